@@ -1,0 +1,56 @@
+/*
+ * Settings: one table of rows says every flag, its variable in the environment, its type, default, range
+ * and help. It drives parsing, --help and docs/CONFIG.md, so none of them can go stale alone.
+ *
+ * Precedence: flag, then environment (SECKILL_ and the flag's name in capitals, '-' as '_'), then default.
+ * A flag may be written `--name value` or `--name=value`. The values are frozen after settings_load.
+ */
+#ifndef SECKILL_BASE_SETTINGS_H
+#define SECKILL_BASE_SETTINGS_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* The server's settings. Strings point into argv, the environment or the table: borrowed, never freed. */
+struct settings {
+    const char *listen;           /* HOST:PORT */
+    const char *database;         /* libpq conninfo; "" means libpq's own PG* variables */
+    const char *redis;            /* redis://host:port/db or unix:///path; "" means none */
+    const char *default_strategy; /* a name from the registry; app checks it */
+    const char *system_name;      /* prefix of every Redis key and lock name */
+    const char *admin_token;      /* "" means loopback only; secret */
+    const char *log_level;
+    int64_t max_batch;
+    int64_t queue_capacity;
+    int64_t in_flight_per_product; /* 0: each strategy's own */
+    int64_t pg_sessions;
+    int64_t lock_wait_ms;
+    int64_t lock_ttl_ms;
+    int64_t work_timeout_ms;
+    int64_t work_ms;
+    int64_t max_connections;
+};
+
+enum settings_action {
+    SETTINGS_RUN,
+    SETTINGS_HELP,          /* --help */
+    SETTINGS_HELP_MARKDOWN, /* --help=markdown: what docs/CONFIG.md holds */
+    SETTINGS_VERSION        /* --version */
+};
+
+/* Fills `out`. False with a text that names the flag (or the variable) and what it takes: an unknown flag,
+ * a missing value, not a number, out of range, empty where not allowed, an argument that is no flag, or two
+ * that contradict each other (work-timeout-ms + work-ms must be less than lock-ttl-ms; pg-sessions at
+ * least 4). `environment` looks a variable up (getenv in the server, a fake in tests). */
+bool settings_load(struct settings *out, enum settings_action *action, int argc, char **argv,
+                   char *(*environment)(const char *), struct error *error);
+
+/* `extra` is printed after the flags (the list of strategies); may be NULL. */
+void settings_print_help(FILE *to, const char *program, const char *extra);
+void settings_print_markdown(FILE *to, const char *program);
+
+#endif

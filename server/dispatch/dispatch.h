@@ -1,0 +1,53 @@
+/*
+ * Dispatch: from the edge's thread to the workers' and back.
+ *
+ * Orders go to their strategy's lane (lane.h): bounded mailboxes in front of worker threads. Tasks (reads and
+ * admin calls that need a PostgreSQL session but no strategy) go to a small pool of their own. Whatever goes
+ * in comes out exactly once, decided, through the completion; an order that finds no room comes out at once.
+ *
+ * Thread rule: submit from any thread; the completion is called from workers, from the janitor, and from
+ * inside submit, and must not block.
+ */
+#ifndef SECKILL_DISPATCH_DISPATCH_H
+#define SECKILL_DISPATCH_DISPATCH_H
+
+#include "base/error.h"
+#include "order/order.h"
+#include "strategy/strategy.h"
+
+struct pg;
+struct dispatch;
+
+/* Work that needs a PostgreSQL session. `run` is called on a pool thread with a connected session, or with
+ * NULL when PostgreSQL is out of reach (and `error` says why) or the server is stopping. */
+struct task {
+    struct task *next;
+    void (*run)(struct task *task, struct pg *pg, struct error *error);
+    int64_t until_us; /* monotonic; a task that is still queued then runs with NULL */
+};
+
+struct completion {
+    void *context;
+    void (*orders)(void *context, struct order *list);
+    void (*task)(void *context, struct task *task);
+};
+
+struct dispatch *dispatch_create(const struct services *services, struct completion completion,
+                                 struct error *error);
+
+/* Takes every order of the list (one loop pass of the edge), each to the lane of its strategy. */
+void dispatch_submit(struct dispatch *dispatch, struct order *list);
+
+/* False, and the task is not taken, when the pool's queue is full or the server is stopping. */
+bool dispatch_submit_task(struct dispatch *dispatch, struct task *task);
+
+/* Orders and tasks inside. */
+int64_t dispatch_in_flight(const struct dispatch *dispatch);
+
+/* From now on orders are refused with SHUTTING_DOWN; what was taken before is finished. */
+void dispatch_drain(struct dispatch *dispatch);
+
+/* Waits for the workers to finish what they hold and frees everything. NULL is allowed. */
+void dispatch_destroy(struct dispatch *dispatch);
+
+#endif

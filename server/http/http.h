@@ -1,0 +1,44 @@
+/*
+ * The edge: HTTP/1.1 in, orders and tasks out, replies back. It never blocks.
+ *
+ * One thread runs libmicrohttpd over its epoll descriptor from a loop of our own (why: docs/ARCHITECTURE.md).
+ * A request that needs a backend is suspended, handed to dispatch with all others of the same loop pass, and
+ * resumed when its completion arrives through one list and one eventfd.
+ */
+#ifndef SECKILL_HTTP_HTTP_H
+#define SECKILL_HTTP_HTTP_H
+
+#include "base/error.h"
+#include "dispatch/dispatch.h"
+#include "strategy/strategy.h"
+
+struct http;
+
+/* Answers "can it serve?" for GET /readyz, from cached state, without blocking. */
+struct http_health {
+    void *context;
+    /* Writes each backend's name and state through `row`; returns whether the server is ready. */
+    bool (*read)(void *context, bool *durable,
+                 void (*row)(void *to, const char *backend, bool up, const char *detail), void *to);
+};
+
+/* Binds, listens and prints nothing; http_address says where. Nothing is served before http_run. */
+struct http *http_create(const struct services *services, struct http_health health,
+                         struct error *error);
+
+/* "http://HOST:PORT", with the real port where 0 was asked for. */
+const char *http_address(const struct http *http);
+
+/* Where dispatch hands decided orders and finished tasks back; valid as long as `http` is. */
+struct completion http_completion(struct http *http);
+
+/* Serves on the calling thread until http_stop; then drains `dispatch`, answers what is in flight and
+ * returns. Exit status: 0 when everything accepted was answered. */
+int http_run(struct http *http, struct dispatch *dispatch);
+
+/* Async-signal-safe; any thread. The first call drains, a second one ends the drain. */
+void http_stop(struct http *http);
+
+void http_destroy(struct http *http); /* NULL is allowed */
+
+#endif

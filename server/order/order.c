@@ -1,0 +1,40 @@
+#include "order/order.h"
+
+#include <assert.h>
+
+static const struct order_outcome_row rows[ORDER_OUTCOME_COUNT] = {
+#define X(id, name, status, code, meaning) [ORDER_##id] = {name, status, code, meaning},
+    ORDER_OUTCOMES(X)
+#undef X
+};
+
+static const char *const kind_names[ORDER_KIND_COUNT] = {
+    [ORDER_BUY] = "buy",
+    [ORDER_CANCEL] = "cancel",
+    [ORDER_RESTOCK] = "restock",
+};
+
+static const char *const status_names[] = {
+    [STATUS_QUEUED] = "queued",
+    [STATUS_CONFIRMED] = "confirmed",
+    [STATUS_CANCELLED] = "cancelled",
+    [STATUS_FAILED] = "failed",
+};
+
+const struct order_outcome_row *order_outcome_row(enum order_outcome outcome)
+{
+    assert((unsigned)outcome < ORDER_OUTCOME_COUNT);
+    return &rows[outcome];
+}
+
+const char *order_kind_name(enum order_kind kind)
+{
+    assert((unsigned)kind < ORDER_KIND_COUNT);
+    return kind_names[kind];
+}
+
+const char *order_status_name(enum order_status status)
+{
+    assert((unsigned)status < sizeof status_names / sizeof *status_names);
+    return status_names[status];
+}

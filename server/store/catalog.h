@@ -1,0 +1,79 @@
+/*
+ * The catalog: what the pages around an order read and write in PostgreSQL, apart from any strategy:
+ * products, orders as they stand, the audit. Each call is one transaction on the caller's session, bounded
+ * by `until_us` (monotonic).
+ */
+#ifndef SECKILL_STORE_CATALOG_H
+#define SECKILL_STORE_CATALOG_H
+
+#include "base/error.h"
+#include "order/order.h"
+
+struct pg;
+
+enum { PRODUCT_NAME_MAX = 200, CATALOG_PAGE_MAX = 1000, CATALOG_RUN_MAX = 1000000 };
+
+enum catalog_result {
+    CATALOG_OK,
+    CATALOG_NOT_FOUND,
+    CATALOG_FAILED,  /* nothing was done; the error says why */
+    CATALOG_UNKNOWN  /* a write's COMMIT was sent and its reply was lost */
+};
+
+struct product {
+    int64_t id;
+    bool has_name;
+    char name[PRODUCT_NAME_MAX * 4 + 1]; /* PRODUCT_NAME_MAX characters of UTF-8 */
+    int64_t initial_stock;
+    int64_t stock;
+    int64_t reserved; /* what 202s hold and PostgreSQL has not decided; -1 while unknown */
+    bool has_limit;
+    int64_t limit_per_user;
+    bool has_opens_at;
+    int64_t opens_at_us; /* wall clock */
+    bool has_closes_at;
+    int64_t closes_at_us;
+    int64_t epoch;
+    int64_t version;
+};
+
+/* api.md's audit of one product, computed from rows in one snapshot. */
+struct audit {
+    int64_t product_id;
+    int64_t epoch;
+    int64_t initial_stock; /* S */
+    int64_t restocked;     /* R */
+    int64_t stock;         /* K */
+    int64_t sold;          /* B */
+    int64_t oversold;
+    int64_t lost_updates;
+    int64_t duplicate_orders;
+    int64_t limit_violations;
+    int64_t queued;
+    char strategies[1024]; /* names, separated by commas, sorted */
+    bool consistent;
+};
+
+enum catalog_result catalog_product(struct pg *pg, int64_t id, int64_t until_us, struct product *out,
+                                    struct error *error);
+/* Products with an id above `after`, in id order; *n is how many (at most `limit`). */
+enum catalog_result catalog_products(struct pg *pg, int64_t after, int limit, int64_t until_us,
+                                     struct product *out, int *n, struct error *error);
+/* Starts the product's sale afresh under a new epoch. Reads id, stock, name, limit and times from
+ * `product` and fills the rest. *created says whether it is new. */
+enum catalog_result catalog_product_put(struct pg *pg, struct product *product, bool *created,
+                                        int64_t until_us, struct error *error);
+/* The same for `count` products from `first_id`, in one transaction; no name, limit or times. */
+enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_t count, int64_t stock,
+                                         int64_t until_us, struct error *error);
+enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t until_us,
+                                  struct audit *out, struct error *error);
+
+enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t until_us,
+                                  struct order_record *out, struct error *error);
+/* Orders with an id above `after` (NULL: from the first), in id order; product_id and user_id 0 mean any. */
+enum catalog_result catalog_orders(struct pg *pg, int64_t product_id, int64_t user_id,
+                                   const struct uuid *after, int limit, int64_t until_us,
+                                   struct order_record *out, int *n, struct error *error);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * A strategy is a row of data and one function.
+ *
+ * `sell` makes one attempt at a batch of orders and sets each one's outcome. Everything shared stands around
+ * it, once, in drive.c: what has waited too long is left out, the lock is acquired and released, what may be
+ * retried is retried, an unknown COMMIT is settled, a refused repeat of an Idempotency-Key is looked up.
+ * The registry is the one list: GET /strategies, --help, the tests and the load harness walk it.
+ */
+#ifndef SECKILL_STRATEGY_STRATEGY_H
+#define SECKILL_STRATEGY_STRATEGY_H
+
+#include "base/settings.h"
+#include "order/order.h"
+
+struct store;
+struct cache;
+struct lock;
+struct session;
+
+/* What the strategies are built over. Never app or http. */
+struct services {
+    const struct settings *settings; /* borrowed: app */
+    struct store *store;             /* borrowed: app */
+    struct cache *cache;             /* borrowed: app; NULL when no Redis is configured */
+};
+
+enum strategy_family { FAMILY_NOTHING, FAMILY_DATABASE, FAMILY_REDIS_LOCK, FAMILY_OTHER_LOCK, FAMILY_QUEUE };
+
+enum strategy_need { NEED_POSTGRESQL = 1u << 0, NEED_REDIS = 1u << 1 };
+
+/* The letters of strategies.md: what the harness holds the strategy to. */
+enum strategy_guarantee {
+    GUARANTEE_ONE = 1u << 0,    /* correct in one instance */
+    GUARANTEE_MANY = 1u << 1,   /* correct in many */
+    GUARANTEE_PAUSED = 1u << 2, /* still correct when a holder is paused past its lease */
+    GUARANTEE_FORGETS = 1u << 3 /* still correct when the store outside PostgreSQL loses its newest writes */
+};
+
+/* How a strategy's orders queue in one instance: the lane's rule. */
+struct lane_rule {
+    int in_flight_per_product; /* batches worked on at a time for one product; 0: no bound */
+    bool keyed;                /* one in flight per product is part of the strategy, no flag may change it */
+    int workers;               /* most threads (and PostgreSQL sessions) at once */
+    int max_batch;             /* orders a worker takes together */
+    int64_t hold_us;           /* how long a lock may be kept from batch to batch; 0: released after each */
+};
+
+struct batch {
+    struct order *orders; /* all with the lane's strategy and, in a lane with a lock, one product */
+    int64_t product_id;
+    int count;
+};
+
+struct strategy {
+    const char *name;
+    const char *summary; /* one line, for GET /strategies, --help and the docs */
+    enum strategy_family family;
+    unsigned needs;
+    unsigned guarantees;
+    bool bodies; /* takes ?body=plain|guarded */
+    bool mixes;  /* may share a product with the other strategies that decide on the row itself */
+    struct lane_rule lane;
+    const struct lock *lock; /* NULL: none */
+    void (*sell)(struct session *session, struct batch *batch);
+};
+
+size_t strategy_count(void);
+const struct strategy *strategy_at(size_t index);
+const struct strategy *strategy_find(const char *name); /* NULL: no such strategy */
+size_t strategy_index(const struct strategy *strategy);
+const char *strategy_family_name(enum strategy_family family);
+
+/* NULL when the strategy can be used here, else why not ("Redis is not configured (--redis)"). */
+const char *strategy_unavailable_reason(const struct strategy *strategy, const struct services *services);
+
+#endif
