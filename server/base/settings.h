@@ -44,8 +44,8 @@ enum settings_action {
 
 /* Fills `out`. False with a text that names the flag (or the variable) and what it takes: an unknown flag,
  * a missing value, not a number, out of range, empty where not allowed, an argument that is no flag, or two
- * that contradict each other (work-timeout-ms + work-ms must be less than lock-ttl-ms; pg-sessions at
- * least 4). `environment` looks a variable up (getenv in the server, a fake in tests). */
+ * that contradict each other (work-ms must be less than work-timeout-ms, and that less than lock-ttl-ms).
+ * `out` is complete only when *action is SETTINGS_RUN. `environment` looks a variable up (getenv in the server, a fake in tests). */
 bool settings_load(struct settings *out, enum settings_action *action, int argc, char **argv,
                    char *(*environment)(const char *), struct error *error);
 

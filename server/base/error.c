@@ -1,0 +1,39 @@
+/*
+ * Formatting goes through a buffer of its own before it reaches `error`, because callers may pass
+ * the error's own text as an argument (to rephrase it), and printf must not read what it writes.
+ */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+bool error_set(struct error *error, enum error_code code, const char *format, ...)
+{
+    char text[sizeof error->text];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+
+    error->code = code;
+    memcpy(error->text, text, sizeof text);
+    return false;
+}
+
+void error_prefix(struct error *error, const char *format, ...)
+{
+    char text[sizeof error->text];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+
+    char joined[sizeof text + 2 + sizeof error->text];
+    snprintf(joined, sizeof joined, "%s: %s", text, error->text);
+    memcpy(error->text, joined, sizeof error->text - 1);
+    error->text[sizeof error->text - 1] = '\0';
+}
