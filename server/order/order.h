@@ -18,12 +18,13 @@ struct strategy;
 
 /*
  * Every way an order can end: name (metrics label), HTTP status, code in the problem document, meaning.
- * The codes are api.md's. PENDING, RETRY and UNSETTLED never leave the strategy's drive.
+ * The codes are api.md's. PENDING, RETRY, UNSETTLED and KEY_TAKEN never leave the strategy's drive.
  */
 #define ORDER_OUTCOMES(X)                                                                          \
     X(PENDING, "pending", 500, "internal_error", "Nobody has decided this order.")                 \
     X(RETRY, "retry", 500, "internal_error", "The attempt lost a race and may be made again.")     \
     X(UNSETTLED, "unsettled", 500, "internal_error", "A COMMIT was sent and its reply was lost.")  \
+    X(KEY_TAKEN, "key_taken", 500, "internal_error", "The Idempotency-Key has an order already.")   \
     X(CONFIRMED, "confirmed", 201, "", "The order is committed.")                                  \
     X(REPLAYED, "replayed", 200, "", "The key's first order, as it is now.")                       \
     X(CANCELLED, "cancelled", 200, "", "The order is cancelled.")                                  \
@@ -121,6 +122,7 @@ struct order {
 
     /* What became of it; drive sets it. */
     enum order_outcome outcome;
+    enum order_outcome if_not_done; /* with UNSETTLED: the answer if the commit did not happen */
     unsigned attempts;
     struct order_record record; /* for 2xx, except a restock's: the order as it is in PostgreSQL */
     int64_t queue_us;

@@ -15,6 +15,7 @@
 struct store;
 struct cache;
 struct lock;
+struct renewer;
 struct session;
 
 /* What the strategies are built over. Never app or http. */
@@ -22,6 +23,7 @@ struct services {
     const struct settings *settings; /* borrowed: app */
     struct store *store;             /* borrowed: app */
     struct cache *cache;             /* borrowed: app; NULL when no Redis is configured */
+    struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
 };
 
 enum strategy_family { FAMILY_NOTHING, FAMILY_DATABASE, FAMILY_REDIS_LOCK, FAMILY_OTHER_LOCK, FAMILY_QUEUE };

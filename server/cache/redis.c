@@ -1,0 +1,347 @@
+/*
+ * Sessions with Redis.
+ *
+ * hiredis formats commands and parses replies; the waiting is ours, so that one absolute deadline bounds a
+ * call however many reads and writes it takes: the context is switched to non-blocking once it is connected,
+ * and poll(2) waits. hiredis 0.14 and 1.x behave alike in what is used here.
+ */
+#include "cache/redis.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <hiredis/hiredis.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLOSED_AFTER_FAILURE_US = 250000, HOST_MAX = 255, ARGUMENTS_MAX = 16, SHA_LENGTH = 40 };
+
+struct cache {
+    char host[HOST_MAX + 1]; /* or the socket's path */
+    bool is_unix;
+    int port;
+    int database;
+    atomic_bool up;
+    _Atomic int64_t closed_until_us;
+};
+
+struct redis {
+    struct cache *cache;     /* borrowed */
+    redisContext *context;   /* owned; NULL: not connected */
+    struct error error;
+    char sha[LUA_COUNT][SHA_LENGTH + 1]; /* "" until this session has loaded the script */
+};
+
+static bool parse_number(const char *text, const char *end, int max, int *out)
+{
+    long n = 0;
+
+    if (text == end || end - text > 5)
+        return false;
+    for (; text < end; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        n = n * 10 + (*text - '0');
+    }
+    *out = (int)n;
+    return n <= max;
+}
+
+static bool copy_host(struct cache *cache, const char *from, size_t length)
+{
+    if (length == 0 || length > HOST_MAX)
+        return false;
+    memcpy(cache->host, from, length);
+    cache->host[length] = '\0';
+    return true;
+}
+
+static bool parse_url(struct cache *cache, const char *url)
+{
+    cache->port = 6379;
+    if (strncmp(url, "unix://", 7) == 0) {
+        cache->is_unix = true;
+        return url[7] == '/' && copy_host(cache, url + 7, strlen(url + 7));
+    }
+    if (strncmp(url, "redis://", 8) != 0)
+        return false;
+    const char *host = url + 8;
+    const char *slash = strchrnul(host, '/');
+    const char *colon = memchr(host, ':', (size_t)(slash - host));
+    const char *host_end = colon ? colon : slash;
+
+    if (host_end == host ? !copy_host(cache, "127.0.0.1", 9)
+                         : !copy_host(cache, host, (size_t)(host_end - host)))
+        return false;
+    if (colon && !parse_number(colon + 1, slash, 65535, &cache->port))
+        return false;
+    return !*slash || !slash[1] ||
+           parse_number(slash + 1, slash + 1 + strlen(slash + 1), 9999, &cache->database);
+}
+
+struct cache *cache_create(const char *url, struct error *error)
+{
+    struct cache *cache = calloc(1, sizeof *cache);
+
+    if (!cache) {
+        error_set(error, ERROR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    if (!parse_url(cache, url)) {
+        error_set(error, ERROR_INVALID,
+                  "--redis: \"%s\" is not redis://HOST:PORT/DB or unix:///PATH", url);
+        free(cache);
+        return NULL;
+    }
+    return cache;
+}
+
+void cache_destroy(struct cache *cache)
+{
+    free(cache);
+}
+
+bool cache_up(const struct cache *cache)
+{
+    return atomic_load_explicit(&cache->up, memory_order_relaxed);
+}
+
+struct redis *redis_create(struct cache *cache)
+{
+    struct redis *redis = calloc(1, sizeof *redis);
+
+    if (redis)
+        redis->cache = cache;
+    return redis;
+}
+
+void redis_close(struct redis *redis)
+{
+    if (redis->context)
+        redisFree(redis->context);
+    redis->context = NULL;
+}
+
+void redis_destroy(struct redis *redis)
+{
+    if (!redis)
+        return;
+    redis_close(redis);
+    free(redis);
+}
+
+const struct error *redis_error(const struct redis *redis)
+{
+    return &redis->error;
+}
+
+/* No reply came: whatever was sent may or may not have run. */
+static enum redis_status lose(struct redis *redis, enum error_code code, const char *why)
+{
+    error_set(&redis->error, code, "Redis: %s", why && *why ? why : "the connection broke");
+    redis_close(redis);
+    return REDIS_LOST;
+}
+
+static enum redis_status flush(struct redis *redis, int64_t until_us)
+{
+    for (int done = 0; !done;) {
+        if (redisBufferWrite(redis->context, &done) != REDIS_OK)
+            return lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+        struct pollfd fd = {.fd = redis->context->fd, .events = POLLOUT};
+        if (!done && poll(&fd, 1, clock_poll_ms(until_us)) == 0)
+            return lose(redis, ERROR_TIMEOUT, "no answer in time");
+    }
+    return REDIS_OK;
+}
+
+static enum redis_status receive(struct redis *redis, int64_t until_us, redisReply **out)
+{
+    void *reply = NULL;
+
+    for (;;) {
+        if (redisGetReplyFromReader(redis->context, &reply) != REDIS_OK)
+            return lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+        if (reply)
+            break;
+        struct pollfd fd = {.fd = redis->context->fd, .events = POLLIN};
+        int ready = poll(&fd, 1, clock_poll_ms(until_us));
+        if (ready == 0 && clock_mono_us() >= until_us)
+            return lose(redis, ERROR_TIMEOUT, "no answer in time");
+        if (ready > 0 && redisBufferRead(redis->context) != REDIS_OK)
+            return lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+    }
+    *out = reply;
+    if ((*out)->type == REDIS_REPLY_ERROR) {
+        error_set(&redis->error, ERROR_UNAVAILABLE, "Redis: %s", (*out)->str);
+        return REDIS_REFUSED;
+    }
+    return REDIS_OK;
+}
+
+static enum redis_status command(struct redis *redis, int count, const char *const *arguments,
+                                 int64_t until_us, redisReply **out)
+{
+    const char *argv[ARGUMENTS_MAX];
+
+    *out = NULL;
+    if (!redis->context)
+        return lose(redis, ERROR_UNAVAILABLE, "not connected");
+    if (count > ARGUMENTS_MAX)
+        abort();
+    memcpy(argv, arguments, (size_t)count * sizeof *argv);
+    if (redisAppendCommandArgv(redis->context, count, argv, NULL) != REDIS_OK)
+        return lose(redis, ERROR_INTERNAL, redis->context->errstr);
+    enum redis_status status = flush(redis, until_us);
+    return status == REDIS_OK ? receive(redis, until_us, out) : status;
+}
+
+enum redis_status redis_send(struct redis *redis, int count, const char *const *arguments,
+                             int64_t until_us)
+{
+    redisReply *reply = NULL;
+    enum redis_status status = command(redis, count, arguments, until_us, &reply);
+
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}
+
+static bool open_context(struct redis *redis, int64_t until_us)
+{
+    int64_t left_us = until_us - clock_mono_us();
+    if (left_us <= 0)
+        left_us = 1000;
+    struct timeval timeout = {.tv_sec = left_us / 1000000, .tv_usec = left_us % 1000000};
+    const struct cache *cache = redis->cache;
+
+    redis->context = cache->is_unix
+                         ? redisConnectUnixWithTimeout(cache->host, timeout)
+                         : redisConnectWithTimeout(cache->host, cache->port, timeout);
+    if (!redis->context || redis->context->err) {
+        lose(redis, ERROR_UNAVAILABLE, redis->context ? redis->context->errstr : "out of memory");
+        return false;
+    }
+    int flags = fcntl(redis->context->fd, F_GETFL);
+    if (flags < 0 || fcntl(redis->context->fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+        lose(redis, ERROR_INTERNAL, strerror(errno));
+        return false;
+    }
+    redis->context->flags &= ~REDIS_BLOCK;
+    if (!cache->is_unix)
+        redisEnableKeepAlive(redis->context);
+    return true;
+}
+
+static bool greet(struct redis *redis, int64_t until_us)
+{
+    char database[8];
+
+    snprintf(database, sizeof database, "%d", redis->cache->database);
+    /* SELECT answers -LOADING, -NOAUTH and the like, so that a session that opens can serve. */
+    return redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us) == REDIS_OK;
+}
+
+/* Redis says nothing on an idle session but goodbye. */
+static bool idle_session_lives(struct redis *redis)
+{
+    struct pollfd fd = {.fd = redis->context->fd, .events = POLLIN};
+
+    return poll(&fd, 1, 0) == 0;
+}
+
+bool redis_connect(struct redis *redis, int64_t until_us)
+{
+    struct cache *cache = redis->cache;
+
+    if (redis->context && idle_session_lives(redis))
+        return true;
+    redis_close(redis);
+    if (clock_mono_us() < atomic_load_explicit(&cache->closed_until_us, memory_order_relaxed))
+        return error_set(&redis->error, ERROR_UNAVAILABLE,
+                         "Redis was out of reach a moment ago");
+    memset(redis->sha, 0, sizeof redis->sha);
+    bool up = open_context(redis, until_us) && greet(redis, until_us);
+    if (!up) {
+        redis_close(redis);
+        atomic_store_explicit(&cache->closed_until_us,
+                              clock_mono_us() + CLOSED_AFTER_FAILURE_US +
+                                  (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
+                              memory_order_relaxed);
+    }
+    atomic_store_explicit(&cache->up, up, memory_order_relaxed);
+    return up;
+}
+
+static enum redis_status load_script(struct redis *redis, enum lua script, int64_t until_us)
+{
+    redisReply *reply = NULL;
+    enum redis_status status =
+        command(redis, 3, (const char *const[]){"SCRIPT", "LOAD", lua_texts[script]}, until_us,
+                &reply);
+
+    if (status == REDIS_OK && reply->type == REDIS_REPLY_STRING && reply->len == SHA_LENGTH)
+        memcpy(redis->sha[script], reply->str, SHA_LENGTH + 1);
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}
+
+enum redis_status redis_script(struct redis *redis, enum lua script, int keys, int count,
+                               const char *const *arguments, int64_t until_us, int64_t *reply)
+{
+    const char *argv[ARGUMENTS_MAX];
+    char key_count[8];
+    redisReply *answer = NULL;
+    enum redis_status status = REDIS_OK;
+
+    if (count + 3 > ARGUMENTS_MAX)
+        abort();
+    snprintf(key_count, sizeof key_count, "%d", keys);
+    memcpy(argv + 3, arguments, (size_t)count * sizeof *argv);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (!redis->sha[script][0])
+            status = load_script(redis, script, until_us);
+        if (status != REDIS_OK)
+            return status;
+        argv[0] = "EVALSHA";
+        argv[1] = redis->sha[script];
+        argv[2] = key_count;
+        status = command(redis, count + 3, argv, until_us, &answer);
+        bool forgotten = status == REDIS_REFUSED && strncmp(answer->str, "NOSCRIPT", 8) == 0;
+        if (status == REDIS_OK)
+            *reply = answer->integer;
+        if (answer)
+            freeReplyObject(answer);
+        if (!forgotten)
+            return status;
+        redis->sha[script][0] = '\0';
+        status = REDIS_OK;
+    }
+    return REDIS_REFUSED;
+}
+
+enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until_us, bool *popped)
+{
+    int64_t left_us = until_us - clock_mono_us();
+    char seconds[32];
+    redisReply *reply = NULL;
+
+    *popped = false;
+    if (left_us < CLOCK_US_PER_MS)
+        left_us = CLOCK_US_PER_MS; /* 0 would mean for ever */
+    snprintf(seconds, sizeof seconds, "%lld.%03lld", (long long)(left_us / CLOCK_US_PER_S),
+             (long long)(left_us % CLOCK_US_PER_S / CLOCK_US_PER_MS));
+    /* Redis answers at the end of its own wait; allow it a second more before the session is given up. */
+    enum redis_status status = command(redis, 3, (const char *const[]){"BLPOP", key, seconds},
+                                       until_us + CLOCK_US_PER_S, &reply);
+    *popped = status == REDIS_OK && reply->type == REDIS_REPLY_ARRAY;
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}

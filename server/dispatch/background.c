@@ -1,0 +1,149 @@
+#include "dispatch/background.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cache/redis.h"
+#include "store/pg.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PROBE_US = 500000,
+    PROBE_PATIENCE_US = 2000000,
+    PURGE_PATIENCE_US = 30000000,
+    PURGE_ROWS = 2000,
+    PURGE_PAUSE_US = 20000
+};
+
+struct background {
+    const struct services *services; /* borrowed: app */
+    bool (*busy)(void *context);
+    void *context;
+    struct pg *pg;       /* owned; the thread's */
+    struct redis *redis; /* owned; the thread's; NULL when no Redis is configured */
+    struct error last;   /* what was logged last, so that a dead backend is not logged twice a second */
+    pthread_t thread;
+    struct {
+        pthread_mutex_t mutex;
+        pthread_cond_t changed;
+        bool stopping;
+    } shared;
+};
+
+static void probe(struct background *background)
+{
+    struct error error = {ERROR_NONE, ""};
+    int64_t until_us = clock_mono_us() + PROBE_PATIENCE_US;
+
+    if (!store_prepare(background->services->store, background->pg, until_us, &error) &&
+        strcmp(error.text, background->last.text) != 0)
+        log_warn("PostgreSQL: %s", error.text);
+    else if (error.code == ERROR_NONE && background->last.code != ERROR_NONE)
+        log_info("PostgreSQL is back");
+    background->last = error;
+    if (background->redis && redis_connect(background->redis, until_us))
+        redis_send(background->redis, 1, (const char *const[]){"PING"}, until_us);
+}
+
+/* One piece of one ended sale. True while there is more. */
+static bool purge(struct background *background)
+{
+    struct pg *pg = background->pg;
+    int64_t until_us = clock_mono_us() + PURGE_PATIENCE_US;
+    bool more = false;
+
+    if (!pg_connect(pg, until_us))
+        return false;
+    pg_begin(pg);
+    if (pg_exec(pg, SQL_RETIRED_NEXT, PG_NO_ARGS, until_us) == PG_OK && pg_rows(pg) == 1) {
+        struct pg_value product = pg_int8(pg_get_int8(pg, 0, 0));
+        struct pg_value epoch = pg_int8(pg_get_int8(pg, 0, 1));
+        struct pg_value rows = pg_int8(PURGE_ROWS);
+        bool done = pg_exec(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, rows), until_us) == PG_OK &&
+                    pg_affected(pg) < PURGE_ROWS &&
+                    pg_exec(pg, SQL_PURGE_PURCHASES, PG_ARGS(product, epoch, rows), until_us) ==
+                        PG_OK &&
+                    pg_affected(pg) < PURGE_ROWS &&
+                    pg_exec(pg, SQL_PURGE_RESTOCKS, PG_ARGS(product, epoch), until_us) == PG_OK &&
+                    pg_exec(pg, SQL_RETIRED_DONE, PG_ARGS(product, epoch), until_us) == PG_OK;
+        (void)done; /* an unfinished piece is committed all the same, and gone on with */
+        more = pg_commit(pg, until_us) == PG_OK;
+    }
+    pg_rollback(pg, until_us);
+    return more;
+}
+
+static void *background_main(void *argument)
+{
+    struct background *background = argument;
+    int64_t next_probe_us = 0;
+
+    pthread_mutex_lock(&background->shared.mutex);
+    while (!background->shared.stopping) {
+        pthread_mutex_unlock(&background->shared.mutex);
+        if (clock_mono_us() >= next_probe_us) {
+            probe(background);
+            next_probe_us = clock_mono_us() + PROBE_US;
+        }
+        bool more = store_ready(background->services->store) && purge(background);
+        int64_t wake_us = more && !background->busy(background->context)
+                              ? clock_mono_us() + PURGE_PAUSE_US
+                              : next_probe_us;
+        struct timespec wake = clock_timespec(wake_us);
+        pthread_mutex_lock(&background->shared.mutex);
+        if (!background->shared.stopping)
+            pthread_cond_timedwait(&background->shared.changed, &background->shared.mutex, &wake);
+    }
+    pthread_mutex_unlock(&background->shared.mutex);
+    return NULL;
+}
+
+static void release(struct background *background)
+{
+    pthread_cond_destroy(&background->shared.changed);
+    pthread_mutex_destroy(&background->shared.mutex);
+    pg_destroy(background->pg);
+    redis_destroy(background->redis);
+    free(background);
+}
+
+struct background *background_create(const struct services *services, bool (*busy)(void *context),
+                                     void *context)
+{
+    struct background *background = calloc(1, sizeof *background);
+    pthread_condattr_t monotonic;
+
+    if (!background)
+        return NULL;
+    background->services = services;
+    background->busy = busy;
+    background->context = context;
+    background->pg = pg_create(services->store);
+    if (services->cache)
+        background->redis = redis_create(services->cache);
+    pthread_mutex_init(&background->shared.mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&background->shared.changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    if (!background->pg || (services->cache && !background->redis) ||
+        pthread_create(&background->thread, NULL, background_main, background) != 0) {
+        release(background);
+        return NULL;
+    }
+    return background;
+}
+
+void background_destroy(struct background *background)
+{
+    if (!background)
+        return;
+    pthread_mutex_lock(&background->shared.mutex);
+    background->shared.stopping = true;
+    pthread_cond_broadcast(&background->shared.changed);
+    pthread_mutex_unlock(&background->shared.mutex);
+    pthread_join(background->thread, NULL);
+    release(background);
+}

@@ -1,0 +1,346 @@
+/*
+ * Lanes, workers, tasks and the janitor, put together.
+ *
+ * The janitor looks at the lanes every few milliseconds for orders whose wait is over, because the workers may
+ * all be busy with something slow: a wait_timeout comes at its deadline, not when a worker finds the time.
+ */
+#include "dispatch/dispatch.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "dispatch/background.h"
+#include "dispatch/lane.h"
+#include "dispatch/tasks.h"
+#include "dispatch/worker.h"
+#include "metrics/metrics.h"
+#include "strategy/drive.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STRATEGIES_MAX = 64, JANITOR_US = 20000, BACKGROUND_SESSIONS = 1 };
+
+struct dispatch {
+    const struct services *services; /* borrowed: app */
+    struct completion completion;
+    struct worker_lane lanes[STRATEGIES_MAX];
+    size_t count;
+    struct workers *workers;       /* owned */
+    struct tasks *tasks;           /* owned */
+    struct background *background; /* owned */
+    _Atomic int64_t orders_in_flight;
+    _Atomic int64_t tasks_in_flight;
+    atomic_bool draining;
+    pthread_t janitor;
+    bool janitor_started;
+    struct {
+        pthread_mutex_t mutex;
+        pthread_cond_t changed;
+        bool stopping;
+    } shared;
+};
+
+static struct order_metrics {
+    int outcomes[ORDER_KIND_COUNT][ORDER_OUTCOME_COUNT];
+    int queue;
+    int lock;
+    int work;
+} order_metrics[STRATEGIES_MAX];
+
+static bool is_final(enum order_outcome outcome)
+{
+    return outcome >= ORDER_CONFIRMED;
+}
+
+static void register_order_metrics(void)
+{
+    char labels[128];
+
+    for (size_t i = 0; i < strategy_count(); i++)
+        for (int kind = 0; kind < ORDER_KIND_COUNT; kind++)
+            for (int outcome = 0; outcome < ORDER_OUTCOME_COUNT; outcome++) {
+                if (!is_final((enum order_outcome)outcome))
+                    continue;
+                snprintf(labels, sizeof labels, "strategy=\"%s\",kind=\"%s\",outcome=\"%s\"",
+                         strategy_at(i)->name, order_kind_name((enum order_kind)kind),
+                         order_outcome_row((enum order_outcome)outcome)->name);
+                order_metrics[i].outcomes[kind][outcome] = metrics_counter(
+                    "seckill_orders_total", "Orders answered, by what became of them.", labels);
+            }
+    for (size_t i = 0; i < strategy_count(); i++) {
+        int *const ids[] = {&order_metrics[i].queue, &order_metrics[i].lock, &order_metrics[i].work};
+        const char *const phases[] = {"queue", "lock", "work"};
+        for (size_t phase = 0; phase < sizeof ids / sizeof *ids; phase++) {
+            snprintf(labels, sizeof labels, "strategy=\"%s\",phase=\"%s\"", strategy_at(i)->name,
+                     phases[phase]);
+            *ids[phase] = metrics_histogram(
+                "seckill_order_seconds", "What orders spent in the lane, on the lock, at work.",
+                labels);
+        }
+    }
+}
+
+static int64_t read_orders_in_flight(void *context)
+{
+    struct dispatch *dispatch = context;
+
+    return atomic_load(&dispatch->orders_in_flight);
+}
+
+static int64_t read_waiting(void *context)
+{
+    return lane_counts(context).waiting;
+}
+
+static int64_t read_workers(void *context)
+{
+    return lane_counts(context).workers;
+}
+
+static void register_lane_gauges(struct dispatch *dispatch)
+{
+    char labels[96];
+
+    metrics_gauge("seckill_orders_in_flight", "Orders accepted and not answered.", "",
+                  read_orders_in_flight, dispatch);
+    for (size_t i = 0; i < dispatch->count; i++) {
+        snprintf(labels, sizeof labels, "strategy=\"%s\"", dispatch->lanes[i].strategy->name);
+        metrics_gauge("seckill_lane_waiting", "Orders waiting in the lane.", labels, read_waiting,
+                      dispatch->lanes[i].lane);
+    }
+    for (size_t i = 0; i < dispatch->count; i++) {
+        snprintf(labels, sizeof labels, "strategy=\"%s\"", dispatch->lanes[i].strategy->name);
+        metrics_gauge("seckill_lane_workers", "Threads that serve the lane.", labels, read_workers,
+                      dispatch->lanes[i].lane);
+    }
+}
+
+static void count_order(const struct order *order)
+{
+    const struct order_metrics *ids = &order_metrics[strategy_index(order->strategy)];
+
+    metrics_add(ids->outcomes[order->kind][order->outcome], 1);
+    metrics_observe(ids->queue, order->queue_us);
+    if (order->strategy->lock)
+        metrics_observe(ids->lock, order->lock_us);
+    metrics_observe(ids->work, order->work_us);
+}
+
+/* Everything that is decided goes through here, once. */
+static void complete(void *context, struct order *list)
+{
+    struct dispatch *dispatch = context;
+    int64_t n = 0;
+
+    if (!list)
+        return;
+    for (struct order *order = list; order; order = order->next) {
+        count_order(order);
+        n++;
+    }
+    dispatch->completion.orders(dispatch->completion.context, list);
+    atomic_fetch_sub(&dispatch->orders_in_flight, n);
+}
+
+static void complete_task(void *context, struct task *task)
+{
+    struct dispatch *dispatch = context;
+
+    dispatch->completion.task(dispatch->completion.context, task);
+    atomic_fetch_sub(&dispatch->tasks_in_flight, 1);
+}
+
+static void *janitor_main(void *argument)
+{
+    struct dispatch *dispatch = argument;
+
+    pthread_mutex_lock(&dispatch->shared.mutex);
+    while (!dispatch->shared.stopping) {
+        struct timespec wake = clock_timespec(clock_mono_us() + JANITOR_US);
+        pthread_cond_timedwait(&dispatch->shared.changed, &dispatch->shared.mutex, &wake);
+        pthread_mutex_unlock(&dispatch->shared.mutex);
+        for (size_t i = 0; i < dispatch->count; i++) {
+            if (lane_counts(dispatch->lanes[i].lane).waiting == 0)
+                continue;
+            struct order *late = lane_expire(dispatch->lanes[i].lane, clock_mono_us());
+            for (struct order *order = late; order; order = order->next)
+                order->queue_us = clock_mono_us() - order->arrived_us;
+            complete(dispatch, late);
+            workers_call(dispatch->workers, i);
+        }
+        pthread_mutex_lock(&dispatch->shared.mutex);
+    }
+    pthread_mutex_unlock(&dispatch->shared.mutex);
+    return NULL;
+}
+
+/* The strategy's rule, with what the flags may change of it. */
+static struct lane_rule rule_of(const struct strategy *strategy, const struct settings *settings)
+{
+    struct lane_rule rule = strategy->lane;
+
+    if (settings->in_flight_per_product > 0 && rule.in_flight_per_product > 0 && !rule.keyed)
+        rule.in_flight_per_product = (int)settings->in_flight_per_product;
+    if (settings->max_batch < rule.max_batch)
+        rule.max_batch = (int)settings->max_batch;
+    return rule;
+}
+
+static bool create_lanes(struct dispatch *dispatch)
+{
+    const struct settings *settings = dispatch->services->settings;
+
+    if (strategy_count() > STRATEGIES_MAX)
+        abort();
+    for (size_t i = 0; i < strategy_count(); i++) {
+        struct worker_lane *at = &dispatch->lanes[i];
+        struct lane_rule rule = rule_of(strategy_at(i), settings);
+        at->strategy = strategy_at(i);
+        at->max_batch = rule.max_batch;
+        at->lane = lane_create(&rule, (int)settings->queue_capacity);
+        if (!at->lane)
+            return false;
+        dispatch->count++;
+    }
+    return true;
+}
+
+static bool is_busy(void *context)
+{
+    return read_orders_in_flight(context) > 0;
+}
+
+static bool start_threads(struct dispatch *dispatch)
+{
+    const struct services *services = dispatch->services;
+    int sessions = (int)services->settings->pg_sessions;
+    int permits = sessions - TASKS_THREADS - BACKGROUND_SESSIONS;
+
+    dispatch->workers = workers_create(services, dispatch->lanes, dispatch->count,
+                                       permits > 0 ? permits : 1, complete, dispatch);
+    dispatch->tasks = tasks_create(services->store, complete_task, dispatch);
+    dispatch->background = background_create(services, is_busy, dispatch);
+    dispatch->janitor_started =
+        dispatch->workers && dispatch->tasks && dispatch->background &&
+        pthread_create(&dispatch->janitor, NULL, janitor_main, dispatch) == 0;
+    return dispatch->janitor_started;
+}
+
+struct dispatch *dispatch_create(const struct services *services, struct completion completion,
+                                 struct error *error)
+{
+    struct dispatch *dispatch = calloc(1, sizeof *dispatch);
+    pthread_condattr_t monotonic;
+
+    if (!dispatch) {
+        error_set(error, ERROR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    dispatch->services = services;
+    dispatch->completion = completion;
+    pthread_mutex_init(&dispatch->shared.mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&dispatch->shared.changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    register_order_metrics();
+    drive_init();
+    bool made = create_lanes(dispatch);
+    if (made)
+        register_lane_gauges(dispatch);
+    if (!made || !start_threads(dispatch)) {
+        error_set(error, ERROR_INTERNAL, "cannot start the dispatch threads");
+        dispatch_destroy(dispatch);
+        return NULL;
+    }
+    return dispatch;
+}
+
+static struct order *refuse_all(struct order *list, enum order_outcome outcome)
+{
+    for (struct order *order = list; order; order = order->next)
+        order->outcome = outcome;
+    return list;
+}
+
+void dispatch_submit(struct dispatch *dispatch, struct order *list)
+{
+    struct order *first[STRATEGIES_MAX] = {NULL};
+    struct order **end[STRATEGIES_MAX];
+    int64_t n = 0;
+
+    for (size_t i = 0; i < dispatch->count; i++)
+        end[i] = &first[i];
+    for (struct order *next; list; list = next) {
+        size_t i = strategy_index(list->strategy);
+        next = list->next;
+        list->next = NULL;
+        *end[i] = list;
+        end[i] = &list->next;
+        n++;
+    }
+    atomic_fetch_add(&dispatch->orders_in_flight, n);
+    bool draining = atomic_load(&dispatch->draining);
+    for (size_t i = 0; i < dispatch->count; i++) {
+        if (!first[i])
+            continue;
+        if (draining) {
+            complete(dispatch, refuse_all(first[i], ORDER_SHUTTING_DOWN));
+            continue;
+        }
+        complete(dispatch, lane_put(dispatch->lanes[i].lane, first[i]));
+        workers_call(dispatch->workers, i);
+    }
+}
+
+bool dispatch_submit_task(struct dispatch *dispatch, struct task *task)
+{
+    atomic_fetch_add(&dispatch->tasks_in_flight, 1);
+    if (!atomic_load(&dispatch->draining) && tasks_put(dispatch->tasks, task))
+        return true;
+    atomic_fetch_sub(&dispatch->tasks_in_flight, 1);
+    return false;
+}
+
+int64_t dispatch_in_flight(const struct dispatch *dispatch)
+{
+    return atomic_load(&dispatch->orders_in_flight) + atomic_load(&dispatch->tasks_in_flight);
+}
+
+void dispatch_drain(struct dispatch *dispatch)
+{
+    atomic_store(&dispatch->draining, true);
+}
+
+static void stop_janitor(struct dispatch *dispatch)
+{
+    if (!dispatch->janitor_started)
+        return;
+    pthread_mutex_lock(&dispatch->shared.mutex);
+    dispatch->shared.stopping = true;
+    pthread_cond_broadcast(&dispatch->shared.changed);
+    pthread_mutex_unlock(&dispatch->shared.mutex);
+    pthread_join(dispatch->janitor, NULL);
+}
+
+void dispatch_destroy(struct dispatch *dispatch)
+{
+    if (!dispatch)
+        return;
+    dispatch_drain(dispatch);
+    stop_janitor(dispatch);
+    for (size_t i = 0; i < dispatch->count; i++) {
+        lane_wake(dispatch->lanes[i].lane, true);
+        complete(dispatch, lane_flush(dispatch->lanes[i].lane, ORDER_SHUTTING_DOWN));
+    }
+    workers_destroy(dispatch->workers);
+    tasks_destroy(dispatch->tasks);
+    background_destroy(dispatch->background);
+    for (size_t i = 0; i < dispatch->count; i++)
+        lane_destroy(dispatch->lanes[i].lane);
+    pthread_cond_destroy(&dispatch->shared.changed);
+    pthread_mutex_destroy(&dispatch->shared.mutex);
+    free(dispatch);
+}

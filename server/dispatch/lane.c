@@ -1,0 +1,376 @@
+#include "dispatch/lane.h"
+
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { BUCKETS = 4096, SPARE_MAX = 1024 };
+
+struct mailbox {
+    int64_t product_id;
+    struct order *first;
+    struct order *last;
+    int waiting;
+    int in_flight;
+    bool ready;                 /* stands in the ready list */
+    struct mailbox *next_ready; /* or the next spare one */
+    struct mailbox *next_in_bucket;
+};
+
+struct lane {
+    struct lane_rule rule;
+    int capacity;
+    struct {
+        pthread_mutex_t mutex;
+        pthread_cond_t changed;
+        struct mailbox *buckets[BUCKETS];
+        struct mailbox *first_ready;
+        struct mailbox *last_ready;
+        struct mailbox *spare;
+        int spares;
+        int ready;
+        unsigned wakes;
+        bool closing;
+        struct lane_counts counts;
+    } shared;
+};
+
+struct lane *lane_create(const struct lane_rule *rule, int capacity)
+{
+    struct lane *lane = calloc(1, sizeof *lane);
+    pthread_condattr_t monotonic;
+
+    if (!lane)
+        return NULL;
+    lane->rule = *rule;
+    lane->capacity = capacity;
+    pthread_mutex_init(&lane->shared.mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&lane->shared.changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return lane;
+}
+
+void lane_destroy(struct lane *lane)
+{
+    if (!lane)
+        return;
+    for (struct mailbox *next, *mailbox = lane->shared.spare; mailbox; mailbox = next) {
+        next = mailbox->next_ready;
+        free(mailbox);
+    }
+    pthread_cond_destroy(&lane->shared.changed);
+    pthread_mutex_destroy(&lane->shared.mutex);
+    free(lane);
+}
+
+static struct mailbox **bucket_of(struct lane *lane, int64_t product_id)
+{
+    uint64_t hash = (uint64_t)product_id * UINT64_C(0x9e3779b97f4a7c15); /* Fibonacci hashing */
+
+    return &lane->shared.buckets[hash >> 52];
+}
+
+static struct mailbox *find(struct lane *lane, int64_t product_id)
+{
+    struct mailbox *mailbox = *bucket_of(lane, product_id);
+
+    while (mailbox && mailbox->product_id != product_id)
+        mailbox = mailbox->next_in_bucket;
+    return mailbox;
+}
+
+static struct mailbox *find_or_make(struct lane *lane, int64_t product_id)
+{
+    struct mailbox *mailbox = find(lane, product_id);
+
+    if (mailbox)
+        return mailbox;
+    mailbox = lane->shared.spare;
+    if (mailbox) {
+        lane->shared.spare = mailbox->next_ready;
+        lane->shared.spares--;
+    } else {
+        mailbox = malloc(sizeof *mailbox);
+        if (!mailbox)
+            return NULL;
+    }
+    struct mailbox **bucket = bucket_of(lane, product_id);
+    *mailbox = (struct mailbox){.product_id = product_id, .next_in_bucket = *bucket};
+    *bucket = mailbox;
+    lane->shared.counts.mailboxes++;
+    return mailbox;
+}
+
+static void remove_if_empty(struct lane *lane, struct mailbox *mailbox)
+{
+    struct mailbox **at = bucket_of(lane, mailbox->product_id);
+
+    if (mailbox->waiting || mailbox->in_flight || mailbox->ready)
+        return;
+    while (*at != mailbox)
+        at = &(*at)->next_in_bucket;
+    *at = mailbox->next_in_bucket;
+    lane->shared.counts.mailboxes--;
+    if (lane->shared.spares < SPARE_MAX) {
+        mailbox->next_ready = lane->shared.spare;
+        lane->shared.spare = mailbox;
+        lane->shared.spares++;
+    } else {
+        free(mailbox);
+    }
+}
+
+static bool has_slot(const struct lane *lane, const struct mailbox *mailbox)
+{
+    return lane->rule.in_flight_per_product == 0 ||
+           mailbox->in_flight < lane->rule.in_flight_per_product;
+}
+
+/* Puts the mailbox at the end of the ready list if it belongs there and wakes a worker for it. */
+static void make_ready(struct lane *lane, struct mailbox *mailbox)
+{
+    if (mailbox->ready || mailbox->waiting == 0 || !has_slot(lane, mailbox))
+        return;
+    mailbox->ready = true;
+    mailbox->next_ready = NULL;
+    if (lane->shared.first_ready)
+        lane->shared.last_ready->next_ready = mailbox;
+    else
+        lane->shared.first_ready = mailbox;
+    lane->shared.last_ready = mailbox;
+    lane->shared.ready++;
+    if (lane->shared.counts.idle > 0)
+        pthread_cond_signal(&lane->shared.changed);
+}
+
+static bool is_full(const struct lane *lane, const struct mailbox *mailbox)
+{
+    return (lane->rule.keyed ? mailbox->waiting : lane->shared.counts.waiting) >= lane->capacity;
+}
+
+/* Would an order put now be begun now? */
+static bool is_free(const struct lane *lane, const struct mailbox *mailbox)
+{
+    const struct lane_counts *counts = &lane->shared.counts;
+    int hands = counts->idle + (lane->rule.workers - counts->workers);
+
+    return mailbox->waiting == 0 && has_slot(lane, mailbox) && lane->shared.ready < hands;
+}
+
+/* PENDING: there is room for the order. */
+static enum order_outcome admit(const struct lane *lane, const struct mailbox *mailbox,
+                                const struct order *order)
+{
+    if (!mailbox)
+        return ORDER_QUEUE_FULL; /* out of memory */
+    if (lane->shared.closing)
+        return ORDER_SHUTTING_DOWN;
+    if (order->no_wait && !is_free(lane, mailbox))
+        return ORDER_QUEUE_TIMEOUT;
+    return is_full(lane, mailbox) ? ORDER_QUEUE_FULL : ORDER_PENDING;
+}
+
+struct order *lane_put(struct lane *lane, struct order *list)
+{
+    struct order *refused = NULL;
+
+    pthread_mutex_lock(&lane->shared.mutex);
+    for (struct order *next; list; list = next) {
+        next = list->next;
+        struct mailbox *mailbox = find_or_make(lane, list->product_id);
+        list->outcome = admit(lane, mailbox, list);
+        if (list->outcome != ORDER_PENDING) {
+            list->next = refused;
+            refused = list;
+            if (mailbox)
+                remove_if_empty(lane, mailbox);
+            continue;
+        }
+        list->next = NULL;
+        if (mailbox->first)
+            mailbox->last->next = list;
+        else
+            mailbox->first = list;
+        mailbox->last = list;
+        mailbox->waiting++;
+        lane->shared.counts.waiting++;
+        make_ready(lane, mailbox);
+    }
+    pthread_mutex_unlock(&lane->shared.mutex);
+    return refused;
+}
+
+/* Moves the mailbox's waiting orders that are over at `now_us` to *out; an emptied mailbox that is ready stays
+ * in the ready list until a worker finds it so. */
+static void sift(struct lane *lane, struct mailbox *mailbox, int64_t now_us,
+                 enum order_outcome outcome, struct order **out)
+{
+    struct order *order = mailbox->first;
+
+    mailbox->first = mailbox->last = NULL;
+    for (struct order *next; order; order = next) {
+        next = order->next;
+        if (order->wait_until_us <= now_us) {
+            order->outcome = outcome;
+            order->next = *out;
+            *out = order;
+            mailbox->waiting--;
+            lane->shared.counts.waiting--;
+            continue;
+        }
+        order->next = NULL;
+        if (mailbox->first)
+            mailbox->last->next = order;
+        else
+            mailbox->first = order;
+        mailbox->last = order;
+    }
+}
+
+static struct order *sift_all(struct lane *lane, int64_t now_us, enum order_outcome outcome)
+{
+    struct order *out = NULL;
+
+    pthread_mutex_lock(&lane->shared.mutex);
+    for (int i = 0; lane->shared.counts.waiting > 0 && i < BUCKETS; i++)
+        for (struct mailbox *next, *mailbox = lane->shared.buckets[i]; mailbox; mailbox = next) {
+            next = mailbox->next_in_bucket;
+            sift(lane, mailbox, now_us, outcome, &out);
+            remove_if_empty(lane, mailbox);
+        }
+    pthread_mutex_unlock(&lane->shared.mutex);
+    return out;
+}
+
+struct order *lane_expire(struct lane *lane, int64_t now_us)
+{
+    return sift_all(lane, now_us, ORDER_QUEUE_TIMEOUT);
+}
+
+struct order *lane_flush(struct lane *lane, enum order_outcome outcome)
+{
+    return sift_all(lane, INT64_MAX, outcome);
+}
+
+static struct mailbox *pop_ready(struct lane *lane)
+{
+    struct mailbox *mailbox = lane->shared.first_ready;
+
+    lane->shared.first_ready = mailbox->next_ready;
+    lane->shared.ready--;
+    mailbox->ready = false;
+    mailbox->in_flight++;
+    return mailbox;
+}
+
+struct mailbox *lane_wait(struct lane *lane, int64_t until_us)
+{
+    struct timespec until = clock_timespec(until_us);
+    struct mailbox *mailbox = NULL;
+    int late = 0;
+
+    pthread_mutex_lock(&lane->shared.mutex);
+    unsigned wakes = lane->shared.wakes;
+    while (!lane->shared.first_ready && !late && !lane->shared.closing &&
+           wakes == lane->shared.wakes) {
+        lane->shared.counts.idle++;
+        late = pthread_cond_timedwait(&lane->shared.changed, &lane->shared.mutex, &until);
+        lane->shared.counts.idle--;
+    }
+    if (lane->shared.first_ready)
+        mailbox = pop_ready(lane);
+    pthread_mutex_unlock(&lane->shared.mutex);
+    return mailbox;
+}
+
+struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int *count)
+{
+    struct order *list = NULL;
+    struct order **end = &list;
+
+    pthread_mutex_lock(&lane->shared.mutex);
+    for (*count = 0; *count < max && mailbox->first; ++*count) {
+        *end = mailbox->first;
+        end = &mailbox->first->next;
+        mailbox->first = mailbox->first->next;
+    }
+    *end = NULL;
+    if (!mailbox->first)
+        mailbox->last = NULL;
+    mailbox->waiting -= *count;
+    lane->shared.counts.waiting -= *count;
+    lane->shared.counts.working += *count;
+    make_ready(lane, mailbox);
+    pthread_mutex_unlock(&lane->shared.mutex);
+    return list;
+}
+
+void lane_done(struct lane *lane, int count)
+{
+    pthread_mutex_lock(&lane->shared.mutex);
+    lane->shared.counts.working -= count;
+    pthread_mutex_unlock(&lane->shared.mutex);
+}
+
+void lane_leave(struct lane *lane, struct mailbox *mailbox)
+{
+    pthread_mutex_lock(&lane->shared.mutex);
+    mailbox->in_flight--;
+    make_ready(lane, mailbox);
+    remove_if_empty(lane, mailbox);
+    pthread_mutex_unlock(&lane->shared.mutex);
+}
+
+int lane_wants(struct lane *lane)
+{
+    pthread_mutex_lock(&lane->shared.mutex);
+    int missing = lane->shared.ready - lane->shared.counts.idle;
+    int room = lane->rule.workers - lane->shared.counts.workers;
+    pthread_mutex_unlock(&lane->shared.mutex);
+    return missing < room ? missing : room;
+}
+
+void lane_worker_joins(struct lane *lane)
+{
+    pthread_mutex_lock(&lane->shared.mutex);
+    lane->shared.counts.workers++;
+    pthread_mutex_unlock(&lane->shared.mutex);
+}
+
+bool lane_worker_leaves(struct lane *lane, bool force)
+{
+    struct lane_counts *counts = &lane->shared.counts;
+
+    pthread_mutex_lock(&lane->shared.mutex);
+    bool leaves = !lane->shared.first_ready ||
+                  (force && (counts->workers > 1 || counts->waiting == 0));
+    if (leaves)
+        counts->workers--;
+    pthread_mutex_unlock(&lane->shared.mutex);
+    return leaves;
+}
+
+void lane_wake(struct lane *lane, bool for_good)
+{
+    pthread_mutex_lock(&lane->shared.mutex);
+    lane->shared.wakes++;
+    lane->shared.closing |= for_good;
+    pthread_cond_broadcast(&lane->shared.changed);
+    pthread_mutex_unlock(&lane->shared.mutex);
+}
+
+struct lane_counts lane_counts(struct lane *lane)
+{
+    pthread_mutex_lock(&lane->shared.mutex);
+    struct lane_counts counts = lane->shared.counts;
+    pthread_mutex_unlock(&lane->shared.mutex);
+    return counts;
+}
+
+int64_t mailbox_product(const struct mailbox *mailbox)
+{
+    return mailbox->product_id;
+}

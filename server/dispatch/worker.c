@@ -1,0 +1,256 @@
+#include "dispatch/worker.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "strategy/drive.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { IDLE_US = 10000000 };
+
+struct workers {
+    const struct services *services; /* borrowed: app */
+    struct worker_lane *lanes;       /* borrowed: dispatch */
+    size_t count;
+    void (*complete)(void *context, struct order *list);
+    void *context;
+    struct {
+        pthread_mutex_t mutex;
+        pthread_cond_t ended;
+        int permits; /* left */
+        int threads;
+        bool hungry; /* some lane with orders got no worker */
+    } shared;
+};
+
+struct worker {
+    struct workers *workers;
+    struct worker_lane *at;
+    struct session *session; /* owned */
+};
+
+struct workers *workers_create(const struct services *services, struct worker_lane *lanes,
+                               size_t count, int permits,
+                               void (*complete)(void *context, struct order *list), void *context)
+{
+    struct workers *workers = calloc(1, sizeof *workers);
+
+    if (!workers)
+        return NULL;
+    workers->services = services;
+    workers->lanes = lanes;
+    workers->count = count;
+    workers->complete = complete;
+    workers->context = context;
+    workers->shared.permits = permits;
+    pthread_mutex_init(&workers->shared.mutex, NULL);
+    pthread_cond_init(&workers->shared.ended, NULL);
+    return workers;
+}
+
+/* Sends off what has waited too long; returns the rest and how many are left in *count. */
+static struct order *drop_expired(struct worker *worker, struct order *list, int *count)
+{
+    struct order *late = NULL;
+    struct order *kept = NULL;
+    struct order **end = &kept;
+    int64_t now_us = clock_mono_us();
+    int expired = 0;
+
+    for (struct order *next; list; list = next) {
+        next = list->next;
+        list->queue_us = now_us - list->arrived_us;
+        if (!list->no_wait && list->wait_until_us <= now_us) {
+            list->outcome = ORDER_QUEUE_TIMEOUT;
+            list->next = late;
+            late = list;
+            expired++;
+            continue;
+        }
+        *end = list;
+        end = &list->next;
+    }
+    *end = NULL;
+    if (late) {
+        worker->workers->complete(worker->workers->context, late);
+        lane_done(worker->at->lane, expired);
+        *count -= expired;
+    }
+    return kept;
+}
+
+static struct order *take(struct worker *worker, struct mailbox *mailbox, int max, int *count)
+{
+    struct order *list = lane_take(worker->at->lane, mailbox, max, count);
+
+    return list ? drop_expired(worker, list, count) : NULL;
+}
+
+static void finish(struct worker *worker, struct order *list, int count)
+{
+    worker->workers->complete(worker->workers->context, list);
+    lane_done(worker->at->lane, count);
+}
+
+/* Decides the orders in hand, and then, while the hold may be kept, whatever has queued meanwhile. */
+static void sell(struct worker *worker, struct mailbox *mailbox, struct order *orders, int count)
+{
+    const struct strategy *strategy = worker->at->strategy;
+
+    while (orders) {
+        struct batch batch = {
+            .orders = orders, .product_id = mailbox_product(mailbox), .count = count};
+        drive_sell(worker->session, strategy, &batch);
+        finish(worker, batch.orders, count);
+        orders = drive_keeps(worker->session, strategy)
+                     ? take(worker, mailbox, worker->at->max_batch, &count)
+                     : NULL;
+    }
+}
+
+static void serve(struct worker *worker, struct mailbox *mailbox)
+{
+    int count = 0;
+    struct order *first = take(worker, mailbox, 1, &count);
+
+    /* What is left in the mailbox may want another pair of hands. */
+    workers_call(worker->workers, (size_t)(worker->at - worker->workers->lanes));
+    if (first && !drive_enter(worker->session, worker->at->strategy, first)) {
+        finish(worker, first, 1);
+    } else if (first) {
+        int more = 0;
+        first->next = worker->at->max_batch > 1
+                          ? take(worker, mailbox, worker->at->max_batch - 1, &more)
+                          : NULL;
+        sell(worker, mailbox, first, 1 + more);
+        drive_leave(worker->session, worker->at->strategy);
+    }
+    lane_leave(worker->at->lane, mailbox);
+}
+
+static bool somebody_is_hungry(struct workers *workers)
+{
+    pthread_mutex_lock(&workers->shared.mutex);
+    bool hungry = workers->shared.hungry;
+    pthread_mutex_unlock(&workers->shared.mutex);
+    return hungry;
+}
+
+static void *worker_main(void *argument)
+{
+    struct worker *worker = argument;
+    struct workers *workers = worker->workers;
+    struct lane *lane = worker->at->lane;
+
+    for (;;) {
+        struct mailbox *mailbox = lane_wait(lane, clock_mono_us() + IDLE_US);
+        if (mailbox)
+            serve(worker, mailbox);
+        else if (lane_worker_leaves(lane, false))
+            break;
+        if (mailbox && somebody_is_hungry(workers) && lane_worker_leaves(lane, true))
+            break;
+    }
+    session_destroy(worker->session);
+    free(worker);
+
+    pthread_mutex_lock(&workers->shared.mutex);
+    workers->shared.permits++;
+    workers->shared.hungry = false;
+    pthread_mutex_unlock(&workers->shared.mutex);
+    for (size_t i = 0; i < workers->count; i++)
+        workers_call(workers, i);
+
+    pthread_mutex_lock(&workers->shared.mutex);
+    workers->shared.threads--;
+    pthread_cond_broadcast(&workers->shared.ended);
+    pthread_mutex_unlock(&workers->shared.mutex);
+    return NULL;
+}
+
+static bool start(struct workers *workers, struct worker_lane *at)
+{
+    struct worker *worker = calloc(1, sizeof *worker);
+    pthread_attr_t detached;
+    pthread_t thread;
+
+    if (!worker)
+        return false;
+    worker->workers = workers;
+    worker->at = at;
+    worker->session = session_create(workers->services);
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    lane_worker_joins(at->lane);
+    bool started = worker->session && pthread_create(&thread, &detached, worker_main, worker) == 0;
+    pthread_attr_destroy(&detached);
+    if (!started) {
+        log_error("%s: cannot start a worker: out of threads or memory", at->strategy->name);
+        lane_worker_leaves(at->lane, true);
+        session_destroy(worker->session);
+        free(worker);
+    }
+    return started;
+}
+
+/* One permit and the right to start a thread; false, and everybody is told, when there is none. */
+static bool take_permit(struct workers *workers)
+{
+    pthread_mutex_lock(&workers->shared.mutex);
+    bool got = workers->shared.permits > 0;
+    bool tell = !got && !workers->shared.hungry;
+    if (got) {
+        workers->shared.permits--;
+        workers->shared.threads++;
+    }
+    workers->shared.hungry |= tell;
+    pthread_mutex_unlock(&workers->shared.mutex);
+    for (size_t i = 0; tell && i < workers->count; i++)
+        lane_wake(workers->lanes[i].lane, false);
+    return got;
+}
+
+static void return_permit(struct workers *workers)
+{
+    pthread_mutex_lock(&workers->shared.mutex);
+    workers->shared.permits++;
+    workers->shared.threads--;
+    pthread_cond_broadcast(&workers->shared.ended);
+    pthread_mutex_unlock(&workers->shared.mutex);
+}
+
+void workers_call(struct workers *workers, size_t i)
+{
+    struct worker_lane *at = &workers->lanes[i];
+
+    for (int wanted = lane_wants(at->lane); wanted > 0; wanted--) {
+        /* A lane that has workers already makes do; only one without any is hungry. */
+        if (lane_counts(at->lane).workers > 0) {
+            pthread_mutex_lock(&workers->shared.mutex);
+            bool left = workers->shared.permits > 0;
+            pthread_mutex_unlock(&workers->shared.mutex);
+            if (!left)
+                return;
+        }
+        if (!take_permit(workers))
+            return;
+        if (!start(workers, at)) {
+            return_permit(workers);
+            return;
+        }
+    }
+}
+
+void workers_destroy(struct workers *workers)
+{
+    if (!workers)
+        return;
+    pthread_mutex_lock(&workers->shared.mutex);
+    while (workers->shared.threads > 0)
+        pthread_cond_wait(&workers->shared.ended, &workers->shared.mutex);
+    pthread_mutex_unlock(&workers->shared.mutex);
+    pthread_cond_destroy(&workers->shared.ended);
+    pthread_mutex_destroy(&workers->shared.mutex);
+    free(workers);
+}

@@ -1,0 +1,34 @@
+/*
+ * Workers: threads that take orders from a lane and drive its strategy over them.
+ *
+ * A worker starts when orders wait and nobody is free, and ends after ten seconds without any. Each holds one
+ * session with PostgreSQL (and Redis); permits cap the sessions of the process over all lanes. When a lane has
+ * orders and no permit is left, idle workers of other lanes go at once and busy ones after their batch, as
+ * long as their own lane keeps one.
+ */
+#ifndef SECKILL_DISPATCH_WORKER_H
+#define SECKILL_DISPATCH_WORKER_H
+
+#include "dispatch/lane.h"
+#include "strategy/strategy.h"
+
+struct workers;
+
+struct worker_lane {
+    const struct strategy *strategy;
+    struct lane *lane; /* owned: dispatch */
+    int max_batch;
+};
+
+/* `complete` gets every order that a worker has decided. */
+struct workers *workers_create(const struct services *services, struct worker_lane *lanes,
+                               size_t count, int permits,
+                               void (*complete)(void *context, struct order *list), void *context);
+
+/* Starts what lanes[i] wants, as far as permits go. */
+void workers_call(struct workers *workers, size_t i);
+
+/* Waits until every worker has ended; the lanes must have been closed. Frees. NULL is allowed. */
+void workers_destroy(struct workers *workers);
+
+#endif

@@ -1,0 +1,177 @@
+#include "store/catalog.h"
+
+#include "store/pg.h"
+#include "store/records.h"
+
+#include <string.h>
+
+static enum catalog_result failed(struct pg *pg, struct error *error)
+{
+    *error = *pg_error(pg);
+    return CATALOG_FAILED;
+}
+
+static void read_product(const struct pg *pg, int row, struct product *out)
+{
+    *out = (struct product){
+        .id = pg_get_int8(pg, row, 0),
+        .has_name = !pg_is_null(pg, row, 1),
+        .initial_stock = pg_get_int8(pg, row, 2),
+        .stock = pg_get_int8(pg, row, 3),
+        .has_limit = !pg_is_null(pg, row, 4),
+        .limit_per_user = pg_get_int8(pg, row, 4),
+        .has_opens_at = !pg_is_null(pg, row, 5),
+        .opens_at_us = pg_get_time(pg, row, 5),
+        .has_closes_at = !pg_is_null(pg, row, 6),
+        .closes_at_us = pg_get_time(pg, row, 6),
+        .epoch = pg_get_int8(pg, row, 7),
+        .version = pg_get_int8(pg, row, 8),
+        .reserved = pg_get_int8(pg, row, 9),
+    };
+    if (out->has_name)
+        pg_get_text(pg, row, 1, out->name, sizeof out->name);
+}
+
+enum catalog_result catalog_product(struct pg *pg, int64_t id, int64_t until_us, struct product *out,
+                                    struct error *error)
+{
+    if (pg_exec(pg, SQL_PRODUCT_GET, PG_ARGS(pg_int8(id)), until_us) != PG_OK)
+        return failed(pg, error);
+    if (pg_rows(pg) == 0)
+        return CATALOG_NOT_FOUND;
+    read_product(pg, 0, out);
+    return CATALOG_OK;
+}
+
+enum catalog_result catalog_products(struct pg *pg, int64_t after, int limit, int64_t until_us,
+                                     struct product *out, int *n, struct error *error)
+{
+    if (pg_exec(pg, SQL_PRODUCTS_PAGE, PG_ARGS(pg_int8(after), pg_int8(limit)), until_us) != PG_OK)
+        return failed(pg, error);
+    *n = pg_rows(pg);
+    for (int row = 0; row < *n; row++)
+        read_product(pg, row, &out[row]);
+    return CATALOG_OK;
+}
+
+/* A write's last step. */
+static enum catalog_result commit(struct pg *pg, int64_t until_us, struct error *error)
+{
+    enum pg_status status = pg_commit(pg, until_us);
+
+    if (status == PG_OK)
+        return CATALOG_OK;
+    *error = *pg_error(pg);
+    return status == PG_TIMEOUT || status == PG_LOST ? CATALOG_UNKNOWN : CATALOG_FAILED;
+}
+
+static enum catalog_result undo(struct pg *pg, int64_t until_us, struct error *error)
+{
+    enum catalog_result result = failed(pg, error);
+
+    pg_rollback(pg, until_us);
+    return result;
+}
+
+static enum pg_status retire(struct pg *pg, int64_t first_id, int64_t count, int64_t until_us)
+{
+    return pg_exec(pg, SQL_RETIRE, PG_ARGS(pg_int8(first_id), pg_int8(count)), until_us);
+}
+
+enum catalog_result catalog_product_put(struct pg *pg, struct product *product, bool *created,
+                                        int64_t until_us, struct error *error)
+{
+    pg_begin(pg);
+    if (pg_exec(pg, SQL_PRODUCT_PUT,
+                PG_ARGS(pg_int8(product->id), pg_text(product->has_name ? product->name : NULL),
+                        pg_int8(product->stock),
+                        pg_int8_or_null(product->has_limit, product->limit_per_user),
+                        pg_time_or_null(product->has_opens_at, product->opens_at_us),
+                        pg_time_or_null(product->has_closes_at, product->closes_at_us)),
+                until_us) != PG_OK)
+        return undo(pg, until_us, error);
+    product->initial_stock = product->stock;
+    product->reserved = 0;
+    product->epoch = pg_get_int8(pg, 0, 0);
+    product->version = pg_get_int8(pg, 0, 1);
+    *created = product->epoch == 1;
+    if (!*created && retire(pg, product->id, 1, until_us) != PG_OK)
+        return undo(pg, until_us, error);
+    return commit(pg, until_us, error);
+}
+
+enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_t count, int64_t stock,
+                                         int64_t until_us, struct error *error)
+{
+    pg_begin(pg);
+    if (pg_exec(pg, SQL_PRODUCTS_PUT, PG_ARGS(pg_int8(first_id), pg_int8(count), pg_int8(stock)),
+                until_us) != PG_OK ||
+        retire(pg, first_id, count, until_us) != PG_OK)
+        return undo(pg, until_us, error);
+    return commit(pg, until_us, error);
+}
+
+enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t until_us,
+                                  struct order_record *out, struct error *error)
+{
+    if (pg_exec(pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(id)), until_us) != PG_OK)
+        return failed(pg, error);
+    if (pg_rows(pg) == 0)
+        return CATALOG_NOT_FOUND;
+    order_record_read(pg, 0, out);
+    return CATALOG_OK;
+}
+
+enum catalog_result catalog_orders(struct pg *pg, int64_t product_id, int64_t user_id,
+                                   const struct uuid *after, int limit, int64_t until_us,
+                                   struct order_record *out, int *n, struct error *error)
+{
+    static const struct uuid first = {{0}};
+    struct pg_value values[4] = {pg_uuid(after ? after : &first), pg_int8(limit)};
+    enum pg_status status;
+
+    if (user_id) {
+        values[2] = pg_int8(user_id);
+        values[3] = pg_int8_or_null(product_id != 0, product_id);
+        status = pg_exec(pg, SQL_ORDERS_PAGE_USER, values, 4, until_us);
+    } else if (product_id) {
+        values[2] = pg_int8(product_id);
+        status = pg_exec(pg, SQL_ORDERS_PAGE_PRODUCT, values, 3, until_us);
+    } else {
+        status = pg_exec(pg, SQL_ORDERS_PAGE, values, 2, until_us);
+    }
+    if (status != PG_OK)
+        return failed(pg, error);
+    *n = pg_rows(pg);
+    for (int row = 0; row < *n; row++)
+        order_record_read(pg, row, &out[row]);
+    return CATALOG_OK;
+}
+
+enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t until_us,
+                                  struct audit *out, struct error *error)
+{
+    if (pg_exec(pg, SQL_AUDIT, PG_ARGS(pg_int8(product_id)), until_us) != PG_OK)
+        return failed(pg, error);
+    if (pg_rows(pg) == 0)
+        return CATALOG_NOT_FOUND;
+    *out = (struct audit){
+        .product_id = product_id,
+        .epoch = pg_get_int8(pg, 0, 0),
+        .initial_stock = pg_get_int8(pg, 0, 1),
+        .restocked = pg_get_int8(pg, 0, 2),
+        .stock = pg_get_int8(pg, 0, 3),
+        .sold = pg_get_int8(pg, 0, 4),
+        .duplicate_orders = pg_get_int8(pg, 0, 5),
+        .limit_violations = pg_get_int8(pg, 0, 6),
+        .queued = pg_get_int8(pg, 0, 7),
+    };
+    pg_get_text(pg, 0, 8, out->strategies, sizeof out->strategies);
+    int64_t supply = out->initial_stock + out->restocked;
+    int64_t gap = supply - out->sold - out->stock;
+    out->oversold = out->sold > supply ? out->sold - supply : 0;
+    out->lost_updates = gap < 0 ? -gap : gap;
+    out->consistent = out->oversold == 0 && out->lost_updates == 0 && out->duplicate_orders == 0 &&
+                      out->limit_violations == 0 && out->stock >= 0;
+    return CATALOG_OK;
+}

@@ -1,0 +1,160 @@
+/*
+ * PostgreSQL: sessions, statements by name, and what an error means, in one place.
+ *
+ * A `struct store` is the database as a whole, shared by all threads; a `struct pg` is one session and
+ * belongs to one thread at a time. Every call is bounded by an absolute monotonic deadline that the client
+ * side enforces: non-blocking libpq, poll, then a cancel request and close. A session that is lost, timed out
+ * or in an unknown state is closed at once and connected again by the next pg_connect.
+ *
+ * Sources: PostgreSQL documentation, libpq "Asynchronous Command Processing", "Pipeline Mode", "Canceling
+ * Queries in Progress"; appendix A, error codes.
+ */
+#ifndef SECKILL_STORE_PG_H
+#define SECKILL_STORE_PG_H
+
+#include "base/error.h"
+#include "base/uuid.h"
+
+#include "sql_text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct store;
+struct pg;
+
+/* What became of a statement. A strategy decides by these alone. */
+enum pg_status {
+    PG_OK,
+    PG_CONFLICT, /* 40001, 40P01: the transaction is gone and may be made again */
+    PG_BUSY,     /* 55P03: NOWAIT found the row locked */
+    PG_UNIQUE,   /* 23505 */
+    PG_BUG,      /* a CHECK fired (23514), or the statement itself is wrong (22xxx, 42xxx) */
+    PG_FAILED,   /* any other answer of the server; the statement did nothing */
+    PG_TIMEOUT,  /* no answer before the deadline; the session is closed, the statement's fate unknown */
+    PG_LOST      /* the connection broke; the statement's fate is unknown */
+};
+
+/* The limits that a session sets on the server's side, constants of the process. */
+struct store_limits {
+    int64_t statement_ms;           /* statement_timeout; above every client deadline */
+    int64_t idle_in_transaction_ms; /* frees the rows that a frozen client holds */
+};
+
+/* Parses the conninfo; connects to nothing. */
+struct store *store_create(const char *conninfo, struct store_limits limits, struct error *error);
+void store_destroy(struct store *store); /* after every session; NULL is allowed */
+
+/* Cached state, any thread, no I/O. `durable` is false while fsync, full_page_writes or synchronous_commit
+ * is off. */
+bool store_ready(const struct store *store);
+bool store_durable(const struct store *store);
+
+/* Creates the schema or brings it up to date, once however many instances start together; learns whether the
+ * database is durable; then sessions may be used. False: out of reach, or ERROR_UNSUITABLE for a schema newer
+ * than this server. */
+bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, struct error *error);
+
+struct pg *pg_create(struct store *store); /* borrowed: store */
+void pg_destroy(struct pg *pg);            /* NULL is allowed */
+
+/* Makes sure of an open, idle session; cheap when there is one. After a failed attempt others fail at once
+ * for a quarter of a second, so that a dead backend costs nobody a connect timeout. */
+bool pg_connect(struct pg *pg, int64_t until_us);
+void pg_close(struct pg *pg);
+
+/* Why the last call failed; for the log, never for a client. */
+const struct error *pg_error(const struct pg *pg);
+
+/* A parameter, passed in binary. Text and arrays are borrowed until the call returns; NULL text is SQL NULL. */
+struct pg_value {
+    enum { PG_NULL, PG_INT8, PG_TIME, PG_TEXT, PG_UUID, PG_INT8S, PG_TIMES, PG_TEXTS, PG_UUIDS } type;
+    int count;
+    union {
+        int64_t number;
+        const char *text;
+        const struct uuid *uuids;
+        const int64_t *numbers;
+        const char *const *texts;
+    } as;
+};
+
+static inline struct pg_value pg_int8(int64_t n)
+{
+    return (struct pg_value){.type = PG_INT8, .as.number = n};
+}
+static inline struct pg_value pg_int8_or_null(bool present, int64_t n)
+{
+    return (struct pg_value){.type = present ? PG_INT8 : PG_NULL, .as.number = n};
+}
+static inline struct pg_value pg_time(int64_t wall_us)
+{
+    return (struct pg_value){.type = PG_TIME, .as.number = wall_us};
+}
+static inline struct pg_value pg_time_or_null(bool present, int64_t wall_us)
+{
+    return (struct pg_value){.type = present ? PG_TIME : PG_NULL, .as.number = wall_us};
+}
+static inline struct pg_value pg_text(const char *text)
+{
+    return (struct pg_value){.type = text ? PG_TEXT : PG_NULL, .as.text = text};
+}
+static inline struct pg_value pg_uuid(const struct uuid *id)
+{
+    return (struct pg_value){.type = PG_UUID, .as.uuids = id};
+}
+static inline struct pg_value pg_int8s(const int64_t *numbers, int count)
+{
+    return (struct pg_value){.type = PG_INT8S, .count = count, .as.numbers = numbers};
+}
+static inline struct pg_value pg_times(const int64_t *wall_us, int count)
+{
+    return (struct pg_value){.type = PG_TIMES, .count = count, .as.numbers = wall_us};
+}
+static inline struct pg_value pg_texts(const char *const *texts, int count)
+{
+    return (struct pg_value){.type = PG_TEXTS, .count = count, .as.texts = texts};
+}
+static inline struct pg_value pg_uuids(const struct uuid *ids, int count)
+{
+    return (struct pg_value){.type = PG_UUIDS, .count = count, .as.uuids = ids};
+}
+
+#define PG_ARGS(...)                                                                               \
+    (const struct pg_value[]){__VA_ARGS__},                                                        \
+        (int)(sizeof((const struct pg_value[]){__VA_ARGS__}) / sizeof(struct pg_value))
+#define PG_NO_ARGS NULL, 0
+
+/* Opens a transaction. It costs no round trip: BEGIN travels with the next statement. */
+void pg_begin(struct pg *pg);
+void pg_begin_snapshot(struct pg *pg); /* REPEATABLE READ, READ ONLY */
+
+/* Runs one statement and keeps its result until the next call on this session. */
+enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
+                       int64_t until_us);
+
+/* The same with the COMMIT in the same round trip: for a last statement that either does its work or raises
+ * an error. PG_TIMEOUT and PG_LOST leave the commit unknown. */
+enum pg_status pg_exec_commit(struct pg *pg, enum sql statement, const struct pg_value *values,
+                              int count, int64_t until_us);
+
+/* PG_TIMEOUT and PG_LOST leave the commit unknown; every other status but PG_OK means it did not happen. */
+enum pg_status pg_commit(struct pg *pg, int64_t until_us);
+
+/* Leaves the transaction, if one is open; closes the session when that cannot be done in time. */
+void pg_rollback(struct pg *pg, int64_t until_us);
+
+/* The kept result. */
+int pg_rows(const struct pg *pg);
+int64_t pg_affected(const struct pg *pg);
+bool pg_is_null(const struct pg *pg, int row, int column);
+int64_t pg_get_int8(const struct pg *pg, int row, int column);
+int pg_get_int2(const struct pg *pg, int row, int column);
+bool pg_get_bool(const struct pg *pg, int row, int column);
+int64_t pg_get_time(const struct pg *pg, int row, int column); /* wall clock microseconds */
+struct uuid pg_get_uuid(const struct pg *pg, int row, int column);
+/* Copies at most size - 1 bytes and a NUL; NULL gives "". */
+void pg_get_text(const struct pg *pg, int row, int column, char *out, size_t size);
+
+#endif

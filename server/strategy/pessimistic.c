@@ -1,0 +1,61 @@
+/*
+ * pessimistic: SELECT … FOR UPDATE, decide, UPDATE, INSERT, COMMIT on one connection.
+ *
+ * The row lock is taken before the stock is read and held until COMMIT, so nobody else reads or writes the
+ * figure in between. It cannot oversell, with any number of instances and however long this process is paused:
+ * the lock lives in PostgreSQL with the data.
+ *
+ * What it costs: every order of a product waits for the one before it, through three round trips and a flush.
+ * What makes it wait: another holder; the wait counts as the order's own (wait_timeout, phase lock), and
+ * wait_ms=0 asks with NOWAIT. A client that freezes inside blocks the row until
+ * idle_in_transaction_session_timeout ends its session. A crash loses nothing that was answered.
+ *
+ * Source: PostgreSQL documentation, "Explicit Locking", row-level locks.
+ */
+#include "strategy/purchase.h"
+#include "strategy/strategies.h"
+
+static bool lock_row(struct session *session, struct order *order, struct product_row *row)
+{
+    if (order->no_wait)
+        return purchase_read(session, order, SQL_PRODUCT_LOCK_NOWAIT, session->work_until_us, row);
+    return purchase_read(session, order, SQL_PRODUCT_LOCK, order->wait_until_us, row);
+}
+
+static void sell_one(struct session *session, struct order *order)
+{
+    struct product_row row;
+
+    if (order->kind == ORDER_CANCEL) {
+        purchase_cancel(session, order, 0);
+        return;
+    }
+    pg_begin(session->pg);
+    if (!lock_row(session, order, &row) || !purchase_allowed(session, order, &row))
+        return;
+    session_work_pause(session);
+    enum pg_status status = pg_exec(session->pg, SQL_STOCK_SET,
+                                    PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch),
+                                            pg_int8(purchase_stock_after(order, &row))),
+                                    session->work_until_us);
+    if (status == PG_OK)
+        purchase_finish(session, order, &row);
+    else
+        purchase_failed(session, order, status, false);
+}
+
+static void sell(struct session *session, struct batch *batch)
+{
+    purchase_each(session, batch, sell_one);
+}
+
+const struct strategy strategy_pessimistic = {
+    .name = "pessimistic",
+    .summary = "SELECT … FOR UPDATE: the database locks the row while the order is decided.",
+    .family = FAMILY_DATABASE,
+    .needs = NEED_POSTGRESQL,
+    .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
+    .mixes = true,
+    .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
+    .sell = sell,
+};

@@ -1,0 +1,55 @@
+/* The one list of strategies. A new one is a file and a line here. */
+#include "strategy/strategies.h"
+
+#include <string.h>
+
+static const struct strategy *const strategies[] = {
+    &strategy_none,       &strategy_local_lock,  &strategy_pessimistic,
+    &strategy_optimistic, &strategy_conditional, &strategy_redis_queue,
+};
+
+size_t strategy_count(void)
+{
+    return sizeof strategies / sizeof *strategies;
+}
+
+const struct strategy *strategy_at(size_t index)
+{
+    return strategies[index];
+}
+
+const struct strategy *strategy_find(const char *name)
+{
+    for (size_t i = 0; i < strategy_count(); i++)
+        if (strcmp(strategies[i]->name, name) == 0)
+            return strategies[i];
+    return NULL;
+}
+
+size_t strategy_index(const struct strategy *strategy)
+{
+    size_t i = 0;
+
+    while (strategies[i] != strategy)
+        i++;
+    return i;
+}
+
+const char *strategy_family_name(enum strategy_family family)
+{
+    static const char *const names[] = {
+        [FAMILY_NOTHING] = "nothing",       [FAMILY_DATABASE] = "database",
+        [FAMILY_REDIS_LOCK] = "redis-lock", [FAMILY_OTHER_LOCK] = "other-lock",
+        [FAMILY_QUEUE] = "queue",
+    };
+
+    return names[family];
+}
+
+const char *strategy_unavailable_reason(const struct strategy *strategy,
+                                        const struct services *services)
+{
+    if ((strategy->needs & NEED_REDIS) && !services->cache)
+        return "Redis is not configured (--redis)";
+    return NULL;
+}

@@ -1,0 +1,32 @@
+/*
+ * A worker's session: its connections, the time its present work may take, and the lock it holds.
+ * It belongs to one thread.
+ */
+#ifndef SECKILL_STRATEGY_SESSION_H
+#define SECKILL_STRATEGY_SESSION_H
+
+#include "lock/lock.h"
+#include "store/pg.h"
+#include "strategy/strategy.h"
+
+struct session {
+    const struct services *services; /* borrowed: app */
+    struct pg *pg;                   /* owned */
+    struct redis *redis;             /* owned; NULL when no Redis is configured */
+    int64_t work_until_us;           /* the end of the work that has begun */
+    struct hold {
+        bool held;
+        bool abandoned; /* an unknown COMMIT ran under it: let the lease end it */
+        struct lease lease;
+        int64_t fence; /* registered once a hold; 0: not yet */
+        int64_t since_us;
+    } hold;
+};
+
+struct session *session_create(const struct services *services);
+void session_destroy(struct session *session); /* NULL is allowed */
+
+/* --work-ms: keeps the strategy's protection for that much longer; called once between decision and write. */
+void session_work_pause(const struct session *session);
+
+#endif

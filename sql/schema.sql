@@ -1,0 +1,69 @@
+-- The schema, one block a version. A server runs the blocks above the database's version, in order, in one
+-- transaction; blocks are never edited once released.
+
+-- version: 1
+
+-- A product and its sale. Every write of stock adds one to version and names the epoch; a PUT starts a new
+-- epoch. The CHECK is a backstop for our own bugs: no business answer may come from it. fillfactor leaves
+-- room for HOT updates: a hot product's row is rewritten thousands of times a second.
+CREATE TABLE product (
+    id             bigint PRIMARY KEY,
+    name           text,
+    initial_stock  bigint NOT NULL,
+    stock          bigint NOT NULL CHECK (stock >= 0),
+    limit_per_user bigint,
+    opens_at       timestamptz,
+    closes_at      timestamptz,
+    epoch          bigint NOT NULL,
+    version        bigint NOT NULL,
+    fence          bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
+-- status: 0 queued, 1 confirmed, 2 cancelled, 3 failed. Rows of an earlier epoch are gone for every reader
+-- and are deleted later. A failed row without a key is also how a lost COMMIT is settled: whoever inserts
+-- the id first, the order or its tombstone, decides.
+CREATE TABLE orders (
+    id              uuid PRIMARY KEY,
+    product_id      bigint NOT NULL,
+    epoch           bigint NOT NULL,
+    user_id         bigint NOT NULL,
+    quantity        bigint NOT NULL CHECK (quantity > 0),
+    strategy        text NOT NULL,
+    status          smallint NOT NULL,
+    reason          text,
+    idempotency_key text,
+    created_at      timestamptz NOT NULL
+);
+CREATE INDEX orders_product ON orders (product_id, id);
+CREATE INDEX orders_user ON orders (user_id, id);
+CREATE UNIQUE INDEX orders_key ON orders (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+
+-- Units a user holds of a product in an epoch; kept only for products with a limit.
+CREATE TABLE purchase (
+    product_id bigint NOT NULL,
+    user_id    bigint NOT NULL,
+    epoch      bigint NOT NULL,
+    units      bigint NOT NULL CHECK (units >= 0),
+    PRIMARY KEY (product_id, user_id)
+) WITH (fillfactor = 80);
+
+-- Stock added after the PUT. A row with quantity 0 is a tombstone, as in orders.
+CREATE TABLE restock (
+    id              uuid PRIMARY KEY,
+    product_id      bigint NOT NULL,
+    epoch           bigint NOT NULL,
+    quantity        bigint NOT NULL CHECK (quantity >= 0),
+    strategy        text NOT NULL,
+    idempotency_key text,
+    created_at      timestamptz NOT NULL
+);
+CREATE UNIQUE INDEX restock_key ON restock (product_id, epoch, idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
+CREATE INDEX restock_product ON restock (product_id, epoch);
+
+-- Sales that a PUT ended and whose rows are still to be deleted.
+CREATE TABLE retired (
+    product_id bigint NOT NULL,
+    epoch      bigint NOT NULL,
+    PRIMARY KEY (product_id, epoch)
+);
