@@ -144,9 +144,12 @@ bool pg_open(struct pg *pg, int64_t until_us)
     if (connect_in_time(pg, until_us)) {
         pg->cancel = PQgetCancel(pg->conn);
         if (pg->cancel && PQsetnonblocking(pg->conn, 1) == 0 && PQenterPipelineMode(pg->conn) == 1 &&
-            set_limits(pg, until_us) == PG_OK)
+            set_limits(pg, until_us) == PG_OK) {
+            atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
             return true;
+        }
     }
+    atomic_store_explicit(&pg->store->up, false, memory_order_relaxed);
     error_prefix(&pg->error, "connecting to PostgreSQL");
     pg_close(pg);
     /* The jitter keeps the sessions of many instances from knocking together. */
@@ -158,10 +161,11 @@ bool pg_open(struct pg *pg, int64_t until_us)
 }
 
 /* An idle session whose socket has something to read was ended by the server. */
-static bool idle_session_lives(struct pg *pg)
+bool pg_lives(struct pg *pg)
 {
+    if (!pg->conn || pg->in_transaction || pg->begin_pending)
+        return false;
     struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
-
     if (poll(&fd, 1, 0) == 0)
         return true;
     return PQconsumeInput(pg->conn) && PQstatus(pg->conn) == CONNECTION_OK;
@@ -173,9 +177,7 @@ bool pg_connect(struct pg *pg, int64_t until_us)
         set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL is not ready");
         return false;
     }
-    if (pg->conn && !pg->in_transaction && !pg->begin_pending && idle_session_lives(pg))
-        return true;
-    return pg_open(pg, until_us);
+    return pg_lives(pg) || pg_open(pg, until_us);
 }
 
 static enum pg_status classify(const char *sqlstate)

@@ -48,7 +48,8 @@ void store_destroy(struct store *store); /* after every session; NULL is allowed
 
 /* Cached state, any thread, no I/O. `durable` is false while fsync, full_page_writes or synchronous_commit
  * is off. */
-bool store_ready(const struct store *store);
+bool store_up(const struct store *store);    /* the last contact succeeded */
+bool store_ready(const struct store *store); /* the schema has been seen to */
 bool store_durable(const struct store *store);
 
 /* Creates the schema or brings it up to date, once however many instances start together; learns whether the

@@ -12,6 +12,7 @@ struct store {
     char *conninfo; /* owned */
     struct store_limits limits;
     struct canceller *canceller; /* owned */
+    atomic_bool up;
     atomic_bool ready;
     atomic_bool durable;
     _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */
@@ -33,6 +34,9 @@ struct pg {
         size_t size;
     } buffer;
 };
+
+/* Is there an open session outside a transaction that the server has not ended? */
+bool pg_lives(struct pg *pg);
 
 /* Connects without asking whether the schema is ready. */
 bool pg_open(struct pg *pg, int64_t until_us);

@@ -52,6 +52,11 @@ void store_destroy(struct store *store)
     free(store);
 }
 
+bool store_up(const struct store *store)
+{
+    return atomic_load_explicit(&store->up, memory_order_relaxed);
+}
+
 bool store_ready(const struct store *store)
 {
     return atomic_load_explicit(&store->ready, memory_order_acquire);
@@ -134,7 +139,7 @@ static bool ensure_schema(struct pg *pg, int64_t until_us, struct error *error)
 
 bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, struct error *error)
 {
-    if (!pg_open(pg, until_us)) {
+    if (!pg_lives(pg) && !pg_open(pg, until_us)) {
         *error = pg->error;
         return false;
     }
@@ -142,6 +147,7 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, struct 
         return false;
     if (pg_exec(pg, SQL_DURABILITY, PG_NO_ARGS, until_us) != PG_OK) {
         *error = pg->error;
+        atomic_store_explicit(&store->up, false, memory_order_relaxed);
         return false;
     }
     bool durable = pg_get_bool(pg, 0, 0);

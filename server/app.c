@@ -1,0 +1,169 @@
+/*
+ * The start, in order: signals, PostgreSQL and Redis (parsed, not waited for), the edge's socket, the schema if
+ * PostgreSQL answers now, the threads, then "listening on …" on stdout. A backend that is absent is a warning:
+ * the background thread picks it up when it comes. What cannot mend itself ends the start: a bad flag, a port
+ * that is taken, a schema newer than this server.
+ */
+#include "app.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cache/redis.h"
+#include "dispatch/dispatch.h"
+#include "http/http.h"
+#include "lock/renewer.h"
+#include "store/pg.h"
+#include "strategy/strategy.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { EXIT_BAD_START = 2, FIRST_CONTACT_US = 5000000, STATEMENT_MARGIN_MS = 60000 };
+
+struct app {
+    struct services services;
+    struct http *http;
+    struct dispatch *dispatch;
+};
+
+static struct http *signalled; /* what the handler stops; set before the handler is */
+
+static void on_stop_signal(int number)
+{
+    (void)number;
+    http_stop(signalled);
+}
+
+static void handle_signals(struct http *http)
+{
+    struct sigaction stop = {.sa_handler = on_stop_signal};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    signalled = http;
+    sigemptyset(&stop.sa_mask);
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGHUP, &ignore, NULL);
+}
+
+static bool read_health(void *context, bool *durable,
+                        void (*row)(void *to, const char *backend, bool up, const char *detail),
+                        void *to)
+{
+    const struct services *services = context;
+    bool up = store_up(services->store);
+    bool ready = up && store_ready(services->store);
+
+    *durable = store_durable(services->store);
+    row(to, "postgresql", ready,
+        ready ? "" : up ? "the schema is not usable" : "out of reach");
+    if (services->cache)
+        row(to, "redis", cache_up(services->cache), cache_up(services->cache) ? "" : "out of reach");
+    return ready;
+}
+
+static bool check_strategy(const struct services *services, struct error *error)
+{
+    const char *name = services->settings->default_strategy;
+
+    if (!strategy_find(name))
+        return error_set(error, ERROR_INVALID,
+                         "--default-strategy: there is no strategy \"%s\"; --help lists them", name);
+    return true;
+}
+
+static bool open_backends(struct services *services, struct error *error)
+{
+    const struct settings *settings = services->settings;
+    struct store_limits limits = {
+        .statement_ms = settings->work_timeout_ms + STATEMENT_MARGIN_MS,
+        .idle_in_transaction_ms = settings->work_timeout_ms,
+    };
+
+    services->store = store_create(settings->database, limits, error);
+    if (!services->store)
+        return false;
+    if (!settings->redis[0])
+        return true;
+    services->cache = cache_create(settings->redis, error);
+    if (!services->cache)
+        return false;
+    services->renewer = renewer_create(services->cache, settings);
+    return services->renewer || error_set(error, ERROR_INTERNAL, "cannot start the renewer thread");
+}
+
+/* False only for what waiting would not mend. */
+static bool first_contact(struct services *services, struct error *error)
+{
+    struct pg *pg = pg_create(services->store);
+    int64_t until_us = clock_mono_us() + FIRST_CONTACT_US;
+
+    bool fine = pg && store_prepare(services->store, pg, until_us, error);
+    pg_destroy(pg);
+    if (fine || (error->code == ERROR_UNSUITABLE))
+        return fine;
+    log_warn("PostgreSQL: %s; starting without it, /readyz says 503 until it is there (--database)",
+             error->text);
+    return true;
+}
+
+static void app_fini(struct app *app)
+{
+    dispatch_destroy(app->dispatch);
+    http_destroy(app->http);
+    renewer_destroy(app->services.renewer);
+    cache_destroy(app->services.cache);
+    store_destroy(app->services.store);
+}
+
+static bool app_init(struct app *app, struct error *error)
+{
+    struct http_health health = {&app->services, read_health};
+
+    if (!check_strategy(&app->services, error) || !open_backends(&app->services, error))
+        return false;
+    app->http = http_create(&app->services, health, error);
+    if (!app->http || !first_contact(&app->services, error))
+        return false;
+    app->dispatch = dispatch_create(&app->services, http_completion(app->http), error);
+    return app->dispatch != NULL;
+}
+
+int app_run(const struct settings *settings)
+{
+    struct app app = {.services.settings = settings};
+    struct error error = {ERROR_NONE, ""};
+    enum log_level level = LOG_LEVEL_INFO;
+
+    log_level_parse(settings->log_level, &level);
+    log_set_level(level);
+    if (!app_init(&app, &error)) {
+        fprintf(stderr, "seckill-server: %s\n", error.text);
+        app_fini(&app);
+        return EXIT_BAD_START;
+    }
+    handle_signals(app.http);
+    printf("listening on %s\n", http_address(app.http));
+    fflush(stdout);
+    int status = http_run(app.http, app.dispatch);
+    app_fini(&app);
+    return status;
+}
+
+char *app_strategies_help(void)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&text, &length);
+
+    if (!to)
+        return NULL;
+    fprintf(to, "Strategies (POST /orders?strategy=NAME):\n");
+    for (size_t i = 0; i < strategy_count(); i++)
+        fprintf(to, "  %-18s %s\n", strategy_at(i)->name, strategy_at(i)->summary);
+    fclose(to);
+    return text;
+}

@@ -1,0 +1,32 @@
+#include "app.h"
+
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    struct settings settings;
+    enum settings_action action;
+    struct error error = {ERROR_NONE, ""};
+    char *strategies;
+
+    if (!settings_load(&settings, &action, argc, argv, getenv, &error)) {
+        fprintf(stderr, "seckill-server: %s\n", error.text);
+        return 2;
+    }
+    switch (action) {
+    case SETTINGS_HELP:
+        strategies = app_strategies_help();
+        settings_print_help(stdout, "seckill-server", strategies);
+        free(strategies);
+        return 0;
+    case SETTINGS_HELP_MARKDOWN:
+        settings_print_markdown(stdout, "seckill-server");
+        return 0;
+    case SETTINGS_VERSION:
+        puts("seckill-server " SECKILL_VERSION);
+        return 0;
+    case SETTINGS_RUN:
+        break;
+    }
+    return app_run(&settings);
+}
