@@ -1,5 +1,6 @@
 /*
- * Time. Deadlines are absolute CLOCK_MONOTONIC microseconds; CLOCK_REALTIME is for what people read.
+ * Time. Deadlines are absolute CLOCK_MONOTONIC microseconds; CLOCK_REALTIME is for what people
+ * read.
  *
  * RFC 3339 in and out, always UTC with microseconds on the way out ("2026-11-20T08:00:00.000000Z").
  */
@@ -29,8 +30,9 @@ void clock_sleep_until(int64_t deadline_us);
 /* `out` holds CLOCK_RFC3339_LENGTH characters and a NUL. Years 0001 to 9999. */
 void clock_format_rfc3339(int64_t wall_us, char out[CLOCK_RFC3339_LENGTH + 1]);
 
-/* Strict RFC 3339 date-time: 'T' and 'Z' in either case, up to 6 fraction digits (more are refused), an
- * offset of ±hh:mm; real dates alone, no leap second. False when it is anything else. */
+/* Strict RFC 3339 date-time: 'T' and 'Z' in either case, up to 6 fraction digits (more are
+ * refused), an offset of ±hh:mm; real dates alone, no leap second. False when it is anything else.
+ */
 bool clock_parse_rfc3339(const char *text, int64_t *wall_us);
 
 #endif

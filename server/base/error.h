@@ -1,9 +1,9 @@
 /*
  * Errors: a code to act on and a text to read.
  *
- * Functions that can fail return bool or an enum and take `struct error *` last (never NULL). Whoever
- * cannot handle an error prefixes it with what it was doing and passes it up; whoever handles it logs it
- * once. Business outcomes (sold out, busy) are not errors: see order/order.h.
+ * Functions that can fail return bool or an enum and take `struct error *` last (never NULL).
+ * Whoever cannot handle an error prefixes it with what it was doing and passes it up; whoever
+ * handles it logs it once. Business outcomes (sold out, busy) are not errors: see order/order.h.
  *
  * Thread rule: a struct error belongs to the thread that fills it.
  */
@@ -15,8 +15,8 @@ enum error_code {
     ERROR_INVALID,     /* the caller's input: a flag, a time, a URL */
     ERROR_UNAVAILABLE, /* a backend is out of reach; nothing was done */
     ERROR_TIMEOUT,     /* the deadline passed before the answer */
-    ERROR_UNSUITABLE,  /* the backend answers, but cannot serve us (schema too new, Redis too old) */
-    ERROR_INTERNAL     /* our bug */
+    ERROR_UNSUITABLE, /* the backend answers, but cannot serve us (schema too new, Redis too old) */
+    ERROR_INTERNAL    /* our bug */
 };
 
 struct error {
@@ -24,12 +24,13 @@ struct error {
     char text[256];
 };
 
-/* Sets code and text; a text that is too long is cut. Always returns false, so that a bool function can
- * `return error_set(…)`. */
+/* Sets code and text; a text that is too long is cut. Always returns false, so that a bool function
+ * can `return error_set(…)`. */
 __attribute__((format(printf, 3, 4))) _Bool error_set(struct error *error, enum error_code code,
                                                       const char *format, ...);
 
 /* Puts "format…: " before the text. The outermost cause is read first. */
-__attribute__((format(printf, 2, 3))) void error_prefix(struct error *error, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void error_prefix(struct error *error, const char *format,
+                                                        ...);
 
 #endif

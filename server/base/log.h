@@ -1,9 +1,9 @@
 /*
  * Log: one line per event on stderr, `time level message`, safe from any thread.
  *
- * Control characters in the finished line are escaped (\xNN), so that nothing a client sends can forge a
- * line. A format string that repeats more than 10 times within a second is written 10 times and then
- * summed up ("… and N more like it") once the second is over.
+ * Control characters in the finished line are escaped (\xNN), so that nothing a client sends can
+ * forge a line. A format string that repeats more than 10 times within a second is written 10 times
+ * and then summed up ("… and N more like it") once the second is over.
  */
 #ifndef SECKILL_BASE_LOG_H
 #define SECKILL_BASE_LOG_H

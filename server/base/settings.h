@@ -1,9 +1,10 @@
 /*
- * Settings: one table of rows says every flag, its variable in the environment, its type, default, range
- * and help. It drives parsing, --help and docs/CONFIG.md, so none of them can go stale alone.
+ * Settings: one table of rows says every flag, its variable in the environment, its type, default,
+ * range and help. It drives parsing, --help and docs/CONFIG.md, so none of them can go stale alone.
  *
- * Precedence: flag, then environment (SECKILL_ and the flag's name in capitals, '-' as '_'), then default.
- * A flag may be written `--name value` or `--name=value`. The values are frozen after settings_load.
+ * Precedence: flag, then environment (SECKILL_ and the flag's name in capitals, '-' as '_'), then
+ * default. A flag may be written `--name value` or `--name=value`. The values are frozen after
+ * settings_load.
  */
 #ifndef SECKILL_BASE_SETTINGS_H
 #define SECKILL_BASE_SETTINGS_H
@@ -15,7 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The server's settings. Strings point into argv, the environment or the table: borrowed, never freed. */
+/* The server's settings. Strings point into argv, the environment or the table: borrowed, never
+ * freed. */
 struct settings {
     const char *listen;           /* HOST:PORT */
     const char *database;         /* libpq conninfo; "" means libpq's own PG* variables */
@@ -42,10 +44,11 @@ enum settings_action {
     SETTINGS_VERSION        /* --version */
 };
 
-/* Fills `out`. False with a text that names the flag (or the variable) and what it takes: an unknown flag,
- * a missing value, not a number, out of range, empty where not allowed, an argument that is no flag, or two
- * that contradict each other (work-ms must be less than work-timeout-ms, and that less than lock-ttl-ms).
- * `out` is complete only when *action is SETTINGS_RUN. `environment` looks a variable up (getenv in the server, a fake in tests). */
+/* Fills `out`. False with a text that names the flag (or the variable) and what it takes: an
+ * unknown flag, a missing value, not a number, out of range, empty where not allowed, an argument
+ * that is no flag, or two that contradict each other (work-ms must be less than work-timeout-ms,
+ * and that less than lock-ttl-ms). `out` is complete only when *action is SETTINGS_RUN.
+ * `environment` looks a variable up (getenv in the server, a fake in tests). */
 bool settings_load(struct settings *out, enum settings_action *action, int argc, char **argv,
                    char *(*environment)(const char *), struct error *error);
 

@@ -57,19 +57,22 @@ static void print_markdown_row(FILE *to, const struct settings_row *row)
 
 void settings_print_markdown(FILE *to, const char *program)
 {
-    fprintf(to,
-            "<!-- Made by `%s --help=markdown`; edit server/base/settings_table.c. -->\n\n"
-            "# Settings of %s\n\n"
-            "A setting is a flag, `--name VALUE` or `--name=VALUE`, or a variable in the "
-            "environment: `SECKILL_` and the flag's name in capitals, `-` written as `_`. A flag "
-            "wins over its variable, a variable over the default. A variable that is set but empty "
-            "counts as set.\n\n"
-            "Settings are read once, at start. A value that is out of range, a flag that does not "
-            "exist, or two settings that contradict each other end the start with exit status 2 "
-            "and a line on stderr that says which.\n\n"
-            "`--help` prints the flags, `--version` the version.\n\n"
-            "| flag | default | what it is |\n| --- | --- | --- |\n",
-            program, program);
+    fprintf(
+        to,
+        "<!-- Made by `%s --help=markdown`; edit server/base/settings_table.c. -->\n\n"
+        "# Settings of %s\n\n"
+        "A setting is a flag, `--name VALUE` or `--name=VALUE`, or a variable in the "
+        "environment: `SECKILL_` and the flag's name in capitals, `-` written as `_`. A flag "
+        "wins over its variable, a variable over the default. A variable that is set but empty "
+        "counts as set.\n\n"
+        "Settings are read once, at start. A value that is out of range, a flag that does not "
+        "exist, or two settings that contradict each other end the start with exit status 2 "
+        "and a line on stderr that says which.\n\n"
+        "`--help` prints the flags, `--version` the version. Whoever comes from wllock finds its "
+        "names below, with the settings that took their place; its `LockDetail` is `timings` in "
+        "the answer to an order.\n\n"
+        "| flag | default | what it is |\n| --- | --- | --- |\n",
+        program, program);
     for (size_t i = 0; i < settings_row_count(); i++) {
         const struct settings_row *row = settings_row_at(i);
         const char *quote = *row->standard == '\0' ? "" : "`";

@@ -162,6 +162,15 @@ uint64_t metrics_read(int counter)
     return sum;
 }
 
+int metrics_shards(void)
+{
+    int count = 0;
+    for (const struct shard *shard = atomic_load_explicit(&shards, memory_order_acquire);
+         shard != NULL; shard = shard->next)
+        count++;
+    return count;
+}
+
 static void sum_histogram(int histogram, uint64_t steps[HISTOGRAM_STEPS], uint64_t *sum_us)
 {
     memset(steps, 0, HISTOGRAM_STEPS * sizeof *steps);

@@ -35,6 +35,9 @@ uint64_t metrics_read(int counter); /* the sum over all threads */
 /* The Prometheus text format, version 0.0.4. */
 void metrics_render(FILE *to);
 
+/* How many shards there are: the most threads that ever counted at once. */
+int metrics_shards(void);
+
 /* Forgets every series and shard; for tests and the end of main, when no other thread runs. */
 void metrics_reset(void);
 

@@ -1,0 +1,81 @@
+/*
+ * Calls to the catalog: a task on a pool thread, which reads or writes, renders what it found and
+ * leaves the edge's thread nothing but to send it.
+ *
+ * A failure is logged here, once, with its text; the client gets its class alone.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "http/edge.h"
+#include "http/reply.h"
+#include "http/request.h"
+#include "http/router.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void run(struct task *task, struct pg *pg, struct error *error)
+{
+    struct request *request = request_of_task(task);
+    struct call *call = request->call;
+
+    call->result = pg ? call->work(call, pg, error) : CATALOG_FAILED;
+    if (call->result == CATALOG_FAILED || call->result == CATALOG_UNKNOWN)
+        log_warn("%s: %s", request->route->pattern, error->text);
+}
+
+struct call *request_call(struct request *request,
+                          enum catalog_result (*work)(struct call *, struct pg *, struct error *),
+                          enum order_outcome missing, int64_t allowance_ms)
+{
+    struct call *call = request->call;
+
+    if (!call) {
+        call = malloc(sizeof *call);
+        if (!call) {
+            problem_outcome(&request->problem, ORDER_INTERNAL_ERROR);
+            request_refuse(request);
+            return NULL;
+        }
+        request->call = call;
+    } else {
+        free(call->text);
+    }
+    memset(call, 0, sizeof *call);
+    call->request = request;
+    call->work = work;
+    call->missing = missing;
+    call->task.run = run;
+    call->task.until_us = clock_mono_us() + allowance_ms * CLOCK_US_PER_MS;
+    return call;
+}
+
+static enum order_outcome judge(const struct request *request)
+{
+    const struct call *call = request->call;
+
+    if (call->refused)
+        return request->http->draining ? ORDER_SHUTTING_DOWN : ORDER_QUEUE_FULL;
+    switch (call->result) {
+    case CATALOG_OK:
+        break;
+    case CATALOG_NOT_FOUND:
+        return call->missing;
+    case CATALOG_FAILED:
+        return ORDER_BACKEND_UNAVAILABLE;
+    case CATALOG_UNKNOWN:
+        return ORDER_OUTCOME_UNKNOWN;
+    }
+    return ORDER_CONFIRMED;
+}
+
+bool request_call_done(struct request *request)
+{
+    enum order_outcome outcome = judge(request);
+
+    if (outcome == ORDER_CONFIRMED)
+        return true;
+    problem_outcome(&request->problem, outcome);
+    request_refuse(request);
+    return false;
+}

@@ -1,0 +1,370 @@
+/*
+ * The edge's daemon: libmicrohttpd's epoll set driven from a loop of our own, and the drain at the
+ * end.
+ *
+ * One turn of the loop: let libmicrohttpd read, parse and write whatever is ready; hand what was
+ * asked for to dispatch, all of it at once; wait for sockets, timeouts or completions; resume what
+ * dispatch has decided. libmicrohttpd's own event thread is not used: it waits again before it has
+ * handled a full event buffer, and so it stalls whenever exactly n * 128 connections are ready.
+ *
+ * The first stop closes the listening socket and lets everything accepted be answered, within a
+ * bound; a second one, or the bound, lets go of what is left and makes the exit status say so.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "http/edge.h"
+#include "http/listen.h"
+#include "http/request.h"
+#include "metrics/metrics.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* Of one connection, for its request line, header fields and reply's header. A smaller pool is
+ * faster: it is cleared for each request. */
+enum { CONNECTION_MEMORY_BYTES = 8 * 1024 };
+
+enum { IDLE_TIMEOUT_S = 60 };
+
+/* The longest that anything accepted may take, besides an order's work: an order's wait, or the
+ * longest call. */
+#define DRAIN_WAIT_US   (65 * CLOCK_US_PER_S)
+#define DRAIN_MARGIN_US (5 * CLOCK_US_PER_S)
+
+static const int statuses[EDGE_STATUSES] = {200, 201, 202, 400, 401, 403, 404,
+                                            405, 409, 413, 500, 503, 504};
+
+static int64_t read_gauge(void *context)
+{
+    return *(const int64_t *)context;
+}
+
+static void register_metrics(struct http *http)
+{
+    for (size_t i = 0; i < EDGE_STATUSES && statuses[i] != 0; i++) {
+        char label[sizeof "status=\"000\""];
+
+        snprintf(label, sizeof label, "status=\"%d\"", statuses[i]);
+        http->responses[i] = metrics_counter(
+            "seckill_http_responses_total",
+            "Replies by status; what libmicrohttpd refuses by itself is not among them.", label);
+    }
+    metrics_gauge("seckill_http_connections", "Open connections.", "", read_gauge,
+                  &http->connections);
+    metrics_gauge("seckill_http_requests_in_flight", "Requests begun and not answered to the end.",
+                  "", read_gauge, &http->requests);
+}
+
+void edge_count_reply(struct http *http, int status)
+{
+    for (size_t i = 0; i < EDGE_STATUSES && statuses[i] != 0; i++)
+        if (statuses[i] == status)
+            metrics_add(http->responses[i], 1);
+}
+
+/* Clients cause most of these; what we cause shows in our own log. */
+__attribute__((format(printf, 2, 0))) static void on_log(void *cls, const char *format,
+                                                         va_list args)
+{
+    char text[256];
+
+    (void)cls;
+    if (!log_enabled(LOG_LEVEL_DEBUG))
+        return;
+    vsnprintf(text, sizeof text, format, args);
+    text[strcspn(text, "\n")] = '\0';
+    log_debug("libmicrohttpd: %s", text);
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct http *http = cls;
+
+    (void)connection;
+    (void)context;
+    http->connections += code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
+}
+
+static bool start_daemon(struct http *http, int listen_fd, unsigned connections,
+                         struct error *error)
+{
+    const union MHD_DaemonInfo *info;
+
+    http->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        request_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_LISTEN_SOCKET,
+        listen_fd, MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, request_on_target, http,
+        MHD_OPTION_NOTIFY_COMPLETED, request_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, http, MHD_OPTION_END);
+    if (!http->daemon) {
+        close(listen_fd);
+        return error_set(error, ERROR_INTERNAL, "libmicrohttpd does not start: %s",
+                         strerror(errno));
+    }
+    info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    if (!info || info->epoll_fd < 0)
+        return error_set(error, ERROR_UNSUITABLE, "libmicrohttpd was built without epoll");
+    http->epoll_fd = info->epoll_fd;
+    return true;
+}
+
+struct http *http_create(const struct services *services, struct http_health health,
+                         struct error *error)
+{
+    const struct settings *settings = services->settings;
+    struct http *http = calloc(1, sizeof *http);
+    int listen_fd;
+
+    if (!http) {
+        error_set(error, ERROR_INTERNAL, "no memory");
+        return NULL;
+    }
+    json_object_seed(0); /* once, before other threads use it */
+    http->services = services;
+    http->health = health;
+    http->default_strategy = strategy_find(settings->default_strategy);
+    http->orders_last = &http->orders_first;
+    http->tasks_last = &http->tasks_first;
+    pthread_mutex_init(&http->done.mutex, NULL);
+    http->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (http->event_fd < 0) {
+        error_set(error, ERROR_INTERNAL, "eventfd: %s", strerror(errno));
+        http_destroy(http);
+        return NULL;
+    }
+    listen_fd = listen_open(settings->listen, http->address, sizeof http->address, error);
+    if (listen_fd < 0 ||
+        !start_daemon(http, listen_fd, listen_fit_connections((unsigned)settings->max_connections),
+                      error)) {
+        http_destroy(http);
+        return NULL;
+    }
+    register_metrics(http);
+    return http;
+}
+
+const char *http_address(const struct http *http)
+{
+    return http->address;
+}
+
+static void wake(struct http *http)
+{
+    const uint64_t one = 1;
+    ssize_t ignored = write(http->event_fd, &one, sizeof one);
+
+    (void)ignored; /* it fails only when the loop has so much to wake for that it is awake */
+}
+
+static void on_orders(void *context, struct order *list)
+{
+    struct http *http = context;
+    struct order *last = list;
+    bool signal;
+
+    if (!list)
+        return;
+    while (last->next)
+        last = last->next;
+    pthread_mutex_lock(&http->done.mutex);
+    last->next = http->done.orders;
+    http->done.orders = list;
+    signal = !http->done.signalled;
+    http->done.signalled = true;
+    pthread_mutex_unlock(&http->done.mutex);
+    if (signal)
+        wake(http);
+}
+
+static void on_task(void *context, struct task *task)
+{
+    struct http *http = context;
+    bool signal;
+
+    pthread_mutex_lock(&http->done.mutex);
+    task->next = http->done.tasks;
+    http->done.tasks = task;
+    signal = !http->done.signalled;
+    http->done.signalled = true;
+    pthread_mutex_unlock(&http->done.mutex);
+    if (signal)
+        wake(http);
+}
+
+struct completion http_completion(struct http *http)
+{
+    return (struct completion){.context = http, .orders = on_orders, .task = on_task};
+}
+
+/* Runs the step of whatever dispatch has given back. */
+static void take_done(struct http *http)
+{
+    struct order *orders;
+    struct task *tasks;
+
+    pthread_mutex_lock(&http->done.mutex);
+    orders = http->done.orders;
+    tasks = http->done.tasks;
+    http->done.orders = NULL;
+    http->done.tasks = NULL;
+    http->done.signalled = false;
+    pthread_mutex_unlock(&http->done.mutex);
+
+    while (orders) {
+        struct request *request = request_of_order(orders);
+
+        orders = orders->next;
+        request_done(request);
+    }
+    while (tasks) {
+        struct request *request = request_of_task(tasks);
+
+        tasks = tasks->next;
+        request_done(request);
+    }
+}
+
+/* Hands over what this pass has collected. */
+static void publish(struct http *http)
+{
+    struct order *orders = http->orders_first;
+    struct task *tasks = http->tasks_first;
+
+    http->orders_first = NULL;
+    http->orders_last = &http->orders_first;
+    http->tasks_first = NULL;
+    http->tasks_last = &http->tasks_first;
+    if (orders)
+        dispatch_submit(http->dispatch, orders);
+    while (tasks) {
+        struct task *task = tasks;
+
+        tasks = tasks->next;
+        task->next = NULL;
+        if (!dispatch_submit_task(http->dispatch, task)) {
+            struct request *request = request_of_task(task);
+
+            request->call->refused = true;
+            request_done(request);
+        }
+    }
+}
+
+/* Waits for a socket, a timeout of libmicrohttpd's, a completion or a stop; `most_ms` -1: as long
+ * as it takes. */
+static void wait_for_events(struct http *http, int most_ms)
+{
+    struct pollfd fds[] = {
+        {.fd = http->epoll_fd, .events = POLLIN},
+        {.fd = http->event_fd, .events = POLLIN},
+    };
+    int timeout_ms = most_ms;
+    uint64_t count;
+    MHD_UNSIGNED_LONG_LONG mhd_ms;
+
+    if (MHD_get_timeout(http->daemon, &mhd_ms) == MHD_YES &&
+        (timeout_ms < 0 || mhd_ms < (MHD_UNSIGNED_LONG_LONG)timeout_ms))
+        timeout_ms = mhd_ms > INT_MAX ? INT_MAX : (int)mhd_ms;
+    if (poll(fds, sizeof fds / sizeof *fds, timeout_ms) > 0 && fds[1].revents != 0) {
+        ssize_t ignored = read(http->event_fd, &count, sizeof count);
+
+        (void)ignored; /* nobody else reads it, and what it announces is taken in any case */
+    }
+}
+
+static void turn(struct http *http, int most_ms)
+{
+    MHD_run(http->daemon);
+    publish(http);
+    wait_for_events(http, most_ms);
+    take_done(http);
+}
+
+/* Whether everything accepted is decided and its reply written. */
+static bool is_quiet(const struct http *http)
+{
+    return http->accepted == 0 && dispatch_in_flight(http->dispatch) == 0;
+}
+
+static bool drain(struct http *http)
+{
+    const struct settings *settings = http->services->settings;
+    int64_t deadline_us = clock_mono_us() + DRAIN_WAIT_US + DRAIN_MARGIN_US +
+                          (settings->work_timeout_ms + settings->work_ms) * CLOCK_US_PER_MS;
+    int listen_fd;
+
+    http->draining = true;
+    log_info("draining: %lld orders and calls are under way",
+             (long long)dispatch_in_flight(http->dispatch));
+    listen_fd = MHD_quiesce_daemon(http->daemon);
+    if (listen_fd >= 0)
+        close(listen_fd);
+    dispatch_drain(http->dispatch);
+    while (!is_quiet(http)) {
+        if (atomic_load(&http->stops) > 1) {
+            log_warn("a second stop ends the drain");
+            return false;
+        }
+        if (clock_mono_us() >= deadline_us) {
+            log_error("the drain took too long: not everything was answered");
+            return false;
+        }
+        turn(http, clock_poll_ms(deadline_us));
+    }
+    return true;
+}
+
+/* libmicrohttpd must not be stopped while a connection is suspended. */
+static void stop_daemon(struct http *http)
+{
+    request_abandon_all(http);
+    MHD_run(http->daemon);
+    MHD_stop_daemon(http->daemon);
+    http->daemon = NULL;
+}
+
+int http_run(struct http *http, struct dispatch *dispatch)
+{
+    bool answered;
+
+    http->dispatch = dispatch;
+    while (atomic_load(&http->stops) == 0)
+        turn(http, -1);
+    answered = drain(http);
+    stop_daemon(http);
+    return answered ? 0 : 1;
+}
+
+void http_stop(struct http *http)
+{
+    int saved = errno;
+
+    atomic_fetch_add(&http->stops, 1);
+    wake(http);
+    errno = saved;
+}
+
+void http_destroy(struct http *http)
+{
+    if (!http)
+        return;
+    if (http->daemon)
+        stop_daemon(http);
+    /* What dispatch gave back after the drain was cut short has no connection any more. */
+    take_done(http);
+    if (http->event_fd >= 0)
+        close(http->event_fd);
+    pthread_mutex_destroy(&http->done.mutex);
+    free(http);
+}

@@ -1,0 +1,55 @@
+/* The edge's own state, shared by the files of this room. One thread owns all of it but `done` and
+ * `stops`. */
+#ifndef SECKILL_HTTP_EDGE_H
+#define SECKILL_HTTP_EDGE_H
+
+#include "http/http.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { EDGE_ADDRESS_MAX = 128, EDGE_STATUSES = 20 };
+
+struct request;
+
+struct http {
+    const struct services *services;         /* borrowed: app */
+    struct http_health health;               /* its context is borrowed: app */
+    struct dispatch *dispatch;               /* borrowed: app; set by http_run */
+    const struct strategy *default_strategy; /* borrowed: registry */
+    struct MHD_Daemon *daemon;               /* owned */
+    int epoll_fd;                            /* borrowed: daemon */
+    int event_fd;
+    char address[EDGE_ADDRESS_MAX];
+
+    atomic_int stops;
+    bool draining;
+    bool abandoned; /* the drain was cut short: what still waits is not answered */
+
+    int64_t connections;
+    int64_t requests; /* begun and not completed */
+    int64_t accepted; /* of these, those that waited or have a reply: a drain sees them through */
+    struct request *waiting; /* every suspended request */
+
+    /* What this loop pass has collected, in order of arrival. */
+    struct order *orders_first;
+    struct order **orders_last;
+    struct task *tasks_first;
+    struct task **tasks_last;
+
+    int responses[EDGE_STATUSES]; /* counters, by edge_status_index */
+
+    /* What dispatch has given back; the only part that other threads touch. */
+    struct {
+        pthread_mutex_t mutex;
+        struct order *orders;
+        struct task *tasks;
+        bool signalled; /* event_fd was written since the loop last took the lists */
+    } done;
+};
+
+/* Counts a reply. */
+void edge_count_reply(struct http *http, int status);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * The handlers, by resource. Each reads its request and leaves an answer, or starts waiting for
+ * one; see request.h.
+ */
+#ifndef SECKILL_HTTP_HANDLERS_H
+#define SECKILL_HTTP_HANDLERS_H
+
+#include "http/request.h"
+
+/* orders.c */
+void orders_post(struct request *request);
+void orders_list(struct request *request);
+void orders_get(struct request *request);
+void orders_cancel(struct request *request);
+
+/* products.c */
+void products_list(struct request *request);
+void products_get(struct request *request);
+void products_put(struct request *request);
+void products_put_run(struct request *request);
+void products_audit(struct request *request);
+void products_restock(struct request *request);
+
+/* service.c */
+void service_strategies(struct request *request);
+void service_healthz(struct request *request);
+void service_readyz(struct request *request);
+void service_metrics(struct request *request);
+void service_page(struct request *request);
+
+#endif

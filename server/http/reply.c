@@ -1,0 +1,102 @@
+/* Replies: a body and the few headers that the contract wants with it. */
+#include "http/reply.h"
+
+#include "http/edge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_headers(struct MHD_Response *response, const struct request *request,
+                        const struct reply *reply)
+{
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type);
+    if (reply->location)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, reply->location);
+    if (reply->replayed)
+        MHD_add_response_header(response, "Idempotent-Replayed", "true");
+    if (reply->status == MHD_HTTP_SERVICE_UNAVAILABLE)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, request->allow);
+    if (reply->status == MHD_HTTP_UNAUTHORIZED)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    if (reply->close || request->http->draining)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+}
+
+enum MHD_Result reply_send(struct request *request, const struct reply *reply)
+{
+    struct http *http = request->http;
+    /* libmicrohttpd takes a void * whatever it does with it; it writes to none. */
+    void *body = (void *)(uintptr_t)reply->body;
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(reply->length, body, reply->memory);
+    enum MHD_Result queued;
+
+    if (!response) {
+        if (reply->memory == MHD_RESPMEM_MUST_FREE)
+            free(body);
+        return MHD_NO;
+    }
+    add_headers(response, request, reply);
+    queued = MHD_queue_response(request->connection, (unsigned)reply->status, response);
+    MHD_destroy_response(response);
+    if (queued == MHD_YES) {
+        request_accept(request);
+        edge_count_reply(http, reply->status);
+    }
+    return queued;
+}
+
+static enum MHD_Result send_problem(struct request *request, bool close)
+{
+    char body[PROBLEM_JSON_MAX];
+    size_t length = problem_render(&request->problem, body);
+
+    return reply_send(request, &(struct reply){.status = request->problem.status,
+                                               .type = "application/problem+json",
+                                               .body = body,
+                                               .length = length,
+                                               .memory = MHD_RESPMEM_MUST_COPY,
+                                               .close = close});
+}
+
+enum MHD_Result reply_problem(struct request *request)
+{
+    return send_problem(request, false);
+}
+
+enum MHD_Result reply_problem_and_close(struct request *request)
+{
+    return send_problem(request, true);
+}
+
+static enum MHD_Result send_text(struct request *request, struct reply *reply, char *text)
+{
+    if (!text) {
+        problem_outcome(&request->problem, ORDER_INTERNAL_ERROR);
+        return reply_problem(request);
+    }
+    reply->body = text;
+    reply->length = strlen(text);
+    reply->memory = MHD_RESPMEM_MUST_FREE;
+    return reply_send(request, reply);
+}
+
+enum MHD_Result reply_text(struct request *request, int status, const char *type, char *text)
+{
+    return send_text(request, &(struct reply){.status = status, .type = type}, text);
+}
+
+enum MHD_Result reply_call(struct request *request)
+{
+    struct call *call = request->call;
+    char *text = call->text;
+
+    call->text = NULL;
+    return send_text(request,
+                     &(struct reply){.status = call->created ? MHD_HTTP_CREATED : MHD_HTTP_OK,
+                                     .type = REPLY_JSON,
+                                     .replayed = request->order.outcome == ORDER_REPLAYED},
+                     text);
+}

@@ -1,0 +1,32 @@
+/* Replies: the one place that makes libmicrohttpd responses. All of it runs in an access call. */
+#ifndef SECKILL_HTTP_REPLY_H
+#define SECKILL_HTTP_REPLY_H
+
+#include "http/request.h"
+
+#define REPLY_JSON "application/json"
+
+struct reply {
+    int status;
+    const char *type; /* Content-Type */
+    const char *body;
+    size_t length;
+    enum MHD_ResponseMemoryMode memory; /* MHD_RESPMEM_MUST_FREE: the body is handed over */
+    const char *location;               /* NULL: no such header */
+    bool replayed;                      /* Idempotent-Replayed: true */
+    bool close;                         /* the connection ends with this reply */
+};
+
+enum MHD_Result reply_send(struct request *request, const struct reply *reply);
+
+/* The request's problem; fits `request->answer`. */
+enum MHD_Result reply_problem(struct request *request);
+enum MHD_Result reply_problem_and_close(struct request *request);
+
+/* A heap string, which is handed over; NULL (no memory) becomes a 500. */
+enum MHD_Result reply_text(struct request *request, int status, const char *type, char *text);
+
+/* What the request's call rendered, with 201 when it created something; fits `request->answer`. */
+enum MHD_Result reply_call(struct request *request);
+
+#endif

@@ -1,0 +1,314 @@
+/*
+ * The request's life, in the order of libmicrohttpd's callbacks.
+ *
+ * The target is kept when its line arrives. The first access call has the header fields: whatever
+ * refuses the request by then (path, method, admin token) is remembered while the body is read, so
+ * that the connection stays usable; only a body that is too long, or whose end is in doubt, is
+ * answered at once and closes it. The last access call runs the handler. A request that waits is
+ * suspended before it is published, and stands in the edge's list until it is resumed; if its
+ * connection has to go while dispatch still has its order, it is left behind as an orphan and freed
+ * when the order comes back.
+ */
+#include "http/request.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "http/auth.h"
+#include "http/edge.h"
+#include "http/reply.h"
+#include "http/router.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CONTAINER_OF(pointer, type, member)                                                        \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+struct request *request_of_order(struct order *order)
+{
+    return CONTAINER_OF(order, struct request, order);
+}
+
+struct request *request_of_task(struct task *task)
+{
+    return CONTAINER_OF(task, struct call, task)->request;
+}
+
+static void destroy(struct request *request)
+{
+    if (request->body != request->body_inline)
+        free(request->body);
+    if (request->call)
+        free(request->call->text);
+    free(request->call);
+    free(request);
+}
+
+void *request_on_target(void *cls, const char *target, struct MHD_Connection *connection)
+{
+    struct http *http = cls;
+    size_t length = strlen(target);
+    struct request *request = malloc(sizeof *request + length + 1);
+
+    if (!request)
+        return NULL;
+    memset(request, 0, offsetof(struct request, body_inline));
+    request->http = http;
+    request->connection = connection;
+    request->body = request->body_inline;
+    memcpy(request->target, target, length + 1);
+    http->requests++;
+    return request;
+}
+
+void request_refuse(struct request *request)
+{
+    request->refused = true;
+    request->answer = reply_problem;
+}
+
+bool request_query(struct request *request, struct param *params, size_t count)
+{
+    if (reader_query(request->query, params, count, &request->problem))
+        return true;
+    request_refuse(request);
+    return false;
+}
+
+bool request_json(struct request *request, struct member *members, size_t count)
+{
+    if (reader_object(request->body, request->body_length, members, count, &request->problem))
+        return true;
+    request_refuse(request);
+    return false;
+}
+
+static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const char *name,
+                                   size_t name_length, const char *value, size_t value_length)
+{
+    (void)kind;
+    reader_header(cls, name, name_length, value ? value : "", value ? value_length : 0);
+    return MHD_YES;
+}
+
+static const struct sockaddr *client_address(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+    return info ? info->client_addr : NULL;
+}
+
+/* What can be said before the body: is there such a resource, and may this client use it? */
+static bool admit(struct request *request, const char *method)
+{
+    struct http *http = request->http;
+
+    if (!router_find(request, method))
+        return false;
+    if (!request->route->admin)
+        return true;
+    return auth_admin(http->services->settings->admin_token, &request->headers,
+                      client_address(request->connection), &request->problem);
+}
+
+/* Answers without reading the body, which ends the connection. */
+static enum MHD_Result answer_early(struct request *request)
+{
+    request->phase = REQUEST_ANSWERED;
+    request_refuse(request);
+    return reply_problem_and_close(request);
+}
+
+static enum MHD_Result begin(struct request *request, const char *method, const char *version)
+{
+    struct headers *headers = &request->headers;
+
+    MHD_get_connection_values_n(request->connection, MHD_HEADER_KIND, take_header, headers);
+    if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0) {
+        problem_set(&request->problem, 400, "invalid_header", NULL,
+                    "The versions served are HTTP/1.1 and HTTP/1.0.");
+        return answer_early(request);
+    }
+    if (!reader_framing(headers, &request->problem))
+        return answer_early(request);
+    if (headers->content_length > REQUEST_BODY_MAX) {
+        problem_set(&request->problem, 413, "body_too_large", NULL,
+                    "A body may have %d bytes at most.", REQUEST_BODY_MAX);
+        return answer_early(request);
+    }
+    if (!admit(request, method))
+        request_refuse(request);
+    request->phase = REQUEST_READING;
+    return MHD_YES;
+}
+
+static enum MHD_Result take_body(struct request *request, const char *data, size_t length)
+{
+    request->body_seen += length;
+    if (request->body_seen > REQUEST_BODY_DROP)
+        return MHD_NO;
+    if (request->body_seen > REQUEST_BODY_MAX) {
+        problem_set(&request->problem, 413, "body_too_large", NULL,
+                    "A body may have %d bytes at most.", REQUEST_BODY_MAX);
+        request_refuse(request);
+    }
+    if (request->refused)
+        return MHD_YES;
+    if (request->body == request->body_inline && request->body_seen > REQUEST_BODY_INLINE) {
+        char *larger = malloc(REQUEST_BODY_MAX);
+
+        if (!larger)
+            return MHD_NO;
+        memcpy(larger, request->body, request->body_length);
+        request->body = larger;
+    }
+    memcpy(request->body + request->body_length, data, length);
+    request->body_length += length;
+    return MHD_YES;
+}
+
+static enum MHD_Result answer(struct request *request)
+{
+    request->phase = REQUEST_ANSWERED;
+    return request->answer(request);
+}
+
+static enum MHD_Result handle(struct request *request)
+{
+    if (!request->refused)
+        request->route->handle(request);
+    if (request->pending)
+        return MHD_YES;
+    return answer(request);
+}
+
+enum MHD_Result request_on_access(void *cls, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload_data,
+                                  size_t *upload_data_size, void **context)
+{
+    struct http *http = cls;
+    struct request *request = *context;
+    size_t length = *upload_data_size;
+
+    (void)connection;
+    (void)url;
+    if (!request || http->abandoned)
+        return MHD_NO;
+    switch (request->phase) {
+    case REQUEST_NEW:
+        return begin(request, method, version);
+    case REQUEST_READING:
+        if (length == 0)
+            return handle(request);
+        *upload_data_size = 0;
+        return take_body(request, upload_data, length);
+    case REQUEST_WAITING:
+        return answer(request);
+    case REQUEST_ANSWERED:
+        break;
+    }
+    /* What is left of a body that was answered early. */
+    *upload_data_size = 0;
+    return MHD_YES;
+}
+
+void request_on_completed(void *cls, struct MHD_Connection *connection, void **context,
+                          enum MHD_RequestTerminationCode code)
+{
+    struct http *http = cls;
+    struct request *request = *context;
+
+    (void)connection;
+    (void)code;
+    *context = NULL;
+    if (!request)
+        return;
+    http->requests--;
+    if (request->accepted)
+        http->accepted--;
+    if (request->pending)
+        request->orphaned = true;
+    else
+        destroy(request);
+}
+
+void request_accept(struct request *request)
+{
+    if (!request->accepted)
+        request->http->accepted++;
+    request->accepted = true;
+}
+
+/* Suspend first, then publish: a completion that overtook the suspension would resume nothing. */
+static void suspend(struct request *request)
+{
+    struct http *http = request->http;
+
+    request->pending = true;
+    if (request->phase == REQUEST_WAITING)
+        return;
+    request->phase = REQUEST_WAITING;
+    request_accept(request);
+    MHD_suspend_connection(request->connection);
+    request->next = http->waiting;
+    if (request->next)
+        request->next->previous = request;
+    http->waiting = request;
+}
+
+static void resume(struct request *request)
+{
+    if (request->previous)
+        request->previous->next = request->next;
+    else
+        request->http->waiting = request->next;
+    if (request->next)
+        request->next->previous = request->previous;
+    MHD_resume_connection(request->connection);
+}
+
+void request_wait_order(struct request *request, void (*step)(struct request *))
+{
+    struct http *http = request->http;
+
+    suspend(request);
+    request->step = step;
+    request->order.next = NULL;
+    *http->orders_last = &request->order;
+    http->orders_last = &request->order.next;
+}
+
+void request_wait_call(struct request *request, void (*step)(struct request *))
+{
+    struct http *http = request->http;
+
+    suspend(request);
+    request->step = step;
+    request->call->task.next = NULL;
+    *http->tasks_last = &request->call->task;
+    http->tasks_last = &request->call->task.next;
+}
+
+void request_done(struct request *request)
+{
+    void (*step)(struct request *) = request->step;
+
+    request->pending = false;
+    if (request->orphaned) {
+        destroy(request);
+        return;
+    }
+    request->step = NULL;
+    if (step)
+        step(request);
+    if (!request->pending)
+        resume(request);
+}
+
+void request_abandon_all(struct http *http)
+{
+    http->abandoned = true;
+    while (http->waiting)
+        resume(http->waiting);
+}

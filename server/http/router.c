@@ -1,0 +1,106 @@
+/* The route table and the walk over it: 404 when no pattern fits, 405 with Allow when no method
+ * does. */
+#include "http/router.h"
+
+#include "http/handlers.h"
+
+#include <string.h>
+
+/* The hot path first. */
+static const struct route routes[] = {
+    {"/orders", ROUTE_POST, false, orders_post},
+    {"/orders", ROUTE_GET, false, orders_list},
+    {"/orders/{order}", ROUTE_GET, false, orders_get},
+    {"/orders/{order}/cancel", ROUTE_POST, false, orders_cancel},
+    {"/products", ROUTE_GET, false, products_list},
+    {"/products", ROUTE_PUT, true, products_put_run},
+    {"/products/{product}", ROUTE_GET, false, products_get},
+    {"/products/{product}", ROUTE_PUT, true, products_put},
+    {"/products/{product}/restock", ROUTE_POST, true, products_restock},
+    {"/products/{product}/audit", ROUTE_GET, true, products_audit},
+    {"/strategies", ROUTE_GET, false, service_strategies},
+    {"/healthz", ROUTE_GET, false, service_healthz},
+    {"/readyz", ROUTE_GET, false, service_readyz},
+    {"/metrics", ROUTE_GET, false, service_metrics},
+    {"/", ROUTE_GET, false, service_page},
+};
+
+enum { ROUTE_COUNT = sizeof routes / sizeof *routes };
+
+static const char *const method_names[ROUTE_METHOD_COUNT] = {
+    [ROUTE_GET] = "GET, HEAD",
+    [ROUTE_POST] = "POST",
+    [ROUTE_PUT] = "PUT",
+};
+
+static bool is_method(enum route_method wanted, const char *method)
+{
+    switch (wanted) {
+    case ROUTE_GET:
+        return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    case ROUTE_POST:
+        return strcmp(method, "POST") == 0;
+    case ROUTE_PUT:
+        return strcmp(method, "PUT") == 0;
+    case ROUTE_METHOD_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* Reads one placeholder; `length` characters of `text` are its segment. */
+static bool match_id(struct request *request, const char *name, const char *text, size_t length)
+{
+    char id[UUID_TEXT_LENGTH + 1];
+
+    if (length > UUID_TEXT_LENGTH)
+        return false;
+    memcpy(id, text, length);
+    id[length] = '\0';
+    if (strncmp(name, "{order}", strlen("{order}")) == 0)
+        return uuid_parse(id, &request->order_id);
+    return reader_integer(id, 1, ORDER_ID_MAX, &request->product_id);
+}
+
+static bool match(struct request *request, const char *pattern, const char *path)
+{
+    while (*pattern != '\0') {
+        if (*pattern == '{') {
+            size_t length = strcspn(path, "/");
+
+            if (!match_id(request, pattern, path, length))
+                return false;
+            pattern += strcspn(pattern, "/");
+            path += length;
+        } else if (*pattern++ != *path++) {
+            return false;
+        }
+    }
+    return *path == '\0';
+}
+
+bool router_find(struct request *request, const char *method)
+{
+    char *path = request->target;
+    bool known = false;
+
+    request->query = strchr(path, '?');
+    if (request->query)
+        *request->query++ = '\0';
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        if (!match(request, routes[i].pattern, path))
+            continue;
+        if (is_method(routes[i].method, method)) {
+            request->route = &routes[i];
+            return true;
+        }
+        if (known)
+            strcat(request->allow, ", ");
+        strcat(request->allow, method_names[routes[i].method]);
+        known = true;
+    }
+    if (known)
+        return problem_set(&request->problem, 405, "method_not_allowed", NULL,
+                           "This resource takes %s.", request->allow);
+    return problem_set(&request->problem, 404, "not_found", NULL, "There is nothing at this path.");
+}

@@ -1,0 +1,75 @@
+#include "lib/t.h"
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static void set_keeps_code_and_text(void **state)
+{
+    (void)state;
+    struct error error = {.code = ERROR_NONE};
+
+    assert_false(error_set(&error, ERROR_TIMEOUT, "no answer after %d ms", 250));
+    assert_int_equal(error.code, ERROR_TIMEOUT);
+    assert_string_equal(error.text, "no answer after 250 ms");
+}
+
+static void prefix_reads_from_the_outside_in(void **state)
+{
+    (void)state;
+    struct error error;
+
+    error_set(&error, ERROR_UNAVAILABLE, "connection refused");
+    error_prefix(&error, "host %s", "db1");
+    error_prefix(&error, "schema");
+    assert_int_equal(error.code, ERROR_UNAVAILABLE);
+    assert_string_equal(error.text, "schema: host db1: connection refused");
+}
+
+static void long_texts_are_cut(void **state)
+{
+    (void)state;
+    char wide[1000];
+    memset(wide, 'x', sizeof wide - 1);
+    wide[sizeof wide - 1] = '\0';
+    struct {
+        struct error error;
+        char behind[8];
+    } guarded = {.behind = "behind"};
+
+    error_set(&guarded.error, ERROR_INTERNAL, "%s", wide);
+    assert_int_equal(strlen(guarded.error.text), sizeof guarded.error.text - 1);
+
+    /* What is prefixed stays; the end of the cause goes. */
+    error_prefix(&guarded.error, "outer");
+    assert_int_equal(strlen(guarded.error.text), sizeof guarded.error.text - 1);
+    assert_memory_equal(guarded.error.text, "outer: xxx", 10);
+
+    error_prefix(&guarded.error, "%s", wide);
+    assert_int_equal(strlen(guarded.error.text), sizeof guarded.error.text - 1);
+    assert_string_equal(guarded.behind, "behind");
+}
+
+static void an_errors_own_text_may_be_an_argument(void **state)
+{
+    (void)state;
+    struct error error;
+
+    error_set(&error, ERROR_INVALID, "bad port");
+    error_set(&error, ERROR_INVALID, "--listen: %s", error.text);
+    assert_string_equal(error.text, "--listen: bad port");
+    error_prefix(&error, "<%s>", error.text);
+    assert_string_equal(error.text, "<--listen: bad port>: --listen: bad port");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(set_keeps_code_and_text),
+        cmocka_unit_test(prefix_reads_from_the_outside_in),
+        cmocka_unit_test(long_texts_are_cut),
+        cmocka_unit_test(an_errors_own_text_may_be_an_argument),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

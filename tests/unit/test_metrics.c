@@ -1,0 +1,349 @@
+#include "lib/t.h"
+
+#include "metrics/histogram.h"
+#include "metrics/metrics.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *page;
+
+static const char *render(void)
+{
+    size_t length;
+    free(page);
+    FILE *to = open_memstream(&page, &length);
+    assert_non_null(to);
+    metrics_render(to);
+    fclose(to);
+    return page;
+}
+
+/* The value of the series written exactly so; fails when it is not there. */
+static double value_of(const char *series)
+{
+    size_t length = strlen(series);
+    for (const char *line = page; line != NULL && *line != '\0';
+         line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        if (strncmp(line, series, length) == 0 && line[length] == ' ')
+            return strtod(line + length, NULL);
+    }
+    fail_msg("no series %s in:\n%s", series, page);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    metrics_reset();
+    free(page);
+    page = NULL;
+    return 0;
+}
+
+static void steps_follow_each_other(void **state)
+{
+    (void)state;
+    assert_int_equal(histogram_step(INT64_MIN), 0);
+    assert_int_equal(histogram_step(0), 0);
+    for (size_t step = 0; step < HISTOGRAM_STEPS - 1; step++) {
+        int64_t end = histogram_step_end(step);
+        assert_int_equal(histogram_step(end), step);
+        assert_int_equal(histogram_step(end + 1), step + 1);
+    }
+    assert_int_equal(histogram_step_end(HISTOGRAM_STEPS - 1), INT64_MAX);
+    assert_int_equal(histogram_step(INT64_MAX), HISTOGRAM_STEPS - 1);
+}
+
+static void powers_of_two_end_a_step(void **state)
+{
+    (void)state;
+    for (int power = 0; power <= 32; power++) {
+        int64_t us = INT64_C(1) << power;
+        assert_int_equal(histogram_step_end(histogram_step(us)), us);
+    }
+}
+
+static void the_error_is_at_most_a_sixteenth(void **state)
+{
+    (void)state;
+    for (int64_t us = 1; us < INT64_C(1) << 32; us += us / 97 + 1) {
+        int64_t end = histogram_step_end(histogram_step(us));
+        assert_true(end >= us);
+        assert_true((end - us) * 16 <= us);
+    }
+}
+
+static void an_empty_page_is_empty(void **state)
+{
+    (void)state;
+    assert_string_equal(render(), "");
+}
+
+static int64_t read_depth(void *context)
+{
+    return *(int64_t *)context;
+}
+
+static void counters_and_gauges_render(void **state)
+{
+    (void)state;
+    int64_t depth = -7;
+    int sold = metrics_counter("orders_total", "Orders.", "strategy=\"none\"");
+    int refused = metrics_counter("orders_total", "Orders.", "strategy=\"batch\"");
+    int bugs = metrics_counter("bugs_total", "Bugs.", "");
+    metrics_gauge("depth", "Waiting.", "", read_depth, &depth);
+
+    metrics_add(sold, 3);
+    metrics_add(refused, UINT64_C(1) << 40);
+    metrics_add(sold, 4);
+    assert_int_equal(metrics_read(sold), 7);
+    assert_int_equal(metrics_read(bugs), 0);
+    assert_string_equal(render(), "# HELP orders_total Orders.\n"
+                                  "# TYPE orders_total counter\n"
+                                  "orders_total{strategy=\"none\"} 7\n"
+                                  "orders_total{strategy=\"batch\"} 1099511627776\n"
+                                  "# HELP bugs_total Bugs.\n"
+                                  "# TYPE bugs_total counter\n"
+                                  "bugs_total 0\n"
+                                  "# HELP depth Waiting.\n"
+                                  "# TYPE depth gauge\n"
+                                  "depth -7\n");
+}
+
+static void labels_are_copied(void **state)
+{
+    (void)state;
+    char labels[] = "a=\"1\"";
+    metrics_counter("copied_total", "Copied.", labels);
+    memset(labels, 'x', sizeof labels - 1);
+    render();
+    assert_int_equal((int)value_of("copied_total{a=\"1\"}"), 0);
+}
+
+static void histograms_render(void **state)
+{
+    (void)state;
+    int wait = metrics_histogram("wait_seconds", "Waits.", "strategy=\"none\"");
+    metrics_histogram("work_seconds", "Works.", "");
+
+    metrics_observe(wait, 16);
+    metrics_observe(wait, 100);
+    metrics_observe(wait, 1000000);
+    metrics_observe(wait, INT64_C(1) << 40);
+    metrics_observe(wait, -5);
+    render();
+
+    assert_non_null(strstr(page, "# HELP wait_seconds Waits.\n# TYPE wait_seconds histogram\n"));
+#define BUCKET(le) value_of("wait_seconds_bucket{strategy=\"none\",le=\"" le "\"}")
+    assert_int_equal((int)BUCKET("0.000001"), 1);
+    assert_int_equal((int)BUCKET("0.000015"), 1);
+    assert_int_equal((int)BUCKET("0.000016"), 2);
+    /* 100 lies in (96, 100], and both ends are there */
+    assert_int_equal((int)BUCKET("0.000096"), 2);
+    assert_int_equal((int)BUCKET("0.000100"), 3);
+    assert_int_equal((int)BUCKET("1.048576"), 4);
+    assert_int_equal((int)BUCKET("67.108864"), 4);
+    assert_int_equal((int)BUCKET("+Inf"), 5);
+#undef BUCKET
+    assert_int_equal((int)value_of("wait_seconds_count{strategy=\"none\"}"), 5);
+    assert_non_null(strstr(page, "wait_seconds_sum{strategy=\"none\"} 1099512.627892\n"));
+
+    assert_int_equal((int)value_of("work_seconds_bucket{le=\"0.000016\"}"), 0);
+    assert_int_equal((int)value_of("work_seconds_bucket{le=\"+Inf\"}"), 0);
+    assert_int_equal((int)value_of("work_seconds_count"), 0);
+    assert_non_null(strstr(page, "work_seconds_sum 0.000000\n"));
+}
+
+/* Ends rise, counts never fall, and the last is the count. */
+static void buckets_are_cumulative(void **state)
+{
+    (void)state;
+    int wait = metrics_histogram("wait_seconds", "Waits.", "");
+    for (int64_t us = 1; us < INT64_C(1) << 36; us += us / 7 + 1)
+        metrics_observe(wait, us);
+    render();
+
+    double last_end = -1;
+    double last_count = -1;
+    int buckets = 0;
+    for (const char *at = page; (at = strstr(at, "le=\"")) != NULL; buckets++) {
+        at += strlen("le=\"");
+        double end = strtod(at, NULL); /* +Inf as well */
+        double count = strtod(strstr(at, "} ") + 2, NULL);
+        assert_true(end > last_end);
+        assert_true(count >= last_count);
+        last_end = end;
+        last_count = count;
+    }
+    assert_true(buckets > 200 && buckets <= HISTOGRAM_STEPS);
+    assert_true(value_of("wait_seconds_count") >= last_count);
+    assert_true(value_of("wait_seconds_count") <= last_count);
+}
+
+enum { THREADS = 16, EACH = 20000, WAVES = 20 };
+
+static int shared_counter;
+static int shared_histogram;
+static atomic_bool stop_reading;
+
+static void *count_many(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < EACH; i++) {
+        metrics_add(shared_counter, 1);
+        metrics_observe(shared_histogram, i);
+    }
+    return NULL;
+}
+
+/* Reads while others write: what it sees only ever grows. */
+static void *read_all_the_time(void *arg)
+{
+    (void)arg;
+    uint64_t last = 0;
+    FILE *nowhere = fopen("/dev/null", "w");
+    while (nowhere != NULL && !atomic_load(&stop_reading)) {
+        uint64_t now = metrics_read(shared_counter);
+        if (now < last)
+            return &stop_reading;
+        last = now;
+        metrics_render(nowhere);
+    }
+    if (nowhere == NULL)
+        return &stop_reading;
+    fclose(nowhere);
+    return NULL;
+}
+
+static void run_threads(int threads, void *(*body)(void *))
+{
+    pthread_t running[THREADS];
+    for (int i = 0; i < threads; i++)
+        assert_int_equal(pthread_create(&running[i], NULL, body, NULL), 0);
+    for (int i = 0; i < threads; i++)
+        assert_int_equal(pthread_join(running[i], NULL), 0);
+}
+
+static void sums_are_exact(void **state)
+{
+    (void)state;
+    shared_counter = metrics_counter("shared_total", "Shared.", "");
+    shared_histogram = metrics_histogram("shared_seconds", "Shared.", "");
+
+    pthread_t reader;
+    void *went_back;
+    atomic_store(&stop_reading, false);
+    assert_int_equal(pthread_create(&reader, NULL, read_all_the_time, NULL), 0);
+    run_threads(THREADS, count_many);
+    atomic_store(&stop_reading, true);
+    assert_int_equal(pthread_join(reader, &went_back), 0);
+    assert_null(went_back);
+
+    assert_int_equal(metrics_read(shared_counter), THREADS * EACH);
+    render();
+    assert_int_equal((int)value_of("shared_seconds_count"), THREADS * EACH);
+    char sum[64];
+    int64_t sum_us = (int64_t)THREADS * EACH * (EACH - 1) / 2;
+    snprintf(sum, sizeof sum, "shared_seconds_sum %" PRId64 ".%06" PRId64 "\n", sum_us / 1000000,
+             sum_us % 1000000);
+    assert_non_null(strstr(page, sum));
+}
+
+static pthread_barrier_t all_here;
+
+static void *count_one_together(void *arg)
+{
+    (void)arg;
+    metrics_add(shared_counter, 1);
+    pthread_barrier_wait(&all_here);
+    return NULL;
+}
+
+static void threads_that_come_again_reuse_shards(void **state)
+{
+    (void)state;
+    shared_counter = metrics_counter("shared_total", "Shared.", "");
+    assert_int_equal(pthread_barrier_init(&all_here, NULL, THREADS), 0);
+
+    /* Each wave's threads all run at once: THREADS shards, and never one more. */
+    for (int i = 0; i < WAVES; i++) {
+        run_threads(THREADS, count_one_together);
+        assert_int_equal(metrics_shards(), THREADS);
+        assert_int_equal(metrics_read(shared_counter), (i + 1) * THREADS);
+    }
+    pthread_barrier_destroy(&all_here);
+}
+
+static pthread_key_t late_key;
+
+static void count_late(void *arg)
+{
+    (void)arg;
+    metrics_add(shared_counter, 1);
+}
+
+static void *count_in_a_destructor(void *arg)
+{
+    pthread_setspecific(late_key, arg);
+    metrics_add(shared_counter, 1);
+    return NULL;
+}
+
+/* Destructors of a thread run in no order: one that counts after the shard was left takes one
+ * again. */
+static void a_dying_thread_may_still_count(void **state)
+{
+    (void)state;
+    shared_counter = metrics_counter("shared_total", "Shared.", "");
+    assert_int_equal(pthread_key_create(&late_key, count_late), 0);
+    for (int i = 0; i < WAVES; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, count_in_a_destructor, &late_key), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    assert_int_equal(metrics_read(shared_counter), 2 * WAVES);
+    assert_int_equal(metrics_shards(), 1);
+    pthread_key_delete(late_key);
+}
+
+static void reset_starts_afresh(void **state)
+{
+    (void)state;
+    int first = metrics_counter("first_total", "First.", "");
+    int wait = metrics_histogram("wait_seconds", "Waits.", "");
+    metrics_add(first, 5);
+    metrics_observe(wait, 5);
+    metrics_reset();
+    assert_string_equal(render(), "");
+
+    int second = metrics_counter("second_total", "Second.", "");
+    assert_int_equal(second, first);
+    assert_int_equal(metrics_read(second), 0);
+    metrics_add(second, 1);
+    assert_int_equal(metrics_read(second), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_follow_each_other),
+        cmocka_unit_test(powers_of_two_end_a_step),
+        cmocka_unit_test(the_error_is_at_most_a_sixteenth),
+        cmocka_unit_test_teardown(an_empty_page_is_empty, forget),
+        cmocka_unit_test_teardown(counters_and_gauges_render, forget),
+        cmocka_unit_test_teardown(labels_are_copied, forget),
+        cmocka_unit_test_teardown(histograms_render, forget),
+        cmocka_unit_test_teardown(buckets_are_cumulative, forget),
+        cmocka_unit_test_teardown(sums_are_exact, forget),
+        cmocka_unit_test_teardown(threads_that_come_again_reuse_shards, forget),
+        cmocka_unit_test_teardown(a_dying_thread_may_still_count, forget),
+        cmocka_unit_test_teardown(reset_starts_afresh, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

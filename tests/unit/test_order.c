@@ -1,0 +1,155 @@
+/* The outcome table against the HTTP contract: every outcome ends in an answer that the contract
+ * lists. */
+#include "lib/t.h"
+
+#include "order/order.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Every status and code that the contract lists for what an order can end in. */
+static const struct {
+    int status;
+    const char *code;
+} contract[] = {
+    {200, ""},
+    {201, ""},
+    {202, ""},
+    {404, "not_found"},
+    {404, "unknown_product"},
+    {409, "sold_out"},
+    {409, "limit_reached"},
+    {409, "sale_not_open"},
+    {409, "idempotency_mismatch"},
+    {409, "not_cancellable"},
+    {500, "internal_error"},
+    {503, "queue_full"},
+    {503, "wait_timeout"},
+    {503, "cas_exhausted"},
+    {503, "lease_lost"},
+    {503, "strategy_unavailable"},
+    {503, "backend_unavailable"},
+    {503, "shutting_down"},
+    {504, "outcome_unknown"},
+};
+
+enum { CONTRACT = sizeof contract / sizeof *contract };
+
+static bool is_label(const char *text)
+{
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++) {
+        if (!islower((unsigned char)*text) && *text != '_')
+            return false;
+    }
+    return true;
+}
+
+static void every_outcome_is_in_the_contract(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ORDER_OUTCOME_COUNT; i++) {
+        const struct order_outcome_row *row = order_outcome_row((enum order_outcome)i);
+        bool found = false;
+        for (int j = 0; j < CONTRACT; j++)
+            found |=
+                row->http_status == contract[j].status && strcmp(row->code, contract[j].code) == 0;
+        if (!found)
+            fail_msg("%s: no %d \"%s\" in the contract", row->name, row->http_status, row->code);
+    }
+}
+
+/* All but 202: nothing that decides later is built yet. */
+static void every_answer_of_the_contract_has_an_outcome(void **state)
+{
+    (void)state;
+    for (int j = 0; j < CONTRACT; j++) {
+        bool found = contract[j].status == 202;
+        for (int i = 0; i < ORDER_OUTCOME_COUNT; i++) {
+            const struct order_outcome_row *row = order_outcome_row((enum order_outcome)i);
+            found |=
+                row->http_status == contract[j].status && strcmp(row->code, contract[j].code) == 0;
+        }
+        if (!found)
+            fail_msg("no outcome for %d \"%s\"", contract[j].status, contract[j].code);
+    }
+}
+
+static void a_code_stands_exactly_where_it_failed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ORDER_OUTCOME_COUNT; i++) {
+        const struct order_outcome_row *row = order_outcome_row((enum order_outcome)i);
+        bool success = row->http_status / 100 == 2;
+        assert_int_equal(*row->code == '\0', success);
+        assert_true(success || is_label(row->code));
+    }
+}
+
+static void names_are_labels_and_unique(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ORDER_OUTCOME_COUNT; i++) {
+        const struct order_outcome_row *row = order_outcome_row((enum order_outcome)i);
+        assert_true(is_label(row->name));
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(row->name, order_outcome_row((enum order_outcome)j)->name);
+    }
+}
+
+static void meanings_are_sentences(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ORDER_OUTCOME_COUNT; i++) {
+        const char *meaning = order_outcome_row((enum order_outcome)i)->meaning;
+        size_t length = strlen(meaning);
+        assert_true(length > 10 && isupper((unsigned char)meaning[0]));
+        assert_int_equal(meaning[length - 1], '.');
+    }
+}
+
+/* The two waits differ in the outcome, for the metrics and for "phase", and share a code. */
+static void both_waits_are_wait_timeout(void **state)
+{
+    (void)state;
+    assert_string_equal(order_outcome_row(ORDER_QUEUE_TIMEOUT)->code, "wait_timeout");
+    assert_string_equal(order_outcome_row(ORDER_LOCK_TIMEOUT)->code, "wait_timeout");
+}
+
+/* An order that nobody decided must never look like a success. */
+static void a_fresh_order_is_an_error(void **state)
+{
+    (void)state;
+    struct order order = {.next = NULL};
+    assert_int_equal(order_outcome_row(order.outcome)->http_status, 500);
+}
+
+static void kinds_and_statuses_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(order_kind_name(ORDER_BUY), "buy");
+    assert_string_equal(order_kind_name(ORDER_CANCEL), "cancel");
+    assert_string_equal(order_kind_name(ORDER_RESTOCK), "restock");
+    assert_string_equal(order_status_name(STATUS_QUEUED), "queued");
+    assert_string_equal(order_status_name(STATUS_CONFIRMED), "confirmed");
+    assert_string_equal(order_status_name(STATUS_CANCELLED), "cancelled");
+    assert_string_equal(order_status_name(STATUS_FAILED), "failed");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_outcome_is_in_the_contract),
+        cmocka_unit_test(every_answer_of_the_contract_has_an_outcome),
+        cmocka_unit_test(a_code_stands_exactly_where_it_failed),
+        cmocka_unit_test(names_are_labels_and_unique),
+        cmocka_unit_test(meanings_are_sentences),
+        cmocka_unit_test(both_waits_are_wait_timeout),
+        cmocka_unit_test(a_fresh_order_is_an_error),
+        cmocka_unit_test(kinds_and_statuses_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,433 @@
+#include "lib/t.h"
+
+#include "base/settings.h"
+#include "base/settings_table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARGUMENTS_MAX = 16, VARIABLES_MAX = 8 };
+
+static struct settings settings;
+static enum settings_action action;
+static struct error error;
+
+/* A fake environment: "NAME=value" each. */
+static const char *variables[VARIABLES_MAX];
+
+static char *look_up(const char *name)
+{
+    for (int i = 0; i < VARIABLES_MAX && variables[i] != NULL; i++) {
+        size_t length = strlen(name);
+        if (strncmp(variables[i], name, length) == 0 && variables[i][length] == '=')
+            return (char *)(uintptr_t)(variables[i] + length + 1);
+    }
+    return NULL;
+}
+
+static int empty_environment(void **state)
+{
+    (void)state;
+    memset(variables, 0, sizeof variables);
+    return 0;
+}
+
+/* Splits `flags` at spaces; a lone '' stands for an empty argument. */
+static bool load(const char *flags)
+{
+    static char line[512]; /* settings borrow from it until the next load */
+    static char nothing[] = "";
+    static char program[] = "seckill-server";
+    char *argv[ARGUMENTS_MAX + 1] = {program};
+    int argc = 1;
+    char *rest;
+
+    memset(&settings, 0, sizeof settings);
+    memset(&error, 0, sizeof error);
+    snprintf(line, sizeof line, "%s", flags);
+    for (char *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        assert_true(argc < ARGUMENTS_MAX);
+        argv[argc++] = strcmp(word, "''") == 0 ? nothing : word;
+    }
+    return settings_load(&settings, &action, argc, argv, look_up, &error);
+}
+
+static void assert_refused(const char *flags, const char *text)
+{
+    if (load(flags))
+        fail_msg("taken: %s", flags);
+    assert_int_equal(error.code, ERROR_INVALID);
+    assert_string_equal(error.text, text);
+}
+
+static void defaults_hold(void **state)
+{
+    (void)state;
+    assert_true(load(""));
+    assert_int_equal(action, SETTINGS_RUN);
+    assert_string_equal(settings.listen, "127.0.0.1:8080");
+    assert_string_equal(settings.database, "");
+    assert_string_equal(settings.redis, "");
+    assert_string_equal(settings.default_strategy, "conditional");
+    assert_string_equal(settings.system_name, "seckill");
+    assert_string_equal(settings.admin_token, "");
+    assert_string_equal(settings.log_level, "info");
+    assert_int_equal(settings.max_batch, 500);
+    assert_int_equal(settings.queue_capacity, 10000);
+    assert_int_equal(settings.in_flight_per_product, 0);
+    assert_int_equal(settings.pg_sessions, 24);
+    assert_int_equal(settings.lock_wait_ms, 5000);
+    assert_int_equal(settings.lock_ttl_ms, 10000);
+    assert_int_equal(settings.work_timeout_ms, 5000);
+    assert_int_equal(settings.work_ms, 0);
+    assert_int_equal(settings.max_connections, 16384);
+}
+
+static void both_spellings_work(void **state)
+{
+    (void)state;
+    assert_true(load("--listen 0.0.0.0:0 --max-batch=7 --redis=unix:///run/r.sock --work-ms 10"));
+    assert_string_equal(settings.listen, "0.0.0.0:0");
+    assert_int_equal(settings.max_batch, 7);
+    assert_string_equal(settings.redis, "unix:///run/r.sock");
+    assert_int_equal(settings.work_ms, 10);
+
+    /* A value may hold '=', be empty, and begin with dashes when it says so. */
+    assert_true(load("--database=host=db --admin-token=--x="));
+    assert_string_equal(settings.database, "host=db");
+    assert_string_equal(settings.admin_token, "--x=");
+    assert_true(load("--redis= --database ''"));
+    assert_string_equal(settings.redis, "");
+    assert_true(load("--max-batch 3 --max-batch 4"));
+    assert_int_equal(settings.max_batch, 4);
+}
+
+/* Sets every row, by flag and then by variable, to something that is not its default. */
+static void every_row_reaches_its_member(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < settings_row_count(); i++) {
+        const struct settings_row *row = settings_row_at(i);
+        char text[64];
+        char flag[128];
+        char variable[SETTINGS_VARIABLE_LENGTH];
+        char assignment[192];
+
+        snprintf(text, sizeof text, "%s", "warn");
+        if (strcmp(row->flag, "listen") == 0)
+            snprintf(text, sizeof text, "[::1]:65535");
+        if (strcmp(row->flag, "redis") == 0)
+            snprintf(text, sizeof text, "redis://h:1/2");
+        if (row->kind == SETTINGS_NUMBER)
+            snprintf(text, sizeof text, "%lld",
+                     atoll(row->standard) + (atoll(row->standard) < row->max ? 1 : -1));
+        snprintf(flag, sizeof flag, "--%s %s", row->flag, text);
+        settings_variable(row, variable);
+        snprintf(assignment, sizeof assignment, "%s=%s", variable, text);
+
+        for (int way = 0; way < 2; way++) {
+            variables[0] = way == 1 ? assignment : NULL;
+            if (!load(way == 0 ? flag : ""))
+                fail_msg("%s: %s", flag, error.text);
+            const char *member = (const char *)&settings + row->offset;
+            if (row->kind == SETTINGS_TEXT)
+                assert_string_equal(*(const char *const *)(const void *)member, text);
+            else
+                assert_int_equal(*(const int64_t *)(const void *)member, atoll(text));
+        }
+    }
+}
+
+static void numbers_keep_their_range(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < settings_row_count(); i++) {
+        const struct settings_row *row = settings_row_at(i);
+        if (row->kind != SETTINGS_NUMBER)
+            continue;
+
+        int64_t outside[] = {row->min - 1, row->max + 1};
+        for (int j = 0; j < 2; j++) {
+            char flag[128];
+            char expected[256];
+            snprintf(flag, sizeof flag, "--%s=%" PRId64, row->flag, outside[j]);
+            snprintf(expected, sizeof expected,
+                     "--%s takes a whole number from %" PRId64 " to %" PRId64 ", not \"%" PRId64
+                     "\"",
+                     row->flag, row->min, row->max, outside[j]);
+            assert_refused(flag, expected);
+        }
+
+        /* The ends themselves are fine, but for what other settings say about them. */
+        int64_t ends[] = {row->min, row->max};
+        for (int j = 0; j < 2; j++) {
+            char flag[128];
+            snprintf(flag, sizeof flag, "--%s=%" PRId64, row->flag, ends[j]);
+            if (!load(flag))
+                assert_non_null(strstr(error.text, "must be less than"));
+        }
+    }
+}
+
+static void what_is_no_number_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"five", "5x",    "0x10", "1e3", "5.0",
+                                        "+5",   "--5",   "-",    "5,0", "99999999999999999999",
+                                        "",     "\t500", "5\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char flag[64];
+        snprintf(flag, sizeof flag, "--max-batch=%s", texts[i]);
+        assert_false(load(flag));
+        assert_memory_equal(error.text, "--max-batch takes a whole number from 1 to 500", 46);
+    }
+    variables[0] = "SECKILL_MAX_BATCH=1 ";
+    assert_refused("", "SECKILL_MAX_BATCH takes a whole number from 1 to 500, not \"1 \"");
+}
+
+static void what_is_no_flag_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("--bogus 1", "unknown flag --bogus (see --help)");
+    assert_refused("--bogus=1", "unknown flag --bogus (see --help)");
+    assert_refused("--max-batc 1", "unknown flag --max-batc (see --help)");
+    assert_refused("--max-batches 1", "unknown flag --max-batches (see --help)");
+    assert_refused("--MAX-BATCH 1", "unknown flag --MAX-BATCH (see --help)");
+    assert_refused("--max_batch 1", "unknown flag --max_batch (see --help)");
+    assert_refused("--=1", "unknown flag -- (see --help)");
+    assert_refused("--help=html", "unknown flag --help (see --help)");
+    assert_refused("--version=1", "unknown flag --version (see --help)");
+    assert_refused("serve", "\"serve\" is not a flag (see --help)");
+    assert_refused("-x", "\"-x\" is not a flag (see --help)");
+    assert_refused("--", "\"--\" is not a flag (see --help)");
+    assert_refused("''", "\"\" is not a flag (see --help)");
+    assert_refused("--max-batch 1 2", "\"2\" is not a flag (see --help)");
+}
+
+static void a_missing_value_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < settings_row_count(); i++) {
+        const struct settings_row *row = settings_row_at(i);
+        char flags[128];
+        char expected[SETTINGS_VARIABLE_LENGTH + 32];
+        snprintf(expected, sizeof expected, "--%s needs a value: ", row->flag);
+
+        snprintf(flags, sizeof flags, "--%s", row->flag);
+        assert_false(load(flags));
+        assert_memory_equal(error.text, expected, strlen(expected));
+        snprintf(flags, sizeof flags, "--%s --log-level debug", row->flag);
+        assert_false(load(flags));
+        assert_memory_equal(error.text, expected, strlen(expected));
+    }
+}
+
+static void texts_are_checked(void **state)
+{
+    (void)state;
+    static const char *const refused[] = {
+        "--listen=",          "--listen=8080",          "--listen=:8080",
+        "--listen=host:",     "--listen=host:65536",    "--listen=host:8o",
+        "--listen=host:-1",   "--listen=::1:8080",      "--listen=[]:80",
+        "--listen=[::1:80",   "--listen=host:00000080", "--redis=localhost:6379",
+        "--redis=http://x/",  "--default-strategy=",    "--system-name=",
+        "--system-name=a:b",  "--system-name=a\tb",     "--system-name=\xc3\xa9",
+        "--log-level=",       "--log-level=INFO",       "--admin-token=a\tb",
+        "--admin-token=\xc3", "--log-level=warning",
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        size_t length = strcspn(refused[i], "=");
+        if (load(refused[i]))
+            fail_msg("taken: %s", refused[i]);
+        assert_int_equal(error.code, ERROR_INVALID);
+        assert_memory_equal(error.text, refused[i], length);
+        assert_memory_equal(error.text + length, " takes ", 7);
+    }
+    assert_refused("--log-level=loud",
+                   "--log-level takes error, warn, info or debug, not \"loud\"");
+    assert_true(load("--listen localhost:1 --system-name Shop_2.eu-west --redis redis://h:6379/0"));
+    assert_true(load("--listen=[::1]:8080 --log-level debug --default-strategy none"));
+}
+
+static void a_system_name_has_64_characters_at_most(void **state)
+{
+    (void)state;
+    char flag[128] = "--system-name=";
+    size_t length = strlen(flag);
+
+    memset(flag + length, 'n', 64);
+    assert_true(load(flag));
+    flag[length + 64] = 'n';
+    assert_false(load(flag));
+}
+
+/* What may hold a password is never repeated. */
+static void secrets_are_not_told(void **state)
+{
+    (void)state;
+    assert_refused("--admin-token=pa\tss",
+                   "--admin-token takes up to 512 visible ASCII characters without spaces");
+    assert_refused("--redis=http://:pass@host",
+                   "--redis takes redis://HOST:PORT/DB or unix:///PATH, or nothing");
+    for (size_t i = 0; i < settings_row_count(); i++) {
+        const char *flag = settings_row_at(i)->flag;
+        bool secret = strcmp(flag, "admin-token") == 0 || strcmp(flag, "redis") == 0 ||
+                      strcmp(flag, "database") == 0;
+        assert_int_equal(settings_row_at(i)->secret, secret);
+    }
+}
+
+static void a_flag_wins_over_its_variable(void **state)
+{
+    (void)state;
+    variables[0] = "SECKILL_LOCK_TTL_MS=20000";
+    variables[1] = "SECKILL_LISTEN=0.0.0.0:1";
+    variables[2] = "SECKILL_ADMIN_TOKEN=";
+    assert_true(load("--listen 0.0.0.0:2"));
+    assert_int_equal(settings.lock_ttl_ms, 20000);
+    assert_string_equal(settings.listen, "0.0.0.0:2");
+    assert_string_equal(settings.admin_token, "");
+    assert_int_equal(settings.max_batch, 500);
+
+    /* Also over a variable that is wrong. */
+    variables[0] = "SECKILL_LOCK_TTL_MS=soon";
+    assert_true(load("--lock-ttl-ms 9000"));
+    assert_int_equal(settings.lock_ttl_ms, 9000);
+}
+
+static void a_wrong_variable_is_named(void **state)
+{
+    (void)state;
+    variables[0] = "SECKILL_QUEUE_CAPACITY=0";
+    assert_refused("", "SECKILL_QUEUE_CAPACITY takes a whole number from 1 to 1000000, not \"0\"");
+    variables[0] = "SECKILL_QUEUE_CAPACITY=";
+    assert_refused("", "SECKILL_QUEUE_CAPACITY takes a whole number from 1 to 1000000, not \"\"");
+    variables[0] = "SECKILL_LOG_LEVEL=";
+    assert_refused("", "SECKILL_LOG_LEVEL takes error, warn, info or debug, not \"\"");
+}
+
+static void contradictions_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("--work-timeout-ms 10000",
+                   "--work-timeout-ms (10000) must be less than --lock-ttl-ms (10000)");
+    assert_true(load("--work-timeout-ms 9999"));
+    assert_refused("--lock-ttl-ms 4000",
+                   "--work-timeout-ms (5000) must be less than --lock-ttl-ms (4000)");
+    assert_refused("--work-ms 5000", "--work-ms (5000) must be less than --work-timeout-ms (5000)");
+    assert_true(load("--work-ms 4999"));
+    variables[0] = "SECKILL_WORK_MS=50";
+    assert_refused("--work-timeout-ms 50",
+                   "--work-ms (50) must be less than --work-timeout-ms (50)");
+    assert_true(load("--work-timeout-ms 60 --lock-ttl-ms 100"));
+}
+
+static void actions_are_seen(void **state)
+{
+    (void)state;
+    assert_true(load("--help"));
+    assert_int_equal(action, SETTINGS_HELP);
+    assert_true(load("--help=markdown"));
+    assert_int_equal(action, SETTINGS_HELP_MARKDOWN);
+    assert_true(load("--version"));
+    assert_int_equal(action, SETTINGS_VERSION);
+
+    /* Whoever asks for help has often got something else wrong. */
+    variables[0] = "SECKILL_MAX_BATCH=many";
+    assert_true(load("--max-batch 0 --help"));
+    assert_int_equal(action, SETTINGS_HELP);
+}
+
+static void every_row_is_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < settings_row_count(); i++) {
+        const struct settings_row *row = settings_row_at(i);
+        assert_true(strlen(row->flag) < SETTINGS_VARIABLE_LENGTH - 8);
+        assert_int_equal(strspn(row->flag, "abcdefghijklmnopqrstuvwxyz-"), strlen(row->flag));
+        assert_non_null(row->standard);
+        assert_true(strlen(row->value) > 0);
+        assert_true(strlen(row->help) > 10 && strlen(row->detail) > strlen(row->help));
+        assert_null(strpbrk(row->help, "|\n")); /* it stands in a table */
+        if (row->kind == SETTINGS_NUMBER)
+            assert_true(row->min < row->max && strlen(row->unit) > 0);
+        else
+            assert_true(strlen(row->takes) > 0 && strpbrk(row->takes, "|\n") == NULL);
+        for (size_t j = 0; j < i; j++) {
+            assert_string_not_equal(row->flag, settings_row_at(j)->flag);
+            assert_int_not_equal(row->offset, settings_row_at(j)->offset);
+        }
+    }
+    /* No member without a row: all of them are eight bytes wide. */
+    assert_int_equal(settings_row_count() * 8, sizeof(struct settings));
+}
+
+static void help_names_everything(void **state)
+{
+    (void)state;
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    settings_print_help(to, "seckill-server", "Strategies: none\n");
+    fclose(to);
+
+    for (size_t i = 0; i < settings_row_count(); i++) {
+        const struct settings_row *row = settings_row_at(i);
+        char flag[128];
+        snprintf(flag, sizeof flag, "\n  --%s %s ", row->flag, row->value);
+        assert_non_null(strstr(text, flag));
+        assert_non_null(strstr(text, row->help));
+    }
+    assert_non_null(strstr(text, "\n  --help "));
+    assert_non_null(strstr(text, "\n  --version "));
+    assert_non_null(strstr(text, "SECKILL_LOCK_TTL_MS"));
+    assert_non_null(strstr(text, "\nStrategies: none\n"));
+    free(text);
+}
+
+static void config_md_is_what_the_table_says(void **state)
+{
+    (void)state;
+    char *expected;
+    size_t length;
+    FILE *to = open_memstream(&expected, &length);
+    settings_print_markdown(to, "seckill-server");
+    fclose(to);
+
+    static char found[1 << 16];
+    FILE *from = fopen(CONFIG_MD, "r");
+    assert_non_null(from);
+    size_t got = fread(found, 1, sizeof found - 1, from);
+    fclose(from);
+    found[got] = '\0';
+    if (strcmp(found, expected) != 0)
+        fail_msg("docs/CONFIG.md is stale: seckill-server --help=markdown > docs/CONFIG.md");
+    free(expected);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, empty_environment)
+    const struct CMUnitTest tests[] = {
+        TEST(defaults_hold),
+        TEST(both_spellings_work),
+        TEST(every_row_reaches_its_member),
+        TEST(numbers_keep_their_range),
+        TEST(what_is_no_number_is_refused),
+        TEST(what_is_no_flag_is_refused),
+        TEST(a_missing_value_is_refused),
+        TEST(texts_are_checked),
+        TEST(a_system_name_has_64_characters_at_most),
+        TEST(secrets_are_not_told),
+        TEST(a_flag_wins_over_its_variable),
+        TEST(a_wrong_variable_is_named),
+        TEST(contradictions_are_refused),
+        TEST(actions_are_seen),
+        TEST(every_row_is_whole),
+        TEST(help_names_everything),
+        TEST(config_md_is_what_the_table_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
