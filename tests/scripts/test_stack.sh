@@ -145,23 +145,29 @@ test_purge() {
   dir=''
 }
 
-# Too long for a socket, with a space, and closed to every other user as /root is.
-test_awkward_folder() {
-  local long sockets
-  mkdir -m 700 "$work/closed"
-  long="$work/closed/a folder with a name $(printf 'x%.0s' {1..90})"
-  use "$long"
+check_other_folder() { # FOLDER: it works there, and nothing is left of it
+  local sockets
+  use "$1"
   sql 'SELECT 1' >/dev/null
   expect 'locks answer' PONG "$(locks ping)"
   sockets=$(dirname "${SECKILL_REDIS#unix://}")
   "$stack" --dir "$dir" down --purge
   [ ! -e "$sockets" ] || fail "$sockets is still there"
-  [ ! -e "$long" ] || fail "$long is still there"
+  [ ! -e "$1" ] || fail "$1 is still there"
   dir=''
 }
 
+test_long_folder() { check_other_folder "$work/$(printf 'x%.0s' {1..100})"; }
+test_folder_with_spaces() { check_other_folder "$work/50% of a, b"; }
+
+# Closed to every other user, as /root is.
+test_closed_folder() {
+  mkdir -m 700 "$work/closed"
+  check_other_folder "$work/closed/stack"
+}
+
 chmod 755 "$work"
-for t in up_twice killed one_killed stranger stopped purge awkward_folder; do
+for t in up_twice killed one_killed stranger stopped purge long_folder folder_with_spaces closed_folder; do
   echo "test_stack: $t"
   "test_$t"
 done
