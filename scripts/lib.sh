@@ -1,0 +1,128 @@
+# shellcheck shell=bash disable=SC2034  # what seems unused is for those who read this file
+# What demo.sh, serve.sh and test.sh share; read with `source`. It installs Debian packages that are missing, builds,
+# keeps one child in the foreground, and stops the stack at the end however the end came.
+#
+# A package install starts no service: PostgreSQL makes no cluster and the system's redis-server stays off, through
+# two files that are there only while apt-get runs. Where everything is installed, nothing here needs root or a network.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+stack=$root/scripts/stack.sh
+me=$(basename "$0")
+
+# PACKAGE, or PACKAGE:COMMAND where the command is what counts, whoever installed it
+build_packages=(gcc:gcc libc6-dev cmake:cmake ninja-build:ninja pkg-config:pkg-config libmicrohttpd-dev libjansson-dev
+  libpq-dev libhiredis-dev libcurl4-openssl-dev libcmocka-dev)
+run_packages=(postgresql:/usr/lib/postgresql redis-server:redis-server redis-tools:redis-cli wrk:wrk curl:curl
+  util-linux:flock)
+test_packages=(clang:clang clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
+  git:git)
+
+say() { echo "$me: $*"; }
+die() { echo "$me: $*" >&2; exit 1; }
+
+# --- packages ---
+
+is_installed() { # PACKAGE[:COMMAND]
+  case $1 in
+    *:/usr/lib/postgresql) compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null ;;
+    *:*) command -v "${1#*:}" >/dev/null ;;
+    *) [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ;;
+  esac
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+readonly policy=/usr/sbin/policy-rc.d no_cluster=/etc/postgresql-common/createcluster.d/seckill.conf
+readonly policy_mark='# seckill: only while its packages are being installed'
+
+hold_services() {
+  as_root mkdir -p "$(dirname $no_cluster)"
+  echo 'create_main_cluster = false' | as_root tee $no_cluster >/dev/null
+  if [ ! -e $policy ]; then
+    printf '#!/bin/sh\n%s\nexit 101\n' "$policy_mark" | as_root tee $policy >/dev/null
+    as_root chmod 755 $policy
+  fi
+}
+
+release_services() {
+  as_root rm -f $no_cluster
+  if grep -qsF "$policy_mark" $policy; then as_root rm -f $policy; fi
+}
+
+apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@"; }
+
+install_packages() { # PACKAGE[:COMMAND]...
+  local package log missing=()
+  for package in "$@"; do is_installed "$package" || missing+=("${package%%:*}"); done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  command -v apt-get >/dev/null || die "this needs ${missing[*]}; there is no apt-get to install them"
+  [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || die "as root: apt-get install ${missing[*]}"
+  say "installing ${missing[*]}"
+  log=$(mktemp)
+  trap release_services EXIT
+  hold_services
+  if ! { apt update && apt install --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+    tail -n 20 "$log" >&2
+    die "apt-get install ${missing[*]} failed; all that it said is in $log"
+  fi
+  release_services
+  trap - EXIT
+  rm "$log"
+}
+
+# --- building ---
+
+build() { # PRESET [TARGET]...: quiet unless it fails
+  local preset=$1 tree=$root/build/$1 log=$root/build/$1/build.log
+  shift
+  mkdir -p "$tree"
+  say "building build/$preset"
+  if ! (cd "$root" && cmake --preset "$preset" &&
+    cmake --build "$tree" --parallel "$(nproc)" --target "${@:-all}") >"$log" 2>&1; then
+    grep -m 1 -A 20 -e '^FAILED' -e 'CMake Error' "$log" >&2 || tail -n 20 "$log" >&2
+    die "the build failed: $log"
+  fi
+}
+
+# --- the stack, and one child ---
+
+child='' interrupted='' stack_dir=''
+
+# Starts the stack in DIR, puts its addresses into the environment and stops it at the end. A script has its DIR to
+# itself, or the one that ends first would take the other's servers away. The servers do not inherit that lock.
+use_stack() { # DIR [fresh]
+  local settings
+  mkdir -p "$1"
+  stack_dir=$1
+  exec 8>"$1/user"
+  flock -n 8 || die "another $me is at work in this checkout"
+  [ "${2:-}" != fresh ] || "$stack" --dir "$1" down --purge 8>&-
+  trap leave_stack EXIT
+  "$stack" --dir "$1" up 8>&-
+  settings=$("$stack" --dir "$1" env)
+  eval "$settings"
+}
+
+leave_stack() { # to its end, however often Ctrl-C is pressed
+  trap '' INT TERM HUP
+  "$stack" --dir "$stack_dir" down
+}
+
+# A signal for the script is passed on to its child as a TERM, and the script ends when the child has.
+pass_on() {
+  interrupted=1
+  [ -n "$child" ] || exit 130
+  kill -s TERM "$child" 2>/dev/null || true
+}
+
+wait_child() { # to the end of it; its exit status
+  local code
+  while :; do
+    interrupted='' code=0
+    wait "$child" || code=$?
+    [ -n "$interrupted" ] || return $code
+  done
+}

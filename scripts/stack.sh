@@ -1,0 +1,318 @@
+#!/usr/bin/env bash
+# A private PostgreSQL and two Redis servers for this checkout, on unix sockets alone: nothing listens on a port.
+#
+#   stack.sh [--dir DIR] up              start what is not running, and wait until each one answers
+#   stack.sh [--dir DIR] down [--purge]  stop what was started here; --purge: throw the data away too
+#   stack.sh [--dir DIR] status          one line a server; exit status 3 when one of them is not running
+#   stack.sh [--dir DIR] env             lines for eval: SECKILL_DATABASE, SECKILL_REDIS, SECKILL_STOCK_REDIS
+#
+# DIR (.stack in the checkout) holds the logs and, of each server, the process id and its start time. The data is in
+# DIR/data. Root hands PostgreSQL and Redis to the user postgres; where that user cannot reach the checkout the data
+# is in a folder under /var/tmp instead, which DIR/home names. Sockets are beside the data, or in a folder under /tmp,
+# which DIR/sockets names, when their path would be too long for a socket or has signs that a URL would not carry.
+#
+# How it fails: a server that was killed is started again (PostgreSQL recovers by itself). One that does not answer in
+# time makes `up` exit 1 with the end of its log. A process is ours only if its id, its start time and its working
+# folder are all those of the server started here; nothing else is ever signalled. PostgreSQL is durable as it stands
+# (fsync, synchronous_commit, full_page_writes on), so what is measured here is what a disk can do.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+dir=$root/.stack
+servers=(postgres locks stock)
+as_owner=()
+home='' sockets='' launched=''
+unset "${!PG@}"   # another server's settings
+
+say() { echo "stack.sh: $*"; }
+die() { echo "stack.sh: $*" >&2; exit 1; }
+usage() { sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+
+# --- where things are ---
+
+# Whom the servers run as: PostgreSQL refuses to run as root.
+find_owner() {
+  [ "$(id -u)" = 0 ] || return 0
+  id -u postgres >/dev/null 2>&1 || die "there is no user postgres: apt-get install postgresql"
+  as_owner=(setpriv --reuid postgres --regid postgres --init-groups --reset-env --)
+}
+
+owner_id() { if [ ${#as_owner[@]} -gt 0 ]; then id -u postgres; else id -u; fi; }
+
+# A folder of the owner's and nobody else's: one that somebody else put in our place is not used.
+is_private() { [ "$(stat -c '%u %a %F' "$1" 2>/dev/null)" = "$(owner_id) 700 directory" ]; }
+
+read_places() {
+  home=$dir/data
+  [ ! -f "$dir/home" ] || home=$(cat "$dir/home")
+  sockets=$home/run
+  [ ! -f "$dir/sockets" ] || sockets=$(cat "$dir/sockets")
+}
+
+make_private() { # FOLDER
+  mkdir -p "$1" && chmod 700 "$1" || return 1
+  [ ${#as_owner[@]} = 0 ] || chown postgres:postgres "$1"
+}
+
+make_home() {
+  if is_private "$home"; then return; fi
+  [ ! -e "$home" ] || die "$home was made by or for another user; as that user: stack.sh down --purge"
+  rm -f "$dir/home"
+  home=$dir/data
+  if make_private "$home" 2>/dev/null && "${as_owner[@]}" test -w "$home"; then return; fi
+  rmdir "$home" 2>/dev/null || true
+  home=$(mktemp -d /var/tmp/seckill-stack.XXXXXX)
+  make_private "$home"
+  echo "$home" >"$dir/home"
+}
+
+fits_a_socket() { # FOLDER: 107 bytes, and nothing that a conninfo or a URL reads as its own
+  local LC_ALL=C path=$1/.s.PGSQL.5432
+  [ ${#path} -le 107 ] && [[ $path != *[!A-Za-z0-9/._+-]* ]]
+}
+
+make_sockets() {
+  if [ -f "$dir/sockets" ] && is_private "$sockets"; then return; fi
+  rm -f "$dir/sockets"
+  sockets=$home/run
+  if fits_a_socket "$sockets"; then
+    make_private "$sockets"
+    return
+  fi
+  sockets=$(mktemp -d /tmp/seckill-run.XXXXXX)
+  make_private "$sockets"
+  echo "$sockets" >"$dir/sockets"
+}
+
+# --- which process is ours ---
+
+start_of() { # PID: when it started, in ticks since the boot
+  local fields
+  fields=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+  read -r -a fields <<<"${fields##*) }"
+  echo "${fields[19]}"
+}
+
+pid_of() { # SERVER: its process id while it runs
+  local pid start
+  [ -f "$dir/$1.id" ] || return 1
+  read -r pid start <"$dir/$1.id" || return 1
+  [ -n "$start" ] && [ "$(start_of "$pid")" = "$start" ] || return 1
+  [ "$(readlink "/proc/$pid/cwd")" = "$home/$1" ] || return 1
+  echo "$pid"
+}
+
+# Processes of the server's that stand in its folder: besides itself, what a killed one left behind.
+has_processes() { # SERVER
+  local proc cwd
+  while read -r proc cwd; do
+    [ "$cwd" = "$home/$1" ] || continue
+    case $(cat "$proc/comm" 2>/dev/null) in postgres* | redis-*) return 0 ;; esac
+  done < <(find /proc/[0-9]*/cwd -prune -printf '%h %l\n' 2>/dev/null)
+  return 1
+}
+
+wait_gone() { # SERVER SECONDS
+  local end=$((SECONDS + $2))
+  while pid_of "$1" >/dev/null || has_processes "$1"; do
+    [ $SECONDS -lt $end ] || return 1
+    sleep 0.1
+  done
+}
+
+# --- starting ---
+
+# The identity is written before the process becomes the server, so that there is no moment in which a server runs
+# and is not known. A session of its own: Ctrl-C in the terminal is not for it.
+launch() { # SERVER COMMAND...
+  local name=$1
+  shift
+  [ ! -f "$dir/$name.log" ] || mv "$dir/$name.log" "$dir/$name.log.1"
+  (
+    exec </dev/null >"$dir/$name.log" 2>&1 9>&-
+    cd "$home/$name"
+    me=$BASHPID   # in $(…) it would be another one's
+    echo "$me $(start_of "$me")" >"$dir/$name.id"
+    exec setsid "${as_owner[@]}" "$@"
+  ) &
+  launched=$!
+}
+
+is_starting() { # SERVER
+  if [ -n "$launched" ]; then kill -0 "$launched" 2>/dev/null; else pid_of "$1" >/dev/null; fi
+}
+
+wait_answer() { # SERVER SECONDS COMMAND...
+  local name=$1 end=$((SECONDS + $2))
+  shift 2
+  until "$@" >/dev/null 2>&1; do
+    if ! is_starting "$name" || [ $SECONDS -ge "$end" ]; then
+      tail -n 20 "$dir/$name.log" >&2
+      die "$name does not answer; its log is $dir/$name.log"
+    fi
+    sleep 0.1
+  done
+}
+
+# The newest PostgreSQL there is, or the one that made the data.
+find_postgres() {
+  local made='' bin
+  [ ! -f "$home/postgres/PG_VERSION" ] || made=$(cat "$home/postgres/PG_VERSION")
+  while read -r bin; do
+    if [ -x "$bin/postgres" ] && [[ -z $made || $bin = */"$made"/bin ]]; then echo "$bin"; return; fi
+  done < <(printf '%s\n' /usr/lib/postgresql/*/bin | sort -rV)
+  [ -z "$made" ] || die "the data is PostgreSQL $made's, which is not installed; down --purge throws it away"
+  die "no PostgreSQL server in /usr/lib/postgresql: apt-get install postgresql"
+}
+
+make_cluster() { # BIN
+  [ ! -f "$home/postgres/PG_VERSION" ] || return 0
+  "${as_owner[@]}" rm -rf "$home/postgres.new" "$home/postgres"
+  "${as_owner[@]}" "$1/initdb" --pgdata "$home/postgres.new" --username postgres --auth trust --encoding UTF8 \
+    --locale C.UTF-8 --data-checksums >"$dir/initdb.log" 2>&1 || { tail "$dir/initdb.log" >&2; die "initdb failed"; }
+  "${as_owner[@]}" mv "$home/postgres.new" "$home/postgres"
+}
+
+# PostgreSQL trusts a pid file while any process has that id; after a kill or a reboot that may be a stranger.
+drop_stale_pid_file() {
+  local file pid
+  for file in "$home/postgres/postmaster.pid" "$sockets/.s.PGSQL.5432.lock"; do
+    [ -f "$file" ] || continue
+    pid=$(head -n 1 "$file")
+    if [ -d "/proc/$pid" ]; then rm -f "$file"; fi
+  done
+}
+
+start_postgres() { # BIN
+  wait_gone postgres 20 || die "processes of a killed PostgreSQL are still in $home/postgres"
+  make_cluster "$1"
+  drop_stale_pid_file
+  launch postgres "$1/postgres" -D "$home/postgres" -c listen_addresses= -c unix_socket_directories="$sockets" \
+    -c unix_socket_permissions=0700 -c port=5432 -c fsync=on -c synchronous_commit=on -c full_page_writes=on \
+    -c shared_buffers=256MB -c max_wal_size=4GB -c max_connections=200
+}
+
+query() { # BIN DATABASE SQL
+  "$1/psql" -X -q -tA -v ON_ERROR_STOP=1 -h "$sockets" -U postgres -d "$2" -c "$3"
+}
+
+make_database() { # BIN
+  [ -n "$(query "$1" postgres "SELECT 1 FROM pg_roles WHERE rolname = 'seckill'")" ] ||
+    query "$1" postgres "CREATE ROLE seckill LOGIN"
+  [ -n "$(query "$1" postgres "SELECT 1 FROM pg_database WHERE datname = 'seckill'")" ] ||
+    query "$1" postgres "CREATE DATABASE seckill OWNER seckill"
+}
+
+up_postgres() {
+  local bin
+  bin=$(find_postgres)
+  launched=
+  pid_of postgres >/dev/null || start_postgres "$bin"
+  wait_answer postgres 120 "$bin/pg_isready" -h "$sockets" -U postgres -d postgres
+  make_database "$bin"
+}
+
+redis_answers() { [ "$(timeout 2 redis-cli -s "$1" ping 2>/dev/null)" = PONG ]; }
+
+up_redis() { # SERVER SETTING...
+  local name=$1
+  shift
+  command -v redis-server >/dev/null || die "there is no redis-server: apt-get install redis-server"
+  launched=
+  if ! pid_of "$name" >/dev/null; then
+    wait_gone "$name" 20 || die "processes of a killed Redis are still in $home/$name"
+    make_private "$home/$name"
+    launch "$name" "$(command -v redis-server)" --port 0 --unixsocket "$sockets/$name.sock" --unixsocketperm 700 \
+      --dir "$home/$name" --daemonize no --save '' --maxmemory-policy noeviction "$@"
+  fi
+  wait_answer "$name" 60 redis_answers "$sockets/$name.sock"
+}
+
+# --- the commands ---
+
+up() {
+  make_home
+  make_sockets
+  up_postgres
+  up_redis locks --appendonly no
+  up_redis stock --appendonly yes --appendfsync always
+}
+
+stop() { # SERVER: gently, and after half a minute not
+  local name=$1 gentle=TERM hard=KILL pid
+  if [ "$name" = postgres ]; then gentle=INT hard=QUIT; fi
+  if pid=$(pid_of "$name"); then
+    kill -s $gentle "$pid" 2>/dev/null || true
+    kill -s CONT "$pid" 2>/dev/null || true   # it may have been stopped
+    wait_gone "$name" 30 || kill -s $hard "$pid" 2>/dev/null || true
+  fi
+  wait_gone "$name" 20 || die "$name does not stop; its log is $dir/$name.log"
+  rm -f "$dir/$name.id"
+}
+
+down() {
+  local name
+  for name in "${servers[@]}"; do stop "$name"; done
+  [ ! -f "$dir/sockets" ] || { rm -rf "$sockets"; rm -f "$dir/sockets"; }
+}
+
+# What was made here and nothing else: DIR may have been there before.
+purge() {
+  local name
+  if is_private "$home"; then rm -rf "$home"; fi
+  for name in "${servers[@]}" initdb; do rm -f "$dir/$name.log" "$dir/$name.log.1"; done
+  rm -f "$dir/home" "$dir/lock"
+  rmdir "$dir" 2>/dev/null || true
+}
+
+status() {
+  local name pid code=0
+  for name in "${servers[@]}"; do
+    if pid=$(pid_of "$name"); then say "$name runs as process $pid"; else say "$name is stopped" && code=3; fi
+  done
+  return $code
+}
+
+print_env() {
+  [ -d "$sockets" ] || die "nothing has been started in $dir: stack.sh up"
+  printf 'export %s=%q\n' SECKILL_DATABASE "host=$sockets port=5432 dbname=seckill user=seckill" \
+    SECKILL_REDIS "unix://$sockets/locks.sock" SECKILL_STOCK_REDIS "unix://$sockets/stock.sock"
+}
+
+# One at a time in a folder: two at once would start two servers on the same data.
+enter() {
+  mkdir -p "$dir" || die "cannot make $dir"
+  dir=$(cd "$dir" && pwd -P)
+  [ -w "$dir" ] || die "$dir belongs to somebody else"
+  exec 9>"$dir/lock"
+  flock -w 300 9 || die "another stack.sh has been at work in $dir for 5 minutes"
+  find_owner
+  read_places
+  cd /
+}
+
+main() {
+  local command='' purge=''
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --dir) [ $# -gt 1 ] || die "--dir takes a folder"; dir=$2; shift ;;
+      --purge) purge=1 ;;
+      -h | --help) usage; return ;;
+      up | down | status | env) [ -z "$command" ] || die "one command: $command or $1"; command=$1 ;;
+      *) usage >&2; die "unknown argument $1" ;;
+    esac
+    shift
+  done
+  [ -n "$command" ] || { usage >&2; exit 2; }
+  [ -z "$purge" ] || [ "$command" = down ] || die "--purge goes with down"
+  if [ ! -d "$dir" ] && [ "$command" = down ]; then return; fi
+  enter
+  case $command in
+    up) up ;;
+    down) down; [ -z "$purge" ] || purge ;;
+    status) status ;;
+    env) print_env ;;
+  esac
+}
+
+main "$@"

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Every test, in one ctest run over three builds: plain, with AddressSanitizer and UndefinedBehaviorSanitizer (names
+# that begin with asan.), and with ThreadSanitizer (tsan.). Everything is also compiled by clang. Warnings are errors.
+# Installs what is missing first. Arguments go to ctest: test.sh -L unit, test.sh -R http.
+#
+# The last lines are ctest's summary, and the exit status is ctest's.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+all=$root/build/all
+
+# ThreadSanitizer of gcc 12 to 14 does not start where the kernel spreads addresses over more than 28 bits.
+fixed_addresses=()
+if [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0)" -gt 28 ] && setarch -R true 2>/dev/null; then
+  fixed_addresses=(setarch -R)
+fi
+
+stop_stacks() {
+  local preset
+  for preset in dev asan tsan; do "$stack" --dir "$root/build/$preset/stack" down; done
+}
+
+install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}"
+for preset in dev asan tsan; do build "$preset"; done
+build dev-clang
+
+mkdir -p "$all"
+echo 'subdirs(../dev ../asan ../tsan)' >"$all/CTestTestfile.cmake"
+trap stop_stacks EXIT
+trap pass_on INT TERM HUP
+"${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(nproc)" "$@" &
+child=$!
+wait_child

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# scripts/stack.sh in folders of its own: started, started again, killed, started over with what was written still
+# there, stopped; in a folder whose path is too long for a socket; with pid files that name a stranger, who survives.
+set -euo pipefail
+
+stack=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/scripts/stack.sh
+work=$(mktemp -d "${TMPDIR:-/tmp}/test-stack.XXXXXX")
+stranger=''
+dir=''
+
+fail() { echo "test_stack: line ${BASH_LINENO[0]}: $*" >&2; exit 1; }
+
+finish() {
+  [ -z "$dir" ] || "$stack" --dir "$dir" down --purge || true
+  [ -z "$stranger" ] || { kill "$stranger" 2>/dev/null && wait "$stranger" 2>/dev/null; } || true
+  rm -rf "$work"
+}
+trap finish EXIT
+
+use() { # FOLDER: start there and take its settings
+  dir=$1
+  "$stack" --dir "$dir" up
+  settings=$("$stack" --dir "$dir" env)
+  eval "$settings"
+}
+
+sql() { psql -X -q -tA -v ON_ERROR_STOP=1 -d "$SECKILL_DATABASE" -c "$1"; }
+stock() { redis-cli -s "${SECKILL_STOCK_REDIS#unix://}" "$@"; }
+locks() { redis-cli -s "${SECKILL_REDIS#unix://}" "$@"; }
+pid() { cut -d' ' -f1 "$dir/$1.id"; }
+ids() { pid postgres; pid locks; pid stock; }
+
+expect() { # WHAT WANTED GOT
+  [ "$2" = "$3" ] || fail "$1: wanted '$2', got '$3'"
+}
+
+# A dead process may stay in the table for want of an init that collects it.
+lives() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | grep -q '^[^ZX]'; }
+
+kill_and_wait() { # PID...
+  local one
+  kill -KILL "$@"
+  for one in "$@"; do while lives "$one"; do sleep 0.05; done; done
+}
+
+check_settings() {
+  local name
+  for name in fsync synchronous_commit full_page_writes data_checksums; do expect $name on "$(sql "SHOW $name")"; done
+  expect listen_addresses '' "$(sql 'SHOW listen_addresses')"
+  expect encoding UTF8 "$(sql 'SHOW server_encoding')"
+  expect superuser f "$(sql 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')"
+  expect owner seckill "$(sql "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = 'seckill'")"
+  expect appendfsync always "$(stock config get appendfsync | tail -n 1)"
+  expect appendonly yes "$(stock config get appendonly | tail -n 1)"
+  expect policy noeviction "$(stock config get maxmemory-policy | tail -n 1)"
+  expect 'locks: appendonly' no "$(locks config get appendonly | tail -n 1)"
+  expect 'locks: save' '' "$(locks config get save | tail -n 1)"
+  expect 'locks: port' 0 "$(locks config get port | tail -n 1)"
+}
+
+test_up_twice() {
+  local before
+  use "$work/short"
+  before=$(ids)
+  use "$work/short"
+  expect 'the same processes' "$before" "$(ids)"
+  "$stack" --dir "$dir" status || fail "status says that something is not running"
+  check_settings
+}
+
+test_killed() {
+  local before
+  sql 'CREATE TABLE kept (n int); INSERT INTO kept VALUES (7)'
+  stock set kept 8 >/dev/null
+  before=$(ids)
+  # one process id a line
+  # shellcheck disable=SC2086
+  kill_and_wait $before
+  "$stack" --dir "$dir" status && fail "status says that killed servers run"
+  use "$dir"
+  [ "$before" != "$(ids)" ] || fail "nothing was started"
+  expect 'the row' 7 "$(sql 'SELECT n FROM kept')"
+  expect 'the key' 8 "$(stock get kept)"
+}
+
+test_one_killed() {
+  local before
+  before=$(pid postgres)
+  kill_and_wait "$(pid locks)"
+  use "$dir"
+  expect 'PostgreSQL untouched' "$before" "$(pid postgres)"
+  expect 'locks answer' PONG "$(locks ping)"
+}
+
+start_stranger() {
+  mkdir "$work/stranger"
+  redis-server --port 0 --unixsocket "$work/stranger/redis.sock" --dir "$work/stranger" --save '' \
+    >"$work/stranger/log" 2>&1 </dev/null &
+  stranger=$!
+  until [ "$(redis-cli -s "$work/stranger/redis.sock" ping 2>/dev/null)" = PONG ]; do
+    kill -0 "$stranger" || fail "the stranger did not start"
+    sleep 0.05
+  done
+}
+
+# The files of a stopped stack say that the stranger's process is each of its servers.
+test_stranger() {
+  local name start
+  "$stack" --dir "$dir" down
+  start_stranger
+  start=$(sed 's/.*) //' "/proc/$stranger/stat" | cut -d' ' -f20)
+  for name in postgres locks stock; do echo "$stranger $start" >"$dir/$name.id"; done
+  "$stack" --dir "$dir" status && fail "status takes the stranger for a server"
+  "$stack" --dir "$dir" down
+  expect 'the stranger after down' PONG "$(redis-cli -s "$work/stranger/redis.sock" ping)"
+  # PostgreSQL by itself refuses to start while the process in its pid file lives
+  for name in postgres locks stock; do echo "$stranger $start" >"$dir/$name.id"; done
+  printf '%s\n%s\n' "$stranger" "$dir/data/postgres" >"$(data_folder)/postgres/postmaster.pid"
+  use "$dir"
+  expect 'the row after all that' 7 "$(sql 'SELECT n FROM kept')"
+  expect 'the stranger after up' PONG "$(redis-cli -s "$work/stranger/redis.sock" ping)"
+}
+
+data_folder() { if [ -f "$dir/home" ]; then cat "$dir/home"; else echo "$dir/data"; fi; }
+
+test_stopped() {
+  local before one
+  before=$(ids)
+  kill -STOP "$(pid stock)"
+  "$stack" --dir "$dir" down
+  for one in $before; do ! lives "$one" || fail "process $one is still there"; done
+  "$stack" --dir "$dir" status && fail "status says that stopped servers run"
+  "$stack" --dir "$dir" down || fail "a second down"
+}
+
+test_purge() {
+  local data
+  use "$dir"
+  expect 'the row after down and up' 7 "$(sql 'SELECT n FROM kept')"
+  data=$(data_folder)
+  touch "$dir/not-ours"
+  "$stack" --dir "$dir" down --purge
+  [ ! -e "$data" ] || fail "$data is still there"
+  expect 'what purge leaves' not-ours "$(ls "$dir")"
+  dir=''
+}
+
+check_other_folder() { # FOLDER: it works there, and nothing is left of it
+  local sockets
+  use "$1"
+  sql 'SELECT 1' >/dev/null
+  expect 'locks answer' PONG "$(locks ping)"
+  sockets=$(dirname "${SECKILL_REDIS#unix://}")
+  "$stack" --dir "$dir" down --purge
+  [ ! -e "$sockets" ] || fail "$sockets is still there"
+  [ ! -e "$1" ] || fail "$1 is still there"
+  dir=''
+}
+
+test_long_folder() { check_other_folder "$work/$(printf 'x%.0s' {1..100})"; }
+test_folder_with_spaces() { check_other_folder "$work/50% of a, b"; }
+
+# Closed to every other user, as /root is.
+test_closed_folder() {
+  mkdir -m 700 "$work/closed"
+  check_other_folder "$work/closed/stack"
+}
+
+chmod 755 "$work"
+for t in up_twice killed one_killed stranger stopped purge long_folder folder_with_spaces closed_folder; do
+  echo "test_stack: $t"
+  "test_$t"
+done
+echo "test_stack: all good"
