@@ -1,9 +1,10 @@
 /*
  * The edge: HTTP/1.1 in, orders and tasks out, replies back. It never blocks.
  *
- * One thread runs libmicrohttpd over its epoll descriptor from a loop of our own (why: docs/ARCHITECTURE.md).
- * A request that needs a backend is suspended, handed to dispatch with all others of the same loop pass, and
- * resumed when its completion arrives through one list and one eventfd.
+ * One thread runs libmicrohttpd over its epoll descriptor from a loop of our own (why:
+ * docs/ARCHITECTURE.md). A request that needs a backend is suspended, handed to dispatch with all
+ * others of the same loop pass, and resumed when its completion arrives through one list and one
+ * eventfd.
  */
 #ifndef SECKILL_HTTP_HTTP_H
 #define SECKILL_HTTP_HTTP_H
@@ -32,8 +33,8 @@ const char *http_address(const struct http *http);
 /* Where dispatch hands decided orders and finished tasks back; valid as long as `http` is. */
 struct completion http_completion(struct http *http);
 
-/* Serves on the calling thread until http_stop; then drains `dispatch`, answers what is in flight and
- * returns. Exit status: 0 when everything accepted was answered. */
+/* Serves on the calling thread until http_stop; then drains `dispatch`, answers what is in flight
+ * and returns. Exit status: 0 when everything accepted was answered. */
 int http_run(struct http *http, struct dispatch *dispatch);
 
 /* Async-signal-safe; any thread. The first call drains, a second one ends the drain. */
