@@ -1,8 +1,8 @@
 /*
- * The start, in order: signals, PostgreSQL and Redis (parsed, not waited for), the edge's socket, the schema if
- * PostgreSQL answers now, the threads, then "listening on …" on stdout. A backend that is absent is a warning:
- * the background thread picks it up when it comes. What cannot mend itself ends the start: a bad flag, a port
- * that is taken, a schema newer than this server.
+ * The start, in order: signals, PostgreSQL and Redis (parsed, not waited for), the edge's socket,
+ * the schema if PostgreSQL answers now, the threads, then "listening on …" on stdout. A backend
+ * that is absent is a warning: the background thread picks it up when it comes. What cannot mend
+ * itself ends the start: a bad flag, a port that is taken, a schema newer than this server.
  */
 #include "app.h"
 
@@ -58,10 +58,10 @@ static bool read_health(void *context, bool *durable,
     bool ready = up && store_ready(services->store);
 
     *durable = store_durable(services->store);
-    row(to, "postgresql", ready,
-        ready ? "" : up ? "the schema is not usable" : "out of reach");
+    row(to, "postgresql", ready, ready ? "" : up ? "the schema is not usable" : "out of reach");
     if (services->cache)
-        row(to, "redis", cache_up(services->cache), cache_up(services->cache) ? "" : "out of reach");
+        row(to, "redis", cache_up(services->cache),
+            cache_up(services->cache) ? "" : "out of reach");
     return ready;
 }
 
@@ -71,7 +71,8 @@ static bool check_strategy(const struct services *services, struct error *error)
 
     if (!strategy_find(name))
         return error_set(error, ERROR_INVALID,
-                         "--default-strategy: there is no strategy \"%s\"; --help lists them", name);
+                         "--default-strategy: there is no strategy \"%s\"; --help lists them",
+                         name);
     return true;
 }
 

@@ -246,8 +246,12 @@ const struct settings_row *settings_row_at(size_t index)
 void settings_variable(const struct settings_row *row, char out[SETTINGS_VARIABLE_LENGTH])
 {
     int length = snprintf(out, SETTINGS_VARIABLE_LENGTH, "SECKILL_%s", row->flag);
-    for (int i = 0; i < length && i < SETTINGS_VARIABLE_LENGTH - 1; i++)
-        out[i] = out[i] == '-' ? '_' : (char)toupper((unsigned char)out[i]);
+    for (int i = 0; i < length && i < SETTINGS_VARIABLE_LENGTH - 1; i++) {
+        if (out[i] == '-')
+            out[i] = '_';
+        else
+            out[i] = (char)toupper((unsigned char)out[i]);
+    }
 }
 
 void settings_takes(const struct settings_row *row, char *out, size_t size)

@@ -17,7 +17,7 @@ struct uuid uuid_v7(int64_t wall_us)
     uint64_t us = wall_us < 0 ? 0 : (uint64_t)wall_us;
     uint64_t ms = us / CLOCK_US_PER_MS;
     uint64_t fraction = us % CLOCK_US_PER_MS * 4096 / CLOCK_US_PER_MS;
-    struct uuid id;
+    struct uuid id = {.bytes = {0}};
 
     put_big_endian(id.bytes, 6, ms);
     put_big_endian(id.bytes + 6, 2, UINT64_C(0x7000) | fraction);

@@ -1,9 +1,9 @@
 /*
  * Sessions with Redis.
  *
- * hiredis formats commands and parses replies; the waiting is ours, so that one absolute deadline bounds a
- * call however many reads and writes it takes: the context is switched to non-blocking once it is connected,
- * and poll(2) waits. hiredis 0.14 and 1.x behave alike in what is used here.
+ * hiredis formats commands and parses replies; the waiting is ours, so that one absolute deadline
+ * bounds a call however many reads and writes it takes: the context is switched to non-blocking
+ * once it is connected, and poll(2) waits. hiredis 0.14 and 1.x behave alike in what is used here.
  */
 #include "cache/redis.h"
 
@@ -31,8 +31,8 @@ struct cache {
 };
 
 struct redis {
-    struct cache *cache;     /* borrowed */
-    redisContext *context;   /* owned; NULL: not connected */
+    struct cache *cache;   /* borrowed */
+    redisContext *context; /* owned; NULL: not connected */
     struct error error;
     char sha[LUA_COUNT][SHA_LENGTH + 1]; /* "" until this session has loaded the script */
 };
@@ -220,9 +220,8 @@ static bool open_context(struct redis *redis, int64_t until_us)
     struct timeval timeout = {.tv_sec = left_us / 1000000, .tv_usec = left_us % 1000000};
     const struct cache *cache = redis->cache;
 
-    redis->context = cache->is_unix
-                         ? redisConnectUnixWithTimeout(cache->host, timeout)
-                         : redisConnectWithTimeout(cache->host, cache->port, timeout);
+    redis->context = cache->is_unix ? redisConnectUnixWithTimeout(cache->host, timeout)
+                                    : redisConnectWithTimeout(cache->host, cache->port, timeout);
     if (!redis->context || redis->context->err) {
         lose(redis, ERROR_UNAVAILABLE, redis->context ? redis->context->errstr : "out of memory");
         return false;
@@ -263,8 +262,7 @@ bool redis_connect(struct redis *redis, int64_t until_us)
         return true;
     redis_close(redis);
     if (clock_mono_us() < atomic_load_explicit(&cache->closed_until_us, memory_order_relaxed))
-        return error_set(&redis->error, ERROR_UNAVAILABLE,
-                         "Redis was out of reach a moment ago");
+        return error_set(&redis->error, ERROR_UNAVAILABLE, "Redis was out of reach a moment ago");
     memset(redis->sha, 0, sizeof redis->sha);
     bool up = open_context(redis, until_us) && greet(redis, until_us);
     if (!up) {
@@ -281,9 +279,8 @@ bool redis_connect(struct redis *redis, int64_t until_us)
 static enum redis_status load_script(struct redis *redis, enum lua script, int64_t until_us)
 {
     redisReply *reply = NULL;
-    enum redis_status status =
-        command(redis, 3, (const char *const[]){"SCRIPT", "LOAD", lua_texts[script]}, until_us,
-                &reply);
+    enum redis_status status = command(
+        redis, 3, (const char *const[]){"SCRIPT", "LOAD", lua_texts[script]}, until_us, &reply);
 
     if (status == REDIS_OK && reply->type == REDIS_REPLY_STRING && reply->len == SHA_LENGTH)
         memcpy(redis->sha[script], reply->str, SHA_LENGTH + 1);
@@ -337,7 +334,8 @@ enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until
         left_us = CLOCK_US_PER_MS; /* 0 would mean for ever */
     snprintf(seconds, sizeof seconds, "%lld.%03lld", (long long)(left_us / CLOCK_US_PER_S),
              (long long)(left_us % CLOCK_US_PER_S / CLOCK_US_PER_MS));
-    /* Redis answers at the end of its own wait; allow it a second more before the session is given up. */
+    /* Redis answers at the end of its own wait; allow it a second more before the session is given
+     * up. */
     enum redis_status status = command(redis, 3, (const char *const[]){"BLPOP", key, seconds},
                                        until_us + CLOCK_US_PER_S, &reply);
     *popped = status == REDIS_OK && reply->type == REDIS_REPLY_ARRAY;

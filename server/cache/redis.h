@@ -1,12 +1,13 @@
 /*
  * Redis: sessions, scripts by name, and what an error means.
  *
- * A `struct cache` is the server as a whole, shared by all threads; a `struct redis` is one session and
- * belongs to one thread at a time. Every call is bounded by an absolute monotonic deadline. After any I/O
- * error or timeout a session is closed: a late reply would answer the next command. Scripts go by EVALSHA and
- * are loaded again when Redis has forgotten them.
+ * A `struct cache` is the server as a whole, shared by all threads; a `struct redis` is one session
+ * and belongs to one thread at a time. Every call is bounded by an absolute monotonic deadline.
+ * After any I/O error or timeout a session is closed: a late reply would answer the next command.
+ * Scripts go by EVALSHA and are loaded again when Redis has forgotten them.
  *
- * Sources: hiredis README; Redis documentation, EVALSHA, "Redis protocol specification" (error prefixes).
+ * Sources: hiredis README; Redis documentation, EVALSHA, "Redis protocol specification" (error
+ * prefixes).
  */
 #ifndef SECKILL_CACHE_REDIS_H
 #define SECKILL_CACHE_REDIS_H
@@ -37,18 +38,19 @@ bool cache_up(const struct cache *cache);
 struct redis *redis_create(struct cache *cache); /* borrowed: cache */
 void redis_destroy(struct redis *redis);         /* NULL is allowed */
 
-/* Makes sure of an open session; cheap when there is one. After a failed attempt others fail at once for a
- * quarter of a second. */
+/* Makes sure of an open session; cheap when there is one. After a failed attempt others fail at
+ * once for a quarter of a second. */
 bool redis_connect(struct redis *redis, int64_t until_us);
 void redis_close(struct redis *redis);
 const struct error *redis_error(const struct redis *redis);
 
-/* Runs a script: KEYS[1..keys] are the first of `arguments`, ARGV the rest. The scripts of this project answer
- * with one integer. */
+/* Runs a script: KEYS[1..keys] are the first of `arguments`, ARGV the rest. The scripts of this
+ * project answer with one integer. */
 enum redis_status redis_script(struct redis *redis, enum lua script, int keys, int count,
                                const char *const *arguments, int64_t until_us, int64_t *reply);
 
-/* Waits for an element of the list `key` until `until_us` and takes it. *popped says whether there was one. */
+/* Waits for an element of the list `key` until `until_us` and takes it. *popped says whether there
+ * was one. */
 enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until_us, bool *popped);
 
 /* One command whose reply is not needed (PING, SET, DEL …). */

@@ -23,7 +23,8 @@ struct background {
     void *context;
     struct pg *pg;       /* owned; the thread's */
     struct redis *redis; /* owned; the thread's; NULL when no Redis is configured */
-    struct error last;   /* what was logged last, so that a dead backend is not logged twice a second */
+    struct error
+        last; /* what was logged last, so that a dead backend is not logged twice a second */
     pthread_t thread;
     struct {
         pthread_mutex_t mutex;
@@ -61,13 +62,13 @@ static bool purge(struct background *background)
         struct pg_value product = pg_int8(pg_get_int8(pg, 0, 0));
         struct pg_value epoch = pg_int8(pg_get_int8(pg, 0, 1));
         struct pg_value rows = pg_int8(PURGE_ROWS);
-        bool done = pg_exec(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, rows), until_us) == PG_OK &&
-                    pg_affected(pg) < PURGE_ROWS &&
-                    pg_exec(pg, SQL_PURGE_PURCHASES, PG_ARGS(product, epoch, rows), until_us) ==
-                        PG_OK &&
-                    pg_affected(pg) < PURGE_ROWS &&
-                    pg_exec(pg, SQL_PURGE_RESTOCKS, PG_ARGS(product, epoch), until_us) == PG_OK &&
-                    pg_exec(pg, SQL_RETIRED_DONE, PG_ARGS(product, epoch), until_us) == PG_OK;
+        bool done =
+            pg_exec(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, rows), until_us) == PG_OK &&
+            pg_affected(pg) < PURGE_ROWS &&
+            pg_exec(pg, SQL_PURGE_PURCHASES, PG_ARGS(product, epoch, rows), until_us) == PG_OK &&
+            pg_affected(pg) < PURGE_ROWS &&
+            pg_exec(pg, SQL_PURGE_RESTOCKS, PG_ARGS(product, epoch), until_us) == PG_OK &&
+            pg_exec(pg, SQL_RETIRED_DONE, PG_ARGS(product, epoch), until_us) == PG_OK;
         (void)done; /* an unfinished piece is committed all the same, and gone on with */
         more = pg_commit(pg, until_us) == PG_OK;
     }

@@ -1,9 +1,9 @@
 /*
  * The background writer: one thread for what no request waits for.
  *
- * It finds PostgreSQL (and makes the schema) when it was absent at start, keeps the cached state of the
- * backends fresh for GET /readyz, and deletes the rows of ended sales in small pieces, slowly while orders are
- * being worked on.
+ * It finds PostgreSQL (and makes the schema) when it was absent at start, keeps the cached state of
+ * the backends fresh for GET /readyz, and deletes the rows of ended sales in small pieces, slowly
+ * while orders are being worked on.
  */
 #ifndef SECKILL_DISPATCH_BACKGROUND_H
 #define SECKILL_DISPATCH_BACKGROUND_H

@@ -1,8 +1,9 @@
 /*
  * Lanes, workers, tasks and the janitor, put together.
  *
- * The janitor looks at the lanes every few milliseconds for orders whose wait is over, because the workers may
- * all be busy with something slow: a wait_timeout comes at its deadline, not when a worker finds the time.
+ * The janitor looks at the lanes every few milliseconds for orders whose wait is over, because the
+ * workers may all be busy with something slow: a wait_timeout comes at its deadline, not when a
+ * worker finds the time.
  */
 #include "dispatch/dispatch.h"
 
@@ -70,14 +71,15 @@ static void register_order_metrics(void)
                     "seckill_orders_total", "Orders answered, by what became of them.", labels);
             }
     for (size_t i = 0; i < strategy_count(); i++) {
-        int *const ids[] = {&order_metrics[i].queue, &order_metrics[i].lock, &order_metrics[i].work};
+        int *const ids[] = {&order_metrics[i].queue, &order_metrics[i].lock,
+                            &order_metrics[i].work};
         const char *const phases[] = {"queue", "lock", "work"};
         for (size_t phase = 0; phase < sizeof ids / sizeof *ids; phase++) {
             snprintf(labels, sizeof labels, "strategy=\"%s\",phase=\"%s\"", strategy_at(i)->name,
                      phases[phase]);
-            *ids[phase] = metrics_histogram(
-                "seckill_order_seconds", "What orders spent in the lane, on the lock, at work.",
-                labels);
+            *ids[phase] =
+                metrics_histogram("seckill_order_seconds",
+                                  "What orders spent in the lane, on the lock, at work.", labels);
         }
     }
 }

@@ -1,12 +1,13 @@
 /*
  * Dispatch: from the edge's thread to the workers' and back.
  *
- * Orders go to their strategy's lane (lane.h): bounded mailboxes in front of worker threads. Tasks (reads and
- * admin calls that need a PostgreSQL session but no strategy) go to a small pool of their own. Whatever goes
- * in comes out exactly once, decided, through the completion; an order that finds no room comes out at once.
+ * Orders go to their strategy's lane (lane.h): bounded mailboxes in front of worker threads. Tasks
+ * (reads and admin calls that need a PostgreSQL session but no strategy) go to a small pool of
+ * their own. Whatever goes in comes out exactly once, decided, through the completion; an order
+ * that finds no room comes out at once.
  *
- * Thread rule: submit from any thread; the completion is called from workers, from the janitor, and from
- * inside submit, and must not block.
+ * Thread rule: submit from any thread; the completion is called from workers, from the janitor, and
+ * from inside submit, and must not block.
  */
 #ifndef SECKILL_DISPATCH_DISPATCH_H
 #define SECKILL_DISPATCH_DISPATCH_H
@@ -18,8 +19,8 @@
 struct pg;
 struct dispatch;
 
-/* Work that needs a PostgreSQL session. `run` is called on a pool thread with a connected session, or with
- * NULL when PostgreSQL is out of reach (and `error` says why) or the server is stopping. */
+/* Work that needs a PostgreSQL session. `run` is called on a pool thread with a connected session,
+ * or with NULL when PostgreSQL is out of reach (and `error` says why) or the server is stopping. */
 struct task {
     struct task *next;
     void (*run)(struct task *task, struct pg *pg, struct error *error);

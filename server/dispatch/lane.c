@@ -203,8 +203,8 @@ struct order *lane_put(struct lane *lane, struct order *list)
     return refused;
 }
 
-/* Moves the mailbox's waiting orders that are over at `now_us` to *out; an emptied mailbox that is ready stays
- * in the ready list until a worker finds it so. */
+/* Moves the mailbox's waiting orders that are over at `now_us` to *out; an emptied mailbox that is
+ * ready stays in the ready list until a worker finds it so. */
 static void sift(struct lane *lane, struct mailbox *mailbox, int64_t now_us,
                  enum order_outcome outcome, struct order **out)
 {
@@ -345,8 +345,8 @@ bool lane_worker_leaves(struct lane *lane, bool force)
     struct lane_counts *counts = &lane->shared.counts;
 
     pthread_mutex_lock(&lane->shared.mutex);
-    bool leaves = !lane->shared.first_ready ||
-                  (force && (counts->workers > 1 || counts->waiting == 0));
+    bool leaves =
+        !lane->shared.first_ready || (force && (counts->workers > 1 || counts->waiting == 0));
     if (leaves)
         counts->workers--;
     pthread_mutex_unlock(&lane->shared.mutex);

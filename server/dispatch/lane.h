@@ -1,15 +1,17 @@
 /*
  * A lane: the local queue of one strategy, and the rule of who may work on what at a time.
  *
- * Orders of one product stand in that product's mailbox, first in first out. A mailbox that has orders waiting
- * and fewer batches in flight than the rule allows is ready; ready mailboxes are served in turn, so that a hot
- * product does not starve the others. A mailbox lives while it has orders waiting or in flight, no longer.
- * Nothing in here waits or does I/O: workers (worker.c) do.
+ * Orders of one product stand in that product's mailbox, first in first out. A mailbox that has
+ * orders waiting and fewer batches in flight than the rule allows is ready; ready mailboxes are
+ * served in turn, so that a hot product does not starve the others. A mailbox lives while it has
+ * orders waiting or in flight, no longer. Nothing in here waits or does I/O: workers (worker.c) do.
  *
- * Bounds: a keyed lane holds `capacity` waiting orders per product (wllock's singleWaitThreshold), any other
- * lane `capacity` in all. An order that may not wait (wait_ms=0) is taken only if a worker could begin it now.
+ * Bounds: a keyed lane holds `capacity` waiting orders per product (wllock's singleWaitThreshold),
+ * any other lane `capacity` in all. An order that may not wait (wait_ms=0) is taken only if a
+ * worker could begin it now.
  *
- * Thread rule: every function takes the lane's mutex itself. Lock order: nothing is locked under it.
+ * Thread rule: every function takes the lane's mutex itself. Lock order: nothing is locked under
+ * it.
  */
 #ifndef SECKILL_DISPATCH_LANE_H
 #define SECKILL_DISPATCH_LANE_H
@@ -40,8 +42,9 @@ struct order *lane_expire(struct lane *lane, int64_t now_us);
 /* Takes out every waiting order, with `outcome`. */
 struct order *lane_flush(struct lane *lane, enum order_outcome outcome);
 
-/* A worker's side. lane_wait blocks until there is a ready mailbox, and takes it: the caller now has one batch
- * in flight there. NULL: nothing came until `until_us`, or the lane was told to let its workers go. */
+/* A worker's side. lane_wait blocks until there is a ready mailbox, and takes it: the caller now
+ * has one batch in flight there. NULL: nothing came until `until_us`, or the lane was told to let
+ * its workers go. */
 struct mailbox *lane_wait(struct lane *lane, int64_t until_us);
 /* Takes up to `max` more orders of the mailbox, oldest first. */
 struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int *count);
@@ -53,8 +56,8 @@ void lane_leave(struct lane *lane, struct mailbox *mailbox);
 /* How many workers could be of use now and are missing. */
 int lane_wants(struct lane *lane);
 void lane_worker_joins(struct lane *lane);
-/* False when work has come in the meantime and the worker must stay. `force` leaves all the same, unless it is
- * the last one and orders are waiting. */
+/* False when work has come in the meantime and the worker must stay. `force` leaves all the same,
+ * unless it is the last one and orders are waiting. */
 bool lane_worker_leaves(struct lane *lane, bool force);
 /* Lets every idle worker return from lane_wait; from now on too, if `for_good`. */
 void lane_wake(struct lane *lane, bool for_good);

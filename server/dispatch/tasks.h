@@ -1,6 +1,6 @@
 /*
- * The task pool: a few threads, each with a PostgreSQL session, and one bounded queue of reads and admin calls.
- * A long PUT or audit does not stand in an order's way, nor an order in theirs.
+ * The task pool: a few threads, each with a PostgreSQL session, and one bounded queue of reads and
+ * admin calls. A long PUT or audit does not stand in an order's way, nor an order in theirs.
  */
 #ifndef SECKILL_DISPATCH_TASKS_H
 #define SECKILL_DISPATCH_TASKS_H

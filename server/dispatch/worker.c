@@ -93,7 +93,8 @@ static void finish(struct worker *worker, struct order *list, int count)
     lane_done(worker->at->lane, count);
 }
 
-/* Decides the orders in hand, and then, while the hold may be kept, whatever has queued meanwhile. */
+/* Decides the orders in hand, and then, while the hold may be kept, whatever has queued meanwhile.
+ */
 static void sell(struct worker *worker, struct mailbox *mailbox, struct order *orders, int count)
 {
     const struct strategy *strategy = worker->at->strategy;

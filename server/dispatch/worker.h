@@ -1,10 +1,10 @@
 /*
  * Workers: threads that take orders from a lane and drive its strategy over them.
  *
- * A worker starts when orders wait and nobody is free, and ends after ten seconds without any. Each holds one
- * session with PostgreSQL (and Redis); permits cap the sessions of the process over all lanes. When a lane has
- * orders and no permit is left, idle workers of other lanes go at once and busy ones after their batch, as
- * long as their own lane keeps one.
+ * A worker starts when orders wait and nobody is free, and ends after ten seconds without any. Each
+ * holds one session with PostgreSQL (and Redis); permits cap the sessions of the process over all
+ * lanes. When a lane has orders and no permit is left, idle workers of other lanes go at once and
+ * busy ones after their batch, as long as their own lane keeps one.
  */
 #ifndef SECKILL_DISPATCH_WORKER_H
 #define SECKILL_DISPATCH_WORKER_H

@@ -1,15 +1,17 @@
 /*
  * A lock between instances: the contract.
  *
- * acquire waits until `until_us` at most (with `once`: not at all) and answers OWNED, BUSY (the time is over;
- * the lock is not ours and we stand in no queue), or UNKNOWN (the lock's store failed; what could be given
- * back was, and the lease ends the rest). OWNED fills `lease`. Only OWNED may be followed by work.
+ * acquire waits until `until_us` at most (with `once`: not at all) and answers OWNED, BUSY (the
+ * time is over; the lock is not ours and we stand in no queue), or UNKNOWN (the lock's store
+ * failed; what could be given back was, and the lease ends the rest). OWNED fills `lease`. Only
+ * OWNED may be followed by work.
  *
- * release comes after the commit, always, and never after an unknown one: then the lease ends it. NOT_OWNER
- * means that the lease had lapsed, so some of the work ran unprotected; the caller counts it.
+ * release comes after the commit, always, and never after an unknown one: then the lease ends it.
+ * NOT_OWNER means that the lease had lapsed, so some of the work ran unprotected; the caller counts
+ * it.
  *
- * A lease is a promise that a paused process cannot keep (Kleppmann, "How to do distributed locking", 2016):
- * `lost` narrows the window, a fence in the database closes it.
+ * A lease is a promise that a paused process cannot keep (Kleppmann, "How to do distributed
+ * locking", 2016): `lost` narrows the window, a fence in the database closes it.
  */
 #ifndef SECKILL_LOCK_LOCK_H
 #define SECKILL_LOCK_LOCK_H
@@ -44,8 +46,8 @@ struct lock_client {
 
 struct lock {
     const char *name;
-    enum lock_result (*acquire)(struct lock_client *client, int64_t key, bool once, int64_t until_us,
-                                struct lease *lease);
+    enum lock_result (*acquire)(struct lock_client *client, int64_t key, bool once,
+                                int64_t until_us, struct lease *lease);
     enum lock_release (*release)(struct lock_client *client, struct lease *lease, int64_t until_us);
 };
 

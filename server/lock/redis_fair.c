@@ -1,15 +1,16 @@
 /*
  * A lease lock in one Redis, taken in turn.
  *
- * SET NX PX with a 128-bit token (Redis documentation, "Distributed Locks with Redis"), compare-and-delete on
- * release, renewed by the renewer. Waiters stand in a sorted set by ticket. A release hands the free lock to
- * the first of them: it reserves it for a grace period and pushes onto the waiter's own list, on which the
- * waiter sleeps with BLPOP. So nobody polls, and an instance that has just released cannot overtake.
+ * SET NX PX with a 128-bit token (Redis documentation, "Distributed Locks with Redis"),
+ * compare-and-delete on release, renewed by the renewer. Waiters stand in a sorted set by ticket. A
+ * release hands the free lock to the first of them: it reserves it for a grace period and pushes
+ * onto the waiter's own list, on which the waiter sleeps with BLPOP. So nobody polls, and an
+ * instance that has just released cannot overtake.
  *
- * How it fails: a holder that dies keeps the lock until its lease ends, and the waiters sleep until then; a
- * waiter that dies in the queue costs one grace period; a wake-up that is lost costs at most the wait that
- * acquire was told. A Redis that loses its newest writes can give the lock to two holders, and so can a pause
- * longer than the lease: what runs under it needs a fence.
+ * How it fails: a holder that dies keeps the lock until its lease ends, and the waiters sleep until
+ * then; a waiter that dies in the queue costs one grace period; a wake-up that is lost costs at
+ * most the wait that acquire was told. A Redis that loses its newest writes can give the lock to
+ * two holders, and so can a pause longer than the lease: what runs under it needs a fence.
  */
 #include "lock/lock.h"
 
@@ -78,13 +79,14 @@ static enum redis_status give_back(struct lock_client *client, const struct name
 
     snprintf(grace, sizeof grace, "%d", GRACE_MS);
     return redis_script(client->redis, LUA_LOCK_RELEASE, 4, 7,
-                        (const char *const[]){names->lock, names->queue, names->next, names->tickets,
-                                              lease->token, grace, names->wake_prefix},
+                        (const char *const[]){names->lock, names->queue, names->next,
+                                              names->tickets, lease->token, grace,
+                                              names->wake_prefix},
                         until_us, owned);
 }
 
-/* An answer was lost, so we may own the lock or stand in its queue: say once, on a new session, that we do
- * not want it. If that fails too, the lease ends it. */
+/* An answer was lost, so we may own the lock or stand in its queue: say once, on a new session,
+ * that we do not want it. If that fails too, the lease ends it. */
 static enum lock_result abandon(struct lock_client *client, const struct names *names,
                                 const struct lease *lease)
 {
@@ -126,7 +128,8 @@ static enum lock_result fair_acquire(struct lock_client *client, int64_t key, bo
             return abandon(client, &names, lease);
     }
     int64_t owned = 0;
-    if (!once && give_back(client, &names, lease, clock_mono_us() + STORE_PATIENCE_US, &owned) != REDIS_OK)
+    if (!once &&
+        give_back(client, &names, lease, clock_mono_us() + STORE_PATIENCE_US, &owned) != REDIS_OK)
         return abandon(client, &names, lease);
     return LOCK_BUSY;
 }

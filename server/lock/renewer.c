@@ -44,17 +44,20 @@ static struct lease *first_due(const struct renewer *renewer, int64_t *due_us)
     return first;
 }
 
-/* Runs without the mutex. Answers whether the lease may be tried again, and when, through `retry_us`. */
+/* Runs without the mutex. Answers whether the lease may be tried again, and when, through
+ * `retry_us`. */
 static void renew(struct renewer *renewer, struct lease *lease)
 {
     char key[128];
     char ttl[24];
     int64_t now = clock_mono_us();
     int64_t ends_us = atomic_load(&lease->valid_until_us);
-    int64_t until_us = now + lease_us(renewer) / 3 < ends_us ? now + lease_us(renewer) / 3 : ends_us;
+    int64_t until_us =
+        now + lease_us(renewer) / 3 < ends_us ? now + lease_us(renewer) / 3 : ends_us;
     int64_t renewed = -1;
 
-    snprintf(key, sizeof key, "%s:lock:%lld", renewer->settings->system_name, (long long)lease->key);
+    snprintf(key, sizeof key, "%s:lock:%lld", renewer->settings->system_name,
+             (long long)lease->key);
     snprintf(ttl, sizeof ttl, "%lld", (long long)renewer->settings->lock_ttl_ms);
     if (redis_connect(renewer->redis, until_us))
         redis_script(renewer->redis, LUA_LOCK_RENEW, 1, 3,
@@ -84,7 +87,8 @@ static void *renewer_main(void *argument)
             renewer->shared.busy = lease;
             pthread_mutex_unlock(&renewer->shared.mutex);
             renew(renewer, lease);
-            /* A failed attempt leaves the lease due: pause, so that a dead Redis is not asked in a loop. */
+            /* A failed attempt leaves the lease due: pause, so that a dead Redis is not asked in a
+             * loop. */
             bool again = clock_mono_us() - lease_us(renewer) / 3 >
                          atomic_load(&lease->valid_until_us) - lease_us(renewer);
             pthread_mutex_lock(&renewer->shared.mutex);
@@ -114,8 +118,7 @@ struct renewer *renewer_create(struct cache *cache, const struct settings *setti
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&renewer->shared.changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    if (!renewer->redis ||
-        pthread_create(&renewer->thread, NULL, renewer_main, renewer) != 0) {
+    if (!renewer->redis || pthread_create(&renewer->thread, NULL, renewer_main, renewer) != 0) {
         pthread_cond_destroy(&renewer->shared.changed);
         pthread_mutex_destroy(&renewer->shared.mutex);
         redis_destroy(renewer->redis);

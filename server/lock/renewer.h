@@ -1,9 +1,11 @@
 /*
- * The renewer: keeps the leases of a process alive, from one thread with a Redis session of its own.
+ * The renewer: keeps the leases of a process alive, from one thread with a Redis session of its
+ * own.
  *
- * A lease is renewed every third of its length by a script that checks the owner. When the owner check fails,
- * or no renewal has been confirmed by the time the lease ends, the lease is marked lost; whoever holds it
- * looks before each piece of work. As in Redisson's watchdog, but the owner learns of the loss.
+ * A lease is renewed every third of its length by a script that checks the owner. When the owner
+ * check fails, or no renewal has been confirmed by the time the lease ends, the lease is marked
+ * lost; whoever holds it looks before each piece of work. As in Redisson's watchdog, but the owner
+ * learns of the loss.
  */
 #ifndef SECKILL_LOCK_RENEWER_H
 #define SECKILL_LOCK_RENEWER_H
@@ -14,7 +16,8 @@ struct cache;
 struct renewer;
 
 struct renewer *renewer_create(struct cache *cache, const struct settings *settings);
-/* From now on until renewer_forget the lease is renewed; it must not move or be freed. Any thread. */
+/* From now on until renewer_forget the lease is renewed; it must not move or be freed. Any thread.
+ */
 void renewer_watch(struct renewer *renewer, struct lease *lease);
 void renewer_forget(struct renewer *renewer, struct lease *lease);
 void renewer_destroy(struct renewer *renewer); /* NULL is allowed */

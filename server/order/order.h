@@ -1,9 +1,10 @@
 /*
  * The order: what a client asked for, how long it may take, and what became of it.
  *
- * The edge makes one, hands it to dispatch, and gets it back decided. Between those two moments exactly one
- * thread owns it at a time: the edge, then a lane's mailbox (under the lane's mutex), then a worker, then the
- * completion list. It is embedded in the edge's request and allocates nothing.
+ * The edge makes one, hands it to dispatch, and gets it back decided. Between those two moments
+ * exactly one thread owns it at a time: the edge, then a lane's mailbox (under the lane's mutex),
+ * then a worker, then the completion list. It is embedded in the edge's request and allocates
+ * nothing.
  */
 #ifndef SECKILL_ORDER_ORDER_H
 #define SECKILL_ORDER_ORDER_H
@@ -17,14 +18,15 @@
 struct strategy;
 
 /*
- * Every way an order can end: name (metrics label), HTTP status, code in the problem document, meaning.
- * The codes are api.md's. PENDING, RETRY, UNSETTLED and KEY_TAKEN never leave the strategy's drive.
+ * Every way an order can end: name (metrics label), HTTP status, code in the problem document,
+ * meaning. The codes are api.md's. PENDING, RETRY, UNSETTLED and KEY_TAKEN never leave the
+ * strategy's drive.
  */
 #define ORDER_OUTCOMES(X)                                                                          \
     X(PENDING, "pending", 500, "internal_error", "Nobody has decided this order.")                 \
     X(RETRY, "retry", 500, "internal_error", "The attempt lost a race and may be made again.")     \
     X(UNSETTLED, "unsettled", 500, "internal_error", "A COMMIT was sent and its reply was lost.")  \
-    X(KEY_TAKEN, "key_taken", 500, "internal_error", "The Idempotency-Key has an order already.")   \
+    X(KEY_TAKEN, "key_taken", 500, "internal_error", "The Idempotency-Key has an order already.")  \
     X(CONFIRMED, "confirmed", 201, "", "The order is committed.")                                  \
     X(REPLAYED, "replayed", 200, "", "The key's first order, as it is now.")                       \
     X(CANCELLED, "cancelled", 200, "", "The order is cancelled.")                                  \
@@ -115,9 +117,9 @@ struct order {
     int64_t created_us;          /* wall clock */
 
     /* The two times, absolute and monotonic, made once at the edge. */
-    bool no_wait;          /* wait_ms=0: a free slot and a free lock now, or nothing */
+    bool no_wait; /* wait_ms=0: a free slot and a free lock now, or nothing */
     int64_t arrived_us;
-    int64_t wait_until_us; /* lane and lock together */
+    int64_t wait_until_us;   /* lane and lock together */
     int64_t settle_until_us; /* the end of everything: wait_until_us + the work's allowance */
 
     /* What became of it; drive sets it. */

@@ -32,8 +32,8 @@ static void read_product(const struct pg *pg, int row, struct product *out)
         pg_get_text(pg, row, 1, out->name, sizeof out->name);
 }
 
-enum catalog_result catalog_product(struct pg *pg, int64_t id, int64_t until_us, struct product *out,
-                                    struct error *error)
+enum catalog_result catalog_product(struct pg *pg, int64_t id, int64_t until_us,
+                                    struct product *out, struct error *error)
 {
     if (pg_exec(pg, SQL_PRODUCT_GET, PG_ARGS(pg_int8(id)), until_us) != PG_OK)
         return failed(pg, error);
@@ -100,8 +100,8 @@ enum catalog_result catalog_product_put(struct pg *pg, struct product *product, 
     return commit(pg, until_us, error);
 }
 
-enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_t count, int64_t stock,
-                                         int64_t until_us, struct error *error)
+enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_t count,
+                                         int64_t stock, int64_t until_us, struct error *error)
 {
     pg_begin(pg);
     if (pg_exec(pg, SQL_PRODUCTS_PUT, PG_ARGS(pg_int8(first_id), pg_int8(count), pg_int8(stock)),

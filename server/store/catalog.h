@@ -1,7 +1,7 @@
 /*
- * The catalog: what the pages around an order read and write in PostgreSQL, apart from any strategy:
- * products, orders as they stand, the audit. Each call is one transaction on the caller's session, bounded
- * by `until_us` (monotonic).
+ * The catalog: what the pages around an order read and write in PostgreSQL, apart from any
+ * strategy: products, orders as they stand, the audit. Each call is one transaction on the caller's
+ * session, bounded by `until_us` (monotonic).
  */
 #ifndef SECKILL_STORE_CATALOG_H
 #define SECKILL_STORE_CATALOG_H
@@ -16,8 +16,8 @@ enum { PRODUCT_NAME_MAX = 200, CATALOG_PAGE_MAX = 1000, CATALOG_RUN_MAX = 100000
 enum catalog_result {
     CATALOG_OK,
     CATALOG_NOT_FOUND,
-    CATALOG_FAILED,  /* nothing was done; the error says why */
-    CATALOG_UNKNOWN  /* a write's COMMIT was sent and its reply was lost */
+    CATALOG_FAILED, /* nothing was done; the error says why */
+    CATALOG_UNKNOWN /* a write's COMMIT was sent and its reply was lost */
 };
 
 struct product {
@@ -54,8 +54,8 @@ struct audit {
     bool consistent;
 };
 
-enum catalog_result catalog_product(struct pg *pg, int64_t id, int64_t until_us, struct product *out,
-                                    struct error *error);
+enum catalog_result catalog_product(struct pg *pg, int64_t id, int64_t until_us,
+                                    struct product *out, struct error *error);
 /* Products with an id above `after`, in id order; *n is how many (at most `limit`). */
 enum catalog_result catalog_products(struct pg *pg, int64_t after, int limit, int64_t until_us,
                                      struct product *out, int *n, struct error *error);
@@ -64,14 +64,15 @@ enum catalog_result catalog_products(struct pg *pg, int64_t after, int limit, in
 enum catalog_result catalog_product_put(struct pg *pg, struct product *product, bool *created,
                                         int64_t until_us, struct error *error);
 /* The same for `count` products from `first_id`, in one transaction; no name, limit or times. */
-enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_t count, int64_t stock,
-                                         int64_t until_us, struct error *error);
+enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_t count,
+                                         int64_t stock, int64_t until_us, struct error *error);
 enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t until_us,
                                   struct audit *out, struct error *error);
 
 enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t until_us,
                                   struct order_record *out, struct error *error);
-/* Orders with an id above `after` (NULL: from the first), in id order; product_id and user_id 0 mean any. */
+/* Orders with an id above `after` (NULL: from the first), in id order; product_id and user_id 0
+ * mean any. */
 enum catalog_result catalog_orders(struct pg *pg, int64_t product_id, int64_t user_id,
                                    const struct uuid *after, int limit, int64_t until_us,
                                    struct order_record *out, int *n, struct error *error);

@@ -1,13 +1,15 @@
 /*
  * Sessions: connect, send, wait, classify.
  *
- * Every statement goes out in libpq's pipeline mode as one bundle with one sync: [BEGIN] statement [COMMIT],
- * each preceded by its PREPARE the first time a session uses it. The bundle costs one round trip; an error in
- * it skips what follows up to the sync, so a COMMIT never runs after a failed statement.
+ * Every statement goes out in libpq's pipeline mode as one bundle with one sync: [BEGIN] statement
+ * [COMMIT], each preceded by its PREPARE the first time a session uses it. The bundle costs one
+ * round trip; an error in it skips what follows up to the sync, so a COMMIT never runs after a
+ * failed statement.
  *
- * What goes wrong: no answer in time (the cancel request goes to the canceller, the session is closed), the
- * connection breaks (closed), the server says no (classified by SQLSTATE; the session lives on). Whoever sent
- * a COMMIT or a statement outside a transaction must treat PG_TIMEOUT and PG_LOST as "unknown".
+ * What goes wrong: no answer in time (the cancel request goes to the canceller, the session is
+ * closed), the connection breaks (closed), the server says no (classified by SQLSTATE; the session
+ * lives on). Whoever sent a COMMIT or a statement outside a transaction must treat PG_TIMEOUT and
+ * PG_LOST as "unknown".
  */
 #include "store/pg_internal.h"
 
@@ -143,8 +145,8 @@ bool pg_open(struct pg *pg, int64_t until_us)
     }
     if (connect_in_time(pg, until_us)) {
         pg->cancel = PQgetCancel(pg->conn);
-        if (pg->cancel && PQsetnonblocking(pg->conn, 1) == 0 && PQenterPipelineMode(pg->conn) == 1 &&
-            set_limits(pg, until_us) == PG_OK) {
+        if (pg->cancel && PQsetnonblocking(pg->conn, 1) == 0 &&
+            PQenterPipelineMode(pg->conn) == 1 && set_limits(pg, until_us) == PG_OK) {
             atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
             return true;
         }
@@ -290,13 +292,14 @@ static enum pg_status read_all(struct pg *pg, const struct command *commands, in
         for (int part = preparing ? 0 : 1; part < 2; part++) {
             PGresult *result = NULL;
             PGresult *end = NULL;
-            if (!next_result(pg, until_us, &result) || !result || !next_result(pg, until_us, &end)) {
+            if (!next_result(pg, until_us, &result) || !result ||
+                !next_result(pg, until_us, &end)) {
                 PQclear(result);
                 return give_up(pg, until_us);
             }
             if (status == PG_OK && PQresultStatus(result) != PGRES_PIPELINE_ABORTED) {
-                status = judge(pg, result, part == 1 && i == main,
-                               part == 1 && statement == SQL_COMMIT);
+                status =
+                    judge(pg, result, part == 1 && i == main, part == 1 && statement == SQL_COMMIT);
                 pg->prepared[statement] |= part == 0 && status == PG_OK;
             } else {
                 PQclear(result);

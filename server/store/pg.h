@@ -1,13 +1,14 @@
 /*
  * PostgreSQL: sessions, statements by name, and what an error means, in one place.
  *
- * A `struct store` is the database as a whole, shared by all threads; a `struct pg` is one session and
- * belongs to one thread at a time. Every call is bounded by an absolute monotonic deadline that the client
- * side enforces: non-blocking libpq, poll, then a cancel request and close. A session that is lost, timed out
- * or in an unknown state is closed at once and connected again by the next pg_connect.
+ * A `struct store` is the database as a whole, shared by all threads; a `struct pg` is one session
+ * and belongs to one thread at a time. Every call is bounded by an absolute monotonic deadline that
+ * the client side enforces: non-blocking libpq, poll, then a cancel request and close. A session
+ * that is lost, timed out or in an unknown state is closed at once and connected again by the next
+ * pg_connect.
  *
- * Sources: PostgreSQL documentation, libpq "Asynchronous Command Processing", "Pipeline Mode", "Canceling
- * Queries in Progress"; appendix A, error codes.
+ * Sources: PostgreSQL documentation, libpq "Asynchronous Command Processing", "Pipeline Mode",
+ * "Canceling Queries in Progress"; appendix A, error codes.
  */
 #ifndef SECKILL_STORE_PG_H
 #define SECKILL_STORE_PG_H
@@ -32,7 +33,8 @@ enum pg_status {
     PG_UNIQUE,   /* 23505 */
     PG_BUG,      /* a CHECK fired (23514), or the statement itself is wrong (22xxx, 42xxx) */
     PG_FAILED,   /* any other answer of the server; the statement did nothing */
-    PG_TIMEOUT,  /* no answer before the deadline; the session is closed, the statement's fate unknown */
+    PG_TIMEOUT,  /* no answer before the deadline; the session is closed, the statement's fate
+                    unknown */
     PG_LOST      /* the connection broke; the statement's fate is unknown */
 };
 
@@ -46,31 +48,42 @@ struct store_limits {
 struct store *store_create(const char *conninfo, struct store_limits limits, struct error *error);
 void store_destroy(struct store *store); /* after every session; NULL is allowed */
 
-/* Cached state, any thread, no I/O. `durable` is false while fsync, full_page_writes or synchronous_commit
- * is off. */
+/* Cached state, any thread, no I/O. `durable` is false while fsync, full_page_writes or
+ * synchronous_commit is off. */
 bool store_up(const struct store *store);    /* the last contact succeeded */
 bool store_ready(const struct store *store); /* the schema has been seen to */
 bool store_durable(const struct store *store);
 
-/* Creates the schema or brings it up to date, once however many instances start together; learns whether the
- * database is durable; then sessions may be used. False: out of reach, or ERROR_UNSUITABLE for a schema newer
- * than this server. */
+/* Creates the schema or brings it up to date, once however many instances start together; learns
+ * whether the database is durable; then sessions may be used. False: out of reach, or
+ * ERROR_UNSUITABLE for a schema newer than this server. */
 bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, struct error *error);
 
 struct pg *pg_create(struct store *store); /* borrowed: store */
 void pg_destroy(struct pg *pg);            /* NULL is allowed */
 
-/* Makes sure of an open, idle session; cheap when there is one. After a failed attempt others fail at once
- * for a quarter of a second, so that a dead backend costs nobody a connect timeout. */
+/* Makes sure of an open, idle session; cheap when there is one. After a failed attempt others fail
+ * at once for a quarter of a second, so that a dead backend costs nobody a connect timeout. */
 bool pg_connect(struct pg *pg, int64_t until_us);
 void pg_close(struct pg *pg);
 
 /* Why the last call failed; for the log, never for a client. */
 const struct error *pg_error(const struct pg *pg);
 
-/* A parameter, passed in binary. Text and arrays are borrowed until the call returns; NULL text is SQL NULL. */
+/* A parameter, passed in binary. Text and arrays are borrowed until the call returns; NULL text is
+ * SQL NULL. */
 struct pg_value {
-    enum { PG_NULL, PG_INT8, PG_TIME, PG_TEXT, PG_UUID, PG_INT8S, PG_TIMES, PG_TEXTS, PG_UUIDS } type;
+    enum {
+        PG_NULL,
+        PG_INT8,
+        PG_TIME,
+        PG_TEXT,
+        PG_UUID,
+        PG_INT8S,
+        PG_TIMES,
+        PG_TEXTS,
+        PG_UUIDS
+    } type;
     int count;
     union {
         int64_t number;
@@ -135,12 +148,13 @@ void pg_begin_snapshot(struct pg *pg); /* REPEATABLE READ, READ ONLY */
 enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
                        int64_t until_us);
 
-/* The same with the COMMIT in the same round trip: for a last statement that either does its work or raises
- * an error. PG_TIMEOUT and PG_LOST leave the commit unknown. */
+/* The same with the COMMIT in the same round trip: for a last statement that either does its work
+ * or raises an error. PG_TIMEOUT and PG_LOST leave the commit unknown. */
 enum pg_status pg_exec_commit(struct pg *pg, enum sql statement, const struct pg_value *values,
                               int count, int64_t until_us);
 
-/* PG_TIMEOUT and PG_LOST leave the commit unknown; every other status but PG_OK means it did not happen. */
+/* PG_TIMEOUT and PG_LOST leave the commit unknown; every other status but PG_OK means it did not
+ * happen. */
 enum pg_status pg_commit(struct pg *pg, int64_t until_us);
 
 /* Leaves the transaction, if one is open; closes the session when that cannot be done in time. */

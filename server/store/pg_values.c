@@ -1,6 +1,6 @@
 /*
- * Values in PostgreSQL's binary format: big-endian integers, microseconds since 2000-01-01 for times, 16 raw
- * bytes for a UUID, and one-dimensional arrays of these.
+ * Values in PostgreSQL's binary format: big-endian integers, microseconds since 2000-01-01 for
+ * times, 16 raw bytes for a UUID, and one-dimensional arrays of these.
  *
  * Sources: PostgreSQL source, the send and recv functions of int8, timestamptz, uuid and array.
  */
@@ -187,8 +187,7 @@ int pg_get_int2(const struct pg *pg, int row, int column)
 
 bool pg_get_bool(const struct pg *pg, int row, int column)
 {
-    return PQgetlength(pg->result, row, column) == 1 &&
-           *PQgetvalue(pg->result, row, column) != 0;
+    return PQgetlength(pg->result, row, column) == 1 && *PQgetvalue(pg->result, row, column) != 0;
 }
 
 int64_t pg_get_time(const struct pg *pg, int row, int column)

@@ -1,9 +1,10 @@
 /*
  * The database as a whole: where it is, whether it is ready, and its schema.
  *
- * Many instances may start together on an empty database. Each takes one advisory lock in a transaction, reads
- * the schema's version under it and runs what is missing; the losers find nothing left to do. A version above
- * ours means that a newer server has been here: this one must not touch the rows.
+ * Many instances may start together on an empty database. Each takes one advisory lock in a
+ * transaction, reads the schema's version under it and runs what is missing; the losers find
+ * nothing left to do. A version above ours means that a newer server has been here: this one must
+ * not touch the rows.
  */
 #include "store/pg_internal.h"
 
@@ -121,10 +122,11 @@ static bool ensure_schema(struct pg *pg, int64_t until_us, struct error *error)
     bool done = pg_script(pg, "BEGIN", until_us) == PG_OK && read_version(pg, &version, until_us);
     if (done && version > SQL_SCHEMA_VERSION) {
         pg_close(pg);
-        return error_set(error, ERROR_UNSUITABLE,
-                         "the database's schema is version %d and this server knows %d: start the newer "
-                         "server, or give this one a database of its own (--database)",
-                         version, (int)SQL_SCHEMA_VERSION);
+        return error_set(
+            error, ERROR_UNSUITABLE,
+            "the database's schema is version %d and this server knows %d: start the newer "
+            "server, or give this one a database of its own (--database)",
+            version, (int)SQL_SCHEMA_VERSION);
     }
     done = done && migrate(pg, version, until_us) && pg_script(pg, "COMMIT", until_us) == PG_OK;
     if (!done) {
@@ -153,11 +155,13 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, struct 
     bool durable = pg_get_bool(pg, 0, 0);
     if (!pg_get_bool(pg, 0, 1)) {
         pg_close(pg);
-        return error_set(error, ERROR_UNSUITABLE, "PostgreSQL is a standby and cannot be written to");
+        return error_set(error, ERROR_UNSUITABLE,
+                         "PostgreSQL is a standby and cannot be written to");
     }
     if (!durable && (store_durable(store) || !store_ready(store)))
-        log_warn("PostgreSQL is not durable (fsync, full_page_writes or synchronous_commit is off): "
-                 "a 201 may be lost in a crash");
+        log_warn(
+            "PostgreSQL is not durable (fsync, full_page_writes or synchronous_commit is off): "
+            "a 201 may be lost in a crash");
     atomic_store_explicit(&store->durable, durable, memory_order_relaxed);
     atomic_store_explicit(&store->ready, true, memory_order_release);
     return true;

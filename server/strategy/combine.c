@@ -166,7 +166,8 @@ static int compact(struct shares *shares)
     return n;
 }
 
-/* PG_CONFLICT when a statement matched fewer rows than were decided: somebody holds a key elsewhere. */
+/* PG_CONFLICT when a statement matched fewer rows than were decided: somebody holds a key
+ * elsewhere. */
 static enum pg_status expect(struct session *session, enum pg_status status, int64_t rows)
 {
     return status == PG_OK && pg_affected(session->pg) != rows ? PG_CONFLICT : status;
@@ -184,30 +185,30 @@ static enum pg_status write_rows(struct session *session, const struct order *fi
     int users = compact(shares);
 
     if (users > 0)
-        status = expect(session,
-                        pg_exec(pg, SQL_BATCH_PURCHASE_ADD,
-                                PG_ARGS(product, epoch, pg_int8s(shares->users, users),
-                                        pg_int8s(shares->added, users),
-                                        pg_int8(row->limit_per_user)),
-                                until_us),
-                        users);
+        status =
+            expect(session,
+                   pg_exec(pg, SQL_BATCH_PURCHASE_ADD,
+                           PG_ARGS(product, epoch, pg_int8s(shares->users, users),
+                                   pg_int8s(shares->added, users), pg_int8(row->limit_per_user)),
+                           until_us),
+                   users);
     if (status == PG_OK)
-        status = expect(session,
-                        pg_exec(pg, SQL_BATCH_INSERT,
-                                PG_ARGS(product, epoch, pg_text(first->strategy->name),
-                                        pg_uuids(sold->ids, sold->count),
-                                        pg_int8s(sold->users, sold->count),
-                                        pg_int8s(sold->quantities, sold->count),
-                                        pg_texts(sold->keys, sold->count),
-                                        pg_times(sold->created, sold->count)),
-                                until_us),
-                        sold->count);
+        status = expect(
+            session,
+            pg_exec(pg, SQL_BATCH_INSERT,
+                    PG_ARGS(product, epoch, pg_text(first->strategy->name),
+                            pg_uuids(sold->ids, sold->count), pg_int8s(sold->users, sold->count),
+                            pg_int8s(sold->quantities, sold->count),
+                            pg_texts(sold->keys, sold->count),
+                            pg_times(sold->created, sold->count)),
+                    until_us),
+            sold->count);
     if (status == PG_OK)
-        status = expect(session,
-                        pg_exec(pg, SQL_BATCH_TAKE_FENCED,
-                                PG_ARGS(product, epoch, pg_int8(sold->units), pg_int8(fence)),
-                                until_us),
-                        1);
+        status =
+            expect(session,
+                   pg_exec(pg, SQL_BATCH_TAKE_FENCED,
+                           PG_ARGS(product, epoch, pg_int8(sold->units), pg_int8(fence)), until_us),
+                   1);
     return status;
 }
 

@@ -1,21 +1,23 @@
 /*
  * conditional: the decision and the write are one statement.
  *
- * UPDATE … SET stock = stock - q WHERE stock >= q takes the row's lock and looks at its newest figure, so
- * there is no gap to protect. Where the product has no limit and the order no key, the same statement feeds
- * the order's INSERT: one round trip, one flush. Otherwise a short transaction writes product, limit and order
- * and rolls back when any of them matches no row; two halves of one statement would not undo each other.
+ * UPDATE … SET stock = stock - q WHERE stock >= q takes the row's lock and looks at its newest
+ * figure, so there is no gap to protect. Where the product has no limit and the order no key, the
+ * same statement feeds the order's INSERT: one round trip, one flush. Otherwise a short transaction
+ * writes product, limit and order and rolls back when any of them matches no row; two halves of one
+ * statement would not undo each other.
  *
- * It cannot oversell, whatever else fails; it is the baseline that every lock is compared with, and what
- * body=guarded runs under one. 0 rows has many reasons: the row is read again to say which. A lost reply of the
- * one statement leaves it unknown whether it ran; it is settled by the order's id.
+ * It cannot oversell, whatever else fails; it is the baseline that every lock is compared with, and
+ * what body=guarded runs under one. 0 rows has many reasons: the row is read again to say which. A
+ * lost reply of the one statement leaves it unknown whether it ran; it is settled by the order's
+ * id.
  */
 #include "base/clock.h"
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
 
-/* What a statement that can only wait for the row is allowed beyond the order's wait, so that a short wait
- * does not cost a session. */
+/* What a statement that can only wait for the row is allowed beyond the order's wait, so that a
+ * short wait does not cost a session. */
 enum { ROW_PATIENCE_US = 200000 };
 
 /* The conditional UPDATE matched no row: say why. */
@@ -39,12 +41,12 @@ static bool sell_at_once(struct session *session, struct order *order)
 {
     struct product_row row = {.limit_per_user = NO_LIMIT};
     int64_t until_us = row_deadline(session, order);
-    enum pg_status status = pg_exec(session->pg, SQL_CONDITIONAL_BUY,
-                                    PG_ARGS(pg_uuid(&order->id), pg_int8(order->product_id),
-                                            pg_int8(order->user_id), pg_int8(order->quantity),
-                                            pg_text(order->strategy->name),
-                                            pg_time(order->created_us)),
-                                    until_us);
+    enum pg_status status =
+        pg_exec(session->pg, SQL_CONDITIONAL_BUY,
+                PG_ARGS(pg_uuid(&order->id), pg_int8(order->product_id), pg_int8(order->user_id),
+                        pg_int8(order->quantity), pg_text(order->strategy->name),
+                        pg_time(order->created_us)),
+                until_us);
 
     if (status != PG_OK) {
         purchase_failed(session, order, status, true);

@@ -35,9 +35,9 @@ static int register_counter(const char *family, const char *help, const struct s
 void drive_init(void)
 {
     for (size_t i = 0; i < strategy_count(); i++)
-        metrics[i].attempts = register_counter(
-            "seckill_attempts_total", "Attempts to decide an order, retries included.",
-            strategy_at(i));
+        metrics[i].attempts =
+            register_counter("seckill_attempts_total",
+                             "Attempts to decide an order, retries included.", strategy_at(i));
     for (size_t i = 0; i < strategy_count(); i++)
         metrics[i].batches = register_counter(
             "seckill_batches_total", "Batches of orders handed to a strategy.", strategy_at(i));
@@ -105,8 +105,8 @@ bool drive_enter(struct session *session, const struct strategy *strategy, struc
     return !strategy->lock || acquire(session, strategy, first);
 }
 
-/* The next attempt's pause: full jitter under a bound that doubles (Brooker, "Exponential Backoff And Jitter",
- * AWS Architecture Blog, 2015). */
+/* The next attempt's pause: full jitter under a bound that doubles (Brooker, "Exponential Backoff
+ * And Jitter", AWS Architecture Blog, 2015). */
 static int64_t backoff_us(unsigned attempts)
 {
     int64_t most = BACKOFF_FIRST_US;
@@ -213,8 +213,7 @@ void drive_leave(struct session *session, const struct strategy *strategy)
         renewer_forget(session->services->renewer, &hold->lease);
         return;
     }
-    switch (strategy->lock->release(&client, &hold->lease,
-                                    clock_mono_us() + RELEASE_PATIENCE_US)) {
+    switch (strategy->lock->release(&client, &hold->lease, clock_mono_us() + RELEASE_PATIENCE_US)) {
     case LOCK_RELEASED:
         break;
     case LOCK_NOT_OWNER:

@@ -1,9 +1,10 @@
 /*
  * The drive: everything around a strategy's `sell`, once.
  *
- * A worker with one order in hand calls drive_enter; when that answers true it makes its batch and calls
- * drive_sell; while drive_keeps says so it may bring more batches of the same product; drive_leave ends it.
- * Afterwards every order has a final outcome. Nothing here waits without a deadline of the orders themselves.
+ * A worker with one order in hand calls drive_enter; when that answers true it makes its batch and
+ * calls drive_sell; while drive_keeps says so it may bring more batches of the same product;
+ * drive_leave ends it. Afterwards every order has a final outcome. Nothing here waits without a
+ * deadline of the orders themselves.
  */
 #ifndef SECKILL_STRATEGY_DRIVE_H
 #define SECKILL_STRATEGY_DRIVE_H
@@ -13,8 +14,8 @@
 /* Registers the strategies' metrics; once, at start. */
 void drive_init(void);
 
-/* Connects, and acquires the strategy's lock on behalf of `first`, within its own wait. False: `first` is
- * decided and nothing is held. */
+/* Connects, and acquires the strategy's lock on behalf of `first`, within its own wait. False:
+ * `first` is decided and nothing is held. */
 bool drive_enter(struct session *session, const struct strategy *strategy, struct order *first);
 
 /* Decides every order of the batch. */

@@ -1,14 +1,16 @@
 /*
  * optimistic: read the row and its version; UPDATE … WHERE version = <the one that was read>.
  *
- * If anybody wrote in between the version differs, the UPDATE matches no row and the whole attempt is made
- * again, decided anew, after a random pause, inside the order's time and a cap; then the answer is
- * cas_exhausted, never "sold out". It cannot oversell: the figure is written only over the row it came from.
+ * If anybody wrote in between the version differs, the UPDATE matches no row and the whole attempt
+ * is made again, decided anew, after a random pause, inside the order's time and a cap; then the
+ * answer is cas_exhausted, never "sold out". It cannot oversell: the figure is written only over
+ * the row it came from.
  *
- * The version, not the stock itself, is compared: after a restock the stock can be back at an old figure while
- * its history is not (ABA). Seed 000 says that the loop ends within three turns. Under contention it does not:
- * somebody always wins, but nobody's turns are bounded, which is why one instance's lane lets only one order
- * of a product try at a time, and why attempts are counted (seckill_attempts_total).
+ * The version, not the stock itself, is compared: after a restock the stock can be back at an old
+ * figure while its history is not (ABA). Seed 000 says that the loop ends within three turns. Under
+ * contention it does not: somebody always wins, but nobody's turns are bounded, which is why one
+ * instance's lane lets only one order of a product try at a time, and why attempts are counted
+ * (seckill_attempts_total).
  */
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
@@ -26,11 +28,11 @@ static void sell_one(struct session *session, struct order *order)
         return;
     session_work_pause(session);
     pg_begin(session->pg);
-    enum pg_status status = pg_exec(
-        session->pg, SQL_STOCK_SET_IF_VERSION,
-        PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch),
-                pg_int8(purchase_stock_after(order, &row)), pg_int8(row.version)),
-        session->work_until_us);
+    enum pg_status status =
+        pg_exec(session->pg, SQL_STOCK_SET_IF_VERSION,
+                PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch),
+                        pg_int8(purchase_stock_after(order, &row)), pg_int8(row.version)),
+                session->work_until_us);
     if (status != PG_OK)
         purchase_failed(session, order, status, false);
     else if (pg_affected(session->pg) == 0)

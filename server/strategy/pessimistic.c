@@ -1,14 +1,15 @@
 /*
  * pessimistic: SELECT … FOR UPDATE, decide, UPDATE, INSERT, COMMIT on one connection.
  *
- * The row lock is taken before the stock is read and held until COMMIT, so nobody else reads or writes the
- * figure in between. It cannot oversell, with any number of instances and however long this process is paused:
- * the lock lives in PostgreSQL with the data.
+ * The row lock is taken before the stock is read and held until COMMIT, so nobody else reads or
+ * writes the figure in between. It cannot oversell, with any number of instances and however long
+ * this process is paused: the lock lives in PostgreSQL with the data.
  *
- * What it costs: every order of a product waits for the one before it, through three round trips and a flush.
- * What makes it wait: another holder; the wait counts as the order's own (wait_timeout, phase lock), and
- * wait_ms=0 asks with NOWAIT. A client that freezes inside blocks the row until
- * idle_in_transaction_session_timeout ends its session. A crash loses nothing that was answered.
+ * What it costs: every order of a product waits for the one before it, through three round trips
+ * and a flush. What makes it wait: another holder; the wait counts as the order's own
+ * (wait_timeout, phase lock), and wait_ms=0 asks with NOWAIT. A client that freezes inside blocks
+ * the row until idle_in_transaction_session_timeout ends its session. A crash loses nothing that
+ * was answered.
  *
  * Source: PostgreSQL documentation, "Explicit Locking", row-level locks.
  */

@@ -1,12 +1,13 @@
 /*
- * The plain body: SELECT stock; decide; UPDATE … SET stock = <the absolute figure>; insert the order; commit.
+ * The plain body: SELECT stock; decide; UPDATE … SET stock = <the absolute figure>; insert the
+ * order; commit.
  *
- * This is what the seed articles run under their locks. Between the SELECT and the UPDATE nothing in the
- * database protects the figure: two that read the same stock both write "one less", and one sale is lost from
- * the count. It is as safe as the lock around it, no safer.
+ * This is what the seed articles run under their locks. Between the SELECT and the UPDATE nothing
+ * in the database protects the figure: two that read the same stock both write "one less", and one
+ * sale is lost from the count. It is as safe as the lock around it, no safer.
  *
- * `none` runs it with no protection at all. `local-lock` runs it with one order of a product at a time in this
- * process (the lane is the lock): right with one instance, wrong with two.
+ * `none` runs it with no protection at all. `local-lock` runs it with one order of a product at a
+ * time in this process (the lane is the lock): right with one instance, wrong with two.
  */
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
@@ -65,7 +66,8 @@ const struct strategy strategy_none = {
 
 const struct strategy strategy_local_lock = {
     .name = "local-lock",
-    .summary = "A lock in this process: one order of a product at a time. Wrong with two instances.",
+    .summary =
+        "A lock in this process: one order of a product at a time. Wrong with two instances.",
     .family = FAMILY_NOTHING,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE,

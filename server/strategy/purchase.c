@@ -124,20 +124,20 @@ static bool take_limit(struct session *session, struct order *order, const struc
 {
     if (row->limit_per_user == NO_LIMIT)
         return true;
-    enum pg_status status = pg_exec(session->pg, SQL_PURCHASE_ADD,
-                                    PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
-                                            pg_int8(row->epoch), pg_int8(order->quantity),
-                                            pg_int8(row->limit_per_user)),
-                                    session->work_until_us);
+    enum pg_status status =
+        pg_exec(session->pg, SQL_PURCHASE_ADD,
+                PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id), pg_int8(row->epoch),
+                        pg_int8(order->quantity), pg_int8(row->limit_per_user)),
+                session->work_until_us);
     if (status != PG_OK) {
         purchase_failed(session, order, status, false);
         return false;
     }
-    return pg_affected(session->pg) == 1 ||
-           purchase_refuse(session, order, ORDER_LIMIT_REACHED);
+    return pg_affected(session->pg) == 1 || purchase_refuse(session, order, ORDER_LIMIT_REACHED);
 }
 
-/* Without a key the row either is written or an error ends the transaction, so COMMIT rides along. */
+/* Without a key the row either is written or an error ends the transaction, so COMMIT rides along.
+ */
 static enum pg_status insert_and_commit(struct session *session, const struct order *order,
                                         const struct product_row *row)
 {
@@ -205,8 +205,8 @@ static enum pg_status return_stock(struct session *session, const struct order *
 /* The order's present row in order->record. */
 static bool read_order(struct session *session, struct order *order, int64_t *epoch)
 {
-    enum pg_status status = pg_exec(session->pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(&order->id)),
-                                    session->work_until_us);
+    enum pg_status status =
+        pg_exec(session->pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(&order->id)), session->work_until_us);
 
     if (status != PG_OK) {
         purchase_failed(session, order, status, false);
@@ -242,8 +242,8 @@ void purchase_cancel(struct session *session, struct order *order, int64_t fence
                                  pg_int8(epoch), pg_int8(order->quantity)),
                          session->work_until_us);
     if (status == PG_OK)
-        status = pg_exec(session->pg, SQL_ORDER_CANCEL, PG_ARGS(pg_uuid(&order->id), pg_int8(epoch)),
-                         session->work_until_us);
+        status = pg_exec(session->pg, SQL_ORDER_CANCEL,
+                         PG_ARGS(pg_uuid(&order->id), pg_int8(epoch)), session->work_until_us);
     if (status == PG_OK && pg_affected(session->pg) == 0) {
         purchase_refuse(session, order, ORDER_RETRY); /* another cancel was first: read it again */
         return;

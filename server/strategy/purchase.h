@@ -1,9 +1,10 @@
 /*
- * The steps that strategies share: reading the product's row, deciding, writing the rows of one order.
+ * The steps that strategies share: reading the product's row, deciding, writing the rows of one
+ * order.
  *
- * A strategy's own file says which statement reads and which one writes the stock; what stands here is the
- * same under every protection: windows, limits, Idempotency-Keys, the order's row, the commit. A step that
- * answers false has set the order's outcome and left the transaction.
+ * A strategy's own file says which statement reads and which one writes the stock; what stands here
+ * is the same under every protection: windows, limits, Idempotency-Keys, the order's row, the
+ * commit. A step that answers false has set the order's outcome and left the transaction.
  *
  * Lock order in the database: product, (product, user), order.
  */
@@ -34,15 +35,16 @@ bool purchase_allowed(struct session *session, struct order *order, const struct
 /* What plain bodies write. */
 int64_t purchase_stock_after(const struct order *order, const struct product_row *row);
 
-/* After the stock was written under `row->epoch`: the user's limit, the order's (or restock's) row, COMMIT. */
+/* After the stock was written under `row->epoch`: the user's limit, the order's (or restock's) row,
+ * COMMIT. */
 void purchase_finish(struct session *session, struct order *order, const struct product_row *row);
 
-/* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction. `fence` 0:
- * none. */
+/* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction.
+ * `fence` 0: none. */
 void purchase_cancel(struct session *session, struct order *order, int64_t fence);
 
-/* Turns what PostgreSQL said into the order's outcome and leaves the transaction. `committing`: a commit had
- * been sent, so a lost reply leaves it unsettled. */
+/* Turns what PostgreSQL said into the order's outcome and leaves the transaction. `committing`: a
+ * commit had been sent, so a lost reply leaves it unsettled. */
 void purchase_failed(struct session *session, struct order *order, enum pg_status status,
                      bool committing);
 /* Sets the outcome and leaves the transaction. Always false. */

@@ -1,20 +1,24 @@
 /*
- * redis-queue: a bounded queue in each instance, one representative, a fenced lock, many orders a hold.
+ * redis-queue: a bounded queue in each instance, one representative, a fenced lock, many orders a
+ * hold.
  *
  * The seed's idea (queue locally, let one per instance compete for the Redis lock) done right:
- *  - orders of one product wait in the lane's mailbox; the first of them, the representative, acquires the
- *    Redis lock (redis_fair.c: token, renewal, waiters woken in turn), under the order's own deadline;
- *  - once a hold the fence is registered by a statement of its own, committed before anything is read: from
- *    then on no earlier holder, however long it was paused, can write this product through this strategy;
- *  - whatever waits is decided in one transaction (combine.c), each write under the fence; more batches follow
- *    under the same hold until it is LANE_HOLD_US old or the mailbox is empty, then another instance's turn.
+ *  - orders of one product wait in the lane's mailbox; the first of them, the representative,
+ * acquires the Redis lock (redis_fair.c: token, renewal, waiters woken in turn), under the order's
+ * own deadline;
+ *  - once a hold the fence is registered by a statement of its own, committed before anything is
+ * read: from then on no earlier holder, however long it was paused, can write this product through
+ * this strategy;
+ *  - whatever waits is decided in one transaction (combine.c), each write under the fence; more
+ * batches follow under the same hold until it is LANE_HOLD_US old or the mailbox is empty, then
+ * another instance's turn.
  *
- * It cannot oversell even when the lock fails (a paused holder, a Redis that forgets): the row's lock and the
- * fence decide, and the stale holder is refused with lease_lost. A crash loses no answered order; it leaves the
- * lock until the lease ends.
+ * It cannot oversell even when the lock fails (a paused holder, a Redis that forgets): the row's
+ * lock and the fence decide, and the stale holder is refused with lease_lost. A crash loses no
+ * answered order; it leaves the lock until the lease ends.
  *
- * Sources: wllock (the seed's library) for the shape; Kleppmann 2016 for fencing; Redis documentation,
- * "Distributed Locks with Redis", for the token.
+ * Sources: wllock (the seed's library) for the shape; Kleppmann 2016 for fencing; Redis
+ * documentation, "Distributed Locks with Redis", for the token.
  */
 #include "strategy/combine.h"
 #include "strategy/purchase.h"
@@ -41,10 +45,10 @@ static void restock(struct session *session, struct order *order)
     struct product_row row;
 
     pg_begin(session->pg);
-    enum pg_status status = pg_exec(session->pg, SQL_STOCK_ADD_FENCED,
-                                    PG_ARGS(pg_int8(order->product_id), pg_int8(order->quantity),
-                                            pg_int8(session->hold.fence)),
-                                    session->work_until_us);
+    enum pg_status status = pg_exec(
+        session->pg, SQL_STOCK_ADD_FENCED,
+        PG_ARGS(pg_int8(order->product_id), pg_int8(order->quantity), pg_int8(session->hold.fence)),
+        session->work_until_us);
     if (status != PG_OK) {
         purchase_failed(session, order, status, false);
         return;

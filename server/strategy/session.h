@@ -26,7 +26,8 @@ struct session {
 struct session *session_create(const struct services *services);
 void session_destroy(struct session *session); /* NULL is allowed */
 
-/* --work-ms: keeps the strategy's protection for that much longer; called once between decision and write. */
+/* --work-ms: keeps the strategy's protection for that much longer; called once between decision and
+ * write. */
 void session_work_pause(const struct session *session);
 
 #endif

@@ -26,13 +26,14 @@ static enum pg_status probe(struct session *session, const struct order *order, 
                                  pg_int8(order->user_id), pg_int8(order->quantity),
                                  pg_text(order->strategy->name), pg_time(order->created_us)),
                          until_us);
-    /* An earlier probe whose own answer was lost may have left the tombstone, so read, do not assume. */
+    /* An earlier probe whose own answer was lost may have left the tombstone, so read, do not
+     * assume. */
     if (status == PG_OK)
         status = pg_exec(pg, restock ? SQL_RESTOCK_STATUS : SQL_ORDER_STATUS,
                          PG_ARGS(pg_uuid(&order->id)), until_us);
     if (status == PG_OK)
-        *committed = pg_rows(pg) == 1 && (restock ? pg_get_int8(pg, 0, 0) > 0
-                                                  : pg_get_int2(pg, 0, 0) != STATUS_FAILED);
+        *committed = pg_rows(pg) == 1 &&
+                     (restock ? pg_get_int8(pg, 0, 0) > 0 : pg_get_int2(pg, 0, 0) != STATUS_FAILED);
     return status;
 }
 
@@ -98,8 +99,8 @@ static void look_up_order(struct session *session, struct order *order)
         return;
     }
     order_record_read(session->pg, 0, &order->record);
-    bool same = order->record.product_id == order->product_id &&
-                order->record.quantity == order->quantity;
+    bool same =
+        order->record.product_id == order->product_id && order->record.quantity == order->quantity;
     order->outcome = same ? ORDER_REPLAYED : ORDER_IDEMPOTENCY_MISMATCH;
 }
 

@@ -1,14 +1,14 @@
 /*
  * Settling: what became of an order whose attempt did not end with a plain answer.
  *
- * UNSETTLED (a commit was sent, its reply lost): a tombstone with the order's id is inserted. The insert waits
- * for a twin that is still running, and then either finds the order, which was committed, or takes the id, so
- * that a twin that arrives late fails on it. Looking with a SELECT would miss a twin still in progress; an
- * insert rolled back afterwards would miss one that has not begun. Cancels need none of this: they are made
- * again, because a second cancel changes nothing.
+ * UNSETTLED (a commit was sent, its reply lost): a tombstone with the order's id is inserted. The
+ * insert waits for a twin that is still running, and then either finds the order, which was
+ * committed, or takes the id, so that a twin that arrives late fails on it. Looking with a SELECT
+ * would miss a twin still in progress; an insert rolled back afterwards would miss one that has not
+ * begun. Cancels need none of this: they are made again, because a second cancel changes nothing.
  *
- * A refusal of an order with an Idempotency-Key: a first order with that key is looked up before the refusal
- * may stand, so that a repeat after sell-out gets its order and not "sold out".
+ * A refusal of an order with an Idempotency-Key: a first order with that key is looked up before
+ * the refusal may stand, so that a repeat after sell-out gets its order and not "sold out".
  */
 #ifndef SECKILL_STRATEGY_SETTLE_H
 #define SECKILL_STRATEGY_SETTLE_H

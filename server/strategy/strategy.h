@@ -1,10 +1,11 @@
 /*
  * A strategy is a row of data and one function.
  *
- * `sell` makes one attempt at a batch of orders and sets each one's outcome. Everything shared stands around
- * it, once, in drive.c: what has waited too long is left out, the lock is acquired and released, what may be
- * retried is retried, an unknown COMMIT is settled, a refused repeat of an Idempotency-Key is looked up.
- * The registry is the one list: GET /strategies, --help, the tests and the load harness walk it.
+ * `sell` makes one attempt at a batch of orders and sets each one's outcome. Everything shared
+ * stands around it, once, in drive.c: what has waited too long is left out, the lock is acquired
+ * and released, what may be retried is retried, an unknown COMMIT is settled, a refused repeat of
+ * an Idempotency-Key is looked up. The registry is the one list: GET /strategies, --help, the tests
+ * and the load harness walk it.
  */
 #ifndef SECKILL_STRATEGY_STRATEGY_H
 #define SECKILL_STRATEGY_STRATEGY_H
@@ -26,7 +27,13 @@ struct services {
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
 };
 
-enum strategy_family { FAMILY_NOTHING, FAMILY_DATABASE, FAMILY_REDIS_LOCK, FAMILY_OTHER_LOCK, FAMILY_QUEUE };
+enum strategy_family {
+    FAMILY_NOTHING,
+    FAMILY_DATABASE,
+    FAMILY_REDIS_LOCK,
+    FAMILY_OTHER_LOCK,
+    FAMILY_QUEUE
+};
 
 enum strategy_need { NEED_POSTGRESQL = 1u << 0, NEED_REDIS = 1u << 1 };
 
@@ -35,16 +42,17 @@ enum strategy_guarantee {
     GUARANTEE_ONE = 1u << 0,    /* correct in one instance */
     GUARANTEE_MANY = 1u << 1,   /* correct in many */
     GUARANTEE_PAUSED = 1u << 2, /* still correct when a holder is paused past its lease */
-    GUARANTEE_FORGETS = 1u << 3 /* still correct when the store outside PostgreSQL loses its newest writes */
+    GUARANTEE_FORGETS =
+        1u << 3 /* still correct when the store outside PostgreSQL loses its newest writes */
 };
 
 /* How a strategy's orders queue in one instance: the lane's rule. */
 struct lane_rule {
     int in_flight_per_product; /* batches worked on at a time for one product; 0: no bound */
-    bool keyed;                /* one in flight per product is part of the strategy, no flag may change it */
-    int workers;               /* most threads (and PostgreSQL sessions) at once */
-    int max_batch;             /* orders a worker takes together */
-    int64_t hold_us;           /* how long a lock may be kept from batch to batch; 0: released after each */
+    bool keyed;      /* one in flight per product is part of the strategy, no flag may change it */
+    int workers;     /* most threads (and PostgreSQL sessions) at once */
+    int max_batch;   /* orders a worker takes together */
+    int64_t hold_us; /* how long a lock may be kept from batch to batch; 0: released after each */
 };
 
 struct batch {
@@ -73,6 +81,7 @@ size_t strategy_index(const struct strategy *strategy);
 const char *strategy_family_name(enum strategy_family family);
 
 /* NULL when the strategy can be used here, else why not ("Redis is not configured (--redis)"). */
-const char *strategy_unavailable_reason(const struct strategy *strategy, const struct services *services);
+const char *strategy_unavailable_reason(const struct strategy *strategy,
+                                        const struct services *services);
 
 #endif

@@ -15,14 +15,14 @@ static enum settings_action action;
 static struct error error;
 
 /* A fake environment: "NAME=value" each. */
-static const char *variables[VARIABLES_MAX];
+static char *variables[VARIABLES_MAX];
 
 static char *look_up(const char *name)
 {
     for (int i = 0; i < VARIABLES_MAX && variables[i] != NULL; i++) {
         size_t length = strlen(name);
         if (strncmp(variables[i], name, length) == 0 && variables[i][length] == '=')
-            return (char *)(uintptr_t)(variables[i] + length + 1);
+            return variables[i] + length + 1;
     }
     return NULL;
 }
@@ -104,39 +104,57 @@ static void both_spellings_work(void **state)
     assert_int_equal(settings.max_batch, 4);
 }
 
-/* Sets every row, by flag and then by variable, to something that is not its default. */
+/* Something the row takes that is not its default. */
+static void other_value(const struct settings_row *row, char *out, size_t size)
+{
+    const char *text = "warn";
+    if (strcmp(row->flag, "listen") == 0)
+        text = "[::1]:65535";
+    if (strcmp(row->flag, "redis") == 0)
+        text = "redis://h:1/2";
+    if (row->kind == SETTINGS_TEXT) {
+        snprintf(out, size, "%s", text);
+        return;
+    }
+    int64_t standard = strtoll(row->standard, NULL, 10);
+    snprintf(out, size, "%" PRId64, standard < row->max ? standard + 1 : standard - 1);
+}
+
+static void assert_member(const struct settings_row *row, const char *expected)
+{
+    const char *member = (const char *)&settings + row->offset;
+    if (row->kind == SETTINGS_TEXT) {
+        const char *text;
+        memcpy(&text, member, sizeof text);
+        assert_string_equal(text, expected);
+    } else {
+        int64_t number;
+        memcpy(&number, member, sizeof number);
+        assert_int_equal(number, strtoll(expected, NULL, 10));
+    }
+}
+
 static void every_row_reaches_its_member(void **state)
 {
     (void)state;
     for (size_t i = 0; i < settings_row_count(); i++) {
         const struct settings_row *row = settings_row_at(i);
-        char text[64];
+        char value[64];
         char flag[128];
         char variable[SETTINGS_VARIABLE_LENGTH];
         char assignment[192];
 
-        snprintf(text, sizeof text, "%s", "warn");
-        if (strcmp(row->flag, "listen") == 0)
-            snprintf(text, sizeof text, "[::1]:65535");
-        if (strcmp(row->flag, "redis") == 0)
-            snprintf(text, sizeof text, "redis://h:1/2");
-        if (row->kind == SETTINGS_NUMBER)
-            snprintf(text, sizeof text, "%lld",
-                     atoll(row->standard) + (atoll(row->standard) < row->max ? 1 : -1));
-        snprintf(flag, sizeof flag, "--%s %s", row->flag, text);
+        other_value(row, value, sizeof value);
+        snprintf(flag, sizeof flag, "--%s %s", row->flag, value);
         settings_variable(row, variable);
-        snprintf(assignment, sizeof assignment, "%s=%s", variable, text);
+        snprintf(assignment, sizeof assignment, "%s=%s", variable, value);
 
-        for (int way = 0; way < 2; way++) {
-            variables[0] = way == 1 ? assignment : NULL;
-            if (!load(way == 0 ? flag : ""))
-                fail_msg("%s: %s", flag, error.text);
-            const char *member = (const char *)&settings + row->offset;
-            if (row->kind == SETTINGS_TEXT)
-                assert_string_equal(*(const char *const *)(const void *)member, text);
-            else
-                assert_int_equal(*(const int64_t *)(const void *)member, atoll(text));
-        }
+        variables[0] = NULL;
+        assert_true(load(flag));
+        assert_member(row, value);
+        variables[0] = assignment;
+        assert_true(load(""));
+        assert_member(row, value);
     }
 }
 
@@ -370,6 +388,7 @@ static void help_names_everything(void **state)
     char *text;
     size_t length;
     FILE *to = open_memstream(&text, &length);
+    assert_non_null(to);
     settings_print_help(to, "seckill-server", "Strategies: none\n");
     fclose(to);
 
@@ -393,12 +412,16 @@ static void config_md_is_what_the_table_says(void **state)
     char *expected;
     size_t length;
     FILE *to = open_memstream(&expected, &length);
+    assert_non_null(to);
     settings_print_markdown(to, "seckill-server");
     fclose(to);
 
     static char found[1 << 16];
     FILE *from = fopen(CONFIG_MD, "r");
-    assert_non_null(from);
+    if (from == NULL) {
+        fail_msg("cannot read %s", CONFIG_MD);
+        return;
+    }
     size_t got = fread(found, 1, sizeof found - 1, from);
     fclose(from);
     found[got] = '\0';

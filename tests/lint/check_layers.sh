@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# check_layers.sh [ROOT]: reads every #include of server/ and loadtest/ and fails when one breaks the order
+# of the rooms. The compiler cannot: third-party headers stand in /usr/include for everybody.
+set -euo pipefail
+
+root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+cd "$root"
+
+# A folder includes itself and what has a smaller number. store and cache do not know each other.
+declare -A level=(
+  [base]=0 [metrics]=1 [order]=2 [cache]=3 [store]=3 [lock]=4
+  [strategy]=5 [dispatch]=6 [http]=7 [app]=8 [main]=9 [loadtest]=10
+)
+
+# Headers that one room alone may include. sql_text.h and lua_text.h are generated from sql/ and lua/.
+declare -A owner=(
+  [microhttpd.h]=http [jansson.h]=http [libpq-fe.h]=store
+  [hiredis]=cache [hiredis.h]=cache [sql_text.h]=store [lua_text.h]=cache
+)
+
+files=0
+broken=0
+
+refuse() {
+  echo "$1: $2" >&2
+  broken=$((broken + 1))
+}
+
+# "server/store/pg.c" → store; server/main.c and server/app.[ch] are rooms of their own. Sets $room.
+find_room() {
+  local path=${1#server/}
+  case $1 in
+    loadtest/*) room=loadtest ;;
+    server/*/*) room=${path%%/*} ;;
+    server/main.c) room=main ;;
+    server/app.[ch]) room=app ;;
+    *) room=none ;;
+  esac
+}
+
+check_server() { # where, room, included, "quoted" or "angled"
+  local where=$1 room=$2 included=$3 how=$4
+  local first=${included%%/*} last=${included##*/}
+  local only=${owner[$first]:-${owner[$last]:-}}
+
+  if [ -n "$only" ]; then
+    [ "$only" = "$room" ] || refuse "$where" "$room must not include $included: it is $only's alone"
+    return 0
+  fi
+  if [ "$included" = app.h ]; then
+    first=app
+  elif [ "$how" = angled ] && { [ "$first" = "$included" ] || [ -z "${level[$first]:-}" ]; }; then
+    return 0 # a header of the system
+  elif [ "$first" = "$included" ] || [ -z "${level[$first]:-}" ]; then
+    refuse "$where" "\"$included\" is not of the form \"room/file.h\""
+    return 0
+  fi
+  if [ "$first" != "$room" ] && [ "${level[$first]}" -ge "${level[$room]}" ]; then
+    refuse "$where" "$room must not include $included: $first does not stand to its right"
+  fi
+}
+
+check_loadtest() { # where, included
+  local where=$1 included=$2
+  local first=${included%%/*}
+
+  [[ $included != *../* && -e loadtest/$included ]] && return 0
+  case $included in
+    *../server/* | server/* | app.h) ;;
+    */*) [ -d "server/$first" ] || return 0 ;;
+    *) return 0 ;;
+  esac
+  refuse "$where" "loadtest must not include $included: it shares nothing with the server"
+}
+
+check_include() { # where, line
+  local pattern='^[[:space:]]*#[[:space:]]*include[[:space:]]*(["<])([^">]+)[">]'
+  local how=angled
+
+  if ! [[ $2 =~ $pattern ]]; then
+    refuse "$1" "an include that cannot be read: $2"
+    return 0
+  fi
+  [ "${BASH_REMATCH[1]}" = "<" ] || how=quoted
+  if [ "$room" = loadtest ]; then
+    check_loadtest "$1" "${BASH_REMATCH[2]}"
+  else
+    check_server "$1" "$room" "${BASH_REMATCH[2]}" "$how"
+  fi
+}
+
+folders=(server)
+[ ! -d loadtest ] || folders+=(loadtest)
+
+while IFS= read -r file; do
+  files=$((files + 1))
+  find_room "$file"
+  [ -n "${level[$room]:-}" ] ||
+    refuse "$file" "stands in no room: give it one in tests/lint/check_layers.sh"
+done < <(find "${folders[@]}" -name '*.[ch]' | sort)
+
+while IFS=: read -r file number line; do
+  find_room "$file"
+  [ -z "${level[$room]:-}" ] || check_include "$file:$number" "$line"
+done < <(grep -rnE --include='*.[ch]' '^[[:space:]]*#[[:space:]]*(include|import)' "${folders[@]}" ||
+  true)
+
+if [ "$files" -eq 0 ]; then
+  echo "no sources under $root: nothing was checked" >&2
+  exit 1
+fi
+echo "$files files, $broken includes against the order"
+[ "$broken" -eq 0 ]

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Proves that check_layers.sh goes red: a small tree that is in order passes, and with one wrong include in
+# it, of each kind, it fails and says where.
+set -euo pipefail
+
+check=$(cd "$(dirname "$0")" && pwd)/check_layers.sh
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+
+rooms=(base metrics order store cache lock strategy dispatch http)
+missed=0
+cases=0
+
+put() { # file, include line
+  mkdir -p "$tree/$(dirname "$1")"
+  printf '%s\n' "$2" >"$tree/$1"
+}
+
+passes() {
+  if ! output=$("$check" "$tree" 2>&1); then
+    echo "refused, and should not be: $1: $output" >&2
+    missed=$((missed + 1))
+  fi
+  cases=$((cases + 1))
+}
+
+# Puts one more file into the tree, expects a refusal that names it, and takes it out again.
+catches() {
+  put "$1" "$2"
+  if output=$("$check" "$tree" 2>&1); then
+    echo "not caught: $1: $2" >&2
+    missed=$((missed + 1))
+  elif [[ $output != *"$1"* ]]; then
+    echo "caught without saying where: $1: $2: $output" >&2
+    missed=$((missed + 1))
+  fi
+  cases=$((cases + 1))
+  rm "$tree/$1"
+}
+
+if "$check" "$tree" >/dev/null 2>&1; then
+  echo "not caught: a tree without sources" >&2
+  missed=$((missed + 1))
+fi
+
+# In order: each room includes itself and all to its right.
+seen=()
+for room in "${rooms[@]}"; do
+  put "server/$room/$room.h" '#include <stdint.h>'
+  put "server/$room/$room.c" "#include \"$room/$room.h\""
+  for right in "${seen[@]}"; do
+    case $room-$right in store-cache | cache-store) continue ;; esac
+    printf '#include "%s/%s.h"\n' "$right" "$right" >>"$tree/server/$room/$room.c"
+  done
+  seen+=("$room")
+done
+put server/app.h '#include "http/http.h"'
+put server/app.c '#include "app.h"'
+put server/main.c '#include "app.h"'
+put server/http/edge.c '#include <microhttpd.h>'
+put server/http/json.c '#include <jansson.h>'
+put server/store/pg.c '#include <libpq-fe.h>'
+put server/store/sql.c '#include "gen/sql_text.h"'
+put server/cache/redis.c '#include <hiredis/hiredis.h>'
+put loadtest/run.h '#include <stdio.h>'
+put loadtest/base/own.h '#include <stdio.h>'
+put loadtest/run.c '#include "run.h"'
+put loadtest/audit.c '#include <libpq-fe.h>'
+put loadtest/own.c '#include "base/own.h"'
+passes "a tree in order"
+
+# Against the order: each room includes each to its left.
+for ((i = 0; i < ${#rooms[@]}; i++)); do
+  for ((j = i + 1; j < ${#rooms[@]}; j++)); do
+    catches "server/${rooms[i]}/bad.c" "#include \"${rooms[j]}/${rooms[j]}.h\""
+  done
+  catches "server/${rooms[i]}/bad.c" '#include "app.h"'
+done
+catches server/cache/bad.c '#include "store/store.h"'
+catches server/strategy/bad.h '#include "http/http.h"'
+catches server/strategy/bad.c '  #  include   "http/http.h"'
+catches server/strategy/bad.c '#include <http/http.h>'
+
+# Third-party code outside its room.
+for room in "${rooms[@]}" app; do
+  file=server/$room/bad.c
+  [ "$room" != app ] || file=server/app.c
+  [ "$room" = http ] || catches "$file" '#include <microhttpd.h>'
+  [ "$room" = http ] || catches "$file" '#include <jansson.h>'
+  [ "$room" = store ] || catches "$file" '#include <libpq-fe.h>'
+  [ "$room" = store ] || catches "$file" '#include <postgresql/libpq-fe.h>'
+  [ "$room" = cache ] || catches "$file" '#include <hiredis/hiredis.h>'
+  [ "$room" = cache ] || catches "$file" '#include <hiredis/async.h>'
+  [ "$room" = cache ] || catches "$file" '#include "hiredis.h"'
+  [ "$room" != app ] || put server/app.c '#include "app.h"'
+done
+catches server/strategy/bad.c '#include "gen/sql_text.h"'
+catches server/store/bad.c '#include "gen/lua_text.h"'
+
+# Includes that are not written "room/file.h", and files that stand nowhere.
+catches server/store/bad.c '#include "store.h"'
+catches server/store/bad.c '#include "../http/http.h"'
+catches server/store/bad.c '#include "./store.h"'
+catches server/store/bad.c '#include HEADER'
+catches server/util/bad.c '#include <stdint.h>'
+catches server/bad.c '#include <stdint.h>'
+
+# The harness is a witness: it shares no code with what it judges.
+catches loadtest/bad.c '#include "base/base.h"'
+catches loadtest/bad.c '#include <order/order.h>'
+catches loadtest/bad.c '#include "app.h"'
+catches loadtest/bad.c '#include "server/order/order.h"'
+catches loadtest/bad.c '#include "../server/order/order.h"'
+catches loadtest/sub/bad.h '#include "../../server/order/order.h"'
+
+passes "the tree in order, again"
+echo "$cases trees, $missed judged wrongly"
+[ "$missed" -eq 0 ]
