@@ -310,12 +310,11 @@ enum redis_status redis_script(struct redis *redis, enum lua script, int keys, i
         argv[1] = redis->sha[script];
         argv[2] = key_count;
         status = command(redis, count + 3, argv, until_us, &answer);
-        bool forgotten = status == REDIS_REFUSED && strncmp(answer->str, "NOSCRIPT", 8) == 0;
-        if (status == REDIS_OK)
+        if (status == REDIS_OK && answer)
             *reply = answer->integer;
         if (answer)
             freeReplyObject(answer);
-        if (!forgotten)
+        if (status != REDIS_REFUSED || !strstr(redis->error.text, "NOSCRIPT"))
             return status;
         redis->sha[script][0] = '\0';
         status = REDIS_OK;

@@ -98,16 +98,18 @@ void orders_get(struct request *request)
 static enum catalog_result list(struct call *call, struct pg *pg, struct error *error)
 {
     struct order_record *records = calloc((size_t)call->limit, sizeof *records);
-    enum catalog_result result;
+    struct order_page page = {.product_id = call->id,
+                              .user_id = call->user_id,
+                              .has_after = call->has_order_id,
+                              .after = call->order_id,
+                              .limit = call->limit};
     int n = 0;
 
     if (!records) {
         error_set(error, ERROR_INTERNAL, "no memory for a page of %d orders", call->limit);
         return CATALOG_FAILED;
     }
-    result =
-        catalog_orders(pg, call->id, call->user_id, call->has_order_id ? &call->order_id : NULL,
-                       call->limit, call->task.until_us, records, &n, error);
+    enum catalog_result result = catalog_orders(pg, &page, call->task.until_us, records, &n, error);
     if (result == CATALOG_OK)
         call->text = render_orders(records, n, n == call->limit ? &records[n - 1].id : NULL);
     free(records);

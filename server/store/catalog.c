@@ -122,20 +122,20 @@ enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t 
     return CATALOG_OK;
 }
 
-enum catalog_result catalog_orders(struct pg *pg, int64_t product_id, int64_t user_id,
-                                   const struct uuid *after, int limit, int64_t until_us,
+enum catalog_result catalog_orders(struct pg *pg, const struct order_page *page, int64_t until_us,
                                    struct order_record *out, int *n, struct error *error)
 {
     static const struct uuid first = {{0}};
-    struct pg_value values[4] = {pg_uuid(after ? after : &first), pg_int8(limit)};
+    struct pg_value values[4] = {pg_uuid(page->has_after ? &page->after : &first),
+                                 pg_int8(page->limit)};
     enum pg_status status;
 
-    if (user_id) {
-        values[2] = pg_int8(user_id);
-        values[3] = pg_int8_or_null(product_id != 0, product_id);
+    if (page->user_id) {
+        values[2] = pg_int8(page->user_id);
+        values[3] = pg_int8_or_null(page->product_id != 0, page->product_id);
         status = pg_exec(pg, SQL_ORDERS_PAGE_USER, values, 4, until_us);
-    } else if (product_id) {
-        values[2] = pg_int8(product_id);
+    } else if (page->product_id) {
+        values[2] = pg_int8(page->product_id);
         status = pg_exec(pg, SQL_ORDERS_PAGE_PRODUCT, values, 3, until_us);
     } else {
         status = pg_exec(pg, SQL_ORDERS_PAGE, values, 2, until_us);

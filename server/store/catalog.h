@@ -71,10 +71,17 @@ enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t unt
 
 enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t until_us,
                                   struct order_record *out, struct error *error);
-/* Orders with an id above `after` (NULL: from the first), in id order; product_id and user_id 0
- * mean any. */
-enum catalog_result catalog_orders(struct pg *pg, int64_t product_id, int64_t user_id,
-                                   const struct uuid *after, int limit, int64_t until_us,
+/* Which orders a page shows. */
+struct order_page {
+    int64_t product_id; /* 0: any */
+    int64_t user_id;    /* 0: any */
+    bool has_after;
+    struct uuid after; /* ids above this one alone */
+    int limit;
+};
+
+/* In id order; *n is how many, at most page->limit. */
+enum catalog_result catalog_orders(struct pg *pg, const struct order_page *page, int64_t until_us,
                                    struct order_record *out, int *n, struct error *error);
 
 #endif

@@ -100,7 +100,7 @@ static bool read_version(struct pg *pg, int *version, int64_t until_us)
                   "SELECT coalesce(max(version), 0) FROM seckill_schema",
                   until_us) != PG_OK)
         return false;
-    *version = atoi(PQgetvalue(pg->result, 0, 0));
+    *version = (int)strtol(PQgetvalue(pg->result, 0, 0), NULL, 10);
     return true;
 }
 

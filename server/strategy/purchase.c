@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "store/records.h"
 
-#include <string.h>
+#include <stdio.h>
 
 void purchase_each(struct session *session, struct batch *batch,
                    void (*sell_one)(struct session *, struct order *))
@@ -116,7 +116,7 @@ void purchase_confirm(struct order *order)
         .status = STATUS_CONFIRMED,
         .created_us = order->created_us,
     };
-    strcpy(order->record.strategy, order->strategy->name);
+    snprintf(order->record.strategy, sizeof order->record.strategy, "%s", order->strategy->name);
 }
 
 /* The user's share of the limit; the condition is the statement's own. */

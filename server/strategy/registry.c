@@ -10,7 +10,7 @@ static const struct strategy *const strategies[] = {
 
 size_t strategy_count(void)
 {
-    return sizeof strategies / sizeof *strategies;
+    return sizeof strategies / sizeof strategies[0];
 }
 
 const struct strategy *strategy_at(size_t index)
