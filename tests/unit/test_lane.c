@@ -1,0 +1,371 @@
+/*
+ * The lane without its workers: mailboxes in order, one batch a product at a time where the rule
+ * says so, bounds, expiry, and then all of it at once under many threads.
+ */
+#include "base/clock.h"
+#include "dispatch/lane.h"
+#include "lib/t.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct lane_rule keyed = {
+    .in_flight_per_product = 1, .keyed = true, .workers = 4, .max_batch = 1};
+
+static struct order order_for(int64_t product_id, int64_t user_id)
+{
+    return (struct order){
+        .product_id = product_id, .user_id = user_id, .quantity = 1, .wait_until_us = INT64_MAX};
+}
+
+static struct order *put_one(struct lane *lane, struct order *order)
+{
+    order->next = NULL;
+    return lane_put(lane, order);
+}
+
+/* A ready mailbox now, or none. */
+static struct mailbox *poll_lane(struct lane *lane)
+{
+    return lane_wait(lane, clock_mono_us());
+}
+
+static void orders_of_one_product_come_out_in_order(void **state)
+{
+    (void)state;
+    struct lane *lane = lane_create(&keyed, 100);
+    struct order orders[5];
+    int count = 0;
+
+    for (int i = 0; i < 5; i++) {
+        orders[i] = order_for(7, i);
+        assert_null(put_one(lane, &orders[i]));
+    }
+    struct mailbox *mailbox = poll_lane(lane);
+    assert_non_null(mailbox);
+    assert_int_equal(mailbox_product(mailbox), 7);
+    struct order *list = lane_take(lane, mailbox, 3, &count);
+    assert_int_equal(count, 3);
+    for (int i = 0; i < 3; i++, list = list->next)
+        assert_int_equal(list->user_id, i);
+    assert_null(list);
+    list = lane_take(lane, mailbox, 3, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(list->user_id, 3);
+    lane_done(lane, 5);
+    lane_leave(lane, mailbox);
+    assert_int_equal(lane_counts(lane).mailboxes, 0);
+    assert_int_equal(lane_counts(lane).working, 0);
+    lane_destroy(lane);
+}
+
+static void a_keyed_product_has_one_batch_in_flight(void **state)
+{
+    (void)state;
+    struct lane *lane = lane_create(&keyed, 100);
+    struct order first = order_for(1, 1);
+    struct order second = order_for(1, 2);
+    struct order other = order_for(2, 3);
+    int count = 0;
+
+    put_one(lane, &first);
+    put_one(lane, &second);
+    struct mailbox *mailbox = poll_lane(lane);
+    assert_ptr_equal(lane_take(lane, mailbox, 1, &count), &first);
+    assert_null(poll_lane(lane));
+
+    put_one(lane, &other);
+    struct mailbox *free_one = poll_lane(lane);
+    assert_non_null(free_one);
+    assert_int_equal(mailbox_product(free_one), 2);
+
+    lane_leave(lane, mailbox);
+    mailbox = poll_lane(lane);
+    assert_ptr_equal(lane_take(lane, mailbox, 1, &count), &second);
+    lane_leave(lane, mailbox);
+    lane_take(lane, free_one, 1, &count);
+    lane_leave(lane, free_one);
+    lane_destroy(lane);
+}
+
+static void a_rule_of_four_lets_four_in(void **state)
+{
+    (void)state;
+    const struct lane_rule four = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1};
+    struct lane *lane = lane_create(&four, 100);
+    struct order orders[6];
+    struct mailbox *taken[4];
+    int count = 0;
+
+    for (int i = 0; i < 6; i++) {
+        orders[i] = order_for(1, i);
+        put_one(lane, &orders[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        taken[i] = poll_lane(lane);
+        assert_non_null(taken[i]);
+        assert_non_null(lane_take(lane, taken[i], 1, &count));
+    }
+    assert_null(poll_lane(lane));
+    for (int i = 0; i < 4; i++)
+        lane_leave(lane, taken[i]);
+    assert_non_null(lane_flush(lane, ORDER_SHUTTING_DOWN));
+    struct mailbox *emptied = poll_lane(lane);
+    assert_null(lane_take(lane, emptied, 1, &count));
+    lane_leave(lane, emptied);
+    lane_destroy(lane);
+}
+
+static void ready_products_take_turns(void **state)
+{
+    (void)state;
+    struct lane *lane = lane_create(&keyed, 100);
+    struct order orders[6];
+    int count = 0;
+
+    for (int i = 0; i < 6; i++) {
+        orders[i] = order_for(i < 4 ? 1 : i, i); /* four for product 1, one each for 4 and 5 */
+        put_one(lane, &orders[i]);
+    }
+    const int64_t expected[] = {1, 4, 5, 1, 1, 1};
+    for (int i = 0; i < 6; i++) {
+        struct mailbox *mailbox = poll_lane(lane);
+        assert_int_equal(mailbox_product(mailbox), expected[i]);
+        lane_take(lane, mailbox, 1, &count);
+        lane_leave(lane, mailbox);
+    }
+    assert_null(poll_lane(lane));
+    lane_destroy(lane);
+}
+
+static void a_keyed_lane_is_full_by_product_another_in_all(void **state)
+{
+    (void)state;
+    const struct lane_rule rules[] = {keyed, {.workers = 4, .max_batch = 1}};
+
+    for (int i = 0; i < 2; i++) {
+        struct lane *lane = lane_create(&rules[i], 2);
+        struct order orders[4] = {order_for(1, 1), order_for(1, 2), order_for(1, 3),
+                                  order_for(2, 4)};
+        assert_null(put_one(lane, &orders[0]));
+        assert_null(put_one(lane, &orders[1]));
+        assert_ptr_equal(put_one(lane, &orders[2]), &orders[2]);
+        assert_int_equal(orders[2].outcome, ORDER_QUEUE_FULL);
+        if (rules[i].keyed) {
+            assert_null(put_one(lane, &orders[3]));
+        } else {
+            assert_ptr_equal(put_one(lane, &orders[3]), &orders[3]);
+            assert_int_equal(orders[3].outcome, ORDER_QUEUE_FULL);
+        }
+        lane_flush(lane, ORDER_SHUTTING_DOWN);
+        for (struct mailbox *mailbox; (mailbox = poll_lane(lane));)
+            lane_leave(lane, mailbox);
+        lane_destroy(lane);
+    }
+}
+
+static void an_order_that_may_not_wait_is_taken_only_into_free_hands(void **state)
+{
+    (void)state;
+    const struct lane_rule one_worker = {
+        .in_flight_per_product = 1, .keyed = true, .workers = 1, .max_batch = 1};
+    struct lane *lane = lane_create(&one_worker, 10);
+    struct order orders[4] = {order_for(1, 1), order_for(1, 2), order_for(2, 3), order_for(1, 4)};
+    int count = 0;
+
+    for (int i = 0; i < 4; i++)
+        orders[i].no_wait = true;
+    assert_null(put_one(lane, &orders[0]));
+    lane_worker_joins(lane);
+    struct mailbox *mailbox = poll_lane(lane);
+    lane_take(lane, mailbox, 1, &count);
+
+    assert_ptr_equal(put_one(lane, &orders[1]), &orders[1]); /* the product is taken */
+    assert_int_equal(orders[1].outcome, ORDER_QUEUE_TIMEOUT);
+    assert_ptr_equal(put_one(lane, &orders[2]), &orders[2]); /* the worker is */
+    assert_int_equal(orders[2].outcome, ORDER_QUEUE_TIMEOUT);
+    assert_int_equal(lane_counts(lane).mailboxes, 1);
+
+    lane_leave(lane, mailbox);
+    assert_true(lane_worker_leaves(lane, false));
+    assert_null(put_one(lane, &orders[3]));
+    mailbox = poll_lane(lane);
+    lane_take(lane, mailbox, 1, &count);
+    lane_leave(lane, mailbox);
+    lane_destroy(lane);
+}
+
+static void expiry_takes_what_is_over_and_leaves_the_rest_in_order(void **state)
+{
+    (void)state;
+    struct lane *lane = lane_create(&keyed, 10);
+    struct order orders[5];
+    int count = 0;
+
+    for (int i = 0; i < 5; i++) {
+        orders[i] = order_for(1, i);
+        orders[i].wait_until_us = i % 2 ? 1000 : 5000;
+        put_one(lane, &orders[i]);
+    }
+    assert_null(lane_expire(lane, 999));
+    struct order *late = lane_expire(lane, 1000);
+    for (count = 0; late; late = late->next, count++) {
+        assert_int_equal(late->outcome, ORDER_QUEUE_TIMEOUT);
+        assert_int_equal(late->user_id % 2, 1);
+    }
+    assert_int_equal(count, 2);
+    assert_int_equal(lane_counts(lane).waiting, 3);
+    struct mailbox *mailbox = poll_lane(lane);
+    struct order *list = lane_take(lane, mailbox, 10, &count);
+    assert_int_equal(count, 3);
+    for (int i = 0; i < 5; i += 2, list = list->next)
+        assert_int_equal(list->user_id, i);
+    lane_leave(lane, mailbox);
+    lane_destroy(lane);
+}
+
+static void a_closing_lane_refuses_and_lets_its_workers_go(void **state)
+{
+    (void)state;
+    struct lane *lane = lane_create(&keyed, 10);
+    struct order order = order_for(1, 1);
+
+    lane_wake(lane, true);
+    assert_null(lane_wait(lane, INT64_MAX / 2));
+    assert_ptr_equal(put_one(lane, &order), &order);
+    assert_int_equal(order.outcome, ORDER_SHUTTING_DOWN);
+    lane_destroy(lane);
+}
+
+static void a_worker_stays_while_there_is_work(void **state)
+{
+    (void)state;
+    struct lane *lane = lane_create(&keyed, 10);
+    struct order orders[2] = {order_for(1, 1), order_for(2, 2)};
+
+    assert_int_equal(lane_wants(lane), 0);
+    put_one(lane, &orders[0]);
+    put_one(lane, &orders[1]);
+    assert_int_equal(lane_wants(lane), 2);
+    lane_worker_joins(lane);
+    assert_false(lane_worker_leaves(lane, false));
+    assert_false(lane_worker_leaves(lane, true)); /* the last one, and orders wait */
+    lane_worker_joins(lane);
+    assert_true(lane_worker_leaves(lane, true));
+    lane_flush(lane, ORDER_SHUTTING_DOWN);
+    for (struct mailbox *mailbox; (mailbox = poll_lane(lane));)
+        lane_leave(lane, mailbox);
+    assert_true(lane_worker_leaves(lane, false));
+    lane_destroy(lane);
+}
+
+/* Under threads: every order out exactly once, no two hands on one product, each product in order.
+ */
+enum { PRODUCERS = 3, CONSUMERS = 4, PRODUCTS = 5, ORDERS_EACH = 4000 };
+
+struct race {
+    struct lane *lane;
+    atomic_int inside[PRODUCTS];
+    int64_t last[PRODUCTS][PRODUCERS]; /* guarded by being inside */
+    atomic_int seen;
+    atomic_int faults;
+};
+
+struct producer {
+    struct race *race;
+    int number;
+    struct order *orders;
+};
+
+static void *produce(void *argument)
+{
+    struct producer *producer = argument;
+
+    for (int i = 0; i < ORDERS_EACH; i++) {
+        struct order *order = &producer->orders[i];
+        *order = order_for(i % PRODUCTS, producer->number);
+        order->quantity = i + 1;
+        if (put_one(producer->race->lane, order))
+            atomic_fetch_add(&producer->race->faults, 1);
+    }
+    return NULL;
+}
+
+static void consume_mailbox(struct race *race, struct mailbox *mailbox)
+{
+    int64_t product = mailbox_product(mailbox);
+    int count = 0;
+
+    if (atomic_fetch_add(&race->inside[product], 1) != 0)
+        atomic_fetch_add(&race->faults, 1);
+    struct order *list = lane_take(race->lane, mailbox, 7, &count);
+    for (struct order *order = list; order; order = order->next) {
+        if (order->product_id != product || race->last[product][order->user_id] >= order->quantity)
+            atomic_fetch_add(&race->faults, 1);
+        race->last[product][order->user_id] = order->quantity;
+    }
+    lane_done(race->lane, count);
+    atomic_fetch_add(&race->seen, count);
+    atomic_fetch_sub(&race->inside[product], 1);
+    lane_leave(race->lane, mailbox);
+}
+
+static void *consume(void *argument)
+{
+    struct race *race = argument;
+
+    while (atomic_load(&race->seen) < PRODUCERS * ORDERS_EACH) {
+        struct mailbox *mailbox = lane_wait(race->lane, clock_mono_us() + 20000);
+        if (mailbox)
+            consume_mailbox(race, mailbox);
+    }
+    return NULL;
+}
+
+static void many_threads_keep_products_apart_and_in_order(void **state)
+{
+    (void)state;
+    static struct race race;
+    struct producer producers[PRODUCERS];
+    pthread_t threads[PRODUCERS + CONSUMERS];
+
+    memset(&race, 0, sizeof race);
+    race.lane = lane_create(&keyed, PRODUCERS * ORDERS_EACH);
+    for (int i = 0; i < PRODUCERS; i++) {
+        producers[i] = (struct producer){&race, i, calloc(ORDERS_EACH, sizeof(struct order))};
+        pthread_create(&threads[i], NULL, produce, &producers[i]);
+    }
+    for (int i = 0; i < CONSUMERS; i++)
+        pthread_create(&threads[PRODUCERS + i], NULL, consume, &race);
+    for (int i = 0; i < PRODUCERS + CONSUMERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&race.faults), 0);
+    assert_int_equal(atomic_load(&race.seen), PRODUCERS * ORDERS_EACH);
+    struct lane_counts counts = lane_counts(race.lane);
+    assert_int_equal(counts.waiting, 0);
+    assert_int_equal(counts.working, 0);
+    assert_int_equal(counts.mailboxes, 0);
+    for (int i = 0; i < PRODUCERS; i++)
+        free(producers[i].orders);
+    lane_destroy(race.lane);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orders_of_one_product_come_out_in_order),
+        cmocka_unit_test(a_keyed_product_has_one_batch_in_flight),
+        cmocka_unit_test(a_rule_of_four_lets_four_in),
+        cmocka_unit_test(ready_products_take_turns),
+        cmocka_unit_test(a_keyed_lane_is_full_by_product_another_in_all),
+        cmocka_unit_test(an_order_that_may_not_wait_is_taken_only_into_free_hands),
+        cmocka_unit_test(expiry_takes_what_is_over_and_leaves_the_rest_in_order),
+        cmocka_unit_test(a_closing_lane_refuses_and_lets_its_workers_go),
+        cmocka_unit_test(a_worker_stays_while_there_is_work),
+        cmocka_unit_test(many_threads_keep_products_apart_and_in_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
