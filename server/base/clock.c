@@ -155,7 +155,7 @@ static bool take_date(const char **at, int64_t *days)
     if (!take_digits(at, 4, &year) || !take_char(at, "-") || !take_digits(at, 2, &month) ||
         !take_char(at, "-") || !take_digits(at, 2, &day))
         return false;
-    if (year < 1 || month < 1 || month > 12)
+    if (month < 1 || month > 12)
         return false;
 
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;

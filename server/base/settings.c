@@ -7,7 +7,6 @@
 
 #include "base/settings_table.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,9 +37,8 @@ static bool parse_number(const char *text, int64_t *number)
     const char *digits = *text == '-' ? text + 1 : text;
     if (*digits == '\0' || strspn(digits, "0123456789") != strlen(digits))
         return false;
-    errno = 0;
-    *number = strtoll(text, NULL, 10);
-    return errno == 0;
+    *number = strtoll(text, NULL, 10); /* what does not fit ends up out of every row's range */
+    return true;
 }
 
 static bool store_value(struct settings *out, const struct settings_row *row,

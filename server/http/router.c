@@ -4,6 +4,7 @@
 
 #include "http/handlers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The hot path first. */
@@ -94,9 +95,11 @@ bool router_find(struct request *request, const char *method)
             request->route = &routes[i];
             return true;
         }
-        if (known)
-            strcat(request->allow, ", ");
-        strcat(request->allow, method_names[routes[i].method]);
+        size_t used = strlen(request->allow);
+        /* The analyzer does not look into `routes`, where each row has a method that has a name.
+         * NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
+        snprintf(request->allow + used, sizeof request->allow - used, "%s%s", known ? ", " : "",
+                 method_names[routes[i].method]);
         known = true;
     }
     if (known)

@@ -111,7 +111,7 @@ static bool migrate(struct pg *pg, int from, int64_t until_us)
     for (int i = from; i < SQL_SCHEMA_VERSION; i++)
         if (pg_script(pg, sql_schema[i], until_us) != PG_OK)
             return false;
-    snprintf(done, sizeof done, "INSERT INTO seckill_schema VALUES (%d)", (int)SQL_SCHEMA_VERSION);
+    snprintf(done, sizeof done, "INSERT INTO seckill_schema VALUES (%d)", SQL_SCHEMA_VERSION);
     return from == SQL_SCHEMA_VERSION || pg_script(pg, done, until_us) == PG_OK;
 }
 
@@ -126,7 +126,7 @@ static bool ensure_schema(struct pg *pg, int64_t until_us, struct error *error)
             error, ERROR_UNSUITABLE,
             "the database's schema is version %d and this server knows %d: start the newer "
             "server, or give this one a database of its own (--database)",
-            version, (int)SQL_SCHEMA_VERSION);
+            version, SQL_SCHEMA_VERSION);
     }
     done = done && migrate(pg, version, until_us) && pg_script(pg, "COMMIT", until_us) == PG_OK;
     if (!done) {
@@ -134,7 +134,7 @@ static bool ensure_schema(struct pg *pg, int64_t until_us, struct error *error)
         error_prefix(error, "the schema");
         pg_close(pg);
     } else if (version < SQL_SCHEMA_VERSION) {
-        log_info("schema brought from version %d to %d", version, (int)SQL_SCHEMA_VERSION);
+        log_info("schema brought from version %d to %d", version, SQL_SCHEMA_VERSION);
     }
     return done;
 }

@@ -168,22 +168,37 @@ static void log_other(const char *word, int i)
     log_warn("another of %s %d", word, i);
 }
 
+static void log_third(const char *word, int i)
+{
+    log_warn("a third of %s %d", word, i);
+}
+
+static void after_that_second(void)
+{
+    clock_sleep_until(clock_mono_us() + CLOCK_US_PER_S);
+    log_info("something else");
+}
+
 static void repeats_are_summed_up(void **state)
 {
     (void)state;
+    within_a_second("quiet", 9, log_third);
     within_a_second("first", 25, log_repeat);
-    within_a_second("second", 9, log_other); /* a flood of one line hides no other */
+    log_other("not hidden by the flood", 0);
+    assert_int_equal(count("not hidden by the flood"), 1);
     assert_int_equal(count("more like it"), 0);
-
-    clock_sleep_until(clock_mono_us() + CLOCK_US_PER_S);
-    log_info("something else");
+    after_that_second();
     assert_int_equal(count(" warn repeat of %s %d \xe2\x80\xa6 and 15 more like it\n"), 1);
     assert_int_equal(count("more like it"), 1);
-    log_info("something else");
-    assert_int_equal(count("more like it"), 1);
 
-    /* A new second, a new ten. */
-    within_a_second("third", 3, log_repeat);
+    /* A new second, a new ten; and what was summed up once is not told again. */
+    within_a_second("second", 12, log_repeat);
+    within_a_second("third", 13, log_other);
+    after_that_second();
+    within_a_second("fourth", 14, log_third);
+    after_that_second();
+    assert_int_equal(count(" warn a third of %s %d \xe2\x80\xa6 and 4 more like it\n"), 1);
+    assert_int_equal(count("more like it"), 1);
 }
 
 /* What was left out in the last second of the process is told as well. */

@@ -201,6 +201,9 @@ static void what_is_no_number_is_refused(void **state)
         assert_false(load(flag));
         assert_memory_equal(error.text, "--max-batch takes a whole number from 1 to 500", 46);
     }
+    /* Nothing is not 0, where 0 is allowed. */
+    assert_refused("--work-ms=", "--work-ms takes a whole number from 0 to 60000, not \"\"");
+    assert_refused("--work-ms=-", "--work-ms takes a whole number from 0 to 60000, not \"-\"");
     variables[0] = "SECKILL_MAX_BATCH=1 ";
     assert_refused("", "SECKILL_MAX_BATCH takes a whole number from 1 to 500, not \"1 \"");
 }
