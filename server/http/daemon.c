@@ -308,6 +308,7 @@ static bool drain(struct http *http)
     if (listen_fd >= 0)
         close(listen_fd);
     dispatch_drain(http->dispatch);
+    turn(http, http->now_us); /* whoever has been read but not handled is told */
     while (!is_quiet(http)) {
         if (atomic_load(&http->stops) > 1) {
             log_warn("a second stop ends the drain");

@@ -204,10 +204,14 @@ enum MHD_Result request_on_access(void *cls, struct MHD_Connection *mhd, const c
     case REQUEST_NEW:
         return begin(request, method, version);
     case REQUEST_READING:
-        if (length == 0)
-            return handle(request);
+        if (length == 0) {
+            request->phase = REQUEST_READ;
+            return MHD_YES;
+        }
         *upload_data_size = 0;
         return take_body(request, upload_data, length);
+    case REQUEST_READ:
+        return handle(request);
     case REQUEST_WAITING:
         return answer(request);
     case REQUEST_ANSWERED:

@@ -32,7 +32,16 @@ enum {
     REQUEST_BODY_INLINE = 256 /* an order's body fits: no second allocation */
 };
 
-enum request_phase { REQUEST_NEW, REQUEST_READING, REQUEST_WAITING, REQUEST_ANSWERED };
+/* READ lasts until the loop's next pass. A connection suspended at once is still waiting for data
+ * in libmicrohttpd's books: on resume it would read before it answers, which costs a system call
+ * and takes a client that has shut down its sending side for one that has left. */
+enum request_phase {
+    REQUEST_NEW,
+    REQUEST_READING,
+    REQUEST_READ,
+    REQUEST_WAITING,
+    REQUEST_ANSWERED
+};
 
 /* A call to the catalog on a pool thread, which also renders its answer there. */
 struct call {
