@@ -40,6 +40,10 @@ enum { IDLE_TIMEOUT_S = 60 };
 #define DRAIN_WAIT_US   (65 * CLOCK_US_PER_S)
 #define DRAIN_MARGIN_US (5 * CLOCK_US_PER_S)
 
+/* How often to look whether the drain is over: dispatch does not wake the loop when its count falls
+ * to 0. */
+#define DRAIN_LOOK_US (10 * CLOCK_US_PER_MS)
+
 static const int statuses[EDGE_STATUSES] = {200, 201, 202, 400, 401, 403, 404,
                                             405, 409, 413, 500, 503, 504};
 
@@ -314,11 +318,11 @@ static bool drain(struct http *http)
             log_warn("a second stop ends the drain");
             return false;
         }
-        if (clock_mono_us() >= deadline_us) {
+        if (http->now_us >= deadline_us) {
             log_error("the drain took too long: not everything was answered");
             return false;
         }
-        turn(http, deadline_us);
+        turn(http, http->now_us + DRAIN_LOOK_US);
     }
     return true;
 }
