@@ -32,12 +32,17 @@
  * faster: it is cleared for each request. */
 enum { CONNECTION_MEMORY_BYTES = 8 * 1024 };
 
+/* libmicrohttpd's own, of inactivity; connection.c has those that count. */
 enum { IDLE_TIMEOUT_S = 60 };
 
 /* The longest that anything accepted may take, besides an order's work: an order's wait, or the
  * longest call. */
 #define DRAIN_WAIT_US   (65 * CLOCK_US_PER_S)
 #define DRAIN_MARGIN_US (5 * CLOCK_US_PER_S)
+
+/* How often to look whether the drain is over: dispatch does not wake the loop when its count falls
+ * to 0. */
+#define DRAIN_LOOK_US (10 * CLOCK_US_PER_MS)
 
 static const int statuses[EDGE_STATUSES] = {200, 201, 202, 400, 401, 403, 404,
                                             405, 409, 413, 500, 503, 504};
@@ -84,16 +89,6 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *cls, const char *
     log_debug("libmicrohttpd: %s", text);
 }
 
-static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
-                          enum MHD_ConnectionNotificationCode code)
-{
-    struct http *http = cls;
-
-    (void)connection;
-    (void)context;
-    http->connections += code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
-}
-
 static bool start_daemon(struct http *http, int listen_fd, unsigned connections,
                          struct error *error)
 {
@@ -106,7 +101,7 @@ static bool start_daemon(struct http *http, int listen_fd, unsigned connections,
         (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, request_on_target, http,
         MHD_OPTION_NOTIFY_COMPLETED, request_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, http, MHD_OPTION_END);
+        connection_on_change, http, MHD_OPTION_END);
     if (!http->daemon) {
         close(listen_fd);
         return error_set(error, ERROR_INTERNAL, "libmicrohttpd does not start: %s",
@@ -261,18 +256,22 @@ static void publish(struct http *http)
     }
 }
 
-/* Waits for a socket, a timeout of libmicrohttpd's, a completion or a stop; `most_ms` -1: as long
- * as it takes. */
-static void wait_for_events(struct http *http, int most_ms)
+/* Waits for a socket, a completion, a stop, or what is due first of libmicrohttpd's timeouts, ours
+ * and `until_us`. */
+static void wait_for_events(struct http *http, int64_t until_us)
 {
     struct pollfd fds[] = {
         {.fd = http->epoll_fd, .events = POLLIN},
         {.fd = http->event_fd, .events = POLLIN},
     };
-    int timeout_ms = most_ms;
+    int64_t next_us = connection_next_us(http);
+    int timeout_ms;
     uint64_t count;
     MHD_UNSIGNED_LONG_LONG mhd_ms;
 
+    if (until_us < next_us)
+        next_us = until_us;
+    timeout_ms = next_us == INT64_MAX ? -1 : clock_poll_ms(next_us);
     if (MHD_get_timeout(http->daemon, &mhd_ms) == MHD_YES &&
         (timeout_ms < 0 || mhd_ms < (MHD_UNSIGNED_LONG_LONG)timeout_ms))
         timeout_ms = mhd_ms > INT_MAX ? INT_MAX : (int)mhd_ms;
@@ -283,11 +282,13 @@ static void wait_for_events(struct http *http, int most_ms)
     }
 }
 
-static void turn(struct http *http, int most_ms)
+static void turn(struct http *http, int64_t until_us)
 {
+    http->now_us = clock_mono_us();
+    connection_expire(http);
     MHD_run(http->daemon);
     publish(http);
-    wait_for_events(http, most_ms);
+    wait_for_events(http, until_us);
     take_done(http);
 }
 
@@ -311,16 +312,17 @@ static bool drain(struct http *http)
     if (listen_fd >= 0)
         close(listen_fd);
     dispatch_drain(http->dispatch);
+    turn(http, http->now_us); /* whoever has been read but not handled is told */
     while (!is_quiet(http)) {
         if (atomic_load(&http->stops) > 1) {
             log_warn("a second stop ends the drain");
             return false;
         }
-        if (clock_mono_us() >= deadline_us) {
+        if (http->now_us >= deadline_us) {
             log_error("the drain took too long: not everything was answered");
             return false;
         }
-        turn(http, clock_poll_ms(deadline_us));
+        turn(http, http->now_us + DRAIN_LOOK_US);
     }
     return true;
 }
@@ -340,7 +342,7 @@ int http_run(struct http *http, struct dispatch *dispatch)
 
     http->dispatch = dispatch;
     while (atomic_load(&http->stops) == 0)
-        turn(http, -1);
+        turn(http, INT64_MAX);
     answered = drain(http);
     stop_daemon(http);
     return answered ? 0 : 1;

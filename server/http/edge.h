@@ -3,6 +3,7 @@
 #ifndef SECKILL_HTTP_EDGE_H
 #define SECKILL_HTTP_EDGE_H
 
+#include "http/connection.h"
 #include "http/http.h"
 
 #include <microhttpd.h>
@@ -27,6 +28,8 @@ struct http {
     bool draining;
     bool abandoned; /* the drain was cut short: what still waits is not answered */
 
+    int64_t now_us; /* monotonic, read once a turn */
+    struct connection_list phases[CONNECTION_PHASES];
     int64_t connections;
     int64_t requests; /* begun and not completed */
     int64_t accepted; /* of these, those that waited or have a reply: a drain sees them through */

@@ -40,10 +40,11 @@ enum MHD_Result reply_send(struct request *request, const struct reply *reply)
         return MHD_NO;
     }
     add_headers(response, request, reply);
-    queued = MHD_queue_response(request->connection, (unsigned)reply->status, response);
+    queued = MHD_queue_response(request->connection->mhd, (unsigned)reply->status, response);
     MHD_destroy_response(response);
     if (queued == MHD_YES) {
         request_accept(request);
+        connection_enter(http, request->connection, CONNECTION_WRITING);
         edge_count_reply(http, reply->status);
     }
     return queued;

@@ -44,20 +44,25 @@ static void destroy(struct request *request)
     free(request);
 }
 
-void *request_on_target(void *cls, const char *target, struct MHD_Connection *connection)
+void *request_on_target(void *cls, const char *target, struct MHD_Connection *mhd)
 {
     struct http *http = cls;
+    struct connection *connection = connection_of(mhd);
     size_t length = strlen(target);
-    struct request *request = malloc(sizeof *request + length + 1);
+    struct request *request = connection ? malloc(sizeof *request + length + 1) : NULL;
 
     if (!request)
         return NULL;
+    if (connection->request)
+        request_complete(connection->request);
     memset(request, 0, offsetof(struct request, body_inline));
     request->http = http;
     request->connection = connection;
     request->body = request->body_inline;
     memcpy(request->target, target, length + 1);
     http->requests++;
+    connection->request = request;
+    connection_enter(http, connection, CONNECTION_READING);
     return request;
 }
 
@@ -91,10 +96,10 @@ static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-static const struct sockaddr *client_address(struct MHD_Connection *connection)
+static const struct sockaddr *client_address(struct MHD_Connection *mhd)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 
     return info ? info->client_addr : NULL;
 }
@@ -109,7 +114,7 @@ static bool admit(struct request *request, const char *method)
     if (!request->route->admin)
         return true;
     return auth_admin(http->services->settings->admin_token, &request->headers,
-                      client_address(request->connection), &request->problem);
+                      client_address(request->connection->mhd), &request->problem);
 }
 
 /* Answers without reading the body, which ends the connection. */
@@ -124,7 +129,7 @@ static enum MHD_Result begin(struct request *request, const char *method, const 
 {
     struct headers *headers = &request->headers;
 
-    MHD_get_connection_values_n(request->connection, MHD_HEADER_KIND, take_header, headers);
+    MHD_get_connection_values_n(request->connection->mhd, MHD_HEADER_KIND, take_header, headers);
     if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0) {
         problem_set(&request->problem, 400, "invalid_header", NULL,
                     "The versions served are HTTP/1.1 and HTTP/1.0.");
@@ -183,7 +188,7 @@ static enum MHD_Result handle(struct request *request)
     return answer(request);
 }
 
-enum MHD_Result request_on_access(void *cls, struct MHD_Connection *connection, const char *url,
+enum MHD_Result request_on_access(void *cls, struct MHD_Connection *mhd, const char *url,
                                   const char *method, const char *version, const char *upload_data,
                                   size_t *upload_data_size, void **context)
 {
@@ -191,7 +196,7 @@ enum MHD_Result request_on_access(void *cls, struct MHD_Connection *connection, 
     struct request *request = *context;
     size_t length = *upload_data_size;
 
-    (void)connection;
+    (void)mhd;
     (void)url;
     if (!request || http->abandoned)
         return MHD_NO;
@@ -199,10 +204,14 @@ enum MHD_Result request_on_access(void *cls, struct MHD_Connection *connection, 
     case REQUEST_NEW:
         return begin(request, method, version);
     case REQUEST_READING:
-        if (length == 0)
-            return handle(request);
+        if (length == 0) {
+            request->phase = REQUEST_READ;
+            return MHD_YES;
+        }
         *upload_data_size = 0;
         return take_body(request, upload_data, length);
+    case REQUEST_READ:
+        return handle(request);
     case REQUEST_WAITING:
         return answer(request);
     case REQUEST_ANSWERED:
@@ -213,22 +222,31 @@ enum MHD_Result request_on_access(void *cls, struct MHD_Connection *connection, 
     return MHD_YES;
 }
 
-void request_on_completed(void *cls, struct MHD_Connection *connection, void **context,
+void request_on_completed(void *cls, struct MHD_Connection *mhd, void **context,
                           enum MHD_RequestTerminationCode code)
 {
-    struct http *http = cls;
     struct request *request = *context;
 
-    (void)connection;
+    (void)cls;
+    (void)mhd;
     (void)code;
     *context = NULL;
-    if (!request)
-        return;
+    if (request)
+        request_complete(request);
+}
+
+void request_complete(struct request *request)
+{
+    struct http *http = request->http;
+    struct connection *connection = request->connection;
+
     http->requests--;
     if (request->accepted)
         http->accepted--;
+    connection->request = NULL;
+    connection_enter(http, connection, CONNECTION_IDLE);
     if (request->pending)
-        request->orphaned = true;
+        request->connection = NULL;
     else
         destroy(request);
 }
@@ -250,7 +268,8 @@ static void suspend(struct request *request)
         return;
     request->phase = REQUEST_WAITING;
     request_accept(request);
-    MHD_suspend_connection(request->connection);
+    MHD_suspend_connection(request->connection->mhd);
+    connection_enter(http, request->connection, CONNECTION_WAITING);
     request->next = http->waiting;
     if (request->next)
         request->next->previous = request;
@@ -265,7 +284,7 @@ static void resume(struct request *request)
         request->http->waiting = request->next;
     if (request->next)
         request->next->previous = request->previous;
-    MHD_resume_connection(request->connection);
+    MHD_resume_connection(request->connection->mhd);
 }
 
 void request_wait_order(struct request *request, void (*step)(struct request *))
@@ -295,7 +314,7 @@ void request_done(struct request *request)
     void (*step)(struct request *) = request->step;
 
     request->pending = false;
-    if (request->orphaned) {
+    if (!request->connection) {
         destroy(request);
         return;
     }

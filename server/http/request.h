@@ -14,6 +14,7 @@
 #define SECKILL_HTTP_REQUEST_H
 
 #include "dispatch/dispatch.h"
+#include "http/connection.h"
 #include "http/problem.h"
 #include "http/reader.h"
 #include "store/catalog.h"
@@ -31,7 +32,16 @@ enum {
     REQUEST_BODY_INLINE = 256 /* an order's body fits: no second allocation */
 };
 
-enum request_phase { REQUEST_NEW, REQUEST_READING, REQUEST_WAITING, REQUEST_ANSWERED };
+/* READ lasts until the loop's next pass. A connection suspended at once is still waiting for data
+ * in libmicrohttpd's books: on resume it would read before it answers, which costs a system call
+ * and takes a client that has shut down its sending side for one that has left. */
+enum request_phase {
+    REQUEST_NEW,
+    REQUEST_READING,
+    REQUEST_READ,
+    REQUEST_WAITING,
+    REQUEST_ANSWERED
+};
 
 /* A call to the catalog on a pool thread, which also renders its answer there. */
 struct call {
@@ -60,14 +70,13 @@ struct call {
 };
 
 struct request {
-    struct http *http;                 /* borrowed */
-    struct MHD_Connection *connection; /* borrowed: libmicrohttpd */
-    const struct route *route;         /* borrowed: the route table; NULL while unknown */
+    struct http *http;             /* borrowed */
+    struct connection *connection; /* borrowed: connection.c; NULL for an orphan */
+    const struct route *route;     /* borrowed: the route table; NULL while unknown */
     enum request_phase phase;
     bool refused;  /* `problem` is the answer, whatever the body holds */
     bool accepted; /* it has waited, or has a reply: counted in the edge */
     bool pending;  /* dispatch has `order` or `call` */
-    bool orphaned; /* its connection is gone while dispatch still has it */
 
     /* The edge's list of suspended requests. */
     struct request *previous;
@@ -100,6 +109,9 @@ enum MHD_Result request_on_access(void *cls, struct MHD_Connection *connection, 
                                   size_t *upload_data_size, void **request);
 void request_on_completed(void *cls, struct MHD_Connection *connection, void **request,
                           enum MHD_RequestTerminationCode code);
+
+/* Its reply is written, or its connection gone. */
+void request_complete(struct request *request);
 
 /* For handlers and steps: the request's problem is its answer. */
 void request_refuse(struct request *request);

@@ -1,0 +1,127 @@
+/*
+ * Connections: a list per phase, in the order of their deadlines.
+ *
+ * One whose time is up has its socket shut down both ways, which libmicrohttpd sees as an error and
+ * closes, whatever state of its own the connection is in.
+ */
+#include "http/connection.h"
+
+#include "base/clock.h"
+#include "http/edge.h"
+#include "http/request.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+static const int64_t allowance_us[CONNECTION_PHASES] = {
+    [CONNECTION_IDLE] = 60 * CLOCK_US_PER_S,
+    [CONNECTION_READING] = 10 * CLOCK_US_PER_S,
+    [CONNECTION_WRITING] = 60 * CLOCK_US_PER_S,
+};
+
+struct connection *connection_of(struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return info ? info->socket_context : NULL;
+}
+
+static void leave(struct http *http, struct connection *connection)
+{
+    struct connection_list *list;
+
+    if (connection->phase == CONNECTION_WAITING)
+        return;
+    list = &http->phases[connection->phase];
+    if (connection->previous)
+        connection->previous->next = connection->next;
+    else
+        list->first = connection->next;
+    if (connection->next)
+        connection->next->previous = connection->previous;
+    else
+        list->last = connection->previous;
+    connection->phase = CONNECTION_WAITING;
+}
+
+void connection_enter(struct http *http, struct connection *connection, enum connection_phase phase)
+{
+    struct connection_list *list;
+
+    leave(http, connection);
+    if (phase == CONNECTION_WAITING)
+        return;
+    list = &http->phases[phase];
+    connection->phase = phase;
+    connection->until_us = http->now_us + allowance_us[phase];
+    connection->next = NULL;
+    connection->previous = list->last;
+    if (list->last)
+        list->last->next = connection;
+    else
+        list->first = connection;
+    list->last = connection;
+}
+
+static void *open_connection(struct http *http, struct MHD_Connection *mhd)
+{
+    struct connection *connection = calloc(1, sizeof *connection);
+
+    if (!connection)
+        return NULL;
+    connection->mhd = mhd;
+    connection->phase = CONNECTION_WAITING;
+    connection_enter(http, connection, CONNECTION_IDLE);
+    return connection;
+}
+
+void connection_on_change(void *cls, struct MHD_Connection *mhd, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct http *http = cls;
+    struct connection *connection = *context;
+
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        http->connections++;
+        *context = open_connection(http, mhd);
+        return;
+    }
+    http->connections--;
+    *context = NULL;
+    if (!connection)
+        return;
+    if (connection->request)
+        request_complete(connection->request);
+    leave(http, connection);
+    free(connection);
+}
+
+void connection_expire(struct http *http)
+{
+    for (int phase = 0; phase < CONNECTION_PHASES; phase++) {
+        struct connection *connection;
+
+        while ((connection = http->phases[phase].first) && connection->until_us <= http->now_us) {
+            const union MHD_ConnectionInfo *info =
+                MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+            leave(http, connection);
+            if (info)
+                shutdown(info->connect_fd, SHUT_RDWR);
+        }
+    }
+}
+
+int64_t connection_next_us(const struct http *http)
+{
+    int64_t next_us = INT64_MAX;
+
+    for (int phase = 0; phase < CONNECTION_PHASES; phase++) {
+        const struct connection *first = http->phases[phase].first;
+
+        if (first && first->until_us < next_us)
+            next_us = first->until_us;
+    }
+    return next_us;
+}

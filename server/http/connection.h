@@ -1,0 +1,56 @@
+/*
+ * Connections: which request each one is at, and by when it has to get on with it.
+ *
+ * libmicrohttpd's timeout is one of inactivity, which a byte now and then defeats, and it forgets
+ * to report some requests that it refused itself. So every connection has an absolute deadline for
+ * the phase it is in, and whatever request is left when it closes is let go.
+ */
+#ifndef SECKILL_HTTP_CONNECTION_H
+#define SECKILL_HTTP_CONNECTION_H
+
+#include <microhttpd.h>
+#include <stdint.h>
+
+struct http;
+struct request;
+
+enum connection_phase {
+    CONNECTION_IDLE,    /* no request line yet */
+    CONNECTION_READING, /* from the request line to the end of the body */
+    CONNECTION_WRITING, /* the reply */
+    CONNECTION_PHASES,
+    CONNECTION_WAITING = CONNECTION_PHASES /* its order or call has deadlines of its own */
+};
+
+struct connection {
+    struct MHD_Connection *mhd; /* borrowed: libmicrohttpd */
+    struct request *request;    /* borrowed: request.c; NULL between two */
+    enum connection_phase phase;
+    int64_t until_us; /* monotonic */
+    struct connection *previous;
+    struct connection *next;
+};
+
+/* Of one phase. All have the same time, so the first to enter is the first to expire. */
+struct connection_list {
+    struct connection *first;
+    struct connection *last;
+};
+
+/* libmicrohttpd's callback; `cls` is the edge. */
+void connection_on_change(void *cls, struct MHD_Connection *mhd, void **context,
+                          enum MHD_ConnectionNotificationCode code);
+
+/* NULL when there was no memory for it. */
+struct connection *connection_of(struct MHD_Connection *mhd);
+
+void connection_enter(struct http *http, struct connection *connection,
+                      enum connection_phase phase);
+
+/* Ends the connections whose time is up. */
+void connection_expire(struct http *http);
+
+/* When the next one's time is up; INT64_MAX when there is none. */
+int64_t connection_next_us(const struct http *http);
+
+#endif

@@ -1,0 +1,502 @@
+/* The edge's readers: queries, header fields, JSON bodies, problems, and who may make admin calls.
+ */
+#include "http/auth.h"
+#include "http/reader.h"
+#include "lib/t.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct problem problem;
+
+/* Asserts that the last reading failed so. */
+static void assert_problem(const char *code, const char *field)
+{
+    assert_int_equal(problem.status, 400);
+    assert_string_equal(problem.code, code);
+    assert_string_equal(problem.field, field);
+    assert_true(problem.detail[0] != '\0');
+}
+
+enum { WAIT_MS, NAME, PARAMS };
+static struct param params[PARAMS];
+
+static bool read_query(const char *query)
+{
+    static char text[512];
+
+    params[WAIT_MS] = (struct param){.name = "wait_ms", .integer = true, .min = 0, .max = 60000};
+    params[NAME] = (struct param){.name = "strategy"};
+    snprintf(text, sizeof text, "%s", query);
+    return reader_query(text, params, PARAMS, &problem);
+}
+
+static void query_gives_its_parameters(void **state)
+{
+    (void)state;
+    assert_true(reader_query(NULL, params, 0, &problem));
+    assert_true(read_query(""));
+    assert_false(params[WAIT_MS].given);
+    assert_true(read_query("wait_ms=0&strategy=redis%2Dqueue"));
+    assert_true(params[WAIT_MS].given);
+    assert_int_equal(params[WAIT_MS].number, 0);
+    assert_string_equal(params[NAME].text, "redis-queue");
+    assert_true(read_query("strategy=a+b"));
+    assert_string_equal(params[NAME].text, "a b");
+    assert_true(read_query("strategy"));
+    assert_true(params[NAME].given);
+    assert_string_equal(params[NAME].text, "");
+    assert_true(read_query("%73trategy=x=y"));
+    assert_string_equal(params[NAME].text, "x=y");
+    assert_true(read_query("wait_ms=60000"));
+    assert_int_equal(params[WAIT_MS].number, 60000);
+}
+
+static void query_refuses_what_it_does_not_know(void **state)
+{
+    (void)state;
+    assert_false(read_query("nope=1"));
+    assert_problem("invalid_field", "nope");
+    assert_false(read_query("Strategy=none"));
+    assert_problem("invalid_field", "Strategy");
+    assert_false(read_query("wait_ms=1&wait_ms=1"));
+    assert_problem("invalid_field", "wait_ms");
+    assert_false(read_query("wait_ms=1&&strategy=x"));
+    assert_problem("invalid_field", "");
+    assert_false(read_query("wait_ms=1&"));
+    assert_false(read_query("="));
+    assert_false(read_query("a%0d%0ab%22%5c\xff=1"));
+    assert_problem("invalid_field", "a??b'??");
+}
+
+static void query_refuses_numbers_that_are_none(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        "-1",
+                                        "+1",
+                                        "1.0",
+                                        "1e2",
+                                        "0x10",
+                                        "01",
+                                        "00",
+                                        "60001",
+                                        "1 ",
+                                        "%201",
+                                        "1%",
+                                        "1%0",
+                                        "1%zz",
+                                        "1%00",
+                                        "%00",
+                                        "%001",
+                                        "99999999999999999999999999",
+                                        "9223372036854775808",
+                                        "\xd9\xa1"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char query[128];
+
+        snprintf(query, sizeof query, "wait_ms=%s", wrong[i]);
+        if (read_query(query))
+            fail_msg("%s was read", query);
+        assert_problem("invalid_field", "wait_ms");
+    }
+    assert_false(read_query("strategy=none%00"));
+    assert_problem("invalid_field", "strategy");
+    assert_false(read_query("strategy%00=none"));
+    assert_problem("invalid_field", "strategy");
+}
+
+static void integer_keeps_to_its_range(void **state)
+{
+    int64_t number = 7;
+
+    (void)state;
+    assert_true(reader_integer("9007199254740991", 1, ORDER_ID_MAX, &number));
+    assert_true(number == ORDER_ID_MAX);
+    assert_false(reader_integer("9007199254740992", 1, ORDER_ID_MAX, &number));
+    assert_false(reader_integer("0", 1, ORDER_ID_MAX, &number));
+    assert_true(reader_integer("999999999999999999", 0, INT64_MAX, &number));
+    assert_false(reader_integer("1000000000000000000", 0, INT64_MAX, &number));
+    assert_true(number == 999999999999999999);
+}
+
+enum { PRODUCT_ID, QUANTITY, TITLE, OPENS_AT, MEMBERS };
+static struct member members[MEMBERS];
+static char title[3 * 4 + 1];
+
+static bool read_bytes(const char *body, size_t length)
+{
+    members[PRODUCT_ID] =
+        (struct member){.name = "product_id", .required = true, .min = 1, .max = ORDER_ID_MAX};
+    members[QUANTITY] =
+        (struct member){.name = "quantity", .nullable = true, .min = 1, .max = ORDER_QUANTITY_MAX};
+    members[TITLE] = (struct member){
+        .name = "title", .type = MEMBER_TEXT, .nullable = true, .text = title, .text_chars = 3};
+    members[OPENS_AT] = (struct member){.name = "opens_at", .type = MEMBER_TIME, .nullable = true};
+    return reader_object(body, length, members, MEMBERS, &problem);
+}
+
+static bool read_body(const char *body)
+{
+    return read_bytes(body, strlen(body));
+}
+
+static void json_gives_its_members(void **state)
+{
+    (void)state;
+    assert_true(read_body(" {\"product_id\": 9007199254740991, \"quantity\": 1000000,\n"
+                          "\"title\": \"\xe7\xa7\x92\xe6\x9d\x80\\u00e9\","
+                          "\"opens_at\": \"2026-11-20T08:00:00Z\"} \r\n"));
+    assert_true(members[PRODUCT_ID].number == ORDER_ID_MAX);
+    assert_int_equal(members[QUANTITY].number, 1000000);
+    assert_string_equal(title, "\xe7\xa7\x92\xe6\x9d\x80\xc3\xa9");
+    assert_true(members[OPENS_AT].number == INT64_C(1795161600000000));
+    assert_true(
+        read_body("{\"product_id\": 1, \"quantity\": null, \"title\": null, \"opens_at\": null}"));
+    assert_false(members[QUANTITY].given);
+    assert_false(members[TITLE].given);
+    assert_false(members[OPENS_AT].given);
+    assert_true(read_body("{\"product_id\": 1, \"title\": \"\"}"));
+    assert_true(members[TITLE].given);
+    assert_true(read_body(
+        "{\"product_id\": 1, \"title\": \"\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\"}"));
+}
+
+static void json_refuses_what_is_not_one_object(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        " ",
+                                        "[]",
+                                        "[{\"product_id\":1}]",
+                                        "1",
+                                        "\"x\"",
+                                        "null",
+                                        "true",
+                                        "{",
+                                        "}",
+                                        "{]",
+                                        "{\"product_id\"}",
+                                        "{\"product_id\":}",
+                                        "{\"product_id\":1,}",
+                                        "{product_id:1}",
+                                        "{'product_id':1}",
+                                        "{\"product_id\":1}{}",
+                                        "{\"product_id\":1}x",
+                                        "{\"product_id\":1} 2",
+                                        "{\"product_id\":1,\"product_id\":1}",
+                                        "{\"product_id\":NaN}",
+                                        "{\"product_id\":Infinity}",
+                                        "{\"product_id\":1e999}",
+                                        "{\"product_id\":01}",
+                                        "{\"product_id\":+1}",
+                                        "{\"product_id\":.5}",
+                                        "{\"product_id\":0x1}",
+                                        "{\"product_id\":9223372036854775808}",
+                                        "{\"product_id\":18446744073709551616}",
+                                        "\xef\xbb\xbf{\"product_id\":1}",
+                                        "{\"product_id\":1,\"title\":\"\xff\"}",
+                                        "{\"product_id\":1,\"title\":\"\xc0\x80\"}",
+                                        "{\"product_id\":1,\"title\":\"\xed\xa0\x80\"}",
+                                        "{\"product_id\":1,\"title\":\"\\ud800\"}",
+                                        "{\"product_id\":1,\"title\":\"\\u0000\"}",
+                                        "{\"product_id\":1,\"a\\u0000b\":1}",
+                                        "{\"product_id\":1,\"title\":\"a\nb\"}",
+                                        "{\"product_id\":1 /* */}"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (read_body(wrong[i]))
+            fail_msg("%s was read", wrong[i]);
+        assert_problem("invalid_json", "");
+    }
+    assert_false(read_bytes("{\"product_id\":1}\0", 17));
+    assert_problem("invalid_json", "");
+    assert_false(read_bytes("{\"product_id\":1,\"title\":\"a\0b\"}", 30));
+    assert_problem("invalid_json", "");
+}
+
+static void json_cut_anywhere_is_refused(void **state)
+{
+    static const char whole[] =
+        "{\"product_id\": 12, \"quantity\": 3, \"title\": \"\xe7\xa7\x92\"}";
+
+    (void)state;
+    assert_true(read_body(whole));
+    for (size_t length = 0; length < sizeof whole - 1; length++)
+        if (read_bytes(whole, length))
+            fail_msg("the first %zu bytes were read", length);
+}
+
+static void json_survives_depth(void **state)
+{
+    enum { DEPTH = 16 * 1024 };
+    char *body = malloc(DEPTH);
+
+    (void)state;
+    assert_non_null(body);
+    memset(body, '[', DEPTH);
+    assert_false(read_bytes(body, DEPTH));
+    assert_problem("invalid_json", "");
+    free(body);
+}
+
+static void json_names_the_member_to_blame(void **state)
+{
+    static const struct {
+        const char *body;
+        const char *field;
+    } wrong[] = {
+        {"{}", "product_id"},
+        {"{\"quantity\":1}", "product_id"},
+        {"{\"product_id\":null}", "product_id"},
+        {"{\"product_id\":1.0}", "product_id"},
+        {"{\"product_id\":1e2}", "product_id"},
+        {"{\"product_id\":0.5}", "product_id"},
+        {"{\"product_id\":\"1\"}", "product_id"},
+        {"{\"product_id\":true}", "product_id"},
+        {"{\"product_id\":[1]}", "product_id"},
+        {"{\"product_id\":{}}", "product_id"},
+        {"{\"product_id\":0}", "product_id"},
+        {"{\"product_id\":-0}", "product_id"},
+        {"{\"product_id\":-1}", "product_id"},
+        {"{\"product_id\":9007199254740992}", "product_id"},
+        {"{\"product_id\":1,\"quantity\":0}", "quantity"},
+        {"{\"product_id\":1,\"quantity\":1000001}", "quantity"},
+        {"{\"product_id\":1,\"price\":1}", "price"},
+        {"{\"product_id\":1,\"PRODUCT_ID\":1}", "PRODUCT_ID"},
+        {"{\"product_id\":1,\"\":1}", ""},
+        {"{\"product_id\":1,\"a\\r\\n\\\"\\\\\\u79d2\":1}", "a??\'????"},
+        {"{\"product_id\":1,\"title\":1}", "title"},
+        {"{\"product_id\":1,\"title\":\"abcd\"}", "title"},
+        {"{\"product_id\":1,\"opens_at\":1}", "opens_at"},
+        {"{\"product_id\":1,\"opens_at\":\"tomorrow\"}", "opens_at"},
+        {"{\"product_id\":1,\"opens_at\":\"2026-02-30T00:00:00Z\"}", "opens_at"},
+        {"{\"product_id\":1,\"opens_at\":\"2026-11-20 08:00:00\"}", "opens_at"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (read_body(wrong[i].body))
+            fail_msg("%s was read", wrong[i].body);
+        assert_problem("invalid_field", wrong[i].field);
+    }
+}
+
+static struct headers headers;
+
+static void add_header(const char *name, const char *value)
+{
+    reader_header(&headers, name, strlen(name), value, strlen(value));
+}
+
+static void one_header(const char *name, const char *value)
+{
+    headers = (struct headers){0};
+    add_header(name, value);
+}
+
+static void key_follows_its_rules(void **state)
+{
+    char key[ORDER_KEY_MAX + 1];
+    char longest[ORDER_KEY_MAX + 2];
+
+    (void)state;
+    headers = (struct headers){0};
+    assert_true(reader_key(&headers, key, &problem));
+    assert_string_equal(key, "");
+    one_header("idempotency-KEY", "!~a");
+    assert_true(reader_key(&headers, key, &problem));
+    assert_string_equal(key, "!~a");
+
+    memset(longest, 'k', sizeof longest);
+    longest[ORDER_KEY_MAX] = '\0';
+    one_header("Idempotency-Key", longest);
+    assert_true(reader_key(&headers, key, &problem));
+    assert_string_equal(key, longest);
+    longest[ORDER_KEY_MAX] = 'k';
+    headers = (struct headers){0};
+    reader_header(&headers, "Idempotency-Key", 15, longest, sizeof longest);
+    assert_false(reader_key(&headers, key, &problem));
+    assert_problem("invalid_header", "Idempotency-Key");
+    assert_string_equal(key, "");
+}
+
+static void key_breaks_its_rules(void **state)
+{
+    static const char *const wrong[] = {"", "a b", "a\tb", "\x7f", "\xc3\xa9", "a\x01"};
+    char key[ORDER_KEY_MAX + 1];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        one_header("Idempotency-Key", wrong[i]);
+        assert_false(reader_key(&headers, key, &problem));
+        assert_problem("invalid_header", "Idempotency-Key");
+    }
+    headers = (struct headers){0};
+    reader_header(&headers, "Idempotency-Key", 15, "a\0b", 3);
+    assert_false(reader_key(&headers, key, &problem));
+    one_header("Idempotency-Key", "a");
+    add_header("Idempotency-Key", "a");
+    assert_false(reader_key(&headers, key, &problem));
+    assert_problem("invalid_header", "Idempotency-Key");
+}
+
+static void framing_is_never_in_doubt(void **state)
+{
+    static const struct {
+        const char *first[2];
+        const char *second[2];
+        const char *blamed;
+    } wrong[] = {
+        {{"Content-Length", "5"}, {"Transfer-Encoding", "chunked"}, "Content-Length"},
+        {{"Content-Length", "5"}, {"content-length", "5"}, "Content-Length"},
+        {{"Content-Length", "5"}, {"Content-Length", "6"}, "Content-Length"},
+        {{"Content-Length", "+5"}, {"A", "b"}, "Content-Length"},
+        {{"Content-Length", "5, 5"}, {"A", "b"}, "Content-Length"},
+        {{"Content-Length", ""}, {"A", "b"}, "Content-Length"},
+        {{"Content-Length", "9999999999999999999"}, {"A", "b"}, "Content-Length"},
+        {{"Transfer-Encoding", "chunked"}, {"Transfer-Encoding", "chunked"}, "Transfer-Encoding"},
+        {{"Transfer-Encoding", "gzip, chunked"}, {"A", "b"}, "Transfer-Encoding"},
+        {{"Transfer-Encoding", "xchunked"}, {"A", "b"}, "Transfer-Encoding"},
+        {{"Transfer-Encoding", ""}, {"A", "b"}, "Transfer-Encoding"},
+        {{"Host", "a"}, {"host", "a"}, "Host"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        one_header(wrong[i].first[0], wrong[i].first[1]);
+        add_header(wrong[i].second[0], wrong[i].second[1]);
+        assert_false(reader_framing(&headers, &problem));
+        assert_problem("invalid_header", wrong[i].blamed);
+    }
+    one_header("Content-Length", "16385");
+    add_header("Host", "x");
+    assert_true(reader_framing(&headers, &problem));
+    assert_int_equal(headers.content_length, 16385);
+    one_header("transfer-encoding", "Chunked");
+    assert_true(reader_framing(&headers, &problem));
+}
+
+/* Whether a call with one header field from `address` is admitted; `problem` says why not. */
+static bool admit(const char *token, const char *address, const char *name, const char *value)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+    bool is_v4 = inet_pton(AF_INET, address, &in.sin_addr) == 1;
+
+    if (!is_v4)
+        assert_int_equal(inet_pton(AF_INET6, address, &in6.sin6_addr), 1);
+    one_header(name, value);
+    return auth_admin(token, &headers,
+                      is_v4 ? (const struct sockaddr *)&in : (const struct sockaddr *)&in6,
+                      &problem);
+}
+
+static void without_a_token_loopback_is_admin(void **state)
+{
+    static const char *const forwarded[] = {"Forwarded", "X-Forwarded-For", "x-forwarded-proto",
+                                            "X-Forwarded-Anything", "Origin"};
+
+    (void)state;
+    assert_true(admit("", "127.0.0.1", "Host", "x"));
+    assert_true(admit("", "127.8.9.1", "Host", "x"));
+    assert_true(admit("", "::1", "Host", "x"));
+    assert_true(admit("", "::ffff:127.0.0.1", "Host", "x"));
+    assert_false(admit("", "128.0.0.1", "Host", "x"));
+    assert_int_equal(problem.status, 403);
+    assert_string_equal(problem.code, "forbidden");
+    assert_false(admit("", "10.0.0.1", "Authorization", "Bearer "));
+    assert_false(admit("", "::", "Host", "x"));
+    assert_false(admit("", "::ffff:10.0.0.1", "Host", "x"));
+    assert_false(admit("", "2001:db8::1", "Host", "127.0.0.1"));
+    assert_false(auth_admin("", &headers, NULL, &problem));
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
+        assert_false(admit("", "127.0.0.1", forwarded[i], ""));
+        assert_string_equal(problem.code, "forbidden");
+    }
+}
+
+static void a_token_is_compared_whole(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        "Bearer",
+                                        "Bearer ",
+                                        "Bearer secre",
+                                        "secret",
+                                        "Bearer secrets",
+                                        "Bearer Secret",
+                                        "Basic secret",
+                                        "Bearer  secret",
+                                        "Bearer xecret",
+                                        "Bearersecret"};
+
+    (void)state;
+    assert_true(admit("secret", "10.0.0.1", "Authorization", "Bearer secret"));
+    assert_true(admit("secret", "10.0.0.1", "authorization", "bearer secret"));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (admit("secret", "127.0.0.1", "Authorization", wrong[i]))
+            fail_msg("%s was admitted", wrong[i]);
+        assert_int_equal(problem.status, 401);
+        assert_string_equal(problem.code, "unauthorized");
+    }
+    assert_false(admit("secret", "127.0.0.1", "Host", "x"));
+    one_header("Authorization", "Bearer secret");
+    add_header("Authorization", "Bearer secret");
+    assert_false(auth_admin("secret", &headers, NULL, &problem));
+}
+
+static void outcomes_become_problems(void **state)
+{
+    char json[PROBLEM_JSON_MAX];
+    size_t length;
+    struct order order = {.kind = ORDER_BUY, .outcome = ORDER_QUEUE_TIMEOUT};
+
+    (void)state;
+    problem_from_order(&problem, &order);
+    assert_int_equal(problem.status, 503);
+    problem_render(&problem, json);
+    assert_non_null(strstr(json, "\"code\": \"wait_timeout\", \"phase\": \"queue\"}"));
+    order.outcome = ORDER_LOCK_TIMEOUT;
+    problem_from_order(&problem, &order);
+    assert_string_equal(problem.phase, "lock");
+    order.outcome = ORDER_OUTCOME_UNKNOWN;
+    problem_from_order(&problem, &order);
+    problem_render(&problem, json);
+    assert_non_null(strstr(json, "\"order_id\": \"00000000-0000-0000-0000-000000000000\""));
+    order.kind = ORDER_RESTOCK;
+    problem_from_order(&problem, &order);
+    assert_string_equal(problem.order_id, "");
+    order.outcome = ORDER_SOLD_OUT;
+    problem_from_order(&problem, &order);
+    length = problem_render(&problem, json);
+    assert_int_equal(length, strlen(json));
+    assert_non_null(
+        strstr(json, "{\"type\": \"about:blank\", \"title\": \"Conflict\", \"status\": 409"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(query_gives_its_parameters),
+        cmocka_unit_test(query_refuses_what_it_does_not_know),
+        cmocka_unit_test(query_refuses_numbers_that_are_none),
+        cmocka_unit_test(integer_keeps_to_its_range),
+        cmocka_unit_test(json_gives_its_members),
+        cmocka_unit_test(json_refuses_what_is_not_one_object),
+        cmocka_unit_test(json_cut_anywhere_is_refused),
+        cmocka_unit_test(json_survives_depth),
+        cmocka_unit_test(json_names_the_member_to_blame),
+        cmocka_unit_test(key_follows_its_rules),
+        cmocka_unit_test(key_breaks_its_rules),
+        cmocka_unit_test(framing_is_never_in_doubt),
+        cmocka_unit_test(without_a_token_loopback_is_admin),
+        cmocka_unit_test(a_token_is_compared_whole),
+        cmocka_unit_test(outcomes_become_problems),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
