@@ -29,7 +29,10 @@ static void list(void *context, const struct witness_product *product)
 {
     struct listing *listing = context;
     bool consistent = audit_consistent(&product->audit);
-    listing->products++;
+    if (listing->products++ == 0)
+        printf("%-12s %10s %10s %10s %10s %9s %9s %10s %7s %7s  %-5s %s\n", "product", "initial",
+               "restocked", "sold", "left", "oversold", "lost upd", "duplicates", "limits",
+               "queued", "agree", "strategies");
     listing->inconsistent += !consistent;
     audit_add(&listing->sum, &product->audit);
     if (consistent && listing->products > LISTED_MAX)
@@ -48,9 +51,6 @@ int command_audit(const struct options *options)
     int64_t first = options->product ? options->product : INT64_MIN;
     int64_t last = options->product ? options->product : INT64_MAX;
     struct listing listing = {0};
-    printf("%-12s %10s %10s %10s %10s %9s %9s %10s %7s %7s  %-5s %s\n", "product", "initial",
-           "restocked", "sold", "left", "oversold", "lost upd", "duplicates", "limits", "queued",
-           "agree", "strategies");
     bool made = witness_audit(witness, first, last, list, &listing, &problem);
     witness_destroy(witness);
     if (!made)
