@@ -1,0 +1,49 @@
+/*
+ * An audit: what a product's rows say, and api.md's formulas over them. Pure arithmetic, so that
+ * the rules can be tested without a database; where the figures come from (the witness's SQL, the
+ * server's answer) is somebody else's business.
+ */
+#ifndef SECKILL_LOADTEST_AUDIT_H
+#define SECKILL_LOADTEST_AUDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { AUDIT_STRATEGIES_MAX = 512 };
+
+/* One product's, or the sum over several (audit_add). Units unless it says rows. */
+struct audit {
+    int64_t products;
+    int64_t initial_stock; /* S */
+    int64_t restocked;     /* R */
+    int64_t sold;          /* B: confirmed */
+    int64_t stock;         /* K: what is left, by the row */
+    int64_t lowest_stock;  /* the least K of any product */
+    int64_t oversold, lost_updates, duplicate_orders, limit_violations, queued;
+    int64_t confirmed_rows, restock_rows;
+    int64_t negative;  /* products with K < 0 */
+    int64_t undersold; /* audit_undersell decides */
+    int64_t missing;   /* 2xx answers without their row: the phase knows the answers */
+    char strategies[AUDIT_STRATEGIES_MAX]; /* names seen, separated by ',', each once */
+    size_t strategies_count;
+};
+
+/* Fills oversold, lost_updates and negative of a product from S, R, B and K. */
+void audit_compute(struct audit *audit);
+
+/* Adds a product to a sum. A sum starts as (struct audit){0}. */
+void audit_add(struct audit *sum, const struct audit *one);
+
+void audit_add_strategy(struct audit *audit, const char *name);
+
+/* Somebody was told "sold out" for `quantity` units. It was false for sure when every product still
+ * has that many: stock only falls while orders come in. */
+void audit_undersell(struct audit *sum, int64_t sold_out_answers, int64_t quantity);
+
+bool audit_consistent(const struct audit *audit);
+
+/* Violations of any kind, as verdicts count them; 0 is none. */
+int64_t audit_violations(const struct audit *audit);
+
+#endif

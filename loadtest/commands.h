@@ -1,0 +1,14 @@
+/* The commands. Each returns the program's exit status: 0, 1 or 2, as api.md says. */
+#ifndef SECKILL_LOADTEST_COMMANDS_H
+#define SECKILL_LOADTEST_COMMANDS_H
+
+#include "loadtest/options.h"
+
+int command_run(struct options *options);
+int command_audit(const struct options *options);
+int command_bench(struct options *options);
+
+/* Prints "seckill-loadtest: …" to stderr and returns 2. */
+int command_fail(const char *text);
+
+#endif

@@ -1,0 +1,69 @@
+/* See machine.h. */
+#include "loadtest/machine.h"
+
+#include "loadtest/process.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void look_cpu(char *out, size_t size)
+{
+    snprintf(out, size, "unknown CPU");
+    FILE *info = fopen("/proc/cpuinfo", "r");
+    char line[512];
+    while (info && fgets(line, sizeof line, info)) {
+        const char *colon = strchr(line, ':');
+        if (!colon || strncmp(line, "model name", 10) != 0)
+            continue;
+        snprintf(out, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    if (info)
+        fclose(info);
+}
+
+bool machine_look(struct machine *machine, struct witness *witness, struct problem *problem)
+{
+    static const char *const names[] = {"server_version",   "synchronous_commit", "fsync",
+                                        "full_page_writes", "shared_buffers",     "max_wal_size"};
+    *machine = (struct machine){.cores = sysconf(_SC_NPROCESSORS_ONLN)};
+    machine->memory_mib = sysconf(_SC_PHYS_PAGES) / (1024 * 1024 / sysconf(_SC_PAGESIZE));
+    look_cpu(machine->cpu, sizeof machine->cpu);
+    struct utsname kernel;
+    if (uname(&kernel) == 0)
+        snprintf(machine->kernel, sizeof machine->kernel, "%.60s %.60s", kernel.sysname,
+                 kernel.release);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        machine->database_settings[i].name = names[i];
+        if (!witness_setting(witness, names[i], machine->database_settings[i].value,
+                             sizeof machine->database_settings[i].value, problem))
+            return false;
+    }
+    machine->database_settings_count = sizeof names / sizeof names[0];
+    const char *version = machine->database_settings[0].value;
+    snprintf(machine->postgresql, sizeof machine->postgresql, "%.*s", (int)strcspn(version, " "),
+             version);
+    return true;
+}
+
+void machine_ask_server(struct machine *machine, const char *binary)
+{
+    char output[512];
+    const char *const argv[] = {binary, "--version", NULL};
+    struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 10000};
+    struct problem ignored;
+    if (process_capture(argv, &capture, &ignored))
+        snprintf(machine->server, sizeof machine->server, "%.*s",
+                 (int)(strcspn(output, "\n") % sizeof machine->server), output);
+}
+
+void machine_line(const struct machine *machine, char *out, size_t size)
+{
+    snprintf(out, size, "%ld core%s of %s, %ld MiB, %s, PostgreSQL %s, wrk %s, durable: %s",
+             machine->cores, machine->cores == 1 ? "" : "s", machine->cpu, machine->memory_mib,
+             machine->kernel, machine->postgresql, machine->wrk,
+             machine->durable ? "true"
+                              : "false (fsync, full_page_writes or synchronous_commit is off)");
+}

@@ -1,0 +1,49 @@
+/* seckill-loadtest: reads the command line, runs the command, leaves nothing behind. */
+#include "loadtest/commands.h"
+#include "loadtest/process.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int command_fail(const char *text)
+{
+    fprintf(stderr, "seckill-loadtest: %s\n", text);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    static struct options options;
+    enum options_action action;
+    struct problem problem;
+    if (!options_parse(&options, &action, argc, argv, getenv, &problem))
+        return command_fail(problem.text);
+    if (action == OPTIONS_HELP) {
+        options_print_help(stdout, options.command);
+        return 0;
+    }
+    if (action == OPTIONS_VERSION) {
+        puts("seckill-loadtest " SECKILL_VERSION);
+        return 0;
+    }
+    process_catch_signals();
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    int status = 2;
+    switch (options.command) {
+    case COMMAND_RUN:
+        status = command_run(&options);
+        break;
+    case COMMAND_AUDIT:
+        status = command_audit(&options);
+        break;
+    case COMMAND_BENCH:
+        status = command_bench(&options);
+        break;
+    }
+    process_end_all();
+    curl_global_cleanup();
+    if (process_interrupted())
+        status = 2;
+    return status;
+}

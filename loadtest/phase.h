@@ -1,0 +1,80 @@
+/*
+ * A phase: one product (or a run of them) put on sale, loaded with wrk, left to settle, and
+ * audited.
+ *
+ * Nothing is in flight before the PUT and before the audit, and no rows of an earlier sale are left
+ * to be deleted while time is taken. The servers' metrics, wrk's own counts, PostgreSQL's rows and
+ * the server's audit must agree with one another; where they do not, the phase is no run, and says
+ * why.
+ */
+#ifndef SECKILL_LOADTEST_PHASE_H
+#define SECKILL_LOADTEST_PHASE_H
+
+#include "loadtest/api.h"
+#include "loadtest/audit.h"
+#include "loadtest/instance.h"
+#include "loadtest/options.h"
+#include "loadtest/scrape.h"
+#include "loadtest/verdict.h"
+#include "loadtest/witness.h"
+#include "loadtest/wrk.h"
+
+/* The servers under load, the same for many phases. */
+struct fleet {
+    const char *urls[OPTIONS_MAX_INSTANCES]; /* borrowed */
+    size_t count;
+    struct instance *instances;                        /* borrowed; NULL: not ours */
+    struct api *api;                                   /* borrowed */
+    struct witness *witness;                           /* borrowed */
+    const char *admin_token;                           /* borrowed */
+    void (*progress)(void *context, const char *text); /* NULL: nobody watches */
+    void *progress_context;
+};
+
+enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD };
+
+/* What is wanted. */
+struct phase_plan {
+    enum scenario scenario;
+    enum phase_kind kind;
+    const struct api_strategy *strategy; /* borrowed */
+    const char *body;                    /* "": the strategy has no choice, or its default */
+    int64_t wait_ms;                     /* -1: the server's own */
+    int64_t connections, threads;
+    int64_t duration_s;
+    int64_t stock;
+    int64_t first_product, products;
+    int64_t seed;
+    int round;
+};
+
+/* What came of it: one element of "runs". */
+struct phase_result {
+    struct phase_plan plan;
+    int instances;
+    bool promised;
+    struct wrk_result wrk; /* the sum of its runs */
+    int64_t wrk_runs;
+    struct counts counts;
+    struct audit audit;
+    bool complete;
+    enum verdict verdict;
+    char error[600]; /* why there is no run; "" */
+};
+
+const char *phase_name(enum phase_kind kind);
+
+/* True when the phase was made, whatever its verdict, even "no run". False when there is no going
+ * on: a server died, the database is gone, the harness was interrupted. */
+bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
+               struct phase_result *result, struct problem *problem);
+
+/* After a PUT: waits until the rows of the products' earlier sales are deleted. */
+bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last,
+                      struct problem *problem);
+
+/* Orders answered 201 (or restocks) a second, as wrk saw them in time. */
+double phase_committed_per_s(const struct phase_result *result);
+double phase_per_s(const struct phase_result *result, int64_t count);
+
+#endif

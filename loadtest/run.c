@@ -1,0 +1,217 @@
+/*
+ * `run`: every strategy, with every number of instances, in every round; the table; the files.
+ *
+ * Rounds go round the strategies, so that what changes on the machine meanwhile meets all of them.
+ * A phase whose books do not agree is "no run" and the next one goes on; a server that died ends
+ * everything, and what was found so far is still printed and written.
+ */
+#include "loadtest/commands.h"
+
+#include "loadtest/results.h"
+#include "loadtest/session.h"
+#include "loadtest/table.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Stock that no duration sells out. */
+static const int64_t SPEED_STOCK = 1000000000;
+
+struct run {
+    struct session session;
+    struct phase_result *results; /* owned */
+    size_t count, room;
+    const struct api_strategy *chosen[SESSION_STRATEGIES_MAX]; /* borrowed: session */
+    size_t chosen_count;
+};
+
+static void clear_progress(const struct run *run)
+{
+    if (run->session.fleet.progress)
+        run->session.fleet.progress(NULL, "");
+}
+
+/* --strategies against what the servers have. */
+static bool choose(struct run *run, struct problem *problem)
+{
+    const struct option_list *wanted = &run->session.options->strategies;
+    run->chosen_count = 0;
+    if (wanted->count == 1 && strcmp(wanted->items[0], "all") == 0) {
+        for (size_t i = 0; i < run->session.strategies_count; i++) {
+            const struct api_strategy *strategy = &run->session.strategies[i];
+            if (strategy->available)
+                run->chosen[run->chosen_count++] = strategy;
+            else if (run->count == 0) /* said once, not for every fleet */
+                fprintf(stderr, "seckill-loadtest: left out: %s (%s)\n", strategy->name,
+                        strategy->unavailable_reason);
+        }
+        return run->chosen_count > 0 || problem_set(problem, "no strategy is available");
+    }
+    for (size_t i = 0; i < wanted->count; i++) {
+        const struct api_strategy *strategy = session_strategy(&run->session, wanted->items[i]);
+        if (!strategy)
+            return problem_set(problem, "--strategies: the servers have no '%s'", wanted->items[i]);
+        if (!strategy->available)
+            return problem_set(problem, "--strategies: %s is not available: %s", strategy->name,
+                               strategy->unavailable_reason);
+        run->chosen[run->chosen_count++] = strategy;
+    }
+    return true;
+}
+
+static int64_t products_of(const struct options *options)
+{
+    return options->scenario == SCENARIO_SPREAD ? options->products : 1;
+}
+
+/* Somebody else's orders are not ours to wipe out. */
+static bool may_reset(const struct run *run, struct problem *problem)
+{
+    const struct options *options = run->session.options;
+    if (options->servers.count == 0 || options->reset)
+        return true;
+    struct witness_state state;
+    int64_t last = options->first_product + products_of(options) - 1;
+    if (!witness_look(run->session.witness, options->first_product, last, &state, problem))
+        return false;
+    return state.orders == 0 || problem_set(problem,
+                                            "products %" PRId64 " to %" PRId64 " have %" PRId64
+                                            " orders: say --reset to wipe them out",
+                                            options->first_product, last, state.orders);
+}
+
+static struct phase_result *next_result(struct run *run)
+{
+    if (run->count == run->room) {
+        size_t room = run->room ? run->room * 2 : 64;
+        struct phase_result *grown = realloc(run->results, room * sizeof *grown);
+        if (!grown)
+            return NULL;
+        run->results = grown;
+        run->room = room;
+    }
+    return &run->results[run->count++];
+}
+
+static bool run_phase(struct run *run, const struct api_strategy *strategy, int round,
+                      enum phase_kind kind, struct problem *problem)
+{
+    const struct options *options = run->session.options;
+    struct phase_plan plan = {
+        .scenario = options->scenario,
+        .kind = kind,
+        .strategy = strategy,
+        .body = strategy->plain || strategy->guarded ? options->body : "",
+        .wait_ms = options->wait_ms,
+        .connections = options->connections,
+        .threads = options->threads,
+        .duration_s = options->duration_s,
+        .stock = options->stock,
+        .first_product = options->first_product,
+        .products = products_of(options),
+        .seed = options->seed + round * 1000,
+        .round = round,
+    };
+    if (kind == PHASE_SPEED)
+        plan.stock = SPEED_STOCK;
+    if (kind == PHASE_LOAD)
+        plan.stock = 0; /* soldout and counter begin with nothing */
+    wrk_shape(&plan.connections, &plan.threads, (int64_t)run->session.fleet.count);
+    struct phase_result *result = next_result(run);
+    if (!result)
+        return problem_set(problem, "out of memory");
+    return phase_run(&run->session.fleet, &plan, result, problem);
+}
+
+static bool run_strategy(struct run *run, const struct api_strategy *strategy, int round,
+                         struct problem *problem)
+{
+    enum scenario scenario = run->session.options->scenario;
+    if (scenario == SCENARIO_SOLDOUT || scenario == SCENARIO_COUNTER)
+        return run_phase(run, strategy, round, PHASE_LOAD, problem);
+    return run_phase(run, strategy, round, PHASE_SPEED, problem) &&
+           run_phase(run, strategy, round, PHASE_TRUTH, problem);
+}
+
+static bool run_fleet(struct run *run, int count, struct problem *problem)
+{
+    if (!session_open_fleet(&run->session, count, problem) || !choose(run, problem) ||
+        (run->count == 0 && !may_reset(run, problem)))
+        return false;
+    for (int round = 1; round <= (int)run->session.options->rounds; round++) {
+        for (size_t i = 0; i < run->chosen_count; i++) {
+            if (!run_strategy(run, run->chosen[i], round, problem))
+                return false;
+        }
+    }
+    return session_close_fleet(&run->session, problem);
+}
+
+static bool run_everything(struct run *run, struct problem *problem)
+{
+    const struct options *options = run->session.options;
+    for (size_t i = 0; i < options->instances_count; i++) {
+        if (!run_fleet(run, options->instances[i], problem))
+            return false;
+    }
+    return true;
+}
+
+static const char *what_was_done(enum scenario scenario)
+{
+    if (scenario == SCENARIO_COUNTER)
+        return "A restock writes one row in restock and one update of the product's row";
+    return "An order writes one row in orders and one update of the product's row";
+}
+
+/* Table, legend, files. Returns the exit status that the verdicts ask for. */
+static int report(struct run *run)
+{
+    const struct session *session = &run->session;
+    struct verdict_tally tally = {{0}};
+    char line[600];
+    struct problem problem;
+    if (run->count == 0)
+        return 2;
+    machine_line(&session->machine, line, sizeof line);
+    printf("\nscenario %s, %" PRId64 " connections, %" PRId64 " round%s of %" PRId64 " s\n\n",
+           scenario_name(session->options->scenario), run->results[0].plan.connections,
+           session->options->rounds, session->options->rounds == 1 ? "" : "s",
+           session->options->duration_s);
+    table_print(stdout, run->results, run->count, &tally);
+    printf("\n%s, committed with synchronous_commit on.\n%s\n",
+           what_was_done(session->options->scenario), line);
+    if (session->options->rounds > 1)
+        printf(
+            "Rates and latencies are medians of the rounds, ± half their spread; the rest is the "
+            "worst round's.\n");
+    if (!results_write_csv(session->folder, run->results, run->count, &problem) ||
+        !results_write_json(session->folder, run->results, run->count, session->options,
+                            &session->machine, &problem))
+        return command_fail(problem.text);
+    printf("Files: %s/results.csv, %s/results.json\n", session->folder, session->folder);
+    return verdict_exit_status(&tally);
+}
+
+int command_run(struct options *options)
+{
+    struct run *run = calloc(1, sizeof *run);
+    struct problem problem = {""};
+    if (!run)
+        return command_fail("out of memory");
+    bool begun = session_init(&run->session, options, &problem);
+    bool made = begun && run_everything(run, &problem);
+    clear_progress(run);
+    int status = begun && !process_interrupted() ? report(run) : 2;
+    if (!made) {
+        command_fail(problem.text);
+        /* A verdict of BROKEN stands, whatever ended the run. */
+        status = status == 1 ? 1 : 2;
+    }
+    session_fini(&run->session);
+    free(run->results);
+    free(run);
+    return status;
+}

@@ -1,0 +1,173 @@
+/* See wrk.h. */
+#include "loadtest/wrk.h"
+
+#include "gen/load_lua.h"
+#include "loadtest/process.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Longer than any order may take (60 s of waiting, then its work): wrk's own limit must never be
+ * what ends a request, or its answer would be missing from the latencies. */
+#define WRK_TIMEOUT "70s"
+
+static char folder[256];
+static char script[300];
+
+void wrk_shape(int64_t *connections, int64_t *threads, int64_t instances)
+{
+    if (*threads == 0) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        *threads = cores > 0 ? cores : 1;
+        *threads = *threads < *connections ? *threads : *connections;
+    }
+    *threads = (*threads + instances - 1) / instances * instances;
+    *connections = (*connections + *threads - 1) / *threads * *threads;
+}
+
+bool wrk_parse(const char *output, struct wrk_result *result, struct problem *problem)
+{
+    *result = (struct wrk_result){0};
+    const char *line = strstr(output, "seckill-wrk ");
+    int fields =
+        !line ? 0
+              : sscanf(line,
+                       "seckill-wrk duration_us=%" SCNd64 " requests=%" SCNd64 " connect=%" SCNd64
+                       " read=%" SCNd64 " write=%" SCNd64 " status=%" SCNd64 " timeout=%" SCNd64
+                       " p50=%" SCNd64 " p90=%" SCNd64 " p99=%" SCNd64 " max=%" SCNd64,
+                       &result->duration_us, &result->requests, &result->connect_errors,
+                       &result->read_errors, &result->write_errors, &result->not_2xx,
+                       &result->timeouts, &result->p50_us, &result->p90_us, &result->p99_us,
+                       &result->max_us);
+    if (fields != 11)
+        return problem_set(problem, "wrk did not print its figures: %.400s", output);
+    if (result->duration_us <= 0 || result->not_2xx > result->requests)
+        return problem_set(problem, "wrk's figures make no sense: %.200s", line);
+    return true;
+}
+
+bool wrk_split_url(const char *url, struct wrk_url *out, struct problem *problem)
+{
+    const char *at = strncmp(url, "http://", 7) == 0 ? url + 7 : NULL;
+    if (!at)
+        return problem_set(problem, "'%s' is no http:// URL", url);
+    size_t length = strcspn(at, "/");
+    if (length == 0 || length >= sizeof out->authority || strcmp(at + length, "/") > 0)
+        return problem_set(problem, "'%s' is not http://HOST:PORT", url);
+    snprintf(out->authority, sizeof out->authority, "%.*s", (int)length, at);
+
+    char *host = out->authority;
+    char *end = host + strcspn(host, ":");
+    if (*host == '[') {
+        host++;
+        end = host + strcspn(host, "]");
+    }
+    snprintf(out->host, sizeof out->host, "%.*s", (int)(end - host), host);
+    const char *colon = strchr(*end == ']' ? end + 1 : end, ':');
+    const char *port = colon ? colon + 1 : "80";
+    if (strlen(port) >= sizeof out->port || strspn(port, "0123456789") != strlen(port) || !*port ||
+        !*out->host)
+        return problem_set(problem, "'%s' is not http://HOST:PORT", url);
+    snprintf(out->port, sizeof out->port, "%s", port);
+    return true;
+}
+
+bool wrk_init(char *version, size_t size, struct problem *problem)
+{
+    const char *root = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/seckill-loadtest.XXXXXX", root && *root ? root : "/tmp");
+    if (!mkdtemp(folder)) {
+        folder[0] = '\0';
+        return problem_set(problem, "cannot make a folder in %s", root && *root ? root : "/tmp");
+    }
+    snprintf(script, sizeof script, "%s/load.lua", folder);
+
+    /* wrk -v says its version and then, without a URL, ends with status 1. */
+    char output[4096];
+    const char *const argv[] = {"wrk", "-v", NULL};
+    struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 10000};
+    struct problem ignored;
+    (void)process_capture(argv, &capture, &ignored);
+    if (strncmp(output, "wrk ", 4) != 0)
+        return problem_set(problem, "wrk is needed and does not run (Debian's package is wrk)");
+    snprintf(version, size, "%.*s", (int)strcspn(output + 4, " \n"), output + 4);
+    return true;
+}
+
+void wrk_fini(void)
+{
+    if (!*folder)
+        return;
+    unlink(script);
+    rmdir(folder);
+    folder[0] = '\0';
+}
+
+/* Lua's strings take C's escapes; everything that is not plain is written by its number. */
+static void write_string(FILE *to, const char *text)
+{
+    fputc('"', to);
+    for (const char *at = text; *at; at++) {
+        unsigned char c = (unsigned char)*at;
+        if (c < 0x20 || c > 0x7e || c == '"' || c == '\\')
+            fprintf(to, "\\%03u", c);
+        else
+            fputc(c, to);
+    }
+    fputc('"', to);
+}
+
+static bool write_script(const struct wrk_load *load, struct problem *problem)
+{
+    FILE *to = fopen(script, "w");
+    if (!to)
+        return problem_set(problem, "cannot write %s", script);
+    fputs("P = {targets = {", to);
+    bool good = true;
+    for (size_t i = 0; good && i < load->targets_count; i++) {
+        struct wrk_url url;
+        good = wrk_split_url(load->targets[i], &url, problem);
+        fputs("{host = ", to);
+        write_string(to, url.host);
+        fprintf(to, ", port = \"%s\", authority = ", url.port);
+        write_string(to, url.authority);
+        fputs("}, ", to);
+    }
+    fputs("}, path = ", to);
+    write_string(to, load->path);
+    fputs(", token = ", to);
+    write_string(to, load->token);
+    fprintf(to,
+            ", restock = %s, user = %" PRId64 ", users = %" PRId64 ", product = %" PRId64
+            ", products = %" PRId64 ", seed = %" PRId64 "}\n",
+            load->restock ? "true" : "false", load->first_user, load->users_per_thread,
+            load->first_product, load->products, load->seed);
+    fwrite(load_lua, 1, load_lua_length, to);
+    bool written = !ferror(to);
+    written = fclose(to) == 0 && written;
+    return good && (written || problem_set(problem, "cannot write %s", script));
+}
+
+bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct problem *problem)
+{
+    if (!write_script(load, problem))
+        return false;
+    char threads[24], connections[24], duration[24];
+    snprintf(threads, sizeof threads, "-t%" PRId64, load->threads);
+    snprintf(connections, sizeof connections, "-c%" PRId64, load->connections);
+    snprintf(duration, sizeof duration, "-d%" PRId64 "s", load->duration_s);
+    const char *const argv[] = {"wrk",       threads, connections, duration,         "--timeout",
+                                WRK_TIMEOUT, "-s",    script,      load->targets[0], NULL};
+    char output[16384];
+    struct process_capture capture = {.output = output,
+                                      .size = sizeof output,
+                                      .limit_ms = (int)(load->duration_s * 1000 + 30000),
+                                      .tick = load->tick,
+                                      .context = load->context};
+    if (!process_capture(argv, &capture, problem))
+        return false;
+    return wrk_parse(output, result, problem);
+}
