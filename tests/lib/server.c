@@ -1,0 +1,373 @@
+#include "lib/t.h"
+
+#include "lib/server.h"
+
+#include "base/clock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FLAGS_MAX = 64, LOG_TAIL = 16 * 1024, POLL_US = 5000 };
+
+struct server {
+    pid_t pid;
+    char log[64];
+    char address[64];
+    struct server *next;
+};
+
+static struct {
+    bool database_given;
+    bool redis_given;
+    const char *database;
+    const char *redis;
+    struct server *running;
+} here;
+
+void server_use_database(const char *conninfo)
+{
+    here.database_given = true;
+    here.database = conninfo;
+}
+
+void server_use_redis(const char *url)
+{
+    here.redis_given = true;
+    here.redis = url;
+}
+
+/* Reads the end of the log. */
+static void read_log(const struct server *server, char *out, size_t size)
+{
+    FILE *from = fopen(server->log, "r");
+    size_t n = 0;
+
+    if (from) {
+        if (fseek(from, -(long)(size - 1), SEEK_END) != 0)
+            rewind(from);
+        n = fread(out, 1, size - 1, from);
+        fclose(from);
+    }
+    out[n] = '\0';
+}
+
+static void print_log(const struct server *server)
+{
+    static char text[LOG_TAIL];
+
+    read_log(server, text, sizeof text);
+    fprintf(stderr, "--- the log of seckill-server %d ---\n%s---\n", (int)server->pid, text);
+}
+
+static void forget(struct server *server)
+{
+    struct server **at = &here.running;
+
+    while (*at != server)
+        at = &(*at)->next;
+    *at = server->next;
+    unlink(server->log);
+    free(server);
+}
+
+static bool names(const char *const flags[], const char *flag)
+{
+    for (int i = 0; flags[i]; i += 2)
+        if (strcmp(flags[i], flag) == 0)
+            return true;
+    return false;
+}
+
+static void add(char *argv[], int *n, const char *flag, const char *value)
+{
+    if (!value)
+        return;
+    if (*n + 2 >= FLAGS_MAX)
+        abort();
+    /* execve takes char *, and changes nothing. */
+    memcpy(&argv[(*n)++], &flag, sizeof flag);
+    memcpy(&argv[(*n)++], &value, sizeof value);
+}
+
+static void fill_argv(char *argv[], const char *const flags[])
+{
+    static const char program[] = SECKILL_SERVER;
+    const char *name = program;
+    int n = 1;
+
+    memcpy(&argv[0], &name, sizeof name);
+    if (!names(flags, "--listen"))
+        add(argv, &n, "--listen", "127.0.0.1:0");
+    if (!names(flags, "--database"))
+        add(argv, &n, "--database",
+            here.database_given ? here.database : getenv("SECKILL_TEST_DATABASE"));
+    if (!names(flags, "--redis"))
+        add(argv, &n, "--redis", here.redis_given ? here.redis : getenv("SECKILL_TEST_REDIS"));
+    for (int i = 0; flags[i]; i += 2)
+        add(argv, &n, flags[i], flags[i + 1]);
+    argv[n] = NULL;
+}
+
+/* In the child: nothing of the test's environment may steer the server. */
+static void become_server(char *argv[], int log, pid_t parent)
+{
+    extern char **environ;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127);
+    for (char **at = environ; *at;) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(*at, "="), *at);
+        if (strncmp(name, "SECKILL_", 8) == 0 || strncmp(name, "PG", 2) == 0)
+            unsetenv(name);
+        else
+            at++;
+    }
+    if (dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
+        _exit(127);
+    execv(argv[0], argv);
+    _exit(127);
+}
+
+struct server *server_launch(const char *const flags[])
+{
+    struct server *server = calloc(1, sizeof *server);
+    char *argv[FLAGS_MAX];
+    pid_t parent = getpid();
+
+    if (!server)
+        abort();
+    strcpy(server->log, "/tmp/seckill-test-server.XXXXXX");
+    int log = mkostemp(server->log, O_CLOEXEC | O_APPEND);
+    if (log < 0)
+        fail_msg("no log file: %s", strerror(errno));
+    fill_argv(argv, flags);
+    server->pid = fork();
+    if (server->pid == 0)
+        become_server(argv, log, parent);
+    close(log);
+    server->next = here.running;
+    here.running = server;
+    return server;
+}
+
+void server_wait_listening(struct server *server)
+{
+    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+    char text[LOG_TAIL];
+    int status;
+
+    while (!server->address[0]) {
+        bool ended = waitpid(server->pid, &status, WNOHANG) == server->pid;
+        read_log(server, text, sizeof text);
+        const char *line = strstr(text, "listening on http://");
+        if (line && strchr(line, '\n'))
+            sscanf(line, "listening on %63s", server->address);
+        else if (ended || clock_mono_us() >= until_us) {
+            server->pid = ended ? 0 : server->pid;
+            fail_msg("seckill-server %s",
+                     ended ? "ended at its start" : "does not say its address");
+        }
+        clock_sleep_until(clock_mono_us() + POLL_US);
+    }
+}
+
+struct server *server_startv(const char *const flags[])
+{
+    struct server *server = server_launch(flags);
+
+    server_wait_listening(server);
+    return server;
+}
+
+struct server *server_start(const char *flag, ...)
+{
+    const char *flags[FLAGS_MAX] = {flag};
+    va_list more;
+
+    va_start(more, flag);
+    for (int i = 1; flag && i < FLAGS_MAX - 1; i++) {
+        flags[i] = va_arg(more, const char *);
+        if (!flags[i] && i % 2 == 0)
+            break;
+    }
+    va_end(more);
+    return server_startv(flags);
+}
+
+const char *server_address(const struct server *server)
+{
+    return server->address;
+}
+
+pid_t server_pid(const struct server *server)
+{
+    return server->pid;
+}
+
+const char *server_log_path(const struct server *server)
+{
+    return server->log;
+}
+
+void server_signal(struct server *server, int number)
+{
+    assert_int_equal(kill(server->pid, number), 0);
+}
+
+int server_wait(struct server *server, char *log, size_t size)
+{
+    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+    int status = 0;
+    pid_t ended = 0;
+
+    while (ended == 0 && clock_mono_us() < until_us) {
+        ended = waitpid(server->pid, &status, WNOHANG);
+        if (ended == 0)
+            clock_sleep_until(clock_mono_us() + POLL_US);
+    }
+    if (ended != server->pid)
+        fail_msg("seckill-server %d does not end", (int)server->pid);
+    if (log)
+        read_log(server, log, size);
+    int result = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (result != 0 && !log)
+        print_log(server);
+    forget(server);
+    return result;
+}
+
+void server_stop(struct server *server)
+{
+    server_expect_sound(server);
+    server_signal(server, SIGTERM);
+    assert_int_equal(server_wait(server, NULL, 0), 0);
+}
+
+void server_kill(struct server *server)
+{
+    char log[1024];
+
+    server_signal(server, SIGKILL);
+    server_wait(server, log, sizeof log);
+}
+
+void server_pause(struct server *server)
+{
+    int status;
+
+    server_signal(server, SIGSTOP);
+    assert_int_equal(waitpid(server->pid, &status, WUNTRACED), server->pid);
+}
+
+void server_resume(struct server *server)
+{
+    server_signal(server, SIGCONT);
+}
+
+struct http_reply server_call(struct server *server, const char *method, const char *target,
+                              const char *headers, const char *body)
+{
+    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+    struct http_client *client = http_client_open(server->address, until_us);
+    struct http_reply reply;
+
+    if (!client)
+        fail_msg("nobody listens on %s", server->address);
+    enum http_result result =
+        http_client_call(client, method, target, headers, body, until_us, &reply);
+    http_client_close(client);
+    if (result != HTTP_REPLY)
+        fail_msg("no reply to %s %s (%d)", method, target, (int)result);
+    return reply;
+}
+
+int server_status(struct server *server, const char *method, const char *target,
+                  const char *headers, const char *body)
+{
+    struct http_reply reply = server_call(server, method, target, headers, body);
+    int status = reply.status;
+
+    http_reply_fini(&reply);
+    return status;
+}
+
+int64_t server_metric(struct server *server, const char *family, const char *labels)
+{
+    struct http_reply reply = server_call(server, "GET", "/metrics", NULL, NULL);
+    size_t length = strlen(family);
+    int64_t sum = 0;
+
+    for (char *line = strtok(reply.body, "\n"); line; line = strtok(NULL, "\n")) {
+        if (strncmp(line, family, length) != 0 || !strchr("{ ", line[length]))
+            continue;
+        char *value = strrchr(line, ' ');
+        *value = '\0';
+        if (strstr(line + length, labels))
+            sum += atoll(value + 1);
+    }
+    http_reply_fini(&reply);
+    return sum;
+}
+
+void server_expect_sound(struct server *server)
+{
+    int64_t bugs = server_metric(server, "seckill_orders_total", "outcome=\"internal_error\"") +
+                   server_metric(server, "seckill_http_responses_total", "status=\"500\"");
+
+    if (bugs != 0)
+        fail_msg("%lld orders or replies ended as internal_error", (long long)bugs);
+}
+
+int server_descriptors(const struct server *server)
+{
+    char path[64];
+    int count = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)server->pid);
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
+        count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+int64_t server_resident_kib(const struct server *server)
+{
+    char path[64];
+    char line[128];
+    long long kib = -1;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)server->pid);
+    FILE *from = fopen(path, "r");
+    assert_non_null(from);
+    while (kib < 0 && fgets(line, sizeof line, from))
+        sscanf(line, "VmRSS: %lld", &kib);
+    fclose(from);
+    return kib;
+}
+
+int server_teardown(void **state)
+{
+    (void)state;
+    while (here.running) {
+        struct server *server = here.running;
+        if (server->pid > 0) {
+            kill(server->pid, SIGKILL);
+            waitpid(server->pid, NULL, 0);
+        }
+        print_log(server);
+        forget(server);
+    }
+    return 0;
+}

@@ -1,0 +1,70 @@
+/*
+ * seckill-server as a process of the test's.
+ *
+ * It listens on a free port of 127.0.0.1, gets --database and --redis of the test's stack unless
+ * the test names others, and nothing else from the environment. Its stdout and stderr go to a file
+ * of its own. It dies with the test. A test stops every server that it started; what is still there
+ * at teardown belongs to a test that failed: it is killed and its log printed.
+ */
+#ifndef SECKILL_TESTS_LIB_SERVER_H
+#define SECKILL_TESTS_LIB_SERVER_H
+
+#include "lib/http_client.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Generous: builds with sanitizers on a busy machine are slow. */
+#define SERVER_PATIENCE_US INT64_C(60000000)
+
+struct server;
+
+/* What servers get from now on when their flags name none; the stack's own at first. NULL: no
+ * Redis. The text is borrowed. */
+void server_use_database(const char *conninfo);
+void server_use_redis(const char *url);
+
+/* Flags in pairs, ended by NULL: server_start("--work-ms", "50", NULL). A value that is NULL leaves
+ * the flag out, also where there is a default ("--redis", NULL). Waits for "listening on"; not
+ * getting it ends the test. */
+struct server *server_start(const char *flag, ...) __attribute__((sentinel));
+struct server *server_startv(const char *const flags[]);
+/* Starts it without waiting; server_wait_listening waits. */
+struct server *server_launch(const char *const flags[]);
+void server_wait_listening(struct server *server);
+
+const char *server_address(const struct server *server); /* "http://127.0.0.1:PORT" */
+pid_t server_pid(const struct server *server);
+const char *server_log_path(const struct server *server);
+
+void server_signal(struct server *server, int number);
+/* Waits for the process's end. Its exit status, or 128 + the signal that ended it. The server is
+ * gone afterwards. `log`, if not NULL, gets the last part of what it wrote. */
+int server_wait(struct server *server, char *log, size_t size);
+/* SIGTERM, and it must exit with 0. Also looks at its metrics first: no order of it may have ended
+ * as internal_error. */
+void server_stop(struct server *server);
+void server_kill(struct server *server); /* SIGKILL; gone afterwards */
+void server_pause(struct server *server);
+void server_resume(struct server *server);
+
+/* One call on a connection of its own; not getting a reply ends the test. Free with
+ * http_reply_fini. */
+struct http_reply server_call(struct server *server, const char *method, const char *target,
+                              const char *headers, const char *body);
+/* The same when only the status counts. */
+int server_status(struct server *server, const char *method, const char *target,
+                  const char *headers, const char *body);
+/* The sum of a family's series in /metrics whose labels contain `labels`. */
+int64_t server_metric(struct server *server, const char *family, const char *labels);
+/* Ends the test if any order of this server ended as internal_error. */
+void server_expect_sound(struct server *server);
+
+int server_descriptors(const struct server *server);
+int64_t server_resident_kib(const struct server *server);
+
+/* For cmocka, as the teardown of every test that starts servers. */
+int server_teardown(void **state);
+
+#endif

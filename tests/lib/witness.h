@@ -1,0 +1,42 @@
+/*
+ * The witness: looks at PostgreSQL's rows through libpq, and shares no code with the server.
+ *
+ * Answers alone prove little: a sale is judged by what was committed. Every function ends the test
+ * when PostgreSQL does not do as it is told.
+ */
+#ifndef SECKILL_TESTS_LIB_WITNESS_H
+#define SECKILL_TESTS_LIB_WITNESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct witness;
+
+struct witness *witness_open(const char *conninfo);
+void witness_close(struct witness *witness); /* NULL is allowed */
+
+void witness_run(struct witness *witness, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The first column of the first row; no row ends the test. */
+int64_t witness_number(struct witness *witness, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A product as its rows are now, in its present epoch, in one snapshot. */
+struct sale {
+    int64_t stock;
+    int64_t initial_stock;
+    int64_t epoch;
+    int64_t restocked;  /* units */
+    int64_t orders;     /* confirmed rows */
+    int64_t sold;       /* units of these */
+    int64_t cancelled;  /* rows */
+    int64_t over_limit; /* users who hold more than the limit */
+    int64_t repeated;   /* rows beyond the first of a (user, key) */
+};
+struct sale witness_sale(struct witness *witness, int64_t product);
+
+/* Nothing sold twice, no update lost, no limit passed, no key used twice. */
+bool sale_is_exact(const struct sale *sale);
+void witness_expect_exact(struct witness *witness, int64_t product);
+
+#endif
