@@ -1,4 +1,5 @@
 #include "app.h"
+#include "base/failpoint.h"
 
 #include <stdlib.h>
 
@@ -27,6 +28,11 @@ int main(int argc, char **argv)
         return 0;
     case SETTINGS_RUN:
         break;
+    }
+    if (!failpoint_check(getenv("SECKILL_FAILPOINTS"))) {
+        fprintf(stderr, "seckill-server: SECKILL_FAILPOINTS: malformed, or this build has none "
+                        "(cmake -DSECKILL_FAILPOINTS=ON)\n");
+        return 2;
     }
     return app_run(&settings);
 }

@@ -50,7 +50,7 @@ static void sell_one_by_body(struct session *session, struct order *order)
         body_plain(session, order);
 }
 
-static void sell_by_body(struct session *session, struct batch *batch)
+void body_sell_chosen(struct session *session, struct batch *batch)
 {
     purchase_each(session, batch, sell_one_by_body);
 }
@@ -73,5 +73,5 @@ const struct strategy strategy_local_lock = {
     .guarantees = GUARANTEE_ONE,
     .bodies = true,
     .lane = {.in_flight_per_product = 1, .keyed = true, .workers = 16, .max_batch = 1},
-    .sell = sell_by_body,
+    .sell = body_sell_chosen,
 };

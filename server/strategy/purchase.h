@@ -61,4 +61,7 @@ void purchase_each(struct session *session, struct batch *batch,
 void body_plain(struct session *session, struct order *order);
 void body_guarded(struct session *session, struct order *order);
 
+/* A `sell` for strategies whose lock stands around it: the body that the request chose. */
+void body_sell_chosen(struct session *session, struct batch *batch);
+
 #endif

@@ -1,0 +1,111 @@
+#include "base/failpoint.h"
+
+#include <stddef.h>
+
+#ifndef SECKILL_FAILPOINTS
+
+bool failpoint_check(const char *spec)
+{
+    return !spec || !*spec;
+}
+
+#else
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { POINTS_MAX = 8 };
+
+static struct point {
+    char name[64];
+    char action[16]; /* kill, stop, pause */
+    long pause_ms;
+    atomic_int passages_left;
+} points[POINTS_MAX];
+static int point_count;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* NAME=ACTION[:MS][@N] */
+static bool parse_point(const char *text, size_t length, struct point *out)
+{
+    char copy[128];
+    char name[64];
+    char action[16];
+    int passage = 1;
+
+    if (length >= sizeof copy)
+        return false;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    char *at = strchr(copy, '@');
+    if (at) {
+        *at = '\0';
+        passage = (int)strtol(at + 1, NULL, 10);
+    }
+    char *colon = strchr(copy, ':');
+    out->pause_ms = colon ? strtol(colon + 1, NULL, 10) : 0;
+    if (colon)
+        *colon = '\0';
+    if (passage < 1 || sscanf(copy, "%63[^=]=%15s", name, action) != 2)
+        return false;
+    snprintf(out->name, sizeof out->name, "%s", name);
+    snprintf(out->action, sizeof out->action, "%s", action);
+    atomic_store(&out->passages_left, passage);
+    return strcmp(action, "kill") == 0 || strcmp(action, "stop") == 0 ||
+           (strcmp(action, "pause") == 0 && out->pause_ms > 0);
+}
+
+static bool parse_all(const char *spec, struct point *out, int *count)
+{
+    *count = 0;
+    while (spec && *spec) {
+        size_t length = strcspn(spec, ",");
+        if (*count == POINTS_MAX || !parse_point(spec, length, &out[(*count)++]))
+            return false;
+        spec += length + (spec[length] == ',');
+    }
+    return true;
+}
+
+bool failpoint_check(const char *spec)
+{
+    struct point scratch[POINTS_MAX];
+    int count;
+
+    return parse_all(spec, scratch, &count);
+}
+
+static void read_environment(void)
+{
+    if (!parse_all(getenv("SECKILL_FAILPOINTS"), points, &point_count))
+        point_count = 0;
+}
+
+static void act(const struct point *point)
+{
+    log_warn("failpoint %s: %s", point->name, point->action);
+    if (strcmp(point->action, "kill") == 0)
+        raise(SIGKILL);
+    else if (strcmp(point->action, "stop") == 0)
+        kill(getpid(), SIGSTOP);
+    else
+        clock_sleep_until(clock_mono_us() + point->pause_ms * CLOCK_US_PER_MS);
+}
+
+void failpoint_reach(const char *name)
+{
+    pthread_once(&once, read_environment);
+    for (int i = 0; i < point_count; i++)
+        if (strcmp(points[i].name, name) == 0 && atomic_fetch_sub(&points[i].passages_left, 1) == 1)
+            act(&points[i]);
+}
+
+#endif
