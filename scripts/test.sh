@@ -20,6 +20,11 @@ stop_stacks() {
   for preset in dev asan tsan; do "$stack" --dir "$root/build/$preset/stack" down; done
 }
 
+stop_tests() {
+  interrupted=1
+  [ -z "$child" ] || kill -s TERM -- "-$child" 2>/dev/null || true
+}
+
 install_packages "${build_packages[@]}" "${run_packages[@]}" "${test_packages[@]}"
 for preset in dev asan tsan; do build "$preset"; done
 build dev-clang
@@ -27,7 +32,8 @@ build dev-clang
 mkdir -p "$all"
 echo 'subdirs(../dev ../asan ../tsan)' >"$all/CTestTestfile.cmake"
 trap stop_stacks EXIT
-trap pass_on INT TERM HUP
-"${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(nproc)" "$@" &
+trap stop_tests INT TERM HUP
+# a session of its own, so that a signal can be meant for ctest and its tests together
+setsid "${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(nproc)" "$@" &
 child=$!
 wait_child
