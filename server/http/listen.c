@@ -22,6 +22,7 @@ enum { OTHER_DESCRIPTORS = 256 };
 
 enum { HOST_MAX = 256, PORT_MAX = 8 };
 
+/* The flag's own check has seen to its form; whether there is such a host, getaddrinfo says. */
 static bool split(const char *host_port, char host[HOST_MAX], char port[PORT_MAX],
                   struct error *error)
 {
@@ -32,18 +33,12 @@ static bool split(const char *host_port, char host[HOST_MAX], char port[PORT_MAX
     if (length >= 2 && from[0] == '[' && from[length - 1] == ']') {
         from++;
         length -= 2;
-    } else if (memchr(from, ':', length)) {
-        length = 0;
     }
-    if (length == 0 || length >= HOST_MAX || strlen(colon + 1) >= PORT_MAX || colon[1] == '\0' ||
-        strspn(colon + 1, "0123456789") != strlen(colon + 1) || strtol(colon + 1, NULL, 10) > 65535)
-        return error_set(
-            error, ERROR_INVALID,
-            "--listen %s: it takes HOST:PORT or [IPV6]:PORT, with a port from 0 to 65535",
-            host_port);
-    memcpy(host, from, length);
-    host[length] = '\0';
-    memcpy(port, colon + 1, strlen(colon + 1) + 1);
+    if (length == 0 || length >= HOST_MAX || strlen(colon + 1) >= PORT_MAX)
+        return error_set(error, ERROR_INVALID, "--listen %s: it takes HOST:PORT or [IPV6]:PORT",
+                         host_port);
+    snprintf(host, HOST_MAX, "%.*s", (int)length, from);
+    snprintf(port, PORT_MAX, "%s", colon + 1);
     return true;
 }
 
@@ -130,8 +125,8 @@ unsigned listen_fit_connections(unsigned wanted)
         getrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur >= needed)
         return wanted;
-    wanted = limit.rlim_cur > 2UL * OTHER_DESCRIPTORS ? (unsigned)limit.rlim_cur - OTHER_DESCRIPTORS
-                                                      : (unsigned)limit.rlim_cur / 2;
+    wanted = limit.rlim_cur / 2 > OTHER_DESCRIPTORS ? (unsigned)limit.rlim_cur - OTHER_DESCRIPTORS
+                                                    : (unsigned)limit.rlim_cur / 2;
     log_warn(
         "%llu file descriptors are allowed (ulimit -n): at most %u connections are served at once",
         (unsigned long long)limit.rlim_cur, wanted);

@@ -27,16 +27,13 @@ static void add_headers(struct MHD_Response *response, const struct request *req
 enum MHD_Result reply_send(struct request *request, const struct reply *reply)
 {
     struct http *http = request->http;
-    /* libmicrohttpd takes a void * whatever it does with it; it writes to none.
-     * NOLINTNEXTLINE(performance-no-int-to-ptr) */
-    void *body = (void *)(uintptr_t)reply->body;
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(reply->length, body, reply->memory);
+        MHD_create_response_from_buffer(reply->length, reply->body, reply->memory);
     enum MHD_Result queued;
 
     if (!response) {
         if (reply->memory == MHD_RESPMEM_MUST_FREE)
-            free(body);
+            free(reply->body);
         return MHD_NO;
     }
     add_headers(response, request, reply);

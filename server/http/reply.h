@@ -9,7 +9,7 @@
 struct reply {
     int status;
     const char *type; /* Content-Type */
-    const char *body;
+    char *body;
     size_t length;
     enum MHD_ResponseMemoryMode memory; /* MHD_RESPMEM_MUST_FREE: the body is handed over */
     const char *location;               /* NULL: no such header */

@@ -8,7 +8,7 @@
 
 #include "http/request.h"
 
-enum route_method { ROUTE_GET, ROUTE_POST, ROUTE_PUT, ROUTE_METHOD_COUNT };
+enum route_method { ROUTE_GET, ROUTE_POST, ROUTE_PUT };
 
 struct route {
     const char *pattern; /* segments; {order} is a UUID and {product} an id */

@@ -94,7 +94,8 @@ void service_metrics(struct request *request)
         request->answer = answer_metrics;
 }
 
-static const char page[] =
+/* Not const: libmicrohttpd takes no pointer to const, though it writes to none. */
+static char page[] =
     "<!doctype html>\n"
     "<html lang=\"en\"><head><meta charset=\"utf-8\"><title>seckill</title></head><body>\n"
     "<h1>seckill</h1>\n"
