@@ -114,6 +114,7 @@ static bool first_contact(struct services *services, struct error *error)
 static void app_fini(struct app *app)
 {
     dispatch_destroy(app->dispatch);
+    strategies_stop(&app->services);
     http_destroy(app->http);
     renewer_destroy(app->services.renewer);
     cache_destroy(app->services.cache);
@@ -130,7 +131,7 @@ static bool app_init(struct app *app, struct error *error)
     if (!app->http || !first_contact(&app->services, error))
         return false;
     app->dispatch = dispatch_create(&app->services, http_completion(app->http), error);
-    return app->dispatch != NULL;
+    return app->dispatch && strategies_start(&app->services, error);
 }
 
 int app_run(const struct settings *settings)

@@ -176,10 +176,9 @@ static json_t *strategy_json(const struct strategy *strategy, const struct servi
     json_t *bodies = json_array();
     json_t *promise = json_object();
 
-    if (strategy->needs & NEED_POSTGRESQL)
-        json_array_append_new(needs, json_string("postgresql"));
-    if (strategy->needs & NEED_REDIS)
-        json_array_append_new(needs, json_string("redis"));
+    for (unsigned i = 0; i < NEED_COUNT; i++)
+        if (strategy->needs & 1u << i)
+            json_array_append_new(needs, json_string(strategy_need_name(i)));
     if (strategy->bodies) {
         json_array_append_new(bodies, json_string("plain"));
         json_array_append_new(bodies, json_string("guarded"));
@@ -195,7 +194,7 @@ static json_t *strategy_json(const struct strategy *strategy, const struct servi
     json_object_set_new(json, "needs", needs);
     json_object_set_new(json, "available", json_boolean(!reason));
     json_object_set_new(json, "unavailable_reason", reason ? json_string(reason) : json_null());
-    json_object_set_new(json, "asynchronous", json_false());
+    json_object_set_new(json, "asynchronous", json_boolean(strategy->asynchronous));
     json_object_set_new(json, "bodies", bodies);
     json_object_set_new(json, "mixes", json_boolean(strategy->mixes));
     json_object_set_new(json, "guarantees", promise);

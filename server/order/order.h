@@ -28,6 +28,7 @@ struct strategy;
     X(UNSETTLED, "unsettled", 500, "internal_error", "A COMMIT was sent and its reply was lost.")  \
     X(KEY_TAKEN, "key_taken", 500, "internal_error", "The Idempotency-Key has an order already.")  \
     X(CONFIRMED, "confirmed", 201, "", "The order is committed.")                                  \
+    X(ACCEPTED, "accepted", 202, "", "Accepted durably; not decided in PostgreSQL yet.")           \
     X(REPLAYED, "replayed", 200, "", "The key's first order, as it is now.")                       \
     X(CANCELLED, "cancelled", 200, "", "The order is cancelled.")                                  \
     X(RESTOCKED, "restocked", 200, "", "The stock was added.")                                     \

@@ -46,10 +46,47 @@ const char *strategy_family_name(enum strategy_family family)
     return names[family];
 }
 
+static bool has_redis(const struct services *services)
+{
+    return services->cache != NULL;
+}
+
+/* A row a need; NULL `present`: always there. */
+static const struct {
+    const char *name;
+    bool (*present)(const struct services *services);
+    const char *absent;
+} needs[NEED_COUNT] = {
+    {"postgresql", NULL, NULL},
+    {"redis", has_redis, "Redis is not configured (--redis)"},
+};
+
+const char *strategy_need_name(unsigned index)
+{
+    return needs[index].name;
+}
+
 const char *strategy_unavailable_reason(const struct strategy *strategy,
                                         const struct services *services)
 {
-    if ((strategy->needs & NEED_REDIS) && !services->cache)
-        return "Redis is not configured (--redis)";
+    for (unsigned i = 0; i < NEED_COUNT; i++)
+        if ((strategy->needs & 1u << i) && needs[i].present && !needs[i].present(services))
+            return needs[i].absent;
     return NULL;
+}
+
+bool strategies_start(const struct services *services, struct error *error)
+{
+    for (size_t i = 0; i < strategy_count(); i++)
+        if (strategies[i]->start && !strategy_unavailable_reason(strategies[i], services) &&
+            !strategies[i]->start(services, error))
+            return false;
+    return true;
+}
+
+void strategies_stop(const struct services *services)
+{
+    for (size_t i = 0; i < strategy_count(); i++)
+        if (strategies[i]->stop && !strategy_unavailable_reason(strategies[i], services))
+            strategies[i]->stop(services);
 }

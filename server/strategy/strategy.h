@@ -10,6 +10,7 @@
 #ifndef SECKILL_STRATEGY_STRATEGY_H
 #define SECKILL_STRATEGY_STRATEGY_H
 
+#include "base/error.h"
 #include "base/settings.h"
 #include "order/order.h"
 
@@ -35,7 +36,19 @@ enum strategy_family {
     FAMILY_QUEUE
 };
 
-enum strategy_need { NEED_POSTGRESQL = 1u << 0, NEED_REDIS = 1u << 1 };
+/* What a strategy is built over: its name in GET /strategies, and whether this process has it. A
+ * library that was absent at build time or a URL that was not given takes away the strategies that
+ * need it, nothing else. */
+enum strategy_need {
+    NEED_POSTGRESQL = 1u << 0,
+    NEED_REDIS = 1u << 1,
+    NEED_STOCK_REDIS = 1u << 2,
+    NEED_REDLOCK = 1u << 3,
+    NEED_MEMCACHED = 1u << 4,
+    NEED_ZOOKEEPER = 1u << 5,
+    NEED_RABBITMQ = 1u << 6,
+    NEED_COUNT = 7
+};
 
 /* The letters of strategies.md: what the harness holds the strategy to. */
 enum strategy_guarantee {
@@ -67,11 +80,17 @@ struct strategy {
     enum strategy_family family;
     unsigned needs;
     unsigned guarantees;
-    bool bodies; /* takes ?body=plain|guarded */
-    bool mixes;  /* may share a product with the other strategies that decide on the row itself */
+    bool asynchronous; /* may answer 202 before PostgreSQL has decided */
+    bool bodies;       /* takes ?body=plain|guarded */
+    bool mixes; /* may share a product with the other strategies that decide on the row itself */
     struct lane_rule lane;
     const struct lock *lock; /* NULL: none */
     void (*sell)(struct session *session, struct batch *batch);
+    /* NULL but for strategies with consumers of their own: called once before the first order and
+     * once after the last worker has ended. False: the strategy cannot run here at all, and the
+     * start fails. */
+    bool (*start)(const struct services *services, struct error *error);
+    void (*stop)(const struct services *services);
 };
 
 size_t strategy_count(void);
@@ -79,9 +98,15 @@ const struct strategy *strategy_at(size_t index);
 const struct strategy *strategy_find(const char *name); /* NULL: no such strategy */
 size_t strategy_index(const struct strategy *strategy);
 const char *strategy_family_name(enum strategy_family family);
+const char *strategy_need_name(unsigned index); /* of the bit 1 << index */
 
 /* NULL when the strategy can be used here, else why not ("Redis is not configured (--redis)"). */
 const char *strategy_unavailable_reason(const struct strategy *strategy,
                                         const struct services *services);
+
+/* Starts and stops the consumers of those that can be used here. A stop without a start does no
+ * harm. */
+bool strategies_start(const struct services *services, struct error *error);
+void strategies_stop(const struct services *services);
 
 #endif
