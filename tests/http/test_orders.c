@@ -1,0 +1,264 @@
+/* Orders that are served: bought, repeated, looked up, listed, cancelled. */
+#include "lib/t.h"
+
+#include "http/expect.h"
+#include "lib/stack.h"
+#include "lib/witness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct server *server;
+static struct witness *witness;
+static char *database;
+
+static void a_purchase_answers_201_and_the_order(void **state)
+{
+    struct http_reply reply;
+    char id[64];
+    char text[128];
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 10}");
+    reply = expect(server, 201, "POST", "/orders?strategy=pessimistic", NULL,
+                   "{\"product_id\": 1, \"user_id\": 42, \"quantity\": 3}");
+    assert_header(&reply, "Content-Type", "application/json");
+    http_reply_text(&reply, "id", id, sizeof id);
+    assert_int_equal(strlen(id), 36);
+    assert_int_equal(id[14], '7');
+    snprintf(text, sizeof text, "/orders/%s", id);
+    assert_header(&reply, "Location", text);
+    assert_header(&reply, "Idempotent-Replayed", "");
+    assert_int_equal(http_reply_int(&reply, "product_id"), 1);
+    assert_int_equal(http_reply_int(&reply, "user_id"), 42);
+    assert_int_equal(http_reply_int(&reply, "quantity"), 3);
+    assert_text(&reply, "strategy", "pessimistic");
+    assert_text(&reply, "status", "confirmed");
+    http_reply_text(&reply, "created_at", text, sizeof text);
+    assert_int_equal(strlen(text), 27);
+    assert_int_equal(text[26], 'Z');
+    assert_true(http_reply_int(&reply, "timings.queue_us") >= 0);
+    assert_true(http_reply_int(&reply, "timings.lock_us") >= 0);
+    assert_true(http_reply_int(&reply, "timings.work_us") > 0);
+    http_reply_fini(&reply);
+    assert_int_equal(
+        witness_number(witness, "SELECT count(*) FROM orders WHERE id = '%s' AND status = 1", id),
+        1);
+    assert_int_equal(witness_sale(witness, 1).stock, 7);
+}
+
+static void quantity_strategy_and_content_type_have_defaults(void **state)
+{
+    struct http_reply reply;
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 10}");
+    reply = expect(server, 201, "POST", "/orders", "Content-Type: text/plain\r\n",
+                   "{\"product_id\": 1, \"user_id\": 1}");
+    assert_int_equal(http_reply_int(&reply, "quantity"), 1);
+    assert_text(&reply, "strategy", "conditional");
+    http_reply_fini(&reply);
+}
+
+static void every_strategy_of_the_list_sells(void **state)
+{
+    struct http_reply list = expect(server, 200, "GET", "/strategies", NULL, NULL);
+    int count = http_reply_count(&list, "");
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 100}");
+    assert_true(count >= 6);
+    for (int i = 0; i < count; i++) {
+        char path[64];
+        char name[64];
+        char target[128];
+
+        snprintf(path, sizeof path, "%d.name", i);
+        http_reply_text(&list, path, name, sizeof name);
+        snprintf(path, sizeof path, "%d.bodies", i);
+        snprintf(target, sizeof target, "/orders?strategy=%s&wait_ms=5000%s", name,
+                 http_reply_count(&list, path) > 0 ? "&body=guarded" : "");
+        expect_status(server, 201, "POST", target, NULL, "{\"product_id\": 1, \"user_id\": 1}");
+    }
+    http_reply_fini(&list);
+    assert_int_equal(witness_sale(witness, 1).sold, count);
+    witness_expect_exact(witness, 1);
+}
+
+static void a_repeat_answers_the_first_order(void **state)
+{
+    static const char key[] = "Idempotency-Key: !~first\r\n";
+    static const char body[] = "{\"product_id\": 1, \"user_id\": 7, \"quantity\": 2}";
+    struct http_reply first;
+    struct http_reply again;
+    char id[64];
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 2}");
+    first = expect(server, 201, "POST", "/orders?strategy=conditional", key, body);
+    http_reply_text(&first, "id", id, sizeof id);
+    http_reply_fini(&first);
+    again = expect(server, 200, "POST", "/orders?strategy=redis-queue", key, body);
+    assert_header(&again, "Idempotent-Replayed", "true");
+    assert_text(&again, "id", id);
+    assert_text(&again, "strategy", "conditional");
+    assert_null(strstr(again.body, "timings"));
+    http_reply_fini(&again);
+    expect_problem(server, 409, "idempotency_mismatch", NULL, "POST", "/orders", key,
+                   "{\"product_id\": 1, \"user_id\": 7, \"quantity\": 1}");
+    expect_problem(server, 409, "sold_out", NULL, "POST", "/orders", key,
+                   "{\"product_id\": 1, \"user_id\": 8, \"quantity\": 2}");
+    assert_int_equal(witness_sale(witness, 1).orders, 1);
+}
+
+static void an_order_is_looked_up(void **state)
+{
+    struct http_reply reply;
+    char id[37];
+    char target[64];
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 2}");
+    buy(server, 1, 5, id);
+    snprintf(target, sizeof target, "/orders/%s", id);
+    reply = expect(server, 200, "GET", target, NULL, NULL);
+    assert_text(&reply, "id", id);
+    assert_text(&reply, "status", "confirmed");
+    assert_null(strstr(reply.body, "timings"));
+    assert_null(strstr(reply.body, "reason"));
+    http_reply_fini(&reply);
+    expect_problem(server, 404, "not_found", NULL, "GET",
+                   "/orders/00000000-0000-7000-8000-000000000000", NULL, NULL);
+}
+
+static void orders_are_listed_in_pages(void **state)
+{
+    enum { ORDERS = 5 };
+    char ids[ORDERS][37];
+    char target[256];
+    struct http_reply page;
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 100}");
+    put_product(server, 2, "{\"stock\": 100}");
+    for (int i = 0; i < ORDERS; i++)
+        buy(server, 1, 10 + i % 2, ids[i]);
+    page = expect(server, 200, "GET", "/orders?product_id=1&limit=2", NULL, NULL);
+    assert_int_equal(http_reply_count(&page, "orders"), 2);
+    assert_text(&page, "orders.0.id", ids[0]);
+    assert_text(&page, "next", ids[1]);
+    http_reply_fini(&page);
+    snprintf(target, sizeof target, "/orders?product_id=1&limit=1000&after=%s", ids[1]);
+    page = expect(server, 200, "GET", target, NULL, NULL);
+    assert_int_equal(http_reply_count(&page, "orders"), ORDERS - 2);
+    assert_text(&page, "orders.0.id", ids[2]);
+    assert_true(http_reply_is_null(&page, "next"));
+    http_reply_fini(&page);
+    page = expect(server, 200, "GET", "/orders?product_id=1&user_id=11", NULL, NULL);
+    assert_int_equal(http_reply_count(&page, "orders"), 2);
+    http_reply_fini(&page);
+    page = expect(server, 200, "GET", "/orders?product_id=2", NULL, NULL);
+    assert_int_equal(http_reply_count(&page, "orders"), 0);
+    assert_true(http_reply_is_null(&page, "next"));
+    http_reply_fini(&page);
+}
+
+static void a_cancel_gives_the_stock_back_once(void **state)
+{
+    char id[37];
+    char target[64];
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 2, \"limit_per_user\": 1}");
+    buy(server, 1, 5, id);
+    snprintf(target, sizeof target, "/orders/%s/cancel", id);
+    for (int i = 0; i < 3; i++) {
+        struct http_reply reply = expect(server, 200, "POST", target, NULL, NULL);
+
+        assert_header(&reply, "Content-Type", "application/json");
+        assert_text(&reply, "id", id);
+        assert_text(&reply, "status", "cancelled");
+        http_reply_fini(&reply);
+    }
+    assert_int_equal(witness_sale(witness, 1).stock, 2);
+    expect_problem(server, 404, "not_found", NULL, "POST",
+                   "/orders/00000000-0000-7000-8000-000000000000/cancel", NULL, NULL);
+    buy(server, 1, 5, id);
+    expect_problem(server, 409, "limit_reached", NULL, "POST", "/orders", NULL,
+                   "{\"product_id\": 1, \"user_id\": 5}");
+}
+
+/* No strategy of today leaves a failed order behind; the rows of those to come look like this. */
+static void a_failed_order_is_shown_and_not_cancelled(void **state)
+{
+    static const char id[] = "01932d00-0000-7000-8000-000000000001";
+    char target[64];
+    struct http_reply reply;
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 1}");
+    witness_run(witness,
+                "INSERT INTO orders SELECT '%s', id, epoch, 3, 1, 'conditional', 3, 'sold_out', "
+                "NULL, now() FROM product WHERE id = 1",
+                id);
+    snprintf(target, sizeof target, "/orders/%s", id);
+    reply = expect(server, 200, "GET", target, NULL, NULL);
+    assert_text(&reply, "status", "failed");
+    assert_text(&reply, "reason", "sold_out");
+    http_reply_fini(&reply);
+    snprintf(target, sizeof target, "/orders/%s/cancel", id);
+    expect_problem(server, 409, "not_cancellable", NULL, "POST", target, NULL, NULL);
+}
+
+/* An order whose strategy this server does not have. */
+static void an_order_of_an_unknown_strategy_is_not_cancelled(void **state)
+{
+    static const char id[] = "01932d00-0000-7000-8000-000000000002";
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 1}");
+    witness_run(witness,
+                "INSERT INTO orders SELECT '%s', id, epoch, 3, 1, 'of-tomorrow', 1, NULL, NULL, "
+                "now() FROM product WHERE id = 1",
+                id);
+    expect_problem(server, 503, "strategy_unavailable", NULL, "POST",
+                   "/orders/01932d00-0000-7000-8000-000000000002/cancel", NULL, NULL);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    database = stack_database_create("seckill_http_orders");
+    server_use_database(database);
+    server = server_start(NULL, NULL);
+    witness = witness_open(database);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    witness_close(witness);
+    server_stop(server);
+    server_teardown(state);
+    stack_database_drop("seckill_http_orders");
+    free(database);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_purchase_answers_201_and_the_order),
+        cmocka_unit_test(quantity_strategy_and_content_type_have_defaults),
+        cmocka_unit_test(every_strategy_of_the_list_sells),
+        cmocka_unit_test(a_repeat_answers_the_first_order),
+        cmocka_unit_test(an_order_is_looked_up),
+        cmocka_unit_test(orders_are_listed_in_pages),
+        cmocka_unit_test(a_cancel_gives_the_stock_back_once),
+        cmocka_unit_test(a_failed_order_is_shown_and_not_cancelled),
+        cmocka_unit_test(an_order_of_an_unknown_strategy_is_not_cancelled),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,315 @@
+/* Products: put, shown, listed, restocked, audited; and who may do that. */
+#include "lib/t.h"
+
+#include "http/expect.h"
+#include "lib/stack.h"
+#include "lib/witness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct server *server;
+static struct witness *witness;
+static char *database;
+
+static void a_put_makes_a_product_and_then_a_new_sale(void **state)
+{
+    static const char full[] =
+        "{\"stock\": 5, \"name\": \"\xe7\xa7\x92\xe6\x9d\x80 \\\"x\\\" '); DROP TABLE product; "
+        "--\", "
+        "\"limit_per_user\": 2, \"opens_at\": \"2026-01-01T08:00:00+08:00\", "
+        "\"closes_at\": \"2999-01-01T00:00:00.123456Z\"}";
+    struct http_reply reply = expect(server, 201, "PUT", "/products/77", NULL, full);
+    int64_t epoch = http_reply_int(&reply, "epoch");
+
+    (void)state;
+    assert_header(&reply, "Content-Type", "application/json");
+    http_reply_fini(&reply);
+    reply = expect(server, 200, "GET", "/products/77", NULL, NULL);
+    assert_int_equal(http_reply_int(&reply, "id"), 77);
+    assert_text(&reply, "name", "\xe7\xa7\x92\xe6\x9d\x80 \"x\" '); DROP TABLE product; --");
+    assert_int_equal(http_reply_int(&reply, "initial_stock"), 5);
+    assert_int_equal(http_reply_int(&reply, "stock"), 5);
+    assert_int_equal(http_reply_int(&reply, "reserved"), 0);
+    assert_int_equal(http_reply_int(&reply, "limit_per_user"), 2);
+    assert_text(&reply, "opens_at", "2026-01-01T00:00:00.000000Z");
+    assert_text(&reply, "closes_at", "2999-01-01T00:00:00.123456Z");
+    assert_int_equal(http_reply_int(&reply, "epoch"), epoch);
+    assert_true(http_reply_int(&reply, "version") >= 0);
+    http_reply_fini(&reply);
+
+    reply = expect(server, 200, "PUT", "/products/77", NULL, "{\"stock\": 0, \"name\": null}");
+    assert_true(http_reply_int(&reply, "epoch") > epoch);
+    assert_true(http_reply_is_null(&reply, "name"));
+    assert_true(http_reply_is_null(&reply, "limit_per_user"));
+    assert_true(http_reply_is_null(&reply, "opens_at"));
+    assert_true(http_reply_is_null(&reply, "closes_at"));
+    http_reply_fini(&reply);
+}
+
+static void a_put_makes_the_old_orders_vanish(void **state)
+{
+    char id[37];
+    char target[64];
+    struct http_reply page;
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 5}");
+    buy(server, 1, 1, id);
+    put_product(server, 1, "{\"stock\": 5}");
+    snprintf(target, sizeof target, "/orders/%s", id);
+    expect_problem(server, 404, "not_found", NULL, "GET", target, NULL, NULL);
+    page = expect(server, 200, "GET", "/orders?product_id=1", NULL, NULL);
+    assert_int_equal(http_reply_count(&page, "orders"), 0);
+    http_reply_fini(&page);
+}
+
+static void the_limits_of_numbers_are_kept(void **state)
+{
+    struct http_reply reply;
+
+    (void)state;
+    put_product(server, INT64_C(9007199254740991),
+                "{\"stock\": 9007199254740991, \"limit_per_user\": 9007199254740991}");
+    reply = expect(server, 200, "GET", "/products/9007199254740991", NULL, NULL);
+    assert_true(http_reply_int(&reply, "stock") == INT64_C(9007199254740991));
+    assert_true(http_reply_int(&reply, "id") == INT64_C(9007199254740991));
+    http_reply_fini(&reply);
+    expect_problem(server, 404, "not_found", NULL, "GET", "/products/9007199254740992", NULL, NULL);
+    expect_problem(server, 404, "not_found", NULL, "GET", "/products/0", NULL, NULL);
+    expect_problem(server, 404, "not_found", NULL, "GET", "/products/-1", NULL, NULL);
+    expect_problem(server, 404, "not_found", NULL, "GET", "/products/x", NULL, NULL);
+    expect_problem(server, 404, "unknown_product", NULL, "GET", "/products/404", NULL, NULL);
+}
+
+static void malformed_puts_are_400(void **state)
+{
+    static const struct {
+        const char *target;
+        const char *body;
+        const char *code;
+        const char *field;
+    } cases[] = {
+        {"/products/1", "", "invalid_json", NULL},
+        {"/products/1", "{}", "invalid_field", "stock"},
+        {"/products/1", "{\"stock\": null}", "invalid_field", "stock"},
+        {"/products/1", "{\"stock\": -1}", "invalid_field", "stock"},
+        {"/products/1", "{\"stock\": 9007199254740992}", "invalid_field", "stock"},
+        {"/products/1", "{\"stock\": 1, \"epoch\": 1}", "invalid_field", "epoch"},
+        {"/products/1", "{\"stock\": 1, \"limit_per_user\": 0}", "invalid_field", "limit_per_user"},
+        {"/products/1", "{\"stock\": 1, \"name\": 5}", "invalid_field", "name"},
+        {"/products/1", "{\"stock\": 1, \"opens_at\": \"today\"}", "invalid_field", "opens_at"},
+        {"/products/1",
+         "{\"stock\": 1, \"opens_at\": \"2026-01-01T00:00:00Z\", "
+         "\"closes_at\": \"2026-01-01T00:00:00Z\"}",
+         "invalid_field", "closes_at"},
+        {"/products/1?x=1", "{\"stock\": 1}", "invalid_field", "x"},
+        {"/products", "{\"first_id\": 1, \"count\": 0, \"stock\": 1}", "invalid_field", "count"},
+        {"/products", "{\"first_id\": 1, \"count\": 1000001, \"stock\": 1}", "invalid_field",
+         "count"},
+        {"/products", "{\"first_id\": 0, \"count\": 1, \"stock\": 1}", "invalid_field", "first_id"},
+        {"/products", "{\"first_id\": 9007199254740991, \"count\": 2, \"stock\": 1}",
+         "invalid_field", "count"},
+        {"/products", "{\"first_id\": 1, \"count\": 1}", "invalid_field", "stock"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_problem(server, 400, cases[i].code, cases[i].field, "PUT", cases[i].target, NULL,
+                       cases[i].body);
+}
+
+static void a_name_has_200_characters_at_most(void **state)
+{
+    enum { LONGEST = 200 };
+    char body[64 + (LONGEST + 1) * 3];
+    size_t length = (size_t)sprintf(body, "{\"stock\": 1, \"name\": \"");
+
+    (void)state;
+    for (int i = 0; i < LONGEST; i++)
+        length += (size_t)sprintf(body + length, "\xe7\xa7\x92");
+    strcpy(body + length, "\"}");
+    put_product(server, 1, body);
+    strcpy(body + length, "x\"}");
+    expect_problem(server, 400, "invalid_field", "name", "PUT", "/products/1", NULL, body);
+}
+
+static void a_run_of_products_is_put_and_listed(void **state)
+{
+    struct http_reply reply;
+
+    (void)state;
+    reply = expect(server, 200, "PUT", "/products", NULL,
+                   "{\"first_id\": 1000, \"count\": 250, \"stock\": 3}");
+    assert_int_equal(http_reply_int(&reply, "count"), 250);
+    http_reply_fini(&reply);
+    assert_int_equal(witness_number(witness, "SELECT count(*) FROM product WHERE stock = 3 AND id "
+                                             "BETWEEN 1000 AND 1249"),
+                     250);
+    put_product(server, 1250, "{\"stock\": 4}");
+    reply = expect(server, 200, "GET", "/products?limit=200&after=999", NULL, NULL);
+    assert_int_equal(http_reply_count(&reply, "products"), 200);
+    assert_int_equal(http_reply_int(&reply, "products.0.id"), 1000);
+    assert_int_equal(http_reply_int(&reply, "products.0.stock"), 3);
+    assert_int_equal(http_reply_int(&reply, "next"), 1199);
+    http_reply_fini(&reply);
+    reply = expect(server, 200, "GET", "/products?limit=1000&after=1199", NULL, NULL);
+    assert_int_equal(http_reply_int(&reply, "products.50.id"), 1250);
+    assert_int_equal(http_reply_int(&reply, "products.50.stock"), 4);
+    assert_true(http_reply_is_null(&reply, "next"));
+    http_reply_fini(&reply);
+}
+
+static void a_restock_answers_the_product(void **state)
+{
+    struct http_reply reply;
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 1}");
+    reply = expect(server, 200, "POST", "/products/1/restock?strategy=local-lock&body=plain", NULL,
+                   "{\"quantity\": 4}");
+    assert_int_equal(http_reply_int(&reply, "id"), 1);
+    assert_int_equal(http_reply_int(&reply, "stock"), 5);
+    assert_int_equal(http_reply_int(&reply, "initial_stock"), 1);
+    assert_header(&reply, "Idempotent-Replayed", "");
+    http_reply_fini(&reply);
+    for (int i = 0; i < 2; i++)
+        expect_status(server, 200, "POST", "/products/1/restock", "Idempotency-Key: r\r\n",
+                      "{\"quantity\": 10}");
+    assert_int_equal(witness_sale(witness, 1).stock, 15);
+    witness_expect_exact(witness, 1);
+    expect_problem(server, 404, "unknown_product", NULL, "POST", "/products/404/restock", NULL,
+                   "{\"quantity\": 1}");
+    expect_problem(server, 400, "invalid_field", "quantity", "POST", "/products/1/restock", NULL,
+                   "{\"quantity\": 0}");
+    expect_problem(server, 400, "invalid_field", "quantity", "POST", "/products/1/restock", NULL,
+                   "{}");
+    expect_problem(server, 400, "unknown_strategy", "strategy", "POST",
+                   "/products/1/restock?strategy=nope", NULL, "{\"quantity\": 1}");
+}
+
+static void an_audit_tells_the_sale(void **state)
+{
+    char id[37];
+    struct http_reply reply;
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 5}");
+    buy(server, 1, 1, id);
+    expect_status(server, 201, "POST", "/orders?strategy=none", NULL,
+                  "{\"product_id\": 1, \"user_id\": 2, \"quantity\": 2}");
+    expect_status(server, 200, "POST", "/products/1/restock?strategy=conditional", NULL,
+                  "{\"quantity\": 3}");
+    reply = expect(server, 200, "GET", "/products/1/audit", NULL, NULL);
+    assert_int_equal(http_reply_int(&reply, "product_id"), 1);
+    assert_int_equal(http_reply_int(&reply, "initial_stock"), 5);
+    assert_int_equal(http_reply_int(&reply, "restocked"), 3);
+    assert_int_equal(http_reply_int(&reply, "stock"), 5);
+    assert_int_equal(http_reply_int(&reply, "sold"), 3);
+    assert_int_equal(http_reply_int(&reply, "oversold"), 0);
+    assert_int_equal(http_reply_int(&reply, "lost_updates"), 0);
+    assert_int_equal(http_reply_int(&reply, "duplicate_orders"), 0);
+    assert_int_equal(http_reply_int(&reply, "limit_violations"), 0);
+    assert_int_equal(http_reply_int(&reply, "queued"), 0);
+    assert_int_equal(http_reply_count(&reply, "strategies"), 2);
+    assert_text(&reply, "strategies.0", "conditional");
+    assert_text(&reply, "strategies.1", "none");
+    assert_true(http_reply_bool(&reply, "consistent"));
+    http_reply_fini(&reply);
+    witness_run(witness, "UPDATE product SET stock = 9 WHERE id = 1");
+    reply = expect(server, 200, "GET", "/products/1/audit", NULL, NULL);
+    assert_int_equal(http_reply_int(&reply, "lost_updates"), 4);
+    assert_false(http_reply_bool(&reply, "consistent"));
+    http_reply_fini(&reply);
+    expect_problem(server, 404, "unknown_product", NULL, "GET", "/products/404/audit", NULL, NULL);
+}
+
+static const struct {
+    const char *method;
+    const char *target;
+    const char *body;
+} admin_calls[] = {
+    {"PUT", "/products/1", "{\"stock\": 1}"},
+    {"PUT", "/products", "{\"first_id\": 1, \"count\": 1, \"stock\": 1}"},
+    {"POST", "/products/1/restock", "{\"quantity\": 1}"},
+    {"GET", "/products/1/audit", NULL},
+};
+
+enum { ADMIN_CALLS = sizeof admin_calls / sizeof *admin_calls };
+
+static void admin_calls_through_a_proxy_are_403(void **state)
+{
+    static const char *const headers[] = {
+        "Forwarded: for=127.0.0.1\r\n", "X-Forwarded-For: 127.0.0.1\r\n",
+        "x-forwarded-host: localhost\r\n", "Origin: http://127.0.0.1\r\n"};
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 1}");
+    for (int i = 0; i < ADMIN_CALLS; i++)
+        for (size_t k = 0; k < sizeof headers / sizeof *headers; k++)
+            expect_problem(server, 403, "forbidden", NULL, admin_calls[i].method,
+                           admin_calls[i].target, headers[k], admin_calls[i].body);
+    expect_status(server, 200, "GET", "/products/1", headers[0], NULL);
+}
+
+static void admin_calls_without_the_token_are_401(void **state)
+{
+    static const char *const headers[] = {NULL, "Authorization: Bearer wrong\r\n",
+                                          "Authorization: Basic c2VjcmV0\r\n",
+                                          "Authorization: Bearer secret2\r\n"};
+    struct server *guarded = server_start("--admin-token", "secret", NULL);
+
+    (void)state;
+    for (int i = 0; i < ADMIN_CALLS; i++) {
+        for (size_t k = 0; k < sizeof headers / sizeof *headers; k++)
+            expect_problem(guarded, 401, "unauthorized", NULL, admin_calls[i].method,
+                           admin_calls[i].target, headers[k], admin_calls[i].body);
+        expect_status(guarded, 200, admin_calls[i].method, admin_calls[i].target,
+                      "Authorization: Bearer secret\r\nX-Forwarded-For: 10.1.1.1\r\n",
+                      admin_calls[i].body);
+    }
+    struct http_reply reply = expect(guarded, 401, "GET", "/products/1/audit", NULL, NULL);
+    assert_header(&reply, "WWW-Authenticate", "Bearer");
+    http_reply_fini(&reply);
+    expect_status(guarded, 200, "GET", "/products/1", NULL, NULL);
+    server_stop(guarded);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    database = stack_database_create("seckill_http_products");
+    server_use_database(database);
+    server = server_start(NULL, NULL);
+    witness = witness_open(database);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    witness_close(witness);
+    server_stop(server);
+    server_teardown(state);
+    stack_database_drop("seckill_http_products");
+    free(database);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_put_makes_a_product_and_then_a_new_sale),
+        cmocka_unit_test(a_put_makes_the_old_orders_vanish),
+        cmocka_unit_test(the_limits_of_numbers_are_kept),
+        cmocka_unit_test(malformed_puts_are_400),
+        cmocka_unit_test(a_name_has_200_characters_at_most),
+        cmocka_unit_test(a_run_of_products_is_put_and_listed),
+        cmocka_unit_test(a_restock_answers_the_product),
+        cmocka_unit_test(an_audit_tells_the_sale),
+        cmocka_unit_test(admin_calls_through_a_proxy_are_403),
+        cmocka_unit_test(admin_calls_without_the_token_are_401),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,298 @@
+/* Orders that are refused: what is malformed, every final 'no', and every 503 that can be had. */
+#include "lib/t.h"
+
+#include "base/clock.h"
+#include "http/expect.h"
+#include "lib/stack.h"
+#include "lib/witness.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct server *server;
+static struct witness *witness;
+static char *database;
+
+static const char order[] = "{\"product_id\": 1, \"user_id\": 1}";
+
+static void malformed_orders_are_400(void **state)
+{
+    static const struct {
+        const char *target;
+        const char *headers;
+        const char *body;
+        const char *code;
+        const char *field;
+    } cases[] = {
+        {"/orders", NULL, "", "invalid_json", NULL},
+        {"/orders", NULL, "[]", "invalid_json", NULL},
+        {"/orders", NULL, "{\"product_id\": 1, \"user_id\": 1}x", "invalid_json", NULL},
+        {"/orders", NULL, "{\"product_id\": 1, \"product_id\": 1, \"user_id\": 1}", "invalid_json",
+         NULL},
+        {"/orders", NULL, "{\"product_id\": 1, \"user_id\": \"\xff\"}", "invalid_json", NULL},
+        {"/orders", NULL, "{\"product_id\": 1}", "invalid_field", "user_id"},
+        {"/orders", NULL, "{\"user_id\": 1}", "invalid_field", "product_id"},
+        {"/orders", NULL, "{\"product_id\": 1.0, \"user_id\": 1}", "invalid_field", "product_id"},
+        {"/orders", NULL, "{\"product_id\": 1e2, \"user_id\": 1}", "invalid_field", "product_id"},
+        {"/orders", NULL, "{\"product_id\": 9007199254740992, \"user_id\": 1}", "invalid_field",
+         "product_id"},
+        {"/orders", NULL, "{\"product_id\": 1, \"user_id\": 0}", "invalid_field", "user_id"},
+        {"/orders", NULL, "{\"product_id\": 1, \"user_id\": 1, \"quantity\": 0}", "invalid_field",
+         "quantity"},
+        {"/orders", NULL, "{\"product_id\": 1, \"user_id\": 1, \"quantity\": 1000001}",
+         "invalid_field", "quantity"},
+        {"/orders", NULL, "{\"product_id\": 1, \"user_id\": 1, \"quantity\": null}",
+         "invalid_field", "quantity"},
+        {"/orders", NULL, "{\"product_id\": 1, \"user_id\": 1, \"status\": 1}", "invalid_field",
+         "status"},
+        {"/orders?strategy=nope", NULL, order, "unknown_strategy", "strategy"},
+        {"/orders?strategy=", NULL, order, "unknown_strategy", "strategy"},
+        {"/orders?strategy=none%00", NULL, order, "invalid_field", "strategy"},
+        {"/orders?strategy=none&strategy=none", NULL, order, "invalid_field", "strategy"},
+        {"/orders?wait_ms=60001", NULL, order, "invalid_field", "wait_ms"},
+        {"/orders?wait_ms=-1", NULL, order, "invalid_field", "wait_ms"},
+        {"/orders?wait_ms=", NULL, order, "invalid_field", "wait_ms"},
+        {"/orders?wait=1", NULL, order, "invalid_field", "wait"},
+        {"/orders?strategy=conditional&body=plain", NULL, order, "invalid_field", "body"},
+        {"/orders?strategy=local-lock&body=fat", NULL, order, "invalid_field", "body"},
+        {"/orders", "Idempotency-Key:\r\n", order, "invalid_header", "Idempotency-Key"},
+        {"/orders", "Idempotency-Key: a b\r\n", order, "invalid_header", "Idempotency-Key"},
+        {"/orders", "Idempotency-Key: a\r\nIdempotency-Key: a\r\n", order, "invalid_header",
+         "Idempotency-Key"},
+        {"/orders",
+         "Idempotency-Key: 0123456789012345678901234567890123456789012345678901234567890123x\r\n",
+         order, "invalid_header", "Idempotency-Key"},
+    };
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 10}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_problem(server, 400, cases[i].code, cases[i].field, "POST", cases[i].target,
+                       cases[i].headers, cases[i].body);
+    assert_int_equal(witness_sale(witness, 1).orders, 0);
+}
+
+static void malformed_lists_are_400(void **state)
+{
+    static const struct {
+        const char *target;
+        const char *field;
+    } cases[] = {
+        {"/orders?limit=0", "limit"},
+        {"/orders?limit=1001", "limit"},
+        {"/orders?limit=1000000000000000000000", "limit"},
+        {"/orders?product_id=0", "product_id"},
+        {"/orders?user_id=x", "user_id"},
+        {"/orders?after=1", "after"},
+        {"/orders?after=", "after"},
+        {"/orders?offset=1", "offset"},
+        {"/orders/00000000-0000-7000-8000-000000000000?x", "x"},
+        {"/products?limit=0", "limit"},
+        {"/products?after=-1", "after"},
+        {"/products/1?x=1", "x"},
+        {"/strategies?x=1", "x"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_problem(server, 400, "invalid_field", cases[i].field, "GET", cases[i].target, NULL,
+                       NULL);
+}
+
+static void a_final_no_is_409_or_404(void **state)
+{
+    (void)state;
+    put_product(server, 1, "{\"stock\": 0}");
+    expect_problem(server, 409, "sold_out", NULL, "POST", "/orders", NULL, order);
+    put_product(server, 1, "{\"stock\": 9, \"limit_per_user\": 2}");
+    expect_problem(server, 409, "limit_reached", NULL, "POST", "/orders", NULL,
+                   "{\"product_id\": 1, \"user_id\": 1, \"quantity\": 3}");
+    put_product(server, 1, "{\"stock\": 9, \"opens_at\": \"2999-01-01T00:00:00Z\"}");
+    expect_problem(server, 409, "sale_not_open", NULL, "POST", "/orders", NULL, order);
+    put_product(server, 1, "{\"stock\": 9, \"closes_at\": \"2001-01-01T00:00:00Z\"}");
+    expect_problem(server, 409, "sale_not_open", NULL, "POST", "/orders", NULL, order);
+    expect_problem(server, 404, "unknown_product", NULL, "POST", "/orders", NULL,
+                   "{\"product_id\": 404, \"user_id\": 1}");
+}
+
+static void a_body_that_is_too_long_is_413(void **state)
+{
+    enum { LENGTH = 16 * 1024 };
+    char *body = malloc(LENGTH + 2);
+
+    (void)state;
+    assert_non_null(body);
+    put_product(server, 1, "{\"stock\": 9}");
+    memset(body, ' ', LENGTH + 1);
+    memcpy(body, order, sizeof order - 1);
+    body[LENGTH + 1] = '\0';
+    expect_problem(server, 413, "body_too_large", NULL, "POST", "/orders", NULL, body);
+    body[LENGTH] = '\0';
+    expect_status(server, 201, "POST", "/orders", NULL, body);
+    free(body);
+}
+
+/* Sends an order on a connection of its own and does not wait for the answer. */
+static struct http_client *post_without_waiting(struct server *to, const char *target)
+{
+    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+    struct http_client *client = http_client_open(server_address(to), until_us);
+    char *text = http_request("POST", target, NULL, order);
+
+    assert_non_null(client);
+    assert_true(http_client_send(client, text, strlen(text), until_us));
+    free(text);
+    return client;
+}
+
+static int read_status(struct http_client *client)
+{
+    struct http_reply reply;
+    int status;
+
+    assert_int_equal(http_client_read(client, false, clock_mono_us() + SERVER_PATIENCE_US, &reply),
+                     HTTP_REPLY);
+    status = reply.status;
+    http_reply_fini(&reply);
+    http_client_close(client);
+    return status;
+}
+
+/* Waits until orders of `strategy` have been taken up by a worker: one stock row is locked. */
+static void wait_until_working(void)
+{
+    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+
+    while (witness_number(witness, "SELECT count(*) FROM pg_stat_activity WHERE datname = "
+                                   "current_database() AND state = 'idle in transaction'") == 0) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 2000);
+    }
+}
+
+static void a_full_queue_and_a_long_wait_are_503(void **state)
+{
+    static const char target[] = "/orders?strategy=local-lock";
+    struct server *slow =
+        server_start("--work-ms", "1500", "--queue-capacity", "1", "--log-level", "error", NULL);
+    struct http_client *first;
+    struct http_reply reply;
+
+    (void)state;
+    put_product(slow, 1, "{\"stock\": 9}");
+    first = post_without_waiting(slow, target);
+    wait_until_working();
+    reply = server_call(slow, "POST", "/orders?strategy=local-lock&wait_ms=100", NULL, order);
+    assert_problem(&reply, 503, "wait_timeout", NULL);
+    assert_text(&reply, "phase", "queue");
+    http_reply_fini(&reply);
+
+    struct http_client *second = post_without_waiting(slow, target);
+    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+    while (server_metric(slow, "seckill_http_requests_in_flight", "") < 3)
+        assert_true(clock_mono_us() < until_us);
+    expect_problem(slow, 503, "queue_full", NULL, "POST", target, NULL, order);
+    assert_int_equal(read_status(first), 201);
+    assert_int_equal(read_status(second), 201);
+    server_stop(slow);
+}
+
+static void waiting_for_a_lock_too_long_is_503(void **state)
+{
+    struct http_reply reply;
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 9}");
+    witness_run(witness, "BEGIN");
+    witness_run(witness, "SELECT 1 FROM product WHERE id = 1 FOR UPDATE");
+    reply = server_call(server, "POST", "/orders?strategy=pessimistic&wait_ms=200", NULL, order);
+    assert_problem(&reply, 503, "wait_timeout", NULL);
+    assert_text(&reply, "phase", "lock");
+    http_reply_fini(&reply);
+    reply = server_call(server, "POST", "/orders?strategy=pessimistic&wait_ms=0", NULL, order);
+    assert_problem(&reply, 503, "wait_timeout", NULL);
+    http_reply_fini(&reply);
+    witness_run(witness, "ROLLBACK");
+    expect_status(server, 201, "POST", "/orders?strategy=pessimistic&wait_ms=0", NULL, order);
+}
+
+static void a_strategy_without_its_backend_is_503(void **state)
+{
+    struct server *bare = server_start("--redis", NULL, NULL);
+    struct http_reply list;
+
+    (void)state;
+    put_product(bare, 1, "{\"stock\": 9}");
+    expect_problem(bare, 503, "strategy_unavailable", NULL, "POST", "/orders?strategy=redis-queue",
+                   NULL, order);
+    expect_status(bare, 201, "POST", "/orders?strategy=conditional", NULL, order);
+    list = expect(bare, 200, "GET", "/strategies", NULL, NULL);
+    assert_non_null(strstr(list.body, "\"available\": false, \"unavailable_reason\": \""));
+    http_reply_fini(&list);
+    server_stop(bare);
+}
+
+static void without_postgresql_it_is_503(void **state)
+{
+    struct server *lost =
+        server_start("--database", "host=/nowhere connect_timeout=1", "--log-level", "error", NULL);
+    char log[4096];
+
+    (void)state;
+    expect_problem(lost, 503, "backend_unavailable", NULL, "POST", "/orders?strategy=conditional",
+                   NULL, order);
+    expect_problem(lost, 503, "backend_unavailable", NULL, "GET", "/products/1", NULL, NULL);
+    expect_problem(lost, 503, "backend_unavailable", NULL, "GET", "/products", NULL, NULL);
+    expect_problem(lost, 503, "backend_unavailable", NULL, "PUT", "/products/1", NULL,
+                   "{\"stock\": 1}");
+    expect_problem(lost, 503, "backend_unavailable", NULL, "PUT", "/products", NULL,
+                   "{\"first_id\": 1, \"count\": 1, \"stock\": 1}");
+    expect_problem(lost, 503, "backend_unavailable", NULL, "GET", "/products/1/audit", NULL, NULL);
+    expect_problem(lost, 503, "backend_unavailable", NULL, "POST", "/products/1/restock", NULL,
+                   "{\"quantity\": 1}");
+    expect_problem(lost, 503, "backend_unavailable", NULL, "GET", "/orders", NULL, NULL);
+    expect_problem(lost, 503, "backend_unavailable", NULL, "POST",
+                   "/orders/00000000-0000-7000-8000-000000000000/cancel", NULL, NULL);
+    expect_problem(lost, 503, "backend_unavailable", NULL, "GET",
+                   "/orders/00000000-0000-7000-8000-000000000000", NULL, NULL);
+    server_signal(lost, SIGTERM);
+    assert_int_equal(server_wait(lost, log, sizeof log), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    database = stack_database_create("seckill_http_refusals");
+    server_use_database(database);
+    server = server_start(NULL, NULL);
+    witness = witness_open(database);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    witness_close(witness);
+    server_stop(server);
+    server_teardown(state);
+    stack_database_drop("seckill_http_refusals");
+    free(database);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(malformed_orders_are_400),
+        cmocka_unit_test(malformed_lists_are_400),
+        cmocka_unit_test(a_final_no_is_409_or_404),
+        cmocka_unit_test(a_body_that_is_too_long_is_413),
+        cmocka_unit_test(a_full_queue_and_a_long_wait_are_503),
+        cmocka_unit_test(waiting_for_a_lock_too_long_is_503),
+        cmocka_unit_test(a_strategy_without_its_backend_is_503),
+        cmocka_unit_test(without_postgresql_it_is_503),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
