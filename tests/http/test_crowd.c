@@ -1,0 +1,238 @@
+/*
+ * Many connections at once: every one is answered, and afterwards the server is what it was.
+ *
+ * 128, 256 and 384 are here because libmicrohttpd's own event loop stalls at exactly n * 128.
+ */
+#include "lib/t.h"
+
+#include "base/clock.h"
+#include "http/expect.h"
+#include "lib/stack.h"
+#include "lib/witness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { MOST = 1000, STOCK = 300, CAPACITY = 500 };
+
+static struct witness *witness;
+static char *database;
+static struct http_client *clients[MOST];
+
+struct tally {
+    int bought;
+    int refused; /* 409 */
+    int shed;    /* 503 */
+};
+
+static int64_t patience(void)
+{
+    return clock_mono_us() + SERVER_PATIENCE_US;
+}
+
+static void open_all(struct server *server, int count)
+{
+    for (int i = 0; i < count; i++) {
+        clients[i] = http_client_open(server_address(server), patience());
+        assert_non_null(clients[i]);
+    }
+}
+
+static void close_all(int count)
+{
+    for (int i = 0; i < count; i++)
+        http_client_close(clients[i]);
+}
+
+/* One order from each client, all sent before the first answer is read. */
+static struct tally order_all(int count, const char *strategy)
+{
+    struct tally tally = {0};
+    char target[64];
+
+    snprintf(target, sizeof target, "/orders?strategy=%s&wait_ms=60000", strategy);
+    for (int i = 0; i < count; i++) {
+        char body[64];
+        char *text;
+
+        snprintf(body, sizeof body, "{\"product_id\": 1, \"user_id\": %d}", i + 1);
+        text = http_request("POST", target, NULL, body);
+        assert_true(http_client_send(clients[i], text, strlen(text), patience()));
+        free(text);
+    }
+    for (int i = 0; i < count; i++) {
+        struct http_reply reply;
+
+        if (http_client_read(clients[i], false, patience(), &reply) != HTTP_REPLY)
+            fail_msg("client %d of %d got no answer", i, count);
+        tally.bought += reply.status == 201;
+        tally.refused += reply.status == 409;
+        tally.shed += reply.status == 503;
+        http_reply_fini(&reply);
+    }
+    return tally;
+}
+
+static void exactly_so_many_at_once_are_answered(void **state)
+{
+    static const int counts[] = {127, 128, 129, 255, 256, 257, 384, 512, MOST};
+    struct server *server = server_start(NULL, NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        put_product(server, 1, "{\"stock\": 1000000}");
+        open_all(server, counts[i]);
+        for (int round = 0; round < 3; round++)
+            assert_int_equal(order_all(counts[i], "redis-queue").bought, counts[i]);
+        close_all(counts[i]);
+        assert_int_equal(witness_sale(witness, 1).orders, 3 * counts[i]);
+    }
+    server_stop(server);
+}
+
+/* Requests that wait for nothing, so that all of them are ready in one pass of the loop. */
+static void answers_from_memory_do_not_stall(void **state)
+{
+    static const char request[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const int counts[] = {128, 256, 384, 512};
+    struct server *server = server_start(NULL, NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        open_all(server, counts[i]);
+        for (int round = 0; round < 20; round++) {
+            for (int k = 0; k < counts[i]; k++)
+                assert_true(http_client_send(clients[k], request, sizeof request - 1, patience()));
+            for (int k = 0; k < counts[i]; k++) {
+                struct http_reply reply;
+
+                assert_int_equal(http_client_read(clients[k], false, patience(), &reply),
+                                 HTTP_REPLY);
+                assert_int_equal(reply.status, 200);
+                http_reply_fini(&reply);
+            }
+        }
+        close_all(counts[i]);
+    }
+    server_stop(server);
+}
+
+static void wait_for_no_connections(struct server *server)
+{
+    int64_t until_us = patience();
+
+    while (server_metric(server, "seckill_http_connections", "") > 1)
+        assert_true(clock_mono_us() < until_us);
+}
+
+static void burst(struct server *server)
+{
+    struct tally tally;
+
+    put_product(server, 1, "{\"stock\": 300}");
+    open_all(server, MOST);
+    tally = order_all(MOST, "redis-queue");
+    close_all(MOST);
+    assert_int_equal(tally.bought, STOCK);
+    assert_int_equal(tally.bought + tally.refused + tally.shed, MOST);
+    assert_int_equal(witness_sale(witness, 1).orders, STOCK);
+    witness_expect_exact(witness, 1);
+    wait_for_no_connections(server);
+}
+
+static void after_a_burst_everything_is_back(void **state)
+{
+    struct server *server = server_start(NULL, NULL);
+    int descriptors;
+    int64_t kib;
+
+    (void)state;
+    burst(server);
+    descriptors = server_descriptors(server);
+    kib = server_resident_kib(server);
+    for (int i = 0; i < 3; i++)
+        burst(server);
+    /* Its workers may have come or gone; a thousand connections may not be left. */
+    assert_in_range(server_descriptors(server), 1, descriptors + 30);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    assert_true(server_resident_kib(server) < kib + 4096);
+#endif
+    (void)kib;
+    server_stop(server);
+}
+
+static void twice_the_queue_is_answered(void **state)
+{
+    struct server *server = server_start("--queue-capacity", "500", "--work-ms", "20", NULL);
+    struct tally tally;
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 10}");
+    open_all(server, 2 * CAPACITY);
+    tally = order_all(2 * CAPACITY, "pessimistic");
+    close_all(2 * CAPACITY);
+    assert_int_equal(tally.bought, 10);
+    assert_int_equal(tally.bought + tally.refused + tally.shed, 2 * CAPACITY);
+    assert_true(tally.shed > 0);
+    witness_expect_exact(witness, 1);
+    server_stop(server);
+}
+
+/* More than --max-connections wait to be accepted, and are served when others leave. */
+static void connections_beyond_the_limit_wait(void **state)
+{
+    enum { LIMIT = 16, BEYOND = 24 };
+    struct server *server = server_start("--max-connections", "16", NULL);
+    struct http_reply reply;
+
+    (void)state;
+    open_all(server, LIMIT + BEYOND);
+    for (int i = 0; i < LIMIT + BEYOND; i++) {
+        assert_int_equal(
+            http_client_call(clients[i], "GET", "/healthz", NULL, NULL, patience(), &reply),
+            HTTP_REPLY);
+        assert_int_equal(reply.status, 200);
+        http_reply_fini(&reply);
+        http_client_close(clients[i]);
+    }
+    server_stop(server);
+}
+
+static int setup(void **state)
+{
+    struct rlimit limit;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    database = stack_database_create("seckill_http_crowd");
+    server_use_database(database);
+    server_stop(server_start(NULL, NULL)); /* the schema, for the witness */
+    witness = witness_open(database);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    witness_close(witness);
+    stack_database_drop("seckill_http_crowd");
+    free(database);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(exactly_so_many_at_once_are_answered, server_teardown),
+        cmocka_unit_test_teardown(answers_from_memory_do_not_stall, server_teardown),
+        cmocka_unit_test_teardown(after_a_burst_everything_is_back, server_teardown),
+        cmocka_unit_test_teardown(twice_the_queue_is_answered, server_teardown),
+        cmocka_unit_test_teardown(connections_beyond_the_limit_wait, server_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
