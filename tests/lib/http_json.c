@@ -79,7 +79,8 @@ bool http_reply_bool(const struct http_reply *reply, const char *path)
 bool http_reply_is_null(const struct http_reply *reply, const char *path)
 {
     json_t *root;
-    bool value = json_is_null(must_find(reply, path, &root));
+    json_t *at = must_find(reply, path, &root);
+    bool value = json_is_null(at);
 
     json_decref(root);
     return value;
