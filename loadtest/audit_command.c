@@ -47,16 +47,16 @@ int command_audit(const struct options *options)
     struct problem problem;
     struct witness *witness = witness_create(options->database, &problem);
     if (!witness)
-        return command_fail(problem.text);
+        return problem_exit(problem.text);
     int64_t first = options->product ? options->product : INT64_MIN;
     int64_t last = options->product ? options->product : INT64_MAX;
     struct listing listing = {0};
     bool made = witness_audit(witness, first, last, list, &listing, &problem);
     witness_destroy(witness);
     if (!made)
-        return command_fail(problem.text);
+        return problem_exit(problem.text);
     if (listing.products == 0)
-        return command_fail(options->product ? "--product: there is no such product"
+        return problem_exit(options->product ? "--product: there is no such product"
                                              : "there are no products: nothing was audited");
     if (listing.products > 1)
         print_row("all", &listing.sum);

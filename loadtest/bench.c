@@ -205,7 +205,7 @@ static int report(const struct bench *bench)
         line);
     if (!bench_write_json(session->folder, bench->rows, BENCH_STRATEGIES, options,
                           &session->machine, &problem))
-        return command_fail(problem.text);
+        return problem_exit(problem.text);
     printf("Files: %s/bench.json\n", session->folder);
     return met ? 0 : 1;
 }
@@ -215,11 +215,11 @@ int command_bench(struct options *options)
     struct bench *bench = calloc(1, sizeof *bench);
     struct problem problem = {""};
     if (!bench)
-        return command_fail("out of memory");
+        return problem_exit("out of memory");
     bool made = pgbench_find(bench->pgbench, sizeof bench->pgbench, &problem) &&
                 session_init(&bench->session, options, &problem) && run_everything(bench, &problem);
     say(&bench->session.fleet, "");
-    int status = made ? report(bench) : command_fail(problem.text);
+    int status = made ? report(bench) : problem_exit(problem.text);
     session_fini(&bench->session);
     free(bench);
     return status;

@@ -8,7 +8,4 @@ int command_run(struct options *options);
 int command_audit(const struct options *options);
 int command_bench(struct options *options);
 
-/* Prints "seckill-loadtest: …" to stderr and returns 2. */
-int command_fail(const char *text);
-
 #endif

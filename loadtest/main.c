@@ -1,16 +1,11 @@
 /* seckill-loadtest: reads the command line, runs the command, leaves nothing behind. */
 #include "loadtest/commands.h"
+#include "loadtest/problem.h"
 #include "loadtest/process.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-int command_fail(const char *text)
-{
-    fprintf(stderr, "seckill-loadtest: %s\n", text);
-    return 2;
-}
 
 int main(int argc, char **argv)
 {
@@ -18,7 +13,7 @@ int main(int argc, char **argv)
     enum options_action action;
     struct problem problem;
     if (!options_parse(&options, &action, argc, argv, getenv, &problem))
-        return command_fail(problem.text);
+        return problem_exit(problem.text);
     if (action == OPTIONS_HELP) {
         options_print_help(stdout, options.command);
         return 0;

@@ -31,3 +31,9 @@ bool problem_prefix(struct problem *problem, const char *format, ...)
     problem->text[size - 1] = '\0';
     return false;
 }
+
+int problem_exit(const char *text)
+{
+    fprintf(stderr, "seckill-loadtest: %s\n", text);
+    return 2;
+}

@@ -20,4 +20,8 @@ __attribute__((format(printf, 2, 3))) bool problem_set(struct problem *problem, 
 __attribute__((format(printf, 2, 3))) bool problem_prefix(struct problem *problem,
                                                           const char *format, ...);
 
+/* Prints "seckill-loadtest: …" to stderr and returns 2, the exit status of what could not be done.
+ */
+int problem_exit(const char *text);
+
 #endif

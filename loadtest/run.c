@@ -190,7 +190,7 @@ static int report(struct run *run)
     if (!results_write_csv(session->folder, run->results, run->count, &problem) ||
         !results_write_json(session->folder, run->results, run->count, session->options,
                             &session->machine, &problem))
-        return command_fail(problem.text);
+        return problem_exit(problem.text);
     printf("Files: %s/results.csv, %s/results.json\n", session->folder, session->folder);
     return verdict_exit_status(&tally);
 }
@@ -200,13 +200,13 @@ int command_run(struct options *options)
     struct run *run = calloc(1, sizeof *run);
     struct problem problem = {""};
     if (!run)
-        return command_fail("out of memory");
+        return problem_exit("out of memory");
     bool begun = session_init(&run->session, options, &problem);
     bool made = begun && run_everything(run, &problem);
     clear_progress(run);
     int status = begun && !process_interrupted() ? report(run) : 2;
     if (!made) {
-        command_fail(problem.text);
+        problem_exit(problem.text);
         /* A verdict of BROKEN stands, whatever ended the run. */
         status = status == 1 ? 1 : 2;
     }

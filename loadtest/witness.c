@@ -79,15 +79,16 @@ struct witness *witness_create(const char *conninfo, struct problem *problem)
     }
     /* expand_dbname: a conninfo or a URI may stand in dbname; what it says wins over what precedes
      * it. */
-    const char *const names[] = {"connect_timeout", "application_name", "dbname", "options", NULL};
-    const char *const values[] = {"10", "seckill-loadtest", *conninfo ? conninfo : NULL,
-                                  "-c statement_timeout=300000", NULL};
+    const char *const names[] = {"connect_timeout", "application_name", "dbname", NULL};
+    const char *const values[] = {"10", "seckill-loadtest", *conninfo ? conninfo : NULL, NULL};
     witness->connection = PQconnectdbParams(names, values, 1);
     if (PQstatus(witness->connection) != CONNECTION_OK) {
         failed(witness, "the witness cannot connect to PostgreSQL (--database)", problem);
         witness_destroy(witness);
         return NULL;
     }
+    /* Not through `options`, which the conninfo or PGOPTIONS may have a use for. */
+    PQclear(PQexec(witness->connection, "SET statement_timeout = '5min'"));
     return witness;
 }
 

@@ -1,0 +1,126 @@
+/* See bed.h. */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+
+#include <ftw.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const char *bed_database(void)
+{
+    const char *database = getenv("SECKILL_TEST_DATABASE");
+    assert_non_null(database);
+    return database;
+}
+
+struct bed *bed_create(size_t count)
+{
+    struct problem problem = {""};
+    struct bed *bed = calloc(1, sizeof *bed);
+    assert_non_null(bed);
+    process_catch_signals();
+    snprintf(bed->folder, sizeof bed->folder, "/tmp/seckill-harness.XXXXXX");
+    assert_non_null(mkdtemp(bed->folder));
+    const char *redis = getenv("SECKILL_TEST_REDIS");
+    bed->options = (struct options){
+        .database = bed_database(), .redis = redis ? redis : "", .admin_token = "", .work_ms = -1};
+    bed->count = count;
+    if (count > 0 &&
+        !instance_start_all(bed->servers, count, &bed->options, SERVER, bed->folder, &problem))
+        fail_msg("%s", problem.text);
+    return bed;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)kind, (void)walk;
+    return remove(path);
+}
+
+void bed_destroy(struct bed *bed)
+{
+    struct problem problem = {""};
+    bool stopped = instance_stop_all(bed->servers, bed->count, &problem);
+    nftw(bed->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(bed);
+    if (!stopped)
+        fail_msg("%s", problem.text);
+}
+
+void bed_start(struct bed *bed, const char *arguments, struct process *process)
+{
+    const char *argv[48] = {LOADTEST};
+    size_t count = 1;
+    char words[1024];
+    char *rest = NULL;
+    snprintf(words, sizeof words, "%s", arguments);
+    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        argv[count++] = word;
+    argv[count++] = "--database";
+    argv[count++] = bed->options.database;
+    if (strncmp(arguments, "audit", 5) != 0) {
+        argv[count++] = "--redis";
+        argv[count++] = bed->options.redis;
+        argv[count++] = "--out";
+        argv[count++] = bed->folder;
+    }
+    struct problem problem;
+    bed->output[0] = '\0';
+    assert_true(process_start(process, argv, NULL, NULL, &problem));
+}
+
+int bed_finish(struct bed *bed, struct process *process)
+{
+    size_t length = 0;
+    for (;;) {
+        ssize_t got = read(process->out_fd, bed->output + length, sizeof bed->output - 1 - length);
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+        bed->output[length] = '\0';
+    }
+    int status = 0;
+    while (!process_ended(process, &status))
+        poll(NULL, 0, 1);
+    fputs(bed->output, stderr);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int bed_run(struct bed *bed, const char *arguments)
+{
+    struct process process;
+    bed_start(bed, arguments, &process);
+    return bed_finish(bed, &process);
+}
+
+json_t *bed_results(const struct bed *bed)
+{
+    char path[128];
+    json_error_t error;
+    snprintf(path, sizeof path, "%s/results.json", bed->folder);
+    return json_load_file(path, 0, &error);
+}
+
+static bool is(const json_t *run, const char *name, const char *value)
+{
+    const char *text = json_string_value(json_object_get(run, name));
+    return text && strcmp(text, value) == 0;
+}
+
+const char *bed_verdict(const json_t *results, const char *strategy, const char *phase,
+                        int instances)
+{
+    const json_t *runs = json_object_get(results, "runs");
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        const json_t *run = json_array_get(runs, i);
+        if (is(run, "strategy", strategy) && is(run, "phase", phase) &&
+            json_integer_value(json_object_get(run, "instances")) == instances)
+            return json_string_value(json_object_get(run, "verdict"));
+    }
+    return "";
+}

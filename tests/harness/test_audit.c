@@ -1,0 +1,101 @@
+/* The audit's formulas. */
+#include "lib/t.h"
+
+#include "loadtest/audit.h"
+
+static struct audit computed(int64_t initial, int64_t restocked, int64_t sold, int64_t left)
+{
+    struct audit audit = {
+        .initial_stock = initial, .restocked = restocked, .sold = sold, .stock = left};
+    audit_compute(&audit);
+    return audit;
+}
+
+/* api.md's example: 20 buyers, stock 1, no lock. */
+static void twenty_buyers_of_one_unit(void **state)
+{
+    (void)state;
+    struct audit audit = computed(1, 0, 20, 0);
+    assert_int_equal(audit.oversold, 19);
+    assert_int_equal(audit.lost_updates, 19);
+    assert_false(audit_consistent(&audit));
+}
+
+static void lost_updates_without_overselling(void **state)
+{
+    (void)state;
+    struct audit audit = computed(1000, 0, 30, 990);
+    assert_int_equal(audit.oversold, 0);
+    assert_int_equal(audit.lost_updates, 20);
+    /* Restocks that were lost leave less than there should be. */
+    audit = computed(0, 50, 0, 40);
+    assert_int_equal(audit.lost_updates, 10);
+    assert_int_equal(audit.oversold, 0);
+}
+
+static void a_negative_stock_is_inconsistent(void **state)
+{
+    (void)state;
+    struct audit audit = computed(10, 0, 11, -1);
+    assert_int_equal(audit.oversold, 1);
+    assert_int_equal(audit.lost_updates, 0);
+    assert_int_equal(audit.negative, 1);
+    assert_false(audit_consistent(&audit));
+    struct audit exact = computed(10, 5, 15, 0);
+    assert_true(audit_consistent(&exact));
+    assert_int_equal(audit_violations(&exact), 0);
+}
+
+/* Over products, one's surplus must not hide another's loss. */
+static void sums_do_not_cancel_out(void **state)
+{
+    (void)state;
+    struct audit sum = {0};
+    struct audit over = computed(10, 0, 12, 0);
+    struct audit under = computed(10, 0, 0, 8);
+    audit_add_strategy(&over, "none");
+    audit_add_strategy(&under, "none");
+    audit_add(&sum, &over);
+    audit_add(&sum, &under);
+    assert_int_equal(sum.products, 2);
+    assert_int_equal(sum.oversold, 2);
+    assert_int_equal(sum.lost_updates, 4);
+    assert_int_equal(sum.lowest_stock, 0);
+    assert_int_equal(sum.strategies_count, 1);
+    audit_add_strategy(&sum, "non");
+    assert_string_equal(sum.strategies, "none,non");
+    assert_int_equal(sum.strategies_count, 2);
+}
+
+static void undersold_only_when_it_is_certain(void **state)
+{
+    (void)state;
+    struct audit sum = {0};
+    struct audit full = computed(10, 0, 5, 5);
+    struct audit gone = computed(10, 0, 10, 0);
+    audit_add(&sum, &full);
+    audit_undersell(&sum, 0, 1);
+    assert_int_equal(sum.undersold, 0);
+    audit_undersell(&sum, 1, 6);
+    assert_int_equal(sum.undersold, 0);
+    audit_undersell(&sum, 1, 5);
+    assert_int_equal(sum.undersold, 5);
+    assert_int_equal(audit_violations(&sum), 5);
+    /* With one product gone, the refusal may have been for that one. */
+    sum.undersold = 0;
+    audit_add(&sum, &gone);
+    audit_undersell(&sum, 7, 1);
+    assert_int_equal(sum.undersold, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(twenty_buyers_of_one_unit),
+        cmocka_unit_test(lost_updates_without_overselling),
+        cmocka_unit_test(a_negative_stock_is_inconsistent),
+        cmocka_unit_test(sums_do_not_cancel_out),
+        cmocka_unit_test(undersold_only_when_it_is_certain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

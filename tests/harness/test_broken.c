@@ -1,0 +1,186 @@
+/*
+ * The harness must be able to say BROKEN. A proxy stands between it and a real server and makes one
+ * change: GET /strategies claims that `none` is safe in one instance. Everything else is the
+ * server's own.
+ */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+#include "loadtest/wrk.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct sockaddr_in server_address; /* set before any thread starts */
+static atomic_int relays;
+
+/* Both as long, so that Content-Length stays true. */
+static const char denial[] = "\"one_instance\": false";
+static const char claim[] = "\"one_instance\":  true";
+static atomic_int lies;
+
+static bool send_all(int fd, const char *data, size_t length)
+{
+    while (length > 0) {
+        ssize_t sent = send(fd, data, length, MSG_NOSIGNAL);
+        if (sent <= 0)
+            return false;
+        data += sent;
+        length -= (size_t)sent;
+    }
+    return true;
+}
+
+static int connect_server(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (connect(fd, (const struct sockaddr *)&server_address, sizeof server_address) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Answers one GET /strategies: asks on a connection of its own, reads to the end, tells the lie. */
+static bool answer_strategies(int client)
+{
+    static const char request[] =
+        "GET /strategies HTTP/1.1\r\nHost: server\r\nConnection: close\r\n\r\n";
+    char answer[65536];
+    size_t length = 0;
+    int server = connect_server();
+    bool good = server >= 0 && send_all(server, request, strlen(request));
+    while (good && length < sizeof answer - 1) {
+        ssize_t got = recv(server, answer + length, sizeof answer - 1 - length, 0);
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
+    answer[length] = '\0';
+    if (server >= 0)
+        close(server);
+    for (char *at = answer; (at = strstr(at, denial)) != NULL;) {
+        memcpy(at, claim, strlen(claim));
+        atomic_fetch_add(&lies, 1);
+    }
+    return good && send_all(client, answer, length);
+}
+
+/* Passes bytes both ways until one side closes. */
+static void *relay(void *argument)
+{
+    int client = *(int *)argument;
+    int server = connect_server();
+    free(argument);
+    struct pollfd sides[2] = {{.fd = client, .events = POLLIN}, {.fd = server, .events = POLLIN}};
+    bool open = server >= 0;
+    while (open && poll(sides, 2, -1) > 0) {
+        for (int i = 0; open && i < 2; i++) {
+            char data[16384];
+            if (!sides[i].revents)
+                continue;
+            ssize_t got = recv(sides[i].fd, data, sizeof data, 0);
+            bool asked = i == 0 && got > 0 && strncmp(data, "GET /strategies", 15) == 0;
+            if (asked) {
+                /* It closes afterwards, as the server's answer said. */
+                (void)answer_strategies(client);
+                open = false;
+            } else {
+                open = got > 0 && send_all(sides[1 - i].fd, data, (size_t)got);
+            }
+        }
+    }
+    close(client);
+    if (server >= 0)
+        close(server);
+    atomic_fetch_sub(&relays, 1);
+    return NULL;
+}
+
+/* Accepts until its socket is shut down. */
+static void *accept_all(void *argument)
+{
+    int listener = *(int *)argument;
+    for (;;) {
+        int *client = malloc(sizeof *client);
+        *client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (*client < 0) {
+            free(client);
+            return NULL;
+        }
+        int on = 1;
+        setsockopt(*client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        pthread_t thread;
+        atomic_fetch_add(&relays, 1);
+        assert_int_equal(pthread_create(&thread, NULL, relay, client), 0);
+        pthread_detach(thread);
+    }
+}
+
+static int open_listener(int *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t length = sizeof address;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 512), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+static void a_strategy_without_its_guard_is_broken(void **state)
+{
+    (void)state;
+    struct bed *bed = bed_create(1);
+    struct wrk_url url;
+    struct problem problem;
+    assert_true(wrk_split_url(bed->servers[0].url, &url, &problem));
+    server_address.sin_family = AF_INET;
+    server_address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    server_address.sin_port = htons((uint16_t)atoi(url.port));
+
+    int port = 0;
+    int listener = open_listener(&port);
+    pthread_t acceptor;
+    assert_int_equal(pthread_create(&acceptor, NULL, accept_all, &listener), 0);
+    char arguments[256];
+    snprintf(arguments, sizeof arguments,
+             "run --server http://127.0.0.1:%d --duration 1s --strategies none,conditional "
+             "--first-product 3000001",
+             port);
+    int status = bed_run(bed, arguments);
+    shutdown(listener, SHUT_RDWR);
+    pthread_join(acceptor, NULL);
+    close(listener);
+    while (atomic_load(&relays) > 0)
+        poll(NULL, 0, 1);
+
+    assert_int_equal(atomic_load(&lies), 1); /* of all strategies, `none` alone promises nothing */
+    assert_int_equal(status, 1);
+    json_t *results = bed_results(bed);
+    assert_string_equal(bed_verdict(results, "none", "truth", 1), "BROKEN");
+    assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "kept");
+    json_decref(results);
+    assert_non_null(strstr(bed->output, "BROKEN"));
+    bed_destroy(bed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_strategy_without_its_guard_is_broken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

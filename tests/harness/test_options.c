@@ -1,0 +1,146 @@
+/* The command line: defaults, what is read, and that every bad argument is named. */
+#include "lib/t.h"
+
+#include "loadtest/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char *no_environment(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+static char *some_environment(const char *name)
+{
+    static char database[] = "host=/there";
+    return strcmp(name, "SECKILL_DATABASE") == 0 ? database : NULL;
+}
+
+static struct options options;
+static enum options_action action;
+static struct problem problem;
+
+/* "run --stock 3" as argv. */
+static bool parse(const char *line, char *(*environment)(const char *))
+{
+    static char copy[512];
+    char *argv[32] = {"seckill-loadtest"};
+    int argc = 1;
+    char *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        argv[argc++] = word;
+    problem.text[0] = '\0';
+    return options_parse(&options, &action, argc, argv, environment, &problem);
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    assert_true(parse("run", no_environment));
+    assert_int_equal(options.command, COMMAND_RUN);
+    assert_int_equal(options.scenario, SCENARIO_HOT);
+    assert_int_equal(options.strategies.count, 1);
+    assert_string_equal(options.strategies.items[0], "all");
+    assert_int_equal(options.instances_count, 1);
+    assert_int_equal(options.instances[0], 1);
+    assert_int_equal(options.connections, 64);
+    assert_int_equal(options.duration_s, 10);
+    assert_int_equal(options.stock, 100);
+    assert_int_equal(options.wait_ms, -1);
+    assert_string_equal(options.database, "");
+    assert_true(parse("bench", no_environment));
+    assert_int_equal(options.connections, 256);
+    assert_int_equal(options.rounds, 3);
+}
+
+static void reads_every_kind(void **state)
+{
+    (void)state;
+    assert_true(parse("run --strategies none,conditional --scenario=spread --instances 1,3 "
+                      "--duration 2m --wait-ms 0 --body guarded --server http://a:1,http://b:2,"
+                      "http://c:3 --reset --database host=/here",
+                      some_environment));
+    assert_int_equal(options.strategies.count, 2);
+    assert_string_equal(options.strategies.items[1], "conditional");
+    assert_int_equal(options.scenario, SCENARIO_SPREAD);
+    assert_int_equal(options.instances_count, 2);
+    assert_int_equal(options.instances[1], 3);
+    assert_int_equal(options.duration_s, 120);
+    assert_int_equal(options.wait_ms, 0);
+    assert_int_equal(options.servers.count, 3);
+    assert_true(options.reset);
+    assert_string_equal(options.database, "host=/here");
+    assert_true(parse("audit", some_environment));
+    assert_string_equal(options.database, "host=/there");
+    assert_true(parse("run --server http://a:1,http://b:2", no_environment));
+    assert_int_equal(options.instances[0], 2);
+}
+
+static void help_and_version(void **state)
+{
+    (void)state;
+    assert_true(parse("--help", no_environment));
+    assert_int_equal(action, OPTIONS_HELP);
+    assert_true(parse("--version", no_environment));
+    assert_int_equal(action, OPTIONS_VERSION);
+    assert_true(parse("bench --help", no_environment));
+    assert_int_equal(action, OPTIONS_HELP);
+    assert_int_equal(options.command, COMMAND_BENCH);
+}
+
+static void bad_arguments_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *named;
+    } cases[] = {
+        {"", "no command"},
+        {"ran", "'ran'"},
+        {"run --conections 3", "--conections"},
+        {"run --connections", "--connections"},
+        {"run --connections 0", "--connections"},
+        {"run --connections 3x", "--connections"},
+        {"run --connections -1", "--connections"},
+        {"run --duration 0s", "--duration"},
+        {"run --duration 1.5s", "--duration"},
+        {"run --duration 10h", "--duration"},
+        {"run --duration s", "--duration"},
+        {"run --strategies a,,b", "--strategies"},
+        {"run --scenario cold", "--scenario"},
+        {"run --instances 0", "--instances"},
+        {"run --instances 1,99", "--instances"},
+        {"run --instances 3 --server http://a:1", "--instances"},
+        {"run --body raw", "--body"},
+        {"run --wait-ms 60001", "--wait-ms"},
+        {"run --server ftp://a", "--server"},
+        {"run --server http://a:1 --work-ms 5", "--work-ms"},
+        {"run --server http://a:1 --server-binary x", "--server-binary"},
+        {"run --reset", "--reset"},
+        {"run --reset=yes", "--reset"},
+        {"run --product 1", "--product"},
+        {"run stock", "'stock'"},
+        {"audit --stock 5", "--stock"},
+        {"audit --product 0", "--product"},
+        {"bench --rounds 2", "--rounds"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (parse(cases[i].line, no_environment))
+            fail_msg("'%s' was taken", cases[i].line);
+        if (!strstr(problem.text, cases[i].named))
+            fail_msg("'%s' gave '%s'", cases[i].line, problem.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(reads_every_kind),
+        cmocka_unit_test(help_and_version),
+        cmocka_unit_test(bad_arguments_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+/* Children: how they end, what they wrote, and that none outlives the harness. */
+#include "lib/t.h"
+
+#include "loadtest/process.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct problem problem;
+static char output[256];
+
+static bool capture(const char *command, int limit_ms)
+{
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    struct process_capture wanted = {.output = output, .size = sizeof output, .limit_ms = limit_ms};
+    return process_capture(argv, &wanted, &problem);
+}
+
+static void collects_what_it_writes(void **state)
+{
+    (void)state;
+    assert_true(capture("echo out; echo err >&2", 10000));
+    assert_string_equal(output, "out\nerr\n");
+    /* More than fits is read to its end and cut. */
+    assert_true(capture("yes | head -c 100000", 10000));
+    assert_int_equal(strlen(output), sizeof output - 1);
+}
+
+static void says_how_it_failed(void **state)
+{
+    (void)state;
+    assert_false(capture("echo why; exit 3", 10000));
+    assert_non_null(strstr(problem.text, "exit status 3"));
+    assert_non_null(strstr(problem.text, "why"));
+    assert_false(capture("kill -9 $$", 10000));
+    assert_non_null(strstr(problem.text, "signal 9"));
+    assert_false(capture("sleep 60", 100));
+    assert_non_null(strstr(problem.text, "100 ms"));
+    const char *const nothing[] = {"/nowhere/at-all", NULL};
+    struct process_capture wanted = {.output = output, .size = sizeof output, .limit_ms = 10000};
+    assert_false(process_capture(nothing, &wanted, &problem));
+    assert_non_null(strstr(problem.text, "/nowhere/at-all"));
+}
+
+static void stops_the_deaf_by_force(void **state)
+{
+    (void)state;
+    struct process process;
+    char word[8] = "";
+    int status = 0;
+    const char *const argv[] = {"sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 1; done",
+                                NULL};
+    assert_true(process_start(&process, argv, NULL, NULL, &problem));
+    assert_int_equal(read(process.out_fd, word, 5), 5);
+    process_stop(&process, SIGTERM, 100, &status);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(process.pid, 0);
+}
+
+/* True once it is gone or waits to be reaped by somebody else. */
+static bool has_died(pid_t pid)
+{
+    char path[64], line[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *stat = fopen(path, "r");
+    bool died = !stat || !fgets(line, sizeof line, stat) || strstr(line, ") Z ");
+    if (stat)
+        fclose(stat);
+    return died;
+}
+
+/* A harness that is killed without a word leaves no server behind. */
+static void children_die_with_their_parent(void **state)
+{
+    (void)state;
+    int pipe_fds[2];
+    assert_int_equal(pipe(pipe_fds), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        struct process child;
+        const char *const argv[] = {"sleep", "60", NULL};
+        bool started = process_start(&child, argv, NULL, NULL, &problem) &&
+                       write(pipe_fds[1], &child.pid, sizeof child.pid) > 0;
+        while (started)
+            pause();
+        _exit(1);
+    }
+    pid_t child = 0;
+    assert_int_equal(read(pipe_fds[0], &child, sizeof child), sizeof child);
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+    kill(parent, SIGKILL);
+    assert_int_equal(waitpid(parent, NULL, 0), parent);
+    for (int i = 0; i < 1000 && !has_died(child); i++)
+        poll(NULL, 0, 10);
+    assert_true(has_died(child));
+}
+
+static void adds_to_the_environment(void **state)
+{
+    (void)state;
+    struct process process;
+    const char *const argv[] = {"sh", "-c", "printf %s \"$SECKILL_ADMIN_TOKEN\"", NULL};
+    const char *const environment[] = {"SECKILL_ADMIN_TOKEN=secret", NULL};
+    char word[16] = "";
+    assert_true(process_start(&process, argv, NULL, environment, &problem));
+    assert_int_equal(read(process.out_fd, word, sizeof word - 1), 6);
+    assert_string_equal(word, "secret");
+    process_stop(&process, SIGTERM, 10000, NULL);
+    assert_null(getenv("SECKILL_ADMIN_TOKEN"));
+}
+
+static void an_interrupt_ends_what_waits(void **state)
+{
+    (void)state;
+    process_catch_signals();
+    raise(SIGTERM);
+    assert_true(process_interrupted());
+    assert_false(capture("sleep 60", 60000));
+    assert_string_equal(problem.text, "interrupted");
+    assert_false(process_sleep_ms(1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(collects_what_it_writes),
+        cmocka_unit_test(says_how_it_failed),
+        cmocka_unit_test(stops_the_deaf_by_force),
+        cmocka_unit_test(children_die_with_their_parent),
+        cmocka_unit_test(adds_to_the_environment),
+        /* Last: the flag stays set. */
+        cmocka_unit_test(an_interrupt_ends_what_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/* What the harness reads from others: wrk, pgbench, the metrics, a server's first line. */
+#include "lib/t.h"
+
+#include "loadtest/bench.h"
+#include "loadtest/instance.h"
+#include "loadtest/pgbench.h"
+#include "loadtest/scrape.h"
+#include "loadtest/table.h"
+#include "loadtest/wrk.h"
+
+#include <string.h>
+
+static struct problem problem;
+
+static void wrk_figures(void **state)
+{
+    (void)state;
+    struct wrk_result result;
+    assert_true(wrk_parse("Running 1s test @ http://127.0.0.1:1\n"
+                          "  2 threads and 64 connections\n"
+                          "Requests/sec:   1000.00\n"
+                          "seckill-wrk duration_us=1001000 requests=1001 connect=1 read=2 write=3 "
+                          "status=900 timeout=4 p50=10 p90=20 p99=30 max=40\n",
+                          &result, &problem));
+    assert_int_equal(result.duration_us, 1001000);
+    assert_int_equal(result.requests, 1001);
+    assert_int_equal(result.not_2xx, 900);
+    assert_int_equal(result.connect_errors, 1);
+    assert_int_equal(result.read_errors, 2);
+    assert_int_equal(result.write_errors, 3);
+    assert_int_equal(result.timeouts, 4);
+    assert_int_equal(result.p50_us, 10);
+    assert_int_equal(result.p99_us, 30);
+    assert_int_equal(result.max_us, 40);
+}
+
+static void wrk_without_figures(void **state)
+{
+    (void)state;
+    struct wrk_result result;
+    assert_false(
+        wrk_parse("unable to connect to 127.0.0.1:1 Connection refused\n", &result, &problem));
+    assert_non_null(strstr(problem.text, "Connection refused"));
+    assert_false(wrk_parse("seckill-wrk duration_us=5 requests=1 connect=0\n", &result, &problem));
+    assert_false(wrk_parse("seckill-wrk duration_us=5 requests=1 connect=0 read=0 write=0 status=2 "
+                           "timeout=0 p50=1 p90=1 p99=1 max=1\n",
+                           &result, &problem));
+}
+
+static void wrk_shapes_what_divides(void **state)
+{
+    (void)state;
+    int64_t connections = 64, threads = 2;
+    wrk_shape(&connections, &threads, 3);
+    assert_int_equal(threads, 3);
+    assert_int_equal(connections, 66);
+    connections = 256;
+    threads = 2;
+    wrk_shape(&connections, &threads, 1);
+    assert_int_equal(threads, 2);
+    assert_int_equal(connections, 256);
+    connections = 1;
+    threads = 0;
+    wrk_shape(&connections, &threads, 1);
+    assert_int_equal(threads, 1);
+    assert_int_equal(connections, 1);
+}
+
+static void urls(void **state)
+{
+    (void)state;
+    struct wrk_url url;
+    assert_true(wrk_split_url("http://127.0.0.1:8080", &url, &problem));
+    assert_string_equal(url.host, "127.0.0.1");
+    assert_string_equal(url.port, "8080");
+    assert_string_equal(url.authority, "127.0.0.1:8080");
+    assert_true(wrk_split_url("http://[::1]:81/", &url, &problem));
+    assert_string_equal(url.host, "::1");
+    assert_string_equal(url.port, "81");
+    assert_string_equal(url.authority, "[::1]:81");
+    assert_true(wrk_split_url("http://shop", &url, &problem));
+    assert_string_equal(url.port, "80");
+    assert_false(wrk_split_url("http://", &url, &problem));
+    assert_false(wrk_split_url("http://a:b", &url, &problem));
+    assert_false(wrk_split_url("http://a:1/path", &url, &problem));
+    assert_false(wrk_split_url("https://a:1", &url, &problem));
+}
+
+static const char metrics[] =
+    "# HELP seckill_orders_total Orders answered.\n"
+    "# TYPE seckill_orders_total counter\n"
+    "seckill_orders_total{strategy=\"none\",kind=\"buy\",outcome=\"confirmed\"} 100\n"
+    "seckill_orders_total{strategy=\"none\",kind=\"buy\",outcome=\"sold_out\"} 40\n"
+    "seckill_orders_total{strategy=\"none\",kind=\"buy\",outcome=\"limit_reached\"} 3\n"
+    "seckill_orders_total{strategy=\"none\",kind=\"buy\",outcome=\"queue_full\"} 7\n"
+    "seckill_orders_total{strategy=\"none\",kind=\"buy\",outcome=\"internal_error\"} 2\n"
+    "seckill_orders_total{strategy=\"none\",kind=\"buy\",outcome=\"outcome_unknown\"} 1\n"
+    "seckill_orders_total{strategy=\"none\",kind=\"restock\",outcome=\"restocked\"} 5\n"
+    "seckill_orders_total{strategy=\"other\",kind=\"buy\",outcome=\"confirmed\"} 6\n"
+    "seckill_orders_in_flight 4\n"
+    "seckill_order_seconds_count{strategy=\"none\",phase=\"work\"} 9\n";
+
+static void metrics_by_class(void **state)
+{
+    (void)state;
+    struct scrape scrape;
+    assert_true(scrape_parse(metrics, "none", "buy", &scrape, &problem));
+    assert_int_equal(scrape.in_flight, 4);
+    assert_int_equal(scrape.counts.total, 153);
+    assert_int_equal(scrape.counts.committed, 100);
+    assert_int_equal(scrape.counts.sold_out, 40);
+    assert_int_equal(scrape.counts.refused, 43);
+    assert_int_equal(scrape.counts.failed, 9);
+    assert_int_equal(scrape.counts.internal_errors, 2);
+    assert_int_equal(scrape.counts.unknown, 1);
+    assert_int_equal(scrape.counts.strangers, 11);
+    assert_true(scrape_parse(metrics, "none", "restock", &scrape, &problem));
+    assert_int_equal(scrape.counts.committed, 5);
+
+    struct counts later = scrape.counts;
+    later.committed += 10;
+    later.total += 11;
+    struct counts delta = counts_minus(&later, &scrape.counts);
+    assert_int_equal(delta.committed, 10);
+    assert_int_equal(delta.total, 11);
+    assert_int_equal(delta.strangers, 0);
+}
+
+static void metrics_that_cannot_be_trusted(void **state)
+{
+    (void)state;
+    struct scrape scrape;
+    assert_false(scrape_parse("seckill_up 1\n", "none", "buy", &scrape, &problem));
+    assert_false(scrape_parse("seckill_orders_in_flight 0\n"
+                              "seckill_orders_total{strategy=\"none\"} 1\n",
+                              "none", "buy", &scrape, &problem));
+    assert_false(
+        scrape_parse("seckill_orders_in_flight 0\n"
+                     "seckill_orders_total{strategy=\"none\",kind=\"buy\",outcome=\"stolen\"} 1\n",
+                     "none", "buy", &scrape, &problem));
+    assert_non_null(strstr(problem.text, "stolen"));
+}
+
+static void pgbench_figures(void **state)
+{
+    (void)state;
+    double transactions = 0, per_s = 0;
+    static const char output[] = "pgbench (15.18)\n"
+                                 "number of transactions actually processed: 5000\n"
+                                 "number of failed transactions: 0 (0.000%)\n"
+                                 "latency average = 0.4 ms\n"
+                                 "tps = 2500.5 (without initial connection time)\n";
+    assert_true(pgbench_parse(output, &transactions, &per_s, &problem));
+    assert_true(transactions == 5000 && per_s == 2500.5);
+    assert_false(pgbench_parse("pgbench: error: no\n", &transactions, &per_s, &problem));
+    assert_false(pgbench_parse("client 0 aborted in command 2\n"
+                               "number of transactions actually processed: 5\n"
+                               "tps = 1.0\n",
+                               &transactions, &per_s, &problem));
+}
+
+static void a_servers_first_line(void **state)
+{
+    (void)state;
+    char url[64];
+    assert_true(instance_read_url("listening on http://127.0.0.1:4711\n", url, sizeof url));
+    assert_string_equal(url, "http://127.0.0.1:4711");
+    assert_false(instance_read_url("listening on everything\n", url, sizeof url));
+    assert_false(instance_read_url("hello\n", url, sizeof url));
+}
+
+static void medians_and_spans(void **state)
+{
+    (void)state;
+    double odd[] = {3, 1, 2}, even[] = {4, 1, 2, 3}, spread = 0;
+    assert_true(table_median(odd, 3, &spread) == 2 && spread == 1);
+    assert_true(table_median(even, 4, NULL) == 2.5);
+    assert_true(table_median(even, 0, &spread) == 0 && spread == 0);
+    struct bench_row row = {.http = {80, 90, 100}, .pgbench = {100, 110, 90}, .rounds = 3};
+    struct bench_span span = bench_span(row.http, row.rounds);
+    assert_true(span.median == 90 && span.least == 80 && span.most == 100);
+    assert_true(bench_ratio(&row) == 0.9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrk_figures),
+        cmocka_unit_test(wrk_without_figures),
+        cmocka_unit_test(wrk_shapes_what_divides),
+        cmocka_unit_test(urls),
+        cmocka_unit_test(metrics_by_class),
+        cmocka_unit_test(metrics_that_cannot_be_trusted),
+        cmocka_unit_test(pgbench_figures),
+        cmocka_unit_test(a_servers_first_line),
+        cmocka_unit_test(medians_and_spans),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+/* The books: what is within wrk's abandoned requests, and what is not. */
+#include "lib/t.h"
+
+#include "loadtest/reconcile.h"
+
+#include <string.h>
+
+static struct problem problem;
+
+/* 1000 answers, 900 of them 2xx, from 10 connections in one wrk run. */
+static struct phase_result loaded(void)
+{
+    return (struct phase_result){.plan = {.connections = 10},
+                                 .wrk = {.requests = 1000, .not_2xx = 100, .duration_us = 1000000},
+                                 .wrk_runs = 1};
+}
+
+static struct scrape counted(int64_t committed, int64_t refused)
+{
+    return (struct scrape){.counts = {.total = committed + refused,
+                                      .committed = committed,
+                                      .refused = refused,
+                                      .sold_out = refused}};
+}
+
+static bool reconcile(int64_t committed, int64_t refused)
+{
+    struct phase_result result = loaded();
+    struct scrape delta = counted(committed, refused);
+    return reconcile_counts(&delta, 1, &result, &problem);
+}
+
+static void sums_agree_but_for_what_wrk_abandons(void **state)
+{
+    (void)state;
+    assert_true(reconcile(900, 100));
+    assert_true(reconcile(910, 100));
+    assert_true(reconcile(905, 105));
+    assert_false(reconcile(911, 100));
+    assert_false(reconcile(899, 101));
+    assert_false(reconcile(901, 99));
+    assert_false(reconcile(899, 100));
+    assert_false(reconcile(906, 105));
+}
+
+static void an_idle_instance_is_no_run(void **state)
+{
+    (void)state;
+    struct phase_result result = loaded();
+    struct scrape deltas[] = {counted(900, 100), counted(0, 0)};
+    assert_false(reconcile_counts(deltas, 2, &result, &problem));
+    assert_non_null(strstr(problem.text, "instance 2 of 2"));
+}
+
+static void instances_are_summed(void **state)
+{
+    (void)state;
+    struct phase_result result = loaded();
+    struct scrape deltas[] = {counted(400, 50), counted(500, 50)};
+    assert_true(reconcile_counts(deltas, 2, &result, &problem));
+    assert_int_equal(result.counts.committed, 900);
+}
+
+static void strangers_are_no_run(void **state)
+{
+    (void)state;
+    struct phase_result result = loaded();
+    struct scrape delta = counted(900, 100);
+    delta.counts.strangers = 1;
+    assert_false(reconcile_counts(&delta, 1, &result, &problem));
+}
+
+static void rows_against_answers(void **state)
+{
+    (void)state;
+    struct counts counts = {.committed = 10, .accepted = 5, .unknown = 2};
+    struct audit audit = {.confirmed_rows = 10, .restock_rows = 3};
+    assert_true(reconcile_rows(&counts, false, &audit, &problem));
+    assert_int_equal(audit.missing, 0);
+    audit.confirmed_rows = 8;
+    assert_true(reconcile_rows(&counts, false, &audit, &problem));
+    assert_int_equal(audit.missing, 2);
+    audit.confirmed_rows = 17;
+    assert_true(reconcile_rows(&counts, false, &audit, &problem));
+    assert_int_equal(audit.missing, 0);
+    audit.confirmed_rows = 18;
+    assert_false(reconcile_rows(&counts, false, &audit, &problem));
+    assert_true(reconcile_rows(&counts, true, &audit, &problem));
+    assert_int_equal(audit.missing, 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_agree_but_for_what_wrk_abandons),
+        cmocka_unit_test(an_idle_instance_is_no_run),
+        cmocka_unit_test(instances_are_summed),
+        cmocka_unit_test(strangers_are_no_run),
+        cmocka_unit_test(rows_against_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

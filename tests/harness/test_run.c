@@ -1,0 +1,174 @@
+/* `run` on real servers: verdicts, exit statuses, files, and that nothing is left running. */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct bed *bed;
+
+/* The story of the project in one run: what is promised is kept, what is not goes wrong. */
+static void promises_are_kept_and_dangers_shown(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --instances 1,3 --duration 1s "
+                                  "--strategies none,local-lock,conditional"),
+                     0);
+    json_t *results = bed_results(bed);
+    assert_non_null(results);
+    assert_string_equal(bed_verdict(results, "none", "truth", 1), "unsafe, as stated");
+    assert_string_equal(bed_verdict(results, "local-lock", "truth", 1), "kept");
+    assert_string_equal(bed_verdict(results, "local-lock", "speed", 1), "kept");
+    assert_string_equal(bed_verdict(results, "conditional", "truth", 3), "kept");
+    assert_int_equal(json_array_size(json_object_get(results, "runs")), 12);
+    json_decref(results);
+    assert_non_null(strstr(bed->output, "results.csv"));
+    assert_non_null(strstr(bed->output, "durable: "));
+}
+
+/* api.md's shape, member by member. */
+static void the_files_have_their_shape(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario spread --products 5 "
+                                  "--stock 3 --duration 1s --strategies conditional --seed 7"),
+                     0);
+    json_t *results = bed_results(bed);
+    json_t *run = json_array_get(json_object_get(results, "runs"), 1);
+    static const char *const members[] = {
+        "strategy", "body",       "instances",      "scenario",  "phase",  "round",
+        "threads",  "duration_s", "stock",          "products",  "failed", "connections",
+        "requests", "unknown",    "requests_per_s", "committed", "audit",  "committed_per_s",
+        "refused",  "latency_us", "promise",        "verdict"};
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        if (!json_object_get(run, members[i]))
+            fail_msg("a run has no %s", members[i]);
+    }
+    assert_string_equal(json_string_value(json_object_get(run, "phase")), "truth");
+    const json_t *audit = json_object_get(run, "audit");
+    assert_int_equal(json_integer_value(json_object_get(audit, "sold")), 15);
+    assert_true(json_is_true(json_object_get(audit, "consistent")));
+    assert_int_equal(json_integer_value(json_object_get(run, "committed")), 15);
+    assert_int_equal(json_integer_value(json_object_get(results, "seed")), 7);
+    assert_true(json_is_object(json_object_get(results, "machine")));
+    assert_true(json_is_object(json_object_get(results, "versions")));
+    assert_true(json_is_object(json_object_get(results, "settings")));
+    json_decref(results);
+}
+
+static void counter_finds_lost_restocks(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario counter "
+                                  "--duration 1s --strategies none,optimistic"),
+                     0);
+    json_t *results = bed_results(bed);
+    assert_string_equal(bed_verdict(results, "none", "load", 1), "unsafe, as stated");
+    assert_string_equal(bed_verdict(results, "optimistic", "load", 1), "kept");
+    json_decref(results);
+}
+
+/* No stock, nothing sold: a strategy without a promise has shown nothing. */
+static void nothing_sold_proves_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario soldout "
+                                  "--duration 1s --strategies none,conditional"),
+                     2);
+    json_t *results = bed_results(bed);
+    assert_string_equal(bed_verdict(results, "none", "load", 1), "proved nothing");
+    assert_string_equal(bed_verdict(results, "conditional", "load", 1), "kept");
+    json_decref(results);
+}
+
+static void what_cannot_be_made(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --strategies magic"), 2);
+    assert_non_null(strstr(bed->output, "magic"));
+    assert_int_equal(bed_run(bed, "run --server-binary /nowhere/seckill-server"), 2);
+    assert_non_null(strstr(bed->output, "--server-binary"));
+    /* A server that does not start: its last words are passed on. */
+    assert_int_equal(bed_run(bed, "run --server-binary /bin/false"), 2);
+    assert_non_null(strstr(bed->output, "exit status 1"));
+    assert_int_equal(bed_run(bed, "run --server http://127.0.0.1:1"), 2);
+    assert_int_equal(bed_run(bed, "run --stock many"), 2);
+    assert_non_null(strstr(bed->output, "--stock"));
+}
+
+static void running_servers_are_reset_only_when_allowed(void **state)
+{
+    (void)state;
+    struct bed *running = bed_create(2);
+    char arguments[900];
+    snprintf(arguments, sizeof arguments,
+             "run --server %s,%s --duration 1s --strategies conditional --first-product 2000001",
+             running->servers[0].url, running->servers[1].url);
+    assert_int_equal(bed_run(bed, arguments), 0);
+    assert_int_equal(bed_run(bed, arguments), 2);
+    assert_non_null(strstr(bed->output, "--reset"));
+    strcat(arguments, " --reset");
+    assert_int_equal(bed_run(bed, arguments), 0);
+    bed_destroy(running);
+}
+
+/* True when a process has `text` in its command line. */
+static bool somebody_runs(const char *text)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "pgrep -f '^%s'", text);
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    char output[256];
+    struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 10000};
+    struct problem problem;
+    return process_capture(argv, &capture, &problem);
+}
+
+/* Ctrl-C in the middle of the load. */
+static void an_interrupt_stops_everything(void **state)
+{
+    (void)state;
+    struct process harness;
+    bed_start(bed, "run --server-binary " SERVER " --duration 60s --strategies none", &harness);
+    static const char wrk[] = "wrk -t[0-9]* -c64 -d60s";
+    for (int i = 0; i < 1000 && !somebody_runs(wrk); i++)
+        poll(NULL, 0, 20);
+    assert_true(somebody_runs(wrk));
+    kill(harness.pid, SIGINT);
+    assert_int_equal(bed_finish(bed, &harness), 2);
+    assert_non_null(strstr(bed->output, "interrupted"));
+    assert_false(somebody_runs(wrk));
+    assert_false(somebody_runs(SERVER));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    bed = bed_create(0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    bed_destroy(bed);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(promises_are_kept_and_dangers_shown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_files_have_their_shape, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(counter_finds_lost_restocks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_sold_proves_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_made, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(running_servers_are_reset_only_when_allowed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_interrupt_stops_everything, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* api.md's verdicts and exit statuses, case by case. */
+#include "lib/t.h"
+
+#include "loadtest/verdict.h"
+
+static struct audit clean(void)
+{
+    struct audit audit = {.initial_stock = 100, .sold = 100, .confirmed_rows = 100};
+    audit_compute(&audit);
+    audit_add_strategy(&audit, "conditional");
+    return audit;
+}
+
+static enum verdict judge(bool promised, const struct audit *audit)
+{
+    struct evidence evidence = {.scenario = SCENARIO_HOT,
+                                .promised = promised,
+                                .complete = true,
+                                .done = audit->confirmed_rows,
+                                .refused = 64,
+                                .audit = audit};
+    return verdict_of(&evidence);
+}
+
+static void clean_books_are_kept_or_prove_nothing(void **state)
+{
+    (void)state;
+    struct audit audit = clean();
+    assert_int_equal(judge(true, &audit), VERDICT_KEPT);
+    assert_int_equal(judge(false, &audit), VERDICT_PROVED_NOTHING);
+}
+
+static void every_violation_counts(void **state)
+{
+    (void)state;
+    struct audit oversold = clean(), lost = clean(), doubled = clean(), greedy = clean(),
+                 negative = clean(), undersold = clean(), missing = clean();
+    oversold.oversold = 1;
+    lost.lost_updates = 1;
+    doubled.duplicate_orders = 1;
+    greedy.limit_violations = 1;
+    negative.negative = 1;
+    undersold.undersold = 1;
+    missing.missing = 1;
+    const struct audit *all[] = {&oversold, &lost,      &doubled, &greedy,
+                                 &negative, &undersold, &missing};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        assert_int_equal(judge(true, all[i]), VERDICT_BROKEN);
+        assert_int_equal(judge(false, all[i]), VERDICT_UNSAFE);
+    }
+}
+
+static void nothing_sold_proves_nothing(void **state)
+{
+    (void)state;
+    struct audit audit = {.initial_stock = 100, .stock = 100};
+    audit_compute(&audit);
+    assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
+    assert_int_equal(judge(false, &audit), VERDICT_PROVED_NOTHING);
+}
+
+static void a_phase_that_did_not_end_proves_nothing(void **state)
+{
+    (void)state;
+    struct audit audit = clean();
+    struct evidence evidence = {.promised = true, .complete = false, .done = 50, .audit = &audit};
+    assert_int_equal(verdict_of(&evidence), VERDICT_PROVED_NOTHING);
+    audit.oversold = 1;
+    assert_int_equal(verdict_of(&evidence), VERDICT_BROKEN);
+}
+
+static void two_strategies_on_one_product_prove_nothing(void **state)
+{
+    (void)state;
+    struct audit audit = clean();
+    audit_add_strategy(&audit, "none");
+    assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
+    audit.oversold = 3;
+    assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
+}
+
+static void an_internal_error_is_broken_whatever_was_promised(void **state)
+{
+    (void)state;
+    struct audit audit = clean();
+    struct evidence evidence = {
+        .complete = true, .done = 100, .internal_errors = 1, .audit = &audit};
+    assert_int_equal(verdict_of(&evidence), VERDICT_BROKEN);
+}
+
+static void soldout_wants_refusals_and_no_sale(void **state)
+{
+    (void)state;
+    struct audit audit = {0};
+    audit_compute(&audit);
+    struct evidence evidence = {.scenario = SCENARIO_SOLDOUT,
+                                .promised = true,
+                                .complete = true,
+                                .refused = 1,
+                                .audit = &audit};
+    assert_int_equal(verdict_of(&evidence), VERDICT_KEPT);
+    evidence.refused = 0;
+    assert_int_equal(verdict_of(&evidence), VERDICT_PROVED_NOTHING);
+    evidence.promised = false;
+    evidence.refused = 1;
+    assert_int_equal(verdict_of(&evidence), VERDICT_PROVED_NOTHING);
+    audit.oversold = 1;
+    assert_int_equal(verdict_of(&evidence), VERDICT_UNSAFE);
+}
+
+static void the_promise_depends_on_instances_and_body(void **state)
+{
+    (void)state;
+    struct promise local = {.one_instance = true};
+    struct promise none = {0};
+    assert_true(promise_in_force(&local, 1, false));
+    assert_false(promise_in_force(&local, 3, false));
+    assert_true(promise_in_force(&local, 3, true));
+    assert_false(promise_in_force(&none, 1, false));
+    assert_true(promise_in_force(&none, 1, true));
+}
+
+static void merging_takes_the_stronger_word(void **state)
+{
+    (void)state;
+    assert_int_equal(verdict_merge(VERDICT_KEPT, VERDICT_PROVED_NOTHING), VERDICT_PROVED_NOTHING);
+    assert_int_equal(verdict_merge(VERDICT_PROVED_NOTHING, VERDICT_UNSAFE), VERDICT_UNSAFE);
+    assert_int_equal(verdict_merge(VERDICT_BROKEN, VERDICT_KEPT), VERDICT_BROKEN);
+    assert_int_equal(verdict_merge(VERDICT_BROKEN, VERDICT_NO_RUN), VERDICT_BROKEN);
+    assert_int_equal(verdict_merge(VERDICT_UNSAFE, VERDICT_NO_RUN), VERDICT_NO_RUN);
+}
+
+static int exit_status(enum verdict a, enum verdict b)
+{
+    struct verdict_tally tally = {{0}};
+    tally.counts[a]++;
+    tally.counts[b]++;
+    return verdict_exit_status(&tally);
+}
+
+static void exit_statuses(void **state)
+{
+    (void)state;
+    struct verdict_tally nothing = {{0}};
+    assert_int_equal(verdict_exit_status(&nothing), 2);
+    assert_int_equal(exit_status(VERDICT_KEPT, VERDICT_UNSAFE), 0);
+    assert_int_equal(exit_status(VERDICT_KEPT, VERDICT_BROKEN), 1);
+    assert_int_equal(exit_status(VERDICT_NO_RUN, VERDICT_BROKEN), 1);
+    assert_int_equal(exit_status(VERDICT_PROVED_NOTHING, VERDICT_BROKEN), 1);
+    assert_int_equal(exit_status(VERDICT_KEPT, VERDICT_PROVED_NOTHING), 2);
+    assert_int_equal(exit_status(VERDICT_KEPT, VERDICT_NO_RUN), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clean_books_are_kept_or_prove_nothing),
+        cmocka_unit_test(every_violation_counts),
+        cmocka_unit_test(nothing_sold_proves_nothing),
+        cmocka_unit_test(a_phase_that_did_not_end_proves_nothing),
+        cmocka_unit_test(two_strategies_on_one_product_prove_nothing),
+        cmocka_unit_test(an_internal_error_is_broken_whatever_was_promised),
+        cmocka_unit_test(soldout_wants_refusals_and_no_sale),
+        cmocka_unit_test(the_promise_depends_on_instances_and_body),
+        cmocka_unit_test(merging_takes_the_stronger_word),
+        cmocka_unit_test(exit_statuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/*
+ * The witness's SQL and the audit command, on rows that no server would write. The tables stand in
+ * a schema of their own, without the constraints that would refuse such rows.
+ */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+#include "loadtest/witness.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char tables[] =
+    "DROP SCHEMA IF EXISTS witnessed CASCADE; CREATE SCHEMA witnessed; SET search_path = witnessed;"
+    "CREATE TABLE product (id bigint, initial_stock bigint, stock bigint, limit_per_user bigint,"
+    "  epoch bigint);"
+    "CREATE TABLE orders (product_id bigint, epoch bigint, user_id bigint, quantity bigint,"
+    "  status smallint, strategy text DEFAULT 'none', idempotency_key text);"
+    "CREATE TABLE restock (product_id bigint, epoch bigint, quantity bigint,"
+    "  strategy text DEFAULT 'none');";
+
+static struct bed *bed;
+static char conninfo[512];
+
+static void sql(const char *text)
+{
+    PGconn *connection = PQconnectdb(conninfo);
+    PGresult *result = PQexec(connection, text);
+    ExecStatusType status = PQresultStatus(result);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        fail_msg("%s: %s", text, PQerrorMessage(connection));
+    PQclear(result);
+    PQfinish(connection);
+}
+
+static void keep(void *context, const struct witness_product *product)
+{
+    *(struct witness_product *)context = *product;
+}
+
+static struct audit audited(int64_t product)
+{
+    struct problem problem = {""};
+    struct witness_product found = {0};
+    struct witness *witness = witness_create(conninfo, &problem);
+    if (!witness || !witness_audit(witness, product, product, keep, &found, &problem))
+        fail_msg("%s", problem.text);
+    witness_destroy(witness);
+    assert_int_equal(found.id, product);
+    return found.audit;
+}
+
+static void only_rows_of_this_sale_count(void **state)
+{
+    (void)state;
+    sql("INSERT INTO product VALUES (1, 10, 8, NULL, 5);"
+        "INSERT INTO orders VALUES (1, 5, 1, 2, 1), (1, 5, 2, 3, 0), (1, 5, 3, 4, 2), (2, 5, 6, 7, "
+        "1);"
+        "INSERT INTO orders VALUES (1, 5, 4, 5, 3, 'tombstone'), (1, 4, 5, 6, 1, 'earlier');"
+        "INSERT INTO restock VALUES (1, 4, 8)");
+    struct audit audit = audited(1);
+    assert_int_equal(audit.initial_stock, 10);
+    assert_int_equal(audit.sold, 2);
+    assert_int_equal(audit.confirmed_rows, 1);
+    assert_int_equal(audit.queued, 3);
+    assert_int_equal(audit.restocked, 0);
+    assert_string_equal(audit.strategies, "none");
+    assert_true(audit_consistent(&audit));
+}
+
+static void oversold_and_lost(void **state)
+{
+    (void)state;
+    sql("INSERT INTO product VALUES (3, 1, 0, NULL, 1);"
+        "INSERT INTO orders SELECT 3, 1, n, 1, 1 FROM generate_series(1, 20) AS n");
+    struct audit audit = audited(3);
+    assert_int_equal(audit.sold, 20);
+    assert_int_equal(audit.oversold, 19);
+    assert_int_equal(audit.lost_updates, 19);
+    sql("INSERT INTO restock VALUES (3, 1, 19), (3, 1, 0)");
+    audit = audited(3);
+    assert_int_equal(audit.oversold, 0);
+    assert_int_equal(audit.lost_updates, 0);
+    assert_int_equal(audit.restock_rows, 1);
+}
+
+static void duplicates_and_limits(void **state)
+{
+    (void)state;
+    sql("INSERT INTO product VALUES (4, 100, 91, 2, 1);"
+        "INSERT INTO orders VALUES (4, 1, 1, 1, 1, 'none', 'k'), (4, 1, 1, 1, 1, 'none', 'k'),"
+        " (4, 1, 2, 1, 1, 'none', 'k');"
+        "INSERT INTO orders VALUES (4, 1, 3, 2, 1), (4, 1, 3, 1, 2), (4, 1, 4, 1, 1),"
+        " (4, 1, 4, 2, 0), (4, 1, 5, 3, 1)");
+    struct audit audit = audited(4);
+    assert_int_equal(audit.duplicate_orders, 1);
+    assert_int_equal(audit.limit_violations,
+                     2); /* users 4 and 5; the cancelled unit of 3 is back */
+    assert_int_equal(audit.lost_updates, 0);
+    assert_false(audit_consistent(&audit));
+}
+
+static void what_it_waits_for(void **state)
+{
+    (void)state;
+    struct problem problem = {""};
+    struct witness *witness = witness_create(conninfo, &problem);
+    struct witness_state seen;
+    sql("INSERT INTO product VALUES (7, 5, 3, NULL, 2), (8, 5, 4, NULL, 1);"
+        "INSERT INTO orders VALUES (7, 2, 1, 2, 1), (8, 1, 1, 1, 0)");
+    assert_true(witness_look(witness, 7, 8, &seen, &problem));
+    assert_int_equal(seen.products, 2);
+    assert_int_equal(seen.stock, 7);
+    assert_int_equal(seen.orders, 2);
+    assert_int_equal(seen.queued, 1);
+    assert_false(seen.leftovers);
+    sql("INSERT INTO orders VALUES (7, 1, 1, 2, 1)");
+    assert_true(witness_look(witness, 7, 8, &seen, &problem));
+    assert_true(seen.leftovers);
+    assert_int_equal(seen.orders, 2);
+    witness_destroy(witness);
+}
+
+static void the_audit_command(void **state)
+{
+    (void)state;
+    bed->options.database = conninfo;
+    assert_int_equal(bed_run(bed, "audit --product 1"), 2);
+    assert_non_null(strstr(bed->output, "--product"));
+    assert_int_equal(bed_run(bed, "audit"), 2);
+    sql("INSERT INTO product VALUES (1, 10, 9, NULL, 1);"
+        "INSERT INTO orders VALUES (1, 1, 1, 1, 1)");
+    assert_int_equal(bed_run(bed, "audit"), 0);
+    sql("INSERT INTO product VALUES (2, 10, 10, NULL, 1);"
+        "INSERT INTO orders VALUES (2, 1, 1, 1, 1)");
+    assert_int_equal(bed_run(bed, "audit"), 1);
+    assert_non_null(strstr(bed->output, "1 of 2 products agree"));
+    assert_int_equal(bed_run(bed, "audit --product 1"), 0);
+    bed->options.database = "host=/nowhere";
+    assert_int_equal(bed_run(bed, "audit"), 2);
+    assert_non_null(strstr(bed->output, "--database"));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    bed = bed_create(0);
+    snprintf(conninfo, sizeof conninfo, "%s", bed_database());
+    sql(tables);
+    snprintf(conninfo, sizeof conninfo, "%s options=-csearch_path=witnessed", bed_database());
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sql("DROP SCHEMA witnessed CASCADE");
+    bed_destroy(bed);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(only_rows_of_this_sale_count, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(oversold_and_lost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(duplicates_and_limits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_it_waits_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_audit_command, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
