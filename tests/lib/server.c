@@ -189,21 +189,6 @@ struct server *server_startv(const char *const flags[])
     return server;
 }
 
-struct server *server_start(const char *flag, ...)
-{
-    const char *flags[FLAGS_MAX] = {flag};
-    va_list more;
-
-    va_start(more, flag);
-    for (int i = 1; flag && i < FLAGS_MAX - 1; i++) {
-        flags[i] = va_arg(more, const char *);
-        if (!flags[i] && i % 2 == 0)
-            break;
-    }
-    va_end(more);
-    return server_startv(flags);
-}
-
 const char *server_address(const struct server *server)
 {
     return server->address;
