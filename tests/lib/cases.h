@@ -41,7 +41,8 @@ int cases_run(const char *group, const struct case_test *tests, size_t count,
 
 /* Any instance of the case, in turn. */
 struct server *case_server(const struct test_case *the, int i);
-/* An order as the case has it, by this user. */
+/* An order as the case has it, by this user (below 100000) of the case's own: keys belong to users.
+ */
 struct buy case_buy(const struct test_case *the, int64_t user);
 /* `count` buyers at once, each another user from `first_user` on, spread over the instances. */
 struct crowd *case_buyers(const struct test_case *the, int count, int64_t first_user,

@@ -304,10 +304,15 @@ int64_t server_metric(struct server *server, const char *family, const char *lab
     return sum;
 }
 
+int64_t server_bugs(struct server *server)
+{
+    return server_metric(server, "seckill_orders_total", "outcome=\"internal_error\"") +
+           server_metric(server, "seckill_http_responses_total", "status=\"500\"");
+}
+
 void server_expect_sound(struct server *server)
 {
-    int64_t bugs = server_metric(server, "seckill_orders_total", "outcome=\"internal_error\"") +
-                   server_metric(server, "seckill_http_responses_total", "status=\"500\"");
+    int64_t bugs = server_bugs(server);
 
     if (bugs != 0)
         fail_msg("%lld orders or replies ended as internal_error", (long long)bugs);

@@ -58,7 +58,9 @@ int server_status(struct server *server, const char *method, const char *target,
                   const char *headers, const char *body);
 /* The sum of a family's series in /metrics whose labels contain `labels`. */
 int64_t server_metric(struct server *server, const char *family, const char *labels);
-/* Ends the test if any order of this server ended as internal_error. */
+/* Orders and replies of this server that ended as internal_error; the other ends the test if there
+ * is one. */
+int64_t server_bugs(struct server *server);
 void server_expect_sound(struct server *server);
 
 int server_descriptors(const struct server *server);
