@@ -16,7 +16,7 @@ build_packages=(gcc:gcc libc6-dev cmake:cmake ninja-build:ninja pkg-config:pkg-c
 run_packages=(postgresql:/usr/lib/postgresql redis-server:redis-server redis-tools:redis-cli wrk:wrk curl:curl
   util-linux:flock)
 test_packages=(clang:clang clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
-  git:git)
+  git:git python3:python3 python3-yaml python3-jsonschema)
 
 say() { echo "$me: $*"; }
 die() { echo "$me: $*" >&2; exit 1; }

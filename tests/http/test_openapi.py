@@ -1,0 +1,638 @@
+#!/usr/bin/env python3
+"""Holds a real server's answers to docs/openapi.yaml.
+
+    test_openapi.py SERVER CHECKOUT      (SECKILL_TEST_DATABASE and SECKILL_TEST_REDIS say where the backends are)
+
+Every call goes through Spec.check: the status must be documented for that path and method, the Content-Type must be
+the documented one, the body must have every member of its schema, of the right type, and no other, and so must the
+documented headers. At the end every documented status must have been seen, but for those in UNSEEN.
+
+The other way round, the requests: what the schemas forbid (a missing member, an unknown one, a figure out of range)
+the server must refuse, and what the code knows (routes, methods, problem codes) the document must have.
+"""
+import copy
+import http.client
+import itertools
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+import urllib.parse
+
+try:
+    import jsonschema
+    import yaml
+except ImportError as missing:
+    sys.exit(f"{missing}: apt-get install python3-yaml python3-jsonschema")
+
+PATIENCE_S = 30
+ADMIN_TOKEN = "open-sesame"
+NO_ORDER = "01900000-0000-7000-8000-000000000000"
+METHODS = ("get", "put", "post", "delete")
+
+# Documented, and not to be had from a server that is well and has these strategies. (operation, status)
+UNSEEN = {("placeOrder", 202)}
+UNSEEN_STATUSES = {500, 504}
+UNSEEN_CODES = {"internal_error", "outcome_unknown", "lease_lost"}
+
+
+def resolved(node, root):
+    """The document with every $ref replaced and `nullable` in the words of JSON Schema."""
+    if isinstance(node, list):
+        return [resolved(item, root) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = root
+        for step in node["$ref"].removeprefix("#/").split("/"):
+            target = target[step]
+        return resolved(target, root)
+    node = {key: resolved(value, root) for key, value in node.items()}
+    if node.pop("nullable", False) is True:
+        node["type"] = [node["type"], "null"]
+    return node
+
+
+class Spec:
+    def __init__(self, path):
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        self.document = resolved(raw, raw)
+        self.paths = self.document["paths"]
+        self.components = self.document["components"]
+        self.seen = set()
+        self.codes = set()
+
+    def operations(self):
+        for path, item in self.paths.items():
+            for method in METHODS:
+                if method in item:
+                    yield path, method, item[method]
+
+    def check(self, answer, responses, where, operation_id=None):
+        """`answer` is what `responses` says it may be; else AssertionError."""
+        response = responses.get(str(answer.status))
+        assert response, f"{where}: {answer.status} is not documented: {answer.text[:300]}"
+        self.seen.add((operation_id, answer.status))
+        for name, header in response.get("headers", {}).items():
+            value = answer.headers.get(name)
+            assert value is not None or not header.get("required"), f"{where}: {answer.status} without {name}"
+            if value is not None:
+                self.validate(value, header["schema"], f"{where}: {name}")
+        content = response.get("content")
+        if not content:
+            return
+        (media, described), = content.items()
+        assert answer.headers.get("Content-Type") == media, f"{where}: {answer.headers.get('Content-Type')}"
+        if not media.endswith("json"):
+            assert answer.text, f"{where}: an empty body"
+            return
+        self.validate(answer.json, described["schema"], where)
+        if media == "application/problem+json":
+            self.check_problem(answer, where)
+
+    def check_problem(self, answer, where):
+        code = answer.json["code"]
+        self.codes.add(code)
+        assert answer.json["status"] == answer.status, f"{where}: {answer.text}"
+        assert (code == "wait_timeout") == ("phase" in answer.json), f"{where}: {answer.text}"
+        assert code != "invalid_field" or "field" in answer.json, f"{where}: {answer.text}"
+
+    @staticmethod
+    def validate(value, schema, where):
+        for error in jsonschema.Draft4Validator(schema).iter_errors(value):
+            raise AssertionError(f"{where}: {'/'.join(map(str, error.absolute_path))}: {error.message}")
+
+
+class Answer:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = response.headers
+        self.text = response.read().decode("utf-8")
+
+    @property
+    def json(self):
+        def object_of(pairs):
+            assert len(pairs) == len(dict(pairs)), f"a member stands twice: {pairs}"
+            return dict(pairs)
+
+        return json.loads(self.text, object_pairs_hook=object_of)
+
+
+class Server:
+    """A server of our own on a free port; `stop` wants exit status 0."""
+
+    def __init__(self, *flags, database=None):
+        self.process = subprocess.Popen(
+            [SERVER, "--listen", "127.0.0.1:0", "--database", database or DATABASE, *flags],
+            stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        assert line.startswith("listening on http://"), f"the server does not start: {line!r}"
+        self.port = int(line.rsplit(":", 1)[1])
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+
+    def ask(self, method, target, body=None, headers=None, connection=None):
+        kept = connection or self.connect()
+        kept.request(method.upper(), target, body=body, headers=headers or {})
+        answer = Answer(kept.getresponse())
+        if not connection:
+            kept.close()
+        return answer
+
+    def call(self, operation_id, *ids, query=None, body=None, headers=None, connection=None, **expected):
+        """Makes a documented call, checks its answer against the document and against `expected`."""
+        path, method, operation = next(found for found in SPEC.operations() if found[2]["operationId"] == operation_id)
+        where = f"{method.upper()} {path} {query or ''} {body if body is not None else ''}"
+        target = path
+        for value in ids:
+            target = re.sub(r"{\w+}", str(value), target, count=1)
+        if query:
+            target += "?" + urllib.parse.urlencode(query)
+        text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+        answer = self.ask(method, target, text, headers, connection)
+        SPEC.check(answer, operation["responses"], where, operation_id)
+        for name, value in expected.items():
+            got = answer.status if name == "status" else answer.json.get(name)
+            assert got == value, f"{where}: {name} is {got}, not {value}: {answer.text[:300]}"
+        return answer
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(PATIENCE_S)
+        self.process.stdout.close()
+        assert code == 0, f"the server ended with {code}"
+
+
+def sql(text):
+    done = subprocess.run(["psql", "-X", "-q", "-tA", "-v", "ON_ERROR_STOP=1", "-d", DATABASE, "-c", text],
+                          check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+    return done.stdout.strip()
+
+
+def wait_until(what, is_true):
+    end = time.monotonic() + PATIENCE_S
+    while not is_true():
+        assert time.monotonic() < end, f"in vain: {what}"
+        time.sleep(0.01)
+
+
+def wait_until_blocked():
+    """Until one of our server's statements waits for a row."""
+    wait_until("a statement that waits for a row",
+               lambda: sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                           " AND application_name = 'seckill' AND wait_event_type = 'Lock'") != "0")
+
+
+class HeldRow:
+    """A product's row in the hands of a transaction of ours, until the end of the `with`."""
+
+    def __init__(self, product, statement="SELECT 1 FROM product WHERE id = {} FOR UPDATE", end="ROLLBACK"):
+        self.statement = statement.format(product)
+        self.last = end
+
+    def __enter__(self):
+        self.process = subprocess.Popen(["psql", "-X", "-q", "-tA", "-v", "ON_ERROR_STOP=1", "-d", DATABASE],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process.stdin.write(f"BEGIN;\n{self.statement};\n\\echo held\n")
+        self.process.stdin.flush()
+        while (line := self.process.stdout.readline()) and line != "held\n":
+            pass
+        assert line, "psql has not got the row"
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate(f"{self.last};\n", timeout=PATIENCE_S)
+
+
+class Aside:
+    """A call on a thread of its own; `answer` waits for it."""
+
+    def __init__(self, *args, **kwargs):
+        self.result = None
+        self.thread = threading.Thread(target=self.run, args=args, kwargs=kwargs)
+        self.thread.start()
+
+    def run(self, server, *args, **kwargs):
+        try:
+            self.result = server.call(*args, **kwargs)
+        except Exception as error:  # told by answer(), on the test's own thread
+            self.result = error
+
+    def answer(self):
+        self.thread.join(PATIENCE_S)
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+product_ids = itertools.count(int(time.time()) * 1000)
+user_ids = itertools.count(1)
+
+
+def new_product(server, **members):
+    product = next(product_ids)
+    server.call("putProduct", product, body={"stock": 10, **members}, status=201)
+    return product
+
+
+def buy(server, product, status, user=None, quantity=1, key=None, query=None, **expected):
+    return server.call("placeOrder", query=query, status=status, **expected,
+                       body={"product_id": product, "user_id": user or next(user_ids), "quantity": quantity},
+                       headers={"Idempotency-Key": key} if key else None)
+
+
+class Document(unittest.TestCase):
+    """The document itself, and what the code says that it must have."""
+
+    def test_objects_are_closed(self):
+        for name, schema in SPEC.components["schemas"].items():
+            if schema.get("type") == "object":
+                self.assertIs(schema.get("additionalProperties"), False, name)
+                self.assertLessEqual(set(schema["required"]), set(schema["properties"]), name)
+
+    def test_operation_ids_are_unique(self):
+        ids = [operation["operationId"] for _, _, operation in SPEC.operations()]
+        self.assertEqual(len(ids), len(set(ids)))
+
+    def test_path_parameters(self):
+        for path, item in SPEC.paths.items():
+            named = {p["name"] for p in item.get("parameters", []) if p["in"] == "path"}
+            self.assertEqual(named, set(re.findall(r"{(\w+)}", path)), path)
+
+    def test_routes(self):
+        table = (CHECKOUT / "server/http/router.c").read_text(encoding="utf-8")
+        rows = re.findall(r'{"(/[^"]*)", ROUTE_(\w+), (true|false), ', table)
+        routes = {(re.sub(r"{(order|product)}", r"{\1_id}", path), method.lower()): admin == "true"
+                  for path, method, admin in rows}
+        documented = {(path, method): "security" in operation for path, method, operation in SPEC.operations()}
+        self.assertEqual(routes, documented)
+
+    def test_problem_codes(self):
+        code = {c for c in re.findall(r'X\(\w+, "\w+", \d+, "(\w*)"',
+                                      (CHECKOUT / "server/order/order.h").read_text(encoding="utf-8")) if c}
+        for file in (CHECKOUT / "server/http").glob("*.c"):
+            text = file.read_text(encoding="utf-8")
+            code |= set(re.findall(r'problem_set\([^;"]*?\d{3}, "(\w+)"', text))
+            code |= set(re.findall(r'set\(problem, \d{3}, "(\w+)"', text))
+        self.assertEqual(code, set(SPEC.components["schemas"]["ProblemCode"]["enum"]))
+
+    def test_the_check_can_fail(self):
+        """A body that lacks a member, or has one too many, must not pass. One object a schema, as a server sent it."""
+        server = Shared.server
+        product = new_product(server)
+        order = buy(server, product, 201)
+        answers = [("PlacedOrder", order.json), ("Timings", order.json["timings"]),
+                   ("Order", server.call("getOrder", order.json["id"]).json),
+                   ("Product", server.call("getProduct", product).json),
+                   ("Audit", server.call("auditProduct", product).json),
+                   ("Strategy", server.call("listStrategies").json[0]),
+                   ("Readiness", server.call("getReadiness").json),
+                   ("Problem", server.call("getProduct", 7, query={"x": 1}).json)]
+        for name, value in answers:
+            schema = SPEC.components["schemas"][name]
+            SPEC.validate(value, schema, name)
+            for member in schema["required"]:
+                lacking = copy.deepcopy(value)
+                del lacking[member]
+                with self.assertRaises(AssertionError, msg=f"{name} without {member}"):
+                    SPEC.validate(lacking, schema, name)
+            with self.assertRaises(AssertionError, msg=f"{name} with one too many"):
+                SPEC.validate({**value, "surplus": 1}, schema, name)
+
+
+class Shared(unittest.TestCase):
+    """Tests on the one server with PostgreSQL and Redis and no admin token."""
+    server = None
+
+
+class Orders(Shared):
+    def test_buy_by_every_strategy(self):
+        for strategy in self.server.call("listStrategies", status=200).json:
+            for body in strategy["bodies"] or [None]:
+                query = {"strategy": strategy["name"], **({"body": body} if body else {})}
+                product = new_product(self.server)
+                order = buy(self.server, product, 201, query=query, strategy=strategy["name"])
+                self.assertEqual(order.headers["Location"], f"/orders/{order.json['id']}")
+                again = self.server.call("getOrder", order.json["id"], status=200)
+                self.assertEqual(again.json, {k: v for k, v in order.json.items() if k != "timings"})
+                self.server.call("cancelOrder", order.json["id"], status=200)
+                self.server.call("cancelOrder", order.json["id"], status=200)
+
+    def test_replay(self):
+        product = new_product(self.server)
+        first = buy(self.server, product, 201, user=7, key=f"k{product}")
+        again = buy(self.server, product, 200, user=7, key=f"k{product}", id=first.json["id"])
+        self.assertEqual(again.headers["Idempotent-Replayed"], "true")
+        buy(self.server, product, 409, user=7, key=f"k{product}", quantity=2, code="idempotency_mismatch")
+
+    def test_refusals(self):
+        buy(self.server, next(product_ids), 404, code="unknown_product")
+        buy(self.server, new_product(self.server, stock=0), 409, code="sold_out")
+        limited = new_product(self.server, limit_per_user=1)
+        buy(self.server, limited, 201, user=5)
+        buy(self.server, limited, 409, user=5, code="limit_reached")
+        closed = new_product(self.server, opens_at="2020-01-01T00:00:00Z", closes_at="2021-01-01T00:00:00Z")
+        buy(self.server, closed, 409, code="sale_not_open")
+
+    def test_malformed(self):
+        product = new_product(self.server)
+        buy(self.server, product, 400, query={"strategy": "nope"}, code="unknown_strategy")
+        buy(self.server, product, 400, query={"strategy": "conditional", "body": "plain"}, field="body")
+        buy(self.server, product, 400, query={"strategy": "local-lock", "body": "x"}, field="body")
+        buy(self.server, product, 400, key="x" * 65, code="invalid_header")
+        for text in ("", "[]", "{", '{"product_id": 1, "user_id": 1} x', '{"user_id": 1, "user_id": 1}'):
+            self.server.call("placeOrder", body=text, status=400, code="invalid_json")
+
+    def test_too_large(self):
+        blank = " " * (16 * 1024 + 1)
+        product = new_product(self.server)
+        self.server.call("placeOrder", body=blank, status=413)
+        self.server.call("putProduct", product, body=blank, status=413)
+        self.server.call("putProducts", body=blank, status=413)
+        self.server.call("restockProduct", product, body=blank, status=413)
+        self.server.call("placeOrder", query={"strategy": "x" * 60000}, status=414)
+        self.server.call("placeOrder", headers={"X-Long": "x" * 60000}, status=431)
+
+    def test_list(self):
+        product = new_product(self.server)
+        ids = [buy(self.server, product, 201, user=3).json["id"] for _ in range(3)]
+        page = self.server.call("listOrders", query={"product_id": product, "limit": 2}, status=200).json
+        self.assertEqual(([o["id"] for o in page["orders"]], page["next"]), (ids[:2], ids[1]))
+        page = self.server.call("listOrders", query={"user_id": 3, "product_id": product, "after": ids[1]}).json
+        self.assertEqual(([o["id"] for o in page["orders"]], page["next"]), (ids[2:], None))
+        self.server.call("listOrders", query={"after": "x"}, status=400, field="after")
+
+    def test_states(self):
+        """A queued order and a failed one, as the strategies that make such write them."""
+        product = new_product(self.server)
+        row = ("INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, reason, created_at)"
+               " VALUES (gen_random_uuid(), {}, 1, 1, 1, 'conditional', {}, {}, now()) RETURNING id")
+        # A version 7 in place of a random one's 4.
+        queued, failed = (str(sql(row.format(product, *state))) for state in ((0, "NULL"), (3, "'sold_out'")))
+        for wrong in (queued, failed):
+            sql(f"UPDATE orders SET id = overlay(id::text placing '7' from 15 for 1)::uuid WHERE id = '{wrong}'")
+        queued, failed = (f"{i[:14]}7{i[15:]}" for i in (queued, failed))
+        shown = self.server.call("getOrder", queued, status=200).json
+        self.assertEqual((shown["status"], "reason" in shown), ("queued", False))
+        shown = self.server.call("getOrder", failed, status=200).json
+        self.assertEqual((shown["status"], shown["reason"]), ("failed", "sold_out"))
+        self.server.call("cancelOrder", failed, status=409, code="not_cancellable")
+        self.server.call("getProduct", product, reserved=1)
+        self.server.call("auditProduct", product, queued=1)
+
+    def test_no_such_order(self):
+        self.server.call("getOrder", NO_ORDER, status=404)
+        self.server.call("cancelOrder", NO_ORDER, status=404)
+
+    def test_waits(self):
+        product = new_product(self.server)
+        with HeldRow(product):
+            buy(self.server, product, 503, query={"strategy": "pessimistic", "wait_ms": 50}, phase="lock")
+            local = {"strategy": "local-lock"}
+            first = Aside(self.server, "placeOrder", query=local, body={"product_id": product, "user_id": 1})
+            wait_until_blocked()
+            buy(self.server, product, 503, query={**local, "wait_ms": 0}, phase="queue")
+        self.assertEqual(first.answer().status, 201)
+
+    def test_lost_race(self):
+        product = new_product(self.server)
+        with HeldRow(product, "UPDATE product SET version = version + 1 WHERE id = {}", "COMMIT"):
+            order = Aside(self.server, "placeOrder", query={"strategy": "optimistic", "wait_ms": 0},
+                          body={"product_id": product, "user_id": 1}, status=503, code="cas_exhausted")
+            wait_until_blocked()
+        order.answer()
+
+
+class Products(Shared):
+    def test_put_and_get(self):
+        product = new_product(self.server, name="红包 “x”", limit_per_user=2, opens_at="2020-01-01T08:00:00+08:00",
+                              closes_at="2099-01-01T00:00:00Z")
+        shown = self.server.call("getProduct", product, status=200).json
+        self.assertEqual((shown["name"], shown["opens_at"]), ("红包 “x”", "2020-01-01T00:00:00.000000Z"))
+        self.server.call("putProduct", product, body={"stock": 3, "name": None}, status=200, epoch=2, name=None)
+        self.server.call("getProduct", next(product_ids), status=404)
+        self.server.call("auditProduct", next(product_ids), status=404)
+
+    def test_run_and_list(self):
+        first = [next(product_ids) for _ in range(3)][0]
+        self.server.call("putProducts", body={"first_id": first, "count": 3, "stock": 1}, status=200, count=3)
+        page = self.server.call("listProducts", query={"after": first - 1, "limit": 2}, status=200).json
+        self.assertEqual((len(page["products"]), page["next"]), (2, first + 1))
+
+    def test_restock(self):
+        product = new_product(self.server, stock=0)
+        for strategy in self.server.call("listStrategies").json:
+            query, key = {"strategy": strategy["name"]}, {"Idempotency-Key": strategy["name"]}
+            self.server.call("restockProduct", product, query=query, body={"quantity": 2}, headers=key, status=200)
+            again = self.server.call("restockProduct", product, query=query, body={"quantity": 2}, headers=key)
+            self.assertEqual(again.headers["Idempotent-Replayed"], "true")
+            self.server.call("restockProduct", product, query=query, body={"quantity": 3}, headers=key, status=409)
+        self.server.call("restockProduct", next(product_ids), body={"quantity": 1}, status=404)
+
+    def test_audit(self):
+        product = new_product(self.server)
+        buy(self.server, product, 201)
+        self.server.call("auditProduct", product, status=200, sold=1, stock=9, consistent=True,
+                         strategies=["conditional"])
+
+
+class Service(Shared):
+    def test_answers(self):
+        self.server.call("getHealth", status=200)
+        self.server.call("getReadiness", status=200, draining=False)
+        self.server.call("getMetrics", status=200)
+        self.server.call("getPage", status=200)
+
+    def test_no_such_path(self):
+        for path in ("/nothing", "/orders/", "/products/0", "/products/01", "/orders/x", "/strategies/none"):
+            SPEC.check(self.server.ask("GET", path), {"404": SPEC.components["responses"]["NotFound"]}, path)
+
+    def test_methods(self):
+        for path, item in SPEC.paths.items():
+            known = [method.upper() for method in METHODS if method in item]
+            target = path.replace("{order_id}", NO_ORDER).replace("{product_id}", "1")
+            for method in set(METHODS) - set(item):
+                answer = self.server.ask(method, target)
+                SPEC.check(answer, {"405": SPEC.components["responses"]["MethodNotAllowed"]}, f"{method} {path}")
+                allowed = set(answer.headers["Allow"].split(", "))
+                self.assertEqual(allowed, set(known) | ({"HEAD"} if "GET" in known else set()), path)
+            if "GET" in known:
+                head = self.server.ask("HEAD", target)
+                self.assertIn(str(head.status), item["get"]["responses"])
+                self.assertEqual(head.text, "")
+
+
+class Requests(Shared):
+    """What the document forbids in a request, the server refuses, naming it."""
+
+    def setUp(self):
+        self.product = new_product(self.server)
+
+    def ids(self, path):
+        return [NO_ORDER if name == "order_id" else self.product for name in re.findall(r"{(\w+)}", path)]
+
+    def refused(self, operation, path, field, **what):
+        self.server.call(operation["operationId"], *self.ids(path), status=400, field=field, **what)
+
+    def test_bodies(self):
+        for path, _, operation in SPEC.operations():
+            if "requestBody" not in operation:
+                continue
+            media = operation["requestBody"]["content"]["application/json"]
+            schema, good = media["schema"], media["example"]
+            SPEC.validate(good, schema, f"the example of {path}")
+            self.refused(operation, path, "surplus", body={**good, "surplus": 1})
+            for member in schema["required"]:
+                self.refused(operation, path, member, body={k: v for k, v in good.items() if k != member})
+            for member, described in schema["properties"].items():
+                for value in forbidden(described):
+                    self.refused(operation, path, member, body={**good, member: value})
+
+    def test_parameters(self):
+        for path, _, operation in SPEC.operations():
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+            self.refused(operation, path, "surplus", query={"surplus": 1}, body=body)
+            for parameter in operation.get("parameters", []):
+                if parameter["in"] != "query" or parameter["schema"]["type"] != "integer":
+                    continue
+                for value in forbidden(parameter["schema"]):
+                    self.refused(operation, path, parameter["name"], query={parameter["name"]: value}, body=body)
+
+
+def forbidden(schema):
+    """Values that the schema does not allow, of the kinds that a client might send."""
+    schema = {**schema, **schema.get("allOf", [{}])[0]}
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    values = [{}, True] + ([] if "null" in kinds else [None])
+    if "integer" in kinds:
+        return values + ["x", 1.5, schema["minimum"] - 1, schema["maximum"] + 1]
+    return values + [7] + (["x" * (schema["maxLength"] + 1)] if "maxLength" in schema else ["yesterday"])
+
+
+class Others(unittest.TestCase):
+    """Servers of another kind; each test has its own."""
+
+    def start(self, *flags, **kwargs):
+        server = Server(*flags, **kwargs)
+        self.addCleanup(server.stop)
+        return server
+
+    def test_admin_by_token(self):
+        server = self.start("--admin-token", ADMIN_TOKEN)
+        product = next(product_ids)
+        for path, _, operation in SPEC.operations():
+            if "security" in operation:
+                ids = [product] if "{" in path else []
+                body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+                server.call(operation["operationId"], *ids, body=body, status=401)
+        server.call("putProduct", product, body={"stock": 1}, status=201,
+                    headers={"Authorization": f"Bearer {ADMIN_TOKEN}"})
+
+    def test_admin_from_elsewhere(self):
+        for path, _, operation in SPEC.operations():
+            if "security" in operation:
+                ids = [1] if "{" in path else []
+                body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+                Shared.server.call(operation["operationId"], *ids, body=body, status=403,
+                                   headers={"X-Forwarded-For": "127.0.0.1"})
+
+    def test_without_redis(self):
+        server = self.start()
+        product = new_product(server)
+        buy(server, product, 503, query={"strategy": "redis-queue"}, code="strategy_unavailable")
+        server.call("restockProduct", product, query={"strategy": "redis-queue"}, body={"quantity": 1}, status=503)
+        order = buy(Shared.server, product, 201, query={"strategy": "redis-queue"})
+        server.call("cancelOrder", order.json["id"], status=503, code="strategy_unavailable")
+        rows = server.call("listStrategies").json
+        self.assertEqual([r["name"] for r in rows if not r["available"]], ["redis-queue"])
+
+    def test_without_postgresql(self):
+        server = self.start(database="host=/nonexistent dbname=none")
+        server.call("getReadiness", status=503, ready=False)
+        for name, *ids in (("listOrders",), ("getOrder", NO_ORDER), ("listProducts",), ("getProduct", 1),
+                           ("auditProduct", 1)):
+            server.call(name, *ids, status=503, code="backend_unavailable")
+        server.call("cancelOrder", NO_ORDER, status=503)
+        server.call("putProduct", 1, body={"stock": 1}, status=503)
+        server.call("putProducts", body={"first_id": 1, "count": 1, "stock": 1}, status=503)
+        buy(server, 1, 503, code="backend_unavailable")
+
+    def test_full_queue(self):
+        server = self.start("--queue-capacity", "1")
+        product = new_product(server)
+        body, query = {"product_id": product, "user_id": 1}, {"strategy": "local-lock"}
+        waiting = 'seckill_lane_waiting{strategy="local-lock"} 1'
+        with HeldRow(product):
+            orders = [Aside(server, "placeOrder", query=query, body=body)]
+            wait_until_blocked()
+            orders.append(Aside(server, "placeOrder", query=query, body=body))
+            wait_until("an order in the lane", lambda: waiting in server.call("getMetrics").text)
+            buy(server, product, 503, query=query, code="queue_full")
+        for order in orders:
+            self.assertEqual(order.answer().status, 201)
+
+    def test_stop(self):
+        """What was accepted is answered; what comes on an open connection after the signal is turned away."""
+        server = Server()
+        product = new_product(server)
+        second = server.connect()
+        server.call("getHealth", connection=second)
+        third = server.connect()
+        server.call("getHealth", connection=third)
+        with HeldRow(product):
+            first = Aside(server, "placeOrder", query={"strategy": "pessimistic"},
+                          body={"product_id": product, "user_id": 1})
+            wait_until_blocked()
+            server.process.send_signal(signal.SIGTERM)
+            wait_until("the listening socket to close", lambda: not listens(server.port))
+            server.call("getReadiness", connection=second, status=503, draining=True)
+            server.call("placeOrder", connection=third, body={"product_id": product, "user_id": 1}, status=503,
+                        code="shutting_down")
+        self.assertEqual(first.answer().status, 201)
+        self.assertEqual(server.process.wait(PATIENCE_S), 0)
+        server.process.stdout.close()
+
+
+def listens(port):
+    try:
+        http.client.HTTPConnection("127.0.0.1", port, timeout=1).connect()
+        return True
+    except OSError:
+        return False
+
+
+def unseen():
+    """What is documented and no test has met."""
+    for path, method, operation in SPEC.operations():
+        for status in map(int, operation["responses"]):
+            met = (operation["operationId"], status)
+            if met not in SPEC.seen and met not in UNSEEN and status not in UNSEEN_STATUSES:
+                yield f"{method.upper()} {path} has never answered {status}"
+    for code in sorted(set(SPEC.components["schemas"]["ProblemCode"]["enum"]) - SPEC.codes - UNSEEN_CODES):
+        yield f"no answer had the code {code}"
+
+
+def main():
+    Shared.server = Server("--redis", os.environ["SECKILL_TEST_REDIS"])
+    try:
+        result = unittest.main(argv=sys.argv[:1], exit=False).result
+    finally:
+        Shared.server.stop()
+    missing = list(unseen()) if result.wasSuccessful() else []
+    for line in missing:
+        print(line, file=sys.stderr)
+    sys.exit(0 if result.wasSuccessful() and not missing else 1)
+
+
+if __name__ == "__main__":
+    SERVER, CHECKOUT = sys.argv[1], pathlib.Path(sys.argv[2])
+    DATABASE = os.environ["SECKILL_TEST_DATABASE"]
+    SPEC = Spec(CHECKOUT / "docs/openapi.yaml")
+    main()
