@@ -123,15 +123,15 @@ static void malformed_puts_are_400(void **state)
 static void a_name_has_200_characters_at_most(void **state)
 {
     enum { LONGEST = 200 };
-    char body[64 + (LONGEST + 1) * 3];
-    size_t length = (size_t)sprintf(body, "{\"stock\": 1, \"name\": \"");
+    char name[LONGEST * 3 + 1];
+    char body[sizeof name + 64];
 
     (void)state;
-    for (int i = 0; i < LONGEST; i++)
-        length += (size_t)sprintf(body + length, "\xe7\xa7\x92");
-    strcpy(body + length, "\"}");
+    for (size_t i = 0; i < LONGEST; i++)
+        snprintf(name + i * 3, sizeof name - i * 3, "\xe7\xa7\x92");
+    snprintf(body, sizeof body, "{\"stock\": 1, \"name\": \"%s\"}", name);
     put_product(server, 1, body);
-    strcpy(body + length, "x\"}");
+    snprintf(body, sizeof body, "{\"stock\": 1, \"name\": \"%sx\"}", name);
     expect_problem(server, 400, "invalid_field", "name", "PUT", "/products/1", NULL, body);
 }
 

@@ -192,7 +192,7 @@ static void head_is_get_without_its_body(void **state)
         char length[32];
 
         assert_true(http_reply_header(&head, "Content-Length", length, sizeof length));
-        assert_true(atoi(length) > 0);
+        assert_true(strtol(length, NULL, 10) > 0);
         assert_int_equal(head.body_length, 0);
         http_reply_fini(&head);
     }
