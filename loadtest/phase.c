@@ -62,23 +62,38 @@ static bool scrape_all(const struct fleet *fleet, const struct phase_plan *plan,
     return true;
 }
 
-/* Waits until no instance has an order in its hands; leaves the last scrapes in `scrapes`. */
+/* What all instances have in their hands, and have answered so far. */
+static void total(const struct fleet *fleet, const struct scrape *scrapes, int64_t *in_flight,
+                  int64_t *answered)
+{
+    *in_flight = 0;
+    *answered = 0;
+    for (size_t i = 0; i < fleet->count; i++) {
+        *in_flight += scrapes[i].in_flight;
+        *answered += scrapes[i].counts.total + scrapes[i].counts.strangers;
+    }
+}
+
+/* Waits until no instance has an order in its hands, twice in a row with the same counts: a scrape
+ * is no snapshot, and what wrk sent last may still lie unread in a socket. Leaves the last scrapes
+ * in `scrapes`. */
 static bool wait_quiet(const struct fleet *fleet, const struct phase_plan *plan,
                        struct scrape *scrapes, struct problem *problem)
 {
     int64_t deadline_ms = process_now_ms() + QUIET_LIMIT_MS;
+    int64_t before = -1;
     for (;;) {
+        int64_t in_flight = 0, answered = 0;
         if (!scrape_all(fleet, plan, scrapes, problem))
             return false;
-        int64_t in_flight = 0;
-        for (size_t i = 0; i < fleet->count; i++)
-            in_flight += scrapes[i].in_flight;
-        if (in_flight == 0)
+        total(fleet, scrapes, &in_flight, &answered);
+        if (in_flight == 0 && answered == before)
             return true;
+        before = in_flight == 0 ? answered : -1;
         if (process_now_ms() > deadline_ms)
             return problem_set(problem, "%" PRId64 " orders are still in flight after %d s",
                                in_flight, QUIET_LIMIT_MS / 1000);
-        if (!process_sleep_ms(20))
+        if (!process_sleep_ms(30))
             return problem_set(problem, "interrupted");
     }
 }
