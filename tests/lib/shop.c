@@ -2,10 +2,12 @@
 
 #include "lib/shop.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 #include <string.h>
 
-enum { TARGET_MAX = 256, BODY_MAX = 256, HEADERS_MAX = 128 };
+enum { TARGET_MAX = 256, BODY_MAX = 256, HEADERS_MAX = 128, ASK_AGAIN_US = 20000 };
 
 struct parts {
     char target[TARGET_MAX];
@@ -83,6 +85,23 @@ void shop_expect_buy(struct server *server, const struct buy *buy, int status, c
     if (id)
         http_reply_text(&reply, "id", id, SHOP_ID_SIZE);
     http_reply_fini(&reply);
+}
+
+void shop_expect_buy_soon(struct server *server, const struct buy *buy, int status)
+{
+    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+    char code[64] = "backend_unavailable";
+
+    while (strcmp(code, "backend_unavailable") == 0 && clock_mono_us() < until_us) {
+        struct http_reply reply = shop_buy(server, buy);
+        http_reply_code(&reply, code, sizeof code);
+        if (!code[0])
+            expect(&reply, buy->strategy, status, "");
+        http_reply_fini(&reply);
+        clock_sleep_until(clock_mono_us() + ASK_AGAIN_US);
+    }
+    if (code[0])
+        fail_msg("%s: still %s", buy->strategy, code);
 }
 
 void shop_crowd_buy(struct crowd *crowd, struct server *server, const struct buy *buy)

@@ -1,0 +1,341 @@
+/*
+ * The reply of a COMMIT is lost, in every strategy and at every moment.
+ *
+ * A proxy stands between the server and PostgreSQL (lib/pg_proxy.h). However the connection breaks,
+ * an order ends 201 with exactly one row, or 503 without one: never both, never neither. The
+ * statement that is lost is "commit", but for conditional's single statement, which commits by
+ * itself.
+ */
+#include "lib/cases.h"
+
+#include "lib/pg_proxy.h"
+#include "lib/stack.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATIENCE_US = 30000000, STOCK = 10 };
+
+/* One way to send the last word of an order. */
+struct way {
+    const char *strategy;
+    const char *body;
+    const char *key;
+    const char *more;      /* of the PUT */
+    const char *statement; /* that commits */
+};
+
+static const struct way ways[] = {
+    {"none", NULL, NULL, NULL, "commit"},
+    {"local-lock", NULL, NULL, NULL, "commit"},
+    {"local-lock", "guarded", NULL, NULL, "conditional_buy"},
+    {"pessimistic", NULL, NULL, NULL, "commit"},
+    {"pessimistic", NULL, "p", NULL, "commit"},
+    {"optimistic", NULL, NULL, NULL, "commit"},
+    {"conditional", NULL, NULL, NULL, "conditional_buy"},
+    {"conditional", NULL, "c", NULL, "commit"},
+    {"conditional", NULL, NULL, ", \"limit_per_user\": 2", "commit"},
+    {"redis-queue", NULL, NULL, NULL, "commit"},
+    {"redis-queue", NULL, "r", ", \"limit_per_user\": 2", "commit"},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static struct {
+    char *conninfo; /* owned, as all here */
+    char *through;
+    struct pg_proxy *proxy;
+    struct witness *witness;
+    struct server *server;
+    int64_t product;
+} here;
+
+static int start(void **state)
+{
+    (void)state;
+    char *folder = stack_socket_folder();
+
+    here.conninfo = stack_database_create("seckill_commits");
+    here.proxy = pg_proxy_create(folder);
+    here.through = stack_database_through(here.conninfo, pg_proxy_folder(here.proxy));
+    here.witness = witness_open(here.conninfo);
+    server_use_database(here.through);
+    free(folder);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    witness_close(here.witness);
+    pg_proxy_destroy(here.proxy);
+    stack_database_drop("seckill_commits");
+    free(here.through);
+    free(here.conninfo);
+    return 0;
+}
+
+static int start_server(void **state)
+{
+    (void)state;
+    here.server = server_start("--work-timeout-ms", "2000", "--lock-ttl-ms", "3000");
+    return 0;
+}
+
+static struct buy way_buy(const struct way *way)
+{
+    return (struct buy){.strategy = way->strategy,
+                        .body = way->body,
+                        .key = way->key,
+                        .product = here.product,
+                        .user = here.product};
+}
+
+/* Rows of the product's orders, by status; tombstones are failed ones. */
+static int64_t rows(int status)
+{
+    return witness_number(here.witness,
+                          "SELECT count(*) FROM orders WHERE product_id = %lld AND status = %d",
+                          (long long)here.product, status);
+}
+
+static void expect_rows(const char *what, int confirmed, int tombstones)
+{
+    if (rows(1) != confirmed || rows(3) != tombstones)
+        fail_msg("%s: %lld confirmed rows and %lld tombstones", what, (long long)rows(1),
+                 (long long)rows(3));
+    assert_int_equal(witness_sale(here.witness, here.product).stock, STOCK - confirmed);
+    witness_expect_exact(here.witness, here.product);
+    shop_expect_consistent(here.server, here.product);
+}
+
+/* Sends the one order that meets the fault. */
+static struct crowd *begin(const struct way *way, enum pg_fault fault)
+{
+    struct crowd *crowd = crowd_create();
+
+    here.product++;
+    shop_put(here.server, here.product, STOCK, way->more);
+    struct buy buy = way_buy(way);
+    shop_crowd_buy(crowd, here.server, &buy);
+    pg_proxy_arm(here.proxy, way->statement, fault);
+    crowd_send(crowd);
+    pg_proxy_wait_fault(here.proxy);
+    return crowd;
+}
+
+static void end(struct crowd *crowd, const char *what, int status, const char *code)
+{
+    crowd_finish(crowd, PATIENCE_US);
+    if (crowd_count(crowd, status, code) != 1)
+        fail_msg("%s: %s", what, crowd_summary(crowd));
+    crowd_destroy(crowd);
+}
+
+static void next_order_works(const struct way *way, int confirmed, int tombstones)
+{
+    struct buy buy = way_buy(way);
+
+    buy.user += 50000;
+    shop_expect_buy_soon(here.server, &buy, 201);
+    expect_rows("the next order", confirmed + 1, tombstones);
+}
+
+static void a_lost_reply_is_a_sale(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        struct crowd *crowd = begin(&ways[i], PG_FAULT_LOSE_REPLY);
+        end(crowd, ways[i].strategy, 201, "");
+        expect_rows(ways[i].strategy, 1, 0);
+        next_order_works(&ways[i], 1, 0);
+    }
+    server_stop(here.server);
+}
+
+static void a_lost_request_is_none(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        struct crowd *crowd = begin(&ways[i], PG_FAULT_LOSE_REQUEST);
+        end(crowd, ways[i].strategy, 503, "backend_unavailable");
+        expect_rows(ways[i].strategy, 0, 1);
+        if (ways[i].key) { /* what was not done may be sent again under its key */
+            struct buy buy = way_buy(&ways[i]);
+            shop_expect_buy(here.server, &buy, 201, "", NULL);
+            expect_rows("the repeat", 1, 1);
+        }
+        next_order_works(&ways[i], ways[i].key ? 1 : 0, 1);
+    }
+    server_stop(here.server);
+}
+
+/* The one statement arrives after the order was settled: it must fail on the tombstone. */
+static void a_late_statement_meets_the_tombstone(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        if (strcmp(ways[i].statement, "commit") == 0)
+            continue;
+        struct crowd *crowd = begin(&ways[i], PG_FAULT_DELAY);
+        end(crowd, ways[i].strategy, 503, "backend_unavailable");
+        pg_proxy_release(here.proxy);
+        pg_proxy_wait_answered(here.proxy);
+        expect_rows(ways[i].strategy, 0, 1);
+        next_order_works(&ways[i], 0, 1);
+    }
+    server_stop(here.server);
+}
+
+/* The COMMIT is under way for longer: settling waits for it, as its transaction stands in the way.
+ */
+static void a_slow_commit_is_waited_for(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        if (strcmp(ways[i].statement, "commit") != 0 || ways[i].key)
+            continue;
+        struct crowd *crowd = begin(&ways[i], PG_FAULT_DELAY);
+        int64_t until_us = clock_mono_us() + PATIENCE_US;
+        while (witness_number(here.witness,
+                              "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                              " AND datname = current_database()") == 0 &&
+               clock_mono_us() < until_us)
+            clock_sleep_until(clock_mono_us() + 2000);
+        assert_false(crowd_wait(crowd, 1, clock_mono_us()));
+        pg_proxy_release(here.proxy);
+        end(crowd, ways[i].strategy, 201, "");
+        expect_rows(ways[i].strategy, 1, 0);
+    }
+    server_stop(here.server);
+}
+
+static void wait_ready(void)
+{
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    while (server_status(here.server, "GET", "/readyz", NULL, NULL) != 200)
+        assert_true(clock_mono_us() < until_us);
+}
+
+/* PostgreSQL stays away for longer than settling may take: the answer says that nobody knows. */
+static void be_left_in_the_dark(const struct way *way, bool committed)
+{
+    char id[SHOP_ID_SIZE];
+    char target[64];
+    struct crowd *crowd = crowd_create();
+
+    here.product++;
+    shop_put(here.server, here.product, STOCK, way->more);
+    struct buy buy = way_buy(way);
+    buy.more = "&wait_ms=200";
+    shop_crowd_buy(crowd, here.server, &buy);
+    pg_proxy_refuse_after_fault(here.proxy, true);
+    pg_proxy_arm(here.proxy, way->statement,
+                 committed ? PG_FAULT_LOSE_REPLY : PG_FAULT_LOSE_REQUEST);
+    crowd_finish(crowd, PATIENCE_US);
+    pg_proxy_refuse_after_fault(here.proxy, false);
+    if (crowd_count(crowd, 504, "outcome_unknown") != 1)
+        fail_msg("%s: %s", way->strategy, crowd_summary(crowd));
+    /* The wait, and then the work's allowance (2 s). */
+    assert_in_range(crowd_at(crowd, 0)->took_us, 2150000, 4000000);
+    http_reply_text(&crowd_at(crowd, 0)->reply, "order_id", id, sizeof id);
+    crowd_destroy(crowd);
+
+    wait_ready();
+    snprintf(target, sizeof target, "/orders/%s", id);
+    shop_expect(here.server, "GET", target, NULL, NULL, committed ? 200 : 404,
+                committed ? "" : "not_found");
+    expect_rows(way->strategy, committed, 0);
+    buy.more = NULL;
+    if (way->key)
+        shop_expect_buy_soon(here.server, &buy, committed ? 200 : 201);
+    /* redis-queue: the lock was not given back, its lease ends it. */
+    next_order_works(way, way->key ? 1 : committed, 0);
+}
+
+static void nobody_knows(void **state)
+{
+    static const int chosen[] = {3, 6, 8, 9, 10};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+        be_left_in_the_dark(&ways[chosen[i]], i % 2 == 0);
+    server_stop(here.server);
+}
+
+/* Restocks are settled the same way; a cancel is simply made again. */
+static void restocks_and_cancels(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        for (int lose_reply = 0; lose_reply < 2; lose_reply++) {
+            enum pg_fault fault = lose_reply ? PG_FAULT_LOSE_REPLY : PG_FAULT_LOSE_REQUEST;
+            char id[SHOP_ID_SIZE];
+            here.product++;
+            shop_put(here.server, here.product, STOCK, ways[i].more);
+            struct buy buy = way_buy(&ways[i]);
+            struct crowd *crowd = crowd_create();
+            buy.quantity = 1;
+            shop_crowd_restock(crowd, here.server, &buy);
+            pg_proxy_arm(here.proxy, "commit", fault);
+            end(crowd, "a restock", lose_reply ? 200 : 503,
+                lose_reply ? "" : "backend_unavailable");
+            assert_int_equal(witness_sale(here.witness, here.product).stock, STOCK + lose_reply);
+            witness_expect_exact(here.witness, here.product);
+
+            shop_expect_buy(here.server, &buy, 201, "", id);
+            crowd = crowd_create();
+            shop_crowd_cancel(crowd, here.server, id);
+            pg_proxy_arm(here.proxy, "commit", fault);
+            end(crowd, "a cancel", 200, "");
+            assert_int_equal(witness_sale(here.witness, here.product).stock, STOCK + lose_reply);
+            assert_int_equal(witness_sale(here.witness, here.product).cancelled, 1);
+            witness_expect_exact(here.witness, here.product);
+        }
+    }
+    server_stop(here.server);
+}
+
+/* A whole batch shares the COMMIT that was lost: every order of it ends the same way. */
+static void a_batch_is_settled_together(void **state)
+{
+    (void)state;
+    for (int lose_reply = 0; lose_reply < 2; lose_reply++) {
+        struct crowd *crowd = crowd_create();
+        here.product++;
+        shop_put(here.server, here.product, STOCK, NULL);
+        for (int i = 0; i < 8; i++) {
+            struct buy buy = {.strategy = "redis-queue", .product = here.product, .user = 100 + i};
+            shop_crowd_buy(crowd, here.server, &buy);
+        }
+        pg_proxy_arm(here.proxy, "commit",
+                     lose_reply ? PG_FAULT_LOSE_REPLY : PG_FAULT_LOSE_REQUEST);
+        crowd_finish(crowd, PATIENCE_US);
+        int sold = crowd_count(crowd, 201, "");
+        int lost = crowd_count(crowd, 503, "backend_unavailable");
+        if (sold + lost != 8 || (lose_reply ? lost != 0 : lost == 0))
+            fail_msg("%s", crowd_summary(crowd));
+        crowd_destroy(crowd);
+        expect_rows("a batch", sold, lost);
+    }
+    server_stop(here.server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_lost_reply_is_a_sale, start_server, server_teardown),
+        cmocka_unit_test_setup_teardown(a_lost_request_is_none, start_server, server_teardown),
+        cmocka_unit_test_setup_teardown(a_late_statement_meets_the_tombstone, start_server,
+                                        server_teardown),
+        cmocka_unit_test_setup_teardown(a_slow_commit_is_waited_for, start_server, server_teardown),
+        cmocka_unit_test_setup_teardown(nobody_knows, start_server, server_teardown),
+        cmocka_unit_test_setup_teardown(restocks_and_cancels, start_server, server_teardown),
+        cmocka_unit_test_setup_teardown(a_batch_is_settled_together, start_server, server_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop) != 0;
+}
