@@ -83,11 +83,12 @@ def wait_until(what, is_true):
         time.sleep(0.01)
 
 
-def wait_until_blocked():
-    """Until one of our server's statements waits for a row."""
-    wait_until("a statement that waits for a row",
-               lambda: sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-                           " AND application_name = 'seckill' AND wait_event_type = 'Lock'") != "0")
+def wait_until_blocked(command):
+    """Until a statement of a server of ours that begins with `command` waits for a row."""
+    wait_until(f"{command} that waits for a row",
+               lambda: sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
+                           f" application_name = 'seckill' AND wait_event_type = 'Lock' AND query LIKE '{command} %'")
+               != "0")
 
 
 class HeldRow:

@@ -174,7 +174,7 @@ class Orders(Shared):
             buy(self.server, product, 503, query={"strategy": "pessimistic", "wait_ms": 50}, phase="lock")
             local = {"strategy": "local-lock"}
             first = Aside(self.server, "placeOrder", query=local, body={"product_id": product, "user_id": 1})
-            wait_until_blocked()
+            wait_until_blocked("UPDATE")
             buy(self.server, product, 503, query={**local, "wait_ms": 0}, phase="queue")
         self.assertEqual(first.answer().status, 201)
 
@@ -183,7 +183,7 @@ class Orders(Shared):
         with HeldRow(product, "UPDATE product SET version = version + 1 WHERE id = {}", "COMMIT"):
             order = Aside(self.server, "placeOrder", query={"strategy": "optimistic", "wait_ms": 0},
                           body={"product_id": product, "user_id": 1}, status=503, code="cas_exhausted")
-            wait_until_blocked()
+            wait_until_blocked("UPDATE")
         order.answer()
 
 
@@ -338,7 +338,7 @@ class Others(unittest.TestCase):
         waiting = 'seckill_lane_waiting{strategy="local-lock"} 1'
         with HeldRow(product):
             orders = [Aside(server, "placeOrder", query=query, body=body)]
-            wait_until_blocked()
+            wait_until_blocked("UPDATE")
             orders.append(Aside(server, "placeOrder", query=query, body=body))
             wait_until("an order in the lane", lambda: waiting in server.call("getMetrics").text)
             buy(server, product, 503, query=query, code="queue_full")
@@ -356,7 +356,7 @@ class Others(unittest.TestCase):
         with HeldRow(product):
             first = Aside(server, "placeOrder", query={"strategy": "pessimistic"},
                           body={"product_id": product, "user_id": 1})
-            wait_until_blocked()
+            wait_until_blocked("SELECT")
             server.process.send_signal(signal.SIGTERM)
             wait_until("the listening socket to close", lambda: not listens(server.port))
             server.call("getReadiness", connection=second, status=503, draining=True)
