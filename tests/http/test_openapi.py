@@ -1,252 +1,29 @@
 #!/usr/bin/env python3
 """Holds a real server's answers to docs/openapi.yaml.
 
-    test_openapi.py SERVER CHECKOUT      (SECKILL_TEST_DATABASE and SECKILL_TEST_REDIS say where the backends are)
+    test_openapi.py SERVER CHECKOUT
 
-Every call goes through Spec.check: the status must be documented for that path and method, the Content-Type must be
-the documented one, the body must have every member of its schema, of the right type, and no other, and so must the
-documented headers. At the end every documented status must have been seen, but for those in UNSEEN.
-
-The other way round, the requests: what the schemas forbid (a missing member, an unknown one, a figure out of range)
+Every call is checked (openapi.py). At the end every documented status must have been seen, but for those in UNSEEN.
+The other way round: what the schemas forbid in a request (a missing member, an unknown one, a figure out of range)
 the server must refuse, and what the code knows (routes, methods, problem codes) the document must have.
 """
 import copy
-import http.client
-import itertools
-import json
-import os
-import pathlib
 import re
 import signal
-import subprocess
 import sys
-import threading
-import time
 import unittest
-import urllib.parse
 
-try:
-    import jsonschema
-    import yaml
-except ImportError as missing:
-    sys.exit(f"{missing}: apt-get install python3-yaml python3-jsonschema")
+from openapi import METHODS, forbidden
+from served import (CHECKOUT, PATIENCE_S, REDIS, SPEC, Aside, HeldRow, Server, buy, listens, new_product, product_ids,
+                    sql, wait_until, wait_until_blocked)
 
-PATIENCE_S = 30
 ADMIN_TOKEN = "open-sesame"
 NO_ORDER = "01900000-0000-7000-8000-000000000000"
-METHODS = ("get", "put", "post", "delete")
 
-# Documented, and not to be had from a server that is well and has these strategies. (operation, status)
+# Documented, and not to be had from a server that is well and has these strategies.
 UNSEEN = {("placeOrder", 202)}
 UNSEEN_STATUSES = {500, 504}
 UNSEEN_CODES = {"internal_error", "outcome_unknown", "lease_lost"}
-
-
-def resolved(node, root):
-    """The document with every $ref replaced and `nullable` in the words of JSON Schema."""
-    if isinstance(node, list):
-        return [resolved(item, root) for item in node]
-    if not isinstance(node, dict):
-        return node
-    if "$ref" in node:
-        target = root
-        for step in node["$ref"].removeprefix("#/").split("/"):
-            target = target[step]
-        return resolved(target, root)
-    node = {key: resolved(value, root) for key, value in node.items()}
-    if node.pop("nullable", False) is True:
-        node["type"] = [node["type"], "null"]
-    return node
-
-
-class Spec:
-    def __init__(self, path):
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-        self.document = resolved(raw, raw)
-        self.paths = self.document["paths"]
-        self.components = self.document["components"]
-        self.seen = set()
-        self.codes = set()
-
-    def operations(self):
-        for path, item in self.paths.items():
-            for method in METHODS:
-                if method in item:
-                    yield path, method, item[method]
-
-    def check(self, answer, responses, where, operation_id=None):
-        """`answer` is what `responses` says it may be; else AssertionError."""
-        response = responses.get(str(answer.status))
-        assert response, f"{where}: {answer.status} is not documented: {answer.text[:300]}"
-        self.seen.add((operation_id, answer.status))
-        for name, header in response.get("headers", {}).items():
-            value = answer.headers.get(name)
-            assert value is not None or not header.get("required"), f"{where}: {answer.status} without {name}"
-            if value is not None:
-                self.validate(value, header["schema"], f"{where}: {name}")
-        content = response.get("content")
-        if not content:
-            return
-        (media, described), = content.items()
-        assert answer.headers.get("Content-Type") == media, f"{where}: {answer.headers.get('Content-Type')}"
-        if not media.endswith("json"):
-            assert answer.text, f"{where}: an empty body"
-            return
-        self.validate(answer.json, described["schema"], where)
-        if media == "application/problem+json":
-            self.check_problem(answer, where)
-
-    def check_problem(self, answer, where):
-        code = answer.json["code"]
-        self.codes.add(code)
-        assert answer.json["status"] == answer.status, f"{where}: {answer.text}"
-        assert (code == "wait_timeout") == ("phase" in answer.json), f"{where}: {answer.text}"
-        assert code != "invalid_field" or "field" in answer.json, f"{where}: {answer.text}"
-
-    @staticmethod
-    def validate(value, schema, where):
-        for error in jsonschema.Draft4Validator(schema).iter_errors(value):
-            raise AssertionError(f"{where}: {'/'.join(map(str, error.absolute_path))}: {error.message}")
-
-
-class Answer:
-    def __init__(self, response):
-        self.status = response.status
-        self.headers = response.headers
-        self.text = response.read().decode("utf-8")
-
-    @property
-    def json(self):
-        def object_of(pairs):
-            assert len(pairs) == len(dict(pairs)), f"a member stands twice: {pairs}"
-            return dict(pairs)
-
-        return json.loads(self.text, object_pairs_hook=object_of)
-
-
-class Server:
-    """A server of our own on a free port; `stop` wants exit status 0."""
-
-    def __init__(self, *flags, database=None):
-        self.process = subprocess.Popen(
-            [SERVER, "--listen", "127.0.0.1:0", "--database", database or DATABASE, *flags],
-            stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        assert line.startswith("listening on http://"), f"the server does not start: {line!r}"
-        self.port = int(line.rsplit(":", 1)[1])
-
-    def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-
-    def ask(self, method, target, body=None, headers=None, connection=None):
-        kept = connection or self.connect()
-        kept.request(method.upper(), target, body=body, headers=headers or {})
-        answer = Answer(kept.getresponse())
-        if not connection:
-            kept.close()
-        return answer
-
-    def call(self, operation_id, *ids, query=None, body=None, headers=None, connection=None, **expected):
-        """Makes a documented call, checks its answer against the document and against `expected`."""
-        path, method, operation = next(found for found in SPEC.operations() if found[2]["operationId"] == operation_id)
-        where = f"{method.upper()} {path} {query or ''} {body if body is not None else ''}"
-        target = path
-        for value in ids:
-            target = re.sub(r"{\w+}", str(value), target, count=1)
-        if query:
-            target += "?" + urllib.parse.urlencode(query)
-        text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
-        answer = self.ask(method, target, text, headers, connection)
-        SPEC.check(answer, operation["responses"], where, operation_id)
-        for name, value in expected.items():
-            got = answer.status if name == "status" else answer.json.get(name)
-            assert got == value, f"{where}: {name} is {got}, not {value}: {answer.text[:300]}"
-        return answer
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(PATIENCE_S)
-        self.process.stdout.close()
-        assert code == 0, f"the server ended with {code}"
-
-
-def sql(text):
-    done = subprocess.run(["psql", "-X", "-q", "-tA", "-v", "ON_ERROR_STOP=1", "-d", DATABASE, "-c", text],
-                          check=True, capture_output=True, text=True, timeout=PATIENCE_S)
-    return done.stdout.strip()
-
-
-def wait_until(what, is_true):
-    end = time.monotonic() + PATIENCE_S
-    while not is_true():
-        assert time.monotonic() < end, f"in vain: {what}"
-        time.sleep(0.01)
-
-
-def wait_until_blocked():
-    """Until one of our server's statements waits for a row."""
-    wait_until("a statement that waits for a row",
-               lambda: sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-                           " AND application_name = 'seckill' AND wait_event_type = 'Lock'") != "0")
-
-
-class HeldRow:
-    """A product's row in the hands of a transaction of ours, until the end of the `with`."""
-
-    def __init__(self, product, statement="SELECT 1 FROM product WHERE id = {} FOR UPDATE", end="ROLLBACK"):
-        self.statement = statement.format(product)
-        self.last = end
-
-    def __enter__(self):
-        self.process = subprocess.Popen(["psql", "-X", "-q", "-tA", "-v", "ON_ERROR_STOP=1", "-d", DATABASE],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.process.stdin.write(f"BEGIN;\n{self.statement};\n\\echo held\n")
-        self.process.stdin.flush()
-        while (line := self.process.stdout.readline()) and line != "held\n":
-            pass
-        assert line, "psql has not got the row"
-        return self
-
-    def __exit__(self, *_):
-        self.process.communicate(f"{self.last};\n", timeout=PATIENCE_S)
-
-
-class Aside:
-    """A call on a thread of its own; `answer` waits for it."""
-
-    def __init__(self, *args, **kwargs):
-        self.result = None
-        self.thread = threading.Thread(target=self.run, args=args, kwargs=kwargs)
-        self.thread.start()
-
-    def run(self, server, *args, **kwargs):
-        try:
-            self.result = server.call(*args, **kwargs)
-        except Exception as error:  # told by answer(), on the test's own thread
-            self.result = error
-
-    def answer(self):
-        self.thread.join(PATIENCE_S)
-        if isinstance(self.result, Exception):
-            raise self.result
-        return self.result
-
-
-product_ids = itertools.count(int(time.time()) * 1000)
-user_ids = itertools.count(1)
-
-
-def new_product(server, **members):
-    product = next(product_ids)
-    server.call("putProduct", product, body={"stock": 10, **members}, status=201)
-    return product
-
-
-def buy(server, product, status, user=None, quantity=1, key=None, query=None, **expected):
-    return server.call("placeOrder", query=query, status=status, **expected,
-                       body={"product_id": product, "user_id": user or next(user_ids), "quantity": quantity},
-                       headers={"Idempotency-Key": key} if key else None)
-
 
 class Document(unittest.TestCase):
     """The document itself, and what the code says that it must have."""
@@ -397,7 +174,7 @@ class Orders(Shared):
             buy(self.server, product, 503, query={"strategy": "pessimistic", "wait_ms": 50}, phase="lock")
             local = {"strategy": "local-lock"}
             first = Aside(self.server, "placeOrder", query=local, body={"product_id": product, "user_id": 1})
-            wait_until_blocked()
+            wait_until_blocked("UPDATE")
             buy(self.server, product, 503, query={**local, "wait_ms": 0}, phase="queue")
         self.assertEqual(first.answer().status, 201)
 
@@ -406,7 +183,7 @@ class Orders(Shared):
         with HeldRow(product, "UPDATE product SET version = version + 1 WHERE id = {}", "COMMIT"):
             order = Aside(self.server, "placeOrder", query={"strategy": "optimistic", "wait_ms": 0},
                           body={"product_id": product, "user_id": 1}, status=503, code="cas_exhausted")
-            wait_until_blocked()
+            wait_until_blocked("UPDATE")
         order.answer()
 
 
@@ -506,16 +283,6 @@ class Requests(Shared):
                     self.refused(operation, path, parameter["name"], query={parameter["name"]: value}, body=body)
 
 
-def forbidden(schema):
-    """Values that the schema does not allow, of the kinds that a client might send."""
-    schema = {**schema, **schema.get("allOf", [{}])[0]}
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    values = [{}, True] + ([] if "null" in kinds else [None])
-    if "integer" in kinds:
-        return values + ["x", 1.5, schema["minimum"] - 1, schema["maximum"] + 1]
-    return values + [7] + (["x" * (schema["maxLength"] + 1)] if "maxLength" in schema else ["yesterday"])
-
-
 class Others(unittest.TestCase):
     """Servers of another kind; each test has its own."""
 
@@ -571,7 +338,7 @@ class Others(unittest.TestCase):
         waiting = 'seckill_lane_waiting{strategy="local-lock"} 1'
         with HeldRow(product):
             orders = [Aside(server, "placeOrder", query=query, body=body)]
-            wait_until_blocked()
+            wait_until_blocked("UPDATE")
             orders.append(Aside(server, "placeOrder", query=query, body=body))
             wait_until("an order in the lane", lambda: waiting in server.call("getMetrics").text)
             buy(server, product, 503, query=query, code="queue_full")
@@ -589,7 +356,7 @@ class Others(unittest.TestCase):
         with HeldRow(product):
             first = Aside(server, "placeOrder", query={"strategy": "pessimistic"},
                           body={"product_id": product, "user_id": 1})
-            wait_until_blocked()
+            wait_until_blocked("SELECT")
             server.process.send_signal(signal.SIGTERM)
             wait_until("the listening socket to close", lambda: not listens(server.port))
             server.call("getReadiness", connection=second, status=503, draining=True)
@@ -598,14 +365,6 @@ class Others(unittest.TestCase):
         self.assertEqual(first.answer().status, 201)
         self.assertEqual(server.process.wait(PATIENCE_S), 0)
         server.process.stdout.close()
-
-
-def listens(port):
-    try:
-        http.client.HTTPConnection("127.0.0.1", port, timeout=1).connect()
-        return True
-    except OSError:
-        return False
 
 
 def unseen():
@@ -620,7 +379,7 @@ def unseen():
 
 
 def main():
-    Shared.server = Server("--redis", os.environ["SECKILL_TEST_REDIS"])
+    Shared.server = Server("--redis", REDIS)
     try:
         result = unittest.main(argv=sys.argv[:1], exit=False).result
     finally:
@@ -632,7 +391,4 @@ def main():
 
 
 if __name__ == "__main__":
-    SERVER, CHECKOUT = sys.argv[1], pathlib.Path(sys.argv[2])
-    DATABASE = os.environ["SECKILL_TEST_DATABASE"]
-    SPEC = Spec(CHECKOUT / "docs/openapi.yaml")
     main()
