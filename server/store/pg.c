@@ -162,15 +162,14 @@ bool pg_open(struct pg *pg, int64_t until_us)
     return false;
 }
 
-/* An idle session whose socket has something to read was ended by the server. */
+/* An idle session with something to read was ended by the server: first comes why, then the end, so reading once
+ * would not tell. (Or a setting was reloaded; then a new session costs little.) */
 bool pg_lives(struct pg *pg)
 {
     if (!pg->conn || pg->in_transaction || pg->begin_pending)
         return false;
     struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
-    if (poll(&fd, 1, 0) == 0)
-        return true;
-    return PQconsumeInput(pg->conn) && PQstatus(pg->conn) == CONNECTION_OK;
+    return poll(&fd, 1, 0) == 0;
 }
 
 bool pg_connect(struct pg *pg, int64_t until_us)

@@ -42,7 +42,7 @@ static int share_of(const struct shares *shares, int64_t user)
     return i;
 }
 
-/* An earlier order of this batch with the same user and key? Then this one waits for its result. */
+/* An earlier order of this batch with the same user and key? Then what became of it is looked up after it. */
 static bool key_is_earlier(struct order **orders, int i)
 {
     for (int j = 0; j < i; j++)
@@ -86,7 +86,7 @@ static enum pg_status find_keys(struct session *session, struct order **orders, 
         orders[positions[pg_get_int8(session->pg, row, 0) - 1]]->outcome = ORDER_KEY_TAKEN;
     for (int i = 0; status == PG_OK && i < n; i++)
         if (orders[positions[i]]->outcome == ORDER_PENDING && key_is_earlier(orders, positions[i]))
-            orders[positions[i]]->outcome = ORDER_RETRY;
+            orders[positions[i]]->outcome = ORDER_KEY_TAKEN;
     return status;
 }
 

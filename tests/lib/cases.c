@@ -125,6 +125,11 @@ int cases_run(const char *group, const struct case_test *tests, size_t count,
     return failed != 0;
 }
 
+const char *cases_conninfo(void)
+{
+    return shared.conninfo;
+}
+
 struct server *case_server(const struct test_case *the, int i)
 {
     return the->servers[i % the->instances];
