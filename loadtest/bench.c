@@ -96,7 +96,7 @@ static bool measure_http(struct bench *bench, const char *strategy, int round, d
         .stock = BENCH_STOCK,
         .first_product = options->first_product,
         .products = 1,
-        .seed = options->seed + round * 1000,
+        .seed = options->seed + INT64_C(1000) * round,
         .round = round,
     };
     if (!plan.strategy)

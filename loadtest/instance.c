@@ -57,7 +57,7 @@ static void last_words(const struct instance *instance, char *out, size_t size)
     while (log && fgets(line, sizeof line, log)) {
         line[strcspn(line, "\n")] = '\0';
         if (*line)
-            snprintf(out, size, "%s", line);
+            snprintf(out, size, "%.*s", (int)size - 1, line);
     }
     if (log)
         fclose(log);

@@ -29,7 +29,7 @@ bool machine_look(struct machine *machine, struct witness *witness, struct probl
     static const char *const names[] = {"server_version",   "synchronous_commit", "fsync",
                                         "full_page_writes", "shared_buffers",     "max_wal_size"};
     *machine = (struct machine){.cores = sysconf(_SC_NPROCESSORS_ONLN)};
-    machine->memory_mib = sysconf(_SC_PHYS_PAGES) / (1024 * 1024 / sysconf(_SC_PAGESIZE));
+    machine->memory_mib = sysconf(_SC_PHYS_PAGES) / (1024L * 1024 / sysconf(_SC_PAGESIZE));
     look_cpu(machine->cpu, sizeof machine->cpu);
     struct utsname kernel;
     if (uname(&kernel) == 0)

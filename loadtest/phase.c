@@ -243,7 +243,7 @@ static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *
     int64_t deadline_ms = process_now_ms() + TRUTH_LIMIT_MS;
     result->complete = false;
     while (!result->complete && process_now_ms() < deadline_ms) {
-        struct scrape now[OPTIONS_MAX_INSTANCES];
+        struct scrape now[OPTIONS_MAX_INSTANCES] = {0};
         struct witness_state state;
         if (!load_once(fleet, plan, 1, result, problem) || !wait_quiet(fleet, plan, now, problem) ||
             !witness_look(fleet->witness, plan->first_product, last_product(plan), &state, problem))
@@ -291,7 +291,7 @@ static void judge(const struct phase_plan *plan, struct phase_result *result)
 static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
                        struct scrape *after, struct phase_result *result, struct problem *problem)
 {
-    struct scrape before[OPTIONS_MAX_INSTANCES];
+    struct scrape before[OPTIONS_MAX_INSTANCES] = {0};
     say(fleet, "preparing");
     bool ready = wait_quiet(fleet, plan, before, problem) &&
                  api_put_products(fleet->api, fleet->urls[0], plan->first_product, plan->products,

@@ -164,7 +164,7 @@ void process_stop(struct process *process, int signal_number, int grace_ms, int 
     while (process_now_ms() < deadline_ms) {
         if (process_ended(process, status))
             return;
-        struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+        struct timespec pause = {.tv_nsec = 10L * 1000 * 1000};
         nanosleep(&pause, NULL);
     }
     kill(process->pid, SIGKILL);

@@ -111,7 +111,7 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
         .stock = options->stock,
         .first_product = options->first_product,
         .products = products_of(options),
-        .seed = options->seed + round * 1000,
+        .seed = options->seed + INT64_C(1000) * round,
         .round = round,
     };
     if (kind == PHASE_SPEED)

@@ -111,7 +111,7 @@ static void print_rate(FILE *to, double median, double spread, int width)
         snprintf(text, sizeof text, "%.0f", median);
     /* ± is two bytes and one column. */
     int bytes = (int)strlen(text);
-    int columns = strchr(text, '\xc2') ? bytes - 1 : bytes;
+    int columns = strstr(text, "±") ? bytes - 1 : bytes;
     fprintf(to, " %*s%s", width - columns > 0 ? width - columns : 0, "", text);
 }
 

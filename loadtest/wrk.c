@@ -28,21 +28,41 @@ void wrk_shape(int64_t *connections, int64_t *threads, int64_t instances)
     *connections = (*connections + *threads - 1) / *threads * *threads;
 }
 
+/* The number after " name=" in the line; false when it is not there. */
+static bool read_figure(const char *line, const char *name, int64_t *out)
+{
+    char start[32];
+    snprintf(start, sizeof start, " %s=", name);
+    const char *at = strstr(line, start);
+    char *end = NULL;
+    *out = at ? strtoll(at + strlen(start), &end, 10) : 0;
+    return at && end != at + strlen(start);
+}
+
 bool wrk_parse(const char *output, struct wrk_result *result, struct problem *problem)
 {
+    const struct {
+        const char *name;
+        int64_t *to;
+    } figures[] = {
+        {"duration_us", &result->duration_us},
+        {"requests", &result->requests},
+        {"connect", &result->connect_errors},
+        {"read", &result->read_errors},
+        {"write", &result->write_errors},
+        {"status", &result->not_2xx},
+        {"timeout", &result->timeouts},
+        {"p50", &result->p50_us},
+        {"p90", &result->p90_us},
+        {"p99", &result->p99_us},
+        {"max", &result->max_us},
+    };
     *result = (struct wrk_result){0};
     const char *line = strstr(output, "seckill-wrk ");
-    int fields =
-        !line ? 0
-              : sscanf(line,
-                       "seckill-wrk duration_us=%" SCNd64 " requests=%" SCNd64 " connect=%" SCNd64
-                       " read=%" SCNd64 " write=%" SCNd64 " status=%" SCNd64 " timeout=%" SCNd64
-                       " p50=%" SCNd64 " p90=%" SCNd64 " p99=%" SCNd64 " max=%" SCNd64,
-                       &result->duration_us, &result->requests, &result->connect_errors,
-                       &result->read_errors, &result->write_errors, &result->not_2xx,
-                       &result->timeouts, &result->p50_us, &result->p90_us, &result->p99_us,
-                       &result->max_us);
-    if (fields != 11)
+    bool good = line != NULL;
+    for (size_t i = 0; good && i < sizeof figures / sizeof figures[0]; i++)
+        good = read_figure(line, figures[i].name, figures[i].to);
+    if (!good)
         return problem_set(problem, "wrk did not print its figures: %.400s", output);
     if (result->duration_us <= 0 || result->not_2xx > result->requests)
         return problem_set(problem, "wrk's figures make no sense: %.200s", line);
@@ -120,21 +140,30 @@ static void write_string(FILE *to, const char *text)
     fputc('"', to);
 }
 
-static bool write_script(const struct wrk_load *load, struct problem *problem)
+static bool write_targets(FILE *to, const struct wrk_load *load, struct problem *problem)
 {
-    FILE *to = fopen(script, "w");
-    if (!to)
-        return problem_set(problem, "cannot write %s", script);
     fputs("P = {targets = {", to);
-    bool good = true;
-    for (size_t i = 0; good && i < load->targets_count; i++) {
-        struct wrk_url url;
-        good = wrk_split_url(load->targets[i], &url, problem);
+    for (size_t i = 0; i < load->targets_count; i++) {
+        struct wrk_url url = {.host = ""};
+        if (!wrk_split_url(load->targets[i], &url, problem))
+            return false;
         fputs("{host = ", to);
         write_string(to, url.host);
         fprintf(to, ", port = \"%s\", authority = ", url.port);
         write_string(to, url.authority);
         fputs("}, ", to);
+    }
+    return true;
+}
+
+static bool write_script(const struct wrk_load *load, struct problem *problem)
+{
+    FILE *to = fopen(script, "w");
+    if (!to)
+        return problem_set(problem, "cannot write %s", script);
+    if (!write_targets(to, load, problem)) {
+        fclose(to);
+        return false;
     }
     fputs("}, path = ", to);
     write_string(to, load->path);
@@ -148,7 +177,7 @@ static bool write_script(const struct wrk_load *load, struct problem *problem)
     fwrite(load_lua, 1, load_lua_length, to);
     bool written = !ferror(to);
     written = fclose(to) == 0 && written;
-    return good && (written || problem_set(problem, "cannot write %s", script));
+    return written || problem_set(problem, "cannot write %s", script);
 }
 
 bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct problem *problem)

@@ -149,7 +149,7 @@ static void a_strategy_without_its_guard_is_broken(void **state)
     assert_true(wrk_split_url(bed->servers[0].url, &url, &problem));
     server_address.sin_family = AF_INET;
     server_address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    server_address.sin_port = htons((uint16_t)atoi(url.port));
+    server_address.sin_port = htons((uint16_t)strtol(url.port, NULL, 10));
 
     int port = 0;
     int listener = open_listener(&port);

@@ -86,7 +86,7 @@ static void children_die_with_their_parent(void **state)
         const char *const argv[] = {"sleep", "60", NULL};
         bool started = process_start(&child, argv, NULL, NULL, &problem) &&
                        write(pipe_fds[1], &child.pid, sizeof child.pid) > 0;
-        while (started)
+        if (started)
             pause();
         _exit(1);
     }
