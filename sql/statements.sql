@@ -99,9 +99,12 @@ SET units = CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + e
     epoch = excluded.epoch
 WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units <= $5::bigint
 
+-- Before order_cancel, by the lock order; so it looks whether that will match. The product's row is locked, so
+-- nobody changes the order in between.
 -- name: purchase_return
 UPDATE purchase SET units = units - $4::bigint
 WHERE product_id = $1::bigint AND user_id = $2::bigint AND epoch = $3::bigint
+  AND EXISTS (SELECT FROM orders WHERE id = $5::uuid AND status = 1)
 
 -- name: order_insert
 INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)

@@ -239,7 +239,7 @@ void purchase_cancel(struct session *session, struct order *order, int64_t fence
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_PURCHASE_RETURN,
                          PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
-                                 pg_int8(epoch), pg_int8(order->quantity)),
+                                 pg_int8(epoch), pg_int8(order->quantity), pg_uuid(&order->id)),
                          session->work_until_us);
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_ORDER_CANCEL,

@@ -189,21 +189,6 @@ struct server *server_startv(const char *const flags[])
     return server;
 }
 
-struct server *server_start(const char *flag, ...)
-{
-    const char *flags[FLAGS_MAX] = {flag};
-    va_list more;
-
-    va_start(more, flag);
-    for (int i = 1; flag && i < FLAGS_MAX - 1; i++) {
-        flags[i] = va_arg(more, const char *);
-        if (!flags[i] && i % 2 == 0)
-            break;
-    }
-    va_end(more);
-    return server_startv(flags);
-}
-
 const char *server_address(const struct server *server)
 {
     return server->address;
@@ -319,10 +304,15 @@ int64_t server_metric(struct server *server, const char *family, const char *lab
     return sum;
 }
 
+int64_t server_bugs(struct server *server)
+{
+    return server_metric(server, "seckill_orders_total", "outcome=\"internal_error\"") +
+           server_metric(server, "seckill_http_responses_total", "status=\"500\"");
+}
+
 void server_expect_sound(struct server *server)
 {
-    int64_t bugs = server_metric(server, "seckill_orders_total", "outcome=\"internal_error\"") +
-                   server_metric(server, "seckill_http_responses_total", "status=\"500\"");
+    int64_t bugs = server_bugs(server);
 
     if (bugs != 0)
         fail_msg("%lld orders or replies ended as internal_error", (long long)bugs);

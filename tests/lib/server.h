@@ -25,10 +25,10 @@ struct server;
 void server_use_database(const char *conninfo);
 void server_use_redis(const char *url);
 
-/* Flags in pairs, ended by NULL: server_start("--work-ms", "50", NULL). A value that is NULL leaves
- * the flag out, also where there is a default ("--redis", NULL). Waits for "listening on"; not
- * getting it ends the test. */
-struct server *server_start(const char *flag, ...) __attribute__((sentinel));
+/* Flags and values in turn: server_start("--work-ms", "50"), server_start(NULL) for none. A value
+ * that is NULL leaves the flag out, also where there is a default: server_start("--redis", NULL).
+ * Waits for "listening on"; not getting it ends the test. */
+#define server_start(...) server_startv((const char *const[]){__VA_ARGS__, NULL})
 struct server *server_startv(const char *const flags[]);
 /* Starts it without waiting; server_wait_listening waits. */
 struct server *server_launch(const char *const flags[]);
@@ -58,7 +58,9 @@ int server_status(struct server *server, const char *method, const char *target,
                   const char *headers, const char *body);
 /* The sum of a family's series in /metrics whose labels contain `labels`. */
 int64_t server_metric(struct server *server, const char *family, const char *labels);
-/* Ends the test if any order of this server ended as internal_error. */
+/* Orders and replies of this server that ended as internal_error; the other ends the test if there
+ * is one. */
+int64_t server_bugs(struct server *server);
 void server_expect_sound(struct server *server);
 
 int server_descriptors(const struct server *server);

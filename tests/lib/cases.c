@@ -1,0 +1,167 @@
+#include "lib/cases.h"
+
+#include "lib/stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { USERS_A_CASE = 100000, TESTS_MAX = 400, NAME_MAX_LENGTH = 120 };
+
+static struct {
+    const char *group;
+    const char *const *flags;
+    char *conninfo; /* owned */
+    struct server *servers[CASES_INSTANCES];
+    struct witness *witness;
+    int64_t products;
+    bool failed;
+} shared;
+
+struct entry {
+    struct test_case the;
+    void (*run)(struct test_case *the);
+    char name[NAME_MAX_LENGTH];
+};
+
+static int start(void **state)
+{
+    char name[64];
+
+    (void)state;
+    snprintf(name, sizeof name, "seckill_%s", shared.group);
+    shared.conninfo = stack_database_create(name);
+    server_use_database(shared.conninfo);
+    for (int i = 0; i < CASES_INSTANCES; i++)
+        shared.servers[i] = server_startv(shared.flags);
+    shared.witness = witness_open(shared.conninfo);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    char name[64];
+
+    witness_close(shared.witness);
+    for (int i = 0; !shared.failed && i < CASES_INSTANCES && shared.servers[i]; i++)
+        server_stop(shared.servers[i]);
+    server_teardown(state);
+    snprintf(name, sizeof name, "seckill_%s", shared.group);
+    stack_database_drop(name);
+    free(shared.conninfo);
+    return 0;
+}
+
+static int64_t count_bugs(void)
+{
+    int64_t bugs = 0;
+
+    for (int i = 0; i < CASES_INSTANCES; i++)
+        bugs += server_bugs(shared.servers[i]);
+    return bugs;
+}
+
+static void run_entry(void **state)
+{
+    struct entry *entry = *state;
+    bool failed_before = shared.failed;
+
+    shared.failed = true; /* until it has come to its end */
+    entry->the.product = ++shared.products;
+    entry->the.servers = shared.servers;
+    entry->the.witness = shared.witness;
+    int64_t bugs = count_bugs();
+    entry->run(&entry->the);
+    if (count_bugs() != bugs)
+        fail_msg("%lld orders or replies ended as internal_error",
+                 (long long)(count_bugs() - bugs));
+    shared.failed = failed_before;
+}
+
+static void add(struct CMUnitTest *out, const struct case_test *test,
+                const struct strategy *strategy, const char *body, int instances)
+{
+    struct entry *entry = calloc(1, sizeof *entry);
+    unsigned letter = instances == 1 ? GUARANTEE_ONE : GUARANTEE_MANY;
+
+    if (!entry)
+        abort();
+    entry->run = test->run;
+    entry->the = (struct test_case){
+        .strategy = strategy,
+        .name = strategy->name,
+        .body = body,
+        .instances = instances,
+        .exact = body || (strategy->guarantees & letter),
+    };
+    snprintf(entry->name, sizeof entry->name, "%s: %s%s, %d instance%s", test->name, strategy->name,
+             body ? " guarded" : "", instances, instances == 1 ? "" : "s");
+    *out = (struct CMUnitTest){entry->name, run_entry, NULL, NULL, entry};
+}
+
+int cases_run(const char *group, const struct case_test *tests, size_t count,
+              const char *const flags[])
+{
+    static struct CMUnitTest list[TESTS_MAX];
+    size_t n = 0;
+
+    shared.group = group;
+    shared.flags = flags;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < strategy_count(); j++)
+            for (int variant = 0; variant < 4; variant++) {
+                const struct strategy *strategy = strategy_at(j);
+                bool guarded = variant / 2;
+                if (guarded && !strategy->bodies)
+                    continue;
+                if (n == TESTS_MAX)
+                    abort();
+                add(&list[n++], &tests[i], strategy, guarded ? "guarded" : NULL,
+                    variant % 2 ? CASES_INSTANCES : 1);
+            }
+    int failed = _cmocka_run_group_tests(group, list, n, start, stop);
+    for (size_t i = 0; i < n; i++)
+        free(list[i].initial_state);
+    return failed != 0;
+}
+
+struct server *case_server(const struct test_case *the, int i)
+{
+    return the->servers[i % the->instances];
+}
+
+struct buy case_buy(const struct test_case *the, int64_t user)
+{
+    return (struct buy){.strategy = the->name,
+                        .body = the->body,
+                        .product = the->product,
+                        .user = the->product * USERS_A_CASE + user};
+}
+
+struct crowd *case_buyers(const struct test_case *the, int count, int64_t first_user,
+                          int64_t quantity)
+{
+    struct crowd *crowd = crowd_create();
+
+    for (int i = 0; i < count; i++) {
+        struct buy buy = case_buy(the, first_user + i);
+        buy.quantity = quantity;
+        shop_crowd_buy(crowd, case_server(the, i), &buy);
+    }
+    return crowd;
+}
+
+void case_expect_rows(const struct test_case *the, const struct crowd *crowd)
+{
+    struct sale sale = witness_sale(the->witness, the->product);
+
+    if (crowd && crowd_count(crowd, 201, "") != sale.orders)
+        fail_msg("%lld rows for %s", (long long)sale.orders, crowd_summary(crowd));
+    assert_int_equal(sale.over_limit, 0);
+    assert_int_equal(sale.repeated, 0);
+    assert_true(sale.stock >= 0);
+    if (!the->exact)
+        return;
+    witness_expect_exact(the->witness, the->product);
+    shop_expect_consistent(the->servers[0], the->product);
+}
