@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct pg;
 struct renewer;
 struct settings;
 
@@ -49,6 +50,7 @@ struct lock_client {
     struct redis *redis;             /* borrowed */
     struct renewer *renewer;         /* borrowed: app */
     const struct settings *settings; /* borrowed: app */
+    struct pg *pg;                   /* borrowed; outside any transaction */
 };
 
 struct lock {
@@ -65,6 +67,7 @@ struct lock {
 bool lease_holds(const struct lease *lease);
 
 /* Each in the file of its name. Between instances that use different ones nobody is excluded. */
+extern const struct lock lock_pg_row;
 extern const struct lock lock_redis_expiry;
 extern const struct lock lock_redis_fair;
 extern const struct lock lock_redis_getset;

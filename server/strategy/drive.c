@@ -71,6 +71,12 @@ static void cancel_work(void *context)
     pg_interrupt(context);
 }
 
+static const char *lock_error(const struct session *session, const struct strategy *strategy)
+{
+    return strategy->needs & NEED_REDIS ? redis_error(session->redis)->text
+                                        : pg_error(session->pg)->text;
+}
+
 static bool acquire(struct session *session, const struct strategy *strategy, struct order *first)
 {
     struct lock_client client = session_lock_client(session);
@@ -95,7 +101,7 @@ static bool acquire(struct session *session, const struct strategy *strategy, st
         first->outcome = ORDER_LOCK_TIMEOUT;
         return false;
     case LOCK_UNKNOWN:
-        log_warn("%s: %s", strategy->name, redis_error(session->redis)->text);
+        log_warn("%s: %s", strategy->name, lock_error(session, strategy));
         break;
     }
     first->outcome = ORDER_BACKEND_UNAVAILABLE;
@@ -172,6 +178,9 @@ static void attempt(struct session *session, const struct strategy *strategy, st
         lease_was_lost(batch);
         return;
     }
+    /* A lease that nobody renews may have little left on a later attempt. */
+    if (strategy->lock && session->work_until_us > atomic_load(&session->hold.lease.valid_until_us))
+        session->work_until_us = atomic_load(&session->hold.lease.valid_until_us);
     if (!pg_connect(session->pg, session->work_until_us)) {
         for (struct order *order = batch->orders; order; order = order->next)
             order->outcome = ORDER_BACKEND_UNAVAILABLE;
@@ -217,7 +226,8 @@ void drive_leave(struct session *session, const struct strategy *strategy)
     FAILPOINT("lock.releasing");
     hold->held = false;
     if (hold->abandoned) {
-        renewer_forget(session->services->renewer, &hold->lease);
+        if (session->services->renewer)
+            renewer_forget(session->services->renewer, &hold->lease);
         return;
     }
     switch (strategy->lock->release(&client, &hold->lease, clock_mono_us() + RELEASE_PATIENCE_US)) {
@@ -230,7 +240,7 @@ void drive_leave(struct session *session, const struct strategy *strategy)
         break;
     case LOCK_RELEASE_UNKNOWN:
         log_warn("%s: the release was lost, the lease ends it: %s", strategy->name,
-                 redis_error(session->redis)->text);
+                 lock_error(session, strategy));
         break;
     }
 }

@@ -9,6 +9,11 @@ static const struct strategy *const strategies[] = {
     &strategy_pessimistic,
     &strategy_optimistic,
     &strategy_conditional,
+    &strategy_serializable,
+    &strategy_advisory_lock,
+    &strategy_lock_row,
+    &strategy_buckets,
+    &strategy_batch,
     &strategy_redis_setnx,
     &strategy_redis_getset,
     &strategy_redis_expiry,
@@ -23,6 +28,8 @@ static const struct strategy *const strategies[] = {
     &strategy_control_setnx_no_expiry,
     &strategy_control_watchdog_explicit_lease,
     &strategy_control_unlock_before_commit,
+    &control_upsert_lock,
+    &control_lease_less_lock_row,
 #endif
 };
 

@@ -34,7 +34,7 @@ void session_destroy(struct session *session)
 struct lock_client session_lock_client(const struct session *session)
 {
     return (struct lock_client){session->redis, session->services->renewer,
-                                session->services->settings};
+                                session->services->settings, session->pg};
 }
 
 bool session_lease_lost(const struct session *session)

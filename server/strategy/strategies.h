@@ -9,6 +9,11 @@ extern const struct strategy strategy_local_lock;
 extern const struct strategy strategy_pessimistic;
 extern const struct strategy strategy_optimistic;
 extern const struct strategy strategy_conditional;
+extern const struct strategy strategy_serializable;
+extern const struct strategy strategy_advisory_lock;
+extern const struct strategy strategy_lock_row;
+extern const struct strategy strategy_buckets;
+extern const struct strategy strategy_batch;
 extern const struct strategy strategy_redis_setnx;
 extern const struct strategy strategy_redis_getset;
 extern const struct strategy strategy_redis_expiry;
@@ -20,11 +25,14 @@ extern const struct strategy strategy_redis_fenced;
 extern const struct strategy strategy_wllock;
 extern const struct strategy strategy_redis_queue;
 
-/* Test-only controls, built where failpoints are: each has its guard left out. */
+/* Test-only controls, built where failpoints are: what does not work, kept for the tests that show
+ * it. */
 #ifdef SECKILL_FAILPOINTS
 extern const struct strategy strategy_control_setnx_no_expiry;
 extern const struct strategy strategy_control_watchdog_explicit_lease;
 extern const struct strategy strategy_control_unlock_before_commit;
+extern const struct strategy control_upsert_lock;
+extern const struct strategy control_lease_less_lock_row;
 #endif
 
 #endif
