@@ -130,8 +130,9 @@ static void count_order(const struct order *order)
     metrics_observe(ids->work, order->work_us);
 }
 
-/* Everything that is decided goes through here, once. It is counted out before it is handed back: the edge, woken
- * by what is handed back, looks at the count to see whether its drain is over, and nothing would wake it again. */
+/* Everything that is decided goes through here, once. It is counted out before it is handed back:
+ * the edge, woken by what is handed back, looks at the count to see whether its drain is over, and
+ * nothing would wake it again. */
 static void complete(void *context, struct order *list)
 {
     struct dispatch *dispatch = context;

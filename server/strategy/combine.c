@@ -42,7 +42,8 @@ static int share_of(const struct shares *shares, int64_t user)
     return i;
 }
 
-/* An earlier order of this batch with the same user and key? Then what became of it is looked up after it. */
+/* An earlier order of this batch with the same user and key? Then what became of it is looked up
+ * after it. */
 static bool key_is_earlier(struct order **orders, int i)
 {
     for (int j = 0; j < i; j++)
