@@ -6,6 +6,7 @@
 
 #include <hiredis/hiredis.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int64_t redis_probe(char *text, size_t size, const char *format, ...)
@@ -18,8 +19,10 @@ int64_t redis_probe(char *text, size_t size, const char *format, ...)
     va_start(values, format);
     redisReply *reply = redisvCommand(context, format, values);
     va_end(values);
-    if (!reply || reply->type == REDIS_REPLY_ERROR)
+    if (!reply || reply->type == REDIS_REPLY_ERROR) {
         fail_msg("%s: %s", format, reply ? reply->str : context->errstr);
+        abort(); /* fail_msg has left already, which no analyzer knows */
+    }
     int64_t value =
         reply->type == REDIS_REPLY_INTEGER ? reply->integer : reply->type != REDIS_REPLY_NIL;
     if (text)
