@@ -130,7 +130,9 @@ static void count_order(const struct order *order)
     metrics_observe(ids->work, order->work_us);
 }
 
-/* Everything that is decided goes through here, once. */
+/* Everything that is decided goes through here, once. It is counted out before it is handed back:
+ * the edge, woken by what is handed back, looks at the count to see whether its drain is over, and
+ * nothing would wake it again. */
 static void complete(void *context, struct order *list)
 {
     struct dispatch *dispatch = context;
@@ -142,16 +144,16 @@ static void complete(void *context, struct order *list)
         count_order(order);
         n++;
     }
-    dispatch->completion.orders(dispatch->completion.context, list);
     atomic_fetch_sub(&dispatch->orders_in_flight, n);
+    dispatch->completion.orders(dispatch->completion.context, list);
 }
 
 static void complete_task(void *context, struct task *task)
 {
     struct dispatch *dispatch = context;
 
-    dispatch->completion.task(dispatch->completion.context, task);
     atomic_fetch_sub(&dispatch->tasks_in_flight, 1);
+    dispatch->completion.task(dispatch->completion.context, task);
 }
 
 static void *janitor_main(void *argument)

@@ -282,20 +282,21 @@ static void wait_for_events(struct http *http, int64_t until_us)
     }
 }
 
+/* Whether everything accepted is decided and its reply written. */
+static bool is_quiet(const struct http *http)
+{
+    return http->accepted == 0 && dispatch_in_flight(http->dispatch) == 0;
+}
+
+/* The last reply may just have been written: then a drain has nothing left to wait for. */
 static void turn(struct http *http, int64_t until_us)
 {
     http->now_us = clock_mono_us();
     connection_expire(http);
     MHD_run(http->daemon);
     publish(http);
-    wait_for_events(http, until_us);
+    wait_for_events(http, http->draining && is_quiet(http) ? http->now_us : until_us);
     take_done(http);
-}
-
-/* Whether everything accepted is decided and its reply written. */
-static bool is_quiet(const struct http *http)
-{
-    return http->accepted == 0 && dispatch_in_flight(http->dispatch) == 0;
 }
 
 static bool drain(struct http *http)

@@ -53,8 +53,6 @@ void *request_on_target(void *cls, const char *target, struct MHD_Connection *mh
 
     if (!request)
         return NULL;
-    if (connection->request)
-        request_complete(connection->request);
     memset(request, 0, offsetof(struct request, body_inline));
     request->http = http;
     request->connection = connection;

@@ -142,8 +142,7 @@ static int open_listener(int *port)
 
 static void a_strategy_without_its_guard_is_broken(void **state)
 {
-    (void)state;
-    struct bed *bed = bed_create(1);
+    struct bed *bed = *state;
     struct wrk_url url;
     struct problem problem;
     assert_true(wrk_split_url(bed->servers[0].url, &url, &problem));
@@ -174,13 +173,24 @@ static void a_strategy_without_its_guard_is_broken(void **state)
     assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "kept");
     json_decref(results);
     assert_non_null(strstr(bed->output, "BROKEN"));
-    bed_destroy(bed);
+}
+
+static int set_up(void **state)
+{
+    *state = bed_create(1);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    bed_destroy(*state);
+    return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_strategy_without_its_guard_is_broken),
+        cmocka_unit_test_setup_teardown(a_strategy_without_its_guard_is_broken, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

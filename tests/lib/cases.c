@@ -96,7 +96,9 @@ static void add(struct CMUnitTest *out, const struct case_test *test,
     };
     snprintf(entry->name, sizeof entry->name, "%s: %s%s, %d instance%s", test->name, strategy->name,
              body ? " guarded" : "", instances, instances == 1 ? "" : "s");
-    *out = (struct CMUnitTest){entry->name, run_entry, NULL, NULL, entry};
+    out->name = entry->name;
+    out->test_func = run_entry;
+    out->initial_state = entry; /* lives as long as the program */
 }
 
 int cases_run(const char *group, const struct case_test *tests, size_t count,

@@ -285,15 +285,15 @@ static void *proxy_main(void *argument)
                 (struct pollfd){.fd = session->kept ? -1 : session->client, .events = POLLIN};
             fds[2 + 2 * i] = (struct pollfd){.fd = session->server, .events = POLLIN};
         }
-        int count = proxy->count;
-        poll(fds, (nfds_t)(1 + 2 * count), TURN_MS);
+        nfds_t count = (nfds_t)proxy->count;
+        poll(fds, 1 + 2 * count, TURN_MS);
         pthread_mutex_lock(&proxy->shared.mutex);
         bool stopping = proxy->shared.stopping;
         bool releasing = proxy->shared.release;
         pthread_mutex_unlock(&proxy->shared.mutex);
         if (stopping)
             break;
-        for (int i = 0; i < count; i++)
+        for (nfds_t i = 0; i < count; i++)
             serve(proxy, &proxy->sessions[i], &fds[1 + 2 * i], releasing);
         if (fds[0].revents)
             take_session(proxy);

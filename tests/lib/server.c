@@ -119,8 +119,6 @@ static void fill_argv(char *argv[], const char *const flags[])
 /* In the child: nothing of the test's environment may steer the server. */
 static void become_server(char *argv[], int log, pid_t parent)
 {
-    extern char **environ;
-
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(127);

@@ -90,7 +90,7 @@ struct sale witness_sale(struct witness *witness, int64_t product)
         " (SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM o"
         "   WHERE idempotency_key IS NOT NULL GROUP BY user_id, idempotency_key) AS k) FROM p";
     char query[sizeof text + 32];
-    struct sale sale;
+    struct sale sale = {0};
     int64_t *const members[] = {&sale.stock,     &sale.initial_stock, &sale.epoch,
                                 &sale.restocked, &sale.orders,        &sale.sold,
                                 &sale.cancelled, &sale.over_limit,    &sale.repeated};

@@ -1,0 +1,33 @@
+#include "lib/t.h"
+
+#include "lib/redis_probe.h"
+
+#include "lib/stack.h"
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int64_t redis_probe(char *text, size_t size, const char *format, ...)
+{
+    redisContext *context = redisConnectUnix(stack_redis() + strlen("unix://"));
+    va_list values;
+
+    if (!context || context->err)
+        fail_msg("Redis is not there: %s", context ? context->errstr : "no memory");
+    va_start(values, format);
+    redisReply *reply = redisvCommand(context, format, values);
+    va_end(values);
+    if (!reply || reply->type == REDIS_REPLY_ERROR) {
+        fail_msg("%s: %s", format, reply ? reply->str : context->errstr);
+        abort(); /* fail_msg has left already, which no analyzer knows */
+    }
+    int64_t value =
+        reply->type == REDIS_REPLY_INTEGER ? reply->integer : reply->type != REDIS_REPLY_NIL;
+    if (text)
+        snprintf(text, size, "%s", reply->type == REDIS_REPLY_STRING ? reply->str : "");
+    freeReplyObject(reply);
+    redisFree(context);
+    return value;
+}

@@ -1,0 +1,12 @@
+/* Looks into, and meddles with, the locks' Redis. Not getting an answer ends the test. */
+#ifndef SECKILL_TESTS_LIB_REDIS_PROBE_H
+#define SECKILL_TESTS_LIB_REDIS_PROBE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One command as hiredis formats it. An integer's value; 1 for +OK and for a string, 0 for nil.
+ * `text`, if not NULL, gets a string's. */
+int64_t redis_probe(char *text, size_t size, const char *format, ...);
+
+#endif
