@@ -8,9 +8,9 @@
  *
  * It cannot oversell: the rows are locked before they are read, until the commit, so it is
  * `pessimistic` for 500 orders at a time. With several instances their batches take turns on the
- * rows they share. What makes an order wait for the next batch is an earlier one in this one with
- * the same Idempotency-Key; several of one user are added up. An error other than a lost COMMIT
- * halves the batch until the guilty order is alone. A crash loses nothing that was answered.
+ * rows they share. Several orders of one user are added up; one that repeats the Idempotency-Key of
+ * another in its batch gets that one's result. An error other than a lost COMMIT halves the batch
+ * until the guilty order is alone. A crash loses nothing that was answered.
  *
  * Cancels and restocks go one by one, before the buys, and so does an order that may not wait
  * (wait_ms=0), by `conditional`'s statements with NOWAIT: it must not stand behind a row that

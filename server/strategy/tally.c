@@ -97,7 +97,7 @@ static enum order_outcome judge(struct tally *tally, const struct order *order, 
     if (!tally->known[product])
         return ORDER_UNKNOWN_PRODUCT;
     if (order->key[0] && pairs_find(&tally->keys, order->user_id, hash_key(order->key)) >= 0)
-        return ORDER_KEY_TAKEN; /* what became of it is looked up after the commit */
+        return ORDER_KEY_TAKEN; /* what becomes of the earlier one is looked up after it */
     if (!row->open)
         return ORDER_SALE_NOT_OPEN;
     if (order->quantity > row->stock - tally->taken[product])

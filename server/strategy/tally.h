@@ -45,8 +45,8 @@ void tally_init(struct tally *tally, struct order **orders, int count);
 void tally_set_row(struct tally *tally, int64_t product_id, const struct product_row *row);
 /* Once the rows are known: names the shares of what is still pending. */
 void tally_share(struct tally *tally);
-/* Sets the outcome of every pending order that is refused, or must wait for an earlier one with the
- * same key (RETRY). What stays PENDING is to be sold. */
+/* Sets the outcome of every pending order that is refused, or that repeats the key of one let
+ * through (KEY_TAKEN: to be looked up after it). What stays PENDING is to be sold. */
 void tally_decide(struct tally *tally);
 
 #endif
