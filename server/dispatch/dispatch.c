@@ -59,7 +59,7 @@ static void register_order_metrics(void)
 {
     char labels[128];
 
-    for (size_t i = 0; i < strategy_count(); i++)
+    for (size_t i = 0; i < strategy_total(); i++)
         for (int kind = 0; kind < ORDER_KIND_COUNT; kind++)
             for (int outcome = 0; outcome < ORDER_OUTCOME_COUNT; outcome++) {
                 if (!is_final((enum order_outcome)outcome))
@@ -70,7 +70,7 @@ static void register_order_metrics(void)
                 order_metrics[i].outcomes[kind][outcome] = metrics_counter(
                     "seckill_orders_total", "Orders answered, by what became of them.", labels);
             }
-    for (size_t i = 0; i < strategy_count(); i++) {
+    for (size_t i = 0; i < strategy_total(); i++) {
         int *const ids[] = {&order_metrics[i].queue, &order_metrics[i].lock,
                             &order_metrics[i].work};
         const char *const phases[] = {"queue", "lock", "work"};
@@ -196,9 +196,9 @@ static bool create_lanes(struct dispatch *dispatch)
 {
     const struct settings *settings = dispatch->services->settings;
 
-    if (strategy_count() > STRATEGIES_MAX)
+    if (strategy_total() > STRATEGIES_MAX)
         abort();
-    for (size_t i = 0; i < strategy_count(); i++) {
+    for (size_t i = 0; i < strategy_total(); i++) {
         struct worker_lane *at = &dispatch->lanes[i];
         struct lane_rule rule = rule_of(strategy_at(i), settings);
         at->strategy = strategy_at(i);

@@ -10,7 +10,7 @@
 enum { RELEASE_PATIENCE_US = 1000000 };
 
 #define CONTROL_ROW                                                                                \
-    .family = FAMILY_REDIS_LOCK, .needs = NEED_POSTGRESQL | NEED_REDIS,                            \
+    .control = true, .family = FAMILY_REDIS_LOCK, .needs = NEED_POSTGRESQL | NEED_REDIS,           \
     .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1}
 
 const struct strategy strategy_control_setnx_no_expiry = {

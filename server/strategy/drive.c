@@ -33,14 +33,14 @@ static int register_counter(const char *family, const char *help, const struct s
 
 void drive_init(void)
 {
-    for (size_t i = 0; i < strategy_count(); i++)
+    for (size_t i = 0; i < strategy_total(); i++)
         metrics[i].attempts =
             register_counter("seckill_attempts_total",
                              "Attempts to decide an order, retries included.", strategy_at(i));
-    for (size_t i = 0; i < strategy_count(); i++)
+    for (size_t i = 0; i < strategy_total(); i++)
         metrics[i].batches = register_counter(
             "seckill_batches_total", "Batches of orders handed to a strategy.", strategy_at(i));
-    for (size_t i = 0; i < strategy_count(); i++)
+    for (size_t i = 0; i < strategy_total(); i++)
         metrics[i].overruns = register_counter(
             "seckill_lease_overruns_total",
             "Holds whose lease had lapsed when the lock was released.", strategy_at(i));

@@ -33,9 +33,18 @@ static const struct strategy *const strategies[] = {
 #endif
 };
 
-size_t strategy_count(void)
+size_t strategy_total(void)
 {
     return sizeof strategies / sizeof strategies[0];
+}
+
+size_t strategy_count(void)
+{
+    size_t count = 0;
+
+    while (count < strategy_total() && !strategies[count]->control)
+        count++;
+    return count;
 }
 
 const struct strategy *strategy_at(size_t index)
@@ -45,7 +54,7 @@ const struct strategy *strategy_at(size_t index)
 
 const struct strategy *strategy_find(const char *name)
 {
-    for (size_t i = 0; i < strategy_count(); i++)
+    for (size_t i = 0; i < strategy_total(); i++)
         if (strcmp(strategies[i]->name, name) == 0)
             return strategies[i];
     return NULL;

@@ -83,6 +83,7 @@ struct strategy {
     unsigned guarantees;
     bool asynchronous; /* may answer 202 before PostgreSQL has decided */
     bool bodies;       /* takes ?body=plain|guarded */
+    bool control;      /* kept for the tests alone: promises nothing, and is not offered */
     bool mixes; /* may share a product with the other strategies that decide on the row itself */
     struct lane_rule lane;
     const struct lock *lock; /* NULL: none */
@@ -94,7 +95,9 @@ struct strategy {
     void (*stop)(const struct services *services);
 };
 
-size_t strategy_count(void);
+/* Those that are offered come first, the tests' controls (builds with failpoints) after them. */
+size_t strategy_count(void); /* of those that are offered */
+size_t strategy_total(void);
 const struct strategy *strategy_at(size_t index);
 const struct strategy *strategy_find(const char *name); /* NULL: no such strategy */
 size_t strategy_index(const struct strategy *strategy);

@@ -23,6 +23,11 @@ static const struct promise {
     {"pessimistic", "1NPF", false, true, false},
     {"optimistic", "1NPF", false, true, false},
     {"conditional", "1NPF", false, true, false},
+    {"serializable", "1NPF", false, true, false},
+    {"advisory-lock", "1NPF", true, false, false},
+    {"lock-row", "1NF", true, false, false},
+    {"buckets", "1NPF", false, true, false},
+    {"batch", "1NPF", false, true, false},
     {"redis-setnx", "1N", true, false, true},
     {"redis-getset", "1N", true, false, true},
     {"redis-expiry", "1N", true, false, true},
@@ -33,11 +38,6 @@ static const struct promise {
     {"redis-fenced", "1NPF", true, false, true},
     {"wllock", "1N", true, false, true},
     {"redis-queue", "1NPF", false, true, true},
-#ifdef SECKILL_FAILPOINTS
-    {"control-setnx-no-expiry", "", true, false, true},
-    {"control-watchdog-explicit-lease", "", true, false, true},
-    {"control-unlock-before-commit", "", false, false, true},
-#endif
 };
 enum { COUNT = sizeof promises / sizeof *promises };
 
@@ -101,12 +101,12 @@ static void a_strategy_without_its_backend_says_so(void **state)
     struct server *server = server_start("--redis", NULL);
     struct http_reply reply = server_call(server, "GET", "/strategies", NULL, NULL);
 
-    shop_put(server, 1, 5, NULL);
+    shop_put(server, 1, COUNT, NULL);
     for (int i = 0; i < COUNT; i++) {
         struct buy buy = {.strategy = promises[i].name, .product = 1, .user = 1};
         assert_int_equal(has(&reply, i, "available"), !promises[i].redis);
         if (!promises[i].redis) {
-            shop_expect_buy(server, &buy, i < 5 ? 201 : 409, i < 5 ? "" : "sold_out", NULL);
+            shop_expect_buy(server, &buy, 201, "", NULL);
             continue;
         }
         char path[64];

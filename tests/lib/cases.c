@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USERS_A_CASE = 100000, TESTS_MAX = 400, NAME_MAX_LENGTH = 120 };
+enum { USERS_A_CASE = 100000, VARIANTS = 4, NAME_MAX_LENGTH = 120 };
 
 static struct {
     const char *group;
@@ -104,26 +104,27 @@ static void add(struct CMUnitTest *out, const struct case_test *test,
 int cases_run(const char *group, const struct case_test *tests, size_t count,
               const char *const flags[])
 {
-    static struct CMUnitTest list[TESTS_MAX];
+    struct CMUnitTest *list = calloc(count * strategy_count() * VARIANTS, sizeof *list);
     size_t n = 0;
 
+    if (!list)
+        abort();
     shared.group = group;
     shared.flags = flags;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < strategy_count(); j++)
-            for (int variant = 0; variant < 4; variant++) {
+            for (int variant = 0; variant < VARIANTS; variant++) {
                 const struct strategy *strategy = strategy_at(j);
                 bool guarded = variant / 2;
                 if (guarded && !strategy->bodies)
                     continue;
-                if (n == TESTS_MAX)
-                    abort();
                 add(&list[n++], &tests[i], strategy, guarded ? "guarded" : NULL,
                     variant % 2 ? CASES_INSTANCES : 1);
             }
     int failed = _cmocka_run_group_tests(group, list, n, start, stop);
     for (size_t i = 0; i < n; i++)
         free(list[i].initial_state);
+    free(list);
     return failed != 0;
 }
 
