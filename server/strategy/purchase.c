@@ -232,8 +232,10 @@ void purchase_cancel(struct session *session, struct order *order, int64_t fence
     pg_begin(session->pg);
     enum pg_status status = return_stock(session, order, epoch, fence);
     if (status == PG_OK && pg_affected(session->pg) == 0) {
-        /* A PUT ended the sale, or a later holder has registered: the next attempt tells. */
-        purchase_refuse(session, order, ORDER_RETRY);
+        /* A PUT ended the sale, which the next attempt would have read, or a later holder has
+         * registered. */
+        bool stale = fence && order->attempts > 1;
+        purchase_refuse(session, order, stale ? ORDER_LEASE_LOST : ORDER_RETRY);
         return;
     }
     if (status == PG_OK)

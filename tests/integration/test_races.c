@@ -6,7 +6,7 @@
  */
 #include "lib/cases.h"
 
-#include <string.h>
+#include "base/clock.h"
 
 enum { BUYERS = 24, STOCK = 8, RESTOCKS = 12, ROUNDS = 10, PATIENCE_US = 60000000 };
 
@@ -80,11 +80,44 @@ static void limits_and_keys_in_a_race(struct test_case *the)
     crowd_destroy(crowd);
 }
 
+/* A new sale begins between the decisions and the writes of orders, restocks and cancels of the old
+ * one. */
+static void a_sale_begins_in_a_race(struct test_case *the)
+{
+    enum { ORDERS = 6, NEW_STOCK = 40 };
+    char ids[ORDERS][SHOP_ID_SIZE];
+    struct crowd *crowd = crowd_create();
+
+    shop_put(the->servers[0], the->product, 2 * ORDERS, NULL);
+    for (int i = 0; i < ORDERS; i++) {
+        struct buy buy = case_buy(the, 1 + i);
+        shop_expect_buy(case_server(the, i), &buy, 201, "", ids[i]);
+    }
+    for (int i = 0; i < ORDERS; i++) {
+        struct buy buy = case_buy(the, 100 + i);
+        struct buy restock = case_buy(the, 0);
+        restock.quantity = 1;
+        shop_crowd_buy(crowd, case_server(the, i), &buy);
+        shop_crowd_cancel(crowd, case_server(the, i + 1), ids[i]);
+        if (i % 3 == 0)
+            shop_crowd_restock(crowd, case_server(the, i), &restock);
+    }
+    crowd_send(crowd);
+    crowd_wait(crowd, 2, clock_mono_us() + PATIENCE_US);
+    shop_put(case_server(the, 1), the->product, NEW_STOCK, NULL);
+    crowd_finish(crowd, PATIENCE_US);
+    crowd_destroy(crowd);
+    /* Cancels belong to the old sale whatever the strategy: none may have reached the new one. */
+    assert_int_equal(witness_sale(the->witness, the->product).cancelled, 0);
+    case_expect_rows(the, NULL);
+}
+
 int main(void)
 {
     static const struct case_test tests[] = {
         {"selling races", selling_races},
         {"restocking races", restocking_races},
+        {"a sale begins in a race", a_sale_begins_in_a_race},
         {"limits and keys in a race", limits_and_keys_in_a_race},
     };
     static const char *const flags[] = {"--work-ms", "20", "--lock-wait-ms", "30000", NULL};
