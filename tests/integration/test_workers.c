@@ -34,18 +34,18 @@ static int64_t workers_of(const char *strategy)
     return server_metric(server, "seckill_lane_workers", labels);
 }
 
-/* Two strategies have a worker each, idle now; the third wants both. */
+/* Two strategies have a worker each, idle now; one of them wants both. */
 static void idle_workers_make_room(void **state)
 {
     (void)state;
     struct buy first = buy_by("pessimistic", 1);
-    struct buy second = buy_by("optimistic", 2);
+    struct buy second = buy_by("conditional", 2);
     struct crowd *crowd = crowd_create();
     int64_t most = 0;
 
     shop_expect_buy(server, &first, 201, "", NULL);
     shop_expect_buy(server, &second, 201, "", NULL);
-    assert_int_equal(workers_of("pessimistic") + workers_of("optimistic"), 2);
+    assert_int_equal(workers_of("pessimistic") + workers_of("conditional"), 2);
     for (int i = 0; i < ORDERS; i++) {
         struct buy buy = buy_by("conditional", 10 + i);
         shop_crowd_buy(crowd, server, &buy);
