@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { IDLE_US = 10000000 };
+enum { IDLE_US = 10000000, ASK_AGAIN_US = 100000 };
 
 struct workers {
     const struct services *services; /* borrowed: app */
@@ -20,7 +20,8 @@ struct workers {
         pthread_cond_t ended;
         int permits; /* left */
         int threads;
-        bool hungry; /* some lane with orders got no worker */
+        bool hungry;     /* some lane with orders has no worker at all */
+        int64_t told_us; /* when idle workers were last asked to make room */
     } shared;
 };
 
@@ -200,17 +201,23 @@ static bool start(struct workers *workers, struct worker_lane *at)
     return started;
 }
 
-/* One permit and the right to start a thread; false, and everybody is told, when there is none. */
-static bool take_permit(struct workers *workers)
+/* One permit and the right to start a thread. When there is none, idle workers of all lanes are
+ * asked to make room; busy ones do so only for a lane that has nobody. */
+static bool take_permit(struct workers *workers, bool has_nobody)
 {
+    int64_t now_us = clock_mono_us();
+
     pthread_mutex_lock(&workers->shared.mutex);
     bool got = workers->shared.permits > 0;
-    bool tell = !got && !workers->shared.hungry;
+    bool tell = !got && now_us - workers->shared.told_us >= ASK_AGAIN_US;
     if (got) {
         workers->shared.permits--;
         workers->shared.threads++;
+    } else {
+        workers->shared.hungry |= has_nobody;
     }
-    workers->shared.hungry |= tell;
+    if (tell)
+        workers->shared.told_us = now_us;
     pthread_mutex_unlock(&workers->shared.mutex);
     for (size_t i = 0; tell && i < workers->count; i++)
         lane_wake(workers->lanes[i].lane, false);
@@ -231,15 +238,7 @@ void workers_call(struct workers *workers, size_t i)
     struct worker_lane *at = &workers->lanes[i];
 
     for (int wanted = lane_wants(at->lane); wanted > 0; wanted--) {
-        /* A lane that has workers already makes do; only one without any is hungry. */
-        if (lane_counts(at->lane).workers > 0) {
-            pthread_mutex_lock(&workers->shared.mutex);
-            bool left = workers->shared.permits > 0;
-            pthread_mutex_unlock(&workers->shared.mutex);
-            if (!left)
-                return;
-        }
-        if (!take_permit(workers))
+        if (!take_permit(workers, lane_counts(at->lane).workers == 0))
             return;
         if (!start(workers, at)) {
             return_permit(workers);

@@ -163,7 +163,9 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, struct 
             "PostgreSQL is not durable (fsync, full_page_writes or synchronous_commit is off): "
             "a 201 may be lost in a crash");
     atomic_store_explicit(&store->durable, durable, memory_order_relaxed);
-    /* Another session may have failed to connect while this one lived on. */
+    /* Another session may have failed to connect while this one lived on: whoever is told that
+     * PostgreSQL is up may try at once. */
+    atomic_store_explicit(&store->closed_until_us, 0, memory_order_relaxed);
     atomic_store_explicit(&store->up, true, memory_order_relaxed);
     atomic_store_explicit(&store->ready, true, memory_order_release);
     return true;

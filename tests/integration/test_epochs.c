@@ -1,4 +1,4 @@
-/* A PUT in the middle of purchases, and strategies mixed on one product. */
+/* A PUT in the middle of purchases. */
 #include "lib/cases.h"
 
 #include "base/clock.h"
@@ -88,43 +88,11 @@ static void an_ended_sale_is_swept_away(struct test_case *the)
     case_expect_rows(the, NULL);
 }
 
-/* Every strategy that may share a product, and the case's own if it may, at once. */
-static void mixed_on_one_product(struct test_case *the)
-{
-    enum { BUYERS = 72, STOCK = 30 };
-    struct buy ways[16] = {{.strategy = "local-lock", .body = "guarded"}};
-    int count = 1;
-    bool mixes = the->strategy->mixes || the->body;
-    struct crowd *crowd = crowd_create();
-
-    if (mixes)
-        ways[count++] = case_buy(the, 0);
-    for (size_t i = 0; i < strategy_count() && count < 16; i++)
-        if (strategy_at(i)->mixes)
-            ways[count++].strategy = strategy_at(i)->name;
-    shop_put(the->servers[0], the->product, STOCK, NULL);
-    for (int i = 0; i < BUYERS; i++) {
-        struct buy buy = ways[i % count];
-        buy.product = the->product;
-        buy.user = case_buy(the, i + 1).user;
-        shop_crowd_buy(crowd, case_server(the, i / count), &buy);
-    }
-    crowd_finish(crowd, PATIENCE_US);
-    if (crowd_count(crowd, 201, "") != STOCK ||
-        crowd_count(crowd, 409, "sold_out") != BUYERS - STOCK)
-        fail_msg("%s", crowd_summary(crowd));
-    assert_int_equal(witness_sale(the->witness, the->product).orders, STOCK);
-    witness_expect_exact(the->witness, the->product);
-    shop_expect_consistent(the->servers[0], the->product);
-    crowd_destroy(crowd);
-}
-
 int main(void)
 {
     static const struct case_test tests[] = {
         {"sales begin amid purchases", sales_begin_amid_purchases},
         {"an ended sale is swept away", an_ended_sale_is_swept_away},
-        {"mixed on one product", mixed_on_one_product},
     };
     static const char *const flags[] = {NULL};
 

@@ -154,6 +154,20 @@ static void a_key_ends_with_the_next_put(struct test_case *the)
     case_expect_rows(the, NULL);
 }
 
+/* Before the ended sale's rows are deleted, too; its key's order must not answer in the new one. */
+static void an_ended_sale_answers_no_repeat(struct test_case *the)
+{
+    for (int i = 0; i < 5; i++) {
+        struct buy buy = case_buy(the, 1 + i);
+        buy.key = "ended";
+        shop_put(the->servers[0], the->product, 1, NULL);
+        shop_expect_buy(case_server(the, i), &buy, 201, "", NULL);
+        shop_put(the->servers[0], the->product, 0, NULL);
+        shop_expect_buy(case_server(the, i + 1), &buy, 409, "sold_out", NULL);
+    }
+    case_expect_rows(the, NULL);
+}
+
 /* Only orders are remembered: a refused key may be used again. */
 static void a_refusal_is_not_remembered(struct test_case *the)
 {
@@ -178,6 +192,7 @@ int main(void)
         {"repeats at once around sold out", repeats_at_once_around_sold_out},
         {"another question is a mismatch", another_question_with_the_key_is_a_mismatch},
         {"a key ends with the next PUT", a_key_ends_with_the_next_put},
+        {"an ended sale answers no repeat", an_ended_sale_answers_no_repeat},
         {"a refusal is not remembered", a_refusal_is_not_remembered},
     };
     static const char *const flags[] = {NULL};

@@ -84,11 +84,11 @@ static void limits_and_keys_in_a_race(struct test_case *the)
  * one. */
 static void a_sale_begins_in_a_race(struct test_case *the)
 {
-    enum { ORDERS = 6, NEW_STOCK = 40 };
+    enum { ORDERS = 6, OLD_STOCK = 12, NEW_STOCK = 40 };
     char ids[ORDERS][SHOP_ID_SIZE];
     struct crowd *crowd = crowd_create();
 
-    shop_put(the->servers[0], the->product, 2 * ORDERS, NULL);
+    shop_put(the->servers[0], the->product, OLD_STOCK, NULL);
     for (int i = 0; i < ORDERS; i++) {
         struct buy buy = case_buy(the, 1 + i);
         shop_expect_buy(case_server(the, i), &buy, 201, "", ids[i]);
