@@ -75,6 +75,11 @@ void purchase_row(const struct pg *pg, struct product_row *row)
     purchase_row_at(pg, 0, row);
 }
 
+void purchase_waited(struct order *order)
+{
+    order->outcome = order->wait_until_us <= clock_mono_us() ? ORDER_LOCK_TIMEOUT : ORDER_RETRY;
+}
+
 bool purchase_run(struct session *session, struct order *order, enum sql statement,
                   const struct pg_value *values, int count, int64_t until_us)
 {
@@ -261,16 +266,13 @@ void purchase_finish(struct session *session, struct order *order, const struct 
         purchase_failed(session, order, status, committing);
 }
 
-bool purchase_register_fence(struct session *session, struct order *order)
+bool purchase_register_fence(struct session *session, struct order *order, int64_t until_us)
 {
     if (session->hold.fence)
         return true;
-    enum pg_status status = pg_exec(session->pg, SQL_FENCE_REGISTER,
-                                    PG_ARGS(pg_int8(order->product_id)), session->work_until_us);
-    if (status != PG_OK) {
-        purchase_failed(session, order, status, false);
+    if (!purchase_run(session, order, SQL_FENCE_REGISTER, PG_ARGS(pg_int8(order->product_id)),
+                      until_us))
         return false;
-    }
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
     session->hold.fence = pg_get_int8(session->pg, 0, 0);

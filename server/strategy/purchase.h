@@ -25,6 +25,9 @@ struct product_row {
     bool split;             /* some of the stock stands in buckets */
 };
 
+/* An order's batch waited for a row until its most impatient order could wait no longer: it is
+ * LOCK_TIMEOUT, and the others are made again. The session is closed. */
+void purchase_waited(struct order *order);
 /* Runs one statement of an order until `until_us`: an expired wait that ends before the work's own
  * time is LOCK_TIMEOUT. False: the order is decided. */
 bool purchase_run(struct session *session, struct order *order, enum sql statement,
@@ -62,8 +65,8 @@ void purchase_finish(struct session *session, struct order *order, const struct 
 void purchase_cancel(struct session *session, struct order *order);
 
 /* Registers a fence for this hold, unless it has one already: a statement of its own, committed
- * before anything is read. False: the order is decided. */
-bool purchase_register_fence(struct session *session, struct order *order);
+ * before anything is read, that waits for the row until `until_us`. False: the order is decided. */
+bool purchase_register_fence(struct session *session, struct order *order, int64_t until_us);
 /* A write of the stock matched no row: a PUT has started a new sale (the next attempt tells), or a
  * later holder has registered its fence (the lease is lost). Always false. */
 bool purchase_overtaken(struct session *session, struct order *order);

@@ -21,7 +21,8 @@ static void sell(struct session *session, struct batch *batch)
 
     /* The guarded body decides on the row itself: a fence would only refuse those it is mixed with.
      */
-    if (order->body == BODY_GUARDED || purchase_register_fence(session, order))
+    if (order->body == BODY_GUARDED ||
+        purchase_register_fence(session, order, purchase_row_deadline(session, order)))
         body_sell_chosen(session, batch);
 }
 

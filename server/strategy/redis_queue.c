@@ -26,6 +26,32 @@
 
 enum { LANE_HOLD_US = 30000 };
 
+static int64_t row_deadline(const struct session *session, const struct batch *batch)
+{
+    const struct order *first = batch->orders;
+
+    for (const struct order *order = first->next; order; order = order->next)
+        if (order->wait_until_us < first->wait_until_us)
+            first = order;
+    return purchase_row_deadline(session, first);
+}
+
+/* What failed for the first failed for all, but for a wait that was too long for one of them. */
+static bool register_fence(struct session *session, struct batch *batch)
+{
+    struct order *first = batch->orders;
+
+    if (purchase_register_fence(session, first, row_deadline(session, batch)))
+        return true;
+    enum order_outcome outcome = first->outcome;
+    for (struct order *order = first; order; order = order->next) {
+        order->outcome = outcome;
+        if (outcome == ORDER_LOCK_TIMEOUT)
+            purchase_waited(order);
+    }
+    return false;
+}
+
 static void restock(struct session *session, struct order *order)
 {
     struct product_row row;
@@ -53,11 +79,8 @@ static void sell(struct session *session, struct batch *batch)
     struct order *buys[COMBINE_MAX];
     int count = 0;
 
-    if (!purchase_register_fence(session, batch->orders)) {
-        for (struct order *order = batch->orders; order; order = order->next)
-            order->outcome = batch->orders->outcome;
+    if (!register_fence(session, batch))
         return;
-    }
     for (struct order *order = batch->orders; order; order = order->next) {
         if (order->kind == ORDER_BUY && count < COMBINE_MAX)
             buys[count++] = order;

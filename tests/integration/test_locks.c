@@ -38,7 +38,8 @@ static struct rig {
 
 static void connect_client(struct lock_client *client)
 {
-    *client = (struct lock_client){.redis = redis_create(rig.cache), .renewer = rig.renewer, .settings = &rig.settings};
+    *client = (struct lock_client){
+        .redis = redis_create(rig.cache), .renewer = rig.renewer, .settings = &rig.settings};
     assert_true(redis_connect(client->redis, clock_mono_us() + PATIENCE_US));
 }
 
