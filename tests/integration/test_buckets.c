@@ -84,11 +84,11 @@ static void fragments_are_sold(void **state)
  */
 static void nobody_is_refused_what_is_there(void **state)
 {
-    enum { BUYERS = 30, QUANTITY = 3 };
+    enum { BUYERS = 30, QUANTITY = 3, STOCK = BUYERS * QUANTITY };
 
     (void)state;
     for (int round = 0; round < 5; round++) {
-        shop_put(servers[0], product, BUYERS * QUANTITY, NULL);
+        shop_put(servers[0], product, STOCK, NULL);
         struct crowd *crowd = crowd_create();
         for (int i = 0; i < BUYERS; i++) {
             struct buy buy = buy_by("buckets", 1000 + i, QUANTITY);
