@@ -160,9 +160,9 @@ bool pg_open(struct pg *pg, int64_t until_us)
     return false;
 }
 
-/* An idle session with something to read was ended by the server: first comes why, then the end,
- * so reading once would not tell. (Or a setting was reloaded; then a new session costs little.) One
- * that was interrupted may yet be ended. */
+/* An idle session with something to read was ended by the server: first comes why, then the end, so
+ * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) One
+ * that was interrupted may yet be cancelled. */
 bool pg_lives(struct pg *pg)
 {
     if (!pg->conn || !atomic_load(&pg->cancel) || pg->in_transaction || pg->begin_pending)

@@ -2,7 +2,7 @@
  * The locks alone, over a real Redis: what each one promises, and what the faulty ones do when
  * their lease has ended. Two clients stand for two instances.
  */
-#include "lib/redis_look.h"
+#include "lib/redis_probe.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 
@@ -51,7 +51,7 @@ static int set_up(void **state)
     memset(&rig, 0, sizeof rig);
     rig.settings.system_name = "locks-test";
     rig.settings.lock_ttl_ms = LONG_MS;
-    redis_look(stack_redis(), "FLUSHALL");
+    redis_probe(NULL, 0, "FLUSHALL");
     rig.cache = cache_create(stack_redis(), &error);
     assert_non_null(rig.cache);
     rig.renewer = renewer_create(rig.cache, &rig.settings);
@@ -102,7 +102,7 @@ static void w15_wllock_budgets_by_the_wall_clock(void **state)
     assert_int_equal(let_go(&lock_redis_fair, &rig.one, &rig.lease), LOCK_RELEASED);
 
     /* The holder, without asking the clock. */
-    redis_look(stack_redis(), "SET locks-test:lock:wllock:%d x", KEY);
+    redis_probe(NULL, 0, "SET locks-test:lock:wllock:%d x", KEY);
     begun_us = clock_mono_us();
     assert_int_equal(wllock_spin(&rig.one, KEY, 20, in_ms(1500), &rig.lease), LOCK_BUSY);
     assert_true(clock_mono_us() - begun_us >= 1500 * CLOCK_US_PER_MS);
@@ -121,7 +121,7 @@ static void every_lock_excludes(void **state)
         assert_int_equal(let_go(lock, &rig.two, &rig.other), LOCK_RELEASED);
         assert_int_equal(let_go(lock, &rig.two, &rig.other), LOCK_NOT_OWNER);
     }
-    assert_int_equal(redis_look(stack_redis(), "EXISTS locks-test:lock:redis-token:%d", KEY), 0);
+    assert_int_equal(redis_probe(NULL, 0, "EXISTS locks-test:lock:redis-token:%d", KEY), 0);
 }
 
 static void no_lock_meets_another_ones_format(void **state)
@@ -181,7 +181,7 @@ static void a_late_release_frees_the_next_holder_or_not(void **state)
         rig.settings.lock_ttl_ms = LONG_MS;
         assert_int_equal(lock->acquire(&rig.two, KEY, false, in_ms(20000), &rig.other), LOCK_OWNED);
         assert_int_equal(let_go(lock, &rig.one, &rig.lease), asks ? LOCK_NOT_OWNER : LOCK_RELEASED);
-        assert_int_equal(redis_look(stack_redis(), "EXISTS %s", rig.other.name), asks);
+        assert_int_equal(redis_probe(NULL, 0, "EXISTS %s", rig.other.name), asks);
         let_go(lock, &rig.two, &rig.other);
     }
 }
@@ -194,11 +194,10 @@ static void the_owner_of_a_reentrant_lock_enters_again(void **state)
     assert_null(lock_redis_token.reenter);
     assert_int_equal(try_once(lock, &rig.one, &rig.lease), LOCK_OWNED);
     assert_int_equal(lock->reenter(&rig.one, &rig.lease), LOCK_OWNED);
-    assert_int_equal(redis_look(stack_redis(), "HINCRBY %s %s 0", rig.lease.name, rig.lease.token),
-                     2);
-    redis_look(stack_redis(), "PEXPIRE %s 5000", rig.lease.name);
+    assert_int_equal(redis_probe(NULL, 0, "HINCRBY %s %s 0", rig.lease.name, rig.lease.token), 2);
+    redis_probe(NULL, 0, "PEXPIRE %s 5000", rig.lease.name);
     assert_int_equal(let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
-    assert_true(redis_look(stack_redis(), "PTTL %s", rig.lease.name) > 5000);
+    assert_true(redis_probe(NULL, 0, "PTTL %s", rig.lease.name) > 5000);
     assert_int_equal(try_once(lock, &rig.two, &rig.other), LOCK_BUSY);
     assert_int_equal(let_go(lock, &rig.two, &rig.other), LOCK_NOT_OWNER);
     assert_int_equal(let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
@@ -213,7 +212,7 @@ static void the_watchdog_renews_up_to_its_cap(void **state)
     rig.settings.lock_ttl_ms = LEASE_MS;
     assert_int_equal(try_once(&lock_redis_watchdog, &rig.one, &rig.lease), LOCK_OWNED);
     int64_t begun_us = clock_mono_us();
-    while (redis_look(stack_redis(), "EXISTS %s", rig.lease.name)) {
+    while (redis_probe(NULL, 0, "EXISTS %s", rig.lease.name)) {
         assert_true(clock_mono_us() - begun_us < PATIENCE_US);
         clock_sleep_until(in_ms(10));
     }
@@ -241,7 +240,7 @@ static void a_lost_lease_is_told_once(void **state)
         rig.lease.on_lost_context = &told;
         assert_int_equal(try_once(renewed[i], &rig.one, &rig.lease), LOCK_OWNED);
         assert_true(lease_holds(&rig.lease));
-        redis_look(stack_redis(), "DEL %s", rig.lease.name);
+        redis_probe(NULL, 0, "DEL %s", rig.lease.name);
         int64_t begun_us = clock_mono_us();
         while (!atomic_load(&told)) {
             assert_true(clock_mono_us() - begun_us < PATIENCE_US);
@@ -273,10 +272,10 @@ static void a_release_wakes_who_waits(void **state)
         pthread_t waiter;
         void *owned = NULL;
         assert_int_equal(try_once(telling[i], &rig.one, &rig.lease), LOCK_OWNED);
-        redis_look(stack_redis(), "CONFIG RESETSTAT");
+        redis_probe(NULL, 0, "CONFIG RESETSTAT");
         assert_int_equal(pthread_create(&waiter, NULL, wait_in_turn, (void *)(uintptr_t)telling[i]),
                          0);
-        while (redis_look_calls(stack_redis(), "evalsha") < 2 - i)
+        while (redis_probe_calls("evalsha") < 2 - i)
             clock_sleep_until(in_ms(2));
         int64_t begun_us = clock_mono_us();
         assert_int_equal(let_go(telling[i], &rig.one, &rig.lease), LOCK_RELEASED);
@@ -344,7 +343,7 @@ static void a_redis_that_is_gone_is_unknown(void **state)
     int64_t until_us = clock_mono_us() + PATIENCE_US;
     while (!redis_connect(rig.one.redis, until_us) || !redis_connect(rig.two.redis, until_us))
         assert_true(clock_mono_us() < until_us);
-    redis_look(stack_redis(), "FLUSHALL");
+    redis_probe(NULL, 0, "FLUSHALL");
     for (int i = 0; i < LOCKS; i++) {
         assert_int_equal(try_once(locks[i], &rig.two, &rig.other), LOCK_OWNED);
         assert_int_equal(let_go(locks[i], &rig.two, &rig.other), LOCK_RELEASED);

@@ -1,40 +1,21 @@
 /*
  * wllock's defects (docs/WLLOCK.md, W1 …) through the strategy, each beside its absence in
- * redis-queue. W1, W2 and W16 stand in test_lock_failures.c, W3, W9 and W15 in test_locks.c.
+ * redis-queue. W1 stands in test_lock_failures.c, W2 and W16 in
+ * test_lock_pauses.c, W3, W9 and W15 in test_locks.c.
  */
-#include "lib/redis_look.h"
-#include "lib/shop.h"
+#include "lib/redis_probe.h"
+#include "lib/rivals.h"
 #include "lib/stack.h"
 #include "lib/t.h"
-#include "lib/witness.h"
 
 #include "base/clock.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-#define PATIENCE_US INT64_C(60000000)
-
-static int64_t product;
-
-static struct server *start(const char *failpoints)
-{
-    server_use_failpoints(failpoints);
-    struct server *server = server_start("--lock-ttl-ms", "30000", "--work-timeout-ms", "25000");
-    server_use_failpoints(NULL);
-    return server;
-}
-
-static void put(struct server *server)
-{
-    redis_look(stack_redis(), "FLUSHALL");
-    redis_look(stack_redis(), "CONFIG RESETSTAT");
-    shop_put(server, ++product, 100, NULL);
-}
 
 static struct buy order(const char *strategy, const char *more, int64_t user)
 {
-    return (struct buy){.strategy = strategy, .more = more, .product = product, .user = user};
+    return (struct buy){
+        .strategy = strategy, .more = more, .product = rivals.product, .user = user};
 }
 
 static struct crowd *begin(struct server *server, struct buy buy, int count)
@@ -50,20 +31,20 @@ static struct crowd *begin(struct server *server, struct buy buy, int count)
 /* How long an order waits beside a holder, and what that costs Redis in scripts. */
 static int64_t waiting_us(const char *strategy, int64_t *scripts)
 {
-    struct server *a = start("lock.acquired=stop");
-    struct server *b = start(NULL);
+    struct server *a = rival_start("lock.acquired=stop", "30000", "25000");
+    struct server *b = rival_start(NULL, "30000", "25000");
 
-    put(b);
+    rivals_put(b, 100);
     struct crowd *held = begin(a, order(strategy, "&wait_ms=40000", 1), 1);
     server_wait_stopped(a);
-    redis_look(stack_redis(), "CONFIG RESETSTAT");
+    redis_probe(NULL, 0, "CONFIG RESETSTAT");
     struct crowd *waiter = begin(b, order(strategy, "&wait_ms=2000", 2), 1);
-    crowd_finish(waiter, PATIENCE_US);
+    crowd_finish(waiter, RIVALS_PATIENCE_US);
     assert_int_equal(crowd_count(waiter, 503, "wait_timeout"), 1);
     int64_t took_us = crowd_at(waiter, 0)->took_us;
-    *scripts = redis_look_calls(stack_redis(), "evalsha");
+    *scripts = redis_probe_calls("evalsha");
     server_resume(a);
-    crowd_finish(held, PATIENCE_US);
+    crowd_finish(held, RIVALS_PATIENCE_US);
     assert_int_equal(crowd_count(held, 201, NULL), 1);
     crowd_destroy(held);
     crowd_destroy(waiter);
@@ -88,11 +69,11 @@ static void w4_w5_it_spins_and_for_half_of_its_time(void **state)
 /* Orders that queue while the first is slow: how many holds do they take? */
 static int64_t holds(const char *strategy, int orders)
 {
-    struct server *a = start("lock.acquired=pause:1500");
+    struct server *a = rival_start("lock.acquired=pause:1500", "30000", "25000");
 
-    put(a);
+    rivals_put(a, 100);
     struct crowd *crowd = begin(a, order(strategy, "&wait_ms=40000", 1), orders);
-    crowd_finish(crowd, PATIENCE_US);
+    crowd_finish(crowd, RIVALS_PATIENCE_US);
     assert_int_equal(crowd_count(crowd, 201, NULL), orders);
     crowd_destroy(crowd);
     char label[64];
@@ -112,15 +93,14 @@ static void w8_one_order_a_hold(void **state)
 /* The reply to an acquisition is lost. */
 static void lose_reply(const char *strategy, const char *lock, const char *code, bool orphan)
 {
-    struct server *a = start("redis.reply=fail");
+    struct server *a = rival_start("redis.reply=fail", "30000", "25000");
     struct buy next = order(strategy, "&wait_ms=1000", 2);
 
-    put(a);
-    next.product = product;
+    rivals_put(a, 100);
+    next.product = rivals.product;
     struct buy first = order(strategy, "&wait_ms=20000", 1);
     shop_expect_buy(a, &first, 503, code, NULL);
-    assert_int_equal(
-        redis_look(stack_redis(), "EXISTS seckill:lock:%s:%lld", lock, (long long)product), orphan);
+    assert_int_equal(rivals_lock("EXISTS", lock), orphan);
     if (orphan)
         shop_expect_buy(a, &next, 503, "wait_timeout", NULL);
     else
@@ -147,11 +127,9 @@ int main(void)
         cmocka_unit_test_teardown(w8_one_order_a_hold, server_teardown),
         cmocka_unit_test_teardown(w13_w14_a_lost_reply_leaves_an_orphan, server_teardown),
     };
-    char *conninfo = stack_database_create("seckill_wllock");
 
-    server_use_database(conninfo);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    stack_database_drop("seckill_wllock");
-    free(conninfo);
+    rivals_open("wllock");
+    int failed = cmocka_run_group_tests(tests, NULL, stack_restore);
+    rivals_close();
     return failed != 0;
 }
