@@ -88,3 +88,8 @@ CREATE TABLE product_lock (
     owner       text NOT NULL,
     lease_until timestamptz NOT NULL
 ) WITH (fillfactor = 50);
+
+-- When a queued order was last sent to the broker, or was about to be; and the queued ones by that time, for
+-- whoever sends again what was lost.
+ALTER TABLE orders ADD COLUMN published_at timestamptz;
+CREATE INDEX orders_queued ON orders (published_at) WHERE status = 0;

@@ -112,6 +112,9 @@ static void sell(struct worker *worker, struct mailbox *mailbox, struct order *o
                               .product_id = mailbox_product(mailbox),
                               .count = count_orders(orders)};
         orders = drive_sell(worker->session, strategy, &batch);
+        int parked = batch.count - count_orders(orders) - count_orders(batch.orders);
+        if (parked > 0)
+            lane_done(worker->at->lane, parked);
         if (batch.orders)
             finish(worker, batch.orders);
         if (!orders && drive_keeps(worker->session, strategy))

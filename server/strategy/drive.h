@@ -3,8 +3,9 @@
  *
  * A worker with one order in hand calls drive_enter; when that answers true it makes its batch and
  * calls drive_sell until nothing is left of it; while drive_keeps says so it may bring more;
- * drive_leave ends it. Afterwards every order has a final outcome. Nothing here waits without a
- * deadline of the orders themselves.
+ * drive_leave ends it. Afterwards every order has a final outcome, but for those that the strategy
+ * has parked: they are not in the batch any more, and nobody here may touch them. Nothing here
+ * waits without a deadline of the orders themselves.
  */
 #ifndef SECKILL_STRATEGY_DRIVE_H
 #define SECKILL_STRATEGY_DRIVE_H
@@ -20,7 +21,7 @@ bool drive_enter(struct session *session, const struct strategy *strategy, struc
 
 /* One attempt at every order of the batch. Leaves in it those that are decided, which need not wait
  * for the others, and returns those that are to be tried again: by the next call, which pauses
- * first. */
+ * first. What the strategy has parked is in neither. */
 struct order *drive_sell(struct session *session, const struct strategy *strategy,
                          struct batch *batch);
 

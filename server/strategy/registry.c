@@ -24,6 +24,7 @@ static const struct strategy *const strategies[] = {
     &strategy_redis_fenced,
     &strategy_wllock,
     &strategy_redis_queue,
+    &strategy_partitioned_queue,
 #ifdef SECKILL_FAILPOINTS
     &strategy_control_setnx_no_expiry,
     &strategy_control_watchdog_explicit_lease,
@@ -85,6 +86,17 @@ static bool has_redis(const struct services *services)
     return services->cache != NULL;
 }
 
+static bool has_rabbitmq(const struct services *services)
+{
+    return services->broker != NULL;
+}
+
+#ifdef SECKILL_RABBITMQ
+#define NO_RABBITMQ "RabbitMQ is not configured (--amqp)"
+#else
+#define NO_RABBITMQ "librabbitmq was absent when this server was built"
+#endif
+
 /* A row a need; NULL `present`: always there. */
 static const struct {
     const char *name;
@@ -93,6 +105,7 @@ static const struct {
 } needs[NEED_COUNT] = {
     {"postgresql", NULL, NULL},
     {"redis", has_redis, "Redis is not configured (--redis)"},
+    [6] = {"rabbitmq", has_rabbitmq, NO_RABBITMQ},
 };
 
 const char *strategy_need_name(unsigned index)

@@ -24,6 +24,7 @@ extern const struct strategy strategy_redis_watchdog;
 extern const struct strategy strategy_redis_fenced;
 extern const struct strategy strategy_wllock;
 extern const struct strategy strategy_redis_queue;
+extern const struct strategy strategy_partitioned_queue;
 
 /* Test-only controls, built where failpoints are: what does not work, kept for the tests that show
  * it. */

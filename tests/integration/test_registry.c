@@ -17,27 +17,29 @@ static const struct promise {
     bool bodies;
     bool mixes;
     bool redis;
+    bool asynchronous; /* and needs RabbitMQ */
 } promises[] = {
-    {"none", "", false, false, false},
-    {"local-lock", "1", true, false, false},
-    {"pessimistic", "1NPF", false, true, false},
-    {"optimistic", "1NPF", false, true, false},
-    {"conditional", "1NPF", false, true, false},
-    {"serializable", "1NPF", false, true, false},
-    {"advisory-lock", "1NPF", true, false, false},
-    {"lock-row", "1NF", true, false, false},
-    {"buckets", "1NPF", false, true, false},
-    {"batch", "1NPF", false, true, false},
-    {"redis-setnx", "1N", true, false, true},
-    {"redis-getset", "1N", true, false, true},
-    {"redis-expiry", "1N", true, false, true},
-    {"redis-uuid", "1N", true, false, true},
-    {"redis-token", "1N", true, false, true},
-    {"redis-reentrant", "1N", true, false, true},
-    {"redis-watchdog", "1N", true, false, true},
-    {"redis-fenced", "1NPF", true, false, true},
-    {"wllock", "1N", true, false, true},
-    {"redis-queue", "1NPF", false, true, true},
+    {"none", "", false, false, false, false},
+    {"local-lock", "1", true, false, false, false},
+    {"pessimistic", "1NPF", false, true, false, false},
+    {"optimistic", "1NPF", false, true, false, false},
+    {"conditional", "1NPF", false, true, false, false},
+    {"serializable", "1NPF", false, true, false, false},
+    {"advisory-lock", "1NPF", true, false, false, false},
+    {"lock-row", "1NF", true, false, false, false},
+    {"buckets", "1NPF", false, true, false, false},
+    {"batch", "1NPF", false, true, false, false},
+    {"redis-setnx", "1N", true, false, true, false},
+    {"redis-getset", "1N", true, false, true, false},
+    {"redis-expiry", "1N", true, false, true, false},
+    {"redis-uuid", "1N", true, false, true, false},
+    {"redis-token", "1N", true, false, true, false},
+    {"redis-reentrant", "1N", true, false, true, false},
+    {"redis-watchdog", "1N", true, false, true, false},
+    {"redis-fenced", "1NPF", true, false, true, false},
+    {"wllock", "1N", true, false, true, false},
+    {"redis-queue", "1NPF", false, true, true, false},
+    {"partitioned-queue", "1NPF", false, true, false, true},
 };
 enum { COUNT = sizeof promises / sizeof *promises };
 
@@ -68,11 +70,12 @@ static void check_row(const struct http_reply *reply, int i)
         assert_int_equal(has(reply, i, path), strchr(promise->letters, "1NPF"[letter]) != NULL);
     }
     assert_int_equal(has(reply, i, "mixes"), promise->mixes);
-    assert_false(has(reply, i, "asynchronous"));
+    assert_int_equal(has(reply, i, "asynchronous"), promise->asynchronous);
     snprintf(path, sizeof path, "%d.bodies", i);
     assert_int_equal(http_reply_count(reply, path), promise->bodies ? 2 : 0);
     snprintf(path, sizeof path, "%d.needs", i);
-    assert_int_equal(http_reply_count(reply, path), promise->redis ? 2 : 1);
+    assert_int_equal(http_reply_count(reply, path),
+                     promise->redis || promise->asynchronous ? 2 : 1);
 }
 
 static void strategies_tell_what_they_promise(void **state)
@@ -87,6 +90,8 @@ static void strategies_tell_what_they_promise(void **state)
     for (int i = 0; i < COUNT; i++) {
         char path[64];
         check_row(&reply, i);
+        if (promises[i].asynchronous && !stack_amqp())
+            continue;
         assert_true(has(&reply, i, "available"));
         snprintf(path, sizeof path, "%d.unavailable_reason", i);
         assert_true(http_reply_is_null(&reply, path));
@@ -98,14 +103,15 @@ static void strategies_tell_what_they_promise(void **state)
 static void a_strategy_without_its_backend_says_so(void **state)
 {
     (void)state;
-    struct server *server = server_start("--redis", NULL);
+    struct server *server = server_start("--redis", NULL, "--amqp", NULL);
     struct http_reply reply = server_call(server, "GET", "/strategies", NULL, NULL);
 
     shop_put(server, 1, COUNT, NULL);
     for (int i = 0; i < COUNT; i++) {
         struct buy buy = {.strategy = promises[i].name, .product = 1, .user = 1};
-        assert_int_equal(has(&reply, i, "available"), !promises[i].redis);
-        if (!promises[i].redis) {
+        bool usable = !promises[i].redis && !promises[i].asynchronous;
+        assert_int_equal(has(&reply, i, "available"), usable);
+        if (usable) {
             shop_expect_buy(server, &buy, 201, "", NULL);
             continue;
         }
@@ -113,7 +119,7 @@ static void a_strategy_without_its_backend_says_so(void **state)
         char reason[128];
         snprintf(path, sizeof path, "%d.unavailable_reason", i);
         http_reply_text(&reply, path, reason, sizeof reason);
-        assert_non_null(strstr(reason, "--redis"));
+        assert_non_null(strstr(reason, promises[i].redis ? "--redis" : "RabbitMQ"));
         shop_expect_buy(server, &buy, 503, "strategy_unavailable", NULL);
     }
     http_reply_fini(&reply);
