@@ -92,7 +92,8 @@ void shop_expect_buy_soon(struct server *server, const struct buy *buy, int stat
     int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
     char code[64] = "backend_unavailable";
 
-    while (strcmp(code, "backend_unavailable") == 0 && clock_mono_us() < until_us) {
+    while ((strcmp(code, "backend_unavailable") == 0 || strcmp(code, "wait_timeout") == 0) &&
+           clock_mono_us() < until_us) {
         struct http_reply reply = shop_buy(server, buy);
         http_reply_code(&reply, code, sizeof code);
         if (!code[0])

@@ -29,7 +29,8 @@ struct http_reply shop_buy(struct server *server, const struct buy *buy);
 void shop_expect_buy(struct server *server, const struct buy *buy, int status, const char *code,
                      char id[SHOP_ID_SIZE]);
 /* The same for a success that may take a while to come, after a backend was away: as long as the
- * answer is backend_unavailable it is asked again. */
+ * answer is backend_unavailable, or wait_timeout for a lock that died with its holder, it is asked
+ * again. */
 void shop_expect_buy_soon(struct server *server, const struct buy *buy, int status);
 void shop_expect(struct server *server, const char *method, const char *target, const char *headers,
                  const char *body, int status, const char *code);
