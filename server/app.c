@@ -11,6 +11,7 @@
 #include "cache/redis.h"
 #include "dispatch/dispatch.h"
 #include "http/http.h"
+#include "lock/redlock.h"
 #include "lock/renewer.h"
 #include "store/pg.h"
 #include "strategy/strategy.h"
@@ -62,6 +63,9 @@ static bool read_health(void *context, bool *durable,
     if (services->cache)
         row(to, "redis", cache_up(services->cache),
             cache_up(services->cache) ? "" : "out of reach");
+    if (services->redlock)
+        row(to, "redlock", redlock_up(services->redlock),
+            redlock_up(services->redlock) ? "" : "no majority answered");
     return ready;
 }
 
@@ -76,6 +80,18 @@ static bool check_strategy(const struct services *services, struct error *error)
     return true;
 }
 
+static bool open_locks_elsewhere(struct services *services, struct error *error)
+{
+    const struct settings *settings = services->settings;
+
+    if (settings->redlock[0]) {
+        services->redlock = redlock_create(settings->redlock, error);
+        if (!services->redlock)
+            return false;
+    }
+    return true;
+}
+
 static bool open_backends(struct services *services, struct error *error)
 {
     const struct settings *settings = services->settings;
@@ -86,6 +102,8 @@ static bool open_backends(struct services *services, struct error *error)
 
     services->store = store_create(settings->database, limits, error);
     if (!services->store)
+        return false;
+    if (!open_locks_elsewhere(services, error))
         return false;
     if (!settings->redis[0])
         return true;
@@ -118,6 +136,7 @@ static void app_fini(struct app *app)
     http_destroy(app->http);
     renewer_destroy(app->services.renewer);
     cache_destroy(app->services.cache);
+    redlock_destroy(app->services.redlock);
     store_destroy(app->services.store);
 }
 

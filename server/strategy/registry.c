@@ -22,6 +22,7 @@ static const struct strategy *const strategies[] = {
     &strategy_redis_reentrant,
     &strategy_redis_watchdog,
     &strategy_redis_fenced,
+    &strategy_redlock,
     &strategy_wllock,
     &strategy_redis_queue,
 #ifdef SECKILL_FAILPOINTS
@@ -85,6 +86,11 @@ static bool has_redis(const struct services *services)
     return services->cache != NULL;
 }
 
+static bool has_redlock(const struct services *services)
+{
+    return services->redlock != NULL;
+}
+
 /* A row a need; NULL `present`: always there. */
 static const struct {
     const char *name;
@@ -93,6 +99,7 @@ static const struct {
 } needs[NEED_COUNT] = {
     {"postgresql", NULL, NULL},
     {"redis", has_redis, "Redis is not configured (--redis)"},
+    [3] = {"redlock", has_redlock, "Redlock's Redis nodes are not configured (--redlock)"},
 };
 
 const char *strategy_need_name(unsigned index)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cache/redis.h"
+#include "lock/redlock.h"
 
 #include <stdlib.h>
 
@@ -15,7 +16,10 @@ struct session *session_create(const struct services *services)
     session->pg = pg_create(services->store);
     if (services->cache)
         session->redis = redis_create(services->cache);
-    if (!session->pg || (services->cache && !session->redis)) {
+    if (services->redlock)
+        session->redlock = redlock_open(services->redlock);
+    if (!session->pg || (services->cache && !session->redis) ||
+        (services->redlock && !session->redlock)) {
         session_destroy(session);
         return NULL;
     }
@@ -28,13 +32,17 @@ void session_destroy(struct session *session)
         return;
     pg_destroy(session->pg);
     redis_destroy(session->redis);
+    redlock_close(session->redlock);
     free(session);
 }
 
 struct lock_client session_lock_client(const struct session *session)
 {
-    return (struct lock_client){session->redis, session->services->renewer,
-                                session->services->settings, session->pg};
+    return (struct lock_client){.redis = session->redis,
+                                .renewer = session->services->renewer,
+                                .settings = session->services->settings,
+                                .pg = session->pg,
+                                .redlock = session->redlock};
 }
 
 bool session_lease_lost(const struct session *session)

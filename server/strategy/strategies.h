@@ -22,6 +22,7 @@ extern const struct strategy strategy_redis_token;
 extern const struct strategy strategy_redis_reentrant;
 extern const struct strategy strategy_redis_watchdog;
 extern const struct strategy strategy_redis_fenced;
+extern const struct strategy strategy_redlock;
 extern const struct strategy strategy_wllock;
 extern const struct strategy strategy_redis_queue;
 

@@ -17,6 +17,7 @@
 struct store;
 struct cache;
 struct lock;
+struct redlock;
 struct renewer;
 struct session;
 
@@ -26,6 +27,7 @@ struct services {
     struct store *store;             /* borrowed: app */
     struct cache *cache;             /* borrowed: app; NULL when no Redis is configured */
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
+    struct redlock *redlock;         /* borrowed: app; NULL when not configured */
 };
 
 enum strategy_family {

@@ -16,28 +16,29 @@ static const struct promise {
     const char *letters;
     bool bodies;
     bool mixes;
-    bool redis;
+    const char *flag; /* of what it needs beside PostgreSQL; NULL: nothing */
 } promises[] = {
-    {"none", "", false, false, false},
-    {"local-lock", "1", true, false, false},
-    {"pessimistic", "1NPF", false, true, false},
-    {"optimistic", "1NPF", false, true, false},
-    {"conditional", "1NPF", false, true, false},
-    {"serializable", "1NPF", false, true, false},
-    {"advisory-lock", "1NPF", true, false, false},
-    {"lock-row", "1NF", true, false, false},
-    {"buckets", "1NPF", false, true, false},
-    {"batch", "1NPF", false, true, false},
-    {"redis-setnx", "1N", true, false, true},
-    {"redis-getset", "1N", true, false, true},
-    {"redis-expiry", "1N", true, false, true},
-    {"redis-uuid", "1N", true, false, true},
-    {"redis-token", "1N", true, false, true},
-    {"redis-reentrant", "1N", true, false, true},
-    {"redis-watchdog", "1N", true, false, true},
-    {"redis-fenced", "1NPF", true, false, true},
-    {"wllock", "1N", true, false, true},
-    {"redis-queue", "1NPF", false, true, true},
+    {"none", "", false, false, NULL},
+    {"local-lock", "1", true, false, NULL},
+    {"pessimistic", "1NPF", false, true, NULL},
+    {"optimistic", "1NPF", false, true, NULL},
+    {"conditional", "1NPF", false, true, NULL},
+    {"serializable", "1NPF", false, true, NULL},
+    {"advisory-lock", "1NPF", true, false, NULL},
+    {"lock-row", "1NF", true, false, NULL},
+    {"buckets", "1NPF", false, true, NULL},
+    {"batch", "1NPF", false, true, NULL},
+    {"redis-setnx", "1N", true, false, "--redis"},
+    {"redis-getset", "1N", true, false, "--redis"},
+    {"redis-expiry", "1N", true, false, "--redis"},
+    {"redis-uuid", "1N", true, false, "--redis"},
+    {"redis-token", "1N", true, false, "--redis"},
+    {"redis-reentrant", "1N", true, false, "--redis"},
+    {"redis-watchdog", "1N", true, false, "--redis"},
+    {"redis-fenced", "1NPF", true, false, "--redis"},
+    {"redlock", "1N", true, false, "--redlock"},
+    {"wllock", "1N", true, false, "--redis"},
+    {"redis-queue", "1NPF", false, true, "--redis"},
 };
 enum { COUNT = sizeof promises / sizeof *promises };
 
@@ -72,7 +73,7 @@ static void check_row(const struct http_reply *reply, int i)
     snprintf(path, sizeof path, "%d.bodies", i);
     assert_int_equal(http_reply_count(reply, path), promise->bodies ? 2 : 0);
     snprintf(path, sizeof path, "%d.needs", i);
-    assert_int_equal(http_reply_count(reply, path), promise->redis ? 2 : 1);
+    assert_int_equal(http_reply_count(reply, path), promise->flag ? 2 : 1);
 }
 
 static void strategies_tell_what_they_promise(void **state)
@@ -98,14 +99,15 @@ static void strategies_tell_what_they_promise(void **state)
 static void a_strategy_without_its_backend_says_so(void **state)
 {
     (void)state;
-    struct server *server = server_start("--redis", NULL);
+    struct server *server =
+        server_start("--redis", NULL, "--redlock", NULL, "--memcached", NULL, "--zookeeper", NULL);
     struct http_reply reply = server_call(server, "GET", "/strategies", NULL, NULL);
 
     shop_put(server, 1, COUNT, NULL);
     for (int i = 0; i < COUNT; i++) {
         struct buy buy = {.strategy = promises[i].name, .product = 1, .user = 1};
-        assert_int_equal(has(&reply, i, "available"), !promises[i].redis);
-        if (!promises[i].redis) {
+        assert_int_equal(has(&reply, i, "available"), !promises[i].flag);
+        if (!promises[i].flag) {
             shop_expect_buy(server, &buy, 201, "", NULL);
             continue;
         }
@@ -113,7 +115,7 @@ static void a_strategy_without_its_backend_says_so(void **state)
         char reason[128];
         snprintf(path, sizeof path, "%d.unavailable_reason", i);
         http_reply_text(&reply, path, reason, sizeof reason);
-        assert_non_null(strstr(reason, "--redis"));
+        assert_non_null(strstr(reason, promises[i].flag));
         shop_expect_buy(server, &buy, 503, "strategy_unavailable", NULL);
     }
     http_reply_fini(&reply);

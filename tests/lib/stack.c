@@ -41,6 +41,11 @@ const char *stack_stock_redis(void)
     return variable("SECKILL_TEST_STOCK_REDIS");
 }
 
+const char *stack_redlock(void)
+{
+    return getenv("SECKILL_TEST_REDLOCK");
+}
+
 char *stack_socket_folder(void)
 {
     const char *host = strstr(stack_database(), "host=");
@@ -133,9 +138,12 @@ void stack_up(void)
 int stack_restore(void **state)
 {
     static const char *const servers[] = {"postgres", "locks", "stock"};
+    static const char *const nodes[] = {"redlock1", "redlock2", "redlock3"};
 
     (void)state;
     for (size_t i = 0; i < sizeof servers / sizeof *servers; i++)
         kill(stack_pid(servers[i]), SIGCONT);
+    for (size_t i = 0; stack_redlock() && i < sizeof nodes / sizeof *nodes; i++)
+        kill(stack_pid(nodes[i]), SIGCONT);
     return run_up() == 0 ? 0 : -1;
 }
