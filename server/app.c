@@ -11,6 +11,7 @@
 #include "cache/redis.h"
 #include "dispatch/dispatch.h"
 #include "http/http.h"
+#include "lock/memcache.h"
 #include "lock/redlock.h"
 #include "lock/renewer.h"
 #include "store/pg.h"
@@ -66,6 +67,9 @@ static bool read_health(void *context, bool *durable,
     if (services->redlock)
         row(to, "redlock", redlock_up(services->redlock),
             redlock_up(services->redlock) ? "" : "no majority answered");
+    if (services->memcache)
+        row(to, "memcached", memcache_up(services->memcache),
+            memcache_up(services->memcache) ? "" : "out of reach");
     return ready;
 }
 
@@ -87,6 +91,11 @@ static bool open_locks_elsewhere(struct services *services, struct error *error)
     if (settings->redlock[0]) {
         services->redlock = redlock_create(settings->redlock, error);
         if (!services->redlock)
+            return false;
+    }
+    if (settings->memcached[0] && memcache_built()) {
+        services->memcache = memcache_create(settings->memcached, error);
+        if (!services->memcache)
             return false;
     }
     return true;
@@ -137,6 +146,7 @@ static void app_fini(struct app *app)
     renewer_destroy(app->services.renewer);
     cache_destroy(app->services.cache);
     redlock_destroy(app->services.redlock);
+    memcache_destroy(app->services.memcache);
     store_destroy(app->services.store);
 }
 

@@ -69,6 +69,11 @@ static bool accepts_redlock(const char *text)
     return true;
 }
 
+static bool accepts_memcached(const char *text)
+{
+    return *text == '\0' || strncmp(text, "unix:///", 8) == 0 || accepts_listen(text);
+}
+
 static bool accepts_name(const char *text)
 {
     return *text != '\0';
@@ -152,6 +157,18 @@ static const struct settings_row rows[] = {
             "(`appendfsync always`). Empty means that there are none: the strategy is listed as "
             "unavailable and answers 503, the others do not notice. They need not be up when the "
             "server starts.",
+    },
+    {
+        .flag = "memcached", TEXT(memcached, ""),
+        .value = "HOST:PORT", .takes = "HOST:PORT or unix:///PATH, or nothing",
+        .accepts = accepts_memcached,
+        .help = "memcached for memcached-lock; empty: none, and it answers 503",
+        .detail =
+            "The memcached that holds the locks of `memcached-lock`: `HOST:PORT` or `unix:///PATH`. "
+            "Run it with `-M`, so that a full one refuses a lock instead of throwing another out. "
+            "Its leases are whole seconds: `--lock-ttl-ms` rounded up, and one more. Empty means that "
+            "there is none: the strategy is listed as unavailable and answers 503, the others do not "
+            "notice. It need not be up when the server starts.",
     },
     {
         .flag = "default-strategy", TEXT(default_strategy, "conditional"),

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct memcache_session;
 struct pg;
 struct redlock_sessions;
 struct renewer;
@@ -48,11 +49,12 @@ struct lease {
 
 /* What a worker's lock calls go through; the worker's own, like everything in it. */
 struct lock_client {
-    struct redis *redis;              /* borrowed */
-    struct renewer *renewer;          /* borrowed: app */
-    const struct settings *settings;  /* borrowed: app */
-    struct pg *pg;                    /* borrowed; outside any transaction */
-    struct redlock_sessions *redlock; /* borrowed; NULL when not configured */
+    struct redis *redis;               /* borrowed */
+    struct renewer *renewer;           /* borrowed: app */
+    const struct settings *settings;   /* borrowed: app */
+    struct pg *pg;                     /* borrowed; outside any transaction */
+    struct redlock_sessions *redlock;  /* borrowed; NULL when not configured */
+    struct memcache_session *memcache; /* borrowed; NULL when not configured */
 };
 
 struct lock {
@@ -82,6 +84,7 @@ enum lock_result lock_poll(struct lock_client *client, struct lease *lease,
                            bool once, int64_t until_us);
 
 /* Each in the file of its name. Between instances that use different ones nobody is excluded. */
+extern const struct lock lock_memcached;
 extern const struct lock lock_pg_row;
 extern const struct lock lock_redis_expiry;
 extern const struct lock lock_redis_fair;

@@ -22,3 +22,12 @@ const struct strategy strategy_redlock = {
     .lock = &lock_redlock,
     OTHER_LOCK_ROW,
 };
+
+const struct strategy strategy_memcached_lock = {
+    .name = "memcached-lock",
+    .summary = "A token that memcached's add stores once, with a lease; released by gets and cas.",
+    .family = FAMILY_OTHER_LOCK,
+    .needs = NEED_POSTGRESQL | NEED_MEMCACHED,
+    .lock = &lock_memcached,
+    OTHER_LOCK_ROW,
+};

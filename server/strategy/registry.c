@@ -25,6 +25,7 @@ static const struct strategy *const strategies[] = {
     &strategy_redlock,
     &strategy_wllock,
     &strategy_redis_queue,
+    &strategy_memcached_lock,
 #ifdef SECKILL_FAILPOINTS
     &strategy_control_setnx_no_expiry,
     &strategy_control_watchdog_explicit_lease,
@@ -91,6 +92,17 @@ static bool has_redlock(const struct services *services)
     return services->redlock != NULL;
 }
 
+static bool has_memcached(const struct services *services)
+{
+    return services->memcache != NULL;
+}
+
+#ifdef SECKILL_MEMCACHED
+#define NO_MEMCACHED "memcached is not configured (--memcached)"
+#else
+#define NO_MEMCACHED "libmemcached was absent when this server was built (--memcached)"
+#endif
+
 /* A row a need; NULL `present`: always there. */
 static const struct {
     const char *name;
@@ -100,6 +112,7 @@ static const struct {
     {"postgresql", NULL, NULL},
     {"redis", has_redis, "Redis is not configured (--redis)"},
     [3] = {"redlock", has_redlock, "Redlock's Redis nodes are not configured (--redlock)"},
+    [4] = {"memcached", has_memcached, NO_MEMCACHED},
 };
 
 const char *strategy_need_name(unsigned index)

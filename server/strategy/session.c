@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cache/redis.h"
+#include "lock/memcache.h"
 #include "lock/redlock.h"
 
 #include <stdlib.h>
@@ -18,8 +19,10 @@ struct session *session_create(const struct services *services)
         session->redis = redis_create(services->cache);
     if (services->redlock)
         session->redlock = redlock_open(services->redlock);
+    if (services->memcache)
+        session->memcache = memcache_open(services->memcache);
     if (!session->pg || (services->cache && !session->redis) ||
-        (services->redlock && !session->redlock)) {
+        (services->redlock && !session->redlock) || (services->memcache && !session->memcache)) {
         session_destroy(session);
         return NULL;
     }
@@ -33,6 +36,7 @@ void session_destroy(struct session *session)
     pg_destroy(session->pg);
     redis_destroy(session->redis);
     redlock_close(session->redlock);
+    memcache_close(session->memcache);
     free(session);
 }
 
@@ -42,7 +46,8 @@ struct lock_client session_lock_client(const struct session *session)
                                 .renewer = session->services->renewer,
                                 .settings = session->services->settings,
                                 .pg = session->pg,
-                                .redlock = session->redlock};
+                                .redlock = session->redlock,
+                                .memcache = session->memcache};
 }
 
 bool session_lease_lost(const struct session *session)

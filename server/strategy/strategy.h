@@ -17,6 +17,7 @@
 struct store;
 struct cache;
 struct lock;
+struct memcache;
 struct redlock;
 struct renewer;
 struct session;
@@ -28,6 +29,7 @@ struct services {
     struct cache *cache;             /* borrowed: app; NULL when no Redis is configured */
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
     struct redlock *redlock;         /* borrowed: app; NULL when not configured */
+    struct memcache *memcache;       /* the same */
 };
 
 enum strategy_family {

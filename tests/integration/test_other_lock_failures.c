@@ -23,6 +23,7 @@ static const struct row {
     const char *servers[2]; /* what must be gone for the store to be gone */
 } rows[] = {
     {"redlock", {"redlock1", "redlock2"}},
+    {"memcached-lock", {"memcached", NULL}},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -159,12 +160,26 @@ static void a_node_that_forgets_makes_redlock_oversell(void **state)
     witness_expect_exact(witness, product);
 }
 
+static void restart_memcached(void)
+{
+    stack_kill("memcached", SIGKILL);
+    stack_up();
+}
+
+static void a_restarted_memcached_oversells(void **state)
+{
+    (void)state;
+    forget_lock("memcached-lock", restart_memcached, 201, "");
+    expect_oversold(1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(three_instances_sell_what_is_there, server_teardown),
         cmocka_unit_test_teardown(a_store_that_is_away_means_503, server_teardown),
         cmocka_unit_test_teardown(a_node_that_forgets_makes_redlock_oversell, server_teardown),
+        cmocka_unit_test_teardown(a_restarted_memcached_oversells, server_teardown),
     };
     char *conninfo = stack_database_create("seckill_other_locks");
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "lock/memcache.h"
 #include "lock/redlock.h"
 
 #include <signal.h>
@@ -24,12 +25,14 @@ static const struct row {
     const char *servers[2];
 } rows[] = {
     {&lock_redlock, {"redlock1", "redlock3"}},
+    {&lock_memcached, {"memcached", NULL}},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
 static struct rig {
     struct settings settings;
     struct redlock *redlock;
+    struct memcache *memcache;
     struct lock_client one;
     struct lock_client two;
     struct lease lease;
@@ -56,12 +59,15 @@ static const char *node_url(int i)
 
 static void connect_client(struct lock_client *client)
 {
-    *client = (struct lock_client){.settings = &rig.settings, .redlock = redlock_open(rig.redlock)};
+    *client = (struct lock_client){.settings = &rig.settings,
+                                   .redlock = redlock_open(rig.redlock),
+                                   .memcache = memcache_open(rig.memcache)};
 }
 
 static void close_client(struct lock_client *client)
 {
     redlock_close(client->redlock);
+    memcache_close(client->memcache);
 }
 
 static int set_up(void **state)
@@ -76,6 +82,8 @@ static int set_up(void **state)
         redis_look(node_url(i), "FLUSHALL");
     rig.redlock = redlock_create(stack_redlock(), &error);
     assert_non_null(rig.redlock);
+    rig.memcache = memcache_create(stack_memcached(), &error);
+    assert_non_null(rig.memcache);
     connect_client(&rig.one);
     connect_client(&rig.two);
     return 0;
@@ -87,6 +95,7 @@ static int tear_down(void **state)
     close_client(&rig.one);
     close_client(&rig.two);
     redlock_destroy(rig.redlock);
+    memcache_destroy(rig.memcache);
     return 0;
 }
 
@@ -285,11 +294,74 @@ static void redlock_has_two_owners_when_a_node_forgets(void **state)
     assert_int_equal(let_go(&lock_redlock, &rig.one, &rig.lease), LOCK_NOT_OWNER);
 }
 
+/* Memcached -------------------------------------------------------------------------------------
+ */
+
+static void memcached_leases_are_a_second_longer_than_counted_on(void **state)
+{
+    (void)state;
+    rig.settings.lock_ttl_ms = 1000;
+    for (int round = 0; round < 3; round++) {
+        int64_t begun_us = clock_mono_us();
+        assert_int_equal(try_once(&lock_memcached, &rig.one, &rig.lease), LOCK_OWNED);
+        assert_int_equal(lock_memcached.acquire(&rig.two, KEY, false, in_ms(LONG_MS), &rig.other),
+                         LOCK_OWNED);
+        assert_true(clock_mono_us() - begun_us >= 1000 * CLOCK_US_PER_MS);
+        assert_false(lease_holds(&rig.lease));
+        assert_int_equal(let_go(&lock_memcached, &rig.one, &rig.lease), LOCK_NOT_OWNER);
+        assert_int_equal(let_go(&lock_memcached, &rig.two, &rig.other), LOCK_RELEASED);
+        /* The next round begins elsewhere in memcached's second. */
+        clock_sleep_until(in_ms(370));
+    }
+}
+
+static void memcached_forgets_when_it_is_restarted(void **state)
+{
+    (void)state;
+    assert_int_equal(try_once(&lock_memcached, &rig.one, &rig.lease), LOCK_OWNED);
+    stack_kill("memcached", SIGKILL);
+    stack_up();
+    assert_int_equal(try_once(&lock_memcached, &rig.two, &rig.other), LOCK_OWNED);
+    assert_true(lease_holds(&rig.lease));
+    assert_true(lease_holds(&rig.other));
+    assert_int_equal(let_go(&lock_memcached, &rig.one, &rig.lease), LOCK_NOT_OWNER);
+    assert_int_equal(let_go(&lock_memcached, &rig.two, &rig.other), LOCK_RELEASED);
+}
+
+static void a_memcached_that_hangs_is_unknown(void **state)
+{
+    (void)state;
+    assert_int_equal(try_once(&lock_memcached, &rig.one, &rig.lease), LOCK_OWNED);
+    stack_kill("memcached", SIGSTOP);
+    int64_t begun_us = clock_mono_us();
+    assert_int_equal(try_once(&lock_memcached, &rig.two, &rig.other), LOCK_UNKNOWN);
+    assert_int_equal(let_go(&lock_memcached, &rig.one, &rig.lease), LOCK_RELEASE_UNKNOWN);
+    assert_true(clock_mono_us() - begun_us < 10 * CLOCK_US_PER_S);
+    /* It would go on with what it was sent. */
+    stack_kill("memcached", SIGKILL);
+    stack_up();
+}
+
+/* The lock was given and the answer lost: on a connection that worked the token tells, on a new one
+ * it is given back. */
+static void a_lost_answer_of_memcached_locks_nobody_out(void **state)
+{
+    (void)state;
+    assert_int_equal(try_once(&lock_memcached, &rig.one, &rig.lease), LOCK_OWNED); /* passage 1 */
+    assert_int_equal(let_go(&lock_memcached, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(try_once(&lock_memcached, &rig.one, &rig.lease), LOCK_OWNED); /* lost, again */
+    assert_int_equal(let_go(&lock_memcached, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(try_once(&lock_memcached, &rig.two, &rig.other), LOCK_UNKNOWN); /* lost */
+    assert_int_equal(try_once(&lock_memcached, &rig.one, &rig.lease), LOCK_OWNED);
+    assert_int_equal(let_go(&lock_memcached, &rig.one, &rig.lease), LOCK_RELEASED);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_lost_answer_of_memcached_locks_nobody_out),
         TEST(every_lock_excludes),
         TEST(a_stranger_releases_nothing),
         TEST(two_products_are_two_locks),
@@ -299,9 +371,13 @@ int main(void)
         TEST(redlock_outlives_a_dead_and_a_hanging_node),
         TEST(redlock_takes_the_drift_off_the_lease),
         TEST(redlock_has_two_owners_when_a_node_forgets),
+        TEST(memcached_leases_are_a_second_longer_than_counted_on),
+        TEST(memcached_forgets_when_it_is_restarted),
+        TEST(a_memcached_that_hangs_is_unknown),
         TEST(a_store_that_is_gone_is_unknown),
     };
 
     signal(SIGPIPE, SIG_IGN);
+    setenv("SECKILL_FAILPOINTS", "memcached.reply=fail@2,memcached.reply=fail@4", 1);
     return cmocka_run_group_tests(tests, NULL, stack_restore);
 }

@@ -39,6 +39,7 @@ static const struct promise {
     {"redlock", "1N", true, false, "--redlock"},
     {"wllock", "1N", true, false, "--redis"},
     {"redis-queue", "1NPF", false, true, "--redis"},
+    {"memcached-lock", "1N", true, false, "--memcached"},
 };
 enum { COUNT = sizeof promises / sizeof *promises };
 

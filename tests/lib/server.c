@@ -106,7 +106,8 @@ static void add(char *argv[], int *n, const char *flag, const char *value)
 /* The stores of locks elsewhere, as far as this stack has them. */
 static void add_lock_stores(char *argv[], int *n, const char *const flags[])
 {
-    static const char *const stores[][2] = {{"--redlock", "SECKILL_TEST_REDLOCK"}};
+    static const char *const stores[][2] = {{"--redlock", "SECKILL_TEST_REDLOCK"},
+                                            {"--memcached", "SECKILL_TEST_MEMCACHED"}};
 
     for (size_t i = 0; i < sizeof stores / sizeof *stores; i++)
         if (!names(flags, stores[i][0]))

@@ -46,6 +46,11 @@ const char *stack_redlock(void)
     return getenv("SECKILL_TEST_REDLOCK");
 }
 
+const char *stack_memcached(void)
+{
+    return getenv("SECKILL_TEST_MEMCACHED");
+}
+
 char *stack_socket_folder(void)
 {
     const char *host = strstr(stack_database(), "host=");
@@ -145,5 +150,7 @@ int stack_restore(void **state)
         kill(stack_pid(servers[i]), SIGCONT);
     for (size_t i = 0; stack_redlock() && i < sizeof nodes / sizeof *nodes; i++)
         kill(stack_pid(nodes[i]), SIGCONT);
+    if (stack_memcached())
+        kill(stack_pid("memcached"), SIGCONT);
     return run_up() == 0 ? 0 : -1;
 }

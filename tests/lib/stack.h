@@ -18,7 +18,8 @@ const char *stack_database(void); /* libpq conninfo */
 const char *stack_redis(void);    /* unix:///… */
 const char *stack_stock_redis(void);
 /* NULL when this stack has none. */
-const char *stack_redlock(void); /* three URLs with commas between them */
+const char *stack_redlock(void);   /* three URLs with commas between them */
+const char *stack_memcached(void); /* unix:///… */
 
 /* The folder of PostgreSQL's socket, and the conninfo of the same database through another folder;
  * malloc'ed. */

@@ -114,6 +114,8 @@ static void other_value(const struct settings_row *row, char *out, size_t size)
         text = "redis://h:1/2";
     if (strcmp(row->flag, "redlock") == 0)
         text = "redis://a,redis://b,unix:///c";
+    if (strcmp(row->flag, "memcached") == 0)
+        text = "unix:///run/m.sock";
     if (row->kind == SETTINGS_TEXT) {
         snprintf(out, size, "%s", text);
         return;
