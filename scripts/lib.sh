@@ -16,7 +16,8 @@ build_packages=(gcc:gcc libc6-dev cmake:cmake ninja-build:ninja pkg-config:pkg-c
 run_packages=(postgresql:/usr/lib/postgresql redis-server:redis-server redis-tools:redis-cli wrk:wrk curl:curl
   util-linux:flock)
 # what some strategies need besides: client libraries to build with, servers for stack.sh --with
-component_packages=(librabbitmq-dev rabbitmq-server)
+component_packages=(librabbitmq-dev rabbitmq-server libmemcached-dev memcached:memcached libzookeeper-mt-dev
+  libzookeeper-java default-jre-headless:java)
 test_packages=(clang:clang clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
   git:git python3:python3 python3-yaml python3-jsonschema)
 

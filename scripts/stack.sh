@@ -6,7 +6,8 @@
 #   stack.sh [--dir DIR] status            one line a server; exit status 3 when one of them is not running
 #   stack.sh [--dir DIR] env               lines for eval: SECKILL_DATABASE, SECKILL_REDIS, SECKILL_STOCK_REDIS, …
 #
-# LIST is names with commas between them: rabbitmq (SECKILL_AMQP). Or all: every one that is installed.
+# LIST is names with commas between them: rabbitmq (SECKILL_AMQP), redlock (three more Redis, SECKILL_REDLOCK),
+# memcached (SECKILL_MEMCACHED), zookeeper (SECKILL_ZOOKEEPER). Or all: every one that is installed.
 #
 # DIR (.stack in the checkout) holds the logs and, of each server, the process id and its start time. The data is in
 # DIR/data. Root hands PostgreSQL and Redis to the user postgres; where that user cannot reach the checkout the data
@@ -22,7 +23,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 dir=$root/.stack
 servers=(postgres locks stock)
-optional=(rabbitmq)   # what --with may name: up_NAME starts it, has_NAME says whether it is installed
+optional=(rabbitmq redlock memcached zookeeper)   # what --with may name: up_NAME starts it, has_NAME says whether it is installed
 as_owner=()
 home='' sockets='' launched=''
 unset "${!PG@}"   # another server's settings
@@ -111,7 +112,7 @@ has_processes() { # SERVER
   while read -r proc cwd; do
     [ "$cwd" = "$home/$1" ] || continue
     case $(cat "$proc/comm" 2>/dev/null) in
-      postgres* | redis-* | beam.smp | erl_child_setup | inet_gethost) return 0 ;;
+      postgres* | redis-* | beam.smp | erl_child_setup | inet_gethost | memcached | java) return 0 ;;
     esac
   done < <(find /proc/[0-9]*/cwd -prune -printf '%h %l\n' 2>/dev/null)
   return 1
@@ -310,6 +311,66 @@ env_rabbitmq() {
   printf 'export %s=%q\n' SECKILL_AMQP "amqp://seckill:$password@127.0.0.1:$port/"
 }
 
+# --- the locks elsewhere ---
+
+# Each of the three is alone: no replica, no memory of the others, nothing on disk.
+has_redlock() { command -v redis-server >/dev/null; }
+up_redlock() { local name; for name in $(members redlock); do up_redis "$name" --appendonly no; done; }
+env_redlock() {
+  printf 'export %s=%q\n' SECKILL_REDLOCK \
+    "unix://$sockets/redlock1.sock,unix://$sockets/redlock2.sock,unix://$sockets/redlock3.sock"
+}
+
+has_memcached() { command -v memcached >/dev/null; }
+
+listens_at() { awk -v path="$1" '$4 == "00010000" && $8 == path { found = 1 } END { exit !found }' /proc/net/unix; }
+
+up_memcached() { # -M: full means an error, never a lock thrown out
+  launched=
+  if ! pid_of memcached >/dev/null; then
+    wait_gone memcached 20 || die "processes of a killed memcached are still in $home/memcached"
+    make_private "$home/memcached"
+    launch memcached "$(command -v memcached)" -s "$sockets/memcached.sock" -a 700 -M -m 16
+  fi
+  wait_answer memcached 60 listens_at "$sockets/memcached.sock"
+}
+
+env_memcached() { printf 'export %s=%q\n' SECKILL_MEMCACHED "unix://$sockets/memcached.sock"; }
+
+# Alone and on a port of 127.0.0.1, which is kept from start to start; leases as short as a test wants them.
+has_zookeeper() { [ -f /usr/share/java/zookeeper.jar ] && command -v java >/dev/null; }
+
+zookeeper_answers() ( # PORT
+  exec 3<>"/dev/tcp/127.0.0.1/$1"
+  printf 'ruok' >&3
+  [ "$(timeout 2 head -c 4 <&3)" = imok ]
+)
+
+start_zookeeper() {
+  local port='' folder=$home/zookeeper
+  wait_gone zookeeper 20 || die "processes of a killed ZooKeeper are still in $folder"
+  [ ! -f "$dir/zookeeper.access" ] || read -r port <"$dir/zookeeper.access"
+  if [ -z "$port" ] || is_taken "$port"; then port=$(free_port); fi
+  echo "$port" >"$dir/zookeeper.access"
+  make_private "$folder"
+  printf '%s\n' "dataDir=$folder/data" "clientPort=$port" clientPortAddress=127.0.0.1 tickTime=200 \
+    minSessionTimeout=400 maxSessionTimeout=600000 maxClientCnxns=0 admin.enableServer=false \
+    4lw.commands.whitelist=ruok,srvr | put "$folder/zoo.cfg"
+  launch zookeeper "$(command -v java)" -Xmx128m -Dzookeeper.preAllocSize=1024 \
+    -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar \
+    org.apache.zookeeper.server.ZooKeeperServerMain "$folder/zoo.cfg"
+}
+
+up_zookeeper() {
+  local port
+  launched=
+  pid_of zookeeper >/dev/null || start_zookeeper
+  read -r port <"$dir/zookeeper.access"
+  wait_answer zookeeper 120 zookeeper_answers "$port"
+}
+
+env_zookeeper() { printf 'export %s=%q\n' SECKILL_ZOOKEEPER "127.0.0.1:$(cat "$dir/zookeeper.access")"; }
+
 # --- the commands ---
 
 # Names in $with that are not known or not installed end the start; "all" leaves out what is not installed.
@@ -329,11 +390,21 @@ choose_optional() {
   done
 }
 
-# Those of the optional servers that have been started here and not stopped.
-started() {
-  local name
-  for name in "${optional[@]}"; do [ ! -f "$dir/$name.id" ] || echo "$name"; done
+members() { # NAME: the servers behind it
+  if [ "$1" = redlock ]; then printf '%s\n' redlock1 redlock2 redlock3; else echo "$1"; fi
 }
+
+# Those of the optional names that have been started here and not stopped.
+started() {
+  local name member
+  for name in "${optional[@]}"; do
+    for member in $(members "$name"); do
+      if [ -f "$dir/$member.id" ]; then echo "$name" && break; fi
+    done
+  done
+}
+
+started_servers() { local name; for name in $(started); do members "$name"; done; }
 
 up() {
   local name
@@ -360,7 +431,7 @@ stop() { # SERVER: gently, and after half a minute not
 
 down() {
   local name
-  for name in $(started) "${servers[@]}"; do stop "$name"; done
+  for name in $(started_servers) "${servers[@]}"; do stop "$name"; done
   [ ! -f "$dir/sockets" ] || { rm -rf "$sockets"; rm -f "$dir/sockets"; }
 }
 
@@ -368,14 +439,14 @@ down() {
 purge() {
   local name
   if is_private "$home"; then rm -rf "$home"; fi
-  for name in "${servers[@]}" "${optional[@]}" initdb; do rm -f "$dir/$name.log" "$dir/$name.log.1"; done
-  rm -f "$dir/home" "$dir/lock" "$dir/rabbitmq.access"
+  for name in "${servers[@]}" "${optional[@]}" $(members redlock) initdb; do rm -f "$dir/$name.log" "$dir/$name.log.1"; done
+  rm -f "$dir/home" "$dir/lock" "$dir/rabbitmq.access" "$dir/zookeeper.access"
   rmdir "$dir" 2>/dev/null || true
 }
 
 status() {
   local name pid code=0
-  for name in "${servers[@]}" $(started); do
+  for name in "${servers[@]}" $(started_servers); do
     if pid=$(pid_of "$name"); then say "$name runs as process $pid"; else say "$name is stopped" && code=3; fi
   done
   return $code

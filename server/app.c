@@ -12,6 +12,8 @@
 #include "cache/redis.h"
 #include "dispatch/dispatch.h"
 #include "http/http.h"
+#include "lock/memcache.h"
+#include "lock/redlock.h"
 #include "lock/renewer.h"
 #include "store/pg.h"
 #include "strategy/parking.h"
@@ -64,6 +66,12 @@ static bool read_health(void *context, bool *durable,
     if (services->cache)
         row(to, "redis", cache_up(services->cache),
             cache_up(services->cache) ? "" : "out of reach");
+    if (services->redlock)
+        row(to, "redlock", redlock_up(services->redlock),
+            redlock_up(services->redlock) ? "" : "no majority answered");
+    if (services->memcache)
+        row(to, "memcached", memcache_up(services->memcache),
+            memcache_up(services->memcache) ? "" : "out of reach");
     if (services->broker)
         row(to, "rabbitmq", broker_up(services->broker),
             broker_up(services->broker) ? "" : "out of reach");
@@ -78,6 +86,23 @@ static bool check_strategy(const struct services *services, struct error *error)
         return error_set(error, ERROR_INVALID,
                          "--default-strategy: there is no strategy \"%s\"; --help lists them",
                          name);
+    return true;
+}
+
+static bool open_locks_elsewhere(struct services *services, struct error *error)
+{
+    const struct settings *settings = services->settings;
+
+    if (settings->redlock[0]) {
+        services->redlock = redlock_create(settings->redlock, error);
+        if (!services->redlock)
+            return false;
+    }
+    if (settings->memcached[0] && memcache_built()) {
+        services->memcache = memcache_create(settings->memcached, error);
+        if (!services->memcache)
+            return false;
+    }
     return true;
 }
 
@@ -100,6 +125,8 @@ static bool open_backends(struct services *services, struct error *error)
         if (!services->broker)
             return false;
     }
+    if (!open_locks_elsewhere(services, error))
+        return false;
     if (!settings->redis[0])
         return true;
     services->cache = cache_create(settings->redis, error);
@@ -133,6 +160,8 @@ static void app_fini(struct app *app)
     cache_destroy(app->services.cache);
     broker_destroy(app->services.broker);
     parking_destroy(app->services.parking);
+    redlock_destroy(app->services.redlock);
+    memcache_destroy(app->services.memcache);
     store_destroy(app->services.store);
 }
 

@@ -47,6 +47,38 @@ static bool accepts_amqp(const char *text)
     return *text == '\0' || strncmp(text, "amqp://", 7) == 0;
 }
 
+static bool is_listed(const char *url, size_t length, const char *list, const char *end)
+{
+    while (list < end) {
+        size_t other = strcspn(list, ",");
+        if (other == length && memcmp(list, url, length) == 0)
+            return true;
+        list += other + 1;
+    }
+    return false;
+}
+
+/* A server named twice would have two votes. */
+static bool accepts_redlock(const char *text)
+{
+    int count = 0;
+
+    for (const char *at = text; *text != '\0'; at++, count++) {
+        size_t length = strcspn(at, ",");
+        if (length == 0 || !accepts_redis(at) || is_listed(at, length, text, at))
+            return false;
+        at += length;
+        if (*at == '\0')
+            return count == 2 || count == 4;
+    }
+    return true;
+}
+
+static bool accepts_memcached(const char *text)
+{
+    return *text == '\0' || strncmp(text, "unix:///", 8) == 0 || accepts_listen(text);
+}
+
 static bool accepts_name(const char *text)
 {
     return *text != '\0';
@@ -117,6 +149,31 @@ static const struct settings_row rows[] = {
             "The Redis that holds the locks: `redis://HOST:PORT/DB` or `unix:///PATH`. Empty means "
             "that there is none: the strategies that need it are listed as unavailable and answer "
             "503, the others do not notice. It need not be up when the server starts.",
+    },
+    {
+        .flag = "redlock", TEXT(redlock, ""), .secret = true,
+        .value = "URL,URL,URL", .takes = "3 or 5 different Redis URLs with commas between them, or nothing",
+        .accepts = accepts_redlock,
+        .help = "independent Redis servers for redlock; empty: none, and it answers 503",
+        .detail =
+            "The 3 or 5 Redis servers over which `redlock` holds its locks, as in `--redis`, with "
+            "commas between them. They must know nothing of each other: no replicas, no cluster. "
+            "One that crashes must stay away for `--lock-ttl-ms` before it comes back, or be durable "
+            "(`appendfsync always`). Empty means that there are none: the strategy is listed as "
+            "unavailable and answers 503, the others do not notice. They need not be up when the "
+            "server starts.",
+    },
+    {
+        .flag = "memcached", TEXT(memcached, ""),
+        .value = "HOST:PORT", .takes = "HOST:PORT or unix:///PATH, or nothing",
+        .accepts = accepts_memcached,
+        .help = "memcached for memcached-lock; empty: none, and it answers 503",
+        .detail =
+            "The memcached that holds the locks of `memcached-lock`: `HOST:PORT` or `unix:///PATH`. "
+            "Run it with `-M`, so that a full one refuses a lock instead of throwing another out. "
+            "Its leases are whole seconds: `--lock-ttl-ms` rounded up, and one more. Empty means that "
+            "there is none: the strategy is listed as unavailable and answers 503, the others do not "
+            "notice. It need not be up when the server starts.",
     },
     {
         .flag = "amqp", TEXT(amqp, ""), .secret = true,

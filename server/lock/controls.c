@@ -17,7 +17,7 @@ static enum redis_status setnx_alone(struct lock_client *client, struct lease *l
 static enum lock_result no_expiry_acquire(struct lock_client *client, int64_t key, bool once,
                                           int64_t until_us, struct lease *lease)
 {
-    redis_lock_begin(client, &lock_control_setnx_no_expiry, key, lease);
+    lease_begin(client, &lock_control_setnx_no_expiry, key, lease);
     enum lock_result result = redis_lock_poll(client, lease, setnx_alone, 0, once, until_us);
     atomic_store(&lease->valid_until_us, INT64_MAX);
     return result;
@@ -34,7 +34,7 @@ const struct lock lock_control_setnx_no_expiry = {
 static enum lock_result explicit_acquire(struct lock_client *client, int64_t key, bool once,
                                          int64_t until_us, struct lease *lease)
 {
-    redis_lock_begin(client, &lock_control_watchdog_explicit_lease, key, lease);
+    lease_begin(client, &lock_control_watchdog_explicit_lease, key, lease);
     return reentrant_wait(client, once, until_us, lease);
 }
 

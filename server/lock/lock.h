@@ -23,7 +23,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct memcache_session;
 struct pg;
+struct redlock_sessions;
 struct renewer;
 struct settings;
 
@@ -47,10 +49,12 @@ struct lease {
 
 /* What a worker's lock calls go through; the worker's own, like everything in it. */
 struct lock_client {
-    struct redis *redis;             /* borrowed */
-    struct renewer *renewer;         /* borrowed: app */
-    const struct settings *settings; /* borrowed: app */
-    struct pg *pg;                   /* borrowed; outside any transaction */
+    struct redis *redis;               /* borrowed */
+    struct renewer *renewer;           /* borrowed: app */
+    const struct settings *settings;   /* borrowed: app */
+    struct pg *pg;                     /* borrowed; outside any transaction */
+    struct redlock_sessions *redlock;  /* borrowed; NULL when not configured */
+    struct memcache_session *memcache; /* borrowed; NULL when not configured */
 };
 
 struct lock {
@@ -61,12 +65,26 @@ struct lock {
     /* For a reentrant lock, else NULL: once more by the same owner, without waiting; each must be
      * released. */
     enum lock_result (*reenter)(struct lock_client *client, struct lease *lease);
+    /* Why the store failed, after UNKNOWN; NULL when the session in Redis or PostgreSQL says it. */
+    const char *(*why)(const struct lock_client *client);
 };
 
 /* False once the lease was lost or its time is over by our own clock. */
 bool lease_holds(const struct lease *lease);
 
+/* For the files of locks: a new lease with the name SYSTEM:lock:LOCK:KEY, so that no lock meets
+ * another one's format, and a new token. */
+void lease_begin(struct lock_client *client, const struct lock *lock, int64_t key,
+                 struct lease *lease);
+
+/* Attempts until one is not BUSY or the time is over, with jitter under a growing bound in between;
+ * with `once` a single one. An attempt that owns has set valid_until_us. */
+enum lock_result lock_poll(struct lock_client *client, struct lease *lease,
+                           enum lock_result (*attempt)(struct lock_client *, struct lease *),
+                           bool once, int64_t until_us);
+
 /* Each in the file of its name. Between instances that use different ones nobody is excluded. */
+extern const struct lock lock_memcached;
 extern const struct lock lock_pg_row;
 extern const struct lock lock_redis_expiry;
 extern const struct lock lock_redis_fair;
@@ -76,6 +94,7 @@ extern const struct lock lock_redis_setnx;
 extern const struct lock lock_redis_token;
 extern const struct lock lock_redis_uuid;
 extern const struct lock lock_redis_watchdog;
+extern const struct lock lock_redlock;
 extern const struct lock lock_wllock;
 #ifdef SECKILL_FAILPOINTS
 extern const struct lock lock_control_setnx_no_expiry;

@@ -16,7 +16,7 @@ static enum redis_status attempt(struct lock_client *client, struct lease *lease
 static enum lock_result expiry_acquire(struct lock_client *client, int64_t key, bool once,
                                        int64_t until_us, struct lease *lease)
 {
-    redis_lock_begin(client, &lock_redis_expiry, key, lease);
+    lease_begin(client, &lock_redis_expiry, key, lease);
     return redis_lock_poll(client, lease, attempt, 0, once, until_us);
 }
 

@@ -102,7 +102,7 @@ static enum lock_result fair_acquire(struct lock_client *client, int64_t key, bo
     struct names names;
     char wake[KEY_MAX + RANDOM_TOKEN_LENGTH];
 
-    redis_lock_begin(client, &lock_redis_fair, key, lease);
+    lease_begin(client, &lock_redis_fair, key, lease);
     lease->renewal = LUA_LOCK_RENEW;
     name_keys(client->settings, lease, &names);
     snprintf(wake, sizeof wake, "%s%s", names.wake_prefix, lease->token);

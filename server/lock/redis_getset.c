@@ -53,7 +53,7 @@ static enum redis_status attempt(struct lock_client *client, struct lease *lease
 static enum lock_result getset_acquire(struct lock_client *client, int64_t key, bool once,
                                        int64_t until_us, struct lease *lease)
 {
-    redis_lock_begin(client, &lock_redis_getset, key, lease);
+    lease_begin(client, &lock_redis_getset, key, lease);
     return redis_lock_poll(client, lease, attempt, POLL_US, once, until_us);
 }
 

@@ -7,17 +7,6 @@
 
 #include <stdio.h>
 
-void redis_lock_begin(struct lock_client *client, const struct lock *lock, int64_t key,
-                      struct lease *lease)
-{
-    lease->key = key;
-    snprintf(lease->name, sizeof lease->name, "%s:lock:%s:%lld", client->settings->system_name,
-             lock->name, (long long)key);
-    random_token(lease->token);
-    atomic_store(&lease->lost, false);
-    lease->renew_until_us = INT64_MAX;
-}
-
 void redis_lock_ttl(const struct lock_client *client, char out[REDIS_LOCK_TTL_SIZE])
 {
     snprintf(out, REDIS_LOCK_TTL_SIZE, "%lld", (long long)client->settings->lock_ttl_ms);

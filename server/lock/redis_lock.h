@@ -1,5 +1,5 @@
 /*
- * What the locks in one Redis share: the key's name, trying again within a deadline, and the two
+ * What the locks in one Redis share: trying again within a deadline, and the two
  * ways of deleting.
  */
 #ifndef SECKILL_LOCK_REDIS_LOCK_H
@@ -9,11 +9,6 @@
 
 /* How long one call to Redis may take when nothing else bounds it. */
 enum { REDIS_LOCK_PATIENCE_US = 1000000, REDIS_LOCK_TTL_SIZE = 24 };
-
-/* A new lease: SYSTEM:lock:LOCK:KEY, so that no lock meets another one's format, and a new token.
- */
-void redis_lock_begin(struct lock_client *client, const struct lock *lock, int64_t key,
-                      struct lease *lease);
 
 void redis_lock_ttl(const struct lock_client *client, char out[REDIS_LOCK_TTL_SIZE]);
 

@@ -21,7 +21,7 @@ static enum redis_status attempt(struct lock_client *client, struct lease *lease
 static enum lock_result acquire(struct lock_client *client, int64_t key, bool once,
                                 int64_t until_us, struct lease *lease)
 {
-    redis_lock_begin(client, &lock_redis_reentrant, key, lease);
+    lease_begin(client, &lock_redis_reentrant, key, lease);
     enum lock_result result = redis_lock_poll(client, lease, attempt, 0, once, until_us);
     if (result == LOCK_UNKNOWN)
         reentrant_release(client, lease, clock_mono_us() + REDIS_LOCK_PATIENCE_US);

@@ -31,7 +31,7 @@ static enum lock_release token_release(struct lock_client *client, struct lease 
 static enum lock_result token_acquire(struct lock_client *client, int64_t key, bool once,
                                       int64_t until_us, struct lease *lease)
 {
-    redis_lock_begin(client, &lock_redis_token, key, lease);
+    lease_begin(client, &lock_redis_token, key, lease);
     enum lock_result result = redis_lock_poll(client, lease, attempt, 0, once, until_us);
     if (result == LOCK_UNKNOWN)
         token_release(client, lease, clock_mono_us() + REDIS_LOCK_PATIENCE_US);

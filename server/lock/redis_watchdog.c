@@ -19,7 +19,7 @@ enum { HOLD_MAX_LEASES = 3 };
 static enum lock_result acquire(struct lock_client *client, int64_t key, bool once,
                                 int64_t until_us, struct lease *lease)
 {
-    redis_lock_begin(client, &lock_redis_watchdog, key, lease);
+    lease_begin(client, &lock_redis_watchdog, key, lease);
     enum lock_result result = reentrant_wait(client, once, until_us, lease);
     if (result != LOCK_OWNED)
         return result;

@@ -22,7 +22,7 @@ enum lock_result wllock_spin(struct lock_client *client, int64_t key, int left_m
     char ttl[REDIS_LOCK_TTL_SIZE];
     int64_t owned = 0;
 
-    redis_lock_begin(client, &lock_wllock, key, lease);
+    lease_begin(client, &lock_wllock, key, lease);
     redis_lock_ttl(client, ttl);
     do {
         int64_t asked_us = clock_mono_us();

@@ -78,6 +78,10 @@ static void cancel_work(void *context)
 
 static const char *lock_error(const struct session *session, const struct strategy *strategy)
 {
+    if (strategy->lock->why) {
+        struct lock_client client = session_lock_client(session);
+        return strategy->lock->why(&client);
+    }
     return strategy->needs & NEED_REDIS ? redis_error(session->redis)->text
                                         : pg_error(session->pg)->text;
 }

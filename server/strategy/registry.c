@@ -22,8 +22,10 @@ static const struct strategy *const strategies[] = {
     &strategy_redis_reentrant,
     &strategy_redis_watchdog,
     &strategy_redis_fenced,
+    &strategy_redlock,
     &strategy_wllock,
     &strategy_redis_queue,
+    &strategy_memcached_lock,
     &strategy_partitioned_queue,
 #ifdef SECKILL_FAILPOINTS
     &strategy_control_setnx_no_expiry,
@@ -86,15 +88,30 @@ static bool has_redis(const struct services *services)
     return services->cache != NULL;
 }
 
+static bool has_redlock(const struct services *services)
+{
+    return services->redlock != NULL;
+}
+
+static bool has_memcached(const struct services *services)
+{
+    return services->memcache != NULL;
+}
+
 static bool has_rabbitmq(const struct services *services)
 {
     return services->broker != NULL;
 }
 
+#ifdef SECKILL_MEMCACHED
+#define NO_MEMCACHED "memcached is not configured (--memcached)"
+#else
+#define NO_MEMCACHED "libmemcached was absent when this server was built (--memcached)"
+#endif
 #ifdef SECKILL_RABBITMQ
 #define NO_RABBITMQ "RabbitMQ is not configured (--amqp)"
 #else
-#define NO_RABBITMQ "librabbitmq was absent when this server was built"
+#define NO_RABBITMQ "librabbitmq was absent when this server was built (--amqp)"
 #endif
 
 /* A row a need; NULL `present`: always there. */
@@ -105,6 +122,8 @@ static const struct {
 } needs[NEED_COUNT] = {
     {"postgresql", NULL, NULL},
     {"redis", has_redis, "Redis is not configured (--redis)"},
+    [3] = {"redlock", has_redlock, "Redlock's Redis nodes are not configured (--redlock)"},
+    [4] = {"memcached", has_memcached, NO_MEMCACHED},
     [6] = {"rabbitmq", has_rabbitmq, NO_RABBITMQ},
 };
 

@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "broker/rabbit.h"
 #include "cache/redis.h"
+#include "lock/memcache.h"
+#include "lock/redlock.h"
 
 #include <stdlib.h>
 
@@ -18,8 +20,13 @@ struct session *session_create(const struct services *services)
         session->redis = redis_create(services->cache);
     if (services->broker)
         session->rabbit = rabbit_create(services->broker);
+    if (services->redlock)
+        session->redlock = redlock_open(services->redlock);
+    if (services->memcache)
+        session->memcache = memcache_open(services->memcache);
     if (!session->pg || (services->cache && !session->redis) ||
-        (services->broker && !session->rabbit)) {
+        (services->broker && !session->rabbit) || (services->redlock && !session->redlock) ||
+        (services->memcache && !session->memcache)) {
         session_destroy(session);
         return NULL;
     }
@@ -33,13 +40,19 @@ void session_destroy(struct session *session)
     pg_destroy(session->pg);
     redis_destroy(session->redis);
     rabbit_destroy(session->rabbit);
+    redlock_close(session->redlock);
+    memcache_close(session->memcache);
     free(session);
 }
 
 struct lock_client session_lock_client(const struct session *session)
 {
-    return (struct lock_client){session->redis, session->services->renewer,
-                                session->services->settings, session->pg};
+    return (struct lock_client){.redis = session->redis,
+                                .renewer = session->services->renewer,
+                                .settings = session->services->settings,
+                                .pg = session->pg,
+                                .redlock = session->redlock,
+                                .memcache = session->memcache};
 }
 
 bool session_lease_lost(const struct session *session)

@@ -10,11 +10,13 @@
 #include "strategy/strategy.h"
 
 struct session {
-    const struct services *services; /* borrowed: app */
-    struct pg *pg;                   /* owned */
-    struct redis *redis;             /* owned; NULL when no Redis is configured */
-    struct rabbit *rabbit;           /* owned; NULL when no RabbitMQ is configured */
-    int64_t work_until_us;           /* the end of the work that has begun */
+    const struct services *services;   /* borrowed: app */
+    struct pg *pg;                     /* owned */
+    struct redis *redis;               /* owned; NULL when no Redis is configured */
+    struct redlock_sessions *redlock;  /* owned; NULL when no Redlock is configured */
+    struct memcache_session *memcache; /* owned; NULL when no memcached is configured */
+    struct rabbit *rabbit;             /* owned; NULL when no RabbitMQ is configured */
+    int64_t work_until_us;             /* the end of the work that has begun */
     struct hold {
         bool held;
         bool abandoned; /* an unknown COMMIT ran under it: let the lease end it */

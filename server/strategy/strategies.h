@@ -22,8 +22,10 @@ extern const struct strategy strategy_redis_token;
 extern const struct strategy strategy_redis_reentrant;
 extern const struct strategy strategy_redis_watchdog;
 extern const struct strategy strategy_redis_fenced;
+extern const struct strategy strategy_redlock;
 extern const struct strategy strategy_wllock;
 extern const struct strategy strategy_redis_queue;
+extern const struct strategy strategy_memcached_lock;
 extern const struct strategy strategy_partitioned_queue;
 
 /* Test-only controls, built where failpoints are: what does not work, kept for the tests that show

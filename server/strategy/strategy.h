@@ -19,6 +19,8 @@ struct cache;
 struct broker;
 struct parking;
 struct lock;
+struct memcache;
+struct redlock;
 struct renewer;
 struct session;
 
@@ -30,6 +32,8 @@ struct services {
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
     struct broker *broker;           /* borrowed: app; NULL when no RabbitMQ is configured */
     struct parking *parking;         /* borrowed: app */
+    struct redlock *redlock;         /* borrowed: app; NULL when not configured */
+    struct memcache *memcache;       /* borrowed: app; NULL when not configured */
 };
 
 enum strategy_family {

@@ -30,6 +30,9 @@ struct bed *bed_create(size_t count)
     bed->options = (struct options){.database = bed_database(),
                                     .redis = redis ? redis : "",
                                     .amqp = "",
+                                    .redlock = "",
+                                    .memcached = "",
+                                    .zookeeper = "",
                                     .admin_token = "",
                                     .work_ms = -1};
     bed->count = count;

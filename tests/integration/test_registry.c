@@ -16,30 +16,32 @@ static const struct promise {
     const char *letters;
     bool bodies;
     bool mixes;
-    bool redis;
-    bool asynchronous; /* and needs RabbitMQ */
+    bool asynchronous;
+    const char *flag; /* of what it needs beside PostgreSQL; NULL: nothing */
 } promises[] = {
-    {"none", "", false, false, false, false},
-    {"local-lock", "1", true, false, false, false},
-    {"pessimistic", "1NPF", false, true, false, false},
-    {"optimistic", "1NPF", false, true, false, false},
-    {"conditional", "1NPF", false, true, false, false},
-    {"serializable", "1NPF", false, true, false, false},
-    {"advisory-lock", "1NPF", true, false, false, false},
-    {"lock-row", "1NF", true, false, false, false},
-    {"buckets", "1NPF", false, true, false, false},
-    {"batch", "1NPF", false, true, false, false},
-    {"redis-setnx", "1N", true, false, true, false},
-    {"redis-getset", "1N", true, false, true, false},
-    {"redis-expiry", "1N", true, false, true, false},
-    {"redis-uuid", "1N", true, false, true, false},
-    {"redis-token", "1N", true, false, true, false},
-    {"redis-reentrant", "1N", true, false, true, false},
-    {"redis-watchdog", "1N", true, false, true, false},
-    {"redis-fenced", "1NPF", true, false, true, false},
-    {"wllock", "1N", true, false, true, false},
-    {"redis-queue", "1NPF", false, true, true, false},
-    {"partitioned-queue", "1NPF", false, true, false, true},
+    {"none", "", false, false, false, NULL},
+    {"local-lock", "1", true, false, false, NULL},
+    {"pessimistic", "1NPF", false, true, false, NULL},
+    {"optimistic", "1NPF", false, true, false, NULL},
+    {"conditional", "1NPF", false, true, false, NULL},
+    {"serializable", "1NPF", false, true, false, NULL},
+    {"advisory-lock", "1NPF", true, false, false, NULL},
+    {"lock-row", "1NF", true, false, false, NULL},
+    {"buckets", "1NPF", false, true, false, NULL},
+    {"batch", "1NPF", false, true, false, NULL},
+    {"redis-setnx", "1N", true, false, false, "--redis"},
+    {"redis-getset", "1N", true, false, false, "--redis"},
+    {"redis-expiry", "1N", true, false, false, "--redis"},
+    {"redis-uuid", "1N", true, false, false, "--redis"},
+    {"redis-token", "1N", true, false, false, "--redis"},
+    {"redis-reentrant", "1N", true, false, false, "--redis"},
+    {"redis-watchdog", "1N", true, false, false, "--redis"},
+    {"redis-fenced", "1NPF", true, false, false, "--redis"},
+    {"redlock", "1N", true, false, false, "--redlock"},
+    {"wllock", "1N", true, false, false, "--redis"},
+    {"redis-queue", "1NPF", false, true, false, "--redis"},
+    {"memcached-lock", "1N", true, false, false, "--memcached"},
+    {"partitioned-queue", "1NPF", false, true, true, "--amqp"},
 };
 enum { COUNT = sizeof promises / sizeof *promises };
 
@@ -74,8 +76,7 @@ static void check_row(const struct http_reply *reply, int i)
     snprintf(path, sizeof path, "%d.bodies", i);
     assert_int_equal(http_reply_count(reply, path), promise->bodies ? 2 : 0);
     snprintf(path, sizeof path, "%d.needs", i);
-    assert_int_equal(http_reply_count(reply, path),
-                     promise->redis || promise->asynchronous ? 2 : 1);
+    assert_int_equal(http_reply_count(reply, path), promise->flag ? 2 : 1);
 }
 
 static void strategies_tell_what_they_promise(void **state)
@@ -103,15 +104,15 @@ static void strategies_tell_what_they_promise(void **state)
 static void a_strategy_without_its_backend_says_so(void **state)
 {
     (void)state;
-    struct server *server = server_start("--redis", NULL, "--amqp", NULL);
+    struct server *server = server_start("--redis", NULL, "--redlock", NULL, "--memcached", NULL,
+                                         "--zookeeper", NULL, "--amqp", NULL);
     struct http_reply reply = server_call(server, "GET", "/strategies", NULL, NULL);
 
     shop_put(server, 1, COUNT, NULL);
     for (int i = 0; i < COUNT; i++) {
         struct buy buy = {.strategy = promises[i].name, .product = 1, .user = 1};
-        bool usable = !promises[i].redis && !promises[i].asynchronous;
-        assert_int_equal(has(&reply, i, "available"), usable);
-        if (usable) {
+        assert_int_equal(has(&reply, i, "available"), !promises[i].flag);
+        if (!promises[i].flag) {
             shop_expect_buy(server, &buy, 201, "", NULL);
             continue;
         }
@@ -119,7 +120,7 @@ static void a_strategy_without_its_backend_says_so(void **state)
         char reason[128];
         snprintf(path, sizeof path, "%d.unavailable_reason", i);
         http_reply_text(&reply, path, reason, sizeof reason);
-        assert_non_null(strstr(reason, promises[i].redis ? "--redis" : "RabbitMQ"));
+        assert_non_null(strstr(reason, promises[i].flag));
         shop_expect_buy(server, &buy, 503, "strategy_unavailable", NULL);
     }
     http_reply_fini(&reply);

@@ -103,6 +103,17 @@ static void add(char *argv[], int *n, const char *flag, const char *value)
     memcpy(&argv[(*n)++], &value, sizeof value);
 }
 
+/* The stores of locks elsewhere, as far as this stack has them. */
+static void add_lock_stores(char *argv[], int *n, const char *const flags[])
+{
+    static const char *const stores[][2] = {{"--redlock", "SECKILL_TEST_REDLOCK"},
+                                            {"--memcached", "SECKILL_TEST_MEMCACHED"}};
+
+    for (size_t i = 0; i < sizeof stores / sizeof *stores; i++)
+        if (!names(flags, stores[i][0]))
+            add(argv, n, stores[i][0], getenv(stores[i][1]));
+}
+
 static void fill_argv(char *argv[], const char *const flags[])
 {
     static const char program[] = SECKILL_SERVER;
@@ -110,6 +121,7 @@ static void fill_argv(char *argv[], const char *const flags[])
     int n = 1;
 
     memcpy(&argv[0], &name, sizeof name);
+    add_lock_stores(argv, &n, flags);
     if (!names(flags, "--listen"))
         add(argv, &n, "--listen", "127.0.0.1:0");
     if (!names(flags, "--database"))

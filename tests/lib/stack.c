@@ -46,6 +46,16 @@ const char *stack_amqp(void)
     return getenv("SECKILL_TEST_AMQP");
 }
 
+const char *stack_redlock(void)
+{
+    return getenv("SECKILL_TEST_REDLOCK");
+}
+
+const char *stack_memcached(void)
+{
+    return getenv("SECKILL_TEST_MEMCACHED");
+}
+
 char *stack_socket_folder(void)
 {
     const char *host = strstr(stack_database(), "host=");
@@ -138,9 +148,14 @@ void stack_up(void)
 int stack_restore(void **state)
 {
     static const char *const servers[] = {"postgres", "locks", "stock"};
+    static const char *const nodes[] = {"redlock1", "redlock2", "redlock3"};
 
     (void)state;
     for (size_t i = 0; i < sizeof servers / sizeof *servers; i++)
         kill(stack_pid(servers[i]), SIGCONT);
+    for (size_t i = 0; stack_redlock() && i < sizeof nodes / sizeof *nodes; i++)
+        kill(stack_pid(nodes[i]), SIGCONT);
+    if (stack_memcached())
+        kill(stack_pid("memcached"), SIGCONT);
     return run_up() == 0 ? 0 : -1;
 }
