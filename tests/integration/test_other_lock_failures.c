@@ -2,7 +2,6 @@
  * The locks elsewhere through whole servers: sales are exact, a store that is away means 503 and
  * service after it is back, and the failure that each lock is kept for sells what is not there.
  */
-#include "lib/redis_probe.h"
 #include "lib/shop.h"
 #include "lib/stack.h"
 #include "lib/t.h"
