@@ -95,7 +95,7 @@ int main(void)
         {"a repeat waits for the first", a_repeat_waits_for_the_first},
         {"a repeat that will not wait", a_repeat_that_will_not_wait},
     };
-    static const char *const flags[] = {"--work-ms", "500", "--lock-wait-ms", "30000", NULL};
+    static const char *const flags[] = {"--work-ms", "200", "--lock-wait-ms", "30000", NULL};
 
     return cases_run("repeats", tests, sizeof tests / sizeof *tests, flags);
 }
