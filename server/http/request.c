@@ -21,17 +21,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTAINER_OF(pointer, type, member)                                                        \
-    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+/* What holds a member that stands `offset` bytes into it. */
+static void *container_of(void *member, size_t offset)
+{
+    return (char *)member - offset;
+}
 
 struct request *request_of_order(struct order *order)
 {
-    return CONTAINER_OF(order, struct request, order);
+    return container_of(order, offsetof(struct request, order));
 }
 
 struct request *request_of_task(struct task *task)
 {
-    return CONTAINER_OF(task, struct call, task)->request;
+    struct call *call = container_of(task, offsetof(struct call, task));
+
+    return call->request;
 }
 
 static void destroy(struct request *request)

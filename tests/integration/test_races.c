@@ -34,6 +34,11 @@ static void selling_races(struct test_case *the)
         fail_msg("%s", oversold ? "oversold" : "never oversold, so this proves nothing");
 }
 
+static int64_t lane_workers(const struct test_case *the, const char *strategy)
+{
+    return server_metric(the->servers[0], "seckill_lane_workers", strategy);
+}
+
 /* The seeds' experiment: everybody adds one, and some of it is overwritten. */
 static void restocking_races(struct test_case *the)
 {
@@ -57,7 +62,8 @@ static void restocking_races(struct test_case *the)
         lost = RESTOCKS - sale.stock;
     }
     if ((lost > 0) == the->exact)
-        fail_msg("%lld updates lost", (long long)lost);
+        fail_msg("%lld updates lost; %lld of %lld workers are at it", (long long)lost,
+                 (long long)lane_workers(the, the->name), (long long)lane_workers(the, ""));
 }
 
 /* What stays as it is in a race: limits and keys, in every strategy. */
