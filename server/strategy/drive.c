@@ -1,6 +1,7 @@
 #include "strategy/drive.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "cache/redis.h"
 #include "lock/renewer.h"
@@ -13,8 +14,6 @@ enum {
     CONNECT_PATIENCE_US = 2000000,
     RELEASE_PATIENCE_US = 1000000,
     ATTEMPTS_MAX = 200,
-    BACKOFF_FIRST_US = 500,
-    BACKOFF_MOST_US = 20000,
     STRATEGIES_MAX = 64
 };
 
@@ -69,8 +68,7 @@ static bool connect_backends(struct session *session, const struct strategy *str
 
 static bool acquire(struct session *session, const struct strategy *strategy, struct order *first)
 {
-    struct lock_client client = {session->redis, session->services->renewer,
-                                 session->services->settings};
+    struct lock_client client = session_lock_client(session);
     struct hold *hold = &session->hold;
     int64_t begun_us = clock_mono_us();
     enum lock_result result = strategy->lock->acquire(&client, first->product_id, first->no_wait,
@@ -83,6 +81,7 @@ static bool acquire(struct session *session, const struct strategy *strategy, st
         hold->abandoned = false;
         hold->fence = 0;
         hold->since_us = clock_mono_us();
+        FAILPOINT("lock.acquired");
         return true;
     case LOCK_BUSY:
         first->outcome = ORDER_LOCK_TIMEOUT;
@@ -103,17 +102,6 @@ bool drive_enter(struct session *session, const struct strategy *strategy, struc
         return false;
     }
     return !strategy->lock || acquire(session, strategy, first);
-}
-
-/* The next attempt's pause: full jitter under a bound that doubles (Brooker, "Exponential Backoff
- * And Jitter", AWS Architecture Blog, 2015). */
-static int64_t backoff_us(unsigned attempts)
-{
-    int64_t most = BACKOFF_FIRST_US;
-
-    for (unsigned i = 1; i < attempts && most < BACKOFF_MOST_US; i++)
-        most *= 2;
-    return (int64_t)random_below((uint64_t)(most < BACKOFF_MOST_US ? most : BACKOFF_MOST_US));
 }
 
 /* Whether an order that lost a race may try again; decides it when not. */
@@ -187,7 +175,7 @@ void drive_sell(struct session *session, const struct strategy *strategy, struct
         attempt(session, strategy, &left);
         left.orders = split(left.orders, begun_us, &done_end);
         if (left.orders)
-            clock_sleep_until(clock_mono_us() + backoff_us(left.orders->attempts));
+            clock_sleep_until(clock_mono_us() + random_backoff_us(left.orders->attempts));
     }
     batch->orders = done;
 }
@@ -202,12 +190,12 @@ bool drive_keeps(const struct session *session, const struct strategy *strategy)
 
 void drive_leave(struct session *session, const struct strategy *strategy)
 {
-    struct lock_client client = {session->redis, session->services->renewer,
-                                 session->services->settings};
+    struct lock_client client = session_lock_client(session);
     struct hold *hold = &session->hold;
 
     if (!hold->held)
         return;
+    FAILPOINT("lock.releasing");
     hold->held = false;
     if (hold->abandoned) {
         renewer_forget(session->services->renewer, &hold->lease);
