@@ -5,37 +5,20 @@
  * bounds a call however many reads and writes it takes: the context is switched to non-blocking
  * once it is connected, and poll(2) waits. hiredis 0.14 and 1.x behave alike in what is used here.
  */
-#include "cache/redis.h"
+#include "cache/redis_internal.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/random.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <hiredis/hiredis.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOSED_AFTER_FAILURE_US = 250000, HOST_MAX = 255, ARGUMENTS_MAX = 16, SHA_LENGTH = 40 };
-
-struct cache {
-    char host[HOST_MAX + 1]; /* or the socket's path */
-    bool is_unix;
-    int port;
-    int database;
-    atomic_bool up;
-    _Atomic int64_t closed_until_us;
-};
-
-struct redis {
-    struct cache *cache;   /* borrowed */
-    redisContext *context; /* owned; NULL: not connected */
-    struct error error;
-    char sha[LUA_COUNT][SHA_LENGTH + 1]; /* "" until this session has loaded the script */
-};
+enum { CLOSED_AFTER_FAILURE_US = 250000 };
 
 static bool parse_number(const char *text, const char *end, int max, int *out)
 {
@@ -54,7 +37,7 @@ static bool parse_number(const char *text, const char *end, int max, int *out)
 
 static bool copy_host(struct cache *cache, const char *from, size_t length)
 {
-    if (length == 0 || length > HOST_MAX)
+    if (length == 0 || length > REDIS_HOST_MAX)
         return false;
     memcpy(cache->host, from, length);
     cache->host[length] = '\0';
@@ -132,6 +115,7 @@ void redis_destroy(struct redis *redis)
     if (!redis)
         return;
     redis_close(redis);
+    redis_destroy(redis->listener);
     free(redis);
 }
 
@@ -140,8 +124,7 @@ const struct error *redis_error(const struct redis *redis)
     return &redis->error;
 }
 
-/* No reply came: whatever was sent may or may not have run. */
-static enum redis_status lose(struct redis *redis, enum error_code code, const char *why)
+enum redis_status redis_lose(struct redis *redis, enum error_code code, const char *why)
 {
     error_set(&redis->error, code, "Redis: %s", why && *why ? why : "the connection broke");
     redis_close(redis);
@@ -152,29 +135,30 @@ static enum redis_status flush(struct redis *redis, int64_t until_us)
 {
     for (int done = 0; !done;) {
         if (redisBufferWrite(redis->context, &done) != REDIS_OK)
-            return lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+            return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
         struct pollfd fd = {.fd = redis->context->fd, .events = POLLOUT};
         if (!done && poll(&fd, 1, clock_poll_ms(until_us)) == 0)
-            return lose(redis, ERROR_TIMEOUT, "no answer in time");
+            return redis_lose(redis, ERROR_TIMEOUT, "no answer in time");
     }
     return REDIS_OK;
 }
 
-static enum redis_status receive(struct redis *redis, int64_t until_us, redisReply **out)
+enum redis_status redis_read(struct redis *redis, int64_t until_us, redisReply **out)
 {
     void *reply = NULL;
 
+    *out = NULL;
     for (;;) {
         if (redisGetReplyFromReader(redis->context, &reply) != REDIS_OK)
-            return lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+            return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
         if (reply)
             break;
         struct pollfd fd = {.fd = redis->context->fd, .events = POLLIN};
         int ready = poll(&fd, 1, clock_poll_ms(until_us));
         if (ready == 0 && clock_mono_us() >= until_us)
-            return lose(redis, ERROR_TIMEOUT, "no answer in time");
+            return REDIS_OK;
         if (ready > 0 && redisBufferRead(redis->context) != REDIS_OK)
-            return lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+            return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
     }
     *out = reply;
     if ((*out)->type == REDIS_REPLY_ERROR) {
@@ -184,29 +168,57 @@ static enum redis_status receive(struct redis *redis, int64_t until_us, redisRep
     return REDIS_OK;
 }
 
-static enum redis_status command(struct redis *redis, int count, const char *const *arguments,
-                                 int64_t until_us, redisReply **out)
+enum redis_status redis_receive(struct redis *redis, int64_t until_us, redisReply **out)
 {
-    const char *argv[ARGUMENTS_MAX];
+    enum redis_status status = redis_read(redis, until_us, out);
+
+    if (status == REDIS_OK && !*out)
+        return redis_lose(redis, ERROR_TIMEOUT, "no answer in time");
+    return status;
+}
+
+enum redis_status redis_command(struct redis *redis, int count, const char *const *arguments,
+                                int64_t until_us, redisReply **out)
+{
+    const char *argv[REDIS_ARGUMENTS_MAX];
 
     *out = NULL;
     if (!redis->context)
-        return lose(redis, ERROR_UNAVAILABLE, "not connected");
-    if (count > ARGUMENTS_MAX)
+        return redis_lose(redis, ERROR_UNAVAILABLE, "not connected");
+    if (count > REDIS_ARGUMENTS_MAX)
         abort();
     memcpy(argv, arguments, (size_t)count * sizeof *argv);
     if (redisAppendCommandArgv(redis->context, count, argv, NULL) != REDIS_OK)
-        return lose(redis, ERROR_INTERNAL, redis->context->errstr);
+        return redis_lose(redis, ERROR_INTERNAL, redis->context->errstr);
     enum redis_status status = flush(redis, until_us);
-    return status == REDIS_OK ? receive(redis, until_us, out) : status;
+    return status == REDIS_OK ? redis_receive(redis, until_us, out) : status;
 }
 
 enum redis_status redis_send(struct redis *redis, int count, const char *const *arguments,
                              int64_t until_us)
 {
     redisReply *reply = NULL;
-    enum redis_status status = command(redis, count, arguments, until_us, &reply);
+    enum redis_status status = redis_command(redis, count, arguments, until_us, &reply);
 
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}
+
+enum redis_status redis_ask(struct redis *redis, int count, const char *const *arguments,
+                            int64_t until_us, struct redis_answer *answer)
+{
+    redisReply *reply = NULL;
+    enum redis_status status = redis_command(redis, count, arguments, until_us, &reply);
+
+    *answer = (struct redis_answer){.type = ANSWER_NIL};
+    if (status == REDIS_OK && reply->type == REDIS_REPLY_INTEGER) {
+        answer->type = ANSWER_NUMBER;
+        answer->number = reply->integer;
+    } else if (status == REDIS_OK && reply->str) {
+        answer->type = ANSWER_TEXT;
+        snprintf(answer->text, sizeof answer->text, "%s", reply->str);
+    }
     if (reply)
         freeReplyObject(reply);
     return status;
@@ -223,12 +235,13 @@ static bool open_context(struct redis *redis, int64_t until_us)
     redis->context = cache->is_unix ? redisConnectUnixWithTimeout(cache->host, timeout)
                                     : redisConnectWithTimeout(cache->host, cache->port, timeout);
     if (!redis->context || redis->context->err) {
-        lose(redis, ERROR_UNAVAILABLE, redis->context ? redis->context->errstr : "out of memory");
+        redis_lose(redis, ERROR_UNAVAILABLE,
+                   redis->context ? redis->context->errstr : "out of memory");
         return false;
     }
     int flags = fcntl(redis->context->fd, F_GETFL);
     if (flags < 0 || fcntl(redis->context->fd, F_SETFL, flags | O_NONBLOCK) < 0) {
-        lose(redis, ERROR_INTERNAL, strerror(errno));
+        redis_lose(redis, ERROR_INTERNAL, strerror(errno));
         return false;
     }
     redis->context->flags &= ~REDIS_BLOCK;
@@ -279,11 +292,11 @@ bool redis_connect(struct redis *redis, int64_t until_us)
 static enum redis_status load_script(struct redis *redis, enum lua script, int64_t until_us)
 {
     redisReply *reply = NULL;
-    enum redis_status status = command(
+    enum redis_status status = redis_command(
         redis, 3, (const char *const[]){"SCRIPT", "LOAD", lua_texts[script]}, until_us, &reply);
 
-    if (status == REDIS_OK && reply->type == REDIS_REPLY_STRING && reply->len == SHA_LENGTH)
-        memcpy(redis->sha[script], reply->str, SHA_LENGTH + 1);
+    if (status == REDIS_OK && reply->type == REDIS_REPLY_STRING && reply->len == REDIS_SHA_LENGTH)
+        memcpy(redis->sha[script], reply->str, REDIS_SHA_LENGTH + 1);
     if (reply)
         freeReplyObject(reply);
     return status;
@@ -292,12 +305,12 @@ static enum redis_status load_script(struct redis *redis, enum lua script, int64
 enum redis_status redis_script(struct redis *redis, enum lua script, int keys, int count,
                                const char *const *arguments, int64_t until_us, int64_t *reply)
 {
-    const char *argv[ARGUMENTS_MAX];
+    const char *argv[REDIS_ARGUMENTS_MAX];
     char key_count[8];
     redisReply *answer = NULL;
     enum redis_status status = REDIS_OK;
 
-    if (count + 3 > ARGUMENTS_MAX)
+    if (count + 3 > REDIS_ARGUMENTS_MAX)
         abort();
     snprintf(key_count, sizeof key_count, "%d", keys);
     memcpy(argv + 3, arguments, (size_t)count * sizeof *argv);
@@ -309,9 +322,11 @@ enum redis_status redis_script(struct redis *redis, enum lua script, int keys, i
         argv[0] = "EVALSHA";
         argv[1] = redis->sha[script];
         argv[2] = key_count;
-        status = command(redis, count + 3, argv, until_us, &answer);
+        status = redis_command(redis, count + 3, argv, until_us, &answer);
+        if (status == REDIS_OK && FAILPOINT_FAILS("redis.script-reply"))
+            status = redis_lose(redis, ERROR_TIMEOUT, "a test lost the reply");
         if (status == REDIS_OK && answer)
-            *reply = answer->integer;
+            *reply = answer->type == REDIS_REPLY_NIL ? REDIS_NIL : answer->integer;
         if (answer)
             freeReplyObject(answer);
         if (status != REDIS_REFUSED || !strstr(redis->error.text, "NOSCRIPT"))
@@ -335,8 +350,8 @@ enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until
              (long long)(left_us % CLOCK_US_PER_S / CLOCK_US_PER_MS));
     /* Redis answers at the end of its own wait; allow it a second more before the session is given
      * up. */
-    enum redis_status status = command(redis, 3, (const char *const[]){"BLPOP", key, seconds},
-                                       until_us + CLOCK_US_PER_S, &reply);
+    enum redis_status status = redis_command(redis, 3, (const char *const[]){"BLPOP", key, seconds},
+                                             until_us + CLOCK_US_PER_S, &reply);
     *popped = status == REDIS_OK && reply->type == REDIS_REPLY_ARRAY;
     if (reply)
         freeReplyObject(reply);

@@ -45,7 +45,8 @@ void redis_close(struct redis *redis);
 const struct error *redis_error(const struct redis *redis);
 
 /* Runs a script: KEYS[1..keys] are the first of `arguments`, ARGV the rest. The scripts of this
- * project answer with one integer. */
+ * project answer with one integer; nil gives REDIS_NIL. */
+#define REDIS_NIL INT64_MIN
 enum redis_status redis_script(struct redis *redis, enum lua script, int keys, int count,
                                const char *const *arguments, int64_t until_us, int64_t *reply);
 
@@ -56,5 +57,21 @@ enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until
 /* One command whose reply is not needed (PING, SET, DEL …). */
 enum redis_status redis_send(struct redis *redis, int count, const char *const *arguments,
                              int64_t until_us);
+
+/* One command and its reply. A status (OK) is a text; what is longer than `text` is cut. */
+struct redis_answer {
+    enum { ANSWER_NIL, ANSWER_NUMBER, ANSWER_TEXT } type;
+    int64_t number;
+    char text[64];
+};
+enum redis_status redis_ask(struct redis *redis, int count, const char *const *arguments,
+                            int64_t until_us, struct redis_answer *answer);
+
+/* Pub/sub, on a second session that this one opens for it and keeps: from redis_subscribe to
+ * redis_unsubscribe the messages of one channel are heard, none in between is missed. */
+enum redis_status redis_subscribe(struct redis *redis, const char *channel, int64_t until_us);
+/* Waits for a message until `until_us`; *heard says whether there was one. */
+enum redis_status redis_hear(struct redis *redis, int64_t until_us, bool *heard);
+void redis_unsubscribe(struct redis *redis, int64_t until_us);
 
 #endif
