@@ -39,6 +39,10 @@ FROM product WHERE id = $1::bigint FOR UPDATE NOWAIT
 UPDATE product SET stock = $3::bigint, version = version + 1
 WHERE id = $1::bigint AND epoch = $2::bigint
 
+-- name: stock_set_fenced
+UPDATE product SET stock = $3::bigint, version = version + 1
+WHERE id = $1::bigint AND epoch = $2::bigint AND fence = $4::bigint
+
 -- name: stock_set_if_version
 UPDATE product SET stock = $3::bigint, version = version + 1
 WHERE id = $1::bigint AND epoch = $2::bigint AND version = $4::bigint
@@ -73,6 +77,9 @@ RETURNING stock, epoch, version, limit_per_user, true
 -- of every earlier holder match no row (Kleppmann 2016, with the token registered at the read as well).
 -- name: fence_register
 UPDATE product SET fence = fence + 1 WHERE id = $1::bigint RETURNING fence
+
+-- name: fence_read
+SELECT fence FROM product WHERE id = $1::bigint
 
 -- One order, one statement -----------------------------------------------------------------------------------
 

@@ -17,23 +17,28 @@
 #define SECKILL_LOCK_LOCK_H
 
 #include "base/random.h"
+#include "cache/redis.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct redis;
 struct renewer;
 struct settings;
 
 enum lock_result { LOCK_OWNED, LOCK_BUSY, LOCK_UNKNOWN };
 enum lock_release { LOCK_RELEASED, LOCK_NOT_OWNER, LOCK_RELEASE_UNKNOWN };
 
+enum { LOCK_NAME_MAX = 127 };
+
 struct lease {
-    int64_t key; /* what is locked: a product's id */
+    int64_t key;                  /* what is locked: a product's id */
+    char name[LOCK_NAME_MAX + 1]; /* and its name in the lock's store */
     char token[RANDOM_TOKEN_LENGTH + 1];
     _Atomic int64_t valid_until_us; /* monotonic, from before the request was sent */
     atomic_bool lost;               /* set by the renewer; never cleared */
+    enum lua renewal;               /* the renewer's script: KEYS name, ARGV token, ms; 1 or 0 */
+    int64_t renew_until_us;         /* the renewer lets it run out then */
     struct lease *next;             /* the renewer's list */
 };
 
@@ -49,11 +54,27 @@ struct lock {
     enum lock_result (*acquire)(struct lock_client *client, int64_t key, bool once,
                                 int64_t until_us, struct lease *lease);
     enum lock_release (*release)(struct lock_client *client, struct lease *lease, int64_t until_us);
+    /* For a reentrant lock, else NULL: once more by the same owner, without waiting; each must be
+     * released. */
+    enum lock_result (*reenter)(struct lock_client *client, struct lease *lease);
 };
 
 /* False once the lease was lost or its time is over by our own clock. */
 bool lease_holds(const struct lease *lease);
 
-extern const struct lock lock_redis_fair; /* redis_fair.c */
+/* Each in the file of its name. Between instances that use different ones nobody is excluded. */
+extern const struct lock lock_redis_expiry;
+extern const struct lock lock_redis_fair;
+extern const struct lock lock_redis_getset;
+extern const struct lock lock_redis_reentrant;
+extern const struct lock lock_redis_setnx;
+extern const struct lock lock_redis_token;
+extern const struct lock lock_redis_uuid;
+extern const struct lock lock_redis_watchdog;
+extern const struct lock lock_wllock;
+#ifdef SECKILL_FAILPOINTS
+extern const struct lock lock_control_setnx_no_expiry;
+extern const struct lock lock_control_watchdog_explicit_lease;
+#endif
 
 #endif

@@ -48,7 +48,6 @@ static struct lease *first_due(const struct renewer *renewer, int64_t *due_us)
  * `retry_us`. */
 static void renew(struct renewer *renewer, struct lease *lease)
 {
-    char key[128];
     char ttl[24];
     int64_t now = clock_mono_us();
     int64_t ends_us = atomic_load(&lease->valid_until_us);
@@ -56,12 +55,10 @@ static void renew(struct renewer *renewer, struct lease *lease)
         now + lease_us(renewer) / 3 < ends_us ? now + lease_us(renewer) / 3 : ends_us;
     int64_t renewed = -1;
 
-    snprintf(key, sizeof key, "%s:lock:%lld", renewer->settings->system_name,
-             (long long)lease->key);
     snprintf(ttl, sizeof ttl, "%lld", (long long)renewer->settings->lock_ttl_ms);
-    if (redis_connect(renewer->redis, until_us))
-        redis_script(renewer->redis, LUA_LOCK_RENEW, 1, 3,
-                     (const char *const[]){key, lease->token, ttl}, until_us, &renewed);
+    if (now < lease->renew_until_us && redis_connect(renewer->redis, until_us))
+        redis_script(renewer->redis, lease->renewal, 1, 3,
+                     (const char *const[]){lease->name, lease->token, ttl}, until_us, &renewed);
     if (renewed == 1)
         atomic_store(&lease->valid_until_us, now + lease_us(renewer));
     else if (renewed == 0 || clock_mono_us() >= ends_us)

@@ -105,7 +105,7 @@ void body_guarded(struct session *session, struct order *order)
                          session->services->settings->work_ms == 0;
 
     if (order->kind == ORDER_CANCEL)
-        purchase_cancel(session, order, 0);
+        purchase_cancel(session, order);
     else if (!one_statement || !sell_at_once(session, order))
         sell_in_steps(session, order);
 }

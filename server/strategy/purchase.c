@@ -192,9 +192,40 @@ void purchase_finish(struct session *session, struct order *order, const struct 
         purchase_failed(session, order, status, committing);
 }
 
-static enum pg_status return_stock(struct session *session, const struct order *order,
-                                   int64_t epoch, int64_t fence)
+bool purchase_register_fence(struct session *session, struct order *order)
 {
+    if (session->hold.fence)
+        return true;
+    enum pg_status status = pg_exec(session->pg, SQL_FENCE_REGISTER,
+                                    PG_ARGS(pg_int8(order->product_id)), session->work_until_us);
+    if (status != PG_OK) {
+        purchase_failed(session, order, status, false);
+        return false;
+    }
+    if (pg_rows(session->pg) == 0)
+        return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
+    session->hold.fence = pg_get_int8(session->pg, 0, 0);
+    return true;
+}
+
+bool purchase_overtaken(struct session *session, struct order *order)
+{
+    if (!session->hold.fence)
+        return purchase_refuse(session, order, ORDER_RETRY);
+    enum pg_status status = pg_exec(session->pg, SQL_FENCE_READ,
+                                    PG_ARGS(pg_int8(order->product_id)), session->work_until_us);
+    if (status != PG_OK) {
+        purchase_failed(session, order, status, false);
+        return false;
+    }
+    bool ours = pg_rows(session->pg) == 1 && pg_get_int8(session->pg, 0, 0) == session->hold.fence;
+    return purchase_refuse(session, order, ours ? ORDER_RETRY : ORDER_LEASE_LOST);
+}
+
+static enum pg_status return_stock(struct session *session, const struct order *order,
+                                   int64_t epoch)
+{
+    int64_t fence = session->hold.fence;
     struct pg_value values[] = {pg_int8(order->product_id), pg_int8(epoch),
                                 pg_int8(order->quantity), pg_int8(fence)};
 
@@ -222,7 +253,7 @@ static bool read_order(struct session *session, struct order *order, int64_t *ep
            purchase_refuse(session, order, ORDER_NOT_CANCELLABLE);
 }
 
-void purchase_cancel(struct session *session, struct order *order, int64_t fence)
+void purchase_cancel(struct session *session, struct order *order)
 {
     int64_t epoch = 0;
 
@@ -230,12 +261,9 @@ void purchase_cancel(struct session *session, struct order *order, int64_t fence
         return;
     session_work_pause(session);
     pg_begin(session->pg);
-    enum pg_status status = return_stock(session, order, epoch, fence);
+    enum pg_status status = return_stock(session, order, epoch);
     if (status == PG_OK && pg_affected(session->pg) == 0) {
-        /* A PUT ended the sale, which the next attempt would have read, or a later holder has
-         * registered. */
-        bool stale = fence && order->attempts > 1;
-        purchase_refuse(session, order, stale ? ORDER_LEASE_LOST : ORDER_RETRY);
+        purchase_overtaken(session, order);
         return;
     }
     if (status == PG_OK)

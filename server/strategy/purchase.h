@@ -39,9 +39,16 @@ int64_t purchase_stock_after(const struct order *order, const struct product_row
  * COMMIT. */
 void purchase_finish(struct session *session, struct order *order, const struct product_row *row);
 
-/* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction.
- * `fence` 0: none. */
-void purchase_cancel(struct session *session, struct order *order, int64_t fence);
+/* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction;
+ * under the hold's fence, if it has one. */
+void purchase_cancel(struct session *session, struct order *order);
+
+/* Registers a fence for this hold, unless it has one already: a statement of its own, committed
+ * before anything is read. False: the order is decided. */
+bool purchase_register_fence(struct session *session, struct order *order);
+/* A write of the stock matched no row: a PUT has started a new sale (the next attempt tells), or a
+ * later holder has registered its fence (the lease is lost). Always false. */
+bool purchase_overtaken(struct session *session, struct order *order);
 
 /* Turns what PostgreSQL said into the order's outcome and leaves the transaction. `committing`: a
  * commit had been sent, so a lost reply leaves it unsettled. */
@@ -59,6 +66,9 @@ void purchase_each(struct session *session, struct batch *batch,
 
 /* Bodies that several strategies run. */
 void body_plain(struct session *session, struct order *order);
+/* The first half of it, up to the absolute figure, written and not committed; purchase_finish is
+ * the other. For buys and restocks. */
+bool body_plain_write(struct session *session, struct order *order, struct product_row *row);
 void body_guarded(struct session *session, struct order *order);
 
 /* A `sell` for strategies whose lock stands around it: the body that the request chose. */

@@ -26,20 +26,6 @@
 
 enum { LANE_HOLD_US = 30000 };
 
-static bool register_fence(struct session *session, struct order *first)
-{
-    enum pg_status status = pg_exec(session->pg, SQL_FENCE_REGISTER,
-                                    PG_ARGS(pg_int8(first->product_id)), session->work_until_us);
-
-    if (status != PG_OK)
-        purchase_failed(session, first, status, false);
-    else if (pg_rows(session->pg) == 0)
-        first->outcome = ORDER_UNKNOWN_PRODUCT;
-    else
-        session->hold.fence = pg_get_int8(session->pg, 0, 0);
-    return session->hold.fence != 0;
-}
-
 static void restock(struct session *session, struct order *order)
 {
     struct product_row row;
@@ -67,7 +53,7 @@ static void sell(struct session *session, struct batch *batch)
     struct order *buys[COMBINE_MAX];
     int count = 0;
 
-    if (session->hold.fence == 0 && !register_fence(session, batch->orders)) {
+    if (!purchase_register_fence(session, batch->orders)) {
         for (struct order *order = batch->orders; order; order = order->next)
             order->outcome = batch->orders->outcome;
         return;
@@ -76,7 +62,7 @@ static void sell(struct session *session, struct batch *batch)
         if (order->kind == ORDER_BUY && count < COMBINE_MAX)
             buys[count++] = order;
         else if (order->kind == ORDER_CANCEL)
-            purchase_cancel(session, order, session->hold.fence);
+            purchase_cancel(session, order);
         else if (order->kind == ORDER_RESTOCK)
             restock(session, order);
     }

@@ -4,8 +4,26 @@
 #include <string.h>
 
 static const struct strategy *const strategies[] = {
-    &strategy_none,       &strategy_local_lock,  &strategy_pessimistic,
-    &strategy_optimistic, &strategy_conditional, &strategy_redis_queue,
+    &strategy_none,
+    &strategy_local_lock,
+    &strategy_pessimistic,
+    &strategy_optimistic,
+    &strategy_conditional,
+    &strategy_redis_setnx,
+    &strategy_redis_getset,
+    &strategy_redis_expiry,
+    &strategy_redis_uuid,
+    &strategy_redis_token,
+    &strategy_redis_reentrant,
+    &strategy_redis_watchdog,
+    &strategy_redis_fenced,
+    &strategy_wllock,
+    &strategy_redis_queue,
+#ifdef SECKILL_FAILPOINTS
+    &strategy_control_setnx_no_expiry,
+    &strategy_control_watchdog_explicit_lease,
+    &strategy_control_unlock_before_commit,
+#endif
 };
 
 size_t strategy_count(void)

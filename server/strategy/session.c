@@ -31,6 +31,12 @@ void session_destroy(struct session *session)
     free(session);
 }
 
+struct lock_client session_lock_client(const struct session *session)
+{
+    return (struct lock_client){session->redis, session->services->renewer,
+                                session->services->settings};
+}
+
 void session_work_pause(const struct session *session)
 {
     int64_t work_ms = session->services->settings->work_ms;

@@ -26,6 +26,9 @@ struct session {
 struct session *session_create(const struct services *services);
 void session_destroy(struct session *session); /* NULL is allowed */
 
+/* What the session's lock calls go through. */
+struct lock_client session_lock_client(const struct session *session);
+
 /* --work-ms: keeps the strategy's protection for that much longer; called once between decision and
  * write. */
 void session_work_pause(const struct session *session);

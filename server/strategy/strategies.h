@@ -9,6 +9,22 @@ extern const struct strategy strategy_local_lock;
 extern const struct strategy strategy_pessimistic;
 extern const struct strategy strategy_optimistic;
 extern const struct strategy strategy_conditional;
+extern const struct strategy strategy_redis_setnx;
+extern const struct strategy strategy_redis_getset;
+extern const struct strategy strategy_redis_expiry;
+extern const struct strategy strategy_redis_uuid;
+extern const struct strategy strategy_redis_token;
+extern const struct strategy strategy_redis_reentrant;
+extern const struct strategy strategy_redis_watchdog;
+extern const struct strategy strategy_redis_fenced;
+extern const struct strategy strategy_wllock;
 extern const struct strategy strategy_redis_queue;
+
+/* Test-only controls, built where failpoints are: each has its guard left out. */
+#ifdef SECKILL_FAILPOINTS
+extern const struct strategy strategy_control_setnx_no_expiry;
+extern const struct strategy strategy_control_watchdog_explicit_lease;
+extern const struct strategy strategy_control_unlock_before_commit;
+#endif
 
 #endif
