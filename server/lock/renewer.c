@@ -63,8 +63,11 @@ static void renew(struct renewer *renewer, struct lease *lease)
         atomic_store(&lease->valid_until_us, now + lease_us(renewer));
     else if (renewed == 0 || clock_mono_us() >= ends_us)
         atomic_store(&lease->lost, true);
-    if (atomic_load(&lease->lost))
-        log_warn("the lease on product %lld was lost", (long long)lease->key);
+    if (!atomic_load(&lease->lost))
+        return;
+    log_warn("the lease on product %lld was lost", (long long)lease->key);
+    if (lease->on_lost)
+        lease->on_lost(lease->on_lost_context);
 }
 
 static void *renewer_main(void *argument)

@@ -49,9 +49,7 @@ void pg_close(struct pg *pg)
 {
     PQclear(pg->result);
     pg->result = NULL;
-    if (pg->cancel)
-        PQfreeCancel(pg->cancel);
-    pg->cancel = NULL;
+    PQfreeCancel(atomic_exchange(&pg->cancel, NULL));
     if (pg->conn)
         PQfinish(pg->conn);
     pg->conn = NULL;
@@ -74,7 +72,7 @@ const struct error *pg_error(const struct pg *pg)
     return &pg->error;
 }
 
-/* libpq's messages end with newlines and may have several lines; the log wants one. */
+/* libpq's messages may have several lines; the log wants one. */
 static void set_error(struct pg *pg, enum error_code code, const char *text)
 {
     error_set(&pg->error, code, "%s", text && *text ? text : "the connection broke");
@@ -144,8 +142,8 @@ bool pg_open(struct pg *pg, int64_t until_us)
         return false;
     }
     if (connect_in_time(pg, until_us)) {
-        pg->cancel = PQgetCancel(pg->conn);
-        if (pg->cancel && PQsetnonblocking(pg->conn, 1) == 0 &&
+        atomic_store(&pg->cancel, PQgetCancel(pg->conn));
+        if (atomic_load(&pg->cancel) && PQsetnonblocking(pg->conn, 1) == 0 &&
             PQenterPipelineMode(pg->conn) == 1 && set_limits(pg, until_us) == PG_OK) {
             atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
             return true;
@@ -163,10 +161,11 @@ bool pg_open(struct pg *pg, int64_t until_us)
 }
 
 /* An idle session with something to read was ended by the server: first comes why, then the end, so
- * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) */
+ * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) One
+ * that was interrupted may yet be cancelled. */
 bool pg_lives(struct pg *pg)
 {
-    if (!pg->conn || pg->in_transaction || pg->begin_pending)
+    if (!pg->conn || !atomic_load(&pg->cancel) || pg->in_transaction || pg->begin_pending)
         return false;
     struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
     return poll(&fd, 1, 0) == 0;
@@ -207,8 +206,7 @@ static enum pg_status give_up(struct pg *pg, int64_t until_us)
 
     if (timed_out) {
         set_error(pg, ERROR_TIMEOUT, "no answer from PostgreSQL in time");
-        canceller_submit(pg->store->canceller, pg->cancel);
-        pg->cancel = NULL;
+        pg_interrupt(pg);
     } else {
         set_error(pg, ERROR_UNAVAILABLE, PQerrorMessage(pg->conn));
     }

@@ -70,6 +70,10 @@ void pg_close(struct pg *pg);
 /* Why the last call failed; for the log, never for a client. */
 const struct error *pg_error(const struct pg *pg);
 
+/* From any thread: cancels what the session runs now, if it runs something; it ends as PG_FAILED,
+ * and the session is opened anew before its next use. */
+void pg_interrupt(struct pg *pg);
+
 /* A parameter, passed in binary. Text and arrays are borrowed until the call returns; NULL text is
  * SQL NULL. */
 struct pg_value {

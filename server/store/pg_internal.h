@@ -19,11 +19,11 @@ struct store {
 };
 
 struct pg {
-    struct store *store; /* borrowed */
-    PGconn *conn;        /* owned; NULL: not connected */
-    PGcancel *cancel;    /* owned: how to cancel what conn runs */
-    PGresult *result;    /* owned: the last statement's */
-    enum sql begin;      /* with begin_pending: which BEGIN */
+    struct store *store;        /* borrowed */
+    PGconn *conn;               /* owned; NULL: not connected */
+    _Atomic(PGcancel *) cancel; /* owned: how to cancel what conn runs; whoever takes it uses it */
+    PGresult *result;           /* owned: the last statement's */
+    enum sql begin;             /* with begin_pending: which BEGIN */
     bool begin_pending;
     bool in_transaction;
     bool prepared[SQL_COUNT];

@@ -66,11 +66,19 @@ static bool connect_backends(struct session *session, const struct strategy *str
     return true;
 }
 
+static void cancel_work(void *context)
+{
+    pg_interrupt(context);
+}
+
 static bool acquire(struct session *session, const struct strategy *strategy, struct order *first)
 {
     struct lock_client client = session_lock_client(session);
     struct hold *hold = &session->hold;
     int64_t begun_us = clock_mono_us();
+
+    hold->lease.on_lost = cancel_work;
+    hold->lease.on_lost_context = session->pg;
     enum lock_result result = strategy->lock->acquire(&client, first->product_id, first->no_wait,
                                                       first->wait_until_us, &hold->lease);
 
@@ -141,6 +149,16 @@ static void lease_was_lost(struct batch *batch)
         order->outcome = ORDER_LEASE_LOST;
 }
 
+/* What cancel_work cut short says that PostgreSQL failed. */
+static void blame_lost_lease(const struct session *session, struct batch *batch)
+{
+    if (!session_lease_lost(session))
+        return;
+    for (struct order *order = batch->orders; order; order = order->next)
+        if (order->outcome == ORDER_BACKEND_UNAVAILABLE)
+            order->outcome = ORDER_LEASE_LOST;
+}
+
 static void attempt(struct session *session, const struct strategy *strategy, struct batch *batch)
 {
     for (struct order *order = batch->orders; order; order = order->next) {
@@ -160,6 +178,7 @@ static void attempt(struct session *session, const struct strategy *strategy, st
         return;
     }
     strategy->sell(session, batch);
+    blame_lost_lease(session, batch);
     if (!settle_batch(session, batch))
         session->hold.abandoned = true;
 }

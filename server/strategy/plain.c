@@ -33,6 +33,8 @@ bool body_plain_write(struct session *session, struct order *order, struct produ
         return false;
     FAILPOINT("body.after-read");
     session_work_pause(session);
+    if (session_lease_lost(session))
+        return purchase_refuse(session, order, ORDER_LEASE_LOST);
     enum pg_status status = set_stock(session, order, row);
     if (status != PG_OK) {
         purchase_failed(session, order, status, false);

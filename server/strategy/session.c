@@ -37,6 +37,11 @@ struct lock_client session_lock_client(const struct session *session)
                                 session->services->settings};
 }
 
+bool session_lease_lost(const struct session *session)
+{
+    return session->hold.held && atomic_load(&session->hold.lease.lost);
+}
+
 void session_work_pause(const struct session *session)
 {
     int64_t work_ms = session->services->settings->work_ms;

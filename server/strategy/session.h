@@ -29,6 +29,10 @@ void session_destroy(struct session *session); /* NULL is allowed */
 /* What the session's lock calls go through. */
 struct lock_client session_lock_client(const struct session *session);
 
+/* Did the renewer lose the lease under the work? Looked at before a write; it narrows the window
+ * and does not close it. */
+bool session_lease_lost(const struct session *session);
+
 /* --work-ms: keeps the strategy's protection for that much longer; called once between decision and
  * write. */
 void session_work_pause(const struct session *session);
