@@ -20,7 +20,6 @@ bool failpoint_check(const char *spec)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { POINTS_MAX = 8 };
 
@@ -96,7 +95,7 @@ static void act(const struct point *point)
     if (strcmp(point->action, "kill") == 0)
         raise(SIGKILL);
     else if (strcmp(point->action, "stop") == 0)
-        kill(getpid(), SIGSTOP);
+        raise(SIGSTOP); /* to this thread: it must not get past the place before all have stopped */
     else if (strcmp(point->action, "pause") == 0)
         clock_sleep_until(clock_mono_us() + point->ms * CLOCK_US_PER_MS);
 }
@@ -134,7 +133,8 @@ int64_t failpoint_skew_ms(const char *name)
 {
     pthread_once(&once, read_environment);
     for (int i = 0; i < point_count; i++)
-        if (strcmp(points[i].name, name) == 0 && strcmp(points[i].action, "skew") == 0)
+        if (strcmp(points[i].name, name) == 0 && strcmp(points[i].action, "skew") == 0 &&
+            atomic_fetch_sub(&points[i].passages_left, 1) <= 1)
             return points[i].ms;
     return 0;
 }

@@ -4,7 +4,7 @@
  * Built in by SECKILL_FAILPOINTS alone (the development presets have it, release does not); armed
  * by the environment: SECKILL_FAILPOINTS="NAME=ACTION[@N],…", where ACTION is kill (SIGKILL), stop
  * (SIGSTOP the whole process), pause:MS (this thread alone), fail (what the place says fails) or
- * skew:MS (a clock that is wrong, at every passage), and N says at which passage it happens
+ * skew:MS (a clock that is wrong, from then on), and N says at which passage it happens
  * (default 1, the first). The names are listed in tests/README.md. Idea: FreeBSD's fail(9) and
  * etcd's gofail.
  */

@@ -211,6 +211,8 @@ enum redis_status redis_ask(struct redis *redis, int count, const char *const *a
     redisReply *reply = NULL;
     enum redis_status status = redis_command(redis, count, arguments, until_us, &reply);
 
+    if (status == REDIS_OK && FAILPOINT_FAILS("redis.reply"))
+        status = redis_lose(redis, ERROR_TIMEOUT, "a test lost the reply");
     *answer = (struct redis_answer){.type = ANSWER_NIL};
     if (status == REDIS_OK && reply->type == REDIS_REPLY_INTEGER) {
         answer->type = ANSWER_NUMBER;
@@ -323,7 +325,7 @@ enum redis_status redis_script(struct redis *redis, enum lua script, int keys, i
         argv[1] = redis->sha[script];
         argv[2] = key_count;
         status = redis_command(redis, count + 3, argv, until_us, &answer);
-        if (status == REDIS_OK && FAILPOINT_FAILS("redis.script-reply"))
+        if (status == REDIS_OK && FAILPOINT_FAILS("redis.reply"))
             status = redis_lose(redis, ERROR_TIMEOUT, "a test lost the reply");
         if (status == REDIS_OK && answer)
             *reply = answer->type == REDIS_REPLY_NIL ? REDIS_NIL : answer->integer;

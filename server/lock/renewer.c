@@ -1,6 +1,7 @@
 #include "lock/renewer.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "cache/redis.h"
@@ -48,6 +49,7 @@ static struct lease *first_due(const struct renewer *renewer, int64_t *due_us)
  * `retry_us`. */
 static void renew(struct renewer *renewer, struct lease *lease)
 {
+    FAILPOINT("renewer.renew");
     char ttl[24];
     int64_t now = clock_mono_us();
     int64_t ends_us = atomic_load(&lease->valid_until_us);

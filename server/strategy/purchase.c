@@ -1,6 +1,7 @@
 #include "strategy/purchase.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "store/records.h"
 
@@ -205,6 +206,7 @@ bool purchase_register_fence(struct session *session, struct order *order)
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
     session->hold.fence = pg_get_int8(session->pg, 0, 0);
+    FAILPOINT("fence.registered");
     return true;
 }
 

@@ -17,7 +17,11 @@
 
 static void sell(struct session *session, struct batch *batch)
 {
-    if (purchase_register_fence(session, batch->orders))
+    struct order *order = batch->orders;
+
+    /* The guarded body decides on the row itself: a fence would only refuse those it is mixed with.
+     */
+    if (order->body == BODY_GUARDED || purchase_register_fence(session, order))
         body_sell_chosen(session, batch);
 }
 

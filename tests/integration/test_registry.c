@@ -18,9 +18,26 @@ static const struct promise {
     bool mixes;
     bool redis;
 } promises[] = {
-    {"none", "", false, false, false},           {"local-lock", "1", true, false, false},
-    {"pessimistic", "1NPF", false, true, false}, {"optimistic", "1NPF", false, true, false},
-    {"conditional", "1NPF", false, true, false}, {"redis-queue", "1NPF", false, true, true},
+    {"none", "", false, false, false},
+    {"local-lock", "1", true, false, false},
+    {"pessimistic", "1NPF", false, true, false},
+    {"optimistic", "1NPF", false, true, false},
+    {"conditional", "1NPF", false, true, false},
+    {"redis-setnx", "1N", true, false, true},
+    {"redis-getset", "1N", true, false, true},
+    {"redis-expiry", "1N", true, false, true},
+    {"redis-uuid", "1N", true, false, true},
+    {"redis-token", "1N", true, false, true},
+    {"redis-reentrant", "1N", true, false, true},
+    {"redis-watchdog", "1N", true, false, true},
+    {"redis-fenced", "1NPF", true, false, true},
+    {"wllock", "1N", true, false, true},
+    {"redis-queue", "1NPF", false, true, true},
+#ifdef SECKILL_FAILPOINTS
+    {"control-setnx-no-expiry", "", true, false, true},
+    {"control-watchdog-explicit-lease", "", true, false, true},
+    {"control-unlock-before-commit", "", false, false, true},
+#endif
 };
 enum { COUNT = sizeof promises / sizeof *promises };
 

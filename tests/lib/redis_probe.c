@@ -31,3 +31,14 @@ int64_t redis_probe(char *text, size_t size, const char *format, ...)
     redisFree(context);
     return value;
 }
+
+int64_t redis_probe_calls(const char *command)
+{
+    static char text[64 * 1024];
+    char name[64];
+
+    redis_probe(text, sizeof text, "INFO commandstats");
+    snprintf(name, sizeof name, "cmdstat_%s:calls=", command);
+    const char *at = strstr(text, name);
+    return at ? atoll(at + strlen(name)) : 0;
+}
