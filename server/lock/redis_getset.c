@@ -37,11 +37,11 @@ static enum redis_status take_over(struct lock_client *client, const struct leas
 static enum redis_status attempt(struct lock_client *client, struct lease *lease, int64_t until_us,
                                  bool *owned)
 {
+    int64_t end_ms = redis_lock_wall_ms() + client->settings->lock_ttl_ms;
     char stamp[STAMP_SIZE];
     struct redis_answer answer;
 
-    snprintf(stamp, sizeof stamp, "%lld",
-             (long long)(redis_lock_wall_ms() + client->settings->lock_ttl_ms));
+    snprintf(stamp, sizeof stamp, "%lld", (long long)end_ms);
     enum redis_status status = redis_ask(
         client->redis, 3, (const char *const[]){"SETNX", lease->name, stamp}, until_us, &answer);
     *owned = answer.number == 1;

@@ -1,6 +1,7 @@
 /*
  * Controls: strategies with one guard left out, so that a test can show what it was for. Only in
- * builds with failpoints; they promise nothing.
+ * builds with failpoints. Two of them need a fault to be seen, and promise what theirs would
+ * without one; the third promises nothing.
  */
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -17,6 +18,7 @@ const struct strategy strategy_control_setnx_no_expiry = {
     .name = "control-setnx-no-expiry",
     .summary = "Test control: SETNX without any expiry.",
     .lock = &lock_control_setnx_no_expiry,
+    .guarantees = GUARANTEE_ONE | GUARANTEE_MANY,
     .bodies = true,
     .sell = body_sell_chosen,
     CONTROL_ROW,
@@ -26,6 +28,7 @@ const struct strategy strategy_control_watchdog_explicit_lease = {
     .name = "control-watchdog-explicit-lease",
     .summary = "Test control: redis-watchdog with a lease of its own, and so without a watchdog.",
     .lock = &lock_control_watchdog_explicit_lease,
+    .guarantees = GUARANTEE_ONE | GUARANTEE_MANY,
     .bodies = true,
     .sell = body_sell_chosen,
     CONTROL_ROW,

@@ -34,8 +34,8 @@ static const struct promise {
     {"wllock", "1N", true, false, true},
     {"redis-queue", "1NPF", false, true, true},
 #ifdef SECKILL_FAILPOINTS
-    {"control-setnx-no-expiry", "", true, false, true},
-    {"control-watchdog-explicit-lease", "", true, false, true},
+    {"control-setnx-no-expiry", "1N", true, false, true},
+    {"control-watchdog-explicit-lease", "1N", true, false, true},
     {"control-unlock-before-commit", "", false, false, true},
 #endif
 };

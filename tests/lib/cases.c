@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USERS_A_CASE = 100000, TESTS_MAX = 400, NAME_MAX_LENGTH = 120 };
+enum { USERS_A_CASE = 100000, TESTS_MAX = 2000, NAME_MAX_LENGTH = 120 };
 
 static struct {
     const char *group;
