@@ -15,7 +15,9 @@ struct witness {
  * share of the limit is what they have and what they wait for. */
 static const char audit_sql[] =
     "WITH item AS MATERIALIZED ("
-    "  SELECT id, epoch, initial_stock, stock, limit_per_user"
+    "  SELECT id, epoch, initial_stock, limit_per_user,"
+    "    stock + coalesce((SELECT sum(stock) FROM bucket b"
+    "      WHERE b.product_id = product.id AND b.epoch = product.epoch), 0) AS stock"
     "  FROM product WHERE id BETWEEN $1 AND $2),"
     " sale AS MATERIALIZED ("
     "  SELECT o.product_id AS id, o.user_id, o.quantity, o.status, o.strategy, o.idempotency_key"
@@ -54,7 +56,9 @@ static const char audit_sql[] =
     " ORDER BY i.id";
 
 static const char look_sql[] =
-    "SELECT count(*), coalesce(sum(p.stock), 0),"
+    "SELECT count(*), coalesce(sum(p.stock), 0) +"
+    "  (SELECT coalesce(sum(b.stock), 0) FROM bucket b"
+    "   JOIN product q ON q.id = b.product_id AND q.epoch = b.epoch WHERE q.id BETWEEN $1 AND $2),"
     "  (SELECT count(*) FROM orders o JOIN product q ON q.id = o.product_id AND q.epoch = o.epoch"
     "   WHERE q.id BETWEEN $1 AND $2),"
     "  (SELECT count(*) FROM orders o JOIN product q ON q.id = o.product_id AND q.epoch = o.epoch"

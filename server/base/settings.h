@@ -34,6 +34,7 @@ struct settings {
     int64_t lock_ttl_ms;
     int64_t work_timeout_ms;
     int64_t work_ms;
+    int64_t buckets;
     int64_t max_connections;
 };
 

@@ -156,7 +156,7 @@ static const struct settings_row rows[] = {
         .flag = "max-batch", NUMBER(max_batch, "500", 1, 500, "orders"),
         .help = "most orders merged into one transaction",
         .detail =
-            "The most orders that a strategy which merges orders (`redis-queue`) puts into one "
+            "The most orders that a strategy which merges orders (`batch`, `redis-queue`) puts into one "
             "transaction. No order waits for a batch to fill: what has queued up while the last one "
             "was written is the next. `1` shows what merging is worth; other strategies ignore it.",
     },
@@ -222,6 +222,16 @@ static const struct settings_row rows[] = {
             "longer, between decision and write, once per hold or batch. It stands for the work of "
             "a real shop's order, and it changes which strategy is fastest. Must be less than "
             "`--work-timeout-ms`. Leave it at `0` when you sell.",
+    },
+    {
+        .flag = "buckets", NUMBER(buckets, "8", 1, 64, "buckets"),
+        .help = "rows over which the strategy buckets spreads a product's stock",
+        .detail =
+            "Over how many rows the strategy `buckets` spreads a product's stock. More let more "
+            "orders be written at the same time, up to what the database's cores and disk take, and "
+            "make the last units harder to find. A product gets this many when its first order "
+            "splits the stock, and whenever what is left is spread again; give the instances of one "
+            "service the same figure.",
     },
     {
         .flag = "max-connections", NUMBER(max_connections, "16384", 16, 1000000, "connections"),

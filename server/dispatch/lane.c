@@ -173,6 +173,12 @@ static enum order_outcome admit(const struct lane *lane, const struct mailbox *m
     return is_full(lane, mailbox) ? ORDER_QUEUE_FULL : ORDER_PENDING;
 }
 
+/* Which mailbox: ids begin at 1, so 0 is nobody's. */
+static int64_t key_of(const struct lane *lane, const struct order *order)
+{
+    return lane->rule.all_products ? 0 : order->product_id;
+}
+
 struct order *lane_put(struct lane *lane, struct order *list)
 {
     struct order *refused = NULL;
@@ -180,7 +186,7 @@ struct order *lane_put(struct lane *lane, struct order *list)
     pthread_mutex_lock(&lane->shared.mutex);
     for (struct order *next; list; list = next) {
         next = list->next;
-        struct mailbox *mailbox = find_or_make(lane, list->product_id);
+        struct mailbox *mailbox = find_or_make(lane, key_of(lane, list));
         list->outcome = admit(lane, mailbox, list);
         if (list->outcome != ORDER_PENDING) {
             list->next = refused;

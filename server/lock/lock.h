@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct pg;
 struct redis;
 struct renewer;
 struct settings;
@@ -42,6 +43,7 @@ struct lock_client {
     struct redis *redis;             /* borrowed */
     struct renewer *renewer;         /* borrowed: app */
     const struct settings *settings; /* borrowed: app */
+    struct pg *pg;                   /* borrowed; outside any transaction */
 };
 
 struct lock {

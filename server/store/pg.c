@@ -181,26 +181,6 @@ bool pg_connect(struct pg *pg, int64_t until_us)
     return pg_lives(pg) || pg_open(pg, until_us);
 }
 
-static enum pg_status classify(const char *sqlstate)
-{
-    static const struct {
-        const char *state;
-        enum pg_status status;
-    } meanings[] = {
-        {"40001", PG_CONFLICT}, {"40P01", PG_CONFLICT}, {"55P03", PG_BUSY}, {"23505", PG_UNIQUE},
-        {"23514", PG_BUG},      {"57P01", PG_LOST},     {"57P02", PG_LOST}, {"57P03", PG_LOST},
-        {"40003", PG_LOST},     {"25P03", PG_LOST},     {"08", PG_LOST},    {"22", PG_BUG},
-        {"42", PG_BUG},
-    };
-
-    if (!sqlstate)
-        return PG_LOST;
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
-        if (strncmp(sqlstate, meanings[i].state, strlen(meanings[i].state)) == 0)
-            return meanings[i].status;
-    return PG_FAILED;
-}
-
 static enum pg_status give_up(struct pg *pg, int64_t until_us)
 {
     bool timed_out = clock_mono_us() >= until_us && PQstatus(pg->conn) == CONNECTION_OK;
@@ -266,7 +246,7 @@ static enum pg_status judge(struct pg *pg, PGresult *result, bool main, bool com
 
     if (kind != PGRES_COMMAND_OK && kind != PGRES_TUPLES_OK) {
         set_error(pg, ERROR_UNAVAILABLE, PQresultErrorMessage(result));
-        status = classify(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+        status = pg_classify(PQresultErrorField(result, PG_DIAG_SQLSTATE));
     } else if (commit && strcmp(PQcmdStatus(result), "COMMIT") != 0) {
         set_error(pg, ERROR_INTERNAL, "COMMIT rolled back");
         status = PG_FAILED;
@@ -330,16 +310,27 @@ static enum pg_status run(struct pg *pg, const struct command *commands, int n, 
     return status;
 }
 
-void pg_begin(struct pg *pg)
+static void begin_as(struct pg *pg, enum sql begin)
 {
-    pg->begin = SQL_BEGIN;
+    if (pg_in_transaction(pg))
+        return;
+    pg->begin = begin;
     pg->begin_pending = true;
 }
 
-void pg_begin_snapshot(struct pg *pg)
+void pg_begin(struct pg *pg)
 {
-    pg->begin = SQL_BEGIN_SNAPSHOT;
-    pg->begin_pending = true;
+    begin_as(pg, SQL_BEGIN);
+}
+
+void pg_begin_serializable(struct pg *pg)
+{
+    begin_as(pg, SQL_BEGIN_SERIALIZABLE);
+}
+
+bool pg_in_transaction(const struct pg *pg)
+{
+    return pg->in_transaction || pg->begin_pending;
 }
 
 static enum pg_status run_bundle(struct pg *pg, struct command main, bool commit, int64_t until_us)

@@ -140,9 +140,10 @@ static inline struct pg_value pg_uuids(const struct uuid *ids, int count)
         (int)(sizeof((const struct pg_value[]){__VA_ARGS__}) / sizeof(struct pg_value))
 #define PG_NO_ARGS NULL, 0
 
-/* Opens a transaction. It costs no round trip: BEGIN travels with the next statement. */
+/* Opens a transaction unless one is open. It costs no round trip: BEGIN travels with the next
+ * statement. */
 void pg_begin(struct pg *pg);
-void pg_begin_snapshot(struct pg *pg); /* REPEATABLE READ, READ ONLY */
+void pg_begin_serializable(struct pg *pg);
 
 /* Runs one statement and keeps its result until the next call on this session. */
 enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
@@ -152,6 +153,8 @@ enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value 
  * or raises an error. PG_TIMEOUT and PG_LOST leave the commit unknown. */
 enum pg_status pg_exec_commit(struct pg *pg, enum sql statement, const struct pg_value *values,
                               int count, int64_t until_us);
+
+bool pg_in_transaction(const struct pg *pg); /* one is open, or will be with the next statement */
 
 /* PG_TIMEOUT and PG_LOST leave the commit unknown; every other status but PG_OK means it did not
  * happen. */

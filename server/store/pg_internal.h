@@ -41,6 +41,9 @@ bool pg_lives(struct pg *pg);
 /* Connects without asking whether the schema is ready. */
 bool pg_open(struct pg *pg, int64_t until_us);
 
+/* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
+enum pg_status pg_classify(const char *sqlstate);
+
 /* Runs plain SQL, several statements allowed; for the schema. */
 enum pg_status pg_script(struct pg *pg, const char *text, int64_t until_us);
 

@@ -13,7 +13,8 @@
 
 #include "strategy/session.h"
 
-#define NO_LIMIT INT64_C(-1)
+#define NO_LIMIT  INT64_C(-1)
+#define NO_BUCKET INT64_C(-1)
 
 struct product_row {
     int64_t stock;
@@ -21,16 +22,33 @@ struct product_row {
     int64_t version;
     int64_t limit_per_user; /* NO_LIMIT when there is none */
     bool open;              /* by PostgreSQL's clock */
+    bool split;             /* some of the stock stands in buckets */
 };
 
-/* Runs `statement` (product_read, or a form of it that locks) until `until_us`; an expired wait is
- * LOCK_TIMEOUT, an absent row UNKNOWN_PRODUCT. */
+/* Runs one statement of an order until `until_us`: an expired wait that ends before the work's own
+ * time is LOCK_TIMEOUT. False: the order is decided. */
+bool purchase_run(struct session *session, struct order *order, enum sql statement,
+                  const struct pg_value *values, int count, int64_t until_us);
+/* May one statement be the whole of the order, with nothing before or after it? */
+bool purchase_is_simple(const struct session *session, const struct order *order);
+/* Runs that statement (conditional_buy; bucket_buy with the bucket's number, else NO_BUCKET), which
+ * commits at once. False: it matched no row, and nothing is decided. */
+bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
+                      int64_t bucket);
+/* Until when a statement that can only wait for a row may take: as long as the order may wait, and
+ * a little more, so that a short wait does not cost a session. */
+int64_t purchase_row_deadline(const struct session *session, const struct order *order);
+
+/* purchase_run of product_read or a form of it that locks; an absent row is UNKNOWN_PRODUCT. */
 bool purchase_read(struct session *session, struct order *order, enum sql statement,
                    int64_t until_us, struct product_row *row);
-/* The present result's first row, as the statements of this family return it. */
+/* A row of the present result, as the statements of this family return it; the first. */
+void purchase_row_at(const struct pg *pg, int i, struct product_row *row);
 void purchase_row(const struct pg *pg, struct product_row *row);
 
-/* Does the sale's window and the stock allow it? A restock always is. */
+/* Does the sale's window and the stock allow it? A restock always is. When the row is short and the
+ * rest stands in buckets, they are folded back into it in a transaction of its own, and it is
+ * RETRY. */
 bool purchase_allowed(struct session *session, struct order *order, const struct product_row *row);
 /* What plain bodies write. */
 int64_t purchase_stock_after(const struct order *order, const struct product_row *row);
@@ -42,6 +60,14 @@ void purchase_finish(struct session *session, struct order *order, const struct 
 /* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction.
  * `fence` 0: none. */
 void purchase_cancel(struct session *session, struct order *order, int64_t fence);
+/* The same with another way to give the stock back: it must leave one row affected and locked, the
+ * same for every cancel of the order, or none when the sale is over. */
+void purchase_cancel_by(struct session *session, struct order *order, int64_t fence,
+                        enum pg_status (*return_stock)(struct session *, const struct order *,
+                                                       int64_t epoch, int64_t fence));
+/* The usual way: to the product's row. */
+enum pg_status purchase_return_stock(struct session *session, const struct order *order,
+                                     int64_t epoch, int64_t fence);
 
 /* Turns what PostgreSQL said into the order's outcome and leaves the transaction. `committing`: a
  * commit had been sent, so a lost reply leaves it unsettled. */

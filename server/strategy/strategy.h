@@ -62,15 +62,16 @@ enum strategy_guarantee {
 /* How a strategy's orders queue in one instance: the lane's rule. */
 struct lane_rule {
     int in_flight_per_product; /* batches worked on at a time for one product; 0: no bound */
-    bool keyed;      /* one in flight per product is part of the strategy, no flag may change it */
-    int workers;     /* most threads (and PostgreSQL sessions) at once */
-    int max_batch;   /* orders a worker takes together */
-    int64_t hold_us; /* how long a lock may be kept from batch to batch; 0: released after each */
+    bool keyed; /* one in flight per product is part of the strategy, no flag may change it */
+    bool all_products; /* one mailbox for all of them, as if they were one */
+    int workers;       /* most threads (and PostgreSQL sessions) at once */
+    int max_batch;     /* orders a worker takes together */
+    int64_t hold_us;   /* how long a lock may be kept from batch to batch; 0: released after each */
 };
 
 struct batch {
-    struct order *orders; /* all with the lane's strategy and, in a lane with a lock, one product */
-    int64_t product_id;
+    struct order *orders; /* all with the lane's strategy and, but for all_products, one product */
+    int64_t product_id;   /* 0: orders of any */
     int count;
 };
 
