@@ -10,6 +10,7 @@ extern const struct strategy strategy_pessimistic;
 extern const struct strategy strategy_optimistic;
 extern const struct strategy strategy_conditional;
 extern const struct strategy strategy_serializable;
+extern const struct strategy strategy_advisory_lock;
 extern const struct strategy strategy_batch;
 extern const struct strategy strategy_redis_queue;
 
