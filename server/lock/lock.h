@@ -57,5 +57,6 @@ struct lock {
 bool lease_holds(const struct lease *lease);
 
 extern const struct lock lock_redis_fair; /* redis_fair.c */
+extern const struct lock lock_pg_row;     /* pg_row.c */
 
 #endif

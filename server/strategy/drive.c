@@ -67,10 +67,16 @@ static bool connect_backends(struct session *session, const struct strategy *str
     return true;
 }
 
+static const char *lock_error(const struct session *session, const struct strategy *strategy)
+{
+    return strategy->needs & NEED_REDIS ? redis_error(session->redis)->text
+                                        : pg_error(session->pg)->text;
+}
+
 static bool acquire(struct session *session, const struct strategy *strategy, struct order *first)
 {
     struct lock_client client = {session->redis, session->services->renewer,
-                                 session->services->settings};
+                                 session->services->settings, session->pg};
     struct hold *hold = &session->hold;
     int64_t begun_us = clock_mono_us();
     enum lock_result result = strategy->lock->acquire(&client, first->product_id, first->no_wait,
@@ -88,7 +94,7 @@ static bool acquire(struct session *session, const struct strategy *strategy, st
         first->outcome = ORDER_LOCK_TIMEOUT;
         return false;
     case LOCK_UNKNOWN:
-        log_warn("%s: %s", strategy->name, redis_error(session->redis)->text);
+        log_warn("%s: %s", strategy->name, lock_error(session, strategy));
         break;
     }
     first->outcome = ORDER_BACKEND_UNAVAILABLE;
@@ -166,6 +172,9 @@ static void attempt(struct session *session, const struct strategy *strategy, st
         lease_was_lost(batch);
         return;
     }
+    /* A lease that nobody renews may have little left on a later attempt. */
+    if (strategy->lock && session->work_until_us > atomic_load(&session->hold.lease.valid_until_us))
+        session->work_until_us = atomic_load(&session->hold.lease.valid_until_us);
     if (!pg_connect(session->pg, session->work_until_us)) {
         for (struct order *order = batch->orders; order; order = order->next)
             order->outcome = ORDER_BACKEND_UNAVAILABLE;
@@ -203,14 +212,15 @@ bool drive_keeps(const struct session *session, const struct strategy *strategy)
 void drive_leave(struct session *session, const struct strategy *strategy)
 {
     struct lock_client client = {session->redis, session->services->renewer,
-                                 session->services->settings};
+                                 session->services->settings, session->pg};
     struct hold *hold = &session->hold;
 
     if (!hold->held)
         return;
     hold->held = false;
     if (hold->abandoned) {
-        renewer_forget(session->services->renewer, &hold->lease);
+        if (session->services->renewer)
+            renewer_forget(session->services->renewer, &hold->lease);
         return;
     }
     switch (strategy->lock->release(&client, &hold->lease, clock_mono_us() + RELEASE_PATIENCE_US)) {
@@ -223,7 +233,7 @@ void drive_leave(struct session *session, const struct strategy *strategy)
         break;
     case LOCK_RELEASE_UNKNOWN:
         log_warn("%s: the release was lost, the lease ends it: %s", strategy->name,
-                 redis_error(session->redis)->text);
+                 lock_error(session, strategy));
         break;
     }
 }

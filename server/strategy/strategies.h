@@ -11,7 +11,14 @@ extern const struct strategy strategy_optimistic;
 extern const struct strategy strategy_conditional;
 extern const struct strategy strategy_serializable;
 extern const struct strategy strategy_advisory_lock;
+extern const struct strategy strategy_lock_row;
 extern const struct strategy strategy_batch;
 extern const struct strategy strategy_redis_queue;
+
+#ifdef SECKILL_FAILPOINTS
+/* Controls: what does not work, kept for the tests that show it. Not in a release build. */
+extern const struct strategy control_upsert_lock;
+extern const struct strategy control_lease_less_lock_row;
+#endif
 
 #endif
