@@ -6,7 +6,8 @@
 static const struct strategy *const strategies[] = {
     &strategy_none,          &strategy_local_lock,         &strategy_pessimistic,
     &strategy_optimistic,    &strategy_conditional,        &strategy_serializable,
-    &strategy_advisory_lock, &strategy_lock_row,           &strategy_batch,         &strategy_redis_queue,
+    &strategy_advisory_lock, &strategy_lock_row,           &strategy_buckets,
+    &strategy_batch,         &strategy_redis_queue,
 #ifdef SECKILL_FAILPOINTS
     &control_upsert_lock,    &control_lease_less_lock_row,
 #endif

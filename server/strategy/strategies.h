@@ -12,6 +12,7 @@ extern const struct strategy strategy_conditional;
 extern const struct strategy strategy_serializable;
 extern const struct strategy strategy_advisory_lock;
 extern const struct strategy strategy_lock_row;
+extern const struct strategy strategy_buckets;
 extern const struct strategy strategy_batch;
 extern const struct strategy strategy_redis_queue;
 
