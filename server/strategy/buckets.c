@@ -117,7 +117,7 @@ static void sell_one(struct session *session, struct order *order)
 {
     int64_t n = hash_of(order) % session->services->settings->buckets;
     bool decided = true;
-    int64_t next;
+    int64_t next = NO_BUCKET;
 
     if (order->kind == ORDER_CANCEL)
         purchase_cancel_by(session, order, 0, return_stock);
