@@ -1,6 +1,7 @@
 #include "strategy/drive.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "cache/redis.h"
 #include "lock/renewer.h"
@@ -89,6 +90,7 @@ static bool acquire(struct session *session, const struct strategy *strategy, st
         hold->abandoned = false;
         hold->fence = 0;
         hold->since_us = clock_mono_us();
+        FAILPOINT("lock.acquired");
         return true;
     case LOCK_BUSY:
         first->outcome = ORDER_LOCK_TIMEOUT;
@@ -131,9 +133,11 @@ static bool may_retry(struct order *order, int64_t now_us)
     return false;
 }
 
-/* Returns what is to be tried again and moves the rest to the list that ends at `*done_end`. */
-static struct order *split(struct order *orders, int64_t begun_us, struct order ***done_end)
+/* Returns what is to be tried again and leaves the rest in the batch. */
+static struct order *split(struct batch *batch, int64_t begun_us)
 {
+    struct order *orders = batch->orders;
+    struct order **done_end = &batch->orders;
     struct order *again = NULL;
     struct order **again_end = &again;
     int64_t now_us = clock_mono_us();
@@ -141,15 +145,16 @@ static struct order *split(struct order *orders, int64_t begun_us, struct order 
     for (struct order *next; orders; orders = next) {
         next = orders->next;
         orders->next = NULL;
+        orders->work_us += now_us - begun_us;
         if (orders->outcome == ORDER_RETRY && may_retry(orders, now_us)) {
             *again_end = orders;
             again_end = &orders->next;
         } else {
-            orders->work_us = now_us - begun_us;
-            **done_end = orders;
-            *done_end = &orders->next;
+            *done_end = orders;
+            done_end = &orders->next;
         }
     }
+    *done_end = NULL;
     return again;
 }
 
@@ -185,20 +190,17 @@ static void attempt(struct session *session, const struct strategy *strategy, st
         session->hold.abandoned = true;
 }
 
-void drive_sell(struct session *session, const struct strategy *strategy, struct batch *batch)
+struct order *drive_sell(struct session *session, const struct strategy *strategy,
+                         struct batch *batch)
 {
-    struct order *done = NULL;
-    struct order **done_end = &done;
     int64_t begun_us = clock_mono_us();
 
-    metrics_add(metrics_of(strategy)->batches, 1);
-    for (struct batch left = *batch; left.orders;) {
-        attempt(session, strategy, &left);
-        left.orders = split(left.orders, begun_us, &done_end);
-        if (left.orders)
-            clock_sleep_until(clock_mono_us() + backoff_us(left.orders->attempts));
-    }
-    batch->orders = done;
+    if (batch->orders->attempts == 0)
+        metrics_add(metrics_of(strategy)->batches, 1);
+    else
+        clock_sleep_until(begun_us + backoff_us(batch->orders->attempts));
+    attempt(session, strategy, batch);
+    return split(batch, begun_us);
 }
 
 bool drive_keeps(const struct session *session, const struct strategy *strategy)
