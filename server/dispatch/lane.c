@@ -5,7 +5,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { BUCKETS = 4096, SPARE_MAX = 1024 };
+/* An order that may not wait was taken because a worker can begin it; START_US is what the worker
+ * may take to come to life. */
+enum { BUCKETS = 4096, SPARE_MAX = 1024, START_US = 500000 };
 
 struct mailbox {
     int64_t product_id;
@@ -219,7 +221,7 @@ static void sift(struct lane *lane, struct mailbox *mailbox, int64_t now_us,
     mailbox->first = mailbox->last = NULL;
     for (struct order *next; order; order = next) {
         next = order->next;
-        if (order->wait_until_us <= now_us) {
+        if (order->wait_until_us + (order->no_wait ? START_US : 0) <= now_us) {
             order->outcome = outcome;
             order->next = *out;
             *out = order;
