@@ -15,7 +15,6 @@
 #include "lock/pg_row.h"
 
 #include "base/clock.h"
-#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/settings.h"
 
@@ -65,10 +64,8 @@ enum lock_result pg_row_acquire(struct lock_client *client, int64_t key, bool on
         atomic_store(&lease->valid_until_us, asked_us + lease_ms * CLOCK_US_PER_MS);
         if (try(client, lease, lease_ms, &owned) != PG_OK)
             return abandon(client, lease);
-        if (owned) {
-            FAILPOINT("lock-row-acquired");
+        if (owned)
             return LOCK_OWNED;
-        }
         int64_t next_us = clock_mono_us() + POLL_LEAST_US + (int64_t)random_below(POLL_SPREAD_US);
         if (once || clock_mono_us() >= until_us)
             return LOCK_BUSY;
