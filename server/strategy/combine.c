@@ -1,6 +1,5 @@
 #include "strategy/combine.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 
 /* The columns of what the transaction writes. */
@@ -257,7 +256,6 @@ static enum pg_status prepare(struct combine *combine)
 static bool give_up(struct combine *combine, enum pg_status status)
 {
     struct order **orders = combine->orders;
-    int64_t now_us = clock_mono_us();
 
     pg_rollback(combine->session->pg, combine->session->work_until_us);
     if (combine->fence_lost) {
@@ -266,8 +264,7 @@ static bool give_up(struct combine *combine, enum pg_status status)
     }
     if (combine->waited) {
         for (int i = 0; i < combine->count; i++)
-            orders[i]->outcome =
-                orders[i]->wait_until_us <= now_us ? ORDER_LOCK_TIMEOUT : ORDER_RETRY;
+            purchase_waited(orders[i]);
         return true;
     }
     if (status != PG_TIMEOUT && status != PG_LOST && combine->count > 1)

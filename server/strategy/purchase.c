@@ -74,6 +74,11 @@ void purchase_row(const struct pg *pg, struct product_row *row)
     purchase_row_at(pg, 0, row);
 }
 
+void purchase_waited(struct order *order)
+{
+    order->outcome = order->wait_until_us <= clock_mono_us() ? ORDER_LOCK_TIMEOUT : ORDER_RETRY;
+}
+
 bool purchase_run(struct session *session, struct order *order, enum sql statement,
                   const struct pg_value *values, int count, int64_t until_us)
 {

@@ -25,6 +25,9 @@ struct product_row {
     bool split;             /* some of the stock stands in buckets */
 };
 
+/* An order's batch waited for a row until its most impatient order could wait no longer: it is
+ * LOCK_TIMEOUT, and the others are made again. The session is closed. */
+void purchase_waited(struct order *order);
 /* Runs one statement of an order until `until_us`: an expired wait that ends before the work's own
  * time is LOCK_TIMEOUT. False: the order is decided. */
 bool purchase_run(struct session *session, struct order *order, enum sql statement,

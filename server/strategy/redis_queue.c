@@ -26,17 +26,43 @@
 
 enum { LANE_HOLD_US = 30000 };
 
-static bool register_fence(struct session *session, struct order *first)
+/* What failed for the first failed for all. */
+static void share_outcome(struct batch *batch)
 {
-    enum pg_status status = pg_exec(session->pg, SQL_FENCE_REGISTER,
-                                    PG_ARGS(pg_int8(first->product_id)), session->work_until_us);
+    for (struct order *order = batch->orders; order; order = order->next)
+        order->outcome = batch->orders->outcome;
+}
 
+static int64_t row_deadline(const struct session *session, const struct batch *batch)
+{
+    const struct order *first = batch->orders;
+
+    for (const struct order *order = first->next; order; order = order->next)
+        if (order->wait_until_us < first->wait_until_us)
+            first = order;
+    return purchase_row_deadline(session, first);
+}
+
+static bool register_fence(struct session *session, struct batch *batch)
+{
+    struct order *first = batch->orders;
+    int64_t until_us = row_deadline(session, batch);
+    enum pg_status status =
+        pg_exec(session->pg, SQL_FENCE_REGISTER, PG_ARGS(pg_int8(first->product_id)), until_us);
+
+    if (status == PG_TIMEOUT && until_us < session->work_until_us) {
+        for (struct order *order = first; order; order = order->next)
+            purchase_waited(order);
+        return false;
+    }
     if (status != PG_OK)
         purchase_failed(session, first, status, false);
     else if (pg_rows(session->pg) == 0)
         first->outcome = ORDER_UNKNOWN_PRODUCT;
     else
         session->hold.fence = pg_get_int8(session->pg, 0, 0);
+    if (session->hold.fence == 0)
+        share_outcome(batch);
     return session->hold.fence != 0;
 }
 
@@ -67,11 +93,8 @@ static void sell(struct session *session, struct batch *batch)
     struct order *buys[COMBINE_MAX];
     int count = 0;
 
-    if (session->hold.fence == 0 && !register_fence(session, batch->orders)) {
-        for (struct order *order = batch->orders; order; order = order->next)
-            order->outcome = batch->orders->outcome;
+    if (session->hold.fence == 0 && !register_fence(session, batch))
         return;
-    }
     for (struct order *order = batch->orders; order; order = order->next) {
         if (order->kind == ORDER_BUY && count < COMBINE_MAX)
             buys[count++] = order;
