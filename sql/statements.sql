@@ -264,7 +264,8 @@ RETURNING bucket.stock, bucket.epoch, version, limit_per_user, true, split
 -- name: bucket_return
 UPDATE bucket SET stock = stock + $3::bigint
 WHERE product_id = $1::bigint AND epoch = $2::bigint
-  AND n = $4::bigint % (SELECT count(*) FROM bucket WHERE product_id = $1::bigint AND epoch = $2::bigint)
+  AND n = $4::bigint % nullif((SELECT count(*) FROM bucket
+                               WHERE product_id = $1::bigint AND epoch = $2::bigint), 0)
 
 -- The product with its buckets, and the first of these, from $3 on, that has enough.
 -- name: bucket_look

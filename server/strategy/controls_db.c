@@ -69,7 +69,6 @@ const struct strategy control_lease_less_lock_row = {
     .summary = "Control: a lock row without a lease, stuck for ever once its holder dies.",
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
-    .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_FORGETS,
     .bodies = true,
     .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
     .lock = &lock_lease_less,
