@@ -67,7 +67,7 @@ static void burst_twice(struct server *server, int count, bool overflows)
     int64_t kib = 0;
 
     for (int round = 0; round < 2; round++) {
-        for (size_t i = 0; i < strategy_count(); i++) {
+        for (size_t i = 0; i < cases_strategies(); i++) {
             const struct strategy *strategy = strategy_at(i);
             shop_put(server, (int64_t)i + 1, 50, NULL);
             struct crowd *crowd = burst(server, strategy->name, (int64_t)i + 1, count);

@@ -223,7 +223,7 @@ static void a_stale_holder_is_refused(void **state)
 
     struct crowd *crowd = crowd_create();
     shop_crowd_buy(crowd, here.servers[0], &buy);
-    pg_proxy_arm(proxy, "batch_lock_fenced", PG_FAULT_HOLD);
+    pg_proxy_arm(proxy, "batch_lock", PG_FAULT_HOLD);
     meet_a_later_holder(crowd, proxy);
     expect_sold(1);
 

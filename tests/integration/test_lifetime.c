@@ -89,7 +89,7 @@ static void sigterm_under_load(void **state)
     enum { EACH = 30 };
     struct server *server = server_start("--work-ms", "10", "--lock-wait-ms", "30000");
     struct crowd *crowd = crowd_create();
-    int count = (int)strategy_count();
+    int count = (int)cases_strategies();
 
     for (int i = 0; i < count; i++)
         shop_put(server, i + 1, 1000, NULL);

@@ -42,6 +42,10 @@ int cases_run(const char *group, const struct case_test *tests, size_t count,
 /* The conninfo of the program's database, for a session of a test's own. */
 const char *cases_conninfo(void);
 
+/* How many strategies the registry has without the controls ("control-…"), which stand at its end.
+ */
+size_t cases_strategies(void);
+
 /* Any instance of the case, in turn. */
 struct server *case_server(const struct test_case *the, int i);
 /* An order as the case has it, by this user (below 100000) of the case's own: keys belong to users.
