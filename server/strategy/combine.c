@@ -229,9 +229,10 @@ static bool sells(const struct combine *combine)
 /* Everything up to the COMMIT. */
 static enum pg_status prepare(struct combine *combine)
 {
-    enum pg_status (*const reads[])(struct combine *) = {lock_rows, fold_buckets, find_keys,
-                                                         find_shares};
-    enum pg_status (*const writes[])(struct combine *) = {write_shares, write_orders, write_stocks};
+    static enum pg_status (*const reads[])(struct combine *) = {lock_rows, fold_buckets, find_keys,
+                                                                find_shares};
+    static enum pg_status (*const writes[])(struct combine *) = {write_shares, write_orders,
+                                                                 write_stocks};
     enum pg_status status = PG_OK;
 
     tally_init(&combine->tally, combine->orders, combine->count);

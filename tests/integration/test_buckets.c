@@ -80,15 +80,33 @@ static void fragments_are_sold(void **state)
     assert_int_equal(witness_sale(witness, product).sold, 20);
 }
 
+/* With a key the order is a transaction, and takes the same ways. */
+static void a_key_takes_from_several(void **state)
+{
+    struct buy buy = buy_by("buckets", 1, 10);
+
+    (void)state;
+    shop_put(servers[0], product, 20, NULL);
+    expect("buckets", 1, 201, "");
+    buy.key = "several";
+    shop_expect_buy(servers[0], &buy, 201, "", NULL);
+    shop_expect_buy(servers[1], &buy, 200, "", NULL);
+    buy.key = "more";
+    shop_expect_buy(servers[1], &buy, 409, "sold_out", NULL);
+    buy.quantity = 9;
+    shop_expect_buy(servers[0], &buy, 201, "", NULL);
+    witness_expect_exact(witness, product);
+}
+
 /* Every one of these can be served, so none may hear "sold out", whatever the others do meanwhile.
  */
 static void nobody_is_refused_what_is_there(void **state)
 {
-    enum { BUYERS = 30, QUANTITY = 3 };
+    enum { BUYERS = 30, QUANTITY = 3, STOCK = BUYERS * QUANTITY };
 
     (void)state;
     for (int round = 0; round < 5; round++) {
-        shop_put(servers[0], product, BUYERS * QUANTITY, NULL);
+        shop_put(servers[0], product, STOCK, NULL);
         struct crowd *crowd = crowd_create();
         for (int i = 0; i < BUYERS; i++) {
             struct buy buy = buy_by("buckets", 1000 + i, QUANTITY);
@@ -283,6 +301,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, next_product)
     const struct CMUnitTest tests[] = {
         TEST(fragments_are_sold),
+        TEST(a_key_takes_from_several),
         TEST(nobody_is_refused_what_is_there),
         TEST(the_others_fold_them_back),
         TEST(they_mix_in_a_crowd),

@@ -16,7 +16,7 @@ static void mixed_on_one_product(struct test_case *the)
 
     if (mixes)
         ways[count++] = case_buy(the, 0);
-    for (size_t i = 0; i < strategy_count() && count < 16; i++)
+    for (size_t i = 0; i < cases_strategies() && count < 16; i++)
         if (strategy_at(i)->mixes)
             ways[count++].strategy = strategy_at(i)->name;
     shop_put(the->servers[0], the->product, STOCK, NULL);
