@@ -108,7 +108,7 @@ static void the_advisory_lock_is_asked_for(void **state)
         struct crowd *crowd = crowd_create();
         shop_crowd_cancel(crowd, server, id); /* it changes the stock, so it waits as well */
         crowd_send(crowd);
-        assert_false(crowd_wait(crowd, 1, clock_mono_us() + WAIT_US));
+        assert_false(crowd_wait(crowd, 1, clock_mono_us() + LATE_US));
         witness_run(witness, "SELECT pg_advisory_unlock_all()");
         crowd_finish(crowd, PATIENCE_US);
         assert_int_equal(crowd_count(crowd, 200, ""), 1);
