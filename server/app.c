@@ -11,6 +11,7 @@
 #include "cache/redis.h"
 #include "dispatch/dispatch.h"
 #include "http/http.h"
+#include "lock/keeper.h"
 #include "lock/memcache.h"
 #include "lock/redlock.h"
 #include "lock/renewer.h"
@@ -70,6 +71,9 @@ static bool read_health(void *context, bool *durable,
     if (services->memcache)
         row(to, "memcached", memcache_up(services->memcache),
             memcache_up(services->memcache) ? "" : "out of reach");
+    if (services->keeper)
+        row(to, "zookeeper", keeper_up(services->keeper),
+            keeper_up(services->keeper) ? "" : "out of reach");
     return ready;
 }
 
@@ -96,6 +100,11 @@ static bool open_locks_elsewhere(struct services *services, struct error *error)
     if (settings->memcached[0] && memcache_built()) {
         services->memcache = memcache_create(settings->memcached, error);
         if (!services->memcache)
+            return false;
+    }
+    if (settings->zookeeper[0] && keeper_built()) {
+        services->keeper = keeper_create(settings->zookeeper, settings, error);
+        if (!services->keeper)
             return false;
     }
     return true;
@@ -147,6 +156,7 @@ static void app_fini(struct app *app)
     cache_destroy(app->services.cache);
     redlock_destroy(app->services.redlock);
     memcache_destroy(app->services.memcache);
+    keeper_destroy(app->services.keeper);
     store_destroy(app->services.store);
 }
 

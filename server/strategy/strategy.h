@@ -16,6 +16,7 @@
 
 struct store;
 struct cache;
+struct keeper;
 struct lock;
 struct memcache;
 struct redlock;
@@ -30,6 +31,7 @@ struct services {
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
     struct redlock *redlock;         /* borrowed: app; NULL when not configured */
     struct memcache *memcache;       /* the same */
+    struct keeper *keeper;           /* the same */
 };
 
 enum strategy_family {

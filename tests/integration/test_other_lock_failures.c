@@ -24,6 +24,7 @@ static const struct row {
 } rows[] = {
     {"redlock", {"redlock1", "redlock2"}},
     {"memcached-lock", {"memcached", NULL}},
+    {"zookeeper-lock", {"zookeeper", NULL}},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "lock/keeper.h"
 #include "lock/memcache.h"
 #include "lock/redlock.h"
 
@@ -27,6 +28,7 @@ static const struct row {
 } rows[] = {
     {&lock_redlock, {"redlock1", "redlock3"}},
     {&lock_memcached, {"memcached", NULL}},
+    {&lock_zookeeper, {"zookeeper", NULL}},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -34,6 +36,7 @@ static struct rig {
     struct settings settings;
     struct redlock *redlock;
     struct memcache *memcache;
+    struct keeper *keepers[2];
     struct lock_client one;
     struct lock_client two;
     struct lease lease;
@@ -58,11 +61,12 @@ static const char *node_url(int i)
     return url;
 }
 
-static void connect_client(struct lock_client *client)
+static void connect_client(struct lock_client *client, struct keeper *keeper)
 {
     *client = (struct lock_client){.settings = &rig.settings,
                                    .redlock = redlock_open(rig.redlock),
-                                   .memcache = memcache_open(rig.memcache)};
+                                   .memcache = memcache_open(rig.memcache),
+                                   .keeper = keeper};
 }
 
 static void close_client(struct lock_client *client)
@@ -86,8 +90,12 @@ static int set_up(void **state)
     assert_non_null(rig.redlock);
     rig.memcache = memcache_create(stack_memcached(), &error);
     assert_non_null(rig.memcache);
-    connect_client(&rig.one);
-    connect_client(&rig.two);
+    for (int i = 0; i < 2; i++) {
+        rig.keepers[i] = keeper_create(stack_zookeeper(), &rig.settings, &error);
+        assert_non_null(rig.keepers[i]);
+    }
+    connect_client(&rig.one, rig.keepers[0]);
+    connect_client(&rig.two, rig.keepers[1]);
     return 0;
 }
 
@@ -98,6 +106,8 @@ static int tear_down(void **state)
     close_client(&rig.two);
     redlock_destroy(rig.redlock);
     memcache_destroy(rig.memcache);
+    keeper_destroy(rig.keepers[0]);
+    keeper_destroy(rig.keepers[1]);
     return 0;
 }
 

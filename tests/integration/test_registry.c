@@ -40,6 +40,7 @@ static const struct promise {
     {"wllock", "1N", true, false, "--redis"},
     {"redis-queue", "1NPF", false, true, "--redis"},
     {"memcached-lock", "1N", true, false, "--memcached"},
+    {"zookeeper-lock", "1N", true, false, "--zookeeper"},
 };
 enum { COUNT = sizeof promises / sizeof *promises };
 

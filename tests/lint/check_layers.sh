@@ -15,7 +15,7 @@ declare -A level=(
 # Headers that one room alone may include. sql_text.h and lua_text.h are generated from sql/ and lua/.
 declare -A owner=(
   [microhttpd.h]=http [jansson.h]=http [libpq-fe.h]=store
-  [libmemcached]=lock [hiredis]=cache [hiredis.h]=cache [sql_text.h]=store [lua_text.h]=cache
+  [libmemcached]=lock [zookeeper]=lock [hiredis]=cache [hiredis.h]=cache [sql_text.h]=store [lua_text.h]=cache
 )
 
 files=0
