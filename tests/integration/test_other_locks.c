@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SHORT_MS = 600, LONG_MS = 60000, KEY = 7, NODES = 3 };
+enum { SHORT_MS = 600, LONG_MS = 30000, KEY = 7, NODES = 3 };
 #define PATIENCE_US INT64_C(60000000)
 
 /* What must be gone for the store to be gone. */
@@ -440,7 +440,7 @@ static void zookeeper_keeps_the_locks_of_one_session_apart(void **state)
     assert_int_equal(line_length(), 0);
 }
 
-/* With leases of a minute: only a watch can end the waits so early, and in this order. */
+/* With leases of half a minute: only a watch can end the waits so early, and in this order. */
 static void zookeeper_serves_in_the_order_of_coming(void **state)
 {
     (void)state;
@@ -499,7 +499,7 @@ static void a_lost_connection_is_a_lost_lease(void **state)
     assert_false(lease_holds(&rig.lease));
     assert_int_equal(let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASE_UNKNOWN);
     stack_up();
-    /* Both sessions live on for a minute, and yet their nodes go. */
+    /* Both sessions live on for half a minute, and yet their nodes go. */
     unsigned loss;
     while (!keeper_ready(rig.keepers[0], &loss))
         assert_true(clock_mono_us() - begun_us < PATIENCE_US);
