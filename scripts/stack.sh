@@ -342,8 +342,8 @@ has_zookeeper() { [ -f /usr/share/java/zookeeper.jar ] && command -v java >/dev/
 
 zookeeper_answers() ( # PORT
   exec 3<>"/dev/tcp/127.0.0.1/$1"
-  printf 'ruok' >&3
-  [ "$(timeout 2 head -c 4 <&3)" = imok ]
+  printf 'srvr' >&3
+  [ "$(timeout 2 head -c 9 <&3)" = Zookeeper ]   # "This ZooKeeper instance is not currently serving requests"
 )
 
 start_zookeeper() {
@@ -355,7 +355,7 @@ start_zookeeper() {
   make_private "$folder"
   printf '%s\n' "dataDir=$folder/data" "clientPort=$port" clientPortAddress=127.0.0.1 tickTime=200 \
     minSessionTimeout=400 maxSessionTimeout=600000 maxClientCnxns=0 admin.enableServer=false \
-    4lw.commands.whitelist=ruok,srvr | put "$folder/zoo.cfg"
+    4lw.commands.whitelist=srvr | put "$folder/zoo.cfg"
   launch zookeeper "$(command -v java)" -Xmx128m -Dzookeeper.preAllocSize=1024 \
     -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar \
     org.apache.zookeeper.server.ZooKeeperServerMain "$folder/zoo.cfg"

@@ -12,6 +12,7 @@
 #include "cache/redis.h"
 #include "dispatch/dispatch.h"
 #include "http/http.h"
+#include "lock/keeper.h"
 #include "lock/memcache.h"
 #include "lock/redlock.h"
 #include "lock/renewer.h"
@@ -72,6 +73,9 @@ static bool read_health(void *context, bool *durable,
     if (services->memcache)
         row(to, "memcached", memcache_up(services->memcache),
             memcache_up(services->memcache) ? "" : "out of reach");
+    if (services->keeper)
+        row(to, "zookeeper", keeper_up(services->keeper),
+            keeper_up(services->keeper) ? "" : "out of reach");
     if (services->broker)
         row(to, "rabbitmq", broker_up(services->broker),
             broker_up(services->broker) ? "" : "out of reach");
@@ -101,6 +105,11 @@ static bool open_locks_elsewhere(struct services *services, struct error *error)
     if (settings->memcached[0] && memcache_built()) {
         services->memcache = memcache_create(settings->memcached, error);
         if (!services->memcache)
+            return false;
+    }
+    if (settings->zookeeper[0] && keeper_built()) {
+        services->keeper = keeper_create(settings->zookeeper, settings, error);
+        if (!services->keeper)
             return false;
     }
     return true;
@@ -162,6 +171,7 @@ static void app_fini(struct app *app)
     parking_destroy(app->services.parking);
     redlock_destroy(app->services.redlock);
     memcache_destroy(app->services.memcache);
+    keeper_destroy(app->services.keeper);
     store_destroy(app->services.store);
 }
 

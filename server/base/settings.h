@@ -24,6 +24,7 @@ struct settings {
     const char *redis;            /* redis://host:port/db or unix:///path; "" means none */
     const char *redlock;          /* 3 or 5 such URLs with commas between them; "" means none */
     const char *memcached;        /* HOST:PORT or unix:///path; "" means none */
+    const char *zookeeper;        /* HOST:PORT,…/PATH; "" means none */
     const char *amqp;             /* amqp://user:pass@host:port/vhost; "" means none */
     const char *default_strategy; /* a name from the registry; app checks it */
     const char *system_name;      /* prefix of every Redis key and lock name */

@@ -79,6 +79,28 @@ static bool accepts_memcached(const char *text)
     return *text == '\0' || strncmp(text, "unix:///", 8) == 0 || accepts_listen(text);
 }
 
+/* HOST:PORT,… and perhaps a /PATH at the end. */
+static bool accepts_zookeeper(const char *text)
+{
+    char one[256];
+    size_t hosts = strcspn(text, "/");
+
+    for (const char *at = text; *text != '\0'; at++) {
+        size_t left = (size_t)(text + hosts - at);
+        size_t length = strcspn(at, ",/");
+        if (length > left || length >= sizeof one)
+            return false;
+        memcpy(one, at, length);
+        one[length] = '\0';
+        if (!accepts_listen(one))
+            return false;
+        at += length;
+        if (*at != ',')
+            return true;
+    }
+    return true;
+}
+
 static bool accepts_name(const char *text)
 {
     return *text != '\0';
@@ -174,6 +196,19 @@ static const struct settings_row rows[] = {
             "Its leases are whole seconds: `--lock-ttl-ms` rounded up, and one more. Empty means that "
             "there is none: the strategy is listed as unavailable and answers 503, the others do not "
             "notice. It need not be up when the server starts.",
+    },
+    {
+        .flag = "zookeeper", TEXT(zookeeper, ""),
+        .value = "HOSTS", .takes = "HOST:PORT,… and perhaps a /PATH, or nothing",
+        .accepts = accepts_zookeeper,
+        .help = "ZooKeeper for zookeeper-lock; empty: none, and it answers 503",
+        .detail =
+            "The servers of the ZooKeeper ensemble that holds the locks of `zookeeper-lock`, "
+            "`HOST:PORT` with commas between them; a `/PATH` at the end, which must exist, is put "
+            "before every name. 3.5 or later. The session's time is `--lock-ttl-ms`, as far as the "
+            "servers' `minSessionTimeout` and `maxSessionTimeout` allow. Empty means that there is "
+            "none: the strategy is listed as unavailable and answers 503, the others do not notice. "
+            "It need not be up when the server starts.",
     },
     {
         .flag = "amqp", TEXT(amqp, ""), .secret = true,

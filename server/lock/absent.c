@@ -1,5 +1,6 @@
 /* Stands in for the locks whose client library was not installed when this was built. Their
  * strategies are listed as unavailable, so nothing but the _built functions is ever called. */
+#include "lock/keeper.h"
 #include "lock/memcache.h"
 
 #ifndef SECKILL_MEMCACHED
@@ -36,4 +37,31 @@ void memcache_close(struct memcache_session *session)
 }
 
 const struct lock lock_memcached = {.name = "memcached-lock"};
+#endif
+
+#ifndef SECKILL_ZOOKEEPER
+bool keeper_built(void)
+{
+    return false;
+}
+
+struct keeper *keeper_create(const char *hosts, const struct settings *settings,
+                             struct error *error)
+{
+    (void)settings;
+    error_set(error, ERROR_UNSUITABLE, "%s: built without libzookeeper-mt", hosts);
+    return NULL;
+}
+
+void keeper_destroy(struct keeper *keeper)
+{
+    (void)keeper;
+}
+
+bool keeper_up(struct keeper *keeper)
+{
+    return keeper != NULL;
+}
+
+const struct lock lock_zookeeper = {.name = "zookeeper-lock"};
 #endif

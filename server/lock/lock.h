@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct keeper;
 struct memcache_session;
 struct pg;
 struct redlock_sessions;
@@ -32,7 +33,7 @@ struct settings;
 enum lock_result { LOCK_OWNED, LOCK_BUSY, LOCK_UNKNOWN };
 enum lock_release { LOCK_RELEASED, LOCK_NOT_OWNER, LOCK_RELEASE_UNKNOWN };
 
-enum { LOCK_NAME_MAX = 127 };
+enum { LOCK_NAME_MAX = 191 };
 
 struct lease {
     int64_t key;                  /* what is locked: a product's id */
@@ -55,6 +56,7 @@ struct lock_client {
     struct pg *pg;                     /* borrowed; outside any transaction */
     struct redlock_sessions *redlock;  /* borrowed; NULL when not configured */
     struct memcache_session *memcache; /* borrowed; NULL when not configured */
+    struct keeper *keeper;             /* borrowed: app; NULL when not configured */
 };
 
 struct lock {
@@ -65,6 +67,9 @@ struct lock {
     /* For a reentrant lock, else NULL: once more by the same owner, without waiting; each must be
      * released. */
     enum lock_result (*reenter)(struct lock_client *client, struct lease *lease);
+    /* Instead of a release, after an unknown commit: leaves the lock to its lease. NULL when it
+     * ends by itself. */
+    void (*abandon)(struct lock_client *client, struct lease *lease);
     /* Why the store failed, after UNKNOWN; NULL when the session in Redis or PostgreSQL says it. */
     const char *(*why)(const struct lock_client *client);
 };
@@ -96,6 +101,7 @@ extern const struct lock lock_redis_uuid;
 extern const struct lock lock_redis_watchdog;
 extern const struct lock lock_redlock;
 extern const struct lock lock_wllock;
+extern const struct lock lock_zookeeper;
 #ifdef SECKILL_FAILPOINTS
 extern const struct lock lock_control_setnx_no_expiry;
 extern const struct lock lock_control_watchdog_explicit_lease;

@@ -237,6 +237,8 @@ void drive_leave(struct session *session, const struct strategy *strategy)
     if (hold->abandoned) {
         if (session->services->renewer)
             renewer_forget(session->services->renewer, &hold->lease);
+        if (strategy->lock->abandon)
+            strategy->lock->abandon(&client, &hold->lease);
         return;
     }
     switch (strategy->lock->release(&client, &hold->lease, clock_mono_us() + RELEASE_PATIENCE_US)) {

@@ -31,3 +31,13 @@ const struct strategy strategy_memcached_lock = {
     .lock = &lock_memcached,
     OTHER_LOCK_ROW,
 };
+
+const struct strategy strategy_zookeeper_lock = {
+    .name = "zookeeper-lock",
+    .summary =
+        "The lowest of ZooKeeper's ephemeral sequential nodes; each waits for the one before.",
+    .family = FAMILY_OTHER_LOCK,
+    .needs = NEED_POSTGRESQL | NEED_ZOOKEEPER,
+    .lock = &lock_zookeeper,
+    OTHER_LOCK_ROW,
+};

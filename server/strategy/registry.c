@@ -26,6 +26,7 @@ static const struct strategy *const strategies[] = {
     &strategy_wllock,
     &strategy_redis_queue,
     &strategy_memcached_lock,
+    &strategy_zookeeper_lock,
     &strategy_partitioned_queue,
 #ifdef SECKILL_FAILPOINTS
     &strategy_control_setnx_no_expiry,
@@ -114,6 +115,17 @@ static bool has_rabbitmq(const struct services *services)
 #define NO_RABBITMQ "librabbitmq was absent when this server was built (--amqp)"
 #endif
 
+static bool has_zookeeper(const struct services *services)
+{
+    return services->keeper != NULL;
+}
+
+#ifdef SECKILL_ZOOKEEPER
+#define NO_ZOOKEEPER "ZooKeeper is not configured (--zookeeper)"
+#else
+#define NO_ZOOKEEPER "libzookeeper-mt was absent when this server was built (--zookeeper)"
+#endif
+
 /* A row a need; NULL `present`: always there. */
 static const struct {
     const char *name;
@@ -124,6 +136,7 @@ static const struct {
     {"redis", has_redis, "Redis is not configured (--redis)"},
     [3] = {"redlock", has_redlock, "Redlock's Redis nodes are not configured (--redlock)"},
     [4] = {"memcached", has_memcached, NO_MEMCACHED},
+    [5] = {"zookeeper", has_zookeeper, NO_ZOOKEEPER},
     [6] = {"rabbitmq", has_rabbitmq, NO_RABBITMQ},
 };
 

@@ -52,7 +52,8 @@ struct lock_client session_lock_client(const struct session *session)
                                 .settings = session->services->settings,
                                 .pg = session->pg,
                                 .redlock = session->redlock,
-                                .memcache = session->memcache};
+                                .memcache = session->memcache,
+                                .keeper = session->services->keeper};
 }
 
 bool session_lease_lost(const struct session *session)

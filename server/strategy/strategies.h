@@ -26,6 +26,7 @@ extern const struct strategy strategy_redlock;
 extern const struct strategy strategy_wllock;
 extern const struct strategy strategy_redis_queue;
 extern const struct strategy strategy_memcached_lock;
+extern const struct strategy strategy_zookeeper_lock;
 extern const struct strategy strategy_partitioned_queue;
 
 /* Test-only controls, built where failpoints are: what does not work, kept for the tests that show

@@ -17,6 +17,7 @@
 struct store;
 struct cache;
 struct broker;
+struct keeper;
 struct parking;
 struct lock;
 struct memcache;
@@ -34,6 +35,7 @@ struct services {
     struct parking *parking;         /* borrowed: app */
     struct redlock *redlock;         /* borrowed: app; NULL when not configured */
     struct memcache *memcache;       /* borrowed: app; NULL when not configured */
+    struct keeper *keeper;           /* borrowed: app; NULL when not configured */
 };
 
 enum strategy_family {

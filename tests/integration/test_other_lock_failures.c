@@ -23,6 +23,7 @@ static const struct row {
 } rows[] = {
     {"redlock", {"redlock1", "redlock2"}},
     {"memcached-lock", {"memcached", NULL}},
+    {"zookeeper-lock", {"zookeeper", NULL}},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -98,6 +99,32 @@ static void a_store_that_is_away_means_503(void **state)
         witness_expect_exact(witness, product);
     }
     server_stop(server);
+}
+
+static void a_dead_holder_is_waited_out(void **state)
+{
+    (void)state;
+    for (int row = 0; row < ROWS; row++) {
+        server_use_failpoints("lock.acquired=kill");
+        struct server *a = server_start("--lock-ttl-ms", "1000", "--work-timeout-ms", "900");
+        server_use_failpoints(NULL);
+        struct server *b = server_start("--lock-ttl-ms", "1000", "--work-timeout-ms", "900");
+        struct crowd *crowd = crowd_create();
+        char log[64];
+        shop_put(b, ++product, STOCK, NULL);
+        struct buy buy = order(rows[row].strategy, 1);
+        shop_crowd_buy(crowd, a, &buy);
+        crowd_send(crowd);
+        assert_int_equal(server_wait(a, log, sizeof log), 128 + SIGKILL);
+        crowd_finish(crowd, PATIENCE_US);
+        crowd_destroy(crowd);
+        struct buy hasty = order(rows[row].strategy, 2);
+        hasty.more = "&wait_ms=0";
+        shop_expect_buy(b, &hasty, 503, "wait_timeout", NULL);
+        buys(b, rows[row].strategy, 3);
+        witness_expect_exact(witness, product);
+        server_stop(b);
+    }
 }
 
 /* A has decided and stops under its lock; the store forgets; B sells the last unit; A goes on. */
@@ -177,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(three_instances_sell_what_is_there, server_teardown),
         cmocka_unit_test_teardown(a_store_that_is_away_means_503, server_teardown),
+        cmocka_unit_test_teardown(a_dead_holder_is_waited_out, server_teardown),
         cmocka_unit_test_teardown(a_node_that_forgets_makes_redlock_oversell, server_teardown),
         cmocka_unit_test_teardown(a_restarted_memcached_oversells, server_teardown),
     };

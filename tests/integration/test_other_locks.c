@@ -8,16 +8,18 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "lock/keeper_session.h"
 #include "lock/memcache.h"
 #include "lock/redlock.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { SHORT_MS = 600, LONG_MS = 60000, KEY = 7, NODES = 3 };
+enum { SHORT_MS = 600, LONG_MS = 30000, KEY = 7, NODES = 3 };
 #define PATIENCE_US INT64_C(60000000)
 
 /* What must be gone for the store to be gone. */
@@ -27,6 +29,7 @@ static const struct row {
 } rows[] = {
     {&lock_redlock, {"redlock1", "redlock3"}},
     {&lock_memcached, {"memcached", NULL}},
+    {&lock_zookeeper, {"zookeeper", NULL}},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -34,6 +37,7 @@ static struct rig {
     struct settings settings;
     struct redlock *redlock;
     struct memcache *memcache;
+    struct keeper *keepers[2];
     struct lock_client one;
     struct lock_client two;
     struct lease lease;
@@ -58,11 +62,12 @@ static const char *node_url(int i)
     return url;
 }
 
-static void connect_client(struct lock_client *client)
+static void connect_client(struct lock_client *client, struct keeper *keeper)
 {
     *client = (struct lock_client){.settings = &rig.settings,
                                    .redlock = redlock_open(rig.redlock),
-                                   .memcache = memcache_open(rig.memcache)};
+                                   .memcache = memcache_open(rig.memcache),
+                                   .keeper = keeper};
 }
 
 static void close_client(struct lock_client *client)
@@ -86,8 +91,12 @@ static int set_up(void **state)
     assert_non_null(rig.redlock);
     rig.memcache = memcache_create(stack_memcached(), &error);
     assert_non_null(rig.memcache);
-    connect_client(&rig.one);
-    connect_client(&rig.two);
+    for (int i = 0; i < 2; i++) {
+        rig.keepers[i] = keeper_create(stack_zookeeper(), &rig.settings, &error);
+        assert_non_null(rig.keepers[i]);
+    }
+    connect_client(&rig.one, rig.keepers[0]);
+    connect_client(&rig.two, rig.keepers[1]);
     return 0;
 }
 
@@ -98,6 +107,8 @@ static int tear_down(void **state)
     close_client(&rig.two);
     redlock_destroy(rig.redlock);
     memcache_destroy(rig.memcache);
+    keeper_destroy(rig.keepers[0]);
+    keeper_destroy(rig.keepers[1]);
     return 0;
 }
 
@@ -358,6 +369,159 @@ static void a_lost_answer_of_memcached_locks_nobody_out(void **state)
     assert_int_equal(let_go(&lock_memcached, &rig.one, &rig.lease), LOCK_RELEASED);
 }
 
+/* ZooKeeper -------------------------------------------------------------------------------------
+ */
+
+/* Somebody who waits in a thread of their own. */
+struct waiting {
+    pthread_t thread;
+    struct lock_client *client;
+    int64_t until_us;
+    struct lease lease;
+    enum lock_result result;
+    atomic_bool done;
+};
+
+static void *wait_in_line(void *argument)
+{
+    struct waiting *the = argument;
+
+    the->result = lock_zookeeper.acquire(the->client, KEY, false, the->until_us, &the->lease);
+    atomic_store(&the->done, true);
+    return NULL;
+}
+
+/* How many nodes stand under the lock of KEY. */
+static int line_length(void)
+{
+    char folder[KEEPER_PATH_MAX + 1];
+    struct keeper_names names;
+    unsigned loss;
+
+    assert_true(keeper_ready(rig.keepers[0], &loss));
+    snprintf(folder, sizeof folder, "/%s:lock:zookeeper-lock:%d", rig.settings.system_name, KEY);
+    if (keeper_children(rig.keepers[0], folder, &names) != 0)
+        return 0;
+    int count = names.count;
+    keeper_names_fini(&names);
+    return count;
+}
+
+static void wait_line(int length)
+{
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    while (line_length() != length) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(in_ms(5));
+    }
+}
+
+/* Returns when it stands in line as number `place`. */
+static void begin_waiting(struct waiting *the, struct lock_client *client, int64_t ms, int place)
+{
+    *the = (struct waiting){.client = client, .until_us = in_ms(ms)};
+    assert_int_equal(pthread_create(&the->thread, NULL, wait_in_line, the), 0);
+    wait_line(place);
+}
+
+static enum lock_result end_waiting(struct waiting *the)
+{
+    assert_int_equal(pthread_join(the->thread, NULL), 0);
+    return the->result;
+}
+
+static void zookeeper_keeps_the_locks_of_one_session_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(try_once(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
+    assert_int_equal(try_once(&lock_zookeeper, &rig.one, &rig.other), LOCK_BUSY);
+    assert_int_equal(let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(line_length(), 0);
+}
+
+/* With leases of half a minute: only a watch can end the waits so early, and in this order. */
+static void zookeeper_serves_in_the_order_of_coming(void **state)
+{
+    (void)state;
+    static struct waiting first;
+    static struct waiting second;
+    int64_t begun_us = clock_mono_us();
+
+    assert_int_equal(try_once(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
+    begin_waiting(&first, &rig.two, LONG_MS, 2);
+    begin_waiting(&second, &rig.one, LONG_MS, 3);
+    assert_int_equal(let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(end_waiting(&first), LOCK_OWNED);
+    assert_false(atomic_load(&second.done));
+    assert_int_equal(let_go(&lock_zookeeper, &rig.two, &first.lease), LOCK_RELEASED);
+    assert_int_equal(end_waiting(&second), LOCK_OWNED);
+    assert_int_equal(let_go(&lock_zookeeper, &rig.one, &second.lease), LOCK_RELEASED);
+    assert_true(clock_mono_us() - begun_us < LONG_MS / 2 * CLOCK_US_PER_MS);
+}
+
+/* The one before has given up, the one before that still owns. */
+static void zookeeper_looks_again_when_the_one_before_vanishes(void **state)
+{
+    (void)state;
+    static struct waiting impatient;
+    static struct waiting patient;
+
+    assert_int_equal(try_once(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
+    begin_waiting(&impatient, &rig.two, 300, 2);
+    begin_waiting(&patient, &rig.two, 1500, 3);
+    assert_int_equal(end_waiting(&impatient), LOCK_BUSY);
+    assert_int_equal(end_waiting(&patient), LOCK_BUSY);
+    assert_int_equal(line_length(), 1);
+    assert_int_equal(let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASED);
+}
+
+static void count(void *context)
+{
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+static void a_lost_connection_is_a_lost_lease(void **state)
+{
+    (void)state;
+    static struct waiting waiting;
+    atomic_int told = 0;
+    int64_t begun_us = clock_mono_us();
+
+    rig.lease.on_lost = count;
+    rig.lease.on_lost_context = &told;
+    assert_int_equal(try_once(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
+    begin_waiting(&waiting, &rig.two, LONG_MS, 2);
+    stack_kill("zookeeper", SIGKILL);
+    assert_int_equal(end_waiting(&waiting), LOCK_UNKNOWN);
+    while (!atomic_load(&told))
+        assert_true(clock_mono_us() - begun_us < PATIENCE_US);
+    assert_false(lease_holds(&rig.lease));
+    assert_int_equal(let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASE_UNKNOWN);
+    stack_up();
+    /* Both sessions live on for half a minute, and yet their nodes go. */
+    unsigned loss;
+    while (!keeper_ready(rig.keepers[0], &loss))
+        assert_true(clock_mono_us() - begun_us < PATIENCE_US);
+    wait_line(0);
+    assert_true(clock_mono_us() - begun_us < LONG_MS * CLOCK_US_PER_MS);
+    assert_int_equal(atomic_load(&told), 1);
+}
+
+static void zookeeper_ends_an_abandoned_lease(void **state)
+{
+    (void)state;
+    rig.settings.lock_ttl_ms = SHORT_MS;
+    int64_t begun_us = clock_mono_us();
+    assert_int_equal(try_once(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
+    lock_zookeeper.abandon(&rig.one, &rig.lease);
+    assert_int_equal(try_once(&lock_zookeeper, &rig.two, &rig.other), LOCK_BUSY);
+    assert_int_equal(lock_zookeeper.acquire(&rig.two, KEY, false, in_ms(LONG_MS), &rig.other),
+                     LOCK_OWNED);
+    assert_true(clock_mono_us() - begun_us >= SHORT_MS * CLOCK_US_PER_MS);
+    assert_int_equal(let_go(&lock_zookeeper, &rig.two, &rig.other), LOCK_RELEASED);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -376,6 +540,11 @@ int main(void)
         TEST(memcached_leases_are_a_second_longer_than_counted_on),
         TEST(memcached_forgets_when_it_is_restarted),
         TEST(a_memcached_that_hangs_is_unknown),
+        TEST(zookeeper_keeps_the_locks_of_one_session_apart),
+        TEST(zookeeper_serves_in_the_order_of_coming),
+        TEST(zookeeper_looks_again_when_the_one_before_vanishes),
+        TEST(zookeeper_ends_an_abandoned_lease),
+        TEST(a_lost_connection_is_a_lost_lease),
         TEST(a_store_that_is_gone_is_unknown),
     };
 

@@ -41,6 +41,7 @@ static const struct promise {
     {"wllock", "1N", true, false, false, "--redis"},
     {"redis-queue", "1NPF", false, true, false, "--redis"},
     {"memcached-lock", "1N", true, false, false, "--memcached"},
+    {"zookeeper-lock", "1N", true, false, false, "--zookeeper"},
     {"partitioned-queue", "1NPF", false, true, true, "--amqp"},
 };
 enum { COUNT = sizeof promises / sizeof *promises };

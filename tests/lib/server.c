@@ -107,7 +107,8 @@ static void add(char *argv[], int *n, const char *flag, const char *value)
 static void add_lock_stores(char *argv[], int *n, const char *const flags[])
 {
     static const char *const stores[][2] = {{"--redlock", "SECKILL_TEST_REDLOCK"},
-                                            {"--memcached", "SECKILL_TEST_MEMCACHED"}};
+                                            {"--memcached", "SECKILL_TEST_MEMCACHED"},
+                                            {"--zookeeper", "SECKILL_TEST_ZOOKEEPER"}};
 
     for (size_t i = 0; i < sizeof stores / sizeof *stores; i++)
         if (!names(flags, stores[i][0]))

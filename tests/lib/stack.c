@@ -56,6 +56,11 @@ const char *stack_memcached(void)
     return getenv("SECKILL_TEST_MEMCACHED");
 }
 
+const char *stack_zookeeper(void)
+{
+    return getenv("SECKILL_TEST_ZOOKEEPER");
+}
+
 char *stack_socket_folder(void)
 {
     const char *host = strstr(stack_database(), "host=");
@@ -157,5 +162,7 @@ int stack_restore(void **state)
         kill(stack_pid(nodes[i]), SIGCONT);
     if (stack_memcached())
         kill(stack_pid("memcached"), SIGCONT);
+    if (stack_zookeeper())
+        kill(stack_pid("zookeeper"), SIGCONT);
     return run_up() == 0 ? 0 : -1;
 }

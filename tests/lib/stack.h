@@ -21,6 +21,7 @@ const char *stack_stock_redis(void);
 const char *stack_amqp(void);      /* amqp://… */
 const char *stack_redlock(void);   /* three URLs with commas between them */
 const char *stack_memcached(void); /* unix:///… */
+const char *stack_zookeeper(void); /* HOST:PORT */
 
 /* The folder of PostgreSQL's socket, and the conninfo of the same database through another folder;
  * malloc'ed. */

@@ -15,7 +15,7 @@ declare -A level=(
 # Headers that one room alone may include. sql_text.h and lua_text.h are generated from sql/ and lua/.
 declare -A owner=(
   [microhttpd.h]=http [jansson.h]=http [libpq-fe.h]=store
-  [rabbitmq-c]=broker [amqp.h]=broker [amqp_tcp_socket.h]=broker [libmemcached]=lock
+  [rabbitmq-c]=broker [amqp.h]=broker [amqp_tcp_socket.h]=broker [libmemcached]=lock [zookeeper]=lock
   [hiredis]=cache [hiredis.h]=cache [sql_text.h]=store [lua_text.h]=cache
 )
 

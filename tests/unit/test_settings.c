@@ -118,6 +118,8 @@ static void other_value(const struct settings_row *row, char *out, size_t size)
         text = "redis://a,redis://b,unix:///c";
     if (strcmp(row->flag, "memcached") == 0)
         text = "unix:///run/m.sock";
+    if (strcmp(row->flag, "zookeeper") == 0)
+        text = "a:2181,[::1]:2182/shop";
     if (row->kind == SETTINGS_TEXT) {
         snprintf(out, size, "%s", text);
         return;
