@@ -366,7 +366,7 @@ WHERE id = product_id AND epoch = sale AND stock >= units AND ($4::bigint = 0 OR
 -- Orders that wait at the broker ------------------------------------------------------------------------------
 
 -- One row at least where the product exists: its epoch, and the ids that were written. A living key's order is
--- not; a dead one's row is taken over.
+-- not; a dead one's row is taken over. Sorted, or instances with the same keys in another order end in deadlocks.
 -- name: queue_insert
 WITH sale AS (
     SELECT id, epoch FROM product WHERE id = $1::bigint
@@ -376,6 +376,7 @@ WITH sale AS (
     SELECT asked.id, sale.id, sale.epoch, user_id, quantity, $2::text, 0, key, created_at, clock_timestamp()
     FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[])
              AS asked (id, user_id, quantity, key, created_at), sale
+    ORDER BY user_id, key
     ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
     SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
         quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
