@@ -73,6 +73,8 @@ static const struct row rows[] = {
      "PostgreSQL, as libpq takes it (the PG* variables)"},
     {"redis", RUN | BENCH, KIND_TEXT, AT(redis), "", 0, 0, "SECKILL_REDIS", "URL",
      "Redis for the started servers"},
+    {"stock-redis", RUN | BENCH, KIND_TEXT, AT(stock_redis), "", 0, 0, "SECKILL_STOCK_REDIS", "URL",
+     "Redis for their redis-stock (--redis)"},
     {"amqp", RUN | BENCH, KIND_TEXT, AT(amqp), "", 0, 0, "SECKILL_AMQP", "URL",
      "RabbitMQ for the started servers"},
     {"redlock", RUN | BENCH, KIND_TEXT, AT(redlock), "", 0, 0, "SECKILL_REDLOCK", "URL,URL,URL",

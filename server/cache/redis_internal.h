@@ -16,6 +16,8 @@ struct cache {
     int database;
     atomic_bool up;
     _Atomic int64_t closed_until_us;
+    atomic_int version;
+    atomic_uint flaws;
 };
 
 struct redis {

@@ -7,6 +7,7 @@
 #include "cache/redis.h"
 #include "lock/renewer.h"
 #include "metrics/metrics.h"
+#include "strategy/outside.h"
 #include "strategy/settle.h"
 
 #include <stdio.h>
@@ -62,6 +63,10 @@ static bool connect_backends(struct session *session, const struct strategy *str
     }
     if ((strategy->needs & NEED_REDIS) && !redis_connect(session->redis, until_us)) {
         log_warn("%s: %s", strategy->name, redis_error(session->redis)->text);
+        return false;
+    }
+    if ((strategy->needs & NEED_STOCK_REDIS) && !redis_connect(session->stock, until_us)) {
+        log_warn("%s: %s", strategy->name, redis_error(session->stock)->text);
         return false;
     }
     if ((strategy->needs & NEED_RABBITMQ) && !rabbit_connect(session->rabbit, until_us)) {
@@ -202,6 +207,7 @@ static void attempt(struct session *session, const struct strategy *strategy, st
     blame_lost_lease(session, batch);
     if (!settle_batch(session, batch))
         session->hold.abandoned = true;
+    outside_stock_added(session, strategy, batch->orders);
 }
 
 struct order *drive_sell(struct session *session, const struct strategy *strategy,

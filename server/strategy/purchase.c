@@ -325,26 +325,24 @@ static bool read_order(struct session *session, struct order *order, int64_t *ep
            purchase_refuse(session, order, ORDER_NOT_CANCELLABLE);
 }
 
-void purchase_cancel(struct session *session, struct order *order)
+bool purchase_cancel(struct session *session, struct order *order)
 {
-    purchase_cancel_by(session, order, purchase_return_stock);
+    return purchase_cancel_by(session, order, purchase_return_stock);
 }
 
-void purchase_cancel_by(struct session *session, struct order *order,
+bool purchase_cancel_by(struct session *session, struct order *order,
                         enum pg_status (*return_stock)(struct session *, const struct order *,
                                                        int64_t epoch))
 {
     int64_t epoch = 0;
 
     if (!read_order(session, order, &epoch))
-        return;
+        return false;
     session_work_pause(session);
     pg_begin(session->pg);
     enum pg_status status = return_stock(session, order, epoch);
-    if (status == PG_OK && pg_affected(session->pg) == 0) {
-        purchase_overtaken(session, order);
-        return;
-    }
+    if (status == PG_OK && pg_affected(session->pg) == 0)
+        return purchase_overtaken(session, order);
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_PURCHASE_RETURN,
                          PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
@@ -353,17 +351,16 @@ void purchase_cancel_by(struct session *session, struct order *order,
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_ORDER_CANCEL,
                          PG_ARGS(pg_uuid(&order->id), pg_int8(epoch)), session->work_until_us);
-    if (status == PG_OK && pg_affected(session->pg) == 0) {
-        purchase_refuse(session, order, ORDER_RETRY); /* another cancel was first: read it again */
-        return;
-    }
+    if (status == PG_OK && pg_affected(session->pg) == 0) /* another cancel was first */
+        return purchase_refuse(session, order, ORDER_RETRY);
     bool committing = status == PG_OK;
     if (committing)
         status = pg_commit(session->pg, session->work_until_us);
     if (status != PG_OK) {
         purchase_failed(session, order, status, committing);
-        return;
+        return false;
     }
     order->record.status = STATUS_CANCELLED;
     order->outcome = ORDER_CANCELLED;
+    return true;
 }

@@ -61,8 +61,9 @@ int64_t purchase_stock_after(const struct order *order, const struct product_row
 void purchase_finish(struct session *session, struct order *order, const struct product_row *row);
 
 /* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction;
- * under the hold's fence, if it has one. */
-void purchase_cancel(struct session *session, struct order *order);
+ * under the hold's fence, if it has one. True when this call has given the stock back, not an
+ * earlier one. */
+bool purchase_cancel(struct session *session, struct order *order);
 
 /* Registers a fence for this hold, unless it has one already: a statement of its own, committed
  * before anything is read, that waits for the row until `until_us`. False: the order is decided. */
@@ -73,7 +74,7 @@ bool purchase_overtaken(struct session *session, struct order *order);
 
 /* The same with another way to give the stock back: it must leave one row affected and locked, the
  * same for every cancel of the order, or none when the sale is over. */
-void purchase_cancel_by(struct session *session, struct order *order,
+bool purchase_cancel_by(struct session *session, struct order *order,
                         enum pg_status (*return_stock)(struct session *, const struct order *,
                                                        int64_t epoch));
 /* The usual way: to the product's row, under the hold's fence. */

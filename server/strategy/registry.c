@@ -1,6 +1,8 @@
 /* The one list of strategies. A new one is a file and a line here. */
 #include "strategy/strategies.h"
 
+#include "cache/redis.h"
+
 #include <string.h>
 
 static const struct strategy *const strategies[] = {
@@ -27,6 +29,7 @@ static const struct strategy *const strategies[] = {
     &strategy_redis_queue,
     &strategy_memcached_lock,
     &strategy_zookeeper_lock,
+    &strategy_redis_stock,
     &strategy_partitioned_queue,
 #ifdef SECKILL_FAILPOINTS
     &strategy_control_setnx_no_expiry,
@@ -89,6 +92,19 @@ static bool has_redis(const struct services *services)
     return services->cache != NULL;
 }
 
+static bool has_stock_redis(const struct services *services)
+{
+    return services->stock_cache != NULL;
+}
+
+/* Redis 6.2 has XAUTOCLAIM; 0: nobody has asked it yet. */
+static bool stock_redis_is_old(const struct services *services)
+{
+    int version = cache_version(services->stock_cache);
+
+    return version != 0 && version < 602;
+}
+
 static bool has_redlock(const struct services *services)
 {
     return services->redlock != NULL;
@@ -134,6 +150,7 @@ static const struct {
 } needs[NEED_COUNT] = {
     {"postgresql", NULL, NULL},
     {"redis", has_redis, "Redis is not configured (--redis)"},
+    {"stock-redis", has_stock_redis, "Redis is not configured (--stock-redis or --redis)"},
     [3] = {"redlock", has_redlock, "Redlock's Redis nodes are not configured (--redlock)"},
     [4] = {"memcached", has_memcached, NO_MEMCACHED},
     [5] = {"zookeeper", has_zookeeper, NO_ZOOKEEPER},
@@ -151,6 +168,8 @@ const char *strategy_unavailable_reason(const struct strategy *strategy,
     for (unsigned i = 0; i < NEED_COUNT; i++)
         if ((strategy->needs & 1u << i) && needs[i].present && !needs[i].present(services))
             return needs[i].absent;
+    if ((strategy->needs & NEED_STOCK_REDIS) && stock_redis_is_old(services))
+        return "the Redis of --stock-redis is older than 6.2";
     return NULL;
 }
 
@@ -166,6 +185,6 @@ bool strategies_start(const struct services *services, struct error *error)
 void strategies_stop(const struct services *services)
 {
     for (size_t i = 0; i < strategy_count(); i++)
-        if (strategies[i]->stop && !strategy_unavailable_reason(strategies[i], services))
+        if (strategies[i]->stop)
             strategies[i]->stop(services);
 }

@@ -24,9 +24,11 @@ struct session *session_create(const struct services *services)
         session->redlock = redlock_open(services->redlock);
     if (services->memcache)
         session->memcache = memcache_open(services->memcache);
+    if (services->stock_cache)
+        session->stock = redis_create(services->stock_cache);
     if (!session->pg || (services->cache && !session->redis) ||
-        (services->broker && !session->rabbit) || (services->redlock && !session->redlock) ||
-        (services->memcache && !session->memcache)) {
+        (services->stock_cache && !session->stock) || (services->broker && !session->rabbit) ||
+        (services->redlock && !session->redlock) || (services->memcache && !session->memcache)) {
         session_destroy(session);
         return NULL;
     }
@@ -39,6 +41,7 @@ void session_destroy(struct session *session)
         return;
     pg_destroy(session->pg);
     redis_destroy(session->redis);
+    redis_destroy(session->stock);
     rabbit_destroy(session->rabbit);
     redlock_close(session->redlock);
     memcache_close(session->memcache);

@@ -13,6 +13,7 @@ struct session {
     const struct services *services;   /* borrowed: app */
     struct pg *pg;                     /* owned */
     struct redis *redis;               /* owned; NULL when no Redis is configured */
+    struct redis *stock;               /* owned; with --stock-redis, connected when it is needed */
     struct redlock_sessions *redlock;  /* owned; NULL when no Redlock is configured */
     struct memcache_session *memcache; /* owned; NULL when no memcached is configured */
     struct rabbit *rabbit;             /* owned; NULL when no RabbitMQ is configured */

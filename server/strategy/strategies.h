@@ -25,6 +25,7 @@ extern const struct strategy strategy_redis_fenced;
 extern const struct strategy strategy_redlock;
 extern const struct strategy strategy_wllock;
 extern const struct strategy strategy_redis_queue;
+extern const struct strategy strategy_redis_stock;
 extern const struct strategy strategy_memcached_lock;
 extern const struct strategy strategy_zookeeper_lock;
 extern const struct strategy strategy_partitioned_queue;

@@ -23,6 +23,7 @@ struct lock;
 struct memcache;
 struct redlock;
 struct renewer;
+struct outside;
 struct session;
 
 /* What the strategies are built over. Never app or http. */
@@ -31,6 +32,7 @@ struct services {
     struct store *store;             /* borrowed: app */
     struct cache *cache;             /* borrowed: app; NULL when no Redis is configured */
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
+    struct cache *stock_cache;       /* borrowed: app; NULL when no Redis is configured */
     struct broker *broker;           /* borrowed: app; NULL when no RabbitMQ is configured */
     struct parking *parking;         /* borrowed: app */
     struct redlock *redlock;         /* borrowed: app; NULL when not configured */
@@ -97,6 +99,10 @@ struct strategy {
     bool mixes; /* may share a product with the other strategies that decide on the row itself */
     struct lane_rule lane;
     const struct lock *lock; /* NULL: none */
+    /* Sets the outcome and answers true when the order can be refused without a lane; NULL: never.
+     * Any thread; must not block. */
+    bool (*refuse_now)(struct order *order);
+    const struct outside *outside; /* what it keeps outside PostgreSQL (outside.h); NULL: nothing */
     /* Sets each order's outcome. A strategy that hears of it later may take orders out of the batch
      * instead and leave them in services->parking, from where they are completed (parking.h). */
     void (*sell)(struct session *session, struct batch *batch);

@@ -29,6 +29,7 @@ struct bed *bed_create(size_t count)
     const char *redis = getenv("SECKILL_TEST_REDIS");
     bed->options = (struct options){.database = bed_database(),
                                     .redis = redis ? redis : "",
+                                    .stock_redis = "",
                                     .amqp = "",
                                     .redlock = "",
                                     .memcached = "",

@@ -42,6 +42,7 @@ static const struct promise {
     {"redis-queue", "1NPF", false, true, false, "--redis"},
     {"memcached-lock", "1N", true, false, false, "--memcached"},
     {"zookeeper-lock", "1N", true, false, false, "--zookeeper"},
+    {"redis-stock", "1NP", false, true, true, "--redis"},
     {"partitioned-queue", "1NPF", false, true, true, "--amqp"},
 };
 enum { COUNT = sizeof promises / sizeof *promises };

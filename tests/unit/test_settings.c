@@ -70,6 +70,7 @@ static void defaults_hold(void **state)
     assert_string_equal(settings.listen, "127.0.0.1:8080");
     assert_string_equal(settings.database, "");
     assert_string_equal(settings.redis, "");
+    assert_string_equal(settings.stock_redis, "");
     assert_string_equal(settings.default_strategy, "conditional");
     assert_string_equal(settings.system_name, "seckill");
     assert_string_equal(settings.admin_token, "");
@@ -110,7 +111,7 @@ static void other_value(const struct settings_row *row, char *out, size_t size)
     const char *text = "warn";
     if (strcmp(row->flag, "listen") == 0)
         text = "[::1]:65535";
-    if (strcmp(row->flag, "redis") == 0)
+    if (strcmp(row->flag, "redis") == 0 || strcmp(row->flag, "stock-redis") == 0)
         text = "redis://h:1/2";
     if (strcmp(row->flag, "amqp") == 0)
         text = "amqp://u:p@h:1/v";
@@ -322,8 +323,8 @@ static void secrets_are_not_told(void **state)
     for (size_t i = 0; i < settings_row_count(); i++) {
         const char *flag = settings_row_at(i)->flag;
         bool secret = strcmp(flag, "admin-token") == 0 || strcmp(flag, "redis") == 0 ||
-                      strcmp(flag, "amqp") == 0 || strcmp(flag, "redlock") == 0 ||
-                      strcmp(flag, "database") == 0;
+                      strcmp(flag, "stock-redis") == 0 || strcmp(flag, "amqp") == 0 ||
+                      strcmp(flag, "redlock") == 0 || strcmp(flag, "database") == 0;
         assert_int_equal(settings_row_at(i)->secret, secret);
     }
 }
