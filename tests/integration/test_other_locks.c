@@ -3,6 +3,7 @@
  * it when the store is away, comes back, or forgets. Two clients stand for two instances.
  */
 #include "lib/redis_look.h"
+#include "lib/server.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 
@@ -522,6 +523,12 @@ static void zookeeper_ends_an_abandoned_lease(void **state)
     assert_int_equal(let_go(&lock_zookeeper, &rig.two, &rig.other), LOCK_RELEASED);
 }
 
+static int finish(void **state)
+{
+    server_teardown(state);
+    return stack_restore(state);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -549,6 +556,7 @@ int main(void)
     };
 
     signal(SIGPIPE, SIG_IGN);
-    setenv("SECKILL_FAILPOINTS", "memcached.reply=fail@2,memcached.reply=fail@4", 1);
-    return cmocka_run_group_tests(tests, NULL, stack_restore);
+    setenv("SECKILL_FAILPOINTS", "memcached.reply=fail@2,memcached.reply=fail@4",
+           1); /* the first test's */
+    return cmocka_run_group_tests(tests, NULL, finish);
 }
