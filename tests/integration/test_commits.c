@@ -84,6 +84,14 @@ static int start_server(void **state)
     return 0;
 }
 
+/* Where a test has to see something while the commit is under way. */
+static int start_patient_server(void **state)
+{
+    (void)state;
+    here.server = server_start("--work-timeout-ms", "60000", "--lock-ttl-ms", "90000");
+    return 0;
+}
+
 static struct buy way_buy(const struct way *way)
 {
     return (struct buy){.strategy = way->strategy,
@@ -331,7 +339,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_lost_request_is_none, start_server, server_teardown),
         cmocka_unit_test_setup_teardown(a_late_statement_meets_the_tombstone, start_server,
                                         server_teardown),
-        cmocka_unit_test_setup_teardown(a_slow_commit_is_waited_for, start_server, server_teardown),
+        cmocka_unit_test_setup_teardown(a_slow_commit_is_waited_for, start_patient_server,
+                                        server_teardown),
         cmocka_unit_test_setup_teardown(nobody_knows, start_server, server_teardown),
         cmocka_unit_test_setup_teardown(restocks_and_cancels, start_server, server_teardown),
         cmocka_unit_test_setup_teardown(a_batch_is_settled_together, start_server, server_teardown),

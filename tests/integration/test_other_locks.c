@@ -3,6 +3,7 @@
  * it when the store is away, comes back, or forgets. Two clients stand for two instances.
  */
 #include "lib/redis_probe.h"
+#include "lib/server.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 
@@ -12,6 +13,7 @@
 #include "lock/memcache.h"
 #include "lock/redlock.h"
 
+#include <fnmatch.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -522,7 +524,24 @@ static void zookeeper_ends_an_abandoned_lease(void **state)
     assert_int_equal(let_go(&lock_zookeeper, &rig.two, &rig.other), LOCK_RELEASED);
 }
 
+static int finish(void **state)
+{
+    server_teardown(state);
+    return stack_restore(state);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+#ifdef __SANITIZE_THREAD__
+/* libzookeeper formats addresses into one static buffer, which two sessions in one process share; a
+ * server has one. */
+const char *__tsan_default_suppressions(void);
+
+const char *__tsan_default_suppressions(void)
+{
+    return "race_top:vsprintf\n";
+}
+#endif
 
 int main(void)
 {
@@ -548,7 +567,11 @@ int main(void)
         TEST(a_store_that_is_gone_is_unknown),
     };
 
+    const char *only = getenv("SECKILL_TEST_ONLY");
+
     signal(SIGPIPE, SIG_IGN);
-    setenv("SECKILL_FAILPOINTS", "memcached.reply=fail@2,memcached.reply=fail@4", 1);
-    return cmocka_run_group_tests(tests, NULL, stack_restore);
+    /* Passages are counted from the first test on, whose they are. */
+    if (!only || fnmatch(only, "a_lost_answer_of_memcached_locks_nobody_out", 0) == 0)
+        setenv("SECKILL_FAILPOINTS", "memcached.reply=fail@2,memcached.reply=fail@4", 1);
+    return cmocka_run_group_tests(tests, NULL, finish);
 }
