@@ -195,8 +195,10 @@ static void attempt(struct session *session, const struct strategy *strategy, st
         lease_was_lost(batch);
         return;
     }
-    /* A lease that nobody renews may have little left on a later attempt. */
-    if (strategy->lock && session->work_until_us > atomic_load(&session->hold.lease.valid_until_us))
+    /* A lease that nobody renews may have little left on a later attempt. The first one's allowance
+     * is shorter than a lease anyway; who is paused in it must be seen to outstay it. */
+    if (strategy->lock && batch->orders->attempts > 1 &&
+        session->work_until_us > atomic_load(&session->hold.lease.valid_until_us))
         session->work_until_us = atomic_load(&session->hold.lease.valid_until_us);
     if (!pg_connect(session->pg, session->work_until_us)) {
         for (struct order *order = batch->orders; order; order = order->next)
