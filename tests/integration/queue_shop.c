@@ -59,7 +59,7 @@ static struct http_reply buy_when_free(struct server *server, const struct buy *
 
     for (;;) {
         char code[32];
-        struct http_reply reply = shop_buy(server, buy);
+        struct http_reply reply = shop_send(server, buy);
         http_reply_code(&reply, code, sizeof code);
         if (strcmp(code, "wait_timeout") != 0 || clock_mono_us() >= until_us)
             return reply;

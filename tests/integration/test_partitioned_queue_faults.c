@@ -273,7 +273,7 @@ static void the_broker_dies_in_the_middle(void **state)
         if (i == BUYERS / 2)
             stack_kill("rabbitmq", SIGKILL);
     }
-    crowd_finish(crowd, QUEUE_PATIENCE_US);
+    crowd_answers(crowd, QUEUE_PATIENCE_US);
     stack_up();
     queue_wait_decided(&shop, PRODUCT);
     struct sale sale = witness_sale(shop.witness, PRODUCT);

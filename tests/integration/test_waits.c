@@ -90,7 +90,7 @@ static void a_wait_ends_at_its_deadline(struct test_case *the)
         buy.more = i % 2 ? "&wait_ms=0" : "&wait_ms=300";
         shop_crowd_buy(waiting, case_server(the, i / 2), &buy);
     }
-    crowd_finish(waiting, PATIENCE_US);
+    crowd_answers(waiting, PATIENCE_US);
     for (int i = 0; i < crowd_size(waiting); i++) {
         const struct crowd_call *call = crowd_at(waiting, i);
         if (the->strategy->asynchronous && call->reply.status == 202)

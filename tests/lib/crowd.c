@@ -124,13 +124,18 @@ bool crowd_wait(struct crowd *crowd, int enough, int64_t until_us)
     return true;
 }
 
-void crowd_finish(struct crowd *crowd, int64_t us)
+void crowd_answers(struct crowd *crowd, int64_t us)
 {
     crowd_send(crowd);
     if (!crowd_wait(crowd, crowd->count, clock_mono_us() + us))
         fail_msg("%d of %d calls got no answer in %lld ms; the others: %s",
                  crowd->count - crowd->ended, crowd->count, (long long)us / 1000,
                  crowd_summary(crowd));
+}
+
+void crowd_finish(struct crowd *crowd, int64_t us)
+{
+    crowd_answers(crowd, us);
     for (int i = 0; i < crowd->count; i++) {
         struct crowd_call *call = &crowd->callers[i].call;
         if (call->result != HTTP_REPLY || call->reply.status != 202)
