@@ -206,7 +206,8 @@ static bool settling_waits(struct crowd *crowd)
     while (!crowd_wait(crowd, 1, clock_mono_us())) {
         if (witness_number(here.witness,
                            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                           " AND datname = current_database()") > 0)
+                           " AND query LIKE '%%not_committed%%' AND datname = current_database()") >
+            0)
             return true;
         assert_true(clock_mono_us() < until_us);
         clock_sleep_until(clock_mono_us() + 2000);
