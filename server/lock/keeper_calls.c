@@ -37,20 +37,32 @@ void keeper_names_fini(struct keeper_names *names)
     *names = (struct keeper_names){NULL, 0};
 }
 
+/* All of them or an error: who misses one may take themselves for the first. */
+static int copy_names(struct keeper_names *to, const struct String_vector *from)
+{
+    to->names = calloc((size_t)from->count + 1, sizeof *to->names);
+    while (to->names && to->count < from->count) {
+        to->names[to->count] = strdup(from->data[to->count]);
+        if (!to->names[to->count])
+            break;
+        to->count++;
+    }
+    return to->names && to->count == from->count ? ZOK : ZSYSTEMERROR;
+}
+
 /* Every callback ends here. */
 static void complete(const void *data, int code, const char *path,
                      const struct String_vector *names)
 {
-    struct call *call = (struct call *)(uintptr_t)data;
-    struct keeper *keeper = call->keeper;
+    struct call *call;
 
+    memcpy(&call, &data, sizeof call); /* it came as a const void * */
+    struct keeper *keeper = call->keeper;
     call->code = code;
     if (code == ZOK && path)
         snprintf(call->path, sizeof call->path, "%s", path);
     if (code == ZOK && names)
-        call->names.names = calloc((size_t)names->count + 1, sizeof *call->names.names);
-    for (int i = 0; call->names.names && i < names->count; i++)
-        call->names.names[call->names.count++] = strdup(names->data[i]);
+        call->code = copy_names(&call->names, names);
     pthread_mutex_lock(&keeper->mutex);
     bool given_up = call->given_up;
     call->done = true;

@@ -63,9 +63,9 @@ struct memcache *memcache_create(const char *address, struct error *error)
         free(memcache);
         return NULL;
     }
-    memcpy(memcache->host, host, length);
+    snprintf(memcache->host, sizeof memcache->host, "%.*s", (int)length, host);
     if (colon)
-        memcache->port = (in_port_t)atoi(colon + 1);
+        memcache->port = (in_port_t)strtoul(colon + 1, NULL, 10);
     return memcache;
 }
 
@@ -114,8 +114,8 @@ static bool prepare(struct memcache_session *session)
         {MEMCACHED_BEHAVIOR_TCP_NODELAY, 1},
         {MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT, PATIENCE_MS},
         {MEMCACHED_BEHAVIOR_POLL_TIMEOUT, PATIENCE_MS},
-        {MEMCACHED_BEHAVIOR_SND_TIMEOUT, PATIENCE_MS * 1000},
-        {MEMCACHED_BEHAVIOR_RCV_TIMEOUT, PATIENCE_MS * 1000},
+        {MEMCACHED_BEHAVIOR_SND_TIMEOUT, PATIENCE_MS * CLOCK_US_PER_MS},
+        {MEMCACHED_BEHAVIOR_RCV_TIMEOUT, PATIENCE_MS * CLOCK_US_PER_MS},
     };
     const struct memcache *memcache = session->memcache;
 
