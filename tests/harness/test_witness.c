@@ -15,10 +15,9 @@ static const char tables[] =
     "DROP SCHEMA IF EXISTS witnessed CASCADE; CREATE SCHEMA witnessed; SET search_path = witnessed;"
     "CREATE TABLE product (id bigint, initial_stock bigint, stock bigint, limit_per_user bigint,"
     "  epoch bigint, split boolean DEFAULT false);"
-    "CREATE TABLE bucket (product_id bigint, n bigint, epoch bigint, stock bigint);"
+    "CREATE TABLE bucket (product_id bigint, epoch bigint, stock bigint);"
     "CREATE TABLE orders (product_id bigint, epoch bigint, user_id bigint, quantity bigint,"
     "  status smallint, strategy text DEFAULT 'none', idempotency_key text);"
-    "CREATE TABLE bucket (product_id bigint, epoch bigint, stock bigint);"
     "CREATE TABLE restock (product_id bigint, epoch bigint, quantity bigint,"
     "  strategy text DEFAULT 'none');";
 
