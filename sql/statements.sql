@@ -310,10 +310,12 @@ DELETE FROM orders WHERE id IN (
 -- name: purge_restocks
 DELETE FROM restock WHERE product_id = $1::bigint AND epoch <= $2::bigint
 
+-- The epoch stands here twice: an order of the new sale may take the row over between the two.
 -- name: purge_purchases
 DELETE FROM purchase WHERE (product_id, user_id) IN (
     SELECT product_id, user_id FROM purchase
     WHERE product_id = $1::bigint AND epoch <= $2::bigint LIMIT $3::bigint)
+AND epoch <= $2::bigint
 
 -- name: retired_done
 DELETE FROM retired WHERE product_id = $1::bigint AND epoch = $2::bigint

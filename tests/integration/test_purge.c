@@ -1,0 +1,65 @@
+/* What an ended sale left behind is cleared away, and nothing of the next one with it. */
+#include "lib/shop.h"
+#include "lib/stack.h"
+#include "lib/t.h"
+#include "lib/witness.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+#define PATIENCE_US INT64_C(60000000)
+
+static char *conninfo; /* owned */
+static struct witness *holder;
+static struct witness *witness;
+
+static void wait_number(int64_t number, const char *sql)
+{
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    while (witness_number(witness, "%s", sql) != number) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("not %lld: %s", (long long)number, sql);
+        clock_sleep_until(clock_mono_us() + 5000);
+    }
+}
+
+/* The purge has chosen a user's row and waits for it; meanwhile the new sale takes it over. */
+static void a_purge_leaves_the_new_sales_limits(void **state)
+{
+    (void)state;
+    struct server *server = server_start(NULL);
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
+
+    holder = witness_open(conninfo);
+    witness = witness_open(conninfo);
+    shop_put(server, 1, 10, ", \"limit_per_user\": 3");
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    witness_run(holder, "BEGIN");
+    witness_run(holder, "UPDATE purchase SET epoch = epoch + 1, units = 3 WHERE product_id = 1");
+    shop_put(server, 1, 10, ", \"limit_per_user\": 3");
+    wait_number(1, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                   " AND datname = current_database() AND query LIKE 'DELETE FROM purchase%'");
+    witness_run(holder, "COMMIT");
+    wait_number(0, "SELECT count(*) FROM retired");
+    assert_int_equal(witness_number(witness, "SELECT count(*) FROM purchase"), 1);
+    shop_expect_buy(server, &buy, 409, "limit_reached", NULL);
+    witness_close(holder);
+    witness_close(witness);
+    server_stop(server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_purge_leaves_the_new_sales_limits, server_teardown),
+    };
+
+    conninfo = stack_database_create("seckill_purge");
+    server_use_database(conninfo);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    stack_database_drop("seckill_purge");
+    free(conninfo);
+    return failed != 0;
+}
