@@ -202,6 +202,8 @@ int keeper_await_gone(struct keeper *keeper, const char *path, unsigned loss, in
 
     pthread_mutex_lock(&keeper->mutex);
     waiter.next = keeper->waiters;
+    /* It is taken out again below. */
+    /* cppcheck-suppress autoVariables */
     keeper->waiters = &waiter;
     pthread_mutex_unlock(&keeper->mutex);
     int code = watch(keeper, path);

@@ -85,6 +85,8 @@ static const char *lock_error(const struct session *session, const struct strate
 {
     if (strategy->lock->why) {
         struct lock_client client = session_lock_client(session);
+        /* The text is the lock's, not the client's. */
+        /* cppcheck-suppress returnDanglingLifetime */
         return strategy->lock->why(&client);
     }
     return strategy->needs & NEED_REDIS ? redis_error(session->redis)->text
