@@ -208,6 +208,7 @@ int main(void)
         cmocka_unit_test_teardown(a_node_that_forgets_makes_redlock_oversell, server_teardown),
         cmocka_unit_test_teardown(a_restarted_memcached_oversells, server_teardown),
     };
+    stack_need_other_locks();
     char *conninfo = stack_database_create("seckill_other_locks");
 
     server_use_database(conninfo);

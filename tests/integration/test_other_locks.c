@@ -567,6 +567,7 @@ int main(void)
         TEST(a_store_that_is_gone_is_unknown),
     };
 
+    stack_need_other_locks();
     const char *only = getenv("SECKILL_TEST_ONLY");
 
     signal(SIGPIPE, SIG_IGN);

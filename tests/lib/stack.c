@@ -61,6 +61,13 @@ const char *stack_zookeeper(void)
     return getenv("SECKILL_TEST_ZOOKEEPER");
 }
 
+void stack_need_other_locks(void)
+{
+    variable("SECKILL_TEST_REDLOCK");
+    variable("SECKILL_TEST_MEMCACHED");
+    variable("SECKILL_TEST_ZOOKEEPER");
+}
+
 char *stack_socket_folder(void)
 {
     const char *host = strstr(stack_database(), "host=");
