@@ -50,7 +50,7 @@ bool machine_look(struct machine *machine, struct witness *witness, struct probl
 
 void machine_ask_server(struct machine *machine, const char *binary)
 {
-    char output[512];
+    char output[512] = "";
     const char *const argv[] = {binary, "--version", NULL};
     struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 10000};
     struct problem ignored;

@@ -121,7 +121,7 @@ static void take_rows(void *context, const struct witness_product *product)
 bool pgbench_run(const struct pgbench_load *load, struct witness *witness, double *orders_per_s,
                  struct problem *problem)
 {
-    char script[1200], output[16384];
+    char script[1200], output[16384] = "";
     if (!write_script(load, script, sizeof script, problem))
         return false;
     struct timespec now;

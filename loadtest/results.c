@@ -113,7 +113,7 @@ static void write_csv_row(FILE *file, const struct phase_result *run)
             audit->sold, audit->oversold, audit->lost_updates, audit->duplicate_orders,
             audit->limit_violations, audit->queued, audit_consistent(audit) ? "true" : "false",
             audit->undersold, audit->missing, audit->stock);
-    const char *names[4];
+    const char *names[4] = {NULL};
     struct promise promise = promise_of(run);
     size_t count = promises(&promise, names);
     fputc(',', file);
@@ -173,7 +173,7 @@ static json_t *json_run(const struct phase_result *run)
     const struct phase_plan *plan = &run->plan;
     const struct wrk_result *wrk = &run->wrk;
     const struct counts *counts = &run->counts;
-    const char *names[4];
+    const char *names[4] = {NULL};
     struct promise promise = promise_of(run);
     json_t *row = json_pack("{ss ss si ss ss si sI sI sf sI sI}", "strategy", plan->strategy->name,
                             "body", plan->body, "instances", run->instances, "scenario",

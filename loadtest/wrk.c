@@ -106,7 +106,7 @@ bool wrk_init(char *version, size_t size, struct problem *problem)
     snprintf(script, sizeof script, "%s/load.lua", folder);
 
     /* wrk -v says its version and then, without a URL, ends with status 1. */
-    char output[4096];
+    char output[4096] = "";
     const char *const argv[] = {"wrk", "-v", NULL};
     struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 10000};
     struct problem ignored;
@@ -190,7 +190,7 @@ bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct prob
     snprintf(duration, sizeof duration, "-d%" PRId64 "s", load->duration_s);
     const char *const argv[] = {"wrk",       threads, connections, duration,         "--timeout",
                                 WRK_TIMEOUT, "-s",    script,      load->targets[0], NULL};
-    char output[16384];
+    char output[16384] = "";
     struct process_capture capture = {.output = output,
                                       .size = sizeof output,
                                       .limit_ms = (int)(load->duration_s * 1000 + 30000),

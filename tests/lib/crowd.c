@@ -49,15 +49,22 @@ void crowd_destroy(struct crowd *crowd)
     free(crowd);
 }
 
+static void *grow(void *memory, size_t size)
+{
+    void *larger = realloc(memory, size);
+
+    if (!larger)
+        abort();
+    return larger;
+}
+
 void crowd_add(struct crowd *crowd, struct server *server, const char *method, const char *target,
                const char *headers, const char *body)
 {
     if (crowd->count == crowd->room) {
         crowd->room = crowd->room * 2 + 64;
-        crowd->callers = realloc(crowd->callers, (size_t)crowd->room * sizeof *crowd->callers);
-        crowd->fds = realloc(crowd->fds, (size_t)crowd->room * sizeof *crowd->fds);
-        if (!crowd->callers || !crowd->fds)
-            abort();
+        crowd->callers = grow(crowd->callers, (size_t)crowd->room * sizeof *crowd->callers);
+        crowd->fds = grow(crowd->fds, (size_t)crowd->room * sizeof *crowd->fds);
     }
     struct caller *caller = &crowd->callers[crowd->count];
     *caller = (struct caller){.call.result = HTTP_TIMEOUT, .server = server};

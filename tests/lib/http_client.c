@@ -122,9 +122,10 @@ static void receive(struct http_client *client)
     while (!client->ended) {
         if (client->size - client->used < 4096) {
             client->size = client->size * 2 + 8192;
-            client->in = realloc(client->in, client->size);
-            if (!client->in)
+            char *larger = realloc(client->in, client->size);
+            if (!larger)
                 abort();
+            client->in = larger;
         }
         ssize_t n = recv(client->fd, client->in + client->used, client->size - client->used, 0);
         if (n > 0)
