@@ -121,7 +121,14 @@ static bool start_one(struct instance *instance, const struct options *options, 
     /* A secret goes where ps does not show it. */
     char token[1100];
     snprintf(token, sizeof token, "SECKILL_ADMIN_TOKEN=%s", options->admin_token);
-    const char *const environment[] = {*options->admin_token ? token : NULL, NULL};
+    char amqp[1100];
+    snprintf(amqp, sizeof amqp, "SECKILL_AMQP=%s", options->amqp);
+    const char *environment[3] = {NULL};
+    size_t secrets = 0;
+    if (*options->admin_token)
+        environment[secrets++] = token;
+    if (*options->amqp)
+        environment[secrets++] = amqp;
     return process_start(&instance->process, argv, instance->log_path, environment, problem) &&
            wait_listening(instance, problem);
 }
