@@ -12,7 +12,7 @@ struct witness {
 
 /* One statement is one snapshot. Status: 0 queued, 1 confirmed, 2 cancelled, 3 failed. A failed
  * order and a restock of nothing are tombstones: they say that something was not done. A user's
- * share of the limit is what they have and what they wait for. */
+ * share of the limit is what they have: what they wait for may still be refused. */
 static const char audit_sql[] =
     "WITH item AS MATERIALIZED ("
     "  SELECT id, epoch, initial_stock, stock, limit_per_user"
@@ -38,7 +38,7 @@ static const char audit_sql[] =
     " greedy AS ("
     "  SELECT id, count(*) AS users FROM ("
     "    SELECT s.id FROM sale s JOIN item i ON i.id = s.id"
-    "    WHERE s.status IN (0, 1) AND i.limit_per_user IS NOT NULL"
+    "    WHERE s.status = 1 AND i.limit_per_user IS NOT NULL"
     "    GROUP BY s.id, s.user_id, i.limit_per_user"
     "    HAVING sum(s.quantity) > i.limit_per_user) AS by_user GROUP BY id),"
     " names AS ("

@@ -8,11 +8,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "broker/rabbit.h"
 #include "cache/redis.h"
 #include "dispatch/dispatch.h"
 #include "http/http.h"
 #include "lock/renewer.h"
 #include "store/pg.h"
+#include "strategy/parking.h"
 #include "strategy/strategy.h"
 
 #include <signal.h>
@@ -62,6 +64,9 @@ static bool read_health(void *context, bool *durable,
     if (services->cache)
         row(to, "redis", cache_up(services->cache),
             cache_up(services->cache) ? "" : "out of reach");
+    if (services->broker)
+        row(to, "rabbitmq", broker_up(services->broker),
+            broker_up(services->broker) ? "" : "out of reach");
     return ready;
 }
 
@@ -87,6 +92,14 @@ static bool open_backends(struct services *services, struct error *error)
     services->store = store_create(settings->database, limits, error);
     if (!services->store)
         return false;
+    services->parking = parking_create((int)settings->queue_capacity);
+    if (!services->parking)
+        return error_set(error, ERROR_INTERNAL, "out of memory");
+    if (settings->amqp[0] && broker_built()) {
+        services->broker = broker_create(settings->amqp, error);
+        if (!services->broker)
+            return false;
+    }
     if (!settings->redis[0])
         return true;
     services->cache = cache_create(settings->redis, error);
@@ -118,6 +131,8 @@ static void app_fini(struct app *app)
     http_destroy(app->http);
     renewer_destroy(app->services.renewer);
     cache_destroy(app->services.cache);
+    broker_destroy(app->services.broker);
+    parking_destroy(app->services.parking);
     store_destroy(app->services.store);
 }
 

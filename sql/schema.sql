@@ -67,3 +67,10 @@ CREATE TABLE retired (
     epoch      bigint NOT NULL,
     PRIMARY KEY (product_id, epoch)
 );
+
+-- version: 2
+
+-- When a queued order was last sent to the broker, or was about to be; and the queued ones by that time, for
+-- whoever sends again what was lost.
+ALTER TABLE orders ADD COLUMN published_at timestamptz;
+CREATE INDEX orders_queued ON orders (published_at) WHERE status = 0;

@@ -228,6 +228,92 @@ SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     created_at = excluded.created_at
 WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
+-- Orders that wait at the broker ------------------------------------------------------------------------------
+
+-- One row at least where the product exists: its epoch, and the ids that were written. A living key's order is
+-- not; a dead one's row is taken over.
+-- name: queue_insert
+WITH sale AS (
+    SELECT id, epoch FROM product WHERE id = $1::bigint
+), written AS (
+    INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,
+                               created_at, published_at)
+    SELECT asked.id, sale.id, sale.epoch, user_id, quantity, $2::text, 0, key, created_at, clock_timestamp()
+    FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[])
+             AS asked (id, user_id, quantity, key, created_at), sale
+    ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
+    SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
+        quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
+        created_at = excluded.created_at, published_at = excluded.published_at
+    WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
+    RETURNING id
+)
+SELECT sale.epoch, written.id FROM sale LEFT JOIN written ON true
+
+-- name: queue_lock
+SELECT id, stock, epoch, limit_per_user,
+       (opens_at IS NULL OR opens_at <= clock_timestamp())
+           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open
+FROM product WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE
+
+-- name: queue_rows
+SELECT asked.position, orders.epoch, user_id, quantity, status, reason, created_at
+FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, position) JOIN orders ON orders.id = asked.id
+
+-- name: queue_units
+SELECT asked.position, held.units
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
+         WITH ORDINALITY AS asked (product_id, user_id, epoch, position)
+JOIN purchase AS held USING (product_id, user_id, epoch)
+
+-- name: queue_purchase_add
+INSERT INTO purchase AS held (product_id, user_id, epoch, units)
+SELECT product_id, user_id, asked.epoch, units
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+         AS asked (product_id, user_id, epoch, units)
+JOIN product ON product.id = product_id AND units <= limit_per_user
+ORDER BY product_id, user_id
+ON CONFLICT (product_id, user_id) DO UPDATE
+SET units = CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units,
+    epoch = excluded.epoch
+WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units
+          <= (SELECT limit_per_user FROM product WHERE id = held.product_id)
+
+-- name: queue_confirm
+UPDATE orders SET status = 1 WHERE id = ANY ($1::uuid[]) AND status = 0
+
+-- A refusal is not remembered: the key is free for the next attempt.
+-- name: queue_fail
+UPDATE orders SET status = 3, reason = asked.reason, idempotency_key = NULL
+FROM unnest($1::uuid[], $2::text[]) AS asked (id, reason) WHERE orders.id = asked.id AND status = 0
+
+-- name: queue_take
+UPDATE product SET stock = stock - asked.units, version = version + 1
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS asked (id, epoch, units)
+WHERE product.id = asked.id AND product.epoch = asked.epoch AND stock >= asked.units
+
+-- name: queue_restock_insert
+INSERT INTO restock (id, product_id, epoch, quantity, strategy, idempotency_key, created_at)
+VALUES ($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::text, $7::text, $6::timestamptz)
+ON CONFLICT DO NOTHING
+
+-- What has waited for three seconds since it was sent; and for as long again after each time, so that a long
+-- backlog is not sent over and over.
+-- name: queue_sweep
+UPDATE orders SET published_at = clock_timestamp() WHERE id IN (
+    SELECT orders.id FROM orders
+    JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
+    WHERE status = 0 AND strategy = $1::text
+      AND published_at < clock_timestamp() - greatest(interval '3 s', published_at - created_at)
+    ORDER BY orders.id LIMIT $2::bigint FOR UPDATE OF orders SKIP LOCKED)
+RETURNING id, product_id
+
+-- Those that came in while a PUT ended their sale: no purge knows of them.
+-- name: queue_bury
+DELETE FROM orders USING product
+WHERE status = 0 AND published_at < clock_timestamp() - interval '3 s'
+  AND product.id = product_id AND product.epoch <> orders.epoch
+
 -- Products ---------------------------------------------------------------------------------------------------
 
 -- name: product_get
@@ -277,7 +363,7 @@ SELECT sale.epoch, sale.initial_stock,
        coalesce((SELECT sum(quantity) FROM sold WHERE status = 1), 0)::bigint AS sold,
        coalesce((SELECT sum(n - 1) FROM (SELECT count(*) AS n FROM sold WHERE idempotency_key IS NOT NULL
                                          GROUP BY user_id, idempotency_key) AS k), 0)::bigint AS duplicates,
-       coalesce((SELECT count(*) FROM (SELECT user_id FROM sold WHERE status IN (0, 1)
+       coalesce((SELECT count(*) FROM (SELECT user_id FROM sold WHERE status = 1
                                        GROUP BY user_id HAVING sum(quantity) > sale.limit_per_user) AS u),
                 0)::bigint AS limit_violations,
        coalesce((SELECT sum(quantity) FROM sold WHERE status = 0), 0)::bigint AS queued,

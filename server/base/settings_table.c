@@ -42,6 +42,11 @@ static bool accepts_redis(const char *text)
     return *text == '\0' || strncmp(text, "redis://", 8) == 0 || strncmp(text, "unix://", 7) == 0;
 }
 
+static bool accepts_amqp(const char *text)
+{
+    return *text == '\0' || strncmp(text, "amqp://", 7) == 0;
+}
+
 static bool accepts_name(const char *text)
 {
     return *text != '\0';
@@ -114,6 +119,19 @@ static const struct settings_row rows[] = {
             "503, the others do not notice. It need not be up when the server starts.",
     },
     {
+        .flag = "amqp", TEXT(amqp, ""), .secret = true,
+        .value = "URL", .takes = "amqp://USER:PASSWORD@HOST:PORT/VHOST, or nothing",
+        .accepts = accepts_amqp,
+        .help = "RabbitMQ for partitioned-queue; empty: none, and it answers 503",
+        .detail =
+            "The RabbitMQ that `partitioned-queue` sends its orders through: "
+            "`amqp://USER:PASSWORD@HOST:PORT/VHOST`; without a vhost it is `/`. It "
+            "needs quorum queues (3.8 or later). Empty means that there is none: the strategy is "
+            "listed as unavailable and answers 503, the others do not notice. It need not be up "
+            "when the server starts. Prefer the environment to the flag: other users of the machine "
+            "can read a process's flags.",
+    },
+    {
         .flag = "default-strategy", TEXT(default_strategy, "conditional"),
         .value = "NAME", .takes = "the name of a strategy", .accepts = accepts_name,
         .help = "strategy of an order that names none",
@@ -126,9 +144,9 @@ static const struct settings_row rows[] = {
         .flag = "system-name", TEXT(system_name, "seckill"),
         .value = "NAME", .takes = "1 to 64 of the characters A-Z a-z 0-9 _ . -",
         .accepts = accepts_system_name,
-        .help = "prefix of every Redis key and lock name",
+        .help = "prefix of every Redis key, lock and queue name",
         .detail =
-            "The prefix of every Redis key and every lock's name. Give the instances of one service "
+            "The prefix of every Redis key and every lock's and queue's name. Give the instances of one service "
             "the same name, and two services that share a Redis different ones: the same name would "
             "make them wait for each other's locks.\n\nIn wllock: `systemName`.",
     },
@@ -186,6 +204,15 @@ static const struct settings_row rows[] = {
             "must stay below PostgreSQL's `max_connections`. They are opened when orders need them "
             "and closed after 10 s without work. More than a few for each core of the database "
             "makes a hot product slower.",
+    },
+    {
+        .flag = "sets", NUMBER(sets, "4", 1, 64, "queues"),
+        .help = "queues that partitioned-queue spreads the products over",
+        .detail =
+            "How many queues `partitioned-queue` has: product `P` belongs to number `P % sets`, and "
+            "the orders of one queue are decided one batch after the other. More let more products "
+            "be decided at once. Every instance must have the same figure; after a change the "
+            "orders that still wait in the old queues are sent again to the new ones.",
     },
     {
         .flag = "lock-wait-ms", NUMBER(lock_wait_ms, "5000", 0, 60000, "ms"),

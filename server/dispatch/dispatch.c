@@ -15,6 +15,7 @@
 #include "dispatch/worker.h"
 #include "metrics/metrics.h"
 #include "strategy/drive.h"
+#include "strategy/parking.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -165,6 +166,7 @@ static void *janitor_main(void *argument)
         struct timespec wake = clock_timespec(clock_mono_us() + JANITOR_US);
         pthread_cond_timedwait(&dispatch->shared.changed, &dispatch->shared.mutex, &wake);
         pthread_mutex_unlock(&dispatch->shared.mutex);
+        parking_expire(dispatch->services->parking, clock_mono_us());
         for (size_t i = 0; i < dispatch->count; i++) {
             if (lane_counts(dispatch->lanes[i].lane).waiting == 0)
                 continue;
@@ -216,10 +218,21 @@ static bool is_busy(void *context)
     return read_orders_in_flight(context) > 0;
 }
 
+/* Sessions of strategies' own consumers, which no lane has. */
+static int consumers_sessions(const struct services *services)
+{
+    int sessions = 0;
+
+    for (size_t i = 0; i < strategy_count(); i++)
+        if (!strategy_unavailable_reason(strategy_at(i), services))
+            sessions += strategy_at(i)->sessions;
+    return sessions;
+}
+
 static bool start_threads(struct dispatch *dispatch)
 {
     const struct services *services = dispatch->services;
-    int sessions = (int)services->settings->pg_sessions;
+    int sessions = (int)services->settings->pg_sessions - consumers_sessions(services);
     int permits = sessions - TASKS_THREADS - BACKGROUND_SESSIONS;
 
     dispatch->workers = workers_create(services, dispatch->lanes, dispatch->count,
@@ -251,6 +264,7 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
     pthread_condattr_destroy(&monotonic);
     register_order_metrics();
     drive_init();
+    parking_open(services->parking, complete, dispatch);
     bool made = create_lanes(dispatch);
     if (made)
         register_lane_gauges(dispatch);
@@ -340,6 +354,7 @@ void dispatch_destroy(struct dispatch *dispatch)
         complete(dispatch, lane_flush(dispatch->lanes[i].lane, ORDER_SHUTTING_DOWN));
     }
     workers_destroy(dispatch->workers);
+    parking_close(dispatch->services->parking);
     tasks_destroy(dispatch->tasks);
     background_destroy(dispatch->background);
     for (size_t i = 0; i < dispatch->count; i++)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "broker/rabbit.h"
 #include "cache/redis.h"
 #include "lock/renewer.h"
 #include "metrics/metrics.h"
@@ -62,6 +63,10 @@ static bool connect_backends(struct session *session, const struct strategy *str
     }
     if ((strategy->needs & NEED_REDIS) && !redis_connect(session->redis, until_us)) {
         log_warn("%s: %s", strategy->name, redis_error(session->redis)->text);
+        return false;
+    }
+    if ((strategy->needs & NEED_RABBITMQ) && !rabbit_connect(session->rabbit, until_us)) {
+        log_warn("%s: %s", strategy->name, rabbit_error(session->rabbit)->text);
         return false;
     }
     return true;

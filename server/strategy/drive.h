@@ -3,8 +3,9 @@
  *
  * A worker with one order in hand calls drive_enter; when that answers true it makes its batch and
  * calls drive_sell; while drive_keeps says so it may bring more batches of the same product;
- * drive_leave ends it. Afterwards every order has a final outcome. Nothing here waits without a
- * deadline of the orders themselves.
+ * drive_leave ends it. Afterwards every order has a final outcome, but for those that the strategy
+ * has parked: they are not in the batch any more, and nobody here may touch them. Nothing here
+ * waits without a deadline of the orders themselves.
  */
 #ifndef SECKILL_STRATEGY_DRIVE_H
 #define SECKILL_STRATEGY_DRIVE_H
@@ -18,7 +19,7 @@ void drive_init(void);
  * `first` is decided and nothing is held. */
 bool drive_enter(struct session *session, const struct strategy *strategy, struct order *first);
 
-/* Decides every order of the batch. */
+/* Decides every order of the batch; takes out those that the strategy has parked. */
 void drive_sell(struct session *session, const struct strategy *strategy, struct batch *batch);
 
 /* May another batch be brought under what is held now? */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 static const struct strategy *const strategies[] = {
-    &strategy_none,       &strategy_local_lock,  &strategy_pessimistic,
-    &strategy_optimistic, &strategy_conditional, &strategy_redis_queue,
+    &strategy_none,        &strategy_local_lock,  &strategy_pessimistic,       &strategy_optimistic,
+    &strategy_conditional, &strategy_redis_queue, &strategy_partitioned_queue,
 };
 
 size_t strategy_count(void)
@@ -51,6 +51,17 @@ static bool has_redis(const struct services *services)
     return services->cache != NULL;
 }
 
+static bool has_rabbitmq(const struct services *services)
+{
+    return services->broker != NULL;
+}
+
+#ifdef SECKILL_RABBITMQ
+#define NO_RABBITMQ "RabbitMQ is not configured (--amqp)"
+#else
+#define NO_RABBITMQ "librabbitmq was absent when this server was built"
+#endif
+
 /* A row a need; NULL `present`: always there. */
 static const struct {
     const char *name;
@@ -59,6 +70,7 @@ static const struct {
 } needs[NEED_COUNT] = {
     {"postgresql", NULL, NULL},
     {"redis", has_redis, "Redis is not configured (--redis)"},
+    [6] = {"rabbitmq", has_rabbitmq, NO_RABBITMQ},
 };
 
 const char *strategy_need_name(unsigned index)

@@ -1,6 +1,7 @@
 #include "strategy/session.h"
 
 #include "base/clock.h"
+#include "broker/rabbit.h"
 #include "cache/redis.h"
 
 #include <stdlib.h>
@@ -15,7 +16,10 @@ struct session *session_create(const struct services *services)
     session->pg = pg_create(services->store);
     if (services->cache)
         session->redis = redis_create(services->cache);
-    if (!session->pg || (services->cache && !session->redis)) {
+    if (services->broker)
+        session->rabbit = rabbit_create(services->broker);
+    if (!session->pg || (services->cache && !session->redis) ||
+        (services->broker && !session->rabbit)) {
         session_destroy(session);
         return NULL;
     }
@@ -28,6 +32,7 @@ void session_destroy(struct session *session)
         return;
     pg_destroy(session->pg);
     redis_destroy(session->redis);
+    rabbit_destroy(session->rabbit);
     free(session);
 }
 

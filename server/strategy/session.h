@@ -13,6 +13,7 @@ struct session {
     const struct services *services; /* borrowed: app */
     struct pg *pg;                   /* owned */
     struct redis *redis;             /* owned; NULL when no Redis is configured */
+    struct rabbit *rabbit;           /* owned; NULL when no RabbitMQ is configured */
     int64_t work_until_us;           /* the end of the work that has begun */
     struct hold {
         bool held;

@@ -16,6 +16,8 @@
 
 struct store;
 struct cache;
+struct broker;
+struct parking;
 struct lock;
 struct renewer;
 struct session;
@@ -26,6 +28,8 @@ struct services {
     struct store *store;             /* borrowed: app */
     struct cache *cache;             /* borrowed: app; NULL when no Redis is configured */
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
+    struct broker *broker;           /* borrowed: app; NULL when no RabbitMQ is configured */
+    struct parking *parking;         /* borrowed: app */
 };
 
 enum strategy_family {
@@ -85,7 +89,10 @@ struct strategy {
     bool mixes; /* may share a product with the other strategies that decide on the row itself */
     struct lane_rule lane;
     const struct lock *lock; /* NULL: none */
+    /* Sets each order's outcome. A strategy that hears of it later may take orders out of the batch
+     * instead and leave them in services->parking, from where they are completed (parking.h). */
     void (*sell)(struct session *session, struct batch *batch);
+    int sessions; /* PostgreSQL sessions of its own consumers, at most */
     /* NULL but for strategies with consumers of their own: called once before the first order and
      * once after the last worker has ended. False: the strategy cannot run here at all, and the
      * start fails. */
