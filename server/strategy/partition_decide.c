@@ -12,6 +12,7 @@
  * that one ends `failed`, reason `unwritable`, and holds nobody up.
  */
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "strategy/partition.h"
@@ -326,6 +327,7 @@ static enum pg_status transact(struct session *session, struct work *work)
         return PG_OK;
     }
     session_work_pause(session);
+    FAILPOINT("queue.deciding");
     status = write_shares(session, &work->shares);
     if (status == PG_OK)
         status = write_orders(session, work);

@@ -29,6 +29,7 @@ static struct {
     bool redis_given;
     const char *database;
     const char *redis;
+    const char *failpoints;
     struct server *running;
 } here;
 
@@ -42,6 +43,11 @@ void server_use_redis(const char *url)
 {
     here.redis_given = true;
     here.redis = url;
+}
+
+void server_use_failpoints(const char *spec)
+{
+    here.failpoints = spec;
 }
 
 /* Reads the end of the log. */
@@ -132,6 +138,8 @@ static void become_server(char *argv[], int log, pid_t parent)
         else
             at++;
     }
+    if (here.failpoints)
+        setenv("SECKILL_FAILPOINTS", here.failpoints, 1);
     if (dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
         _exit(127);
     execv(argv[0], argv);

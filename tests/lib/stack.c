@@ -41,6 +41,11 @@ const char *stack_stock_redis(void)
     return variable("SECKILL_TEST_STOCK_REDIS");
 }
 
+const char *stack_amqp(void)
+{
+    return getenv("SECKILL_TEST_AMQP");
+}
+
 char *stack_socket_folder(void)
 {
     const char *host = strstr(stack_database(), "host=");

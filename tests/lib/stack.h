@@ -17,6 +17,7 @@
 const char *stack_database(void); /* libpq conninfo */
 const char *stack_redis(void);    /* unix:///… */
 const char *stack_stock_redis(void);
+const char *stack_amqp(void); /* amqp://…; NULL when this stack has no RabbitMQ */
 
 /* The folder of PostgreSQL's socket, and the conninfo of the same database through another folder;
  * malloc'ed. */
@@ -28,7 +29,7 @@ char *stack_database_through(const char *conninfo, const char *folder);
 char *stack_database_create(const char *name);
 void stack_database_drop(const char *name);
 
-/* `server` is "postgres", "locks" or "stock", as in scripts/stack.sh. */
+/* `server` is "postgres", "locks", "stock" or "rabbitmq", as in scripts/stack.sh. */
 pid_t stack_pid(const char *server);
 void stack_kill(const char *server, int number);
 /* Starts what is not running and waits until it answers. */
