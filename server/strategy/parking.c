@@ -68,6 +68,11 @@ static struct order **bucket_of(struct parking *parking, const struct uuid *id)
     return &parking->shared.buckets[hash % BUCKETS];
 }
 
+const struct uuid *parking_id(const struct order *order)
+{
+    return order->outcome == ORDER_REPLAYED ? &order->record.id : &order->id;
+}
+
 static int64_t expires_us(const struct order *order)
 {
     int64_t least_us = order->arrived_us + order->queue_us + PATIENCE_US;
@@ -99,7 +104,7 @@ void parking_put(struct parking *parking, struct order *list)
 {
     pthread_mutex_lock(&parking->shared.mutex);
     for (struct order *next; list; list = next) {
-        struct order **bucket = bucket_of(parking, &list->id);
+        struct order **bucket = bucket_of(parking, parking_id(list));
         next = list->next;
         list->next = *bucket;
         *bucket = list;
@@ -120,7 +125,7 @@ struct order *parking_take(struct parking *parking, enum order_kind kind, const 
 {
     pthread_mutex_lock(&parking->shared.mutex);
     struct order **at = bucket_of(parking, id);
-    while (*at && !((*at)->kind == kind && uuid_equal(&(*at)->id, id)))
+    while (*at && !((*at)->kind == kind && uuid_equal(parking_id(*at), id)))
         at = &(*at)->next;
     struct order *order = *at;
     if (order) {
@@ -165,7 +170,8 @@ static struct order *sift(struct parking *parking, int64_t now_us)
 static void accept_all(struct parking *parking, struct order *buys)
 {
     for (struct order *order = buys; order; order = order->next)
-        parking_accept(order);
+        if (order->outcome != ORDER_REPLAYED)
+            parking_accept(order);
     parking_complete(parking, buys);
 }
 

@@ -3,10 +3,12 @@
  *
  * `sell` puts an order here before it sends it off, and from that moment no longer owns it: whoever
  * hears what became of it takes it, sets its outcome, and hands it to parking_complete, which leads
- * to dispatch's one completion. So no thread is held while an order waits. Dispatch's janitor calls
- * parking_expire: a buy whose wait is over is ACCEPTED (its row is in PostgreSQL); a cancel or a
- * restock becomes overdue, and a thread of the strategy, which has a PostgreSQL session, says what
- * is to be said of it.
+ * to dispatch's one completion. A repeat of a key whose order is queued waits for that order's
+ * decision: it is parked as REPLAYED, with the order's record, and under its id. So no thread is
+ * held while an order waits. Dispatch's janitor calls parking_expire: a buy whose wait is over is
+ * ACCEPTED (its row is in PostgreSQL), a repeat stays REPLAYED; a cancel or a restock becomes
+ * overdue, and a thread of the strategy, which has a PostgreSQL session, says what is to be said of
+ * it.
  *
  * Thread rule: every function takes the mutex itself; the completion is called without it.
  */
@@ -30,6 +32,8 @@ void parking_close(struct parking *parking);
 /* A strategy's side. */
 bool parking_has_room(struct parking *parking, int count);
 void parking_put(struct parking *parking, struct order *list);
+/* The id that a parked order waits for. */
+const struct uuid *parking_id(const struct order *order);
 /* The order of this kind and id; NULL when it is not here (any more). */
 struct order *parking_take(struct parking *parking, enum order_kind kind, const struct uuid *id);
 /* Cancels and restocks that are overdue; waits for one until `until_us`. */

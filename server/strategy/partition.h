@@ -45,7 +45,8 @@ const char *partition_replies(void);
 void partition_choose_replies(const struct settings *settings);
 
 /* Writes the batch's buys as queued rows and learns the sale's epoch. Orders that are to be sent on
- * stay PENDING. False: none is. */
+ * stay PENDING, or are REPLAYED with a queued record: repeats that wait for their order's decision.
+ * False: none is. */
 bool partition_accept(struct session *session, struct batch *batch, int64_t *epoch);
 void partition_set_pending(struct batch *batch, enum order_outcome outcome);
 

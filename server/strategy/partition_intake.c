@@ -4,9 +4,11 @@
  * Its commit is what accepts an order. The key's UNIQUE decides repeats: a living key's order stays
  * and no row is written, a dead one's row is taken over. A lost reply leaves it unknown whether the
  * rows are there; drive settles that by the orders' ids, and those that are there are sent by the
- * keeper.
+ * keeper. A repeat of an order that is queued sends that order's id once more, and so hears of its
+ * decision, wherever the first one came in.
  */
 #include "base/failpoint.h"
+#include "store/records.h"
 #include "strategy/partition.h"
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
@@ -73,6 +75,29 @@ static void mark_taken_keys(struct session *session, struct order **buys, int co
     }
 }
 
+/* The key's order, of which this is a repeat; one that is queued is waited for. */
+static void join_first(struct session *session, struct order *repeat)
+{
+    struct order_record *record = &repeat->record;
+    enum pg_status status =
+        pg_exec(session->pg, SQL_ORDER_BY_KEY,
+                PG_ARGS(pg_int8(repeat->user_id), pg_text(repeat->key)), session->work_until_us);
+
+    if (status != PG_OK) {
+        purchase_failed(session, repeat, status, false);
+        return;
+    }
+    if (pg_rows(session->pg) == 0) {
+        repeat->outcome = ORDER_RETRY; /* refused in between, or its sale has ended */
+        return;
+    }
+    order_record_read(session->pg, 0, record);
+    repeat->outcome =
+        record->product_id == repeat->product_id && record->quantity == repeat->quantity
+            ? ORDER_REPLAYED
+            : ORDER_IDEMPOTENCY_MISMATCH;
+}
+
 static void write_failed(struct session *session, struct batch *batch, enum pg_status status)
 {
     for (struct order *order = batch->orders; order; order = order->next) {
@@ -106,6 +131,9 @@ bool partition_accept(struct session *session, struct batch *batch, int64_t *epo
     }
     *epoch = pg_get_int8(session->pg, 0, 0);
     mark_taken_keys(session, buys, count);
+    for (int i = 0; i < count; i++)
+        if (buys[i]->outcome == ORDER_KEY_TAKEN)
+            join_first(session, buys[i]);
     FAILPOINT("queue.written");
     return true;
 }

@@ -41,6 +41,10 @@ static struct {
 
 static void apply(struct order *order, const struct partition_entry *reply)
 {
+    if (order->outcome == ORDER_REPLAYED && reply->outcome == ORDER_CONFIRMED) {
+        order->record.status = STATUS_CONFIRMED;
+        return;
+    }
     order->outcome = reply->outcome;
     if (reply->outcome == ORDER_CONFIRMED)
         purchase_confirm(order);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "strategy/parking.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -57,7 +58,7 @@ void partition_write_order(FILE *to, const struct order *order, int64_t epoch)
 {
     char id[UUID_TEXT_LENGTH + 1];
 
-    uuid_format(&order->id, id);
+    uuid_format(parking_id(order), id);
     if (order->kind == ORDER_RESTOCK)
         fprintf(to, "restock %s %" PRId64 " %" PRId64 " %" PRId64 " %s\n", id, epoch,
                 order->quantity, order->created_us, order->key);

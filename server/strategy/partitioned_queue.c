@@ -37,6 +37,13 @@ struct unconfirmed {
     } orders[PARTITION_BATCH];
 };
 
+/* A new order, or the repeat of one that is queued. */
+static bool is_to_be_sent(const struct order *order)
+{
+    return order->outcome == ORDER_PENDING ||
+           (order->outcome == ORDER_REPLAYED && order->record.status == STATUS_QUEUED);
+}
+
 /* Moves what is to be sent out of the batch, and writes the message. */
 static struct order *pack(struct batch *batch, int64_t epoch, FILE *to, struct unconfirmed *kept)
 {
@@ -47,7 +54,7 @@ static struct order *pack(struct batch *batch, int64_t epoch, FILE *to, struct u
     partition_write_product(to, batch->product_id);
     for (struct order **at = &batch->orders; *at;) {
         struct order *order = *at;
-        if (order->outcome != ORDER_PENDING) {
+        if (!is_to_be_sent(order)) {
             at = &order->next;
             continue;
         }

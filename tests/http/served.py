@@ -21,6 +21,7 @@ from openapi import Answer, Spec
 PATIENCE_S = 30
 SERVER, CHECKOUT = sys.argv[1], pathlib.Path(sys.argv[2])
 DATABASE, REDIS = os.environ["SECKILL_TEST_DATABASE"], os.environ["SECKILL_TEST_REDIS"]
+AMQP = os.environ.get("SECKILL_TEST_AMQP")
 SPEC = Spec(CHECKOUT / "docs/openapi.yaml")
 
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_SKIPPED = 77, POLL_US = 20000 };
+enum { EXIT_SKIPPED = 77, POLL_US = 20000, SETS = 4 };
 
 static const char database[] = "seckill_queue";
 
@@ -22,16 +22,14 @@ void queue_shop_open(struct queue_shop *shop, const char *work_ms, int armed,
     for (int i = 0; i < QUEUE_INSTANCES; i++) {
         server_use_failpoints(i == armed ? failpoints : NULL);
         shop->servers[i] = server_start("--system-name", shop->system, "--work-ms",
-                                        work_ms ? work_ms : "0", "--work-timeout-ms", "2000", NULL);
-        if (i > 0)
-            continue;
-        /* An order that is decided: the consumers stand. */
-        struct buy buy = queue_buy(1, 1);
-        shop_put(shop->servers[0], 1, 1, NULL);
-        for (int64_t set = 1; set <= 4; set++) {
-            buy.product = set;
-            shop_put(shop->servers[0], set, 1, NULL);
-            shop_expect_buy(shop->servers[0], &buy, 201, "", NULL);
+                                        work_ms ? work_ms : "0", "--work-timeout-ms", "2000");
+        /* An order that is decided: the consumers stand, and the lane has a worker. */
+        struct buy buy = queue_buy(1, 1 + i);
+        for (buy.product = 1; buy.product <= SETS; buy.product++) {
+            if (i == 0)
+                shop_put(shop->servers[0], buy.product, 100, NULL);
+            if (i != armed || i == 0)
+                shop_expect_buy(shop->servers[i], &buy, 201, "", NULL);
         }
     }
     server_use_failpoints(NULL);
@@ -69,6 +67,33 @@ void queue_expect_accepted(struct server *server, const struct buy *buy, char id
     assert_true(http_reply_header(&reply, "Location", location, sizeof location));
     assert_string_equal(location + strlen("/orders/"), id);
     http_reply_fini(&reply);
+}
+
+void queue_buy_briefly(struct server *server, const struct buy *buy)
+{
+    struct buy hasty = *buy;
+    char code[32];
+
+    hasty.more = "&wait_ms=20";
+    struct http_reply reply = shop_buy(server, &hasty);
+    http_reply_code(&reply, code, sizeof code);
+    if (reply.status != 201 && reply.status != 202 && strcmp(code, "sold_out") != 0)
+        fail_msg("%d: %s", reply.status, reply.body);
+    http_reply_fini(&reply);
+}
+
+void queue_wait_deciding(struct queue_shop *shop, int64_t product)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+
+    while (witness_number(shop->witness,
+                          "SELECT count(*) FROM (SELECT FROM product WHERE id = %lld FOR UPDATE"
+                          " SKIP LOCKED) AS free",
+                          (long long)product) > 0) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("nobody decides");
+        clock_sleep_until(clock_mono_us() + 1000);
+    }
 }
 
 void queue_wait_decided(struct queue_shop *shop, int64_t product)

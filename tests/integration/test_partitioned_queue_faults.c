@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The shop opens with four decisions, so the fifth is the test's first. */
+/* The shop opens with four decisions for each of three servers; the next is the test's first. */
 enum { PRODUCT = 17 };
+#define FIRST "@13"
 
 static int64_t republished(const struct queue_shop *shop)
 {
@@ -41,7 +42,7 @@ static void a_consumer_dies_between_commit_and_ack(void **state)
     struct crowd *crowd = crowd_create();
 
     (void)state;
-    queue_shop_open(&shop, NULL, 0, "queue.decided=kill@5");
+    queue_shop_open(&shop, NULL, 0, "queue.decided=kill" FIRST);
     shop_put(shop.servers[1], PRODUCT, STOCK, NULL);
     for (int i = 0; i < BUYERS; i++) {
         struct buy buy = queue_buy(PRODUCT, 1 + i);
@@ -68,7 +69,7 @@ static void a_consumer_dies_after_a_restock(void **state)
     struct buy restock = queue_buy(PRODUCT, 0);
 
     (void)state;
-    queue_shop_open(&shop, NULL, 0, "queue.decided=kill@5");
+    queue_shop_open(&shop, NULL, 0, "queue.decided=kill" FIRST);
     shop_put(shop.servers[1], PRODUCT, 0, NULL);
     restock.quantity = 7;
     restock.more = "&wait_ms=30000";
@@ -151,7 +152,7 @@ static void a_stopped_consumer_is_replaced(void **state)
     struct crowd *crowd = crowd_create();
 
     (void)state;
-    queue_shop_open(&shop, NULL, 0, "queue.deciding=stop@5");
+    queue_shop_open(&shop, NULL, 0, "queue.deciding=stop" FIRST);
     shop_put(shop.servers[1], PRODUCT, 3, NULL);
     for (int i = 0; i < 10; i++) {
         struct buy buy = queue_buy(PRODUCT, 1 + i);

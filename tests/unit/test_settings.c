@@ -112,6 +112,8 @@ static void other_value(const struct settings_row *row, char *out, size_t size)
         text = "[::1]:65535";
     if (strcmp(row->flag, "redis") == 0)
         text = "redis://h:1/2";
+    if (strcmp(row->flag, "amqp") == 0)
+        text = "amqp://u:p@h:1/v";
     if (row->kind == SETTINGS_TEXT) {
         snprintf(out, size, "%s", text);
         return;
@@ -292,10 +294,12 @@ static void secrets_are_not_told(void **state)
                    "--admin-token takes up to 512 visible ASCII characters without spaces");
     assert_refused("--redis=http://:pass@host",
                    "--redis takes redis://HOST:PORT/DB or unix:///PATH, or nothing");
+    assert_refused("--amqp=http://u:pass@host",
+                   "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST, or nothing");
     for (size_t i = 0; i < settings_row_count(); i++) {
         const char *flag = settings_row_at(i)->flag;
         bool secret = strcmp(flag, "admin-token") == 0 || strcmp(flag, "redis") == 0 ||
-                      strcmp(flag, "database") == 0;
+                      strcmp(flag, "amqp") == 0 || strcmp(flag, "database") == 0;
         assert_int_equal(settings_row_at(i)->secret, secret);
     }
 }
