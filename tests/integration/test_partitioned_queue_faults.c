@@ -173,6 +173,25 @@ static void a_stopped_consumer_is_replaced(void **state)
     queue_shop_close(&shop);
 }
 
+/* Until the server says that it has lost the broker. */
+static void wait_noticed(struct server *server)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+
+    for (bool up = true; up;) {
+        struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
+        char name[32];
+        assert_int_equal(reply.status, 200);
+        http_reply_text(&reply, "backends.2.name", name, sizeof name);
+        assert_string_equal(name, "rabbitmq");
+        up = http_reply_bool(&reply, "backends.2.up");
+        http_reply_fini(&reply);
+        if (clock_mono_us() >= until_us)
+            fail_msg("the broker is dead and nobody notices");
+        clock_sleep_until(clock_mono_us() + 20000);
+    }
+}
+
 /* Buys until one is answered 201; the servers are not restarted. */
 static void wait_serving(struct server *server, int64_t product)
 {
@@ -203,6 +222,7 @@ static void the_broker_is_down_and_comes_back(void **state)
     shop_expect_buy(shop.servers[0], &buy, 201, "", NULL);
     stack_kill("rabbitmq", SIGKILL);
     for (int i = 0; i < QUEUE_INSTANCES; i++) {
+        wait_noticed(shop.servers[i]);
         int64_t begun_us = clock_mono_us();
         shop_expect_buy(shop.servers[i], &buy, 503, "backend_unavailable", NULL);
         restock.quantity = 1;
