@@ -15,6 +15,8 @@ build_packages=(gcc:gcc libc6-dev cmake:cmake ninja-build:ninja pkg-config:pkg-c
   libpq-dev libhiredis-dev libcurl4-openssl-dev libcmocka-dev)
 run_packages=(postgresql:/usr/lib/postgresql redis-server:redis-server redis-tools:redis-cli wrk:wrk curl:curl
   util-linux:flock)
+# what some strategies need besides: client libraries to build with, servers for stack.sh --with
+component_packages=(librabbitmq-dev rabbitmq-server)
 test_packages=(clang:clang clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
   git:git python3:python3 python3-yaml python3-jsonschema)
 
