@@ -98,20 +98,6 @@ void queue_buy_briefly(struct server *server, const struct buy *buy)
     http_reply_fini(&reply);
 }
 
-void queue_wait_deciding(struct queue_shop *shop, int64_t product)
-{
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
-
-    while (witness_number(shop->witness,
-                          "SELECT count(*) FROM (SELECT FROM product WHERE id = %lld FOR UPDATE"
-                          " SKIP LOCKED) AS free",
-                          (long long)product) > 0) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("nobody decides");
-        clock_sleep_until(clock_mono_us() + 1000);
-    }
-}
-
 void queue_wait_decided(struct queue_shop *shop, int64_t product)
 {
     int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;

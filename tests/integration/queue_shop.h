@@ -33,8 +33,6 @@ struct buy queue_buy(int64_t product, int64_t user);
 void queue_expect_accepted(struct server *server, const struct buy *buy, char id[SHOP_ID_SIZE]);
 /* Buys, and does not wait for long: decided or not. */
 void queue_buy_briefly(struct server *server, const struct buy *buy);
-/* Waits until a consumer holds the product's row. */
-void queue_wait_deciding(struct queue_shop *shop, int64_t product);
 /* Waits until no order of the product is queued. */
 void queue_wait_decided(struct queue_shop *shop, int64_t product);
 /* What GET says; `reason` may be NULL. */

@@ -173,29 +173,43 @@ static void a_refused_key_may_come_again(void **state)
     queue_shop_close(&shop);
 }
 
-/* The sale that it was queued for is over: nobody gets it, and nothing of it stays. */
+static void wait_blocked(struct queue_shop *shop, int64_t sessions)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+
+    while (witness_number(shop->witness,
+                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND"
+                          " datname = current_database()") < sessions) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("nobody waits for the row");
+        clock_sleep_until(clock_mono_us() + 2000);
+    }
+}
+
+/* The sale that it was queued for is over: nobody gets it, and nothing of it stays. The row is held
+ * until first the PUT and then the consumer wait for it. */
 static void a_put_ends_what_waits(void **state)
 {
     struct queue_shop shop;
     struct crowd *crowd = crowd_create();
-    struct buy slow = queue_buy(PRODUCT, 1);
     struct buy buy = queue_buy(PRODUCT, 2);
 
     (void)state;
-    queue_shop_open(&shop, "500", -1, NULL);
+    queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 5, NULL);
-    shop_crowd_buy(crowd, shop.servers[0], &slow); /* keeps the consumer at work */
+    struct witness *holder = witness_open(shop.conninfo);
+    witness_run(holder, "BEGIN");
+    witness_run(holder, "SELECT FROM product WHERE id = 17 FOR UPDATE");
+    crowd_add(crowd, shop.servers[2], "PUT", "/products/17", NULL, "{\"stock\": 5}");
     crowd_send(crowd);
-    queue_wait_deciding(&shop, PRODUCT);
+    wait_blocked(&shop, 1);
     shop_crowd_buy(crowd, shop.servers[1], &buy);
     crowd_send(crowd);
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
-    while (witness_number(shop.witness, "SELECT count(*) FROM orders WHERE product_id = 17") < 2 &&
-           clock_mono_us() < until_us)
-        clock_sleep_until(clock_mono_us() + 1000);
-    shop_put(shop.servers[2], PRODUCT, 5, NULL);
+    wait_blocked(&shop, 2);
+    witness_run(holder, "ROLLBACK");
+    witness_close(holder);
     crowd_finish(crowd, QUEUE_PATIENCE_US);
-    if (crowd_count(crowd, 409, "sale_not_open") < 1)
+    if (crowd_count(crowd, 409, "sale_not_open") != 1 || crowd_count(crowd, 200, "") != 1)
         fail_msg("%s", crowd_summary(crowd));
     crowd_destroy(crowd);
     assert_int_equal(witness_sale(shop.witness, PRODUCT).stock, 5);
