@@ -16,6 +16,7 @@
 #include "strategy/parking.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char replies[RABBIT_NAME_MAX + 1];
@@ -76,33 +77,63 @@ static bool kind_of(const char *name, enum order_kind *out)
     return false;
 }
 
-static bool read_line(const char *line, struct partition_entry *out)
+/* Takes the word at `*at`, which ends at a space or the line's end; false when it does not fit. */
+static bool read_word(const char **at, char *out, size_t size)
+{
+    size_t length = strcspn(*at, " \n");
+
+    if (length >= size)
+        return false;
+    memcpy(out, *at, length);
+    out[length] = '\0';
+    *at += length + ((*at)[length] == ' ');
+    return true;
+}
+
+static bool read_number(const char **at, int64_t *out)
+{
+    char word[24];
+    char *end;
+
+    if (!read_word(at, word, sizeof word) || !word[0])
+        return false;
+    *out = strtoll(word, &end, 10);
+    return *end == '\0';
+}
+
+static bool read_kind_and_id(const char **at, struct partition_entry *out)
 {
     char kind[16];
     char id[UUID_TEXT_LENGTH + 1];
-    int used = 0;
 
-    if (sscanf(line, "%15[a-z] %36[0-9a-f-]%n", kind, id, &used) != 2 ||
-        !kind_of(kind, &out->kind) || !uuid_parse(id, &out->id))
+    return read_word(at, kind, sizeof kind) && kind_of(kind, &out->kind) &&
+           read_word(at, id, sizeof id) && uuid_parse(id, &out->id);
+}
+
+/* Reads a line and its end. */
+static bool read_line(const char **at, struct partition_entry *out)
+{
+    if (!read_kind_and_id(at, out))
         return false;
-    if (out->kind != ORDER_RESTOCK)
-        return true;
-    /* The key stands last and may be missing. */
-    return sscanf(line + used, " %" SCNd64 " %" SCNd64 " %" SCNd64 "%*[ ]%64[!-~]", &out->epoch,
-                  &out->quantity, &out->created_us, out->key) >= 3;
+    if (out->kind == ORDER_RESTOCK &&
+        !(read_number(at, &out->epoch) && read_number(at, &out->quantity) &&
+          read_number(at, &out->created_us) && read_word(at, out->key, sizeof out->key)))
+        return false;
+    return *(*at)++ == '\n';
 }
 
 bool partition_read_request(const char *body, struct partition_entry *out, int *count)
 {
+    int64_t version;
     int64_t product_id;
     int first = *count;
-    int used = 0;
 
-    if (sscanf(body, "1 %" SCNd64 "%n", &product_id, &used) != 1 || body[used] != '\n')
+    if (!read_number(&body, &version) || version != 1 || !read_number(&body, &product_id) ||
+        *body++ != '\n')
         return false;
-    for (const char *line = body + used + 1; *line; line = strchr(line, '\n') + 1) {
+    while (*body) {
         struct partition_entry entry = {.product_id = product_id, .outcome = ORDER_PENDING};
-        if (*count - first == PARTITION_BATCH || !strchr(line, '\n') || !read_line(line, &entry)) {
+        if (*count - first == PARTITION_BATCH || !read_line(&body, &entry)) {
             *count = first;
             return false;
         }
@@ -132,18 +163,11 @@ static bool outcome_of(const char *name, enum order_outcome *out)
 
 bool partition_read_reply(const char **body, struct partition_entry *out)
 {
-    char kind[16];
-    char id[UUID_TEXT_LENGTH + 1];
     char outcome[32];
-    int used = 0;
 
-    if (sscanf(*body, "%15[a-z] %36[0-9a-f-] %31[a-z_] %" SCNd64 "%n", kind, id, outcome,
-               &out->created_us, &used) != 4 ||
-        (*body)[used] != '\n')
-        return false;
-    *body += used + 1;
-    return kind_of(kind, &out->kind) && uuid_parse(id, &out->id) &&
-           outcome_of(outcome, &out->outcome);
+    return **body && read_kind_and_id(body, out) && read_word(body, outcome, sizeof outcome) &&
+           outcome_of(outcome, &out->outcome) && read_number(body, &out->created_us) &&
+           *(*body)++ == '\n';
 }
 
 bool partition_publish(struct session *session, int64_t product_id, const char *reply_to,

@@ -14,12 +14,11 @@
  * second consumer, a message that comes twice or one that comes late does nothing.
  *
  * Nothing accepted is lost: the row is committed before anything is published, and what stays
- * queued for three seconds is published again by whichever instance sees it first
- * (partition_keeper.c). A consumer that dies between commit and acknowledgement leaves its messages
- * to the next one, which finds them decided. A restock has no row before it is done; one whose
- * confirm or reply is late is settled by its tombstone, so that it is done or never will be.
+ * queued for three seconds is published again (partition_keeper.c). A consumer that dies between
+ * commit and acknowledgement leaves its messages to the next one, which finds them decided. A
+ * restock has no row before it is done; one that is late is settled by its tombstone.
  *
- * Source: the article "Set-ised MQ in place of a lock" (seed 001); RabbitMQ documentation, "Quorum
+ * Source: "Set-ised MQ in place of a lock" (article 001); RabbitMQ documentation, "Quorum
  * Queues", "Single Active Consumer"; the transactional outbox.
  */
 #include "strategy/parking.h"
