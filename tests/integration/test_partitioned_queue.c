@@ -111,6 +111,41 @@ static void a_queued_order_is_decided_then_cancelled(void **state)
     queue_shop_close(&shop);
 }
 
+/* No order was refused that came before one that was confirmed. */
+static void expect_in_order(struct queue_shop *shop, int64_t product)
+{
+    assert_int_equal(
+        witness_number(shop->witness,
+                       "SELECT count(*) FROM orders WHERE product_id = %lld AND status = 1 AND"
+                       " id > (SELECT id FROM orders WHERE product_id = %lld AND status = 3"
+                       " ORDER BY id LIMIT 1)",
+                       (long long)product, (long long)product),
+        0);
+}
+
+/* The lane's worker pauses with the first one in its hand, so that the others are one batch. */
+static void a_batch_keeps_its_order(void **state)
+{
+    enum { BUYERS = 40, STOCK = 11 };
+    struct queue_shop shop;
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    queue_shop_open(&shop, NULL, 0, "queue.written=pause:1000@5");
+    shop_put(shop.servers[0], PRODUCT, STOCK, NULL);
+    for (int i = 0; i < BUYERS; i++) {
+        struct buy buy = queue_buy(PRODUCT, 1 + i);
+        shop_crowd_buy(crowd, shop.servers[0], &buy);
+    }
+    crowd_finish(crowd, QUEUE_PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != STOCK ||
+        crowd_count(crowd, 409, "sold_out") != BUYERS - STOCK)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    expect_in_order(&shop, PRODUCT);
+    queue_shop_close(&shop);
+}
+
 /* Each order names its product's set; what came first is decided first. */
 static void orders_of_a_product_keep_their_order(void **state)
 {
@@ -129,13 +164,7 @@ static void orders_of_a_product_keep_their_order(void **state)
     for (int64_t product = PRODUCT; product < PRODUCT + PRODUCTS; product++) {
         queue_wait_decided(&shop, product);
         assert_int_equal(witness_sale(shop.witness, product).orders, STOCK);
-        assert_int_equal(
-            witness_number(shop.witness,
-                           "SELECT count(*) FROM orders WHERE product_id = %lld AND status = 1 AND"
-                           " id > (SELECT id FROM orders WHERE product_id = %lld AND status = 3"
-                           " ORDER BY id LIMIT 1)",
-                           (long long)product, (long long)product),
-            0);
+        expect_in_order(&shop, product);
         witness_expect_exact(shop.witness, product);
     }
     queue_shop_close(&shop);
@@ -238,6 +267,7 @@ int main(void)
         cmocka_unit_test_teardown(a_short_wait_is_accepted_and_decided_later, server_teardown),
         cmocka_unit_test_teardown(reserved_is_what_waits, server_teardown),
         cmocka_unit_test_teardown(a_queued_order_is_decided_then_cancelled, server_teardown),
+        cmocka_unit_test_teardown(a_batch_keeps_its_order, server_teardown),
         cmocka_unit_test_teardown(orders_of_a_product_keep_their_order, server_teardown),
         cmocka_unit_test_teardown(a_refused_key_may_come_again, server_teardown),
         cmocka_unit_test_teardown(a_put_ends_what_waits, server_teardown),
