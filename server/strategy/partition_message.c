@@ -182,7 +182,8 @@ bool partition_publish(struct session *session, int64_t product_id, const char *
         rabbit_publish(rabbit, queue, reply_to, body, length, until_us))
         return true;
     /* A connection that had ended unnoticed, or a broker that has no such queue yet. */
-    if (rabbit_connect(rabbit, until_us) && rabbit_declare(rabbit, RABBIT_WORK, queue) &&
+    if (clock_mono_us() < until_us && rabbit_connect(rabbit, until_us) &&
+        rabbit_declare(rabbit, RABBIT_WORK, queue) &&
         rabbit_publish(rabbit, queue, reply_to, body, length, until_us))
         return true;
     log_warn("%s: not published: %s", queue, rabbit_error(rabbit)->text);

@@ -173,6 +173,14 @@ static void a_stopped_consumer_is_replaced(void **state)
     queue_shop_close(&shop);
 }
 
+/* RabbitMQ 3.10 writes down half a second late where a new queue's log is, and does not
+ * find one again that was made just before it was killed (rabbitmq/ra, pull request 443). The
+ * queues of a service are older than that; so are these, then. */
+static void wait_for_sync(void)
+{
+    clock_sleep_until(clock_mono_us() + 2000000);
+}
+
 /* Until the server says that it has lost the broker. */
 static void wait_noticed(struct server *server)
 {
@@ -220,6 +228,7 @@ static void the_broker_is_down_and_comes_back(void **state)
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 10, NULL);
     shop_expect_buy(shop.servers[0], &buy, 201, "", NULL);
+    wait_for_sync();
     stack_kill("rabbitmq", SIGKILL);
     for (int i = 0; i < QUEUE_INSTANCES; i++) {
         wait_noticed(shop.servers[i]);
@@ -249,6 +258,7 @@ static void the_broker_dies_in_the_middle(void **state)
 
     (void)state;
     queue_shop_open(&shop, "20", -1, NULL);
+    wait_for_sync();
     shop_put(shop.servers[0], PRODUCT, STOCK, NULL);
     for (int i = 0; i < BUYERS; i++) {
         struct buy buy = queue_buy(PRODUCT, 1 + i);
