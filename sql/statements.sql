@@ -228,6 +228,69 @@ SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     created_at = excluded.created_at
 WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
+-- redis-stock: its mirror and its writer ---------------------------------------------------------------------
+
+-- Whoever loads a mirror holds the row meanwhile, so that no commit comes between the figure and its loading.
+-- name: stock_row
+SELECT stock, epoch, limit_per_user, opens_at, closes_at, clock_timestamp()
+FROM product WHERE id = $1::bigint FOR UPDATE
+
+-- name: stock_holders
+SELECT user_id, units FROM purchase
+WHERE product_id = $1::bigint AND epoch = $2::bigint AND user_id > $3::bigint AND units > 0
+ORDER BY user_id LIMIT $4::bigint
+
+-- name: stock_decided
+SELECT id FROM orders WHERE id = ANY ($1::uuid[])
+
+-- name: writer_lock
+SELECT id, stock, epoch, limit_per_user,
+       (opens_at IS NULL OR opens_at <= clock_timestamp())
+           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open
+FROM product WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE
+
+-- name: writer_keys
+SELECT asked.position, orders.id
+FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (user_id, key, position)
+JOIN orders ON orders.user_id = asked.user_id AND orders.idempotency_key = asked.key
+JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
+
+-- name: writer_units
+SELECT asked.position, purchase.units
+FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS asked (product_id, user_id, position)
+JOIN purchase ON purchase.product_id = asked.product_id AND purchase.user_id = asked.user_id
+JOIN product ON product.id = purchase.product_id AND product.epoch = purchase.epoch
+
+-- name: writer_purchases
+INSERT INTO purchase AS held (product_id, user_id, epoch, units)
+SELECT asked.product_id, asked.user_id, product.epoch, asked.units
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS asked (product_id, user_id, units)
+JOIN product ON product.id = asked.product_id AND asked.units <= product.limit_per_user
+ORDER BY asked.product_id, asked.user_id
+ON CONFLICT (product_id, user_id) DO UPDATE
+SET units = CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units,
+    epoch = excluded.epoch
+WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units
+      <= (SELECT limit_per_user FROM product WHERE product.id = held.product_id)
+
+-- name: writer_insert
+INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, reason,
+                           idempotency_key, created_at)
+SELECT id, product_id, epoch, user_id, quantity, $1::text, status, reason, key, created_at
+FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[],
+            $9::text[], $10::timestamptz[])
+         AS asked (id, product_id, epoch, user_id, quantity, status, reason, key, created_at)
+ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
+SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
+    quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
+    created_at = excluded.created_at
+WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
+
+-- name: writer_take
+UPDATE product SET stock = stock - taken.units, version = version + 1
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS taken (id, epoch, units)
+WHERE product.id = taken.id AND product.epoch = taken.epoch AND product.stock >= taken.units
+
 -- Products ---------------------------------------------------------------------------------------------------
 
 -- name: product_get

@@ -22,6 +22,7 @@ struct settings {
     const char *listen;           /* HOST:PORT */
     const char *database;         /* libpq conninfo; "" means libpq's own PG* variables */
     const char *redis;            /* redis://host:port/db or unix:///path; "" means none */
+    const char *stock_redis;      /* as redis; "" means the same one */
     const char *default_strategy; /* a name from the registry; app checks it */
     const char *system_name;      /* prefix of every Redis key and lock name */
     const char *admin_token;      /* "" means loopback only; secret */

@@ -114,6 +114,19 @@ static const struct settings_row rows[] = {
             "503, the others do not notice. It need not be up when the server starts.",
     },
     {
+        .flag = "stock-redis", TEXT(stock_redis, ""), .secret = true,
+        .value = "URL", .takes = "redis://HOST:PORT/DB or unix:///PATH, or nothing",
+        .accepts = accepts_redis,
+        .help = "Redis for redis-stock's stock and queue; empty: --redis",
+        .detail =
+            "The Redis that holds what `redis-stock` has reserved and PostgreSQL has not decided "
+            "yet, written as `--redis` is. Empty means the Redis of `--redis`. Whatever it loses is "
+            "lost to the buyers who were told 202, so it should run with `appendonly yes`, "
+            "`appendfsync always` and `maxmemory-policy noeviction`: the server warns at start when "
+            "it does not, and `GET /readyz` says so. It must be Redis 6.2 or newer. A Redis for "
+            "locks needs none of this and is faster without, hence two settings.",
+    },
+    {
         .flag = "default-strategy", TEXT(default_strategy, "conditional"),
         .value = "NAME", .takes = "the name of a strategy", .accepts = accepts_name,
         .help = "strategy of an order that names none",

@@ -28,6 +28,8 @@ struct cache {
     int database;
     atomic_bool up;
     _Atomic int64_t closed_until_us;
+    atomic_int version;
+    atomic_uint flaws;
 };
 
 struct redis {
@@ -93,8 +95,7 @@ struct cache *cache_create(const char *url, struct error *error)
         return NULL;
     }
     if (!parse_url(cache, url)) {
-        error_set(error, ERROR_INVALID,
-                  "--redis: \"%s\" is not redis://HOST:PORT/DB or unix:///PATH", url);
+        error_set(error, ERROR_INVALID, "\"%s\" is not redis://HOST:PORT/DB or unix:///PATH", url);
         free(cache);
         return NULL;
     }
@@ -109,6 +110,22 @@ void cache_destroy(struct cache *cache)
 bool cache_up(const struct cache *cache)
 {
     return atomic_load_explicit(&cache->up, memory_order_relaxed);
+}
+
+int cache_version(const struct cache *cache)
+{
+    return atomic_load_explicit(&cache->version, memory_order_relaxed);
+}
+
+unsigned cache_flaws(const struct cache *cache)
+{
+    return atomic_load_explicit(&cache->flaws, memory_order_relaxed);
+}
+
+void cache_note(struct cache *cache, int version, unsigned flaws)
+{
+    atomic_store_explicit(&cache->version, version, memory_order_relaxed);
+    atomic_store_explicit(&cache->flaws, flaws, memory_order_relaxed);
 }
 
 struct redis *redis_create(struct cache *cache)
@@ -133,6 +150,11 @@ void redis_destroy(struct redis *redis)
         return;
     redis_close(redis);
     free(redis);
+}
+
+struct cache *redis_cache(const struct redis *redis)
+{
+    return redis->cache;
 }
 
 const struct error *redis_error(const struct redis *redis)
@@ -289,12 +311,11 @@ static enum redis_status load_script(struct redis *redis, enum lua script, int64
     return status;
 }
 
-enum redis_status redis_script(struct redis *redis, enum lua script, int keys, int count,
-                               const char *const *arguments, int64_t until_us, int64_t *reply)
+static enum redis_status eval(struct redis *redis, enum lua script, int keys, int count,
+                              const char *const *arguments, int64_t until_us, redisReply **answer)
 {
     const char *argv[ARGUMENTS_MAX];
     char key_count[8];
-    redisReply *answer = NULL;
     enum redis_status status = REDIS_OK;
 
     if (count + 3 > ARGUMENTS_MAX)
@@ -309,17 +330,28 @@ enum redis_status redis_script(struct redis *redis, enum lua script, int keys, i
         argv[0] = "EVALSHA";
         argv[1] = redis->sha[script];
         argv[2] = key_count;
-        status = command(redis, count + 3, argv, until_us, &answer);
-        if (status == REDIS_OK && answer)
-            *reply = answer->integer;
-        if (answer)
-            freeReplyObject(answer);
+        status = command(redis, count + 3, argv, until_us, answer);
         if (status != REDIS_REFUSED || !strstr(redis->error.text, "NOSCRIPT"))
             return status;
+        freeReplyObject(*answer);
+        *answer = NULL;
         redis->sha[script][0] = '\0';
         status = REDIS_OK;
     }
     return REDIS_REFUSED;
+}
+
+enum redis_status redis_script(struct redis *redis, enum lua script, int keys, int count,
+                               const char *const *arguments, int64_t until_us, int64_t *reply)
+{
+    redisReply *answer = NULL;
+    enum redis_status status = eval(redis, script, keys, count, arguments, until_us, &answer);
+
+    if (status == REDIS_OK)
+        *reply = answer->integer;
+    if (answer)
+        freeReplyObject(answer);
+    return status;
 }
 
 enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until_us, bool *popped)
@@ -341,4 +373,71 @@ enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until
     if (reply)
         freeReplyObject(reply);
     return status;
+}
+
+/* struct redis_reply is hiredis's redisReply, which only this file knows. */
+static enum redis_status hand_over(enum redis_status status, redisReply *answer,
+                                   struct redis_reply **reply)
+{
+    if (status != REDIS_OK && answer) {
+        freeReplyObject(answer);
+        answer = NULL;
+    }
+    *reply = (struct redis_reply *)answer;
+    return status;
+}
+
+enum redis_status redis_call(struct redis *redis, int count, const char *const *arguments,
+                             int64_t until_us, struct redis_reply **reply)
+{
+    redisReply *answer = NULL;
+    enum redis_status status = command(redis, count, arguments, until_us, &answer);
+
+    return hand_over(status, answer, reply);
+}
+
+enum redis_status redis_eval(struct redis *redis, enum lua script, int keys, int count,
+                             const char *const *arguments, int64_t until_us,
+                             struct redis_reply **reply)
+{
+    redisReply *answer = NULL;
+    enum redis_status status = eval(redis, script, keys, count, arguments, until_us, &answer);
+
+    return hand_over(status, answer, reply);
+}
+
+void redis_reply_free(struct redis_reply *reply)
+{
+    if (reply)
+        freeReplyObject(reply);
+}
+
+int redis_reply_count(const struct redis_reply *reply)
+{
+    const redisReply *answer = (const redisReply *)reply;
+
+    return answer && answer->type == REDIS_REPLY_ARRAY ? (int)answer->elements : 0;
+}
+
+const struct redis_reply *redis_reply_at(const struct redis_reply *reply, int i)
+{
+    if (i >= redis_reply_count(reply))
+        return NULL;
+    return (const struct redis_reply *)((const redisReply *)reply)->element[i];
+}
+
+const char *redis_reply_text(const struct redis_reply *reply)
+{
+    const redisReply *answer = (const redisReply *)reply;
+
+    return answer && answer->type == REDIS_REPLY_STRING ? answer->str : NULL;
+}
+
+int64_t redis_reply_number(const struct redis_reply *reply)
+{
+    const redisReply *answer = (const redisReply *)reply;
+
+    if (answer && answer->type == REDIS_REPLY_STRING)
+        return strtoll(answer->str, NULL, 10);
+    return answer && answer->type == REDIS_REPLY_INTEGER ? answer->integer : 0;
 }

@@ -222,6 +222,10 @@ static bool start_threads(struct dispatch *dispatch)
     int sessions = (int)services->settings->pg_sessions;
     int permits = sessions - TASKS_THREADS - BACKGROUND_SESSIONS;
 
+    for (size_t i = 0; i < strategy_count(); i++)
+        if (!strategy_unavailable_reason(strategy_at(i), services))
+            permits -= strategy_at(i)->sessions;
+
     dispatch->workers = workers_create(services, dispatch->lanes, dispatch->count,
                                        permits > 0 ? permits : 1, complete, dispatch);
     dispatch->tasks = tasks_create(services->store, complete_task, dispatch);
@@ -273,6 +277,7 @@ void dispatch_submit(struct dispatch *dispatch, struct order *list)
 {
     struct order *first[STRATEGIES_MAX] = {NULL};
     struct order **end[STRATEGIES_MAX];
+    struct order *refused = NULL;
     int64_t n = 0;
 
     for (size_t i = 0; i < dispatch->count; i++)
@@ -280,12 +285,18 @@ void dispatch_submit(struct dispatch *dispatch, struct order *list)
     for (struct order *next; list; list = next) {
         size_t i = strategy_index(list->strategy);
         next = list->next;
+        n++;
+        if (list->strategy->refuse_now && list->strategy->refuse_now(list)) {
+            list->next = refused;
+            refused = list;
+            continue;
+        }
         list->next = NULL;
         *end[i] = list;
         end[i] = &list->next;
-        n++;
     }
     atomic_fetch_add(&dispatch->orders_in_flight, n);
+    complete(dispatch, refused);
     bool draining = atomic_load(&dispatch->draining);
     for (size_t i = 0; i < dispatch->count; i++) {
         if (!first[i])

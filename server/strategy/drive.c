@@ -5,6 +5,7 @@
 #include "cache/redis.h"
 #include "lock/renewer.h"
 #include "metrics/metrics.h"
+#include "strategy/outside.h"
 #include "strategy/settle.h"
 
 #include <stdio.h>
@@ -62,6 +63,10 @@ static bool connect_backends(struct session *session, const struct strategy *str
     }
     if ((strategy->needs & NEED_REDIS) && !redis_connect(session->redis, until_us)) {
         log_warn("%s: %s", strategy->name, redis_error(session->redis)->text);
+        return false;
+    }
+    if ((strategy->needs & NEED_STOCK_REDIS) && !redis_connect(session->stock, until_us)) {
+        log_warn("%s: %s", strategy->name, redis_error(session->stock)->text);
         return false;
     }
     return true;
@@ -174,6 +179,7 @@ static void attempt(struct session *session, const struct strategy *strategy, st
     strategy->sell(session, batch);
     if (!settle_batch(session, batch))
         session->hold.abandoned = true;
+    outside_stock_added(session, strategy, batch->orders);
 }
 
 void drive_sell(struct session *session, const struct strategy *strategy, struct batch *batch)

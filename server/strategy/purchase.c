@@ -222,12 +222,12 @@ static bool read_order(struct session *session, struct order *order, int64_t *ep
            purchase_refuse(session, order, ORDER_NOT_CANCELLABLE);
 }
 
-void purchase_cancel(struct session *session, struct order *order, int64_t fence)
+bool purchase_cancel(struct session *session, struct order *order, int64_t fence)
 {
     int64_t epoch = 0;
 
     if (!read_order(session, order, &epoch))
-        return;
+        return false;
     session_work_pause(session);
     pg_begin(session->pg);
     enum pg_status status = return_stock(session, order, epoch, fence);
@@ -235,8 +235,7 @@ void purchase_cancel(struct session *session, struct order *order, int64_t fence
         /* A PUT ended the sale, which the next attempt would have read, or a later holder has
          * registered. */
         bool stale = fence && order->attempts > 1;
-        purchase_refuse(session, order, stale ? ORDER_LEASE_LOST : ORDER_RETRY);
-        return;
+        return purchase_refuse(session, order, stale ? ORDER_LEASE_LOST : ORDER_RETRY);
     }
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_PURCHASE_RETURN,
@@ -247,16 +246,17 @@ void purchase_cancel(struct session *session, struct order *order, int64_t fence
         status = pg_exec(session->pg, SQL_ORDER_CANCEL,
                          PG_ARGS(pg_uuid(&order->id), pg_int8(epoch)), session->work_until_us);
     if (status == PG_OK && pg_affected(session->pg) == 0) {
-        purchase_refuse(session, order, ORDER_RETRY); /* another cancel was first: read it again */
-        return;
+        /* another cancel was first: read it again */
+        return purchase_refuse(session, order, ORDER_RETRY);
     }
     bool committing = status == PG_OK;
     if (committing)
         status = pg_commit(session->pg, session->work_until_us);
     if (status != PG_OK) {
         purchase_failed(session, order, status, committing);
-        return;
+        return false;
     }
     order->record.status = STATUS_CANCELLED;
     order->outcome = ORDER_CANCELLED;
+    return true;
 }

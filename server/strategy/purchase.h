@@ -40,8 +40,8 @@ int64_t purchase_stock_after(const struct order *order, const struct product_row
 void purchase_finish(struct session *session, struct order *order, const struct product_row *row);
 
 /* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction.
- * `fence` 0: none. */
-void purchase_cancel(struct session *session, struct order *order, int64_t fence);
+ * `fence` 0: none. True when this call has given the stock back, not an earlier one. */
+bool purchase_cancel(struct session *session, struct order *order, int64_t fence);
 
 /* Turns what PostgreSQL said into the order's outcome and leaves the transaction. `committing`: a
  * commit had been sent, so a lost reply leaves it unsettled. */

@@ -1,11 +1,13 @@
 /* The one list of strategies. A new one is a file and a line here. */
 #include "strategy/strategies.h"
 
+#include "cache/redis.h"
+
 #include <string.h>
 
 static const struct strategy *const strategies[] = {
-    &strategy_none,       &strategy_local_lock,  &strategy_pessimistic,
-    &strategy_optimistic, &strategy_conditional, &strategy_redis_queue,
+    &strategy_none,        &strategy_local_lock,  &strategy_pessimistic, &strategy_optimistic,
+    &strategy_conditional, &strategy_redis_queue, &strategy_redis_stock,
 };
 
 size_t strategy_count(void)
@@ -51,6 +53,19 @@ static bool has_redis(const struct services *services)
     return services->cache != NULL;
 }
 
+static bool has_stock_redis(const struct services *services)
+{
+    return services->stock_cache != NULL;
+}
+
+/* Redis 6.2 has XAUTOCLAIM; 0: nobody has asked it yet. */
+static bool stock_redis_is_old(const struct services *services)
+{
+    int version = cache_version(services->stock_cache);
+
+    return version != 0 && version < 602;
+}
+
 /* A row a need; NULL `present`: always there. */
 static const struct {
     const char *name;
@@ -59,6 +74,7 @@ static const struct {
 } needs[NEED_COUNT] = {
     {"postgresql", NULL, NULL},
     {"redis", has_redis, "Redis is not configured (--redis)"},
+    {"stock-redis", has_stock_redis, "Redis is not configured (--stock-redis or --redis)"},
 };
 
 const char *strategy_need_name(unsigned index)
@@ -72,6 +88,8 @@ const char *strategy_unavailable_reason(const struct strategy *strategy,
     for (unsigned i = 0; i < NEED_COUNT; i++)
         if ((strategy->needs & 1u << i) && needs[i].present && !needs[i].present(services))
             return needs[i].absent;
+    if ((strategy->needs & NEED_STOCK_REDIS) && stock_redis_is_old(services))
+        return "the Redis of --stock-redis is older than 6.2";
     return NULL;
 }
 
@@ -87,6 +105,6 @@ bool strategies_start(const struct services *services, struct error *error)
 void strategies_stop(const struct services *services)
 {
     for (size_t i = 0; i < strategy_count(); i++)
-        if (strategies[i]->stop && !strategy_unavailable_reason(strategies[i], services))
+        if (strategies[i]->stop)
             strategies[i]->stop(services);
 }

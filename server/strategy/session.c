@@ -15,7 +15,10 @@ struct session *session_create(const struct services *services)
     session->pg = pg_create(services->store);
     if (services->cache)
         session->redis = redis_create(services->cache);
-    if (!session->pg || (services->cache && !session->redis)) {
+    if (services->stock_cache)
+        session->stock = redis_create(services->stock_cache);
+    if (!session->pg || (services->cache && !session->redis) ||
+        (services->stock_cache && !session->stock)) {
         session_destroy(session);
         return NULL;
     }
@@ -28,6 +31,7 @@ void session_destroy(struct session *session)
         return;
     pg_destroy(session->pg);
     redis_destroy(session->redis);
+    redis_destroy(session->stock);
     free(session);
 }
 

@@ -13,6 +13,7 @@ struct session {
     const struct services *services; /* borrowed: app */
     struct pg *pg;                   /* owned */
     struct redis *redis;             /* owned; NULL when no Redis is configured */
+    struct redis *stock;             /* owned; with --stock-redis, connected when it is needed */
     int64_t work_until_us;           /* the end of the work that has begun */
     struct hold {
         bool held;

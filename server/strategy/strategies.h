@@ -10,5 +10,6 @@ extern const struct strategy strategy_pessimistic;
 extern const struct strategy strategy_optimistic;
 extern const struct strategy strategy_conditional;
 extern const struct strategy strategy_redis_queue;
+extern const struct strategy strategy_redis_stock;
 
 #endif

@@ -18,6 +18,7 @@ struct store;
 struct cache;
 struct lock;
 struct renewer;
+struct outside;
 struct session;
 
 /* What the strategies are built over. Never app or http. */
@@ -26,6 +27,7 @@ struct services {
     struct store *store;             /* borrowed: app */
     struct cache *cache;             /* borrowed: app; NULL when no Redis is configured */
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
+    struct cache *stock_cache;       /* borrowed: app; NULL when no Redis is configured */
 };
 
 enum strategy_family {
@@ -85,6 +87,11 @@ struct strategy {
     bool mixes; /* may share a product with the other strategies that decide on the row itself */
     struct lane_rule lane;
     const struct lock *lock; /* NULL: none */
+    int sessions;            /* PostgreSQL sessions that its own threads hold */
+    /* Sets the outcome and answers true when the order can be refused without a lane; NULL: never.
+     * Any thread; must not block. */
+    bool (*refuse_now)(struct order *order);
+    const struct outside *outside; /* what it keeps outside PostgreSQL (outside.h); NULL: nothing */
     void (*sell)(struct session *session, struct batch *batch);
     /* NULL but for strategies with consumers of their own: called once before the first order and
      * once after the last worker has ended. False: the strategy cannot run here at all, and the

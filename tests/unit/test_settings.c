@@ -70,6 +70,7 @@ static void defaults_hold(void **state)
     assert_string_equal(settings.listen, "127.0.0.1:8080");
     assert_string_equal(settings.database, "");
     assert_string_equal(settings.redis, "");
+    assert_string_equal(settings.stock_redis, "");
     assert_string_equal(settings.default_strategy, "conditional");
     assert_string_equal(settings.system_name, "seckill");
     assert_string_equal(settings.admin_token, "");
@@ -100,6 +101,7 @@ static void both_spellings_work(void **state)
     assert_string_equal(settings.admin_token, "--x=");
     assert_true(load("--redis= --database ''"));
     assert_string_equal(settings.redis, "");
+    assert_string_equal(settings.stock_redis, "");
     assert_true(load("--max-batch 3 --max-batch 4"));
     assert_int_equal(settings.max_batch, 4);
 }
