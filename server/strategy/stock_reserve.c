@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "strategy/purchase.h"
 #include "strategy/stock_flag.h"
 #include "strategy/stock_waiting.h"
@@ -29,7 +30,8 @@ struct call {
     char stream[STOCK_KEY_MAX];
     char waiting[STOCK_KEY_MAX];
     char units[STOCK_KEY_MAX];
-    char token[STOCK_KEY_MAX];
+    char caller[STOCK_KEY_MAX];
+    char number[STOCK_NUMBER_MAX];
     char product[STOCK_NUMBER_MAX];
     char most[STOCK_NUMBER_MAX];
     char key_life[STOCK_NUMBER_MAX];
@@ -110,6 +112,19 @@ static void prepare(struct call *call, const struct settings *settings, struct o
     write_lines(orders, count, call->lines);
 }
 
+/* This worker's place for its last answer, and the call's number. */
+static void number_call(struct call *call, const struct settings *settings)
+{
+    static _Thread_local char token[RANDOM_TOKEN_LENGTH + 1];
+    static _Thread_local int64_t calls;
+
+    if (!*token)
+        random_token(token);
+    stock_key(settings, "call:", -1, call->caller);
+    strcat(call->caller, token);
+    stock_number(++calls, call->number);
+}
+
 /* An answer that was lost: what became of the call? */
 static enum redis_status recall(struct session *session, const struct call *call, int64_t until_us,
                                 struct redis_reply **reply)
@@ -119,8 +134,8 @@ static enum redis_status recall(struct session *session, const struct call *call
     log_warn("redis-stock: an answer was lost: %s", redis_error(session->stock)->text);
     while (status == REDIS_LOST && clock_mono_us() < until_us) {
         if (redis_connect(session->stock, until_us))
-            status = redis_eval(session->stock, LUA_STOCK_RECALL, 1, 1,
-                                (const char *const[]){call->token}, until_us, reply);
+            status = redis_eval(session->stock, LUA_STOCK_RECALL, 1, 2,
+                                (const char *const[]){call->caller, call->number}, until_us, reply);
         if (status == REDIS_LOST)
             clock_sleep_until(clock_mono_us() + RECONNECT_PAUSE_US);
     }
@@ -130,19 +145,15 @@ static enum redis_status recall(struct session *session, const struct call *call
 static enum redis_status send_call(struct session *session, struct call *call, int64_t epoch,
                                    int64_t settle_until_us, struct redis_reply **reply)
 {
-    const struct settings *settings = session->services->settings;
-    char token[RANDOM_TOKEN_LENGTH + 1];
     char known[STOCK_NUMBER_MAX];
 
-    random_token(token);
-    stock_key(settings, "call:", -1, call->token);
-    strcat(call->token, token);
+    number_call(call, session->services->settings);
     stock_number(epoch, known);
     enum redis_status status =
-        redis_eval(session->stock, LUA_STOCK_RESERVE, 5, 11,
+        redis_eval(session->stock, LUA_STOCK_RESERVE, 5, 12,
                    (const char *const[]){call->mirror, call->stream, call->waiting, call->units,
-                                         call->token, call->prefix, call->product, known,
-                                         call->most, call->key_life, call->lines},
+                                         call->caller, call->prefix, call->product, known,
+                                         call->most, call->key_life, call->lines, call->number},
                    session->work_until_us, reply);
     FAILPOINT("stock-reserved");
     return status == REDIS_LOST ? recall(session, call, settle_until_us, reply) : status;

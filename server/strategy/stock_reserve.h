@@ -3,7 +3,7 @@
  *
  * Keys that PostgreSQL knows are sorted out first. A mirror that is not loaded, or of another
  * epoch, is loaded and the call made again. When the answer is lost the call is settled by its
- * token: either it has run and its answer is read, or it never will.
+ * number: either it has run and its answer is read, or it never will.
  */
 #ifndef SECKILL_STRATEGY_STOCK_RESERVE_H
 #define SECKILL_STRATEGY_STOCK_RESERVE_H
