@@ -112,6 +112,10 @@ static bool start_one(struct instance *instance, const struct options *options, 
         argv[count++] = "--redis";
         argv[count++] = options->redis;
     }
+    if (*options->stock_redis) {
+        argv[count++] = "--stock-redis";
+        argv[count++] = options->stock_redis;
+    }
     char work_ms[24];
     if (options->work_ms >= 0) {
         snprintf(work_ms, sizeof work_ms, "%lld", (long long)options->work_ms);

@@ -73,6 +73,8 @@ static const struct row rows[] = {
      "PostgreSQL, as libpq takes it (the PG* variables)"},
     {"redis", RUN | BENCH, KIND_TEXT, AT(redis), "", 0, 0, "SECKILL_REDIS", "URL",
      "Redis for the started servers"},
+    {"stock-redis", RUN | BENCH, KIND_TEXT, AT(stock_redis), "", 0, 0, "SECKILL_STOCK_REDIS", "URL",
+     "Redis for their redis-stock (--redis)"},
     {"admin-token", RUN | BENCH, KIND_TEXT, AT(admin_token), "", 0, 0, "SECKILL_ADMIN_TOKEN", "T",
      "sent with admin calls, and given to the started servers"},
     {"out", RUN | BENCH, KIND_TEXT, AT(out), "", 0, 0, NULL, "DIR",

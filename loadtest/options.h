@@ -47,6 +47,7 @@ struct options {
     int64_t product; /* audit: 0 = all */
     const char *database;
     const char *redis;
+    const char *stock_redis; /* "": the same */
     const char *admin_token;
     const char *out; /* "": a new folder under results/ */
     struct option_list servers;
