@@ -44,7 +44,7 @@ for line, id, user, quantity, key in ARGV[6]:gmatch('((%S+) (%d+) (%d+) %d+ (%S*
     local code = 1
     if name and taken(name) then code = 2
     elseif not open then code = 5
-    elseif limit and held[user] + n > limit then code = 3
+    elseif limit and held[user] + n > limit then code = n > stock - sum and 4 or 3 -- as everywhere else
     elseif n > stock - sum then code = 4
     else
         sum = sum + n

@@ -17,7 +17,8 @@ enum {
     LINE_MAX = 192,
     KEY_LIFE_MS = 86400000, /* a bound for what no writer ever decides */
     WAITING_PER_QUEUE = 10, /* orders that may wait in all, for each that may queue here */
-    RECONNECT_PAUSE_US = 50000
+    RECONNECT_PAUSE_US = 50000,
+    ROW_PATIENCE_US = 200000
 };
 
 enum verdict { VERDICT_DONE, VERDICT_NOT_LOADED, VERDICT_EPOCH, VERDICT_FULL, VERDICT_GIVEN_UP };
@@ -262,17 +263,23 @@ static void read_codes(struct session *session, struct order **orders, int count
     check_window(session, orders, count);
 }
 
-static enum order_outcome load(struct session *session, int64_t product_id)
+static enum order_outcome load(struct session *session, const struct order *first)
 {
     struct stock_link link = stock_link_of(session);
+    int64_t row_until_us = clock_mono_us() + ROW_PATIENCE_US;
 
-    switch (stock_mirror_load(&link, product_id, false)) {
+    /* Whoever holds the row is waited for as long as an order may wait. */
+    if (first->wait_until_us > row_until_us)
+        row_until_us = first->wait_until_us;
+    if (row_until_us < link.until_us)
+        link.until_us = row_until_us;
+    switch (stock_mirror_load(&link, first->product_id, false)) {
     case STOCK_DONE:
         return ORDER_PENDING;
     case STOCK_ABSENT:
         return ORDER_UNKNOWN_PRODUCT;
     default:
-        return ORDER_BACKEND_UNAVAILABLE;
+        return clock_mono_us() >= row_until_us ? ORDER_LOCK_TIMEOUT : ORDER_BACKEND_UNAVAILABLE;
     }
 }
 
@@ -292,12 +299,12 @@ static enum order_outcome take_answer(struct session *session, struct order **or
         read_codes(session, orders, count, reply);
         return ORDER_CONFIRMED;
     case VERDICT_NOT_LOADED:
-        return load(session, product_id);
+        return load(session, orders[0]);
     case VERDICT_EPOCH:
         /* Ours was older, or the mirror is: whichever, the row knows, and a load that finds the
          * row's own epoch loaded changes nothing. */
         stock_flag_note(product_id, epoch, false, sent_us);
-        return load(session, product_id);
+        return load(session, orders[0]);
     case VERDICT_FULL:
         return ORDER_QUEUE_FULL;
     default:

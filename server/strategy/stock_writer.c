@@ -120,7 +120,10 @@ static bool connect_stores(struct writer *at)
     bool fresh = false;
 
     at->link.until_us = clock_mono_us() + PATIENCE_US;
-    if (!stock_stream_connect(at->stream, redis, at->link.until_us, &fresh) ||
+    /* Where PostgreSQL is known to be away the background's probe finds it again: a failed attempt
+     * of ours would keep everybody else from trying. */
+    if (!store_up(at->services->store) ||
+        !stock_stream_connect(at->stream, redis, at->link.until_us, &fresh) ||
         !pg_connect(at->link.pg, at->link.until_us))
         return false;
     if (fresh) { /* after a restart of either side: what was ours, and what may be wrong */

@@ -31,7 +31,8 @@ static struct crowd *begin(const struct test_case *the, const struct buy *buy)
     int64_t until_us = clock_mono_us() + PATIENCE_US;
     struct crowd *crowd = crowd_create();
     const struct lane_rule *rule = &the->strategy->lane;
-    bool by_lane = the->instances == 1 && rule->in_flight_per_product == 1 && rule->max_batch == 1;
+    bool by_lane = the->instances == 1 && rule->in_flight_per_product == 1 &&
+                   (rule->max_batch == 1 || the->strategy->asynchronous);
 
     shop_put(the->servers[0], the->product, 5, NULL);
     shop_crowd_buy(crowd, case_server(the, 0), buy);

@@ -73,6 +73,10 @@ static void a_wait_ends_at_its_deadline(struct test_case *the)
 {
     struct crowd *waiting = crowd_create();
 
+    if (the->strategy->asynchronous) { /* nobody who is answered 202 waits for the row */
+        crowd_destroy(waiting);
+        return;
+    }
     shop_put(the->servers[0], the->product, 500, NULL);
     struct witness *holder = hold_row(the);
     struct crowd *blockers = send_blockers(the);

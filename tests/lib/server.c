@@ -111,6 +111,8 @@ static void fill_argv(char *argv[], const char *const flags[])
             here.database_given ? here.database : getenv("SECKILL_TEST_DATABASE"));
     if (!names(flags, "--redis"))
         add(argv, &n, "--redis", here.redis_given ? here.redis : getenv("SECKILL_TEST_REDIS"));
+    if (!names(flags, "--stock-redis") && !names(flags, "--redis") && !here.redis_given)
+        add(argv, &n, "--stock-redis", getenv("SECKILL_TEST_STOCK_REDIS"));
     for (int i = 0; flags[i]; i += 2)
         add(argv, &n, flags[i], flags[i + 1]);
     argv[n] = NULL;

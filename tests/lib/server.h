@@ -1,10 +1,10 @@
 /*
  * seckill-server as a process of the test's.
  *
- * It listens on a free port of 127.0.0.1, gets --database and --redis of the test's stack unless
- * the test names others, and nothing else from the environment. Its stdout and stderr go to a file
- * of its own. It dies with the test. A test stops every server that it started; what is still there
- * at teardown belongs to a test that failed: it is killed and its log printed.
+ * It listens on a free port of 127.0.0.1, gets --database, --redis and --stock-redis of the test's
+ * stack unless the test names others, and nothing else from the environment. Its stdout and stderr
+ * go to a file of its own. It dies with the test. A test stops every server that it started; what
+ * is still there at teardown belongs to a test that failed: it is killed and its log printed.
  */
 #ifndef SECKILL_TESTS_LIB_SERVER_H
 #define SECKILL_TESTS_LIB_SERVER_H

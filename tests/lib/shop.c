@@ -1,5 +1,6 @@
 #include "lib/t.h"
 
+#include "lib/settled.h"
 #include "lib/shop.h"
 
 #include "base/clock.h"
@@ -73,7 +74,9 @@ struct http_reply shop_buy(struct server *server, const struct buy *buy)
     struct parts parts;
 
     fill(&parts, buy, false);
-    return server_call(server, "POST", parts.target, parts.headers, parts.body);
+    struct http_reply reply = server_call(server, "POST", parts.target, parts.headers, parts.body);
+    settled_reply(server, &reply);
+    return reply;
 }
 
 void shop_expect_buy(struct server *server, const struct buy *buy, int status, const char *code,

@@ -22,10 +22,10 @@ struct buy {
  */
 void shop_put(struct server *server, int64_t product, int64_t stock, const char *more);
 
-/* The reply; free it. */
+/* The reply (of a 202: what became of it, as settled.h has it); free it. */
 struct http_reply shop_buy(struct server *server, const struct buy *buy);
-/* Buys, and the answer must have this status and code ("" for success). `id`, if not NULL, gets the
- * order's. */
+/* Buys, and the answer must have this status and
+ * code ("" for success). `id`, if not NULL, gets the order's. */
 void shop_expect_buy(struct server *server, const struct buy *buy, int status, const char *code,
                      char id[SHOP_ID_SIZE]);
 /* The same for a success that may take a while to come, after a backend was away: as long as the
