@@ -105,7 +105,6 @@ int cases_run(const char *group, const struct case_test *tests, size_t count,
               const char *const flags[])
 {
     static struct CMUnitTest list[TESTS_MAX];
-    const char *only = getenv("SECKILL_TEST_STRATEGY");
     size_t n = 0;
 
     shared.group = group;
@@ -115,8 +114,6 @@ int cases_run(const char *group, const struct case_test *tests, size_t count,
             for (int variant = 0; variant < 4; variant++) {
                 const struct strategy *strategy = strategy_at(j);
                 bool guarded = variant / 2;
-                if (only && strcmp(only, strategy->name) != 0)
-                    continue;
                 if (guarded && !strategy->bodies)
                     continue;
                 if (n == TESTS_MAX)

@@ -29,6 +29,7 @@ static struct {
     bool redis_given;
     const char *database;
     const char *redis;
+    const char *failpoints;
     struct server *running;
 } here;
 
@@ -42,6 +43,11 @@ void server_use_redis(const char *url)
 {
     here.redis_given = true;
     here.redis = url;
+}
+
+void server_use_failpoints(const char *spec)
+{
+    here.failpoints = spec;
 }
 
 /* Reads the end of the log. */
@@ -132,6 +138,8 @@ static void become_server(char *argv[], int log, pid_t parent)
         else
             at++;
     }
+    if (here.failpoints)
+        setenv("SECKILL_FAILPOINTS", here.failpoints, 1);
     if (dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
         _exit(127);
     execv(argv[0], argv);
@@ -252,6 +260,20 @@ void server_pause(struct server *server)
 
     server_signal(server, SIGSTOP);
     assert_int_equal(waitpid(server->pid, &status, WUNTRACED), server->pid);
+}
+
+void server_wait_stopped(struct server *server)
+{
+    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+    int status = 0;
+
+    while (waitpid(server->pid, &status, WUNTRACED | WNOHANG) != server->pid) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("seckill-server %d does not stop", (int)server->pid);
+        clock_sleep_until(clock_mono_us() + POLL_US);
+    }
+    if (!WIFSTOPPED(status))
+        fail_msg("seckill-server %d ended instead of stopping", (int)server->pid);
 }
 
 void server_resume(struct server *server)

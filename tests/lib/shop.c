@@ -69,12 +69,18 @@ void shop_put(struct server *server, int64_t product, int64_t stock, const char 
     http_reply_fini(&reply);
 }
 
-struct http_reply shop_buy(struct server *server, const struct buy *buy)
+struct http_reply shop_send(struct server *server, const struct buy *buy)
 {
     struct parts parts;
 
     fill(&parts, buy, false);
-    struct http_reply reply = server_call(server, "POST", parts.target, parts.headers, parts.body);
+    return server_call(server, "POST", parts.target, parts.headers, parts.body);
+}
+
+struct http_reply shop_buy(struct server *server, const struct buy *buy)
+{
+    struct http_reply reply = shop_send(server, buy);
+
     settled_reply(server, &reply);
     return reply;
 }

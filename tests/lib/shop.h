@@ -22,6 +22,8 @@ struct buy {
  */
 void shop_put(struct server *server, int64_t product, int64_t stock, const char *more);
 
+/* The reply as it comes; free it. */
+struct http_reply shop_send(struct server *server, const struct buy *buy);
 /* The reply (of a 202: what became of it, as settled.h has it); free it. */
 struct http_reply shop_buy(struct server *server, const struct buy *buy);
 /* Buys, and the answer must have this status and
