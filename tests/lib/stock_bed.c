@@ -3,6 +3,7 @@
 #include "lib/stack.h"
 
 #include <hiredis/hiredis.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ int bed_begin(const char *group)
 {
     char name[64];
 
+    signal(SIGPIPE, SIG_IGN); /* of a Redis that is killed */
     snprintf(name, sizeof name, "seckill_%s", group);
     bed.conninfo = stack_database_create(name);
     server_use_database(bed.conninfo);
@@ -208,16 +210,19 @@ static redisReply *ask(const char *format, va_list values)
         lengths[n] = strlen(words[n]);
         n++;
     }
-    if (here.redis && here.redis->err) {
-        redisFree(here.redis);
-        here.redis = NULL;
-    }
-    if (!here.redis)
-        here.redis = redisConnectUnix(stack_stock_redis() + 7);
     const char *arguments[16];
     for (int i = 0; i < n; i++)
         arguments[i] = words[i];
-    redisReply *reply = redisCommandArgv(here.redis, n, arguments, lengths);
+    redisReply *reply = NULL;
+    for (int tries = 0; !reply && tries < 2; tries++) {
+        if (here.redis && tries > 0) { /* the Redis that it spoke to was killed */
+            redisFree(here.redis);
+            here.redis = NULL;
+        }
+        if (!here.redis)
+            here.redis = redisConnectUnix(stack_stock_redis() + 7);
+        reply = redisCommandArgv(here.redis, n, arguments, lengths);
+    }
     if (!reply || reply->type == REDIS_REPLY_ERROR)
         fail_msg("%s: %s", words[0], reply ? reply->str : here.redis->errstr);
     return reply;
