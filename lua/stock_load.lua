@@ -13,7 +13,7 @@ local ahead = time[1] * 1000000 + time[2] - ARGV[7]
 local function here(us) return us == '' and '' or us + ahead end
 if old[3] then redis.call('UNLINK', users .. old[3]) end
 redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'epoch', ARGV[3], 'generation', ARGV[4], 'stock', ARGV[5], 'limit', ARGV[6],
+redis.call('HSET', KEYS[1], 'epoch', ARGV[3], 'generation', ARGV[4], 'stock', ARGV[5], 'loaded', ARGV[5], 'limit', ARGV[6],
     'opens', here(ARGV[8]), 'closes', here(ARGV[9]))
 redis.call('PERSIST', users .. ARGV[4])
 redis.call('SADD', KEYS[2], ARGV[2])

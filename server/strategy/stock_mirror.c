@@ -128,10 +128,11 @@ enum stock_result stock_mirror_look(struct stock_link *link, int64_t product_id,
     if (redis_eval(link->redis, LUA_STOCK_LOOK, 2, 3, (const char *const[]){mirror, units, product},
                    link->until_us, &reply) != REDIS_OK)
         return stock_redis_failed(link->redis);
-    *out = (struct stock_look){.loaded = redis_reply_count(reply) == 3,
+    *out = (struct stock_look){.loaded = redis_reply_count(reply) == 4,
                                .epoch = redis_reply_number(redis_reply_at(reply, 0)),
                                .stock = redis_reply_number(redis_reply_at(reply, 1)),
                                .units = redis_reply_number(redis_reply_at(reply, 2))};
+    out->untouched = out->loaded && out->stock == redis_reply_number(redis_reply_at(reply, 3));
     redis_reply_free(reply);
     return STOCK_DONE;
 }

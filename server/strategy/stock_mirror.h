@@ -62,7 +62,8 @@ struct stock_look {
     bool loaded;
     int64_t epoch;
     int64_t stock;
-    int64_t units; /* reserved under that epoch */
+    int64_t units;  /* reserved under that epoch */
+    bool untouched; /* since it was loaded: others sell this product */
 };
 enum stock_result stock_mirror_look(struct stock_link *link, int64_t product_id,
                                     struct stock_look *out);

@@ -29,66 +29,77 @@ static enum stock_result read_row(struct stock_link *link, int64_t product_id, e
     return STOCK_DONE;
 }
 
-/* By how much the mirror is too high; 0 also while that cannot be said (*rest false). */
+/* What one comparison said. */
+struct finding {
+    int64_t drift;  /* by how much the mirror is too high */
+    bool stale;     /* it is of an ended sale */
+    bool rest;      /* nothing is reserved, so the drift can be told */
+    bool untouched; /* nothing was ever reserved from it */
+};
+
 static enum stock_result compare(struct stock_link *link, int64_t product_id, enum sql statement,
-                                 int64_t *drift, bool *stale, bool *rest)
+                                 struct finding *out)
 {
-    struct stock_look look;
+    struct stock_look look = {.loaded = false};
     int64_t stock = 0;
     int64_t epoch = 0;
     enum stock_result result = read_row(link, product_id, statement, &stock, &epoch);
 
-    *drift = 0;
-    *stale = *rest = false;
+    *out = (struct finding){.drift = 0};
     if (result == STOCK_DONE)
         result = stock_mirror_look(link, product_id, &look);
     if (result != STOCK_DONE || !look.loaded)
         return result;
-    *stale = look.epoch != epoch;
-    *rest = !*stale && look.units == 0;
-    if (*rest)
-        *drift = look.stock - stock;
+    out->stale = look.epoch != epoch;
+    out->rest = !out->stale && look.units == 0;
+    out->untouched = look.untouched;
+    if (out->rest)
+        out->drift = look.stock - stock;
     return STOCK_DONE;
 }
 
 /* Under the row's lock a commit cannot come between the two figures. */
-static enum stock_result confirm(struct stock_link *link, int64_t product_id, int64_t *drift,
-                                 bool *stale)
+static enum stock_result confirm(struct stock_link *link, int64_t product_id, struct finding *out)
 {
-    bool rest;
-
     pg_begin(link->pg);
-    enum stock_result result = compare(link, product_id, SQL_PRODUCT_LOCK, drift, stale, &rest);
+    enum stock_result result = compare(link, product_id, SQL_PRODUCT_LOCK, out);
     pg_rollback(link->pg, link->until_us);
     return result;
+}
+
+static enum stock_result mend(struct stock_link *link, struct stock_round *round,
+                              int64_t product_id, const struct finding *found)
+{
+    int64_t gone;
+
+    /* Another strategy has sold from the row, and nobody from the mirror: nothing has gone wrong.
+     */
+    if (found->untouched || found->stale)
+        return stock_mirror_forget(link, product_id, 1, &gone);
+    log_info("redis-stock: product %lld: Redis was off by %lld, built anew", (long long)product_id,
+             (long long)found->drift);
+    round->drift += found->drift < 0 ? -found->drift : found->drift;
+    round->rebuilt++;
+    return stock_mirror_load(link, product_id, true);
 }
 
 static enum stock_result reconcile(struct stock_link *link, struct stock_round *round,
                                    int64_t product_id)
 {
-    int64_t drift = 0;
-    bool stale = false;
-    bool rest = false;
+    struct finding found;
+    int64_t gone;
 
     link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
     round->products++;
-    enum stock_result result = compare(link, product_id, SQL_PRODUCT_READ, &drift, &stale, &rest);
-    if (result == STOCK_DONE && (drift != 0 || stale))
-        result = confirm(link, product_id, &drift, &stale);
-    else
-        round->skipped += !rest;
-    if (result == STOCK_ABSENT) {
-        int64_t gone;
+    enum stock_result result = compare(link, product_id, SQL_PRODUCT_READ, &found);
+    if (result == STOCK_DONE && (found.drift != 0 || found.stale))
+        result = confirm(link, product_id, &found);
+    if (result == STOCK_ABSENT)
         return stock_mirror_forget(link, product_id, 1, &gone);
-    }
-    if (result != STOCK_DONE || (drift == 0 && !stale))
+    if (result != STOCK_DONE)
         return result;
-    if (drift != 0)
-        log_info("redis-stock: product %lld: Redis was off by %lld, built anew",
-                 (long long)product_id, (long long)drift);
-    round->drift += drift < 0 ? -drift : drift;
-    round->rebuilt++;
-    return stock_mirror_load(link, product_id, true);
+    round->skipped += !found.rest;
+    return found.drift != 0 || found.stale ? mend(link, round, product_id, &found) : STOCK_DONE;
 }
 
 enum stock_result stock_round_step(struct stock_link *link, struct stock_round *round)

@@ -3,8 +3,9 @@
  *
  * It looks at a few loaded mirrors at a time. A difference that is still there while the row is
  * locked and nothing of the product is reserved is real: it is counted, and the mirror is loaded
- * anew. While orders of the product wait, or come in, it is left alone: the figures move together
- * then, but cannot be read together.
+ * anew. One from which nothing was ever reserved is unloaded instead: other strategies sell
+ * that product. While orders of the product wait, or come in, it is left alone: the figures move
+ * together then, but cannot be read together.
  */
 #ifndef SECKILL_STRATEGY_STOCK_RECONCILE_H
 #define SECKILL_STRATEGY_STOCK_RECONCILE_H

@@ -174,7 +174,7 @@ static void drop_repeats(struct stock_reservations *list)
 static bool mark_decided(struct stock_link *link, struct waiting_order *items, int count)
 {
     struct uuid ids[DECIDED_PIECE];
-    struct waiting_order sought;
+    struct waiting_order sought = {.quantity = 0};
 
     for (int i = 0; i < count; i++)
         ids[i] = items[i].id;
