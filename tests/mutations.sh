@@ -54,7 +54,7 @@ read_table() {
 make_copy() {
   copy=$(mktemp -d /tmp/seckill-mutations.XXXXXX)
   tar -C "$root" --exclude=./build --exclude=./.git --exclude=./.stack -cf - . | tar -C "$copy" -xf -
-  cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug >"$copy/log" 2>&1 || die "$(tail "$copy/log")"
+  cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSECKILL_FAILPOINTS=ON >"$copy/log" 2>&1 || die "$(tail "$copy/log")"
 }
 
 build() { # PROGRAM
