@@ -22,13 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOSED_AFTER_FAILURE_US = 250000, COMMANDS_MAX = 3 };
-
-struct command {
-    enum sql statement;
-    const struct pg_value *values;
-    int count;
-};
+enum { CLOSED_AFTER_FAILURE_US = 250000, COMMANDS_MAX = 4 };
 
 static void ignore_notice(void *context, const PGresult *result)
 {
@@ -227,7 +221,7 @@ static bool next_result(struct pg *pg, int64_t until_us, PGresult **out)
     return *out || PQstatus(pg->conn) == CONNECTION_OK;
 }
 
-static bool send_command(struct pg *pg, const struct command *command)
+static bool send_command(struct pg *pg, const struct pg_command *command)
 {
     struct pg_parameters parameters;
     const char *name = sql_names[command->statement];
@@ -240,7 +234,7 @@ static bool send_command(struct pg *pg, const struct command *command)
                                parameters.lengths, parameters.formats, 1);
 }
 
-static bool send_all(struct pg *pg, const struct command *commands, int n, int64_t until_us)
+static bool send_all(struct pg *pg, const struct pg_command *commands, int n, int64_t until_us)
 {
     for (int i = 0; i < n; i++)
         if (!send_command(pg, &commands[i]))
@@ -279,7 +273,7 @@ static enum pg_status judge(struct pg *pg, PGresult *result, bool main, bool com
 }
 
 /* Reads every result up to the sync. `main` is the index of the statement whose result is kept. */
-static enum pg_status read_all(struct pg *pg, const struct command *commands, int n, int main,
+static enum pg_status read_all(struct pg *pg, const struct pg_command *commands, int n, int main,
                                int64_t until_us)
 {
     enum pg_status status = PG_OK;
@@ -312,7 +306,7 @@ static enum pg_status read_all(struct pg *pg, const struct command *commands, in
     return status;
 }
 
-static enum pg_status run(struct pg *pg, const struct command *commands, int n, int main,
+static enum pg_status run(struct pg *pg, const struct pg_command *commands, int n, int main,
                           int64_t until_us)
 {
     PQclear(pg->result);
@@ -342,21 +336,23 @@ void pg_begin_snapshot(struct pg *pg)
     pg->begin_pending = true;
 }
 
-static enum pg_status run_bundle(struct pg *pg, struct command main, bool commit, int64_t until_us)
+/* [BEGIN] the statements [COMMIT], in one round trip; the last statement's result is kept. */
+static enum pg_status run_bundle(struct pg *pg, const struct pg_command *statements, int count,
+                                 bool commit, int64_t until_us)
 {
-    struct command commands[COMMANDS_MAX];
+    struct pg_command commands[COMMANDS_MAX];
     int n = 0;
-    int kept = 0;
 
     if (pg->begin_pending) {
-        commands[n++] = (struct command){.statement = pg->begin};
+        commands[n++] = (struct pg_command){.statement = pg->begin};
         pg->begin_pending = false;
         pg->in_transaction = true;
-        kept = 1;
     }
-    commands[n++] = main;
+    for (int i = 0; i < count; i++)
+        commands[n++] = statements[i];
+    int kept = n - 1;
     if (commit)
-        commands[n++] = (struct command){.statement = SQL_COMMIT};
+        commands[n++] = (struct pg_command){.statement = SQL_COMMIT};
     enum pg_status status = run(pg, commands, n, kept, until_us);
     if (commit && status == PG_OK)
         pg->in_transaction = false;
@@ -366,18 +362,18 @@ static enum pg_status run_bundle(struct pg *pg, struct command main, bool commit
 enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
                        int64_t until_us)
 {
-    return run_bundle(pg, (struct command){statement, values, count}, false, until_us);
+    return run_bundle(pg, &(struct pg_command){statement, values, count}, 1, false, until_us);
 }
 
-enum pg_status pg_exec_commit(struct pg *pg, enum sql statement, const struct pg_value *values,
-                              int count, int64_t until_us)
+enum pg_status pg_exec_commit(struct pg *pg, const struct pg_command *statements, int count,
+                              int64_t until_us)
 {
-    return run_bundle(pg, (struct command){statement, values, count}, true, until_us);
+    return run_bundle(pg, statements, count, true, until_us);
 }
 
 enum pg_status pg_commit(struct pg *pg, int64_t until_us)
 {
-    struct command commit = {.statement = SQL_COMMIT};
+    struct pg_command commit = {.statement = SQL_COMMIT};
     enum pg_status status = run(pg, &commit, 1, 0, until_us);
 
     /* A COMMIT that the server answered ended the transaction, one way or the other. */
@@ -387,7 +383,7 @@ enum pg_status pg_commit(struct pg *pg, int64_t until_us)
 
 void pg_rollback(struct pg *pg, int64_t until_us)
 {
-    struct command rollback = {.statement = SQL_ROLLBACK};
+    struct pg_command rollback = {.statement = SQL_ROLLBACK};
 
     pg->begin_pending = false;
     if (!pg->conn || !pg->in_transaction)

@@ -148,10 +148,17 @@ void pg_begin_snapshot(struct pg *pg); /* REPEATABLE READ, READ ONLY */
 enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
                        int64_t until_us);
 
-/* The same with the COMMIT in the same round trip: for a last statement that either does its work
- * or raises an error. PG_TIMEOUT and PG_LOST leave the commit unknown. */
-enum pg_status pg_exec_commit(struct pg *pg, enum sql statement, const struct pg_value *values,
-                              int count, int64_t until_us);
+struct pg_command {
+    enum sql statement;
+    const struct pg_value *values; /* borrowed for the call */
+    int count;
+};
+
+/* One or two statements and the COMMIT in one round trip: for the last ones of a transaction, when
+ * each of them either does its work or raises an error. PG_TIMEOUT and PG_LOST leave the commit
+ * unknown. */
+enum pg_status pg_exec_commit(struct pg *pg, const struct pg_command *statements, int count,
+                              int64_t until_us);
 
 /* PG_TIMEOUT and PG_LOST leave the commit unknown; every other status but PG_OK means it did not
  * happen. */

@@ -35,14 +35,7 @@ static void sell_one(struct session *session, struct order *order)
     if (!lock_row(session, order, &row) || !purchase_allowed(session, order, &row))
         return;
     session_work_pause(session);
-    enum pg_status status = pg_exec(session->pg, SQL_STOCK_SET,
-                                    PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch),
-                                            pg_int8(purchase_stock_after(order, &row))),
-                                    session->work_until_us);
-    if (status == PG_OK)
-        purchase_finish(session, order, &row);
-    else
-        purchase_failed(session, order, status, false);
+    purchase_write_locked(session, order, &row);
 }
 
 static void sell(struct session *session, struct batch *batch)

@@ -136,17 +136,23 @@ static bool take_limit(struct session *session, struct order *order, const struc
     return pg_affected(session->pg) == 1 || purchase_refuse(session, order, ORDER_LIMIT_REACHED);
 }
 
-/* Without a key the row either is written or an error ends the transaction, so COMMIT rides along.
- */
+/* Without a key the row either is written or an error ends the transaction, so COMMIT rides along;
+ * and so does `before`, a write that cannot miss its row (NULL: none). */
 static enum pg_status insert_and_commit(struct session *session, const struct order *order,
-                                        const struct product_row *row)
+                                        const struct product_row *row,
+                                        const struct pg_command *before)
 {
-    return pg_exec_commit(session->pg, SQL_ORDER_INSERT,
-                          PG_ARGS(pg_uuid(&order->id), pg_int8(order->product_id),
-                                  pg_int8(row->epoch), pg_int8(order->user_id),
-                                  pg_int8(order->quantity), pg_text(order->strategy->name),
-                                  pg_time(order->created_us)),
-                          session->work_until_us);
+    const struct pg_value values[] = {pg_uuid(&order->id),       pg_int8(order->product_id),
+                                      pg_int8(row->epoch),       pg_int8(order->user_id),
+                                      pg_int8(order->quantity),  pg_text(order->strategy->name),
+                                      pg_time(order->created_us)};
+    struct pg_command commands[2];
+    int n = 0;
+
+    if (before)
+        commands[n++] = *before;
+    commands[n++] = (struct pg_command){SQL_ORDER_INSERT, values, sizeof values / sizeof values[0]};
+    return pg_exec_commit(session->pg, commands, n, session->work_until_us);
 }
 
 static enum pg_status insert_keyed(struct session *session, const struct order *order,
@@ -175,7 +181,7 @@ void purchase_finish(struct session *session, struct order *order, const struct 
     if (order->kind == ORDER_BUY && !take_limit(session, order, row))
         return;
     if (order->kind == ORDER_BUY && !order->key[0]) {
-        status = insert_and_commit(session, order, row);
+        status = insert_and_commit(session, order, row, NULL);
     } else {
         status = insert_keyed(session, order, row);
         if (status == PG_OK && pg_affected(session->pg) == 0) {
@@ -190,6 +196,29 @@ void purchase_finish(struct session *session, struct order *order, const struct 
         purchase_confirm(order);
     else
         purchase_failed(session, order, status, committing);
+}
+
+void purchase_write_locked(struct session *session, struct order *order,
+                           const struct product_row *row)
+{
+    const struct pg_value values[] = {pg_int8(order->product_id), pg_int8(row->epoch),
+                                      pg_int8(purchase_stock_after(order, row))};
+    struct pg_command write = {SQL_STOCK_SET, values, 3};
+    enum pg_status status;
+
+    if (order->kind == ORDER_BUY && !order->key[0] && row->limit_per_user == NO_LIMIT) {
+        status = insert_and_commit(session, order, row, &write);
+        if (status == PG_OK)
+            purchase_confirm(order);
+        else
+            purchase_failed(session, order, status, true);
+        return;
+    }
+    status = pg_exec(session->pg, SQL_STOCK_SET, values, 3, session->work_until_us);
+    if (status == PG_OK)
+        purchase_finish(session, order, row);
+    else
+        purchase_failed(session, order, status, false);
 }
 
 static enum pg_status return_stock(struct session *session, const struct order *order,

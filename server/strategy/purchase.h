@@ -39,6 +39,11 @@ int64_t purchase_stock_after(const struct order *order, const struct product_row
  * COMMIT. */
 void purchase_finish(struct session *session, struct order *order, const struct product_row *row);
 
+/* The stock's new figure and all of purchase_finish, for a row that this transaction has locked:
+ * nothing can have changed it since it was read, so the last writes travel together. */
+void purchase_write_locked(struct session *session, struct order *order,
+                           const struct product_row *row);
+
 /* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction.
  * `fence` 0: none. */
 void purchase_cancel(struct session *session, struct order *order, int64_t fence);
