@@ -3,9 +3,6 @@
 -- name: begin
 BEGIN
 
--- name: begin_snapshot
-BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
-
 -- name: commit
 COMMIT
 

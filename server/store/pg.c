@@ -326,13 +326,6 @@ static enum pg_status run(struct pg *pg, const struct pg_command *commands, int 
 
 void pg_begin(struct pg *pg)
 {
-    pg->begin = SQL_BEGIN;
-    pg->begin_pending = true;
-}
-
-void pg_begin_snapshot(struct pg *pg)
-{
-    pg->begin = SQL_BEGIN_SNAPSHOT;
     pg->begin_pending = true;
 }
 
@@ -344,7 +337,7 @@ static enum pg_status run_bundle(struct pg *pg, const struct pg_command *stateme
     int n = 0;
 
     if (pg->begin_pending) {
-        commands[n++] = (struct pg_command){.statement = pg->begin};
+        commands[n++] = (struct pg_command){.statement = SQL_BEGIN};
         pg->begin_pending = false;
         pg->in_transaction = true;
     }

@@ -142,7 +142,6 @@ static inline struct pg_value pg_uuids(const struct uuid *ids, int count)
 
 /* Opens a transaction. It costs no round trip: BEGIN travels with the next statement. */
 void pg_begin(struct pg *pg);
-void pg_begin_snapshot(struct pg *pg); /* REPEATABLE READ, READ ONLY */
 
 /* Runs one statement and keeps its result until the next call on this session. */
 enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,

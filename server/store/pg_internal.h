@@ -23,7 +23,6 @@ struct pg {
     PGconn *conn;        /* owned; NULL: not connected */
     PGcancel *cancel;    /* owned: how to cancel what conn runs */
     PGresult *result;    /* owned: the last statement's */
-    enum sql begin;      /* with begin_pending: which BEGIN */
     bool begin_pending;
     bool in_transaction;
     bool prepared[SQL_COUNT];
