@@ -7,7 +7,7 @@ mkdir -p "$out"
 
 awk '
   FNR == 1 { count++; name = FILENAME; sub(/.*\//, "", name); sub(/\.lua$/, "", name); names[count] = name }
-  { gsub(/\\/, "\\\\"); gsub(/"/, "\\\""); text[count] = text[count] "\n    \"" $0 "\\n\"" }
+  { gsub(/\\/, "&&"); gsub(/"/, "\\\""); text[count] = text[count] "\n    \"" $0 "\\n\"" }
   END {
     header = OUT "/lua_text.h"; code = OUT "/lua_text.c"
     print "/* Generated from lua/. */\n#ifndef SECKILL_GEN_LUA_TEXT_H\n#define SECKILL_GEN_LUA_TEXT_H\n" > header

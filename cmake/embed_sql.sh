@@ -20,7 +20,7 @@ awk '
   /^[ \t]*--/ || /^[ \t]*$/ { next }
   {
     if (!n[kind]) fail("text before the first -- " kind)
-    gsub(/\\/, "\\\\"); gsub(/"/, "\\\"")
+    gsub(/\\/, "&&"); gsub(/"/, "\\\"")
     text[kind, n[kind]] = text[kind, n[kind]] "\n    \"" $0 "\\n\""
   }
   END {

@@ -211,6 +211,47 @@ bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *ep
     return good;
 }
 
+/* Adds a page's products up to `last`; *next is where the next page begins, 0 at the end. */
+static bool add_reserved(const json_t *page, int64_t last, int64_t *units, bool *known,
+                         int64_t *next)
+{
+    const json_t *products = json_object_get(page, "products");
+    for (size_t i = 0; i < json_array_size(products); i++) {
+        const json_t *product = json_array_get(products, i);
+        const json_t *reserved = json_object_get(product, "reserved");
+        if (json_integer_value(json_object_get(product, "id")) > last) {
+            *next = 0;
+            return true;
+        }
+        *known = *known && json_is_integer(reserved);
+        *units += json_integer_value(reserved);
+    }
+    *next = json_integer_value(json_object_get(page, "next"));
+    return json_is_array(products);
+}
+
+bool api_reserved(struct api *api, const char *server, int64_t first, int64_t last, int64_t *units,
+                  bool *known, struct problem *problem)
+{
+    int64_t next = first - 1;
+    bool more = true;
+    *units = 0;
+    *known = true;
+    while (more) {
+        char path[96];
+        json_t *page = NULL;
+        snprintf(path, sizeof path, "/products?limit=1000&after=%" PRId64, next);
+        if (!call_json(api, server, path, NULL, &page, problem))
+            return false;
+        bool good = add_reserved(page, last, units, known, &next);
+        json_decref(page);
+        if (!good)
+            return problem_set(problem, "GET %s%s: no products in it", server, path);
+        more = next != 0 && next < last;
+    }
+    return true;
+}
+
 bool api_audit(struct api *api, const char *server, int64_t product, struct audit *out,
                bool *consistent, struct problem *problem)
 {

@@ -37,6 +37,11 @@ bool api_put_products(struct api *api, const char *server, int64_t first, int64_
 bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *epoch,
                struct problem *problem);
 
+/* The units of products first … last that are reserved and not decided; *known is false while the
+ * server cannot tell of one. */
+bool api_reserved(struct api *api, const char *server, int64_t first, int64_t last, int64_t *units,
+                  bool *known, struct problem *problem);
+
 /* GET /products/ID/audit. Only what the server says: undersold and missing stay 0. `consistent` is
  * its word. */
 bool api_audit(struct api *api, const char *server, int64_t product, struct audit *out,

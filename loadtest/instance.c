@@ -99,6 +99,32 @@ static bool wait_listening(struct instance *instance, struct problem *problem)
                        START_LIMIT_MS / 1000, instance->log_path);
 }
 
+/* A secret goes where ps does not show it. */
+struct secrets {
+    char texts[5][1100];
+    const char *list[6];
+};
+
+static void list_secrets(struct secrets *secrets, const struct options *options)
+{
+    const char *const rows[5][2] = {
+        {"SECKILL_ADMIN_TOKEN", options->admin_token}, {"SECKILL_AMQP", options->amqp},
+        {"SECKILL_REDLOCK", options->redlock},         {"SECKILL_MEMCACHED", options->memcached},
+        {"SECKILL_ZOOKEEPER", options->zookeeper},
+    };
+    size_t count = 0;
+
+    memset(secrets, 0, sizeof *secrets);
+    for (size_t i = 0; i < 5; i++) {
+        if (!rows[i][1] || !*rows[i][1])
+            continue;
+        snprintf(secrets->texts[count], sizeof secrets->texts[count], "%s=%s", rows[i][0],
+                 rows[i][1]);
+        secrets->list[count] = secrets->texts[count];
+        count++;
+    }
+}
+
 static bool start_one(struct instance *instance, const struct options *options, const char *binary,
                       struct problem *problem)
 {
@@ -112,17 +138,19 @@ static bool start_one(struct instance *instance, const struct options *options, 
         argv[count++] = "--redis";
         argv[count++] = options->redis;
     }
+    if (*options->stock_redis) {
+        argv[count++] = "--stock-redis";
+        argv[count++] = options->stock_redis;
+    }
     char work_ms[24];
     if (options->work_ms >= 0) {
         snprintf(work_ms, sizeof work_ms, "%lld", (long long)options->work_ms);
         argv[count++] = "--work-ms";
         argv[count++] = work_ms;
     }
-    /* A secret goes where ps does not show it. */
-    char token[1100];
-    snprintf(token, sizeof token, "SECKILL_ADMIN_TOKEN=%s", options->admin_token);
-    const char *const environment[] = {*options->admin_token ? token : NULL, NULL};
-    return process_start(&instance->process, argv, instance->log_path, environment, problem) &&
+    struct secrets secrets;
+    list_secrets(&secrets, options);
+    return process_start(&instance->process, argv, instance->log_path, secrets.list, problem) &&
            wait_listening(instance, problem);
 }
 

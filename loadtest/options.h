@@ -2,8 +2,8 @@
  * The command line. One table of rows says every flag, the commands that take it, its default, its
  * range and its help; it drives parsing and --help.
  *
- * --database, --redis and --admin-token may also stand in the environment, as for the server
- * (SECKILL_DATABASE, SECKILL_REDIS, SECKILL_ADMIN_TOKEN); the flag wins.
+ * --admin-token and the addresses of backends may also stand in the environment, as for the server
+ * (SECKILL_DATABASE, SECKILL_REDIS, SECKILL_AMQP …); the flag wins.
  */
 #ifndef SECKILL_LOADTEST_OPTIONS_H
 #define SECKILL_LOADTEST_OPTIONS_H
@@ -47,6 +47,11 @@ struct options {
     int64_t product; /* audit: 0 = all */
     const char *database;
     const char *redis;
+    const char *stock_redis; /* "": the same */
+    const char *amqp;
+    const char *redlock;
+    const char *memcached;
+    const char *zookeeper;
     const char *admin_token;
     const char *out; /* "": a new folder under results/ */
     struct option_list servers;

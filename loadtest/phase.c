@@ -30,11 +30,20 @@ double phase_per_s(const struct phase_result *result, int64_t count)
     return result->wrk.duration_us > 0 ? (double)count * 1e6 / (double)result->wrk.duration_us : 0;
 }
 
+int64_t phase_committed(const struct phase_result *result)
+{
+    return result->counts.accepted > 0 ? result->audit.confirmed_rows : result->counts.committed;
+}
+
 double phase_committed_per_s(const struct phase_result *result)
 {
+    int64_t until_decided_us = result->wrk.duration_us + result->settling_ms * 1000;
+    if (result->counts.accepted > 0)
+        return until_decided_us > 0
+                   ? (double)phase_committed(result) * 1e6 / (double)until_decided_us
+                   : 0;
     int64_t answered_2xx = result->wrk.requests - result->wrk.not_2xx;
     int64_t later = result->counts.committed + result->counts.accepted + result->counts.other_2xx;
-    /* 202s count once their row is there, which the audit has seen by now. */
     if (later == 0)
         return 0;
     return phase_per_s(result, answered_2xx) * (double)result->counts.committed / (double)later;
@@ -225,6 +234,33 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
     return true;
 }
 
+/* PostgreSQL's rows tell of what waits there, the server of what it holds elsewhere (202s that are
+ * reserved in Redis). */
+static bool wait_settled(const struct fleet *fleet, const struct phase_plan *plan,
+                         struct problem *problem)
+{
+    int64_t first = plan->first_product;
+    int64_t last = last_product(plan);
+    int64_t deadline_ms = process_now_ms() + SETTLE_LIMIT_MS;
+    for (;;) {
+        struct witness_state state;
+        int64_t reserved = 0;
+        bool known = false;
+        if (!api_reserved(fleet->api, fleet->urls[0], first, last, &reserved, &known, problem) ||
+            !witness_look(fleet->witness, first, last, &state, problem))
+            return false;
+        if (state.queued == 0 && known && reserved == 0)
+            return true;
+        if (process_now_ms() > deadline_ms)
+            return problem_set(problem, "%" PRId64 " units are still %s after %d s",
+                               known ? state.queued + reserved : state.queued,
+                               known ? "queued" : "queued, and some not told,",
+                               SETTLE_LIMIT_MS / 1000);
+        if (!process_sleep_ms(50))
+            return problem_set(problem, "interrupted");
+    }
+}
+
 static int64_t sold_out_since(const struct fleet *fleet, const struct scrape *before,
                               const struct scrape *now)
 {
@@ -246,30 +282,13 @@ static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *
         struct scrape now[OPTIONS_MAX_INSTANCES] = {0};
         struct witness_state state;
         if (!load_once(fleet, plan, 1, result, problem) || !wait_quiet(fleet, plan, now, problem) ||
+            !wait_settled(fleet, plan, problem) ||
             !witness_look(fleet->witness, plan->first_product, last_product(plan), &state, problem))
             return false;
         result->complete =
             state.stock <= 0 && sold_out_since(fleet, before, now) >= plan->connections;
     }
     return true;
-}
-
-static bool wait_settled(const struct fleet *fleet, const struct phase_plan *plan,
-                         struct problem *problem)
-{
-    int64_t deadline_ms = process_now_ms() + SETTLE_LIMIT_MS;
-    for (;;) {
-        struct witness_state state;
-        if (!witness_look(fleet->witness, plan->first_product, last_product(plan), &state, problem))
-            return false;
-        if (state.queued == 0)
-            return true;
-        if (process_now_ms() > deadline_ms)
-            return problem_set(problem, "%" PRId64 " orders are still queued after %d s",
-                               state.queued, SETTLE_LIMIT_MS / 1000);
-        if (!process_sleep_ms(50))
-            return problem_set(problem, "interrupted");
-    }
 }
 
 static void judge(const struct phase_plan *plan, struct phase_result *result)
@@ -303,9 +322,11 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
     bool loaded = plan->kind == PHASE_TRUTH
                       ? load_until_gone(fleet, plan, before, result, problem)
                       : load_once(fleet, plan, plan->duration_s, result, problem);
+    int64_t loaded_ms = process_now_ms();
     say(fleet, "settling");
     if (!loaded || !wait_quiet(fleet, plan, after, problem) || !wait_settled(fleet, plan, problem))
         return false;
+    result->settling_ms = process_now_ms() - loaded_ms;
     for (size_t i = 0; i < fleet->count; i++)
         after[i].counts = counts_minus(&after[i].counts, &before[i].counts);
     say(fleet, "auditing");

@@ -57,6 +57,7 @@ struct phase_result {
     int64_t wrk_runs;
     struct counts counts;
     struct audit audit;
+    int64_t settling_ms; /* from the end of the load until nothing was queued any more */
     bool complete;
     enum verdict verdict;
     char error[600]; /* why there is no run; "" */
@@ -73,7 +74,11 @@ bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
 bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last,
                       struct problem *problem);
 
-/* Orders answered 201 (or restocks) a second, as wrk saw them in time. */
+/* Orders that are committed: those answered 201, and those answered 202 that have their row by now.
+ */
+int64_t phase_committed(const struct phase_result *result);
+/* The same a second: orders answered 201 (or restocks) as wrk saw them in time; where there were
+ * 202s, rows over the time until the last one was decided. */
 double phase_committed_per_s(const struct phase_result *result);
 double phase_per_s(const struct phase_result *result, int64_t count);
 

@@ -103,7 +103,7 @@ static void write_csv_row(FILE *file, const struct phase_result *run)
             phase_name(plan->kind), plan->round, plan->connections, plan->threads,
             (double)wrk->duration_us / 1e6, plan->stock, plan->products);
     fprintf(file, ",%" PRId64 ",%.1f,%" PRId64 ",%.1f,%" PRId64 ",%" PRId64 ",%" PRId64,
-            wrk->requests, phase_per_s(run, wrk->requests), counts->committed,
+            wrk->requests, phase_per_s(run, wrk->requests), phase_committed(run),
             phase_committed_per_s(run), counts->refused, counts->failed, counts->unknown);
     fprintf(file, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64, wrk->p50_us, wrk->p90_us,
             wrk->p99_us, wrk->max_us);
@@ -181,12 +181,12 @@ static json_t *json_run(const struct phase_result *run)
                             plan->round, "connections", plan->connections, "threads", plan->threads,
                             "duration_s", (double)wrk->duration_us / 1e6, "stock", plan->stock,
                             "products", plan->products);
-    json_t *figures =
-        json_pack("{sI sf sI sf sI sI sI s{sI sI sI sI}}", "requests", wrk->requests,
-                  "requests_per_s", phase_per_s(run, wrk->requests), "committed", counts->committed,
-                  "committed_per_s", phase_committed_per_s(run), "refused", counts->refused,
-                  "failed", counts->failed, "unknown", counts->unknown, "latency_us", "p50",
-                  wrk->p50_us, "p90", wrk->p90_us, "p99", wrk->p99_us, "max", wrk->max_us);
+    json_t *figures = json_pack("{sI sf sI sf sI sI sI s{sI sI sI sI}}", "requests", wrk->requests,
+                                "requests_per_s", phase_per_s(run, wrk->requests), "committed",
+                                phase_committed(run), "committed_per_s", phase_committed_per_s(run),
+                                "refused", counts->refused, "failed", counts->failed, "unknown",
+                                counts->unknown, "latency_us", "p50", wrk->p50_us, "p90",
+                                wrk->p90_us, "p99", wrk->p99_us, "max", wrk->max_us);
     json_object_update(row, figures);
     json_decref(figures);
     json_object_set_new(row, "audit", json_audit(&run->audit));

@@ -12,10 +12,12 @@ struct witness {
 
 /* One statement is one snapshot. Status: 0 queued, 1 confirmed, 2 cancelled, 3 failed. A failed
  * order and a restock of nothing are tombstones: they say that something was not done. A user's
- * share of the limit is what they have and what they wait for. */
+ * share of the limit is what they have: what they wait for may still be refused. */
 static const char audit_sql[] =
     "WITH item AS MATERIALIZED ("
-    "  SELECT id, epoch, initial_stock, stock, limit_per_user"
+    "  SELECT id, epoch, initial_stock, limit_per_user,"
+    "    stock + coalesce((SELECT sum(stock) FROM bucket b"
+    "      WHERE b.product_id = product.id AND b.epoch = product.epoch), 0) AS stock"
     "  FROM product WHERE id BETWEEN $1 AND $2),"
     " sale AS MATERIALIZED ("
     "  SELECT o.product_id AS id, o.user_id, o.quantity, o.status, o.strategy, o.idempotency_key"
@@ -38,7 +40,7 @@ static const char audit_sql[] =
     " greedy AS ("
     "  SELECT id, count(*) AS users FROM ("
     "    SELECT s.id FROM sale s JOIN item i ON i.id = s.id"
-    "    WHERE s.status IN (0, 1) AND i.limit_per_user IS NOT NULL"
+    "    WHERE s.status = 1 AND i.limit_per_user IS NOT NULL"
     "    GROUP BY s.id, s.user_id, i.limit_per_user"
     "    HAVING sum(s.quantity) > i.limit_per_user) AS by_user GROUP BY id),"
     " names AS ("
@@ -54,7 +56,9 @@ static const char audit_sql[] =
     " ORDER BY i.id";
 
 static const char look_sql[] =
-    "SELECT count(*), coalesce(sum(p.stock), 0),"
+    "SELECT count(*), coalesce(sum(p.stock), 0) +"
+    "  (SELECT coalesce(sum(b.stock), 0) FROM bucket b"
+    "   JOIN product q ON q.id = b.product_id AND q.epoch = b.epoch WHERE q.id BETWEEN $1 AND $2),"
     "  (SELECT count(*) FROM orders o JOIN product q ON q.id = o.product_id AND q.epoch = o.epoch"
     "   WHERE q.id BETWEEN $1 AND $2),"
     "  (SELECT count(*) FROM orders o JOIN product q ON q.id = o.product_id AND q.epoch = o.epoch"

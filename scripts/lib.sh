@@ -15,6 +15,9 @@ build_packages=(gcc:gcc libc6-dev cmake:cmake ninja-build:ninja pkg-config:pkg-c
   libpq-dev libhiredis-dev libcurl4-openssl-dev libcmocka-dev)
 run_packages=(postgresql:/usr/lib/postgresql redis-server:redis-server redis-tools:redis-cli wrk:wrk curl:curl
   util-linux:flock)
+# what some strategies need besides: client libraries to build with, servers for stack.sh --with
+component_packages=(librabbitmq-dev rabbitmq-server libmemcached-dev memcached:memcached libzookeeper-mt-dev
+  libzookeeper-java default-jre-headless:java)
 test_packages=(clang:clang clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
   git:git python3:python3 python3-yaml python3-jsonschema)
 
@@ -93,7 +96,7 @@ child='' interrupted='' stack_dir=''
 
 # Starts the stack in DIR, puts its addresses into the environment and stops it at the end. A script has its DIR to
 # itself, or the one that ends first would take the other's servers away. The servers do not inherit that lock.
-use_stack() { # DIR [fresh]
+use_stack() { # DIR [fresh [OPTION...]]; options are those of stack.sh up
   local settings
   mkdir -p "$1"
   stack_dir=$1
@@ -101,7 +104,7 @@ use_stack() { # DIR [fresh]
   flock -n 8 || die "another $me is at work in this checkout"
   [ "${2:-}" != fresh ] || "$stack" --dir "$1" down --purge 8>&-
   trap leave_stack EXIT
-  "$stack" --dir "$1" up 8>&-
+  "$stack" --dir "$1" up "${@:3}" 8>&-
   settings=$("$stack" --dir "$1" env)
   eval "$settings"
 }

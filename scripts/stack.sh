@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# A private PostgreSQL and two Redis servers for this checkout, on unix sockets alone: nothing listens on a port.
+# A private PostgreSQL and two Redis servers for this checkout, on unix sockets; on request what some strategies need.
 #
-#   stack.sh [--dir DIR] up              start what is not running, and wait until each one answers
-#   stack.sh [--dir DIR] down [--purge]  stop what was started here; --purge: throw the data away too
-#   stack.sh [--dir DIR] status          one line a server; exit status 3 when one of them is not running
-#   stack.sh [--dir DIR] env             lines for eval: SECKILL_DATABASE, SECKILL_REDIS, SECKILL_STOCK_REDIS
+#   stack.sh [--dir DIR] up [--with LIST]  start what is not running, and wait until each one answers
+#   stack.sh [--dir DIR] down [--purge]    stop what was started here; --purge: throw the data away too
+#   stack.sh [--dir DIR] status            one line a server; exit status 3 when one of them is not running
+#   stack.sh [--dir DIR] env               lines for eval: SECKILL_DATABASE, SECKILL_REDIS, SECKILL_STOCK_REDIS, …
+#
+# LIST is names with commas between them: rabbitmq (SECKILL_AMQP), redlock (three more Redis, SECKILL_REDLOCK),
+# memcached (SECKILL_MEMCACHED), zookeeper (SECKILL_ZOOKEEPER). Or all: every one that is installed.
 #
 # DIR (.stack in the checkout) holds the logs and, of each server, the process id and its start time. The data is in
 # DIR/data. Root hands PostgreSQL and Redis to the user postgres; where that user cannot reach the checkout the data
@@ -20,13 +23,14 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 dir=$root/.stack
 servers=(postgres locks stock)
+optional=(rabbitmq redlock memcached zookeeper)   # what --with may name: up_NAME starts it, has_NAME says whether it is installed
 as_owner=()
 home='' sockets='' launched=''
 unset "${!PG@}"   # another server's settings
 
 say() { echo "stack.sh: $*"; }
 die() { echo "stack.sh: $*" >&2; exit 1; }
-usage() { sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 # --- where things are ---
 
@@ -107,7 +111,9 @@ has_processes() { # SERVER
   local proc cwd
   while read -r proc cwd; do
     [ "$cwd" = "$home/$1" ] || continue
-    case $(cat "$proc/comm" 2>/dev/null) in postgres* | redis-*) return 0 ;; esac
+    case $(cat "$proc/comm" 2>/dev/null) in
+      postgres* | redis-* | beam.smp | erl_child_setup | inet_gethost | memcached | java) return 0 ;;
+    esac
   done < <(find /proc/[0-9]*/cwd -prune -printf '%h %l\n' 2>/dev/null)
   return 1
 }
@@ -228,14 +234,187 @@ up_redis() { # SERVER SETTING...
   wait_answer "$name" 60 redis_answers "$sockets/$name.sock"
 }
 
+# --- RabbitMQ ---
+
+# It has no unix sockets: two ports of 127.0.0.1, one for clients and one for Erlang's own distribution, which a node
+# cannot do without. They are kept from start to start, so that who knew the address can come back. Erlang's port
+# mapper (epmd) is never started: the node, and what RabbitMQ starts once a minute to look for one, are told its port.
+readonly rabbitmq=/usr/lib/rabbitmq/bin/rabbitmq-server
+
+has_rabbitmq() { [ -x $rabbitmq ]; }
+
+is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+free_port() { # below the range from which the kernel gives ports to clients
+  local port
+  while port=$((20000 + RANDOM % 12000)); is_taken $port; do :; done
+  echo $port
+}
+
+amqp_answers() ( # PORT: greets it and gets a frame
+  exec 3<>"/dev/tcp/127.0.0.1/$1"
+  printf 'AMQP\0\0\11\1' >&3
+  [ "$(timeout 2 head -c 1 <&3 | od -An -tx1)" = ' 01' ]
+)
+
+choose_ports() { # sets port, distribution and password; they stand in DIR/rabbitmq.access
+  local file=$dir/rabbitmq.access
+  port='' distribution='' password=''
+  [ ! -f "$file" ] || read -r port distribution password <"$file"
+  if [ -z "$port" ] || is_taken "$port"; then port=$(free_port); fi
+  while [ -z "$distribution" ] || [ "$distribution" = "$port" ] || is_taken "$distribution"; do
+    distribution=$(free_port)
+  done
+  [ -n "$password" ] || password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+  (umask 077 && echo "$port $distribution $password" >"$file")
+}
+
+write_rabbitmq_files() { # PASSWORD
+  local folder=$home/rabbitmq
+  make_private "$folder"
+  printf '%s\n' 'default_user = seckill' "default_pass = $1" 'raft.wal_max_size_bytes = 67108864' \
+    'log.console.level = warning' | put "$folder/rabbitmq.conf"
+  echo '[].' | put "$folder/enabled_plugins"
+  : | put "$folder/env.conf"   # not the system's
+}
+
+put() { "${as_owner[@]}" tee "$1" >/dev/null; }   # FILE: what comes on stdin
+
+start_rabbitmq() {
+  local port distribution password folder=$home/rabbitmq epmd
+  wait_gone rabbitmq 20 || die "processes of a killed RabbitMQ are still in $folder"
+  choose_ports
+  write_rabbitmq_files "$password"
+  epmd="-start_epmd false -erl_epmd_port $distribution"
+  launch rabbitmq env -i PATH=/usr/lib/rabbitmq/bin:/usr/bin:/bin HOME="$folder" LANG=C.UTF-8 \
+    RUNNING_UNDER_SYSTEMD=true ERL_FLAGS="$epmd" RABBITMQ_CONF_ENV_FILE="$folder/env.conf" \
+    RABBITMQ_CONFIG_FILE="$folder/rabbitmq.conf" RABBITMQ_ADVANCED_CONFIG_FILE="$folder/advanced.config" \
+    RABBITMQ_ENABLED_PLUGINS_FILE="$folder/enabled_plugins" RABBITMQ_MNESIA_BASE="$folder/mnesia" \
+    RABBITMQ_LOG_BASE="$folder/log" RABBITMQ_LOGS=- RABBITMQ_PID_FILE="$folder/pid" \
+    RABBITMQ_NODENAME=seckill@localhost RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_NODE_PORT="$port" \
+    RABBITMQ_DIST_PORT="$distribution" RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="-sname seckill@localhost \
+    -kernel inet_dist_use_interface {127,0,0,1} -kernel inet_dist_listen_min $distribution \
+    inet_dist_listen_max $distribution" $rabbitmq
+}
+
+up_rabbitmq() {
+  local port
+  launched=
+  pid_of rabbitmq >/dev/null || start_rabbitmq
+  read -r port _ <"$dir/rabbitmq.access"
+  wait_answer rabbitmq 120 amqp_answers "$port"
+}
+
+env_rabbitmq() {
+  local port password
+  read -r port _ password <"$dir/rabbitmq.access"
+  printf 'export %s=%q\n' SECKILL_AMQP "amqp://seckill:$password@127.0.0.1:$port/"
+}
+
+# --- the locks elsewhere ---
+
+# Each of the three is alone: no replica, no memory of the others, nothing on disk.
+has_redlock() { command -v redis-server >/dev/null; }
+up_redlock() { local name; for name in $(members redlock); do up_redis "$name" --appendonly no; done; }
+env_redlock() {
+  printf 'export %s=%q\n' SECKILL_REDLOCK \
+    "unix://$sockets/redlock1.sock,unix://$sockets/redlock2.sock,unix://$sockets/redlock3.sock"
+}
+
+has_memcached() { command -v memcached >/dev/null; }
+
+listens_at() { awk -v path="$1" '$4 == "00010000" && $8 == path { found = 1 } END { exit !found }' /proc/net/unix; }
+
+up_memcached() { # -M: full means an error, never a lock thrown out
+  launched=
+  if ! pid_of memcached >/dev/null; then
+    wait_gone memcached 20 || die "processes of a killed memcached are still in $home/memcached"
+    make_private "$home/memcached"
+    launch memcached "$(command -v memcached)" -s "$sockets/memcached.sock" -a 700 -M -m 16
+  fi
+  wait_answer memcached 60 listens_at "$sockets/memcached.sock"
+}
+
+env_memcached() { printf 'export %s=%q\n' SECKILL_MEMCACHED "unix://$sockets/memcached.sock"; }
+
+# Alone and on a port of 127.0.0.1, which is kept from start to start; leases as short as a test wants them.
+has_zookeeper() { [ -f /usr/share/java/zookeeper.jar ] && command -v java >/dev/null; }
+
+zookeeper_answers() ( # PORT
+  exec 3<>"/dev/tcp/127.0.0.1/$1"
+  printf 'srvr' >&3
+  [ "$(timeout 2 head -c 9 <&3)" = Zookeeper ]   # "This ZooKeeper instance is not currently serving requests"
+)
+
+start_zookeeper() {
+  local port='' folder=$home/zookeeper
+  wait_gone zookeeper 20 || die "processes of a killed ZooKeeper are still in $folder"
+  [ ! -f "$dir/zookeeper.access" ] || read -r port <"$dir/zookeeper.access"
+  if [ -z "$port" ] || is_taken "$port"; then port=$(free_port); fi
+  echo "$port" >"$dir/zookeeper.access"
+  make_private "$folder"
+  printf '%s\n' "dataDir=$folder/data" "clientPort=$port" clientPortAddress=127.0.0.1 tickTime=200 \
+    minSessionTimeout=400 maxSessionTimeout=600000 maxClientCnxns=0 admin.enableServer=false \
+    4lw.commands.whitelist=srvr | put "$folder/zoo.cfg"
+  launch zookeeper "$(command -v java)" -Xmx128m -Dzookeeper.preAllocSize=1024 \
+    -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar \
+    org.apache.zookeeper.server.ZooKeeperServerMain "$folder/zoo.cfg"
+}
+
+up_zookeeper() {
+  local port
+  launched=
+  pid_of zookeeper >/dev/null || start_zookeeper
+  read -r port <"$dir/zookeeper.access"
+  wait_answer zookeeper 120 zookeeper_answers "$port"
+}
+
+env_zookeeper() { printf 'export %s=%q\n' SECKILL_ZOOKEEPER "127.0.0.1:$(cat "$dir/zookeeper.access")"; }
+
 # --- the commands ---
 
+# Names in $with that are not known or not installed end the start; "all" leaves out what is not installed.
+choose_optional() {
+  local name
+  chosen=()
+  if [ "$with" = all ]; then
+    for name in "${optional[@]}"; do
+      if "has_$name"; then chosen+=("$name"); else say "$name is not installed: left out"; fi
+    done
+    return
+  fi
+  for name in ${with//,/ }; do
+    [[ " ${optional[*]} " == *" $name "* ]] || die "--with takes all or some of: ${optional[*]}"
+    "has_$name" || die "$name is not installed"
+    chosen+=("$name")
+  done
+}
+
+members() { # NAME: the servers behind it
+  if [ "$1" = redlock ]; then printf '%s\n' redlock1 redlock2 redlock3; else echo "$1"; fi
+}
+
+# Those of the optional names that have been started here and not stopped.
+started() {
+  local name member
+  for name in "${optional[@]}"; do
+    for member in $(members "$name"); do
+      if [ -f "$dir/$member.id" ]; then echo "$name" && break; fi
+    done
+  done
+}
+
+started_servers() { local name; for name in $(started); do members "$name"; done; }
+
 up() {
+  local name
+  choose_optional
   make_home
   make_sockets
   up_postgres
   up_redis locks --appendonly no
   up_redis stock --appendonly yes --appendfsync always
+  for name in "${chosen[@]}" $(started); do "up_$name"; done
 }
 
 stop() { # SERVER: gently, and after half a minute not
@@ -252,7 +431,7 @@ stop() { # SERVER: gently, and after half a minute not
 
 down() {
   local name
-  for name in "${servers[@]}"; do stop "$name"; done
+  for name in $(started_servers) "${servers[@]}"; do stop "$name"; done
   [ ! -f "$dir/sockets" ] || { rm -rf "$sockets"; rm -f "$dir/sockets"; }
 }
 
@@ -260,23 +439,25 @@ down() {
 purge() {
   local name
   if is_private "$home"; then rm -rf "$home"; fi
-  for name in "${servers[@]}" initdb; do rm -f "$dir/$name.log" "$dir/$name.log.1"; done
-  rm -f "$dir/home" "$dir/lock"
+  for name in "${servers[@]}" "${optional[@]}" $(members redlock) initdb; do rm -f "$dir/$name.log" "$dir/$name.log.1"; done
+  rm -f "$dir/home" "$dir/lock" "$dir/rabbitmq.access" "$dir/zookeeper.access"
   rmdir "$dir" 2>/dev/null || true
 }
 
 status() {
   local name pid code=0
-  for name in "${servers[@]}"; do
+  for name in "${servers[@]}" $(started_servers); do
     if pid=$(pid_of "$name"); then say "$name runs as process $pid"; else say "$name is stopped" && code=3; fi
   done
   return $code
 }
 
 print_env() {
+  local name
   [ -d "$sockets" ] || die "nothing has been started in $dir: stack.sh up"
   printf 'export %s=%q\n' SECKILL_DATABASE "host=$sockets port=5432 dbname=seckill user=seckill" \
     SECKILL_REDIS "unix://$sockets/locks.sock" SECKILL_STOCK_REDIS "unix://$sockets/stock.sock"
+  for name in $(started); do "env_$name"; done
 }
 
 # One at a time in a folder: two at once would start two servers on the same data.
@@ -292,10 +473,11 @@ enter() {
 }
 
 main() {
-  local command='' purge=''
+  local command='' purge='' with=''
   while [ $# -gt 0 ]; do
     case $1 in
       --dir) [ $# -gt 1 ] || die "--dir takes a folder"; dir=$2; shift ;;
+      --with) [ $# -gt 1 ] || die "--with takes names"; with=$2; shift ;;
       --purge) purge=1 ;;
       -h | --help) usage; return ;;
       up | down | status | env) [ -z "$command" ] || die "one command: $command or $1"; command=$1 ;;
@@ -304,6 +486,7 @@ main() {
     shift
   done
   [ -n "$command" ] || { usage >&2; exit 2; }
+  [ -z "$with" ] || [ "$command" = up ] || die "--with goes with up"
   [ -z "$purge" ] || [ "$command" = down ] || die "--purge goes with down"
   if [ ! -d "$dir" ] && [ "$command" = down ]; then return; fi
   enter

@@ -8,18 +8,28 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "broker/rabbit.h"
 #include "cache/redis.h"
 #include "dispatch/dispatch.h"
 #include "http/http.h"
+#include "lock/keeper.h"
+#include "lock/memcache.h"
+#include "lock/redlock.h"
 #include "lock/renewer.h"
 #include "store/pg.h"
+#include "strategy/parking.h"
 #include "strategy/strategy.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { EXIT_BAD_START = 2, FIRST_CONTACT_US = 5000000, STATEMENT_MARGIN_MS = 60000 };
+enum {
+    EXIT_BAD_START = 2,
+    FIRST_CONTACT_US = 5000000,
+    FIRST_SURVEY_US = 1000000,
+    STATEMENT_MARGIN_MS = 60000
+};
 
 struct app {
     struct services services;
@@ -49,6 +59,24 @@ static void handle_signals(struct http *http)
     sigaction(SIGHUP, &ignore, NULL);
 }
 
+/* What is wrong with the Redis of --stock-redis, in words. */
+static const char *stock_redis_detail(const struct cache *cache)
+{
+    unsigned flaws = cache_flaws(cache);
+
+    if (!cache_up(cache))
+        return "out of reach";
+    if (flaws & CACHE_NO_APPEND_FILE)
+        return "not durable: appendonly is not yes, a crash loses every 202";
+    if (flaws & CACHE_LAZY_FSYNC)
+        return "not durable: appendfsync is not always, a crash loses the newest 202s";
+    if (flaws & CACHE_EVICTS)
+        return "not safe: maxmemory-policy is not noeviction, stock and 202s may be evicted";
+    if (flaws & CACHE_SILENT)
+        return "durability unknown: CONFIG GET is not allowed";
+    return "";
+}
+
 static bool read_health(void *context, bool *durable,
                         void (*row)(void *to, const char *backend, bool up, const char *detail),
                         void *to)
@@ -62,6 +90,21 @@ static bool read_health(void *context, bool *durable,
     if (services->cache)
         row(to, "redis", cache_up(services->cache),
             cache_up(services->cache) ? "" : "out of reach");
+    if (services->stock_cache)
+        row(to, "stock-redis", cache_up(services->stock_cache),
+            stock_redis_detail(services->stock_cache));
+    if (services->redlock)
+        row(to, "redlock", redlock_up(services->redlock),
+            redlock_up(services->redlock) ? "" : "no majority answered");
+    if (services->memcache)
+        row(to, "memcached", memcache_up(services->memcache),
+            memcache_up(services->memcache) ? "" : "out of reach");
+    if (services->keeper)
+        row(to, "zookeeper", keeper_up(services->keeper),
+            keeper_up(services->keeper) ? "" : "out of reach");
+    if (services->broker)
+        row(to, "rabbitmq", broker_up(services->broker),
+            broker_up(services->broker) ? "" : "out of reach");
     return ready;
 }
 
@@ -76,6 +119,28 @@ static bool check_strategy(const struct services *services, struct error *error)
     return true;
 }
 
+static bool open_locks_elsewhere(struct services *services, struct error *error)
+{
+    const struct settings *settings = services->settings;
+
+    if (settings->redlock[0]) {
+        services->redlock = redlock_create(settings->redlock, error);
+        if (!services->redlock)
+            return false;
+    }
+    if (settings->memcached[0] && memcache_built()) {
+        services->memcache = memcache_create(settings->memcached, error);
+        if (!services->memcache)
+            return false;
+    }
+    if (settings->zookeeper[0] && keeper_built()) {
+        services->keeper = keeper_create(settings->zookeeper, settings, error);
+        if (!services->keeper)
+            return false;
+    }
+    return true;
+}
+
 static bool open_backends(struct services *services, struct error *error)
 {
     const struct settings *settings = services->settings;
@@ -87,11 +152,31 @@ static bool open_backends(struct services *services, struct error *error)
     services->store = store_create(settings->database, limits, error);
     if (!services->store)
         return false;
+    services->parking = parking_create((int)settings->queue_capacity);
+    if (!services->parking)
+        return error_set(error, ERROR_INTERNAL, "out of memory");
+    if (settings->amqp[0] && broker_built()) {
+        services->broker = broker_create(settings->amqp, error);
+        if (!services->broker)
+            return false;
+    }
+    if (!open_locks_elsewhere(services, error))
+        return false;
+    const char *stock_redis = settings->stock_redis[0] ? settings->stock_redis : settings->redis;
+    if (stock_redis[0]) {
+        services->stock_cache = cache_create(stock_redis, error);
+        if (!services->stock_cache) {
+            error_prefix(error, "--stock-redis");
+            return false;
+        }
+    }
     if (!settings->redis[0])
         return true;
     services->cache = cache_create(settings->redis, error);
-    if (!services->cache)
+    if (!services->cache) {
+        error_prefix(error, "--redis");
         return false;
+    }
     services->renewer = renewer_create(services->cache, settings);
     return services->renewer || error_set(error, ERROR_INTERNAL, "cannot start the renewer thread");
 }
@@ -111,6 +196,22 @@ static bool first_contact(struct services *services, struct error *error)
     return true;
 }
 
+/* A Redis that is absent now is asked again when it comes. */
+static void first_survey(const struct services *services)
+{
+    if (!services->stock_cache)
+        return;
+    struct redis *redis = redis_create(services->stock_cache);
+    int64_t until_us = clock_mono_us() + FIRST_SURVEY_US;
+    if (!redis || !redis_connect(redis, until_us) || !redis_survey(redis, until_us))
+        log_warn("%s; redis-stock answers 503 until it is there (--stock-redis)",
+                 redis ? redis_error(redis)->text : "out of memory");
+    else if (*stock_redis_detail(services->stock_cache))
+        log_warn("the Redis of redis-stock is %s (--stock-redis)",
+                 stock_redis_detail(services->stock_cache));
+    redis_destroy(redis);
+}
+
 static void app_fini(struct app *app)
 {
     dispatch_destroy(app->dispatch);
@@ -118,6 +219,12 @@ static void app_fini(struct app *app)
     http_destroy(app->http);
     renewer_destroy(app->services.renewer);
     cache_destroy(app->services.cache);
+    cache_destroy(app->services.stock_cache);
+    broker_destroy(app->services.broker);
+    parking_destroy(app->services.parking);
+    redlock_destroy(app->services.redlock);
+    memcache_destroy(app->services.memcache);
+    keeper_destroy(app->services.keeper);
     store_destroy(app->services.store);
 }
 
@@ -130,6 +237,7 @@ static bool app_init(struct app *app, struct error *error)
     app->http = http_create(&app->services, health, error);
     if (!app->http || !first_contact(&app->services, error))
         return false;
+    first_survey(&app->services);
     app->dispatch = dispatch_create(&app->services, http_completion(app->http), error);
     return app->dispatch && strategies_start(&app->services, error);
 }

@@ -67,3 +67,29 @@ CREATE TABLE retired (
     epoch      bigint NOT NULL,
     PRIMARY KEY (product_id, epoch)
 );
+
+-- version: 2
+
+-- A hot product's stock over several rows (strategy `buckets`), numbered from 0 without a gap. `split` says that
+-- there are some; they are made, folded back and deleted under the product's row lock alone. A PUT deletes them,
+-- and so waits for whoever holds one: after it nobody can sell from an earlier epoch.
+ALTER TABLE product ADD COLUMN split boolean NOT NULL DEFAULT false;
+CREATE TABLE bucket (
+    product_id bigint NOT NULL,
+    n          bigint NOT NULL,
+    epoch      bigint NOT NULL,
+    stock      bigint NOT NULL CHECK (stock >= 0),
+    PRIMARY KEY (product_id, n)
+) WITH (fillfactor = 50);
+
+-- Who holds a product's lock (strategy `lock-row`), and until when by this database's clock.
+CREATE TABLE product_lock (
+    product_id  bigint PRIMARY KEY,
+    owner       text NOT NULL,
+    lease_until timestamptz NOT NULL
+) WITH (fillfactor = 50);
+
+-- When a queued order was last sent to the broker, or was about to be; and the queued ones by that time, for
+-- whoever sends again what was lost.
+ALTER TABLE orders ADD COLUMN published_at timestamptz;
+CREATE INDEX orders_queued ON orders (published_at) WHERE status = 0;

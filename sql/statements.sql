@@ -3,6 +3,9 @@
 -- name: begin
 BEGIN
 
+-- name: begin_serializable
+BEGIN ISOLATION LEVEL SERIALIZABLE
+
 -- name: commit
 COMMIT
 
@@ -14,19 +17,22 @@ ROLLBACK
 -- name: product_read
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
-           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open
+           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
+       split
 FROM product WHERE id = $1::bigint
 
 -- name: product_lock
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
-           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open
+           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
+       split
 FROM product WHERE id = $1::bigint FOR UPDATE
 
 -- name: product_lock_nowait
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
-           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open
+           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
+       split
 FROM product WHERE id = $1::bigint FOR UPDATE NOWAIT
 
 -- Writing stock --------------------------------------------------------------------------------------------
@@ -35,6 +41,10 @@ FROM product WHERE id = $1::bigint FOR UPDATE NOWAIT
 -- name: stock_set
 UPDATE product SET stock = $3::bigint, version = version + 1
 WHERE id = $1::bigint AND epoch = $2::bigint
+
+-- name: stock_set_fenced
+UPDATE product SET stock = $3::bigint, version = version + 1
+WHERE id = $1::bigint AND epoch = $2::bigint AND fence = $4::bigint
 
 -- name: stock_set_if_version
 UPDATE product SET stock = $3::bigint, version = version + 1
@@ -46,12 +56,12 @@ UPDATE product SET stock = stock - $2::bigint, version = version + 1
 WHERE id = $1::bigint AND stock >= $2::bigint
   AND (opens_at IS NULL OR opens_at <= clock_timestamp())
   AND (closes_at IS NULL OR clock_timestamp() < closes_at)
-RETURNING stock, epoch, version, limit_per_user, true
+RETURNING stock, epoch, version, limit_per_user, true, split
 
 -- name: stock_add
 UPDATE product SET stock = stock + $2::bigint, version = version + 1
 WHERE id = $1::bigint
-RETURNING stock, epoch, version, limit_per_user, true
+RETURNING stock, epoch, version, limit_per_user, true, split
 
 -- name: stock_return
 UPDATE product SET stock = stock + $3::bigint, version = version + 1
@@ -64,12 +74,24 @@ WHERE id = $1::bigint AND epoch = $2::bigint AND fence = $4::bigint
 -- name: stock_add_fenced
 UPDATE product SET stock = stock + $2::bigint, version = version + 1
 WHERE id = $1::bigint AND fence = $3::bigint
-RETURNING stock, epoch, version, limit_per_user, true
+RETURNING stock, epoch, version, limit_per_user, true, split
 
 -- Committed at once after a lock was acquired and before anything is read under it: from here on the writes
 -- of every earlier holder match no row (Kleppmann 2016, with the token registered at the read as well).
 -- name: fence_register
 UPDATE product SET fence = fence + 1 WHERE id = $1::bigint RETURNING fence
+
+-- name: fence_read
+SELECT fence FROM product WHERE id = $1::bigint
+
+-- Under the product's row lock, taken by a statement of its own: one statement that waited for the row would not
+-- see buckets made meanwhile.
+-- name: stock_fold
+WITH folded AS (DELETE FROM bucket WHERE product_id = $1::bigint AND epoch = $2::bigint RETURNING stock)
+UPDATE product SET stock = stock + coalesce((SELECT sum(stock) FROM folded), 0)::bigint, split = false,
+                   version = version + 1
+WHERE id = $1::bigint AND epoch = $2::bigint
+RETURNING stock
 
 -- One order, one statement -----------------------------------------------------------------------------------
 
@@ -180,18 +202,130 @@ ON CONFLICT (id) DO NOTHING
 -- name: restock_status
 SELECT quantity FROM restock WHERE id = $1::uuid
 
--- Many orders, one transaction -------------------------------------------------------------------------------
+-- Locks in the database --------------------------------------------------------------------------------------
 
--- A statement of its own: the next one's snapshot is younger than the lock.
--- name: batch_lock_fenced
+-- Two numbers, so apart from the schema's lock, which is one: PostgreSQL keeps the two kinds apart. The first is
+-- ours ("seck" in ASCII); the second a hash, because it has 32 bits and an id 53: products that share it wait for
+-- each other, no more.
+-- name: advisory_lock
+SELECT pg_advisory_xact_lock(1936024427, hashint8($1::bigint))
+
+-- name: advisory_lock_try
+SELECT pg_try_advisory_xact_lock(1936024427, hashint8($1::bigint))
+
+-- Two statements, because a poll that finds the lock taken must write nothing: an upsert would lock the row, and
+-- so flush the log, each time.
+-- name: lock_row_insert
+INSERT INTO product_lock (product_id, owner, lease_until)
+VALUES ($1::bigint, $2::text, clock_timestamp() + $3::bigint * interval '1 millisecond')
+ON CONFLICT DO NOTHING
+
+-- name: lock_row_take_over
+UPDATE product_lock
+SET owner = $2::text, lease_until = clock_timestamp() + $3::bigint * interval '1 millisecond'
+WHERE product_id = $1::bigint AND lease_until <= clock_timestamp()
+
+-- name: lock_row_delete
+DELETE FROM product_lock WHERE product_id = $1::bigint AND owner = $2::text
+
+-- Seed 003's "lock", for the control that shows it: one row is affected whoever holds it.
+-- name: control_lock_upsert
+INSERT INTO product_lock (product_id, owner, lease_until)
+VALUES ($1::bigint, $2::text, clock_timestamp() + $3::bigint * interval '1 millisecond')
+ON CONFLICT (product_id) DO UPDATE SET owner = excluded.owner, lease_until = excluded.lease_until
+
+-- A product's stock in buckets -------------------------------------------------------------------------------
+
+-- conditional_buy, of one bucket. The product's row is read, not locked: what is read of it changes by a PUT
+-- alone, and a PUT deletes the bucket.
+-- name: bucket_buy
+WITH taken AS (
+    UPDATE bucket SET stock = bucket.stock - $4::bigint
+    FROM product
+    WHERE bucket.product_id = $2::bigint AND bucket.n = $7::bigint AND bucket.stock >= $4::bigint
+      AND product.id = $2::bigint AND product.epoch = bucket.epoch AND product.limit_per_user IS NULL
+      AND (opens_at IS NULL OR opens_at <= clock_timestamp())
+      AND (closes_at IS NULL OR clock_timestamp() < closes_at)
+    RETURNING bucket.product_id, bucket.epoch
+)
+INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
+SELECT $1::uuid, product_id, epoch, $3::bigint, $4::bigint, $5::text, 1, $6::timestamptz FROM taken
+
+-- name: bucket_take
+UPDATE bucket SET stock = bucket.stock - $2::bigint
+FROM product
+WHERE bucket.product_id = $1::bigint AND bucket.n = $3::bigint AND bucket.stock >= $2::bigint
+  AND product.id = $1::bigint AND product.epoch = bucket.epoch
+  AND (opens_at IS NULL OR opens_at <= clock_timestamp())
+  AND (closes_at IS NULL OR clock_timestamp() < closes_at)
+RETURNING bucket.stock, bucket.epoch, version, limit_per_user, true, split
+
+-- name: bucket_add
+UPDATE bucket SET stock = bucket.stock + $2::bigint
+FROM product
+WHERE bucket.product_id = $1::bigint AND bucket.n = $3::bigint
+  AND product.id = $1::bigint AND product.epoch = bucket.epoch
+RETURNING bucket.stock, bucket.epoch, version, limit_per_user, true, split
+
+-- Two cancels of one order must meet on one row, whatever each instance's --buckets is; so the rows say how many.
+-- name: bucket_return
+UPDATE bucket SET stock = stock + $3::bigint
+WHERE product_id = $1::bigint AND epoch = $2::bigint
+  AND n = $4::bigint % nullif((SELECT count(*) FROM bucket
+                               WHERE product_id = $1::bigint AND epoch = $2::bigint), 0)
+
+-- The product with its buckets, and the first of these, from $3 on, that has enough.
+-- name: bucket_look
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
-           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open
-FROM product WHERE id = $1::bigint AND fence = $2::bigint FOR UPDATE
+           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
+       split,
+       coalesce((SELECT sum(stock) FROM bucket
+                 WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint AS units,
+       (SELECT n FROM bucket
+        WHERE product_id = product.id AND epoch = product.epoch AND bucket.stock >= $2::bigint
+        ORDER BY n < $3::bigint, n LIMIT 1) AS next
+FROM product WHERE id = $1::bigint
+
+-- name: bucket_lock_all
+SELECT coalesce(sum(stock), 0)::bigint
+FROM (SELECT stock FROM bucket WHERE product_id = $1::bigint AND epoch = $2::bigint ORDER BY n FOR UPDATE)
+         AS locked
+
+-- With the product's row and all its buckets locked: $3 units over $4 buckets, none in the row.
+-- name: bucket_spread
+WITH emptied AS (
+    UPDATE product SET stock = 0, split = true, version = version + 1
+    WHERE id = $1::bigint AND epoch = $2::bigint
+), surplus AS (
+    DELETE FROM bucket WHERE product_id = $1::bigint AND n >= $4::bigint
+)
+INSERT INTO bucket (product_id, n, epoch, stock)
+SELECT $1::bigint, n, $2::bigint, $3::bigint / $4::bigint + (n < $3::bigint % $4::bigint)::int
+FROM generate_series(0, $4::bigint - 1) AS n
+ON CONFLICT (product_id, n) DO UPDATE SET stock = excluded.stock, epoch = excluded.epoch
+
+-- In a transaction: no statement of it waits longer for a lock.
+-- name: lock_impatiently
+SELECT set_config('lock_timeout', '1ms', true)
+
+-- Many orders, one transaction -------------------------------------------------------------------------------
+
+-- A statement of its own: the next one's snapshot is younger than the locks. In id order, so that two of these
+-- cannot wait for each other. $2 is the fence, 0 for none.
+-- name: batch_lock
+SELECT stock, epoch, version, limit_per_user,
+       (opens_at IS NULL OR opens_at <= clock_timestamp())
+           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
+       split, id
+FROM product WHERE id = ANY ($1::bigint[]) AND ($2::bigint = 0 OR fence = $2::bigint)
+ORDER BY id FOR UPDATE
 
 -- name: batch_units
-SELECT user_id, units FROM purchase
-WHERE product_id = $1::bigint AND epoch = $2::bigint AND user_id = ANY ($3::bigint[])
+SELECT asked.position, units
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY
+         AS asked (product_id, epoch, user_id, position)
+JOIN purchase USING (product_id, epoch, user_id)
 
 -- name: batch_keys
 SELECT asked.position
@@ -199,26 +333,141 @@ FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (user_id, key, po
 JOIN orders ON orders.user_id = asked.user_id AND orders.idempotency_key = asked.key
 JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 
--- name: batch_take_fenced
-UPDATE product SET stock = stock - $3::bigint, version = version + 1
-WHERE id = $1::bigint AND epoch = $2::bigint AND fence = $4::bigint AND stock >= $3::bigint
-
 -- name: batch_purchase_add
 INSERT INTO purchase AS held (product_id, user_id, epoch, units)
-SELECT $1::bigint, user_id, $2::bigint, units
-FROM unnest($3::bigint[], $4::bigint[]) AS asked (user_id, units) WHERE units <= $5::bigint
-ORDER BY user_id
+SELECT product_id, user_id, asked.epoch, units
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+         AS asked (product_id, epoch, user_id, units)
+JOIN product ON product.id = product_id AND units <= limit_per_user
+ORDER BY product_id, user_id
 ON CONFLICT (product_id, user_id) DO UPDATE
 SET units = CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units,
     epoch = excluded.epoch
-WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units <= $5::bigint
+WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units
+      <= (SELECT limit_per_user FROM product WHERE product.id = held.product_id)
 
 -- name: batch_insert
 INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,
                            created_at)
-SELECT id, $1::bigint, $2::bigint, user_id, quantity, $3::text, 1, key, created_at
-FROM unnest($4::uuid[], $5::bigint[], $6::bigint[], $7::text[], $8::timestamptz[])
-         AS asked (id, user_id, quantity, key, created_at)
+SELECT id, product_id, epoch, user_id, quantity, $1::text, 1, key, created_at
+FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::timestamptz[])
+         AS asked (id, product_id, epoch, user_id, quantity, key, created_at)
+ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
+SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
+    quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
+    created_at = excluded.created_at
+WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
+
+-- name: batch_take
+UPDATE product SET stock = stock - units, version = version + 1
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS asked (product_id, sale, units)
+WHERE id = product_id AND epoch = sale AND stock >= units AND ($4::bigint = 0 OR fence = $4::bigint)
+
+-- Orders that wait at the broker ------------------------------------------------------------------------------
+
+-- One row at least where the product exists: its epoch, and the ids that were written. A living key's order is
+-- not; a dead one's row is taken over. Sorted, or instances with the same keys in another order end in deadlocks.
+-- name: queue_insert
+WITH sale AS (
+    SELECT id, epoch FROM product WHERE id = $1::bigint
+), written AS (
+    INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,
+                               created_at, published_at)
+    SELECT asked.id, sale.id, sale.epoch, user_id, quantity, $2::text, 0, key, created_at, clock_timestamp()
+    FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[])
+             AS asked (id, user_id, quantity, key, created_at), sale
+    ORDER BY user_id, key
+    ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
+    SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
+        quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
+        created_at = excluded.created_at, published_at = excluded.published_at
+    WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
+    RETURNING id
+)
+SELECT sale.epoch, written.id FROM sale LEFT JOIN written ON true
+
+-- name: queue_rows
+SELECT asked.position, orders.epoch, user_id, quantity, status, reason, created_at
+FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, position) JOIN orders ON orders.id = asked.id
+
+-- name: queue_confirm
+UPDATE orders SET status = 1 WHERE id = ANY ($1::uuid[]) AND status = 0
+
+-- A refusal is not remembered: the key is free for the next attempt.
+-- name: queue_fail
+UPDATE orders SET status = 3, reason = asked.reason, idempotency_key = NULL
+FROM unnest($1::uuid[], $2::text[]) AS asked (id, reason) WHERE orders.id = asked.id AND status = 0
+
+-- name: queue_restock_insert
+INSERT INTO restock (id, product_id, epoch, quantity, strategy, idempotency_key, created_at)
+VALUES ($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::text, $7::text, $6::timestamptz)
+ON CONFLICT DO NOTHING
+
+-- What has waited for three seconds since it was sent; and for as long again after each time, so that a long
+-- backlog is not sent over and over.
+-- name: queue_sweep
+UPDATE orders SET published_at = clock_timestamp() WHERE id IN (
+    SELECT orders.id FROM orders
+    JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
+    WHERE status = 0 AND strategy = $1::text
+      AND published_at < clock_timestamp() - greatest(interval '3 s', published_at - created_at)
+    ORDER BY orders.id LIMIT $2::bigint FOR UPDATE OF orders SKIP LOCKED)
+RETURNING id, product_id
+
+-- Those that came in while a PUT ended their sale: no purge knows of them.
+-- name: queue_bury
+DELETE FROM orders USING product
+WHERE status = 0 AND published_at < clock_timestamp() - interval '3 s'
+  AND product.id = product_id AND product.epoch <> orders.epoch
+
+-- redis-stock: its mirror and its writer ---------------------------------------------------------------------
+
+-- Whoever loads a mirror holds the row meanwhile, so that no commit comes between the figure and its loading.
+-- name: stock_row
+SELECT stock + coalesce((SELECT sum(bucket.stock) FROM bucket
+                         WHERE bucket.product_id = product.id AND bucket.epoch = product.epoch), 0)::bigint,
+       epoch, limit_per_user, opens_at, closes_at, clock_timestamp()
+FROM product WHERE id = $1::bigint FOR UPDATE
+
+-- name: stock_holders
+SELECT user_id, units FROM purchase
+WHERE product_id = $1::bigint AND epoch = $2::bigint AND user_id > $3::bigint AND units > 0
+ORDER BY user_id LIMIT $4::bigint
+
+-- name: stock_decided
+SELECT id FROM orders WHERE id = ANY ($1::uuid[])
+
+-- name: writer_keys
+SELECT asked.position, orders.id
+FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (user_id, key, position)
+JOIN orders ON orders.user_id = asked.user_id AND orders.idempotency_key = asked.key
+JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
+
+-- name: writer_units
+SELECT asked.position, purchase.units
+FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS asked (product_id, user_id, position)
+JOIN purchase ON purchase.product_id = asked.product_id AND purchase.user_id = asked.user_id
+JOIN product ON product.id = purchase.product_id AND product.epoch = purchase.epoch
+
+-- name: writer_purchases
+INSERT INTO purchase AS held (product_id, user_id, epoch, units)
+SELECT asked.product_id, asked.user_id, product.epoch, asked.units
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS asked (product_id, user_id, units)
+JOIN product ON product.id = asked.product_id AND asked.units <= product.limit_per_user
+ORDER BY asked.product_id, asked.user_id
+ON CONFLICT (product_id, user_id) DO UPDATE
+SET units = CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units,
+    epoch = excluded.epoch
+WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units
+      <= (SELECT limit_per_user FROM product WHERE product.id = held.product_id)
+
+-- name: writer_insert
+INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, reason,
+                           idempotency_key, created_at)
+SELECT id, product_id, epoch, user_id, quantity, $1::text, status, reason, key, created_at
+FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[],
+            $9::text[], $10::timestamptz[])
+         AS asked (id, product_id, epoch, user_id, quantity, status, reason, key, created_at)
 ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
 SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
@@ -228,13 +477,19 @@ WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.pro
 -- Products ---------------------------------------------------------------------------------------------------
 
 -- name: product_get
-SELECT id, name, initial_stock, stock, limit_per_user, opens_at, closes_at, epoch, version,
+SELECT id, name, initial_stock,
+       stock + coalesce((SELECT sum(stock) FROM bucket
+                         WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint,
+       limit_per_user, opens_at, closes_at, epoch, version,
        (SELECT coalesce(sum(quantity), 0)::bigint FROM orders
         WHERE product_id = product.id AND orders.epoch = product.epoch AND status = 0)
 FROM product WHERE id = $1::bigint
 
 -- name: products_page
-SELECT id, name, initial_stock, stock, limit_per_user, opens_at, closes_at, epoch, version, 0::bigint
+SELECT id, name, initial_stock,
+       stock + coalesce((SELECT sum(stock) FROM bucket
+                         WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint,
+       limit_per_user, opens_at, closes_at, epoch, version, 0::bigint
 FROM product WHERE id > $1::bigint ORDER BY id LIMIT $2::bigint
 
 -- name: product_put
@@ -243,7 +498,8 @@ VALUES ($1::bigint, $2::text, $3::bigint, $3::bigint, $4::bigint, $5::timestampt
 ON CONFLICT (id) DO UPDATE
 SET name = excluded.name, initial_stock = excluded.initial_stock, stock = excluded.stock,
     limit_per_user = excluded.limit_per_user, opens_at = excluded.opens_at,
-    closes_at = excluded.closes_at, epoch = product.epoch + 1, version = product.version + 1
+    closes_at = excluded.closes_at, epoch = product.epoch + 1, version = product.version + 1,
+    split = false
 RETURNING epoch, version
 
 -- name: products_put
@@ -252,7 +508,11 @@ SELECT id, $3::bigint, $3::bigint, 1, 1
 FROM generate_series($1::bigint, $1::bigint + $2::bigint - 1) AS id ORDER BY id
 ON CONFLICT (id) DO UPDATE
 SET name = NULL, initial_stock = excluded.initial_stock, stock = excluded.stock, limit_per_user = NULL,
-    opens_at = NULL, closes_at = NULL, epoch = product.epoch + 1, version = product.version + 1
+    opens_at = NULL, closes_at = NULL, epoch = product.epoch + 1, version = product.version + 1,
+    split = false
+
+-- name: buckets_end
+DELETE FROM bucket WHERE product_id BETWEEN $1::bigint AND $1::bigint + $2::bigint - 1
 
 -- name: retire
 INSERT INTO retired (product_id, epoch)
@@ -261,7 +521,10 @@ WHERE id BETWEEN $1::bigint AND $1::bigint + $2::bigint - 1 AND epoch > 1
 
 -- name: audit
 WITH sale AS (
-    SELECT id, initial_stock, stock, epoch, limit_per_user FROM product WHERE id = $1::bigint
+    SELECT id, initial_stock, epoch, limit_per_user,
+           stock + coalesce((SELECT sum(stock) FROM bucket
+                             WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint AS stock
+    FROM product WHERE id = $1::bigint
 ), sold AS (
     SELECT orders.* FROM orders JOIN sale ON orders.product_id = sale.id AND orders.epoch = sale.epoch
 ), added AS (
@@ -274,7 +537,7 @@ SELECT sale.epoch, sale.initial_stock,
        coalesce((SELECT sum(quantity) FROM sold WHERE status = 1), 0)::bigint AS sold,
        coalesce((SELECT sum(n - 1) FROM (SELECT count(*) AS n FROM sold WHERE idempotency_key IS NOT NULL
                                          GROUP BY user_id, idempotency_key) AS k), 0)::bigint AS duplicates,
-       coalesce((SELECT count(*) FROM (SELECT user_id FROM sold WHERE status IN (0, 1)
+       coalesce((SELECT count(*) FROM (SELECT user_id FROM sold WHERE status = 1
                                        GROUP BY user_id HAVING sum(quantity) > sale.limit_per_user) AS u),
                 0)::bigint AS limit_violations,
        coalesce((SELECT sum(quantity) FROM sold WHERE status = 0), 0)::bigint AS queued,

@@ -54,7 +54,8 @@ read_table() {
 make_copy() {
   copy=$(mktemp -d /tmp/seckill-mutations.XXXXXX)
   tar -C "$root" --exclude=./build --exclude=./.git --exclude=./.stack -cf - . | tar -C "$copy" -xf -
-  cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug >"$copy/log" 2>&1 || die "$(tail "$copy/log")"
+  cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSECKILL_FAILPOINTS=ON >"$copy/log" 2>&1 ||
+    die "$(tail "$copy/log")"
 }
 
 build() { # PROGRAM
@@ -68,11 +69,15 @@ run_test() { # PROGRAM PATTERN
 with_stack() {
   if [ -z "${SECKILL_TEST_DATABASE:-}" ]; then
     own_stack=1
-    "$root/scripts/stack.sh" --dir "$copy/stack" up
+    "$root/scripts/stack.sh" --dir "$copy/stack" up --with all
     eval "$("$root/scripts/stack.sh" --dir "$copy/stack" env)"
     export SECKILL_TEST_DATABASE=$SECKILL_DATABASE SECKILL_TEST_REDIS=$SECKILL_REDIS
     export SECKILL_TEST_STOCK_REDIS=$SECKILL_STOCK_REDIS SECKILL_TEST_STACK=$copy/stack
     export SECKILL_TEST_STACK_SH=$root/scripts/stack.sh
+    [ -z "${SECKILL_AMQP:-}" ] || export SECKILL_TEST_AMQP=$SECKILL_AMQP
+    [ -z "${SECKILL_REDLOCK:-}" ] || export SECKILL_TEST_REDLOCK=$SECKILL_REDLOCK
+    [ -z "${SECKILL_MEMCACHED:-}" ] || export SECKILL_TEST_MEMCACHED=$SECKILL_MEMCACHED
+    [ -z "${SECKILL_ZOOKEEPER:-}" ] || export SECKILL_TEST_ZOOKEEPER=$SECKILL_ZOOKEEPER
   fi
 }
 

@@ -20,14 +20,13 @@ bool failpoint_check(const char *spec)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { POINTS_MAX = 8 };
 
 static struct point {
     char name[64];
-    char action[16]; /* kill, stop, pause */
-    long pause_ms;
+    char action[16]; /* kill, stop, pause, fail, skew */
+    long ms;         /* of a pause or a skew */
     atomic_int passages_left;
 } points[POINTS_MAX];
 static int point_count;
@@ -51,7 +50,7 @@ static bool parse_point(const char *text, size_t length, struct point *out)
         passage = (int)strtol(at + 1, NULL, 10);
     }
     char *colon = strchr(copy, ':');
-    out->pause_ms = colon ? strtol(colon + 1, NULL, 10) : 0;
+    out->ms = colon ? strtol(colon + 1, NULL, 10) : 0;
     if (colon)
         *colon = '\0';
     if (passage < 1 || sscanf(copy, "%63[^=]=%15s", name, action) != 2)
@@ -60,7 +59,8 @@ static bool parse_point(const char *text, size_t length, struct point *out)
     snprintf(out->action, sizeof out->action, "%s", action);
     atomic_store(&out->passages_left, passage);
     return strcmp(action, "kill") == 0 || strcmp(action, "stop") == 0 ||
-           (strcmp(action, "pause") == 0 && out->pause_ms > 0);
+           strcmp(action, "fail") == 0 || (strcmp(action, "skew") == 0 && out->ms != 0) ||
+           (strcmp(action, "pause") == 0 && out->ms > 0);
 }
 
 static bool parse_all(const char *spec, struct point *out, int *count)
@@ -95,17 +95,48 @@ static void act(const struct point *point)
     if (strcmp(point->action, "kill") == 0)
         raise(SIGKILL);
     else if (strcmp(point->action, "stop") == 0)
-        kill(getpid(), SIGSTOP);
-    else
-        clock_sleep_until(clock_mono_us() + point->pause_ms * CLOCK_US_PER_MS);
+        raise(SIGSTOP); /* to this thread: it must not get past the place before all have stopped */
+    else if (strcmp(point->action, "pause") == 0)
+        clock_sleep_until(clock_mono_us() + point->ms * CLOCK_US_PER_MS);
+}
+
+/* The point of this name whose turn it is at this passage. */
+static const struct point *pass(const char *name)
+{
+    const struct point *due = NULL;
+
+    pthread_once(&once, read_environment);
+    for (int i = 0; i < point_count; i++)
+        if (strcmp(points[i].name, name) == 0 && atomic_fetch_sub(&points[i].passages_left, 1) == 1)
+            due = &points[i];
+    return due;
 }
 
 void failpoint_reach(const char *name)
 {
+    const struct point *point = pass(name);
+
+    if (point)
+        act(point);
+}
+
+bool failpoint_fails(const char *name)
+{
+    const struct point *point = pass(name);
+
+    if (point)
+        act(point);
+    return point && strcmp(point->action, "fail") == 0;
+}
+
+int64_t failpoint_skew_ms(const char *name)
+{
     pthread_once(&once, read_environment);
     for (int i = 0; i < point_count; i++)
-        if (strcmp(points[i].name, name) == 0 && atomic_fetch_sub(&points[i].passages_left, 1) == 1)
-            act(&points[i]);
+        if (strcmp(points[i].name, name) == 0 && strcmp(points[i].action, "skew") == 0 &&
+            atomic_fetch_sub(&points[i].passages_left, 1) <= 1)
+            return points[i].ms;
+    return 0;
 }
 
 #endif

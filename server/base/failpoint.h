@@ -3,19 +3,28 @@
  *
  * Built in by SECKILL_FAILPOINTS alone (the development presets have it, release does not); armed
  * by the environment: SECKILL_FAILPOINTS="NAME=ACTION[@N],…", where ACTION is kill (SIGKILL), stop
- * (SIGSTOP the whole process) or pause:MS (this thread alone), and N says at which passage it
- * happens (default 1, the first). Idea: FreeBSD's fail(9) and etcd's gofail.
+ * (SIGSTOP the whole process), pause:MS (this thread alone), fail (what the place says fails) or
+ * skew:MS (a clock that is wrong, from then on), and N says at which passage it happens
+ * (default 1, the first). The names are listed in tests/README.md. Idea: FreeBSD's fail(9) and
+ * etcd's gofail.
  */
 #ifndef SECKILL_BASE_FAILPOINT_H
 #define SECKILL_BASE_FAILPOINT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef SECKILL_FAILPOINTS
 void failpoint_reach(const char *name);
-#define FAILPOINT(name) failpoint_reach(name)
+bool failpoint_fails(const char *name);
+int64_t failpoint_skew_ms(const char *name);
+#define FAILPOINT(name)         failpoint_reach(name)
+#define FAILPOINT_FAILS(name)   failpoint_fails(name)
+#define FAILPOINT_SKEW_MS(name) failpoint_skew_ms(name)
 #else
-#define FAILPOINT(name) ((void)0)
+#define FAILPOINT(name)         ((void)0)
+#define FAILPOINT_FAILS(name)   false
+#define FAILPOINT_SKEW_MS(name) INT64_C(0)
 #endif
 
 /* False when `spec` cannot be obeyed: malformed, or this build has no failpoints. NULL and "" are

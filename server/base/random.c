@@ -75,3 +75,13 @@ void random_token(char out[RANDOM_TOKEN_LENGTH + 1])
     }
     out[RANDOM_TOKEN_LENGTH] = '\0';
 }
+
+int64_t random_backoff_us(unsigned attempts)
+{
+    enum { FIRST_US = 500, MOST_US = 20000 };
+    uint64_t most = FIRST_US;
+
+    for (unsigned i = 1; i < attempts && most < MOST_US; i++)
+        most *= 2;
+    return (int64_t)random_below(most < MOST_US ? most : MOST_US);
+}

@@ -14,6 +14,11 @@ void random_bytes(void *out, size_t length);
  * for secrets. */
 uint64_t random_below(uint64_t bound);
 
+/* The pause before the attempt after number `attempts` (1, 2 …): full jitter under a bound that
+ * doubles from 0.5 to 20 ms (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog,
+ * 2015). */
+int64_t random_backoff_us(unsigned attempts);
+
 /* 128 random bits from the kernel as 32 hexadecimal digits and a NUL: a lock token. */
 #define RANDOM_TOKEN_LENGTH 32
 void random_token(char out[RANDOM_TOKEN_LENGTH + 1]);

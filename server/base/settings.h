@@ -22,6 +22,11 @@ struct settings {
     const char *listen;           /* HOST:PORT */
     const char *database;         /* libpq conninfo; "" means libpq's own PG* variables */
     const char *redis;            /* redis://host:port/db or unix:///path; "" means none */
+    const char *stock_redis;      /* as redis; "" means the same one */
+    const char *redlock;          /* 3 or 5 such URLs with commas between them; "" means none */
+    const char *memcached;        /* HOST:PORT or unix:///path; "" means none */
+    const char *zookeeper;        /* HOST:PORT,…/PATH; "" means none */
+    const char *amqp;             /* amqp://user:pass@host:port/vhost; "" means none */
     const char *default_strategy; /* a name from the registry; app checks it */
     const char *system_name;      /* prefix of every Redis key and lock name */
     const char *admin_token;      /* "" means loopback only; secret */
@@ -30,10 +35,12 @@ struct settings {
     int64_t queue_capacity;
     int64_t in_flight_per_product; /* 0: each strategy's own */
     int64_t pg_sessions;
+    int64_t sets; /* queues that partitioned-queue spreads the products over */
     int64_t lock_wait_ms;
     int64_t lock_ttl_ms;
     int64_t work_timeout_ms;
     int64_t work_ms;
+    int64_t buckets;
     int64_t max_connections;
 };
 

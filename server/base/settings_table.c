@@ -42,6 +42,65 @@ static bool accepts_redis(const char *text)
     return *text == '\0' || strncmp(text, "redis://", 8) == 0 || strncmp(text, "unix://", 7) == 0;
 }
 
+static bool accepts_amqp(const char *text)
+{
+    return *text == '\0' || strncmp(text, "amqp://", 7) == 0;
+}
+
+static bool is_listed(const char *url, size_t length, const char *list, const char *end)
+{
+    while (list < end) {
+        size_t other = strcspn(list, ",");
+        if (other == length && memcmp(list, url, length) == 0)
+            return true;
+        list += other + 1;
+    }
+    return false;
+}
+
+/* A server named twice would have two votes. */
+static bool accepts_redlock(const char *text)
+{
+    int count = 0;
+
+    for (const char *at = text; *text != '\0'; at++, count++) {
+        size_t length = strcspn(at, ",");
+        if (length == 0 || !accepts_redis(at) || is_listed(at, length, text, at))
+            return false;
+        at += length;
+        if (*at == '\0')
+            return count == 2 || count == 4;
+    }
+    return true;
+}
+
+static bool accepts_memcached(const char *text)
+{
+    return *text == '\0' || strncmp(text, "unix:///", 8) == 0 || accepts_listen(text);
+}
+
+/* HOST:PORT,… and perhaps a /PATH at the end. */
+static bool accepts_zookeeper(const char *text)
+{
+    char one[256];
+    size_t hosts = strcspn(text, "/");
+
+    for (const char *at = text; *text != '\0'; at++) {
+        size_t left = (size_t)(text + hosts - at);
+        size_t length = strcspn(at, ",/");
+        if (length > left || length >= sizeof one)
+            return false;
+        memcpy(one, at, length);
+        one[length] = '\0';
+        if (!accepts_listen(one))
+            return false;
+        at += length;
+        if (*at != ',')
+            return true;
+    }
+    return true;
+}
+
 static bool accepts_name(const char *text)
 {
     return *text != '\0';
@@ -114,6 +173,70 @@ static const struct settings_row rows[] = {
             "503, the others do not notice. It need not be up when the server starts.",
     },
     {
+        .flag = "stock-redis", TEXT(stock_redis, ""), .secret = true,
+        .value = "URL", .takes = "redis://HOST:PORT/DB or unix:///PATH, or nothing",
+        .accepts = accepts_redis,
+        .help = "Redis for redis-stock's stock and queue; empty: --redis",
+        .detail =
+            "The Redis that holds what `redis-stock` has reserved and PostgreSQL has not decided "
+            "yet, written as `--redis` is. Empty means the Redis of `--redis`. Whatever it loses is "
+            "lost to the buyers who were told 202, so it should run with `appendonly yes`, "
+            "`appendfsync always` and `maxmemory-policy noeviction`: the server warns at start when "
+            "it does not, and `GET /readyz` says so. It must be Redis 6.2 or newer. A Redis for "
+            "locks needs none of this and is faster without, hence two settings.",
+    },
+    {
+        .flag = "redlock", TEXT(redlock, ""), .secret = true,
+        .value = "URL,URL,URL", .takes = "3 or 5 different Redis URLs with commas between them, or nothing",
+        .accepts = accepts_redlock,
+        .help = "independent Redis servers for redlock; empty: none, and it answers 503",
+        .detail =
+            "The 3 or 5 Redis servers over which `redlock` holds its locks, as in `--redis`, with "
+            "commas between them. They must know nothing of each other: no replicas, no cluster. "
+            "One that crashes must stay away for `--lock-ttl-ms` before it comes back, or be durable "
+            "(`appendfsync always`). Empty means that there are none: the strategy is listed as "
+            "unavailable and answers 503, the others do not notice. They need not be up when the "
+            "server starts.",
+    },
+    {
+        .flag = "memcached", TEXT(memcached, ""),
+        .value = "HOST:PORT", .takes = "HOST:PORT or unix:///PATH, or nothing",
+        .accepts = accepts_memcached,
+        .help = "memcached for memcached-lock; empty: none, and it answers 503",
+        .detail =
+            "The memcached that holds the locks of `memcached-lock`: `HOST:PORT` or `unix:///PATH`. "
+            "Run it with `-M`, so that a full one refuses a lock instead of throwing another out. "
+            "Its leases are whole seconds: `--lock-ttl-ms` rounded up, and one more. Empty means that "
+            "there is none: the strategy is listed as unavailable and answers 503, the others do not "
+            "notice. It need not be up when the server starts.",
+    },
+    {
+        .flag = "zookeeper", TEXT(zookeeper, ""),
+        .value = "HOSTS", .takes = "HOST:PORT,… and perhaps a /PATH, or nothing",
+        .accepts = accepts_zookeeper,
+        .help = "ZooKeeper for zookeeper-lock; empty: none, and it answers 503",
+        .detail =
+            "The servers of the ZooKeeper ensemble that holds the locks of `zookeeper-lock`, "
+            "`HOST:PORT` with commas between them; a `/PATH` at the end, which must exist, is put "
+            "before every name. 3.5 or later. The session's time is `--lock-ttl-ms`, as far as the "
+            "servers' `minSessionTimeout` and `maxSessionTimeout` allow. Empty means that there is "
+            "none: the strategy is listed as unavailable and answers 503, the others do not notice. "
+            "It need not be up when the server starts.",
+    },
+    {
+        .flag = "amqp", TEXT(amqp, ""), .secret = true,
+        .value = "URL", .takes = "amqp://USER:PASSWORD@HOST:PORT/VHOST, or nothing",
+        .accepts = accepts_amqp,
+        .help = "RabbitMQ for partitioned-queue; empty: none, and it answers 503",
+        .detail =
+            "The RabbitMQ that `partitioned-queue` sends its orders through: "
+            "`amqp://USER:PASSWORD@HOST:PORT/VHOST`; without a vhost it is `/`. It "
+            "needs quorum queues (3.8 or later). Empty means that there is none: the strategy is "
+            "listed as unavailable and answers 503, the others do not notice. It need not be up "
+            "when the server starts. Prefer the environment to the flag: other users of the machine "
+            "can read a process's flags.",
+    },
+    {
         .flag = "default-strategy", TEXT(default_strategy, "conditional"),
         .value = "NAME", .takes = "the name of a strategy", .accepts = accepts_name,
         .help = "strategy of an order that names none",
@@ -126,9 +249,9 @@ static const struct settings_row rows[] = {
         .flag = "system-name", TEXT(system_name, "seckill"),
         .value = "NAME", .takes = "1 to 64 of the characters A-Z a-z 0-9 _ . -",
         .accepts = accepts_system_name,
-        .help = "prefix of every Redis key and lock name",
+        .help = "prefix of every Redis key, lock and queue name",
         .detail =
-            "The prefix of every Redis key and every lock's name. Give the instances of one service "
+            "The prefix of every Redis key and every lock's and queue's name. Give the instances of one service "
             "the same name, and two services that share a Redis different ones: the same name would "
             "make them wait for each other's locks.\n\nIn wllock: `systemName`.",
     },
@@ -156,7 +279,7 @@ static const struct settings_row rows[] = {
         .flag = "max-batch", NUMBER(max_batch, "500", 1, 500, "orders"),
         .help = "most orders merged into one transaction",
         .detail =
-            "The most orders that a strategy which merges orders (`redis-queue`) puts into one "
+            "The most orders that a strategy which merges orders (`batch`, `redis-queue`) puts into one "
             "transaction. No order waits for a batch to fill: what has queued up while the last one "
             "was written is the next. `1` shows what merging is worth; other strategies ignore it.",
     },
@@ -186,6 +309,15 @@ static const struct settings_row rows[] = {
             "must stay below PostgreSQL's `max_connections`. They are opened when orders need them "
             "and closed after 10 s without work. More than a few for each core of the database "
             "makes a hot product slower.",
+    },
+    {
+        .flag = "sets", NUMBER(sets, "4", 1, 64, "queues"),
+        .help = "queues that partitioned-queue spreads the products over",
+        .detail =
+            "How many queues `partitioned-queue` has: product `P` belongs to number `P % sets`, and "
+            "the orders of one queue are decided one batch after the other. More let more products "
+            "be decided at once. Every instance must have the same figure; after a change the "
+            "orders that still wait in the old queues are sent again to the new ones.",
     },
     {
         .flag = "lock-wait-ms", NUMBER(lock_wait_ms, "5000", 0, 60000, "ms"),
@@ -222,6 +354,16 @@ static const struct settings_row rows[] = {
             "longer, between decision and write, once per hold or batch. It stands for the work of "
             "a real shop's order, and it changes which strategy is fastest. Must be less than "
             "`--work-timeout-ms`. Leave it at `0` when you sell.",
+    },
+    {
+        .flag = "buckets", NUMBER(buckets, "8", 1, 64, "buckets"),
+        .help = "rows over which the strategy buckets spreads a product's stock",
+        .detail =
+            "Over how many rows the strategy `buckets` spreads a product's stock. More let more "
+            "orders be written at the same time, up to what the database's cores and disk take, and "
+            "make the last units harder to find. A product gets this many when its first order "
+            "splits the stock, and whenever what is left is spread again; give the instances of one "
+            "service the same figure.",
     },
     {
         .flag = "max-connections", NUMBER(max_connections, "16384", 16, 1000000, "connections"),

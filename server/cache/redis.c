@@ -5,37 +5,20 @@
  * bounds a call however many reads and writes it takes: the context is switched to non-blocking
  * once it is connected, and poll(2) waits. hiredis 0.14 and 1.x behave alike in what is used here.
  */
-#include "cache/redis.h"
+#include "cache/redis_internal.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/random.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <hiredis/hiredis.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOSED_AFTER_FAILURE_US = 250000, HOST_MAX = 255, ARGUMENTS_MAX = 16, SHA_LENGTH = 40 };
-
-struct cache {
-    char host[HOST_MAX + 1]; /* or the socket's path */
-    bool is_unix;
-    int port;
-    int database;
-    atomic_bool up;
-    _Atomic int64_t closed_until_us;
-};
-
-struct redis {
-    struct cache *cache;   /* borrowed */
-    redisContext *context; /* owned; NULL: not connected */
-    struct error error;
-    char sha[LUA_COUNT][SHA_LENGTH + 1]; /* "" until this session has loaded the script */
-};
+enum { CLOSED_AFTER_FAILURE_US = 250000 };
 
 static bool parse_number(const char *text, const char *end, int max, int *out)
 {
@@ -54,7 +37,7 @@ static bool parse_number(const char *text, const char *end, int max, int *out)
 
 static bool copy_host(struct cache *cache, const char *from, size_t length)
 {
-    if (length == 0 || length > HOST_MAX)
+    if (length == 0 || length > REDIS_HOST_MAX)
         return false;
     memcpy(cache->host, from, length);
     cache->host[length] = '\0';
@@ -93,8 +76,7 @@ struct cache *cache_create(const char *url, struct error *error)
         return NULL;
     }
     if (!parse_url(cache, url)) {
-        error_set(error, ERROR_INVALID,
-                  "--redis: \"%s\" is not redis://HOST:PORT/DB or unix:///PATH", url);
+        error_set(error, ERROR_INVALID, "\"%s\" is not redis://HOST:PORT/DB or unix:///PATH", url);
         free(cache);
         return NULL;
     }
@@ -109,6 +91,22 @@ void cache_destroy(struct cache *cache)
 bool cache_up(const struct cache *cache)
 {
     return atomic_load_explicit(&cache->up, memory_order_relaxed);
+}
+
+int cache_version(const struct cache *cache)
+{
+    return atomic_load_explicit(&cache->version, memory_order_relaxed);
+}
+
+unsigned cache_flaws(const struct cache *cache)
+{
+    return atomic_load_explicit(&cache->flaws, memory_order_relaxed);
+}
+
+void cache_note(struct cache *cache, int version, unsigned flaws)
+{
+    atomic_store_explicit(&cache->version, version, memory_order_relaxed);
+    atomic_store_explicit(&cache->flaws, flaws, memory_order_relaxed);
 }
 
 struct redis *redis_create(struct cache *cache)
@@ -132,7 +130,13 @@ void redis_destroy(struct redis *redis)
     if (!redis)
         return;
     redis_close(redis);
+    redis_destroy(redis->listener);
     free(redis);
+}
+
+struct cache *redis_cache(const struct redis *redis)
+{
+    return redis->cache;
 }
 
 const struct error *redis_error(const struct redis *redis)
@@ -140,8 +144,7 @@ const struct error *redis_error(const struct redis *redis)
     return &redis->error;
 }
 
-/* No reply came: whatever was sent may or may not have run. */
-static enum redis_status lose(struct redis *redis, enum error_code code, const char *why)
+enum redis_status redis_lose(struct redis *redis, enum error_code code, const char *why)
 {
     error_set(&redis->error, code, "Redis: %s", why && *why ? why : "the connection broke");
     redis_close(redis);
@@ -152,29 +155,30 @@ static enum redis_status flush(struct redis *redis, int64_t until_us)
 {
     for (int done = 0; !done;) {
         if (redisBufferWrite(redis->context, &done) != REDIS_OK)
-            return lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+            return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
         struct pollfd fd = {.fd = redis->context->fd, .events = POLLOUT};
         if (!done && poll(&fd, 1, clock_poll_ms(until_us)) == 0)
-            return lose(redis, ERROR_TIMEOUT, "no answer in time");
+            return redis_lose(redis, ERROR_TIMEOUT, "no answer in time");
     }
     return REDIS_OK;
 }
 
-static enum redis_status receive(struct redis *redis, int64_t until_us, redisReply **out)
+enum redis_status redis_read(struct redis *redis, int64_t until_us, redisReply **out)
 {
     void *reply = NULL;
 
+    *out = NULL;
     for (;;) {
         if (redisGetReplyFromReader(redis->context, &reply) != REDIS_OK)
-            return lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+            return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
         if (reply)
             break;
         struct pollfd fd = {.fd = redis->context->fd, .events = POLLIN};
         int ready = poll(&fd, 1, clock_poll_ms(until_us));
         if (ready == 0 && clock_mono_us() >= until_us)
-            return lose(redis, ERROR_TIMEOUT, "no answer in time");
+            return REDIS_OK;
         if (ready > 0 && redisBufferRead(redis->context) != REDIS_OK)
-            return lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+            return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
     }
     *out = reply;
     if ((*out)->type == REDIS_REPLY_ERROR) {
@@ -184,29 +188,59 @@ static enum redis_status receive(struct redis *redis, int64_t until_us, redisRep
     return REDIS_OK;
 }
 
-static enum redis_status command(struct redis *redis, int count, const char *const *arguments,
-                                 int64_t until_us, redisReply **out)
+enum redis_status redis_receive(struct redis *redis, int64_t until_us, redisReply **out)
 {
-    const char *argv[ARGUMENTS_MAX];
+    enum redis_status status = redis_read(redis, until_us, out);
+
+    if (status == REDIS_OK && !*out)
+        return redis_lose(redis, ERROR_TIMEOUT, "no answer in time");
+    return status;
+}
+
+enum redis_status redis_command(struct redis *redis, int count, const char *const *arguments,
+                                int64_t until_us, redisReply **out)
+{
+    const char *argv[REDIS_ARGUMENTS_MAX];
 
     *out = NULL;
     if (!redis->context)
-        return lose(redis, ERROR_UNAVAILABLE, "not connected");
-    if (count > ARGUMENTS_MAX)
+        return redis_lose(redis, ERROR_UNAVAILABLE, "not connected");
+    if (count > REDIS_ARGUMENTS_MAX)
         abort();
     memcpy(argv, arguments, (size_t)count * sizeof *argv);
     if (redisAppendCommandArgv(redis->context, count, argv, NULL) != REDIS_OK)
-        return lose(redis, ERROR_INTERNAL, redis->context->errstr);
+        return redis_lose(redis, ERROR_INTERNAL, redis->context->errstr);
     enum redis_status status = flush(redis, until_us);
-    return status == REDIS_OK ? receive(redis, until_us, out) : status;
+    return status == REDIS_OK ? redis_receive(redis, until_us, out) : status;
 }
 
 enum redis_status redis_send(struct redis *redis, int count, const char *const *arguments,
                              int64_t until_us)
 {
     redisReply *reply = NULL;
-    enum redis_status status = command(redis, count, arguments, until_us, &reply);
+    enum redis_status status = redis_command(redis, count, arguments, until_us, &reply);
 
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}
+
+enum redis_status redis_ask(struct redis *redis, int count, const char *const *arguments,
+                            int64_t until_us, struct redis_answer *answer)
+{
+    redisReply *reply = NULL;
+    enum redis_status status = redis_command(redis, count, arguments, until_us, &reply);
+
+    if (status == REDIS_OK && FAILPOINT_FAILS("redis.reply"))
+        status = redis_lose(redis, ERROR_TIMEOUT, "a test lost the reply");
+    *answer = (struct redis_answer){.type = ANSWER_NIL};
+    if (status == REDIS_OK && reply->type == REDIS_REPLY_INTEGER) {
+        answer->type = ANSWER_NUMBER;
+        answer->number = reply->integer;
+    } else if (status == REDIS_OK && reply->str) {
+        answer->type = ANSWER_TEXT;
+        snprintf(answer->text, sizeof answer->text, "%s", reply->str);
+    }
     if (reply)
         freeReplyObject(reply);
     return status;
@@ -223,12 +257,13 @@ static bool open_context(struct redis *redis, int64_t until_us)
     redis->context = cache->is_unix ? redisConnectUnixWithTimeout(cache->host, timeout)
                                     : redisConnectWithTimeout(cache->host, cache->port, timeout);
     if (!redis->context || redis->context->err) {
-        lose(redis, ERROR_UNAVAILABLE, redis->context ? redis->context->errstr : "out of memory");
+        redis_lose(redis, ERROR_UNAVAILABLE,
+                   redis->context ? redis->context->errstr : "out of memory");
         return false;
     }
     int flags = fcntl(redis->context->fd, F_GETFL);
     if (flags < 0 || fcntl(redis->context->fd, F_SETFL, flags | O_NONBLOCK) < 0) {
-        lose(redis, ERROR_INTERNAL, strerror(errno));
+        redis_lose(redis, ERROR_INTERNAL, strerror(errno));
         return false;
     }
     redis->context->flags &= ~REDIS_BLOCK;
@@ -279,25 +314,24 @@ bool redis_connect(struct redis *redis, int64_t until_us)
 static enum redis_status load_script(struct redis *redis, enum lua script, int64_t until_us)
 {
     redisReply *reply = NULL;
-    enum redis_status status = command(
+    enum redis_status status = redis_command(
         redis, 3, (const char *const[]){"SCRIPT", "LOAD", lua_texts[script]}, until_us, &reply);
 
-    if (status == REDIS_OK && reply->type == REDIS_REPLY_STRING && reply->len == SHA_LENGTH)
-        memcpy(redis->sha[script], reply->str, SHA_LENGTH + 1);
+    if (status == REDIS_OK && reply->type == REDIS_REPLY_STRING && reply->len == REDIS_SHA_LENGTH)
+        memcpy(redis->sha[script], reply->str, REDIS_SHA_LENGTH + 1);
     if (reply)
         freeReplyObject(reply);
     return status;
 }
 
-enum redis_status redis_script(struct redis *redis, enum lua script, int keys, int count,
-                               const char *const *arguments, int64_t until_us, int64_t *reply)
+static enum redis_status eval(struct redis *redis, enum lua script, int keys, int count,
+                              const char *const *arguments, int64_t until_us, redisReply **answer)
 {
-    const char *argv[ARGUMENTS_MAX];
+    const char *argv[REDIS_ARGUMENTS_MAX];
     char key_count[8];
-    redisReply *answer = NULL;
     enum redis_status status = REDIS_OK;
 
-    if (count + 3 > ARGUMENTS_MAX)
+    if (count + 3 > REDIS_ARGUMENTS_MAX)
         abort();
     snprintf(key_count, sizeof key_count, "%d", keys);
     memcpy(argv + 3, arguments, (size_t)count * sizeof *argv);
@@ -309,17 +343,33 @@ enum redis_status redis_script(struct redis *redis, enum lua script, int keys, i
         argv[0] = "EVALSHA";
         argv[1] = redis->sha[script];
         argv[2] = key_count;
-        status = command(redis, count + 3, argv, until_us, &answer);
-        if (status == REDIS_OK && answer)
-            *reply = answer->integer;
-        if (answer)
-            freeReplyObject(answer);
+        status = redis_command(redis, count + 3, argv, until_us, answer);
+        if (status == REDIS_OK && FAILPOINT_FAILS("redis.reply")) {
+            freeReplyObject(*answer);
+            *answer = NULL;
+            status = redis_lose(redis, ERROR_TIMEOUT, "a test lost the reply");
+        }
         if (status != REDIS_REFUSED || !strstr(redis->error.text, "NOSCRIPT"))
             return status;
+        freeReplyObject(*answer);
+        *answer = NULL;
         redis->sha[script][0] = '\0';
         status = REDIS_OK;
     }
     return REDIS_REFUSED;
+}
+
+enum redis_status redis_script(struct redis *redis, enum lua script, int keys, int count,
+                               const char *const *arguments, int64_t until_us, int64_t *reply)
+{
+    redisReply *answer = NULL;
+    enum redis_status status = eval(redis, script, keys, count, arguments, until_us, &answer);
+
+    if (status == REDIS_OK)
+        *reply = answer->type == REDIS_REPLY_NIL ? REDIS_NIL : answer->integer;
+    if (answer)
+        freeReplyObject(answer);
+    return status;
 }
 
 enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until_us, bool *popped)
@@ -335,10 +385,77 @@ enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until
              (long long)(left_us % CLOCK_US_PER_S / CLOCK_US_PER_MS));
     /* Redis answers at the end of its own wait; allow it a second more before the session is given
      * up. */
-    enum redis_status status = command(redis, 3, (const char *const[]){"BLPOP", key, seconds},
-                                       until_us + CLOCK_US_PER_S, &reply);
+    enum redis_status status = redis_command(redis, 3, (const char *const[]){"BLPOP", key, seconds},
+                                             until_us + CLOCK_US_PER_S, &reply);
     *popped = status == REDIS_OK && reply->type == REDIS_REPLY_ARRAY;
     if (reply)
         freeReplyObject(reply);
     return status;
+}
+
+/* struct redis_reply is hiredis's redisReply, which only this file knows. */
+static enum redis_status hand_over(enum redis_status status, redisReply *answer,
+                                   struct redis_reply **reply)
+{
+    if (status != REDIS_OK && answer) {
+        freeReplyObject(answer);
+        answer = NULL;
+    }
+    *reply = (struct redis_reply *)answer;
+    return status;
+}
+
+enum redis_status redis_call(struct redis *redis, int count, const char *const *arguments,
+                             int64_t until_us, struct redis_reply **reply)
+{
+    redisReply *answer = NULL;
+    enum redis_status status = redis_command(redis, count, arguments, until_us, &answer);
+
+    return hand_over(status, answer, reply);
+}
+
+enum redis_status redis_eval(struct redis *redis, enum lua script, int keys, int count,
+                             const char *const *arguments, int64_t until_us,
+                             struct redis_reply **reply)
+{
+    redisReply *answer = NULL;
+    enum redis_status status = eval(redis, script, keys, count, arguments, until_us, &answer);
+
+    return hand_over(status, answer, reply);
+}
+
+void redis_reply_free(struct redis_reply *reply)
+{
+    if (reply)
+        freeReplyObject(reply);
+}
+
+int redis_reply_count(const struct redis_reply *reply)
+{
+    const redisReply *answer = (const redisReply *)reply;
+
+    return answer && answer->type == REDIS_REPLY_ARRAY ? (int)answer->elements : 0;
+}
+
+const struct redis_reply *redis_reply_at(const struct redis_reply *reply, int i)
+{
+    if (i >= redis_reply_count(reply))
+        return NULL;
+    return (const struct redis_reply *)((const redisReply *)reply)->element[i];
+}
+
+const char *redis_reply_text(const struct redis_reply *reply)
+{
+    const redisReply *answer = (const redisReply *)reply;
+
+    return answer && answer->type == REDIS_REPLY_STRING ? answer->str : NULL;
+}
+
+int64_t redis_reply_number(const struct redis_reply *reply)
+{
+    const redisReply *answer = (const redisReply *)reply;
+
+    if (answer && answer->type == REDIS_REPLY_STRING)
+        return strtoll(answer->str, NULL, 10);
+    return answer && answer->type == REDIS_REPLY_INTEGER ? answer->integer : 0;
 }

@@ -21,6 +21,7 @@
 
 struct cache;
 struct redis;
+struct redis_reply;
 
 enum redis_status {
     REDIS_OK,
@@ -35,6 +36,20 @@ void cache_destroy(struct cache *cache); /* after every session; NULL is allowed
 /* Cached state, any thread, no I/O: the last attempt to connect succeeded. */
 bool cache_up(const struct cache *cache);
 
+/* What redis_survey found when it last looked, any thread, no I/O. The version is 602 for 6.2, and
+ * 0 while unknown; the flaws are why data in this Redis may be lost, and 0 while unknown. */
+enum cache_flaw {
+    CACHE_NO_APPEND_FILE = 1u << 0, /* appendonly is not yes */
+    CACHE_LAZY_FSYNC = 1u << 1,     /* appendfsync is not always */
+    CACHE_EVICTS = 1u << 2,         /* maxmemory-policy is not noeviction */
+    CACHE_SILENT = 1u << 3          /* CONFIG GET is not allowed: nobody knows */
+};
+int cache_version(const struct cache *cache);
+unsigned cache_flaws(const struct cache *cache);
+void cache_note(struct cache *cache, int version, unsigned flaws);
+/* Asks the session's server for its version and how durable it is, and notes both in its cache. */
+bool redis_survey(struct redis *redis, int64_t until_us);
+
 struct redis *redis_create(struct cache *cache); /* borrowed: cache */
 void redis_destroy(struct redis *redis);         /* NULL is allowed */
 
@@ -42,10 +57,12 @@ void redis_destroy(struct redis *redis);         /* NULL is allowed */
  * once for a quarter of a second. */
 bool redis_connect(struct redis *redis, int64_t until_us);
 void redis_close(struct redis *redis);
+struct cache *redis_cache(const struct redis *redis);
 const struct error *redis_error(const struct redis *redis);
 
 /* Runs a script: KEYS[1..keys] are the first of `arguments`, ARGV the rest. The scripts of this
- * project answer with one integer. */
+ * project answer with one integer; nil gives REDIS_NIL. */
+#define REDIS_NIL INT64_MIN
 enum redis_status redis_script(struct redis *redis, enum lua script, int keys, int count,
                                const char *const *arguments, int64_t until_us, int64_t *reply);
 
@@ -53,8 +70,37 @@ enum redis_status redis_script(struct redis *redis, enum lua script, int keys, i
  * was one. */
 enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until_us, bool *popped);
 
+/* A whole reply: a number, a text, nothing, or an array of replies. *reply is NULL unless REDIS_OK,
+ * and is freed with redis_reply_free. redis_eval is redis_script with such a reply. */
+enum redis_status redis_call(struct redis *redis, int count, const char *const *arguments,
+                             int64_t until_us, struct redis_reply **reply);
+enum redis_status redis_eval(struct redis *redis, enum lua script, int keys, int count,
+                             const char *const *arguments, int64_t until_us,
+                             struct redis_reply **reply);
+void redis_reply_free(struct redis_reply *reply);       /* NULL is allowed */
+int redis_reply_count(const struct redis_reply *reply); /* of an array's elements, else 0 */
+const struct redis_reply *redis_reply_at(const struct redis_reply *reply, int i);
+const char *redis_reply_text(const struct redis_reply *reply); /* NULL when it is no text */
+int64_t redis_reply_number(const struct redis_reply *reply);   /* also of digits; else 0 */
+
 /* One command whose reply is not needed (PING, SET, DEL …). */
 enum redis_status redis_send(struct redis *redis, int count, const char *const *arguments,
                              int64_t until_us);
+
+/* One command and its reply. A status (OK) is a text; what is longer than `text` is cut. */
+struct redis_answer {
+    enum { ANSWER_NIL, ANSWER_NUMBER, ANSWER_TEXT } type;
+    int64_t number;
+    char text[64];
+};
+enum redis_status redis_ask(struct redis *redis, int count, const char *const *arguments,
+                            int64_t until_us, struct redis_answer *answer);
+
+/* Pub/sub, on a second session that this one opens for it and keeps: from redis_subscribe to
+ * redis_unsubscribe the messages of one channel are heard, none in between is missed. */
+enum redis_status redis_subscribe(struct redis *redis, const char *channel, int64_t until_us);
+/* Waits for a message until `until_us`; *heard says whether there was one. */
+enum redis_status redis_hear(struct redis *redis, int64_t until_us, bool *heard);
+void redis_unsubscribe(struct redis *redis, int64_t until_us);
 
 #endif

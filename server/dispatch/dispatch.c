@@ -15,6 +15,7 @@
 #include "dispatch/worker.h"
 #include "metrics/metrics.h"
 #include "strategy/drive.h"
+#include "strategy/parking.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -59,7 +60,7 @@ static void register_order_metrics(void)
 {
     char labels[128];
 
-    for (size_t i = 0; i < strategy_count(); i++)
+    for (size_t i = 0; i < strategy_total(); i++)
         for (int kind = 0; kind < ORDER_KIND_COUNT; kind++)
             for (int outcome = 0; outcome < ORDER_OUTCOME_COUNT; outcome++) {
                 if (!is_final((enum order_outcome)outcome))
@@ -70,7 +71,7 @@ static void register_order_metrics(void)
                 order_metrics[i].outcomes[kind][outcome] = metrics_counter(
                     "seckill_orders_total", "Orders answered, by what became of them.", labels);
             }
-    for (size_t i = 0; i < strategy_count(); i++) {
+    for (size_t i = 0; i < strategy_total(); i++) {
         int *const ids[] = {&order_metrics[i].queue, &order_metrics[i].lock,
                             &order_metrics[i].work};
         const char *const phases[] = {"queue", "lock", "work"};
@@ -165,6 +166,7 @@ static void *janitor_main(void *argument)
         struct timespec wake = clock_timespec(clock_mono_us() + JANITOR_US);
         pthread_cond_timedwait(&dispatch->shared.changed, &dispatch->shared.mutex, &wake);
         pthread_mutex_unlock(&dispatch->shared.mutex);
+        parking_expire(dispatch->services->parking, clock_mono_us());
         for (size_t i = 0; i < dispatch->count; i++) {
             if (lane_counts(dispatch->lanes[i].lane).waiting == 0)
                 continue;
@@ -196,9 +198,9 @@ static bool create_lanes(struct dispatch *dispatch)
 {
     const struct settings *settings = dispatch->services->settings;
 
-    if (strategy_count() > STRATEGIES_MAX)
+    if (strategy_total() > STRATEGIES_MAX)
         abort();
-    for (size_t i = 0; i < strategy_count(); i++) {
+    for (size_t i = 0; i < strategy_total(); i++) {
         struct worker_lane *at = &dispatch->lanes[i];
         struct lane_rule rule = rule_of(strategy_at(i), settings);
         at->strategy = strategy_at(i);
@@ -216,10 +218,21 @@ static bool is_busy(void *context)
     return read_orders_in_flight(context) > 0;
 }
 
+/* Sessions of strategies' own consumers, which no lane has. */
+static int consumers_sessions(const struct services *services)
+{
+    int sessions = 0;
+
+    for (size_t i = 0; i < strategy_count(); i++)
+        if (!strategy_unavailable_reason(strategy_at(i), services))
+            sessions += strategy_at(i)->sessions;
+    return sessions;
+}
+
 static bool start_threads(struct dispatch *dispatch)
 {
     const struct services *services = dispatch->services;
-    int sessions = (int)services->settings->pg_sessions;
+    int sessions = (int)services->settings->pg_sessions - consumers_sessions(services);
     int permits = sessions - TASKS_THREADS - BACKGROUND_SESSIONS;
 
     dispatch->workers = workers_create(services, dispatch->lanes, dispatch->count,
@@ -251,6 +264,7 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
     pthread_condattr_destroy(&monotonic);
     register_order_metrics();
     drive_init();
+    parking_open(services->parking, complete, dispatch);
     bool made = create_lanes(dispatch);
     if (made)
         register_lane_gauges(dispatch);
@@ -273,6 +287,7 @@ void dispatch_submit(struct dispatch *dispatch, struct order *list)
 {
     struct order *first[STRATEGIES_MAX] = {NULL};
     struct order **end[STRATEGIES_MAX];
+    struct order *refused = NULL;
     int64_t n = 0;
 
     for (size_t i = 0; i < dispatch->count; i++)
@@ -280,12 +295,18 @@ void dispatch_submit(struct dispatch *dispatch, struct order *list)
     for (struct order *next; list; list = next) {
         size_t i = strategy_index(list->strategy);
         next = list->next;
+        n++;
+        if (list->strategy->refuse_now && list->strategy->refuse_now(list)) {
+            list->next = refused;
+            refused = list;
+            continue;
+        }
         list->next = NULL;
         *end[i] = list;
         end[i] = &list->next;
-        n++;
     }
     atomic_fetch_add(&dispatch->orders_in_flight, n);
+    complete(dispatch, refused);
     bool draining = atomic_load(&dispatch->draining);
     for (size_t i = 0; i < dispatch->count; i++) {
         if (!first[i])
@@ -340,6 +361,7 @@ void dispatch_destroy(struct dispatch *dispatch)
         complete(dispatch, lane_flush(dispatch->lanes[i].lane, ORDER_SHUTTING_DOWN));
     }
     workers_destroy(dispatch->workers);
+    parking_close(dispatch->services->parking);
     tasks_destroy(dispatch->tasks);
     background_destroy(dispatch->background);
     for (size_t i = 0; i < dispatch->count; i++)

@@ -5,7 +5,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { BUCKETS = 4096, SPARE_MAX = 1024 };
+/* An order that may not wait was taken because a worker can begin it; START_US is what the worker
+ * may take to come to life. */
+enum { BUCKETS = 4096, SPARE_MAX = 1024, START_US = 500000 };
 
 struct mailbox {
     int64_t product_id;
@@ -173,6 +175,12 @@ static enum order_outcome admit(const struct lane *lane, const struct mailbox *m
     return is_full(lane, mailbox) ? ORDER_QUEUE_FULL : ORDER_PENDING;
 }
 
+/* Which mailbox: ids begin at 1, so 0 is nobody's. */
+static int64_t key_of(const struct lane *lane, const struct order *order)
+{
+    return lane->rule.all_products ? 0 : order->product_id;
+}
+
 struct order *lane_put(struct lane *lane, struct order *list)
 {
     struct order *refused = NULL;
@@ -180,7 +188,7 @@ struct order *lane_put(struct lane *lane, struct order *list)
     pthread_mutex_lock(&lane->shared.mutex);
     for (struct order *next; list; list = next) {
         next = list->next;
-        struct mailbox *mailbox = find_or_make(lane, list->product_id);
+        struct mailbox *mailbox = find_or_make(lane, key_of(lane, list));
         list->outcome = admit(lane, mailbox, list);
         if (list->outcome != ORDER_PENDING) {
             list->next = refused;
@@ -213,7 +221,7 @@ static void sift(struct lane *lane, struct mailbox *mailbox, int64_t now_us,
     mailbox->first = mailbox->last = NULL;
     for (struct order *next; order; order = next) {
         next = order->next;
-        if (order->wait_until_us <= now_us) {
+        if (order->wait_until_us + (order->no_wait ? START_US : 0) <= now_us) {
             order->outcome = outcome;
             order->next = *out;
             *out = order;

@@ -63,6 +63,6 @@ bool lane_worker_leaves(struct lane *lane, bool force);
 void lane_wake(struct lane *lane, bool for_good);
 
 struct lane_counts lane_counts(struct lane *lane);
-int64_t mailbox_product(const struct mailbox *mailbox);
+int64_t mailbox_product(const struct mailbox *mailbox); /* 0: of all products */
 
 #endif

@@ -50,14 +50,30 @@ struct workers *workers_create(const struct services *services, struct worker_la
     return workers;
 }
 
-/* Sends off what has waited too long; returns the rest and how many are left in *count. */
-static struct order *drop_expired(struct worker *worker, struct order *list, int *count)
+static int count_orders(const struct order *list)
+{
+    int count = 0;
+
+    for (; list; list = list->next)
+        count++;
+    return count;
+}
+
+static void finish(struct worker *worker, struct order *list)
+{
+    int count = count_orders(list);
+
+    worker->workers->complete(worker->workers->context, list);
+    lane_done(worker->at->lane, count);
+}
+
+/* Sends off what has waited too long; returns the rest. */
+static struct order *drop_expired(struct worker *worker, struct order *list)
 {
     struct order *late = NULL;
     struct order *kept = NULL;
     struct order **end = &kept;
     int64_t now_us = clock_mono_us();
-    int expired = 0;
 
     for (struct order *next; list; list = next) {
         next = list->next;
@@ -66,67 +82,59 @@ static struct order *drop_expired(struct worker *worker, struct order *list, int
             list->outcome = ORDER_QUEUE_TIMEOUT;
             list->next = late;
             late = list;
-            expired++;
             continue;
         }
         *end = list;
         end = &list->next;
     }
     *end = NULL;
-    if (late) {
-        worker->workers->complete(worker->workers->context, late);
-        lane_done(worker->at->lane, expired);
-        *count -= expired;
-    }
+    if (late)
+        finish(worker, late);
     return kept;
 }
 
-static struct order *take(struct worker *worker, struct mailbox *mailbox, int max, int *count)
+static struct order *take(struct worker *worker, struct mailbox *mailbox, int max)
 {
-    struct order *list = lane_take(worker->at->lane, mailbox, max, count);
+    int count;
+    struct order *list = lane_take(worker->at->lane, mailbox, max, &count);
 
-    return list ? drop_expired(worker, list, count) : NULL;
+    return list ? drop_expired(worker, list) : NULL;
 }
 
-static void finish(struct worker *worker, struct order *list, int count)
-{
-    worker->workers->complete(worker->workers->context, list);
-    lane_done(worker->at->lane, count);
-}
-
-/* Decides the orders in hand, and then, while the hold may be kept, whatever has queued meanwhile.
- */
-static void sell(struct worker *worker, struct mailbox *mailbox, struct order *orders, int count)
+/* Decides the orders in hand, each answered as soon as it is decided, and then, while the hold may
+ * be kept, whatever has queued meanwhile. */
+static void sell(struct worker *worker, struct mailbox *mailbox, struct order *orders)
 {
     const struct strategy *strategy = worker->at->strategy;
 
     while (orders) {
-        struct batch batch = {
-            .orders = orders, .product_id = mailbox_product(mailbox), .count = count};
-        drive_sell(worker->session, strategy, &batch);
-        finish(worker, batch.orders, count);
-        orders = drive_keeps(worker->session, strategy)
-                     ? take(worker, mailbox, worker->at->max_batch, &count)
-                     : NULL;
+        struct batch batch = {.orders = orders,
+                              .product_id = mailbox_product(mailbox),
+                              .count = count_orders(orders)};
+        orders = drive_sell(worker->session, strategy, &batch);
+        int parked = batch.count - count_orders(orders) - count_orders(batch.orders);
+        if (parked > 0)
+            lane_done(worker->at->lane, parked);
+        if (batch.orders)
+            finish(worker, batch.orders);
+        if (!orders && drive_keeps(worker->session, strategy))
+            orders = take(worker, mailbox, worker->at->max_batch);
     }
 }
 
 static void serve(struct worker *worker, struct mailbox *mailbox)
 {
-    int count = 0;
-    struct order *first = take(worker, mailbox, 1, &count);
+    const struct worker_lane *at = worker->at;
+    struct order *first = take(worker, mailbox, 1);
 
     /* What is left in the mailbox may want another pair of hands. */
-    workers_call(worker->workers, (size_t)(worker->at - worker->workers->lanes));
-    if (first && !drive_enter(worker->session, worker->at->strategy, first)) {
-        finish(worker, first, 1);
+    workers_call(worker->workers, (size_t)(at - worker->workers->lanes));
+    if (first && !drive_enter(worker->session, at->strategy, first)) {
+        finish(worker, first);
     } else if (first) {
-        int more = 0;
-        first->next = worker->at->max_batch > 1
-                          ? take(worker, mailbox, worker->at->max_batch - 1, &more)
-                          : NULL;
-        sell(worker, mailbox, first, 1 + more);
-        drive_leave(worker->session, worker->at->strategy);
+        first->next = at->max_batch > 1 ? take(worker, mailbox, at->max_batch - 1) : NULL;
+        sell(worker, mailbox, first);
+        drive_leave(worker->session, at->strategy);
     }
     lane_leave(worker->at->lane, mailbox);
 }

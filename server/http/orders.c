@@ -11,11 +11,14 @@
 #include "http/reply.h"
 #include "http/submission.h"
 
+#include "base/clock.h"
+#include "strategy/outside.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKUP_MS = 5000, PAGE_DEFAULT = 100, LOCATION_MAX = 64 };
+enum { LOOKUP_MS = 5000, PAGE_DEFAULT = 100, LOCATION_MAX = 64, QUEUED_PAUSE_US = 2000 };
 
 /* Fits `request->answer`. */
 static enum MHD_Result answer_order(struct request *request)
@@ -67,7 +70,20 @@ void orders_post(struct request *request)
 
 static enum catalog_result look_up(struct call *call, struct pg *pg, struct error *error)
 {
-    return catalog_order(pg, &call->request->order_id, call->task.until_us, &call->record, error);
+    const struct uuid *id = &call->request->order_id;
+    enum catalog_result result = catalog_order(pg, id, call->task.until_us, &call->record, error);
+
+    if (result != CATALOG_NOT_FOUND)
+        return result;
+    return outside_order(call->request->http->services, pg, id, call->task.until_us, &call->record,
+                         error);
+}
+
+/* The same a moment later, for an order that was queued. */
+static enum catalog_result look_again(struct call *call, struct pg *pg, struct error *error)
+{
+    clock_sleep_until(clock_mono_us() + QUEUED_PAUSE_US);
+    return look_up(call, pg, error);
 }
 
 static enum MHD_Result answer_record(struct request *request)
@@ -152,6 +168,22 @@ void orders_list(struct request *request)
     request_wait_call(request, listed);
 }
 
+static void cancel_found(struct request *request);
+
+/* A queued order is decided first, as long as the cancel may wait for that. */
+static void cancel_waits(struct request *request)
+{
+    struct order *order = &request->order;
+
+    if (clock_mono_us() >= order->wait_until_us) {
+        order->outcome = ORDER_QUEUE_TIMEOUT;
+        problem_from_order(&request->problem, order);
+        request_refuse(request);
+    } else if (request_call(request, look_again, ORDER_NOT_FOUND, LOOKUP_MS)) {
+        request_wait_call(request, cancel_found);
+    }
+}
+
 /* The order was found: cancel it through the strategy named in it. */
 static void cancel_found(struct request *request)
 {
@@ -160,6 +192,10 @@ static void cancel_found(struct request *request)
 
     if (!request_call_done(request))
         return;
+    if (record->status == STATUS_QUEUED) {
+        cancel_waits(request);
+        return;
+    }
     order->strategy = strategy_find(record->strategy);
     if (record->status == STATUS_FAILED) {
         problem_outcome(&request->problem, ORDER_NOT_CANCELLABLE);

@@ -8,6 +8,8 @@
 #include "http/reply.h"
 #include "http/submission.h"
 
+#include "strategy/outside.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,13 +26,20 @@ static void rendered(struct request *request)
         request->answer = reply_call;
 }
 
+static const struct services *services_of(const struct call *call)
+{
+    return call->request->http->services;
+}
+
 static enum catalog_result look_up(struct call *call, struct pg *pg, struct error *error)
 {
     enum catalog_result result =
         catalog_product(pg, call->request->product_id, call->task.until_us, &call->product, error);
 
-    if (result == CATALOG_OK)
+    if (result == CATALOG_OK) {
+        outside_reserved(services_of(call), &call->product, 1, call->task.until_us);
         call->text = render_product(&call->product);
+    }
     return result;
 }
 
@@ -52,8 +61,10 @@ static enum catalog_result list(struct call *call, struct pg *pg, struct error *
         return CATALOG_FAILED;
     }
     result = catalog_products(pg, call->id, call->limit, call->task.until_us, products, &n, error);
-    if (result == CATALOG_OK)
+    if (result == CATALOG_OK) {
+        outside_reserved(services_of(call), products, n, call->task.until_us);
         call->text = render_products(products, n, n == call->limit ? products[n - 1].id : 0);
+    }
     free(products);
     return result;
 }
@@ -82,6 +93,8 @@ static enum catalog_result put(struct call *call, struct pg *pg, struct error *e
     enum catalog_result result =
         catalog_product_put(pg, &call->product, &call->created, call->task.until_us, error);
 
+    if (result == CATALOG_OK || result == CATALOG_UNKNOWN)
+        outside_sale_started(services_of(call), pg, call->product.id, 1, call->task.until_us);
     if (result == CATALOG_OK)
         call->text = render_product(&call->product);
     return result;
@@ -135,6 +148,8 @@ static enum catalog_result put_run(struct call *call, struct pg *pg, struct erro
     enum catalog_result result =
         catalog_products_put(pg, call->id, call->count, call->stock, call->task.until_us, error);
 
+    if (result == CATALOG_OK || result == CATALOG_UNKNOWN)
+        outside_sale_started(services_of(call), pg, call->id, call->count, call->task.until_us);
     if (result == CATALOG_OK &&
         asprintf(&call->text, "{\"count\": %lld}", (long long)call->count) < 0)
         call->text = NULL;
@@ -173,8 +188,13 @@ static enum catalog_result audit(struct call *call, struct pg *pg, struct error 
     enum catalog_result done =
         catalog_audit(pg, call->request->product_id, call->task.until_us, &result, error);
 
-    if (done == CATALOG_OK)
+    if (done == CATALOG_OK) {
+        /* What no row tells yet; everything else is of one snapshot. */
+        struct product held = {.id = result.product_id, .epoch = result.epoch};
+        outside_reserved(services_of(call), &held, 1, call->task.until_us);
+        result.queued += held.reserved > 0 ? held.reserved : 0;
         call->text = render_audit(&result);
+    }
     return done;
 }
 

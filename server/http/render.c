@@ -15,6 +15,18 @@ static int append_timings(char *out, size_t size, const struct order *order)
         (long long)order->queue_us, (long long)order->lock_us, (long long)order->work_us);
 }
 
+/* "duplicate ID" names the first order with the key. */
+static int append_reason(char *out, size_t size, const char *reason)
+{
+    size_t length = strcspn(reason, " ");
+    int n = snprintf(out, size, ", \"reason\": \"%.*s\"", (int)length, reason);
+
+    if (reason[length] == ' ')
+        n += snprintf(out + n, size - (size_t)n, ", \"first_order_id\": \"%s\"",
+                      reason + length + 1);
+    return n;
+}
+
 size_t render_order(const struct order_record *record, const struct order *timings,
                     char out[RENDER_ORDER_MAX])
 {
@@ -31,7 +43,7 @@ size_t render_order(const struct order_record *record, const struct order *timin
                  id, (long long)record->product_id, (long long)record->user_id,
                  (long long)record->quantity, record->strategy, order_status_name(record->status));
     if (record->status == STATUS_FAILED)
-        n += snprintf(out + n, size - (size_t)n, ", \"reason\": \"%s\"", record->reason);
+        n += append_reason(out + n, size - (size_t)n, record->reason);
     n += snprintf(out + n, size - (size_t)n, ", \"created_at\": \"%s\"", created_at);
     if (timings)
         n += append_timings(out + n, size - (size_t)n, timings);

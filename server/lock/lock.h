@@ -17,31 +17,46 @@
 #define SECKILL_LOCK_LOCK_H
 
 #include "base/random.h"
+#include "cache/redis.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct redis;
+struct keeper;
+struct memcache_session;
+struct pg;
+struct redlock_sessions;
 struct renewer;
 struct settings;
 
 enum lock_result { LOCK_OWNED, LOCK_BUSY, LOCK_UNKNOWN };
 enum lock_release { LOCK_RELEASED, LOCK_NOT_OWNER, LOCK_RELEASE_UNKNOWN };
 
+enum { LOCK_NAME_MAX = 191 };
+
 struct lease {
-    int64_t key; /* what is locked: a product's id */
+    int64_t key;                  /* what is locked: a product's id */
+    char name[LOCK_NAME_MAX + 1]; /* and its name in the lock's store */
     char token[RANDOM_TOKEN_LENGTH + 1];
     _Atomic int64_t valid_until_us; /* monotonic, from before the request was sent */
     atomic_bool lost;               /* set by the renewer; never cleared */
-    struct lease *next;             /* the renewer's list */
+    enum lua renewal;               /* the renewer's script: KEYS name, ARGV token, ms; 1 or 0 */
+    int64_t renew_until_us;         /* the renewer lets it run out then */
+    void (*on_lost)(void *context); /* NULL, or called once by the renewer when it marks it lost */
+    void *on_lost_context;
+    struct lease *next; /* the renewer's list */
 };
 
 /* What a worker's lock calls go through; the worker's own, like everything in it. */
 struct lock_client {
-    struct redis *redis;             /* borrowed */
-    struct renewer *renewer;         /* borrowed: app */
-    const struct settings *settings; /* borrowed: app */
+    struct redis *redis;               /* borrowed */
+    struct renewer *renewer;           /* borrowed: app */
+    const struct settings *settings;   /* borrowed: app */
+    struct pg *pg;                     /* borrowed; outside any transaction */
+    struct redlock_sessions *redlock;  /* borrowed; NULL when not configured */
+    struct memcache_session *memcache; /* borrowed; NULL when not configured */
+    struct keeper *keeper;             /* borrowed: app; NULL when not configured */
 };
 
 struct lock {
@@ -49,11 +64,47 @@ struct lock {
     enum lock_result (*acquire)(struct lock_client *client, int64_t key, bool once,
                                 int64_t until_us, struct lease *lease);
     enum lock_release (*release)(struct lock_client *client, struct lease *lease, int64_t until_us);
+    /* For a reentrant lock, else NULL: once more by the same owner, without waiting; each must be
+     * released. */
+    enum lock_result (*reenter)(struct lock_client *client, struct lease *lease);
+    /* Instead of a release, after an unknown commit: leaves the lock to its lease. NULL when it
+     * ends by itself. */
+    void (*abandon)(struct lock_client *client, struct lease *lease);
+    /* Why the store failed, after UNKNOWN; NULL when the session in Redis or PostgreSQL says it. */
+    const char *(*why)(const struct lock_client *client);
 };
 
 /* False once the lease was lost or its time is over by our own clock. */
 bool lease_holds(const struct lease *lease);
 
-extern const struct lock lock_redis_fair; /* redis_fair.c */
+/* For the files of locks: a new lease with the name SYSTEM:lock:LOCK:KEY, so that no lock meets
+ * another one's format, and a new token. */
+void lease_begin(struct lock_client *client, const struct lock *lock, int64_t key,
+                 struct lease *lease);
+
+/* Attempts until one is not BUSY or the time is over, with jitter under a growing bound in between;
+ * with `once` a single one. An attempt that owns has set valid_until_us. */
+enum lock_result lock_poll(struct lock_client *client, struct lease *lease,
+                           enum lock_result (*attempt)(struct lock_client *, struct lease *),
+                           bool once, int64_t until_us);
+
+/* Each in the file of its name. Between instances that use different ones nobody is excluded. */
+extern const struct lock lock_memcached;
+extern const struct lock lock_pg_row;
+extern const struct lock lock_redis_expiry;
+extern const struct lock lock_redis_fair;
+extern const struct lock lock_redis_getset;
+extern const struct lock lock_redis_reentrant;
+extern const struct lock lock_redis_setnx;
+extern const struct lock lock_redis_token;
+extern const struct lock lock_redis_uuid;
+extern const struct lock lock_redis_watchdog;
+extern const struct lock lock_redlock;
+extern const struct lock lock_wllock;
+extern const struct lock lock_zookeeper;
+#ifdef SECKILL_FAILPOINTS
+extern const struct lock lock_control_setnx_no_expiry;
+extern const struct lock lock_control_watchdog_explicit_lease;
+#endif
 
 #endif

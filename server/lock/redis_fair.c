@@ -18,11 +18,12 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "cache/redis.h"
+#include "lock/redis_lock.h"
 #include "lock/renewer.h"
 
 #include <stdio.h>
 
-enum { KEY_MAX = 128, GRACE_MS = 50, STORE_PATIENCE_US = 1000000 };
+enum { KEY_MAX = LOCK_NAME_MAX + 1, GRACE_MS = 50 };
 
 struct names {
     char lock[KEY_MAX];
@@ -32,21 +33,17 @@ struct names {
     char wake_prefix[KEY_MAX];
 };
 
-static void name_keys(const struct settings *settings, int64_t key, struct names *names)
+static void name_keys(const struct settings *settings, const struct lease *lease,
+                      struct names *names)
 {
     const char *system = settings->system_name;
-    long long id = (long long)key;
+    long long id = (long long)lease->key;
 
-    snprintf(names->lock, KEY_MAX, "%s:lock:%lld", system, id);
+    snprintf(names->lock, KEY_MAX, "%s", lease->name);
     snprintf(names->queue, KEY_MAX, "%s:lock-queue:%lld", system, id);
     snprintf(names->next, KEY_MAX, "%s:lock-next:%lld", system, id);
     snprintf(names->tickets, KEY_MAX, "%s:lock-tickets:%lld", system, id);
     snprintf(names->wake_prefix, KEY_MAX, "%s:lock-wake:", system);
-}
-
-bool lease_holds(const struct lease *lease)
-{
-    return !atomic_load(&lease->lost) && clock_mono_us() < atomic_load(&lease->valid_until_us);
 }
 
 static int64_t earlier(int64_t a_us, int64_t b_us)
@@ -58,15 +55,15 @@ static int64_t earlier(int64_t a_us, int64_t b_us)
 static enum redis_status ask(struct lock_client *client, const struct names *names, bool queue_up,
                              struct lease *lease, int64_t *wait_ms)
 {
-    char ttl[24];
+    char ttl[REDIS_LOCK_TTL_SIZE];
     int64_t asked_us = clock_mono_us();
 
-    snprintf(ttl, sizeof ttl, "%lld", (long long)client->settings->lock_ttl_ms);
+    redis_lock_ttl(client, ttl);
     enum redis_status status =
         redis_script(client->redis, LUA_LOCK_ACQUIRE, 4, 7,
                      (const char *const[]){names->lock, names->queue, names->next, names->tickets,
                                            lease->token, ttl, queue_up ? "1" : "0"},
-                     asked_us + STORE_PATIENCE_US, wait_ms);
+                     asked_us + REDIS_LOCK_PATIENCE_US, wait_ms);
     atomic_store(&lease->valid_until_us,
                  asked_us + client->settings->lock_ttl_ms * CLOCK_US_PER_MS);
     return status;
@@ -91,7 +88,7 @@ static enum lock_result abandon(struct lock_client *client, const struct names *
                                 const struct lease *lease)
 {
     int64_t owned = 0;
-    int64_t until_us = clock_mono_us() + STORE_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + REDIS_LOCK_PATIENCE_US;
 
     log_debug("lock on product %lld: %s", (long long)lease->key, redis_error(client->redis)->text);
     if (redis_connect(client->redis, until_us))
@@ -105,10 +102,9 @@ static enum lock_result fair_acquire(struct lock_client *client, int64_t key, bo
     struct names names;
     char wake[KEY_MAX + RANDOM_TOKEN_LENGTH];
 
-    name_keys(client->settings, key, &names);
-    lease->key = key;
-    random_token(lease->token);
-    atomic_store(&lease->lost, false);
+    lease_begin(client, &lock_redis_fair, key, lease);
+    lease->renewal = LUA_LOCK_RENEW;
+    name_keys(client->settings, lease, &names);
     snprintf(wake, sizeof wake, "%s%s", names.wake_prefix, lease->token);
 
     for (;;) {
@@ -128,8 +124,8 @@ static enum lock_result fair_acquire(struct lock_client *client, int64_t key, bo
             return abandon(client, &names, lease);
     }
     int64_t owned = 0;
-    if (!once &&
-        give_back(client, &names, lease, clock_mono_us() + STORE_PATIENCE_US, &owned) != REDIS_OK)
+    if (!once && give_back(client, &names, lease, clock_mono_us() + REDIS_LOCK_PATIENCE_US,
+                           &owned) != REDIS_OK)
         return abandon(client, &names, lease);
     return LOCK_BUSY;
 }
@@ -141,7 +137,7 @@ static enum lock_release fair_release(struct lock_client *client, struct lease *
     int64_t owned = 0;
 
     renewer_forget(client->renewer, lease);
-    name_keys(client->settings, lease->key, &names);
+    name_keys(client->settings, lease, &names);
     if (!redis_connect(client->redis, until_us) ||
         give_back(client, &names, lease, until_us, &owned) != REDIS_OK)
         return LOCK_RELEASE_UNKNOWN;

@@ -1,6 +1,7 @@
 #include "lock/renewer.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "cache/redis.h"
@@ -48,7 +49,7 @@ static struct lease *first_due(const struct renewer *renewer, int64_t *due_us)
  * `retry_us`. */
 static void renew(struct renewer *renewer, struct lease *lease)
 {
-    char key[128];
+    FAILPOINT("renewer.renew");
     char ttl[24];
     int64_t now = clock_mono_us();
     int64_t ends_us = atomic_load(&lease->valid_until_us);
@@ -56,18 +57,19 @@ static void renew(struct renewer *renewer, struct lease *lease)
         now + lease_us(renewer) / 3 < ends_us ? now + lease_us(renewer) / 3 : ends_us;
     int64_t renewed = -1;
 
-    snprintf(key, sizeof key, "%s:lock:%lld", renewer->settings->system_name,
-             (long long)lease->key);
     snprintf(ttl, sizeof ttl, "%lld", (long long)renewer->settings->lock_ttl_ms);
-    if (redis_connect(renewer->redis, until_us))
-        redis_script(renewer->redis, LUA_LOCK_RENEW, 1, 3,
-                     (const char *const[]){key, lease->token, ttl}, until_us, &renewed);
+    if (now < lease->renew_until_us && redis_connect(renewer->redis, until_us))
+        redis_script(renewer->redis, lease->renewal, 1, 3,
+                     (const char *const[]){lease->name, lease->token, ttl}, until_us, &renewed);
     if (renewed == 1)
         atomic_store(&lease->valid_until_us, now + lease_us(renewer));
     else if (renewed == 0 || clock_mono_us() >= ends_us)
         atomic_store(&lease->lost, true);
-    if (atomic_load(&lease->lost))
-        log_warn("the lease on product %lld was lost", (long long)lease->key);
+    if (!atomic_load(&lease->lost))
+        return;
+    log_warn("the lease on product %lld was lost", (long long)lease->key);
+    if (lease->on_lost)
+        lease->on_lost(lease->on_lost_context);
 }
 
 static void *renewer_main(void *argument)

@@ -2,7 +2,8 @@
  * The renewer: keeps the leases of a process alive, from one thread with a Redis session of its
  * own.
  *
- * A lease is renewed every third of its length by a script that checks the owner. When the owner
+ * A lease is renewed every third of its length by its lock's script, which checks the owner, until
+ * its cap (renew_until_us), so that work that hangs does not keep a lock for ever. When the owner
  * check fails, or no renewal has been confirmed by the time the lease ends, the lease is marked
  * lost; whoever holds it looks before each piece of work. As in Redisson's watchdog, but the owner
  * learns of the loss.

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { METRICS_MAX_COUNTERS = 1024, METRICS_MAX_HISTOGRAMS = 192, METRICS_MAX_GAUGES = 128 };
+enum { METRICS_MAX_COUNTERS = 4096, METRICS_MAX_HISTOGRAMS = 384, METRICS_MAX_GAUGES = 128 };
 
 /* Registers a series and returns its id. `family` is the metric's name, `labels` the text between
  * the braces (`strategy="none",outcome="sold_out"`) or "". Families must be registered

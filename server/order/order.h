@@ -86,7 +86,7 @@ const char *order_status_name(enum order_status status);
 enum {
     ORDER_KEY_MAX = 64,      /* an Idempotency-Key's longest */
     ORDER_STRATEGY_MAX = 31, /* a strategy name's longest */
-    ORDER_REASON_MAX = 31,
+    ORDER_REASON_MAX = 63,   /* a word, or "duplicate" and the first order's id */
     ORDER_QUANTITY_MAX = 1000000
 };
 #define ORDER_ID_MAX INT64_C(9007199254740991) /* 2^53-1: what every JSON reader keeps exact */

@@ -1,6 +1,7 @@
 #include "store/canceller.h"
 
 #include "base/log.h"
+#include "store/pg_internal.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -73,6 +74,14 @@ void canceller_submit(struct canceller *canceller, PGcancel *cancel)
     pthread_mutex_unlock(&canceller->shared.mutex);
     if (!taken)
         PQfreeCancel(cancel);
+}
+
+void pg_interrupt(struct pg *pg)
+{
+    PGcancel *cancel = atomic_exchange(&pg->cancel, NULL);
+
+    if (cancel)
+        canceller_submit(pg->store->canceller, cancel);
 }
 
 void canceller_destroy(struct canceller *canceller)

@@ -73,9 +73,15 @@ static enum catalog_result undo(struct pg *pg, int64_t until_us, struct error *e
     return result;
 }
 
+/* After the new epoch was written, so the products' rows are locked. */
 static enum pg_status retire(struct pg *pg, int64_t first_id, int64_t count, int64_t until_us)
 {
-    return pg_exec(pg, SQL_RETIRE, PG_ARGS(pg_int8(first_id), pg_int8(count)), until_us);
+    enum pg_status status =
+        pg_exec(pg, SQL_BUCKETS_END, PG_ARGS(pg_int8(first_id), pg_int8(count)), until_us);
+
+    if (status == PG_OK)
+        status = pg_exec(pg, SQL_RETIRE, PG_ARGS(pg_int8(first_id), pg_int8(count)), until_us);
+    return status;
 }
 
 enum catalog_result catalog_product_put(struct pg *pg, struct product *product, bool *created,

@@ -43,9 +43,7 @@ void pg_close(struct pg *pg)
 {
     PQclear(pg->result);
     pg->result = NULL;
-    if (pg->cancel)
-        PQfreeCancel(pg->cancel);
-    pg->cancel = NULL;
+    PQfreeCancel(atomic_exchange(&pg->cancel, NULL));
     if (pg->conn)
         PQfinish(pg->conn);
     pg->conn = NULL;
@@ -68,7 +66,7 @@ const struct error *pg_error(const struct pg *pg)
     return &pg->error;
 }
 
-/* libpq's messages end with newlines and may have several lines; the log wants one. */
+/* libpq's messages may have several lines; the log wants one. */
 static void set_error(struct pg *pg, enum error_code code, const char *text)
 {
     error_set(&pg->error, code, "%s", text && *text ? text : "the connection broke");
@@ -138,8 +136,8 @@ bool pg_open(struct pg *pg, int64_t until_us)
         return false;
     }
     if (connect_in_time(pg, until_us)) {
-        pg->cancel = PQgetCancel(pg->conn);
-        if (pg->cancel && PQsetnonblocking(pg->conn, 1) == 0 &&
+        atomic_store(&pg->cancel, PQgetCancel(pg->conn));
+        if (atomic_load(&pg->cancel) && PQsetnonblocking(pg->conn, 1) == 0 &&
             PQenterPipelineMode(pg->conn) == 1 && set_limits(pg, until_us) == PG_OK) {
             atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
             return true;
@@ -157,10 +155,11 @@ bool pg_open(struct pg *pg, int64_t until_us)
 }
 
 /* An idle session with something to read was ended by the server: first comes why, then the end, so
- * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) */
+ * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) One
+ * that was interrupted may yet be cancelled. */
 bool pg_lives(struct pg *pg)
 {
-    if (!pg->conn || pg->in_transaction || pg->begin_pending)
+    if (!pg->conn || !atomic_load(&pg->cancel) || pg->in_transaction || pg->begin_pending)
         return false;
     struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
     return poll(&fd, 1, 0) == 0;
@@ -175,34 +174,13 @@ bool pg_connect(struct pg *pg, int64_t until_us)
     return pg_lives(pg) || pg_open(pg, until_us);
 }
 
-static enum pg_status classify(const char *sqlstate)
-{
-    static const struct {
-        const char *state;
-        enum pg_status status;
-    } meanings[] = {
-        {"40001", PG_CONFLICT}, {"40P01", PG_CONFLICT}, {"55P03", PG_BUSY}, {"23505", PG_UNIQUE},
-        {"23514", PG_BUG},      {"57P01", PG_LOST},     {"57P02", PG_LOST}, {"57P03", PG_LOST},
-        {"40003", PG_LOST},     {"25P03", PG_LOST},     {"08", PG_LOST},    {"22", PG_BUG},
-        {"42", PG_BUG},
-    };
-
-    if (!sqlstate)
-        return PG_LOST;
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
-        if (strncmp(sqlstate, meanings[i].state, strlen(meanings[i].state)) == 0)
-            return meanings[i].status;
-    return PG_FAILED;
-}
-
 static enum pg_status give_up(struct pg *pg, int64_t until_us)
 {
     bool timed_out = clock_mono_us() >= until_us && PQstatus(pg->conn) == CONNECTION_OK;
 
     if (timed_out) {
         set_error(pg, ERROR_TIMEOUT, "no answer from PostgreSQL in time");
-        canceller_submit(pg->store->canceller, pg->cancel);
-        pg->cancel = NULL;
+        pg_interrupt(pg);
     } else {
         set_error(pg, ERROR_UNAVAILABLE, PQerrorMessage(pg->conn));
     }
@@ -260,7 +238,7 @@ static enum pg_status judge(struct pg *pg, PGresult *result, bool main, bool com
 
     if (kind != PGRES_COMMAND_OK && kind != PGRES_TUPLES_OK) {
         set_error(pg, ERROR_UNAVAILABLE, PQresultErrorMessage(result));
-        status = classify(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+        status = pg_classify(PQresultErrorField(result, PG_DIAG_SQLSTATE));
     } else if (commit && strcmp(PQcmdStatus(result), "COMMIT") != 0) {
         set_error(pg, ERROR_INTERNAL, "COMMIT rolled back");
         status = PG_FAILED;
@@ -324,9 +302,27 @@ static enum pg_status run(struct pg *pg, const struct pg_command *commands, int 
     return status;
 }
 
+static void begin_as(struct pg *pg, enum sql begin)
+{
+    if (pg_in_transaction(pg))
+        return;
+    pg->begin = begin;
+    pg->begin_pending = true;
+}
+
 void pg_begin(struct pg *pg)
 {
-    pg->begin_pending = true;
+    begin_as(pg, SQL_BEGIN);
+}
+
+void pg_begin_serializable(struct pg *pg)
+{
+    begin_as(pg, SQL_BEGIN_SERIALIZABLE);
+}
+
+bool pg_in_transaction(const struct pg *pg)
+{
+    return pg->in_transaction || pg->begin_pending;
 }
 
 /* [BEGIN] the statements [COMMIT], in one round trip; the last statement's result is kept. */
@@ -337,7 +333,7 @@ static enum pg_status run_bundle(struct pg *pg, const struct pg_command *stateme
     int n = 0;
 
     if (pg->begin_pending) {
-        commands[n++] = (struct pg_command){.statement = SQL_BEGIN};
+        commands[n++] = (struct pg_command){.statement = pg->begin};
         pg->begin_pending = false;
         pg->in_transaction = true;
     }

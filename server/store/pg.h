@@ -70,6 +70,10 @@ void pg_close(struct pg *pg);
 /* Why the last call failed; for the log, never for a client. */
 const struct error *pg_error(const struct pg *pg);
 
+/* From any thread: cancels what the session runs now, if it runs something; it ends as PG_FAILED,
+ * and the session is opened anew before its next use. */
+void pg_interrupt(struct pg *pg);
+
 /* A parameter, passed in binary. Text and arrays are borrowed until the call returns; NULL text is
  * SQL NULL. */
 struct pg_value {
@@ -140,8 +144,10 @@ static inline struct pg_value pg_uuids(const struct uuid *ids, int count)
         (int)(sizeof((const struct pg_value[]){__VA_ARGS__}) / sizeof(struct pg_value))
 #define PG_NO_ARGS NULL, 0
 
-/* Opens a transaction. It costs no round trip: BEGIN travels with the next statement. */
+/* Opens a transaction unless one is open. It costs no round trip: BEGIN travels with the next
+ * statement. */
 void pg_begin(struct pg *pg);
+void pg_begin_serializable(struct pg *pg);
 
 /* Runs one statement and keeps its result until the next call on this session. */
 enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
@@ -158,6 +164,8 @@ struct pg_command {
  * unknown. */
 enum pg_status pg_exec_commit(struct pg *pg, const struct pg_command *statements, int count,
                               int64_t until_us);
+
+bool pg_in_transaction(const struct pg *pg); /* one is open, or will be with the next statement */
 
 /* PG_TIMEOUT and PG_LOST leave the commit unknown; every other status but PG_OK means it did not
  * happen. */

@@ -19,10 +19,11 @@ struct store {
 };
 
 struct pg {
-    struct store *store; /* borrowed */
-    PGconn *conn;        /* owned; NULL: not connected */
-    PGcancel *cancel;    /* owned: how to cancel what conn runs */
-    PGresult *result;    /* owned: the last statement's */
+    struct store *store;        /* borrowed */
+    PGconn *conn;               /* owned; NULL: not connected */
+    _Atomic(PGcancel *) cancel; /* owned: how to cancel what conn runs; whoever takes it uses it */
+    PGresult *result;           /* owned: the last statement's */
+    enum sql begin;             /* with begin_pending: which BEGIN */
     bool begin_pending;
     bool in_transaction;
     bool prepared[SQL_COUNT];
@@ -39,6 +40,9 @@ bool pg_lives(struct pg *pg);
 
 /* Connects without asking whether the schema is ready. */
 bool pg_open(struct pg *pg, int64_t until_us);
+
+/* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
+enum pg_status pg_classify(const char *sqlstate);
 
 /* Runs plain SQL, several statements allowed; for the schema. */
 enum pg_status pg_script(struct pg *pg, const char *text, int64_t until_us);

@@ -1,28 +1,35 @@
 #include "strategy/combine.h"
 
 #include "base/log.h"
-#include "strategy/purchase.h"
 
-#include <string.h>
-
-/* The columns of what the transaction writes, for the orders that were let through. */
+/* The columns of what the transaction writes. */
 struct columns {
     int count;
-    int64_t units; /* the sum of their quantities */
     struct uuid ids[COMBINE_MAX];
+    int64_t products[COMBINE_MAX];
+    int64_t epochs[COMBINE_MAX];
     int64_t users[COMBINE_MAX];
     int64_t quantities[COMBINE_MAX];
-    int64_t created[COMBINE_MAX];
     const char *keys[COMBINE_MAX];
+    int64_t created[COMBINE_MAX];
 };
 
-/* Each user of the batch once: what they hold already, and what this batch adds. */
-struct shares {
+struct combine {
+    struct session *session; /* borrowed */
+    struct order **orders;   /* borrowed */
     int count;
-    int64_t users[COMBINE_MAX];
-    int64_t held[COMBINE_MAX];
-    int64_t added[COMBINE_MAX];
+    int64_t fence;
+    bool fence_lost;
+    bool waited; /* for the rows, as long as the most impatient order may */
+    struct tally tally;
+    struct columns columns;
 };
+
+static void set_all(struct order **orders, int count, enum order_outcome outcome)
+{
+    for (int i = 0; i < count; i++)
+        orders[i]->outcome = outcome;
+}
 
 static void leave_unsettled(struct order **orders, int count)
 {
@@ -33,254 +40,280 @@ static void leave_unsettled(struct order **orders, int count)
         }
 }
 
-static int share_of(const struct shares *shares, int64_t user)
+static int64_t rows_deadline(const struct combine *combine)
 {
-    int i = 0;
+    const struct order *first = combine->orders[0];
 
-    while (i < shares->count && shares->users[i] != user)
-        i++;
-    return i;
+    for (int i = 1; i < combine->count; i++)
+        if (combine->orders[i]->wait_until_us < first->wait_until_us)
+            first = combine->orders[i];
+    return purchase_row_deadline(combine->session, first);
 }
 
-/* An earlier order of this batch with the same user and key? Then what became of it is looked up
- * after it. */
-static bool key_is_earlier(struct order **orders, int i)
+static enum pg_status lock_rows(struct combine *combine)
 {
-    for (int j = 0; j < i; j++)
-        if (orders[j]->user_id == orders[i]->user_id && strcmp(orders[j]->key, orders[i]->key) == 0)
-            return true;
-    return false;
-}
-
-static enum pg_status lock_row(struct session *session, int64_t product_id, int64_t fence,
-                               struct product_row *row)
-{
+    struct pg *pg = combine->session->pg;
+    const struct pairs *products = &combine->tally.products;
+    int64_t until_us = rows_deadline(combine);
     enum pg_status status =
-        pg_exec(session->pg, SQL_BATCH_LOCK_FENCED, PG_ARGS(pg_int8(product_id), pg_int8(fence)),
-                session->work_until_us);
+        pg_exec(pg, SQL_BATCH_LOCK,
+                PG_ARGS(pg_int8s(products->a, products->count), pg_int8(combine->fence)), until_us);
 
-    if (status == PG_OK && pg_rows(session->pg) == 1)
-        purchase_row(session->pg, row);
+    combine->waited = status == PG_TIMEOUT && until_us < combine->session->work_until_us;
+    combine->fence_lost = status == PG_OK && combine->fence && pg_rows(pg) == 0;
+    for (int i = 0; status == PG_OK && i < pg_rows(pg); i++) {
+        struct product_row row;
+        purchase_row_at(pg, i, &row);
+        tally_set_row(&combine->tally, pg_get_int8(pg, i, 6), &row);
+    }
     return status;
 }
 
-/* The row is locked, so what these read about this product cannot change before the commit. */
-static enum pg_status find_keys(struct session *session, struct order **orders, int count)
+/* Rows that are short and have buckets get them back; they are locked, so it can be done here. */
+static enum pg_status fold_buckets(struct combine *combine)
 {
-    int64_t users[COMBINE_MAX];
-    const char *keys[COMBINE_MAX];
+    struct tally *tally = &combine->tally;
+    struct pg *pg = combine->session->pg;
+    enum pg_status status = PG_OK;
+
+    for (int i = 0; status == PG_OK && i < tally->products.count; i++) {
+        struct product_row *row = &tally->rows[i];
+        if (!tally->known[i] || !row->split || tally->asked[i] <= row->stock)
+            continue;
+        status =
+            pg_exec(pg, SQL_STOCK_FOLD, PG_ARGS(pg_int8(tally->products.a[i]), pg_int8(row->epoch)),
+                    combine->session->work_until_us);
+        if (status == PG_OK)
+            row->stock = pg_get_int8(pg, 0, 0);
+    }
+    return status;
+}
+
+/* The rows are locked, so what these read about their sales cannot change before the commit. */
+static enum pg_status find_keys(struct combine *combine)
+{
+    struct pg *pg = combine->session->pg;
+    int64_t *users = combine->columns.users;
+    const char **keys = combine->columns.keys;
     int positions[COMBINE_MAX];
     int n = 0;
 
-    for (int i = 0; i < count; i++)
-        if (orders[i]->key[0]) {
-            users[n] = orders[i]->user_id;
-            keys[n] = orders[i]->key;
+    for (int i = 0; i < combine->count; i++)
+        if (combine->orders[i]->key[0]) {
+            users[n] = combine->orders[i]->user_id;
+            keys[n] = combine->orders[i]->key;
             positions[n++] = i;
         }
     if (n == 0)
         return PG_OK;
     enum pg_status status =
-        pg_exec(session->pg, SQL_BATCH_KEYS, PG_ARGS(pg_int8s(users, n), pg_texts(keys, n)),
-                session->work_until_us);
-    for (int row = 0; status == PG_OK && row < pg_rows(session->pg); row++)
-        orders[positions[pg_get_int8(session->pg, row, 0) - 1]]->outcome = ORDER_KEY_TAKEN;
-    for (int i = 0; status == PG_OK && i < n; i++)
-        if (orders[positions[i]]->outcome == ORDER_PENDING && key_is_earlier(orders, positions[i]))
-            orders[positions[i]]->outcome = ORDER_KEY_TAKEN;
+        pg_exec(pg, SQL_BATCH_KEYS, PG_ARGS(pg_int8s(users, n), pg_texts(keys, n)),
+                combine->session->work_until_us);
+    for (int i = 0; status == PG_OK && i < pg_rows(pg); i++)
+        combine->orders[positions[pg_get_int8(pg, i, 0) - 1]]->outcome = ORDER_KEY_TAKEN;
     return status;
 }
 
-static enum pg_status find_shares(struct session *session, struct order **orders, int count,
-                                  const struct product_row *row, struct shares *shares)
+static enum pg_status find_shares(struct combine *combine)
 {
-    shares->count = 0;
-    if (row->limit_per_user == NO_LIMIT)
+    struct tally *tally = &combine->tally;
+    const struct pairs *shares = &tally->shares;
+    struct pg *pg = combine->session->pg;
+    int64_t *products = combine->columns.products;
+    int64_t *epochs = combine->columns.epochs;
+
+    tally_share(tally);
+    if (shares->count == 0)
         return PG_OK;
-    for (int i = 0; i < count; i++) {
-        int at = share_of(shares, orders[i]->user_id);
-        if (at == shares->count) {
-            shares->users[at] = orders[i]->user_id;
-            shares->held[at] = shares->added[at] = 0;
-            shares->count++;
-        }
+    for (int i = 0; i < shares->count; i++) {
+        products[i] = tally->products.a[shares->a[i]];
+        epochs[i] = tally->rows[shares->a[i]].epoch;
     }
-    enum pg_status status = pg_exec(session->pg, SQL_BATCH_UNITS,
-                                    PG_ARGS(pg_int8(orders[0]->product_id), pg_int8(row->epoch),
-                                            pg_int8s(shares->users, shares->count)),
-                                    session->work_until_us);
-    for (int i = 0; status == PG_OK && i < pg_rows(session->pg); i++)
-        shares->held[share_of(shares, pg_get_int8(session->pg, i, 0))] =
-            pg_get_int8(session->pg, i, 1);
+    enum pg_status status =
+        pg_exec(pg, SQL_BATCH_UNITS,
+                PG_ARGS(pg_int8s(products, shares->count), pg_int8s(epochs, shares->count),
+                        pg_int8s(shares->b, shares->count)),
+                combine->session->work_until_us);
+    for (int i = 0; status == PG_OK && i < pg_rows(pg); i++)
+        tally->held[pg_get_int8(pg, i, 0) - 1] = pg_get_int8(pg, i, 1);
     return status;
 }
 
-static enum order_outcome judge(const struct order *order, const struct product_row *row,
-                                int64_t left, struct shares *shares)
+/* PG_CONFLICT when the statement matched fewer rows than were decided: somebody holds a key
+ * elsewhere. */
+static enum pg_status write(struct combine *combine, enum sql statement,
+                            const struct pg_value *values, int count, int rows)
 {
-    if (!row->open)
-        return ORDER_SALE_NOT_OPEN;
-    if (order->quantity > left)
-        return ORDER_SOLD_OUT;
-    if (row->limit_per_user != NO_LIMIT) {
-        int at = share_of(shares, order->user_id);
-        if (shares->held[at] + shares->added[at] + order->quantity > row->limit_per_user)
-            return ORDER_LIMIT_REACHED;
-        shares->added[at] += order->quantity;
-    }
-    return ORDER_PENDING;
+    struct pg *pg = combine->session->pg;
+    enum pg_status status = pg_exec(pg, statement, values, count, combine->session->work_until_us);
+
+    return status == PG_OK && pg_affected(pg) != rows ? PG_CONFLICT : status;
 }
 
-/* In arrival order, whoever fits. */
-static void decide(struct order **orders, int count, const struct product_row *row,
-                   struct shares *shares, struct columns *sold)
+static enum pg_status write_shares(struct combine *combine)
 {
-    sold->count = 0;
-    sold->units = 0;
-    for (int i = 0; i < count; i++) {
-        struct order *order = orders[i];
-        if (order->outcome != ORDER_PENDING)
-            continue;
-        order->outcome = judge(order, row, row->stock - sold->units, shares);
-        if (order->outcome != ORDER_PENDING)
-            continue;
-        sold->ids[sold->count] = order->id;
-        sold->users[sold->count] = order->user_id;
-        sold->quantities[sold->count] = order->quantity;
-        sold->created[sold->count] = order->created_us;
-        sold->keys[sold->count] = order->key[0] ? order->key : NULL;
-        sold->units += order->quantity;
-        sold->count++;
-    }
-}
-
-/* The users who got something, moved together; their number. */
-static int compact(struct shares *shares)
-{
+    const struct tally *tally = &combine->tally;
+    struct columns *to = &combine->columns;
     int n = 0;
 
-    for (int i = 0; i < shares->count; i++)
-        if (shares->added[i] > 0) {
-            shares->users[n] = shares->users[i];
-            shares->added[n++] = shares->added[i];
-        }
-    return n;
+    for (int i = 0; i < tally->shares.count; i++) {
+        int64_t product = tally->shares.a[i];
+        if (tally->added[i] == 0)
+            continue;
+        to->products[n] = tally->products.a[product];
+        to->epochs[n] = tally->rows[product].epoch;
+        to->users[n] = tally->shares.b[i];
+        to->quantities[n++] = tally->added[i];
+    }
+    if (n == 0)
+        return PG_OK;
+    return write(combine, SQL_BATCH_PURCHASE_ADD,
+                 PG_ARGS(pg_int8s(to->products, n), pg_int8s(to->epochs, n), pg_int8s(to->users, n),
+                         pg_int8s(to->quantities, n)),
+                 n);
 }
 
-/* PG_CONFLICT when a statement matched fewer rows than were decided: somebody holds a key
- * elsewhere. */
-static enum pg_status expect(struct session *session, enum pg_status status, int64_t rows)
+static enum pg_status write_orders(struct combine *combine)
 {
-    return status == PG_OK && pg_affected(session->pg) != rows ? PG_CONFLICT : status;
+    const struct tally *tally = &combine->tally;
+    struct columns *to = &combine->columns;
+    int n = 0;
+
+    for (int i = 0; i < combine->count; i++) {
+        const struct order *order = combine->orders[i];
+        if (order->outcome != ORDER_PENDING)
+            continue;
+        to->ids[n] = order->id;
+        to->products[n] = order->product_id;
+        to->epochs[n] = tally->rows[tally->product_of[i]].epoch;
+        to->users[n] = order->user_id;
+        to->quantities[n] = order->quantity;
+        to->keys[n] = order->key[0] ? order->key : NULL;
+        to->created[n++] = order->created_us;
+    }
+    return write(combine, SQL_BATCH_INSERT,
+                 PG_ARGS(pg_text(combine->orders[0]->strategy->name), pg_uuids(to->ids, n),
+                         pg_int8s(to->products, n), pg_int8s(to->epochs, n), pg_int8s(to->users, n),
+                         pg_int8s(to->quantities, n), pg_texts(to->keys, n),
+                         pg_times(to->created, n)),
+                 n);
 }
 
-static enum pg_status write_rows(struct session *session, const struct order *first,
-                                 const struct product_row *row, struct shares *shares,
-                                 const struct columns *sold, int64_t fence)
+static enum pg_status write_stocks(struct combine *combine)
 {
-    struct pg *pg = session->pg;
-    int64_t until_us = session->work_until_us;
-    struct pg_value product = pg_int8(first->product_id);
-    struct pg_value epoch = pg_int8(row->epoch);
+    const struct tally *tally = &combine->tally;
+    struct columns *to = &combine->columns;
+    int n = 0;
+
+    for (int i = 0; i < tally->products.count; i++) {
+        if (tally->taken[i] == 0)
+            continue;
+        to->products[n] = tally->products.a[i];
+        to->epochs[n] = tally->rows[i].epoch;
+        to->quantities[n++] = tally->taken[i];
+    }
+    return write(combine, SQL_BATCH_TAKE,
+                 PG_ARGS(pg_int8s(to->products, n), pg_int8s(to->epochs, n),
+                         pg_int8s(to->quantities, n), pg_int8(combine->fence)),
+                 n);
+}
+
+static bool sells(const struct combine *combine)
+{
+    for (int i = 0; i < combine->count; i++)
+        if (combine->orders[i]->outcome == ORDER_PENDING)
+            return true;
+    return false;
+}
+
+/* Everything up to the COMMIT. */
+static enum pg_status prepare(struct combine *combine)
+{
+    static enum pg_status (*const reads[])(struct combine *) = {lock_rows, fold_buckets, find_keys,
+                                                                find_shares};
+    static enum pg_status (*const writes[])(struct combine *) = {write_shares, write_orders,
+                                                                 write_stocks};
     enum pg_status status = PG_OK;
-    int users = compact(shares);
 
-    if (users > 0)
-        status =
-            expect(session,
-                   pg_exec(pg, SQL_BATCH_PURCHASE_ADD,
-                           PG_ARGS(product, epoch, pg_int8s(shares->users, users),
-                                   pg_int8s(shares->added, users), pg_int8(row->limit_per_user)),
-                           until_us),
-                   users);
-    if (status == PG_OK)
-        status = expect(
-            session,
-            pg_exec(pg, SQL_BATCH_INSERT,
-                    PG_ARGS(product, epoch, pg_text(first->strategy->name),
-                            pg_uuids(sold->ids, sold->count), pg_int8s(sold->users, sold->count),
-                            pg_int8s(sold->quantities, sold->count),
-                            pg_texts(sold->keys, sold->count),
-                            pg_times(sold->created, sold->count)),
-                    until_us),
-            sold->count);
-    if (status == PG_OK)
-        status =
-            expect(session,
-                   pg_exec(pg, SQL_BATCH_TAKE_FENCED,
-                           PG_ARGS(product, epoch, pg_int8(sold->units), pg_int8(fence)), until_us),
-                   1);
+    tally_init(&combine->tally, combine->orders, combine->count);
+    pg_begin(combine->session->pg);
+    for (size_t i = 0; status == PG_OK && i < sizeof reads / sizeof *reads; i++) {
+        status = reads[i](combine);
+        if (combine->fence_lost)
+            return PG_FAILED;
+    }
+    if (status != PG_OK)
+        return status;
+    tally_decide(&combine->tally);
+    session_work_pause(combine->session);
+    if (!sells(combine))
+        return PG_OK;
+    for (size_t i = 0; status == PG_OK && i < sizeof writes / sizeof *writes; i++)
+        status = writes[i](combine);
     return status;
 }
 
-/* Everything up to the COMMIT. PG_BUSY stands for "the fence is another's". */
-static enum pg_status prepare(struct session *session, struct order **orders, int count,
-                              int64_t fence, struct columns *sold)
+/* Nothing was committed. False: the orders may be innocent, each half may try alone. */
+static bool give_up(struct combine *combine, enum pg_status status)
 {
-    struct product_row row = {.epoch = -1};
-    struct shares shares;
+    struct order **orders = combine->orders;
 
-    pg_begin(session->pg);
-    enum pg_status status = lock_row(session, orders[0]->product_id, fence, &row);
-    if (status == PG_OK && row.epoch < 0)
-        return PG_BUSY;
-    if (status == PG_OK)
-        status = find_keys(session, orders, count);
-    if (status == PG_OK)
-        status = find_shares(session, orders, count, &row, &shares);
-    if (status != PG_OK)
-        return status;
-    decide(orders, count, &row, &shares, sold);
-    session_work_pause(session);
-    return sold->count ? write_rows(session, orders[0], &row, &shares, sold, fence) : PG_OK;
+    pg_rollback(combine->session->pg, combine->session->work_until_us);
+    if (combine->fence_lost) {
+        set_all(orders, combine->count, ORDER_LEASE_LOST);
+        return true;
+    }
+    if (combine->waited) {
+        for (int i = 0; i < combine->count; i++)
+            purchase_waited(orders[i]);
+        return true;
+    }
+    if (status != PG_TIMEOUT && status != PG_LOST && combine->count > 1)
+        return false;
+    for (int i = 0; i < combine->count; i++)
+        purchase_failed(combine->session, orders[i], status, false);
+    return true;
 }
 
-/* Whatever was decided stood in a transaction that is gone. */
-static void set_all(struct order **orders, int count, enum order_outcome outcome)
+/* One transaction. Not inlined: its tables are large, and must be gone when the halves get theirs.
+ */
+static __attribute__((noinline)) bool attempt(struct session *session, struct order **orders,
+                                              int count, int64_t fence)
 {
-    for (int i = 0; i < count; i++)
-        orders[i]->outcome = outcome;
-}
+    struct combine combine;
 
-/* A failed transaction of several orders: each half alone, in order. */
-static void halve(struct session *session, struct order **orders, int count, int64_t fence)
-{
-    set_all(orders, count, ORDER_PENDING);
-    combine_buys(session, orders, count / 2, fence);
-    combine_buys(session, orders + count / 2, count - count / 2, fence);
-}
-
-void combine_buys(struct session *session, struct order **orders, int count, int64_t fence)
-{
-    struct columns sold;
-    enum pg_status status = prepare(session, orders, count, fence, &sold);
-
-    if (status == PG_OK && sold.count == 0) {
+    combine.session = session;
+    combine.orders = orders;
+    combine.count = count;
+    combine.fence = fence;
+    combine.fence_lost = combine.waited = false;
+    enum pg_status status = prepare(&combine);
+    if (status == PG_OK && !sells(&combine)) {
         pg_rollback(session->pg, session->work_until_us); /* refusals write nothing */
-        return;
+        return true;
     }
     if (status == PG_OK) {
         status = pg_commit(session->pg, session->work_until_us);
         if (status == PG_TIMEOUT || status == PG_LOST) {
-            log_warn("product %lld: a batch's COMMIT was lost: %s",
-                     (long long)orders[0]->product_id, pg_error(session->pg)->text);
+            log_warn("a batch of %d orders: its COMMIT was lost: %s", count,
+                     pg_error(session->pg)->text);
             leave_unsettled(orders, count);
-            return;
+            return true;
         }
     }
-    if (status == PG_OK) {
-        for (int i = 0; i < count; i++)
-            if (orders[i]->outcome == ORDER_PENDING)
-                purchase_confirm(orders[i]);
+    if (status != PG_OK)
+        return give_up(&combine, status);
+    for (int i = 0; i < count; i++)
+        if (orders[i]->outcome == ORDER_PENDING)
+            purchase_confirm(orders[i]);
+    return true;
+}
+
+void combine_buys(struct session *session, struct order **orders, int count, int64_t fence)
+{
+    if (attempt(session, orders, count, fence))
         return;
-    }
-    pg_rollback(session->pg, session->work_until_us);
-    if (status == PG_BUSY) {
-        set_all(orders, count, ORDER_LEASE_LOST);
-    } else if (status == PG_TIMEOUT || status == PG_LOST || count == 1) {
-        for (int i = 0; i < count; i++)
-            purchase_failed(session, orders[i], status, false);
-    } else {
-        halve(session, orders, count, fence);
-    }
+    set_all(orders, count, ORDER_PENDING);
+    combine_buys(session, orders, count / 2, fence);
+    combine_buys(session, orders + count / 2, count - count / 2, fence);
 }

@@ -1,20 +1,20 @@
 /*
- * The combiner: many orders of one product in one transaction, one flush.
+ * The combiner: many orders in one transaction, one flush.
  *
- * Lock the row in a statement of its own; decide in this process, in arrival order, whoever fits;
- * then one upsert of limits, one insert of orders, one update of the stock, COMMIT. An error other
- * than a lost COMMIT halves the orders until the guilty one is alone, so that one bad order cannot
- * refuse the others.
+ * Lock the products' rows, in id order, in a statement of its own; decide in this process
+ * (tally.c); then one upsert of limits, one insert of orders, one update of stocks, COMMIT. An
+ * error other than a lost COMMIT halves the orders until the guilty one is alone, so that one bad
+ * order cannot refuse the others.
  */
 #ifndef SECKILL_STRATEGY_COMBINE_H
 #define SECKILL_STRATEGY_COMBINE_H
 
-#include "strategy/session.h"
+#include "strategy/tally.h"
 
-enum { COMBINE_MAX = 500 };
+enum { COMBINE_MAX = TALLY_MAX };
 
-/* Decides `count` buys of one product (at most COMBINE_MAX) under the fence that the hold
- * registered: a row that carries another fence is LEASE_LOST for all. */
+/* Decides `count` buys (at most COMBINE_MAX). With a fence, the one that the hold registered, they
+ * are of one product, and a row that carries another is LEASE_LOST for all; 0: none. */
 void combine_buys(struct session *session, struct order **orders, int count, int64_t fence);
 
 #endif

@@ -12,13 +12,8 @@
  * lost reply of the one statement leaves it unknown whether it ran; it is settled by the order's
  * id.
  */
-#include "base/clock.h"
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
-
-/* What a statement that can only wait for the row is allowed beyond the order's wait, so that a
- * short wait does not cost a session. */
-enum { ROW_PATIENCE_US = 200000 };
 
 /* The conditional UPDATE matched no row: say why. */
 static void explain(struct session *session, struct order *order, struct product_row *row)
@@ -28,54 +23,25 @@ static void explain(struct session *session, struct order *order, struct product
         order->outcome = ORDER_RETRY; /* there is stock now: it came in between */
 }
 
-static int64_t row_deadline(const struct session *session, const struct order *order)
-{
-    int64_t patience_us = clock_mono_us() + ROW_PATIENCE_US;
-    int64_t until_us = order->wait_until_us > patience_us ? order->wait_until_us : patience_us;
-
-    return until_us < session->work_until_us ? until_us : session->work_until_us;
-}
-
 /* False: the product has a limit, so the transaction has to decide. */
 static bool sell_at_once(struct session *session, struct order *order)
 {
     struct product_row row = {.limit_per_user = NO_LIMIT};
-    int64_t until_us = row_deadline(session, order);
-    enum pg_status status =
-        pg_exec(session->pg, SQL_CONDITIONAL_BUY,
-                PG_ARGS(pg_uuid(&order->id), pg_int8(order->product_id), pg_int8(order->user_id),
-                        pg_int8(order->quantity), pg_text(order->strategy->name),
-                        pg_time(order->created_us)),
-                until_us);
 
-    if (status != PG_OK) {
-        purchase_failed(session, order, status, true);
-        if (status == PG_TIMEOUT && until_us < session->work_until_us)
-            order->if_not_done = ORDER_LOCK_TIMEOUT;
+    if (purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NO_BUCKET))
         return true;
-    }
-    if (pg_affected(session->pg) == 1) {
-        purchase_confirm(order);
-        return true;
-    }
     explain(session, order, &row);
     return row.limit_per_user == NO_LIMIT;
 }
 
 static bool take_stock(struct session *session, struct order *order, struct product_row *row)
 {
-    int64_t until_us = row_deadline(session, order);
+    int64_t until_us = purchase_row_deadline(session, order);
     enum sql statement = order->kind == ORDER_RESTOCK ? SQL_STOCK_ADD : SQL_STOCK_TAKE;
-    enum pg_status status =
-        pg_exec(session->pg, statement,
-                PG_ARGS(pg_int8(order->product_id), pg_int8(order->quantity)), until_us);
 
-    if (status == PG_TIMEOUT && until_us < session->work_until_us)
-        return purchase_refuse(session, order, ORDER_LOCK_TIMEOUT);
-    if (status != PG_OK) {
-        purchase_failed(session, order, status, false);
+    if (!purchase_run(session, order, statement,
+                      PG_ARGS(pg_int8(order->product_id), pg_int8(order->quantity)), until_us))
         return false;
-    }
     if (pg_rows(session->pg) == 1) {
         purchase_row(session->pg, row);
         return true;
@@ -101,12 +67,9 @@ static void sell_in_steps(struct session *session, struct order *order)
 
 void body_guarded(struct session *session, struct order *order)
 {
-    bool one_statement = order->kind == ORDER_BUY && !order->key[0] && !order->no_wait &&
-                         session->services->settings->work_ms == 0;
-
     if (order->kind == ORDER_CANCEL)
-        purchase_cancel(session, order, 0);
-    else if (!one_statement || !sell_at_once(session, order))
+        purchase_cancel(session, order);
+    else if (!purchase_is_simple(session, order) || !sell_at_once(session, order))
         sell_in_steps(session, order);
 }
 

@@ -1,10 +1,13 @@
 #include "strategy/drive.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
+#include "broker/rabbit.h"
 #include "cache/redis.h"
 #include "lock/renewer.h"
 #include "metrics/metrics.h"
+#include "strategy/outside.h"
 #include "strategy/settle.h"
 
 #include <stdio.h>
@@ -13,8 +16,6 @@ enum {
     CONNECT_PATIENCE_US = 2000000,
     RELEASE_PATIENCE_US = 1000000,
     ATTEMPTS_MAX = 200,
-    BACKOFF_FIRST_US = 500,
-    BACKOFF_MOST_US = 20000,
     STRATEGIES_MAX = 64
 };
 
@@ -34,14 +35,14 @@ static int register_counter(const char *family, const char *help, const struct s
 
 void drive_init(void)
 {
-    for (size_t i = 0; i < strategy_count(); i++)
+    for (size_t i = 0; i < strategy_total(); i++)
         metrics[i].attempts =
             register_counter("seckill_attempts_total",
                              "Attempts to decide an order, retries included.", strategy_at(i));
-    for (size_t i = 0; i < strategy_count(); i++)
+    for (size_t i = 0; i < strategy_total(); i++)
         metrics[i].batches = register_counter(
             "seckill_batches_total", "Batches of orders handed to a strategy.", strategy_at(i));
-    for (size_t i = 0; i < strategy_count(); i++)
+    for (size_t i = 0; i < strategy_total(); i++)
         metrics[i].overruns = register_counter(
             "seckill_lease_overruns_total",
             "Holds whose lease had lapsed when the lock was released.", strategy_at(i));
@@ -64,15 +65,42 @@ static bool connect_backends(struct session *session, const struct strategy *str
         log_warn("%s: %s", strategy->name, redis_error(session->redis)->text);
         return false;
     }
+    if ((strategy->needs & NEED_STOCK_REDIS) && !redis_connect(session->stock, until_us)) {
+        log_warn("%s: %s", strategy->name, redis_error(session->stock)->text);
+        return false;
+    }
+    if ((strategy->needs & NEED_RABBITMQ) && !rabbit_connect(session->rabbit, until_us)) {
+        log_warn("%s: %s", strategy->name, rabbit_error(session->rabbit)->text);
+        return false;
+    }
     return true;
+}
+
+static void cancel_work(void *context)
+{
+    pg_interrupt(context);
+}
+
+static const char *lock_error(const struct session *session, const struct strategy *strategy)
+{
+    if (strategy->lock->why) {
+        struct lock_client client = session_lock_client(session);
+        /* The text is the lock's, not the client's. */
+        /* cppcheck-suppress returnDanglingLifetime */
+        return strategy->lock->why(&client);
+    }
+    return strategy->needs & NEED_REDIS ? redis_error(session->redis)->text
+                                        : pg_error(session->pg)->text;
 }
 
 static bool acquire(struct session *session, const struct strategy *strategy, struct order *first)
 {
-    struct lock_client client = {session->redis, session->services->renewer,
-                                 session->services->settings};
+    struct lock_client client = session_lock_client(session);
     struct hold *hold = &session->hold;
     int64_t begun_us = clock_mono_us();
+
+    hold->lease.on_lost = cancel_work;
+    hold->lease.on_lost_context = session->pg;
     enum lock_result result = strategy->lock->acquire(&client, first->product_id, first->no_wait,
                                                       first->wait_until_us, &hold->lease);
 
@@ -83,12 +111,13 @@ static bool acquire(struct session *session, const struct strategy *strategy, st
         hold->abandoned = false;
         hold->fence = 0;
         hold->since_us = clock_mono_us();
+        FAILPOINT("lock.acquired");
         return true;
     case LOCK_BUSY:
         first->outcome = ORDER_LOCK_TIMEOUT;
         return false;
     case LOCK_UNKNOWN:
-        log_warn("%s: %s", strategy->name, redis_error(session->redis)->text);
+        log_warn("%s: %s", strategy->name, lock_error(session, strategy));
         break;
     }
     first->outcome = ORDER_BACKEND_UNAVAILABLE;
@@ -105,17 +134,6 @@ bool drive_enter(struct session *session, const struct strategy *strategy, struc
     return !strategy->lock || acquire(session, strategy, first);
 }
 
-/* The next attempt's pause: full jitter under a bound that doubles (Brooker, "Exponential Backoff
- * And Jitter", AWS Architecture Blog, 2015). */
-static int64_t backoff_us(unsigned attempts)
-{
-    int64_t most = BACKOFF_FIRST_US;
-
-    for (unsigned i = 1; i < attempts && most < BACKOFF_MOST_US; i++)
-        most *= 2;
-    return (int64_t)random_below((uint64_t)(most < BACKOFF_MOST_US ? most : BACKOFF_MOST_US));
-}
-
 /* Whether an order that lost a race may try again; decides it when not. */
 static bool may_retry(struct order *order, int64_t now_us)
 {
@@ -125,9 +143,11 @@ static bool may_retry(struct order *order, int64_t now_us)
     return false;
 }
 
-/* Returns what is to be tried again and moves the rest to the list that ends at `*done_end`. */
-static struct order *split(struct order *orders, int64_t begun_us, struct order ***done_end)
+/* Returns what is to be tried again and leaves the rest in the batch. */
+static struct order *split(struct batch *batch, int64_t begun_us)
 {
+    struct order *orders = batch->orders;
+    struct order **done_end = &batch->orders;
     struct order *again = NULL;
     struct order **again_end = &again;
     int64_t now_us = clock_mono_us();
@@ -135,15 +155,16 @@ static struct order *split(struct order *orders, int64_t begun_us, struct order 
     for (struct order *next; orders; orders = next) {
         next = orders->next;
         orders->next = NULL;
+        orders->work_us += now_us - begun_us;
         if (orders->outcome == ORDER_RETRY && may_retry(orders, now_us)) {
             *again_end = orders;
             again_end = &orders->next;
         } else {
-            orders->work_us = now_us - begun_us;
-            **done_end = orders;
-            *done_end = &orders->next;
+            *done_end = orders;
+            done_end = &orders->next;
         }
     }
+    *done_end = NULL;
     return again;
 }
 
@@ -151,6 +172,16 @@ static void lease_was_lost(struct batch *batch)
 {
     for (struct order *order = batch->orders; order; order = order->next)
         order->outcome = ORDER_LEASE_LOST;
+}
+
+/* What cancel_work cut short says that PostgreSQL failed. */
+static void blame_lost_lease(const struct session *session, struct batch *batch)
+{
+    if (!session_lease_lost(session))
+        return;
+    for (struct order *order = batch->orders; order; order = order->next)
+        if (order->outcome == ORDER_BACKEND_UNAVAILABLE)
+            order->outcome = ORDER_LEASE_LOST;
 }
 
 static void attempt(struct session *session, const struct strategy *strategy, struct batch *batch)
@@ -166,30 +197,34 @@ static void attempt(struct session *session, const struct strategy *strategy, st
         lease_was_lost(batch);
         return;
     }
+    /* A lease that nobody renews may have little left on a later attempt. The first one's allowance
+     * is shorter than a lease anyway; who is paused in it must be seen to outstay it. */
+    if (strategy->lock && batch->orders->attempts > 1 &&
+        session->work_until_us > atomic_load(&session->hold.lease.valid_until_us))
+        session->work_until_us = atomic_load(&session->hold.lease.valid_until_us);
     if (!pg_connect(session->pg, session->work_until_us)) {
         for (struct order *order = batch->orders; order; order = order->next)
             order->outcome = ORDER_BACKEND_UNAVAILABLE;
         return;
     }
     strategy->sell(session, batch);
+    blame_lost_lease(session, batch);
     if (!settle_batch(session, batch))
         session->hold.abandoned = true;
+    outside_stock_added(session, strategy, batch->orders);
 }
 
-void drive_sell(struct session *session, const struct strategy *strategy, struct batch *batch)
+struct order *drive_sell(struct session *session, const struct strategy *strategy,
+                         struct batch *batch)
 {
-    struct order *done = NULL;
-    struct order **done_end = &done;
     int64_t begun_us = clock_mono_us();
 
-    metrics_add(metrics_of(strategy)->batches, 1);
-    for (struct batch left = *batch; left.orders;) {
-        attempt(session, strategy, &left);
-        left.orders = split(left.orders, begun_us, &done_end);
-        if (left.orders)
-            clock_sleep_until(clock_mono_us() + backoff_us(left.orders->attempts));
-    }
-    batch->orders = done;
+    if (batch->orders->attempts == 0)
+        metrics_add(metrics_of(strategy)->batches, 1);
+    else
+        clock_sleep_until(begun_us + random_backoff_us(batch->orders->attempts));
+    attempt(session, strategy, batch);
+    return split(batch, begun_us);
 }
 
 bool drive_keeps(const struct session *session, const struct strategy *strategy)
@@ -202,15 +237,18 @@ bool drive_keeps(const struct session *session, const struct strategy *strategy)
 
 void drive_leave(struct session *session, const struct strategy *strategy)
 {
-    struct lock_client client = {session->redis, session->services->renewer,
-                                 session->services->settings};
+    struct lock_client client = session_lock_client(session);
     struct hold *hold = &session->hold;
 
     if (!hold->held)
         return;
+    FAILPOINT("lock.releasing");
     hold->held = false;
     if (hold->abandoned) {
-        renewer_forget(session->services->renewer, &hold->lease);
+        if (session->services->renewer)
+            renewer_forget(session->services->renewer, &hold->lease);
+        if (strategy->lock->abandon)
+            strategy->lock->abandon(&client, &hold->lease);
         return;
     }
     switch (strategy->lock->release(&client, &hold->lease, clock_mono_us() + RELEASE_PATIENCE_US)) {
@@ -223,7 +261,7 @@ void drive_leave(struct session *session, const struct strategy *strategy)
         break;
     case LOCK_RELEASE_UNKNOWN:
         log_warn("%s: the release was lost, the lease ends it: %s", strategy->name,
-                 redis_error(session->redis)->text);
+                 lock_error(session, strategy));
         break;
     }
 }

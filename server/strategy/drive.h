@@ -2,9 +2,10 @@
  * The drive: everything around a strategy's `sell`, once.
  *
  * A worker with one order in hand calls drive_enter; when that answers true it makes its batch and
- * calls drive_sell; while drive_keeps says so it may bring more batches of the same product;
- * drive_leave ends it. Afterwards every order has a final outcome. Nothing here waits without a
- * deadline of the orders themselves.
+ * calls drive_sell until nothing is left of it; while drive_keeps says so it may bring more;
+ * drive_leave ends it. Afterwards every order has a final outcome, but for those that the strategy
+ * has parked: they are not in the batch any more, and nobody here may touch them. Nothing here
+ * waits without a deadline of the orders themselves.
  */
 #ifndef SECKILL_STRATEGY_DRIVE_H
 #define SECKILL_STRATEGY_DRIVE_H
@@ -18,8 +19,11 @@ void drive_init(void);
  * `first` is decided and nothing is held. */
 bool drive_enter(struct session *session, const struct strategy *strategy, struct order *first);
 
-/* Decides every order of the batch. */
-void drive_sell(struct session *session, const struct strategy *strategy, struct batch *batch);
+/* One attempt at every order of the batch. Leaves in it those that are decided, which need not wait
+ * for the others, and returns those that are to be tried again: by the next call, which pauses
+ * first. What the strategy has parked is in neither. */
+struct order *drive_sell(struct session *session, const struct strategy *strategy,
+                         struct batch *batch);
 
 /* May another batch be brought under what is held now? */
 bool drive_keeps(const struct session *session, const struct strategy *strategy);

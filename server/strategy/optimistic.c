@@ -20,7 +20,7 @@ static void sell_one(struct session *session, struct order *order)
     struct product_row row;
 
     if (order->kind == ORDER_CANCEL) {
-        purchase_cancel(session, order, 0);
+        purchase_cancel(session, order);
         return;
     }
     if (!purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, &row) ||

@@ -28,7 +28,7 @@ static void sell_one(struct session *session, struct order *order)
     struct product_row row;
 
     if (order->kind == ORDER_CANCEL) {
-        purchase_cancel(session, order, 0);
+        purchase_cancel(session, order);
         return;
     }
     pg_begin(session->pg);

@@ -9,31 +9,47 @@
  * `none` runs it with no protection at all. `local-lock` runs it with one order of a product at a
  * time in this process (the lane is the lock): right with one instance, wrong with two.
  */
+#include "base/failpoint.h"
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
+
+/* The write carries the fence of a hold that has one. */
+static enum pg_status set_stock(struct session *session, const struct order *order,
+                                const struct product_row *row)
+{
+    int64_t fence = session->hold.fence;
+    struct pg_value values[] = {pg_int8(order->product_id), pg_int8(row->epoch),
+                                pg_int8(purchase_stock_after(order, row)), pg_int8(fence)};
+
+    return fence ? pg_exec(session->pg, SQL_STOCK_SET_FENCED, values, 4, session->work_until_us)
+                 : pg_exec(session->pg, SQL_STOCK_SET, values, 3, session->work_until_us);
+}
+
+bool body_plain_write(struct session *session, struct order *order, struct product_row *row)
+{
+    pg_begin(session->pg);
+    if (!purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, row) ||
+        !purchase_allowed(session, order, row))
+        return false;
+    FAILPOINT("body.after-read");
+    session_work_pause(session);
+    if (session_lease_lost(session))
+        return purchase_refuse(session, order, ORDER_LEASE_LOST);
+    enum pg_status status = set_stock(session, order, row);
+    if (status != PG_OK) {
+        purchase_failed(session, order, status, false);
+        return false;
+    }
+    return pg_affected(session->pg) == 1 || purchase_overtaken(session, order);
+}
 
 void body_plain(struct session *session, struct order *order)
 {
     struct product_row row;
 
-    if (order->kind == ORDER_CANCEL) {
-        purchase_cancel(session, order, 0);
-        return;
-    }
-    pg_begin(session->pg);
-    if (!purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, &row) ||
-        !purchase_allowed(session, order, &row))
-        return;
-    session_work_pause(session);
-    enum pg_status status = pg_exec(session->pg, SQL_STOCK_SET,
-                                    PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch),
-                                            pg_int8(purchase_stock_after(order, &row))),
-                                    session->work_until_us);
-    if (status != PG_OK)
-        purchase_failed(session, order, status, false);
-    else if (pg_affected(session->pg) == 0)
-        purchase_refuse(session, order, ORDER_RETRY); /* a PUT started a new sale in between */
-    else
+    if (order->kind == ORDER_CANCEL)
+        purchase_cancel(session, order);
+    else if (body_plain_write(session, order, &row))
         purchase_finish(session, order, &row);
 }
 

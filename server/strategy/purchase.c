@@ -1,10 +1,13 @@
 #include "strategy/purchase.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "store/records.h"
 
 #include <stdio.h>
+
+enum { ROW_PATIENCE_US = 200000 };
 
 void purchase_each(struct session *session, struct batch *batch,
                    void (*sell_one)(struct session *, struct order *))
@@ -55,33 +58,105 @@ void purchase_failed(struct session *session, struct order *order, enum pg_statu
     purchase_refuse(session, order, outcome);
 }
 
-void purchase_row(const struct pg *pg, struct product_row *row)
+void purchase_row_at(const struct pg *pg, int i, struct product_row *row)
 {
     *row = (struct product_row){
-        .stock = pg_get_int8(pg, 0, 0),
-        .epoch = pg_get_int8(pg, 0, 1),
-        .version = pg_get_int8(pg, 0, 2),
-        .limit_per_user = pg_is_null(pg, 0, 3) ? NO_LIMIT : pg_get_int8(pg, 0, 3),
-        .open = pg_get_bool(pg, 0, 4),
+        .stock = pg_get_int8(pg, i, 0),
+        .epoch = pg_get_int8(pg, i, 1),
+        .version = pg_get_int8(pg, i, 2),
+        .limit_per_user = pg_is_null(pg, i, 3) ? NO_LIMIT : pg_get_int8(pg, i, 3),
+        .open = pg_get_bool(pg, i, 4),
+        .split = pg_get_bool(pg, i, 5),
     };
+}
+
+void purchase_row(const struct pg *pg, struct product_row *row)
+{
+    purchase_row_at(pg, 0, row);
+}
+
+void purchase_waited(struct order *order)
+{
+    order->outcome = order->wait_until_us <= clock_mono_us() ? ORDER_LOCK_TIMEOUT : ORDER_RETRY;
+}
+
+bool purchase_run(struct session *session, struct order *order, enum sql statement,
+                  const struct pg_value *values, int count, int64_t until_us)
+{
+    enum pg_status status = pg_exec(session->pg, statement, values, count, until_us);
+
+    if (status == PG_TIMEOUT && until_us < session->work_until_us)
+        return purchase_refuse(session, order, ORDER_LOCK_TIMEOUT);
+    if (status != PG_OK)
+        purchase_failed(session, order, status, false);
+    return status == PG_OK;
+}
+
+int64_t purchase_row_deadline(const struct session *session, const struct order *order)
+{
+    int64_t patience_us = clock_mono_us() + ROW_PATIENCE_US;
+    int64_t until_us = order->wait_until_us > patience_us ? order->wait_until_us : patience_us;
+
+    return until_us < session->work_until_us ? until_us : session->work_until_us;
+}
+
+bool purchase_is_simple(const struct session *session, const struct order *order)
+{
+    return order->kind == ORDER_BUY && !order->key[0] && !order->no_wait &&
+           session->services->settings->work_ms == 0 && !pg_in_transaction(session->pg);
+}
+
+bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
+                      int64_t bucket)
+{
+    const struct pg_value values[] = {
+        pg_uuid(&order->id),      pg_int8(order->product_id),     pg_int8(order->user_id),
+        pg_int8(order->quantity), pg_text(order->strategy->name), pg_time(order->created_us),
+        pg_int8(bucket)};
+    int count = (int)(sizeof values / sizeof *values) - (bucket == NO_BUCKET);
+    int64_t until_us = purchase_row_deadline(session, order);
+    enum pg_status status = pg_exec(session->pg, statement, values, count, until_us);
+
+    if (status == PG_OK && pg_affected(session->pg) == 0)
+        return false;
+    if (status == PG_OK) {
+        purchase_confirm(order);
+        return true;
+    }
+    purchase_failed(session, order, status, true);
+    if (status == PG_TIMEOUT && until_us < session->work_until_us)
+        order->if_not_done = ORDER_LOCK_TIMEOUT;
+    return true;
 }
 
 bool purchase_read(struct session *session, struct order *order, enum sql statement,
                    int64_t until_us, struct product_row *row)
 {
-    enum pg_status status =
-        pg_exec(session->pg, statement, PG_ARGS(pg_int8(order->product_id)), until_us);
-
-    if (status == PG_TIMEOUT && until_us < session->work_until_us)
-        return purchase_refuse(session, order, ORDER_LOCK_TIMEOUT);
-    if (status != PG_OK) {
-        purchase_failed(session, order, status, false);
+    if (!purchase_run(session, order, statement, PG_ARGS(pg_int8(order->product_id)), until_us))
         return false;
-    }
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
     purchase_row(session->pg, row);
     return true;
+}
+
+/* Brings the buckets' units back into the row, which alone this strategy decides on. */
+static bool fold_buckets(struct session *session, struct order *order)
+{
+    int64_t until_us = purchase_row_deadline(session, order);
+    struct product_row row;
+
+    purchase_refuse(session, order, ORDER_RETRY);
+    pg_begin(session->pg);
+    if (!purchase_read(session, order, SQL_PRODUCT_LOCK, until_us, &row) ||
+        !purchase_run(session, order, SQL_STOCK_FOLD,
+                      PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch)), until_us))
+        return false;
+    /* Whether that was committed the next attempt sees for itself. */
+    if (pg_commit(session->pg, session->work_until_us) != PG_OK)
+        log_debug("product %lld: folding its buckets: %s", (long long)order->product_id,
+                  pg_error(session->pg)->text);
+    return false;
 }
 
 bool purchase_allowed(struct session *session, struct order *order, const struct product_row *row)
@@ -90,6 +165,8 @@ bool purchase_allowed(struct session *session, struct order *order, const struct
         return true;
     if (!row->open)
         return purchase_refuse(session, order, ORDER_SALE_NOT_OPEN);
+    if (row->stock < order->quantity && row->split)
+        return fold_buckets(session, order);
     if (row->stock < order->quantity)
         return purchase_refuse(session, order, ORDER_SOLD_OUT);
     return true;
@@ -124,15 +201,12 @@ static bool take_limit(struct session *session, struct order *order, const struc
 {
     if (row->limit_per_user == NO_LIMIT)
         return true;
-    enum pg_status status =
-        pg_exec(session->pg, SQL_PURCHASE_ADD,
-                PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id), pg_int8(row->epoch),
-                        pg_int8(order->quantity), pg_int8(row->limit_per_user)),
-                session->work_until_us);
-    if (status != PG_OK) {
-        purchase_failed(session, order, status, false);
+    if (!purchase_run(session, order, SQL_PURCHASE_ADD,
+                      PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
+                              pg_int8(row->epoch), pg_int8(order->quantity),
+                              pg_int8(row->limit_per_user)),
+                      session->work_until_us))
         return false;
-    }
     return pg_affected(session->pg) == 1 || purchase_refuse(session, order, ORDER_LIMIT_REACHED);
 }
 
@@ -221,9 +295,38 @@ void purchase_write_locked(struct session *session, struct order *order,
         purchase_failed(session, order, status, false);
 }
 
-static enum pg_status return_stock(struct session *session, const struct order *order,
-                                   int64_t epoch, int64_t fence)
+bool purchase_register_fence(struct session *session, struct order *order, int64_t until_us)
 {
+    if (session->hold.fence)
+        return true;
+    if (!purchase_run(session, order, SQL_FENCE_REGISTER, PG_ARGS(pg_int8(order->product_id)),
+                      until_us))
+        return false;
+    if (pg_rows(session->pg) == 0)
+        return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
+    session->hold.fence = pg_get_int8(session->pg, 0, 0);
+    FAILPOINT("fence.registered");
+    return true;
+}
+
+bool purchase_overtaken(struct session *session, struct order *order)
+{
+    if (!session->hold.fence)
+        return purchase_refuse(session, order, ORDER_RETRY);
+    enum pg_status status = pg_exec(session->pg, SQL_FENCE_READ,
+                                    PG_ARGS(pg_int8(order->product_id)), session->work_until_us);
+    if (status != PG_OK) {
+        purchase_failed(session, order, status, false);
+        return false;
+    }
+    bool ours = pg_rows(session->pg) == 1 && pg_get_int8(session->pg, 0, 0) == session->hold.fence;
+    return purchase_refuse(session, order, ours ? ORDER_RETRY : ORDER_LEASE_LOST);
+}
+
+enum pg_status purchase_return_stock(struct session *session, const struct order *order,
+                                     int64_t epoch)
+{
+    int64_t fence = session->hold.fence;
     struct pg_value values[] = {pg_int8(order->product_id), pg_int8(epoch),
                                 pg_int8(order->quantity), pg_int8(fence)};
 
@@ -251,22 +354,24 @@ static bool read_order(struct session *session, struct order *order, int64_t *ep
            purchase_refuse(session, order, ORDER_NOT_CANCELLABLE);
 }
 
-void purchase_cancel(struct session *session, struct order *order, int64_t fence)
+bool purchase_cancel(struct session *session, struct order *order)
+{
+    return purchase_cancel_by(session, order, purchase_return_stock);
+}
+
+bool purchase_cancel_by(struct session *session, struct order *order,
+                        enum pg_status (*return_stock)(struct session *, const struct order *,
+                                                       int64_t epoch))
 {
     int64_t epoch = 0;
 
     if (!read_order(session, order, &epoch))
-        return;
+        return false;
     session_work_pause(session);
     pg_begin(session->pg);
-    enum pg_status status = return_stock(session, order, epoch, fence);
-    if (status == PG_OK && pg_affected(session->pg) == 0) {
-        /* A PUT ended the sale, which the next attempt would have read, or a later holder has
-         * registered. */
-        bool stale = fence && order->attempts > 1;
-        purchase_refuse(session, order, stale ? ORDER_LEASE_LOST : ORDER_RETRY);
-        return;
-    }
+    enum pg_status status = return_stock(session, order, epoch);
+    if (status == PG_OK && pg_affected(session->pg) == 0)
+        return purchase_overtaken(session, order);
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_PURCHASE_RETURN,
                          PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
@@ -275,17 +380,16 @@ void purchase_cancel(struct session *session, struct order *order, int64_t fence
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_ORDER_CANCEL,
                          PG_ARGS(pg_uuid(&order->id), pg_int8(epoch)), session->work_until_us);
-    if (status == PG_OK && pg_affected(session->pg) == 0) {
-        purchase_refuse(session, order, ORDER_RETRY); /* another cancel was first: read it again */
-        return;
-    }
+    if (status == PG_OK && pg_affected(session->pg) == 0) /* another cancel was first */
+        return purchase_refuse(session, order, ORDER_RETRY);
     bool committing = status == PG_OK;
     if (committing)
         status = pg_commit(session->pg, session->work_until_us);
     if (status != PG_OK) {
         purchase_failed(session, order, status, committing);
-        return;
+        return false;
     }
     order->record.status = STATUS_CANCELLED;
     order->outcome = ORDER_CANCELLED;
+    return true;
 }

@@ -13,7 +13,8 @@
 
 #include "strategy/session.h"
 
-#define NO_LIMIT INT64_C(-1)
+#define NO_LIMIT  INT64_C(-1)
+#define NO_BUCKET INT64_C(-1)
 
 struct product_row {
     int64_t stock;
@@ -21,16 +22,36 @@ struct product_row {
     int64_t version;
     int64_t limit_per_user; /* NO_LIMIT when there is none */
     bool open;              /* by PostgreSQL's clock */
+    bool split;             /* some of the stock stands in buckets */
 };
 
-/* Runs `statement` (product_read, or a form of it that locks) until `until_us`; an expired wait is
- * LOCK_TIMEOUT, an absent row UNKNOWN_PRODUCT. */
+/* An order's batch waited for a row until its most impatient order could wait no longer: it is
+ * LOCK_TIMEOUT, and the others are made again. The session is closed. */
+void purchase_waited(struct order *order);
+/* Runs one statement of an order until `until_us`: an expired wait that ends before the work's own
+ * time is LOCK_TIMEOUT. False: the order is decided. */
+bool purchase_run(struct session *session, struct order *order, enum sql statement,
+                  const struct pg_value *values, int count, int64_t until_us);
+/* May one statement be the whole of the order, with nothing before or after it? */
+bool purchase_is_simple(const struct session *session, const struct order *order);
+/* Runs that statement (conditional_buy; bucket_buy with the bucket's number, else NO_BUCKET), which
+ * commits at once. False: it matched no row, and nothing is decided. */
+bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
+                      int64_t bucket);
+/* Until when a statement that can only wait for a row may take: as long as the order may wait, and
+ * a little more, so that a short wait does not cost a session. */
+int64_t purchase_row_deadline(const struct session *session, const struct order *order);
+
+/* purchase_run of product_read or a form of it that locks; an absent row is UNKNOWN_PRODUCT. */
 bool purchase_read(struct session *session, struct order *order, enum sql statement,
                    int64_t until_us, struct product_row *row);
-/* The present result's first row, as the statements of this family return it. */
+/* A row of the present result, as the statements of this family return it; the first. */
+void purchase_row_at(const struct pg *pg, int i, struct product_row *row);
 void purchase_row(const struct pg *pg, struct product_row *row);
 
-/* Does the sale's window and the stock allow it? A restock always is. */
+/* Does the sale's window and the stock allow it? A restock always is. When the row is short and the
+ * rest stands in buckets, they are folded back into it in a transaction of its own, and it is
+ * RETRY. */
 bool purchase_allowed(struct session *session, struct order *order, const struct product_row *row);
 /* What plain bodies write. */
 int64_t purchase_stock_after(const struct order *order, const struct product_row *row);
@@ -44,9 +65,26 @@ void purchase_finish(struct session *session, struct order *order, const struct 
 void purchase_write_locked(struct session *session, struct order *order,
                            const struct product_row *row);
 
-/* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction.
- * `fence` 0: none. */
-void purchase_cancel(struct session *session, struct order *order, int64_t fence);
+/* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction;
+ * under the hold's fence, if it has one. True when this call has given the stock back, not an
+ * earlier one. */
+bool purchase_cancel(struct session *session, struct order *order);
+
+/* Registers a fence for this hold, unless it has one already: a statement of its own, committed
+ * before anything is read, that waits for the row until `until_us`. False: the order is decided. */
+bool purchase_register_fence(struct session *session, struct order *order, int64_t until_us);
+/* A write of the stock matched no row: a PUT has started a new sale (the next attempt tells), or a
+ * later holder has registered its fence (the lease is lost). Always false. */
+bool purchase_overtaken(struct session *session, struct order *order);
+
+/* The same with another way to give the stock back: it must leave one row affected and locked, the
+ * same for every cancel of the order, or none when the sale is over. */
+bool purchase_cancel_by(struct session *session, struct order *order,
+                        enum pg_status (*return_stock)(struct session *, const struct order *,
+                                                       int64_t epoch));
+/* The usual way: to the product's row, under the hold's fence. */
+enum pg_status purchase_return_stock(struct session *session, const struct order *order,
+                                     int64_t epoch);
 
 /* Turns what PostgreSQL said into the order's outcome and leaves the transaction. `committing`: a
  * commit had been sent, so a lost reply leaves it unsettled. */
@@ -64,6 +102,9 @@ void purchase_each(struct session *session, struct batch *batch,
 
 /* Bodies that several strategies run. */
 void body_plain(struct session *session, struct order *order);
+/* The first half of it, up to the absolute figure, written and not committed; purchase_finish is
+ * the other. For buys and restocks. */
+bool body_plain_write(struct session *session, struct order *order, struct product_row *row);
 void body_guarded(struct session *session, struct order *order);
 
 /* A `sell` for strategies whose lock stands around it: the body that the request chose. */

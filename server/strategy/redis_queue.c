@@ -26,18 +26,30 @@
 
 enum { LANE_HOLD_US = 30000 };
 
-static bool register_fence(struct session *session, struct order *first)
+static int64_t row_deadline(const struct session *session, const struct batch *batch)
 {
-    enum pg_status status = pg_exec(session->pg, SQL_FENCE_REGISTER,
-                                    PG_ARGS(pg_int8(first->product_id)), session->work_until_us);
+    const struct order *first = batch->orders;
 
-    if (status != PG_OK)
-        purchase_failed(session, first, status, false);
-    else if (pg_rows(session->pg) == 0)
-        first->outcome = ORDER_UNKNOWN_PRODUCT;
-    else
-        session->hold.fence = pg_get_int8(session->pg, 0, 0);
-    return session->hold.fence != 0;
+    for (const struct order *order = first->next; order; order = order->next)
+        if (order->wait_until_us < first->wait_until_us)
+            first = order;
+    return purchase_row_deadline(session, first);
+}
+
+/* What failed for the first failed for all, but for a wait that was too long for one of them. */
+static bool register_fence(struct session *session, struct batch *batch)
+{
+    struct order *first = batch->orders;
+
+    if (purchase_register_fence(session, first, row_deadline(session, batch)))
+        return true;
+    enum order_outcome outcome = first->outcome;
+    for (struct order *order = first; order; order = order->next) {
+        order->outcome = outcome;
+        if (outcome == ORDER_LOCK_TIMEOUT)
+            purchase_waited(order);
+    }
+    return false;
 }
 
 static void restock(struct session *session, struct order *order)
@@ -67,16 +79,13 @@ static void sell(struct session *session, struct batch *batch)
     struct order *buys[COMBINE_MAX];
     int count = 0;
 
-    if (session->hold.fence == 0 && !register_fence(session, batch->orders)) {
-        for (struct order *order = batch->orders; order; order = order->next)
-            order->outcome = batch->orders->outcome;
+    if (!register_fence(session, batch))
         return;
-    }
     for (struct order *order = batch->orders; order; order = order->next) {
         if (order->kind == ORDER_BUY && count < COMBINE_MAX)
             buys[count++] = order;
         else if (order->kind == ORDER_CANCEL)
-            purchase_cancel(session, order, session->hold.fence);
+            purchase_cancel(session, order);
         else if (order->kind == ORDER_RESTOCK)
             restock(session, order);
     }

@@ -1,7 +1,10 @@
 #include "strategy/session.h"
 
 #include "base/clock.h"
+#include "broker/rabbit.h"
 #include "cache/redis.h"
+#include "lock/memcache.h"
+#include "lock/redlock.h"
 
 #include <stdlib.h>
 
@@ -15,7 +18,17 @@ struct session *session_create(const struct services *services)
     session->pg = pg_create(services->store);
     if (services->cache)
         session->redis = redis_create(services->cache);
-    if (!session->pg || (services->cache && !session->redis)) {
+    if (services->broker)
+        session->rabbit = rabbit_create(services->broker);
+    if (services->redlock)
+        session->redlock = redlock_open(services->redlock);
+    if (services->memcache)
+        session->memcache = memcache_open(services->memcache);
+    if (services->stock_cache)
+        session->stock = redis_create(services->stock_cache);
+    if (!session->pg || (services->cache && !session->redis) ||
+        (services->stock_cache && !session->stock) || (services->broker && !session->rabbit) ||
+        (services->redlock && !session->redlock) || (services->memcache && !session->memcache)) {
         session_destroy(session);
         return NULL;
     }
@@ -28,7 +41,27 @@ void session_destroy(struct session *session)
         return;
     pg_destroy(session->pg);
     redis_destroy(session->redis);
+    redis_destroy(session->stock);
+    rabbit_destroy(session->rabbit);
+    redlock_close(session->redlock);
+    memcache_close(session->memcache);
     free(session);
+}
+
+struct lock_client session_lock_client(const struct session *session)
+{
+    return (struct lock_client){.redis = session->redis,
+                                .renewer = session->services->renewer,
+                                .settings = session->services->settings,
+                                .pg = session->pg,
+                                .redlock = session->redlock,
+                                .memcache = session->memcache,
+                                .keeper = session->services->keeper};
+}
+
+bool session_lease_lost(const struct session *session)
+{
+    return session->hold.held && atomic_load(&session->hold.lease.lost);
 }
 
 void session_work_pause(const struct session *session)

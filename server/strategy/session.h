@@ -10,10 +10,14 @@
 #include "strategy/strategy.h"
 
 struct session {
-    const struct services *services; /* borrowed: app */
-    struct pg *pg;                   /* owned */
-    struct redis *redis;             /* owned; NULL when no Redis is configured */
-    int64_t work_until_us;           /* the end of the work that has begun */
+    const struct services *services;   /* borrowed: app */
+    struct pg *pg;                     /* owned */
+    struct redis *redis;               /* owned; NULL when no Redis is configured */
+    struct redis *stock;               /* owned; with --stock-redis, connected when it is needed */
+    struct redlock_sessions *redlock;  /* owned; NULL when no Redlock is configured */
+    struct memcache_session *memcache; /* owned; NULL when no memcached is configured */
+    struct rabbit *rabbit;             /* owned; NULL when no RabbitMQ is configured */
+    int64_t work_until_us;             /* the end of the work that has begun */
     struct hold {
         bool held;
         bool abandoned; /* an unknown COMMIT ran under it: let the lease end it */
@@ -25,6 +29,13 @@ struct session {
 
 struct session *session_create(const struct services *services);
 void session_destroy(struct session *session); /* NULL is allowed */
+
+/* What the session's lock calls go through. */
+struct lock_client session_lock_client(const struct session *session);
+
+/* Did the renewer lose the lease under the work? Looked at before a write; it narrows the window
+ * and does not close it. */
+bool session_lease_lost(const struct session *session);
 
 /* --work-ms: keeps the strategy's protection for that much longer; called once between decision and
  * write. */

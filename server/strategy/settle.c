@@ -3,13 +3,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "store/records.h"
+#include "strategy/parking.h"
 #include "strategy/purchase.h"
 
 enum { RECONNECT_PAUSE_US = 50000 };
 
-/* Inserts the tombstone and reads who holds the id. PG_OK and *committed, or the trouble. */
+/* Inserts the tombstone and reads who holds the id: STATUS_FAILED is the tombstone. PG_OK and
+ * *found, or the trouble. */
 static enum pg_status probe(struct session *session, const struct order *order, int64_t until_us,
-                            bool *committed)
+                            enum order_status *found)
 {
     struct pg *pg = session->pg;
     bool restock = order->kind == ORDER_RESTOCK;
@@ -31,24 +33,30 @@ static enum pg_status probe(struct session *session, const struct order *order, 
     if (status == PG_OK)
         status = pg_exec(pg, restock ? SQL_RESTOCK_STATUS : SQL_ORDER_STATUS,
                          PG_ARGS(pg_uuid(&order->id)), until_us);
-    if (status == PG_OK)
-        *committed = pg_rows(pg) == 1 &&
-                     (restock ? pg_get_int8(pg, 0, 0) > 0 : pg_get_int2(pg, 0, 0) != STATUS_FAILED);
+    *found = STATUS_FAILED;
+    if (status == PG_OK && pg_rows(pg) == 1) {
+        if (!restock)
+            *found = (enum order_status)pg_get_int2(pg, 0, 0);
+        else if (pg_get_int8(pg, 0, 0) > 0)
+            *found = STATUS_CONFIRMED;
+    }
     return status;
 }
 
 static bool settle_commit(struct session *session, struct order *order)
 {
     char id[UUID_TEXT_LENGTH + 1];
-    bool committed = false;
+    enum order_status found;
 
     uuid_format(&order->id, id);
     while (clock_mono_us() < order->settle_until_us) {
         if (pg_connect(session->pg, order->settle_until_us) &&
-            probe(session, order, order->settle_until_us, &committed) == PG_OK) {
+            probe(session, order, order->settle_until_us, &found) == PG_OK) {
             log_info("order %s: its lost commit is settled: %s", id,
-                     committed ? "committed" : "not committed");
-            if (committed)
+                     found == STATUS_FAILED ? "not committed" : "committed");
+            if (found == STATUS_QUEUED)
+                parking_accept(order);
+            else if (found != STATUS_FAILED)
                 purchase_confirm(order);
             else
                 order->outcome = order->if_not_done;

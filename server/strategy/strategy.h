@@ -16,8 +16,14 @@
 
 struct store;
 struct cache;
+struct broker;
+struct keeper;
+struct parking;
 struct lock;
+struct memcache;
+struct redlock;
 struct renewer;
+struct outside;
 struct session;
 
 /* What the strategies are built over. Never app or http. */
@@ -26,6 +32,12 @@ struct services {
     struct store *store;             /* borrowed: app */
     struct cache *cache;             /* borrowed: app; NULL when no Redis is configured */
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
+    struct cache *stock_cache;       /* borrowed: app; NULL when no Redis is configured */
+    struct broker *broker;           /* borrowed: app; NULL when no RabbitMQ is configured */
+    struct parking *parking;         /* borrowed: app */
+    struct redlock *redlock;         /* borrowed: app; NULL when not configured */
+    struct memcache *memcache;       /* borrowed: app; NULL when not configured */
+    struct keeper *keeper;           /* borrowed: app; NULL when not configured */
 };
 
 enum strategy_family {
@@ -62,15 +74,16 @@ enum strategy_guarantee {
 /* How a strategy's orders queue in one instance: the lane's rule. */
 struct lane_rule {
     int in_flight_per_product; /* batches worked on at a time for one product; 0: no bound */
-    bool keyed;      /* one in flight per product is part of the strategy, no flag may change it */
-    int workers;     /* most threads (and PostgreSQL sessions) at once */
-    int max_batch;   /* orders a worker takes together */
-    int64_t hold_us; /* how long a lock may be kept from batch to batch; 0: released after each */
+    bool keyed; /* one in flight per product is part of the strategy, no flag may change it */
+    bool all_products; /* one mailbox for all of them, as if they were one */
+    int workers;       /* most threads (and PostgreSQL sessions) at once */
+    int max_batch;     /* orders a worker takes together */
+    int64_t hold_us;   /* how long a lock may be kept from batch to batch; 0: released after each */
 };
 
 struct batch {
-    struct order *orders; /* all with the lane's strategy and, in a lane with a lock, one product */
-    int64_t product_id;
+    struct order *orders; /* all with the lane's strategy and, but for all_products, one product */
+    int64_t product_id;   /* 0: orders of any */
     int count;
 };
 
@@ -82,10 +95,18 @@ struct strategy {
     unsigned guarantees;
     bool asynchronous; /* may answer 202 before PostgreSQL has decided */
     bool bodies;       /* takes ?body=plain|guarded */
+    bool control;      /* kept for the tests alone: promises nothing, and is not offered */
     bool mixes; /* may share a product with the other strategies that decide on the row itself */
     struct lane_rule lane;
     const struct lock *lock; /* NULL: none */
+    /* Sets the outcome and answers true when the order can be refused without a lane; NULL: never.
+     * Any thread; must not block. */
+    bool (*refuse_now)(struct order *order);
+    const struct outside *outside; /* what it keeps outside PostgreSQL (outside.h); NULL: nothing */
+    /* Sets each order's outcome. A strategy that hears of it later may take orders out of the batch
+     * instead and leave them in services->parking, from where they are completed (parking.h). */
     void (*sell)(struct session *session, struct batch *batch);
+    int sessions; /* PostgreSQL sessions of its own consumers, at most */
     /* NULL but for strategies with consumers of their own: called once before the first order and
      * once after the last worker has ended. False: the strategy cannot run here at all, and the
      * start fails. */
@@ -93,7 +114,9 @@ struct strategy {
     void (*stop)(const struct services *services);
 };
 
-size_t strategy_count(void);
+/* Those that are offered come first, the tests' controls (builds with failpoints) after them. */
+size_t strategy_count(void); /* of those that are offered */
+size_t strategy_total(void);
 const struct strategy *strategy_at(size_t index);
 const struct strategy *strategy_find(const char *name); /* NULL: no such strategy */
 size_t strategy_index(const struct strategy *strategy);

@@ -27,8 +27,15 @@ struct bed *bed_create(size_t count)
     snprintf(bed->folder, sizeof bed->folder, "/tmp/seckill-harness.XXXXXX");
     assert_non_null(mkdtemp(bed->folder));
     const char *redis = getenv("SECKILL_TEST_REDIS");
-    bed->options = (struct options){
-        .database = bed_database(), .redis = redis ? redis : "", .admin_token = "", .work_ms = -1};
+    bed->options = (struct options){.database = bed_database(),
+                                    .redis = redis ? redis : "",
+                                    .stock_redis = "",
+                                    .amqp = "",
+                                    .redlock = "",
+                                    .memcached = "",
+                                    .zookeeper = "",
+                                    .admin_token = "",
+                                    .work_ms = -1};
     bed->count = count;
     if (count > 0 &&
         !instance_start_all(bed->servers, count, &bed->options, SERVER, bed->folder, &problem))

@@ -21,6 +21,9 @@ from openapi import Answer, Spec
 PATIENCE_S = 30
 SERVER, CHECKOUT = sys.argv[1], pathlib.Path(sys.argv[2])
 DATABASE, REDIS = os.environ["SECKILL_TEST_DATABASE"], os.environ["SECKILL_TEST_REDIS"]
+# --redlock and the like, as far as this stack has what they name.
+COMPONENTS = [f"--{name}={os.environ[variable]}" for name in ("redlock", "memcached", "zookeeper", "amqp")
+              if (variable := f"SECKILL_TEST_{name.upper()}") in os.environ]
 SPEC = Spec(CHECKOUT / "docs/openapi.yaml")
 
 

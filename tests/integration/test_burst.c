@@ -96,7 +96,7 @@ static void twice_the_queues_capacity(void **state)
     (void)state;
     snprintf(capacity, sizeof capacity, "%d", CAPACITY);
     /* Slow enough that the orders meet in the queue. */
-    struct server *server = server_start("--queue-capacity", capacity, "--work-ms", "20",
+    struct server *server = server_start("--queue-capacity", capacity, "--work-ms", "10",
                                          "--max-batch", "20", "--lock-wait-ms", "60000");
     burst_twice(server, 2 * CAPACITY, true);
     server_stop(server);

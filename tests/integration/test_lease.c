@@ -223,7 +223,7 @@ static void a_stale_holder_is_refused(void **state)
 
     struct crowd *crowd = crowd_create();
     shop_crowd_buy(crowd, here.servers[0], &buy);
-    pg_proxy_arm(proxy, "batch_lock_fenced", PG_FAULT_HOLD);
+    pg_proxy_arm(proxy, "batch_lock", PG_FAULT_HOLD);
     meet_a_later_holder(crowd, proxy);
     expect_sold(1);
 
@@ -260,7 +260,8 @@ static void a_strangers_lock_is_left_alone(void **state)
 
     start_servers("800");
     struct crowd *crowd = begin_hold();
-    redis_probe(NULL, 0, "SET seckill:lock:%lld stranger PX 60000", (long long)here.product);
+    redis_probe(NULL, 0, "SET seckill:lock:redis-fair:%lld stranger PX 60000",
+                (long long)here.product);
     crowd_finish(crowd, PATIENCE_US);
     crowd_destroy(crowd);
     /* The answer comes before the release; the release is counted. */
@@ -268,11 +269,12 @@ static void a_strangers_lock_is_left_alone(void **state)
     while (server_metric(here.servers[0], "seckill_lease_overruns_total", "redis-queue") == 0)
         if (clock_mono_us() > until_us)
             fail_msg("the lost lease was not counted");
-    redis_probe(text, sizeof text, "GET seckill:lock:%lld", (long long)here.product);
+    redis_probe(text, sizeof text, "GET seckill:lock:redis-fair:%lld", (long long)here.product);
     assert_string_equal(text, "stranger");
-    assert_in_range(redis_probe(NULL, 0, "PTTL seckill:lock:%lld", (long long)here.product), 30000,
-                    60000);
-    redis_probe(NULL, 0, "DEL seckill:lock:%lld", (long long)here.product);
+    assert_in_range(
+        redis_probe(NULL, 0, "PTTL seckill:lock:redis-fair:%lld", (long long)here.product), 30000,
+        60000);
+    redis_probe(NULL, 0, "DEL seckill:lock:redis-fair:%lld", (long long)here.product);
     struct buy buy = buy_as(2);
     shop_expect_buy(here.servers[1], &buy, 201, "", NULL);
     witness_expect_exact(here.witness, here.product);
@@ -301,11 +303,11 @@ static void a_long_hold_keeps_its_lease(void **state)
     pg_proxy_arm(proxy, "commit", PG_FAULT_LOSE_REPLY);
     crowd_send(crowd);
     pg_proxy_wait_fault(proxy);
-    redis_probe(holder, sizeof holder, "GET seckill:lock:%lld", (long long)here.product);
+    redis_probe(holder, sizeof holder, "GET seckill:lock:redis-fair:%lld", (long long)here.product);
     assert_int_equal(strlen(holder), 32);
     int64_t until_us = clock_mono_us() + 2 * atol(LEASE_MS) * CLOCK_US_PER_MS;
     while (clock_mono_us() < until_us) {
-        redis_probe(now, sizeof now, "GET seckill:lock:%lld", (long long)here.product);
+        redis_probe(now, sizeof now, "GET seckill:lock:redis-fair:%lld", (long long)here.product);
         assert_string_equal(now, holder);
         clock_sleep_until(clock_mono_us() + 20000);
     }

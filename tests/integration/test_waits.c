@@ -54,6 +54,13 @@ static struct crowd *send_blockers(const struct test_case *the)
     return crowd;
 }
 
+static void expect_took(const struct crowd_call *call, int64_t wait_us)
+{
+    if (call->took_us < wait_us || call->took_us > wait_us + LATE_US)
+        fail_msg("the answer to a wait of %lld ms came after %lld ms", (long long)wait_us / 1000,
+                 (long long)call->took_us / 1000);
+}
+
 static void expect_timeout(const struct crowd_call *call, int64_t wait_us)
 {
     char phase[16];
@@ -64,15 +71,17 @@ static void expect_timeout(const struct crowd_call *call, int64_t wait_us)
     http_reply_text(&call->reply, "phase", phase, sizeof phase);
     if (strcmp(phase, "queue") != 0 && strcmp(phase, "lock") != 0)
         fail_msg("phase %s", phase);
-    if (call->took_us < wait_us || call->took_us > wait_us + LATE_US)
-        fail_msg("the answer to a wait of %lld ms came after %lld ms", (long long)wait_us / 1000,
-                 (long long)call->took_us / 1000);
+    expect_took(call, wait_us);
 }
 
 static void a_wait_ends_at_its_deadline(struct test_case *the)
 {
     struct crowd *waiting = crowd_create();
 
+    if (the->strategy->outside) { /* nobody who is answered 202 waits for the row */
+        crowd_destroy(waiting);
+        return;
+    }
     shop_put(the->servers[0], the->product, 500, NULL);
     struct witness *holder = hold_row(the);
     struct crowd *blockers = send_blockers(the);
@@ -81,9 +90,14 @@ static void a_wait_ends_at_its_deadline(struct test_case *the)
         buy.more = i % 2 ? "&wait_ms=0" : "&wait_ms=300";
         shop_crowd_buy(waiting, case_server(the, i / 2), &buy);
     }
-    crowd_finish(waiting, PATIENCE_US);
-    for (int i = 0; i < crowd_size(waiting); i++)
-        expect_timeout(crowd_at(waiting, i), i % 2 ? 0 : WAIT_US);
+    crowd_answers(waiting, PATIENCE_US);
+    for (int i = 0; i < crowd_size(waiting); i++) {
+        const struct crowd_call *call = crowd_at(waiting, i);
+        if (the->strategy->asynchronous && call->reply.status == 202)
+            expect_took(call, i % 2 ? 0 : WAIT_US);
+        else
+            expect_timeout(call, i % 2 ? 0 : WAIT_US);
+    }
     crowd_destroy(waiting);
 
     witness_run(holder, "ROLLBACK");
@@ -91,7 +105,8 @@ static void a_wait_ends_at_its_deadline(struct test_case *the)
     crowd_finish(blockers, PATIENCE_US);
     if (the->exact && crowd_count(blockers, 201, "") != crowd_size(blockers))
         fail_msg("%s", crowd_summary(blockers));
-    case_expect_rows(the, blockers);
+    /* What was answered 202 is sold by now as well. */
+    case_expect_rows(the, the->strategy->asynchronous ? NULL : blockers);
     crowd_destroy(blockers);
 }
 
@@ -145,6 +160,8 @@ static void no_wait_takes_what_is_free(struct test_case *the)
 {
     struct buy buy = case_buy(the, 1);
 
+    if (the->strategy->asynchronous)
+        return; /* it answers 202, and its own program tests what becomes of that */
     shop_put(the->servers[0], the->product, 2, ", \"limit_per_user\": 5");
     expect_no_wait(case_server(the, 0), buy, 201, "");
     buy.key = "a-key";
@@ -168,7 +185,7 @@ static void a_crowd_that_will_not_wait(struct test_case *the)
         shop_crowd_buy(crowd, case_server(the, i), &buy);
     }
     crowd_finish(crowd, PATIENCE_US);
-    int sold = crowd_count(crowd, 201, "");
+    int sold = crowd_count(crowd, 201, "") + crowd_count(crowd, 202, "");
     int busy = crowd_count(crowd, 503, "wait_timeout") + crowd_count(crowd, 503, "cas_exhausted");
     if (sold == 0 || sold + busy != BUYERS)
         fail_msg("%s", crowd_summary(crowd));

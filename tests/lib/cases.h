@@ -51,7 +51,8 @@ struct buy case_buy(const struct test_case *the, int64_t user);
 struct crowd *case_buyers(const struct test_case *the, int count, int64_t first_user,
                           int64_t quantity);
 /* Rows, stock and the server's own audit agree as far as the case promises; the rows are as many as
- * the 201s of `crowd` (NULL: not compared), none of it lost. */
+ * the 201s of `crowd` (NULL: not compared), none of it lost; a 202 is waited for, and may be a row
+ * too. */
 void case_expect_rows(const struct test_case *the, const struct crowd *crowd);
 
 #endif

@@ -3,6 +3,7 @@
 #include "lib/crowd.h"
 
 #include "base/clock.h"
+#include "lib/settled.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 struct caller {
     struct crowd_call call;
+    struct server *server;      /* borrowed: the test */
     struct http_client *client; /* owned; NULL when the call has ended */
     char *request;              /* owned; NULL once sent */
     int64_t sent_us;
@@ -65,7 +67,7 @@ void crowd_add(struct crowd *crowd, struct server *server, const char *method, c
         crowd->fds = grow(crowd->fds, (size_t)crowd->room * sizeof *crowd->fds);
     }
     struct caller *caller = &crowd->callers[crowd->count];
-    *caller = (struct caller){.call.result = HTTP_TIMEOUT};
+    *caller = (struct caller){.call.result = HTTP_TIMEOUT, .server = server};
     caller->client = http_client_open(server_address(server), clock_mono_us() + SERVER_PATIENCE_US);
     if (!caller->client)
         fail_msg("connection %d to %s was not taken", crowd->count, server_address(server));
@@ -129,13 +131,25 @@ bool crowd_wait(struct crowd *crowd, int enough, int64_t until_us)
     return true;
 }
 
-void crowd_finish(struct crowd *crowd, int64_t us)
+void crowd_answers(struct crowd *crowd, int64_t us)
 {
     crowd_send(crowd);
     if (!crowd_wait(crowd, crowd->count, clock_mono_us() + us))
         fail_msg("%d of %d calls got no answer in %lld ms; the others: %s",
                  crowd->count - crowd->ended, crowd->count, (long long)us / 1000,
                  crowd_summary(crowd));
+}
+
+void crowd_finish(struct crowd *crowd, int64_t us)
+{
+    crowd_answers(crowd, us);
+    for (int i = 0; i < crowd->count; i++) {
+        struct crowd_call *call = &crowd->callers[i].call;
+        if (call->result != HTTP_REPLY || call->reply.status != 202)
+            continue;
+        settled_reply(crowd->callers[i].server, &call->reply);
+        http_reply_code(&call->reply, call->code, sizeof call->code);
+    }
 }
 
 int crowd_size(const struct crowd *crowd)

@@ -30,7 +30,9 @@ void crowd_add(struct crowd *crowd, struct server *server, const char *method, c
 void crowd_send(struct crowd *crowd);
 /* Reads until `enough` calls in all have ended; false when the deadline came first. */
 bool crowd_wait(struct crowd *crowd, int enough, int64_t until_us);
-/* Sends, and reads until every call has ended; one that does not end within `us` ends the test. */
+/* Sends, and reads until every call has ended; one that does not within `us` ends the test. */
+void crowd_answers(struct crowd *crowd, int64_t us);
+/* The same, and then waits until every 202 has become what it ends as (settled.h). */
 void crowd_finish(struct crowd *crowd, int64_t us);
 
 int crowd_size(const struct crowd *crowd);

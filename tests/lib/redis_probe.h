@@ -9,4 +9,10 @@
  * `text`, if not NULL, gets a string's. */
 int64_t redis_probe(char *text, size_t size, const char *format, ...);
 
+/* The same at another Redis of the stack: unix:///… */
+int64_t redis_probe_at(const char *url, const char *format, ...);
+
+/* How often Redis has run a command ("evalsha") since CONFIG RESETSTAT. */
+int64_t redis_probe_calls(const char *command);
+
 #endif

@@ -29,6 +29,7 @@ static struct {
     bool redis_given;
     const char *database;
     const char *redis;
+    const char *failpoints;
     struct server *running;
 } here;
 
@@ -42,6 +43,11 @@ void server_use_redis(const char *url)
 {
     here.redis_given = true;
     here.redis = url;
+}
+
+void server_use_failpoints(const char *spec)
+{
+    here.failpoints = spec;
 }
 
 /* Reads the end of the log. */
@@ -97,6 +103,18 @@ static void add(char *argv[], int *n, const char *flag, const char *value)
     memcpy(&argv[(*n)++], &value, sizeof value);
 }
 
+/* The stores of locks elsewhere, as far as this stack has them. */
+static void add_lock_stores(char *argv[], int *n, const char *const flags[])
+{
+    static const char *const stores[][2] = {{"--redlock", "SECKILL_TEST_REDLOCK"},
+                                            {"--memcached", "SECKILL_TEST_MEMCACHED"},
+                                            {"--zookeeper", "SECKILL_TEST_ZOOKEEPER"}};
+
+    for (size_t i = 0; i < sizeof stores / sizeof *stores; i++)
+        if (!names(flags, stores[i][0]))
+            add(argv, n, stores[i][0], getenv(stores[i][1]));
+}
+
 static void fill_argv(char *argv[], const char *const flags[])
 {
     static const char program[] = SECKILL_SERVER;
@@ -104,6 +122,7 @@ static void fill_argv(char *argv[], const char *const flags[])
     int n = 1;
 
     memcpy(&argv[0], &name, sizeof name);
+    add_lock_stores(argv, &n, flags);
     if (!names(flags, "--listen"))
         add(argv, &n, "--listen", "127.0.0.1:0");
     if (!names(flags, "--database"))
@@ -111,6 +130,10 @@ static void fill_argv(char *argv[], const char *const flags[])
             here.database_given ? here.database : getenv("SECKILL_TEST_DATABASE"));
     if (!names(flags, "--redis"))
         add(argv, &n, "--redis", here.redis_given ? here.redis : getenv("SECKILL_TEST_REDIS"));
+    if (!names(flags, "--amqp"))
+        add(argv, &n, "--amqp", getenv("SECKILL_TEST_AMQP"));
+    if (!names(flags, "--stock-redis") && !names(flags, "--redis") && !here.redis_given)
+        add(argv, &n, "--stock-redis", getenv("SECKILL_TEST_STOCK_REDIS"));
     for (int i = 0; flags[i]; i += 2)
         add(argv, &n, flags[i], flags[i + 1]);
     argv[n] = NULL;
@@ -130,6 +153,8 @@ static void become_server(char *argv[], int log, pid_t parent)
         else
             at++;
     }
+    if (here.failpoints)
+        setenv("SECKILL_FAILPOINTS", here.failpoints, 1);
     if (dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
         _exit(127);
     execv(argv[0], argv);
@@ -250,6 +275,20 @@ void server_pause(struct server *server)
 
     server_signal(server, SIGSTOP);
     assert_int_equal(waitpid(server->pid, &status, WUNTRACED), server->pid);
+}
+
+void server_wait_stopped(struct server *server)
+{
+    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+    int status = 0;
+
+    while (waitpid(server->pid, &status, WUNTRACED | WNOHANG) != server->pid) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("seckill-server %d does not stop", (int)server->pid);
+        clock_sleep_until(clock_mono_us() + POLL_US);
+    }
+    if (!WIFSTOPPED(status))
+        fail_msg("seckill-server %d ended instead of stopping", (int)server->pid);
 }
 
 void server_resume(struct server *server)

@@ -1,10 +1,11 @@
 /*
  * seckill-server as a process of the test's.
  *
- * It listens on a free port of 127.0.0.1, gets --database and --redis of the test's stack unless
- * the test names others, and nothing else from the environment. Its stdout and stderr go to a file
- * of its own. It dies with the test. A test stops every server that it started; what is still there
- * at teardown belongs to a test that failed: it is killed and its log printed.
+ * It listens on a free port of 127.0.0.1, gets --database, --redis and, where the stack has them,
+ * the other backends of the test's stack unless the test names others, and nothing else from the
+ * environment. Its stdout and stderr go to a file of its own. It dies with the test. A test stops
+ * every server that it started; what is still there at teardown belongs to a test that failed: it
+ * is killed and its log printed.
  */
 #ifndef SECKILL_TESTS_LIB_SERVER_H
 #define SECKILL_TESTS_LIB_SERVER_H
@@ -24,6 +25,10 @@ struct server;
  * Redis. The text is borrowed. */
 void server_use_database(const char *conninfo);
 void server_use_redis(const char *url);
+
+/* What SECKILL_FAILPOINTS says to servers that are started from now on (base/failpoint.h; the names
+ * stand in tests/README.md); NULL: nothing. The text is borrowed. */
+void server_use_failpoints(const char *spec);
 
 /* Flags and values in turn: server_start("--work-ms", "50"), server_start(NULL) for none. A value
  * that is NULL leaves the flag out, also where there is a default: server_start("--redis", NULL).
@@ -47,6 +52,8 @@ int server_wait(struct server *server, char *log, size_t size);
 void server_stop(struct server *server);
 void server_kill(struct server *server); /* SIGKILL; gone afterwards */
 void server_pause(struct server *server);
+/* Waits until a failpoint has stopped the whole process; server_resume lets it go on. */
+void server_wait_stopped(struct server *server);
 void server_resume(struct server *server);
 
 /* One call on a connection of its own; not getting a reply ends the test. Free with

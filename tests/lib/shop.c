@@ -1,5 +1,6 @@
 #include "lib/t.h"
 
+#include "lib/settled.h"
 #include "lib/shop.h"
 
 #include "base/clock.h"
@@ -68,12 +69,20 @@ void shop_put(struct server *server, int64_t product, int64_t stock, const char 
     http_reply_fini(&reply);
 }
 
-struct http_reply shop_buy(struct server *server, const struct buy *buy)
+struct http_reply shop_send(struct server *server, const struct buy *buy)
 {
     struct parts parts;
 
     fill(&parts, buy, false);
     return server_call(server, "POST", parts.target, parts.headers, parts.body);
+}
+
+struct http_reply shop_buy(struct server *server, const struct buy *buy)
+{
+    struct http_reply reply = shop_send(server, buy);
+
+    settled_reply(server, &reply);
+    return reply;
 }
 
 void shop_expect_buy(struct server *server, const struct buy *buy, int status, const char *code,
@@ -92,7 +101,8 @@ void shop_expect_buy_soon(struct server *server, const struct buy *buy, int stat
     int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
     char code[64] = "backend_unavailable";
 
-    while (strcmp(code, "backend_unavailable") == 0 && clock_mono_us() < until_us) {
+    while ((strcmp(code, "backend_unavailable") == 0 || strcmp(code, "wait_timeout") == 0) &&
+           clock_mono_us() < until_us) {
         struct http_reply reply = shop_buy(server, buy);
         http_reply_code(&reply, code, sizeof code);
         if (!code[0])

@@ -22,14 +22,17 @@ struct buy {
  */
 void shop_put(struct server *server, int64_t product, int64_t stock, const char *more);
 
-/* The reply; free it. */
+/* The reply as it comes; free it. */
+struct http_reply shop_send(struct server *server, const struct buy *buy);
+/* The reply (of a 202: what became of it, as settled.h has it); free it. */
 struct http_reply shop_buy(struct server *server, const struct buy *buy);
-/* Buys, and the answer must have this status and code ("" for success). `id`, if not NULL, gets the
- * order's. */
+/* Buys, and the answer must have this status and
+ * code ("" for success). `id`, if not NULL, gets the order's. */
 void shop_expect_buy(struct server *server, const struct buy *buy, int status, const char *code,
                      char id[SHOP_ID_SIZE]);
 /* The same for a success that may take a while to come, after a backend was away: as long as the
- * answer is backend_unavailable it is asked again. */
+ * answer is backend_unavailable, or wait_timeout for a lock that died with its holder, it is asked
+ * again. */
 void shop_expect_buy_soon(struct server *server, const struct buy *buy, int status);
 void shop_expect(struct server *server, const char *method, const char *target, const char *headers,
                  const char *body, int status, const char *code);

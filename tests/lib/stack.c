@@ -41,6 +41,33 @@ const char *stack_stock_redis(void)
     return variable("SECKILL_TEST_STOCK_REDIS");
 }
 
+const char *stack_amqp(void)
+{
+    return getenv("SECKILL_TEST_AMQP");
+}
+
+const char *stack_redlock(void)
+{
+    return getenv("SECKILL_TEST_REDLOCK");
+}
+
+const char *stack_memcached(void)
+{
+    return getenv("SECKILL_TEST_MEMCACHED");
+}
+
+const char *stack_zookeeper(void)
+{
+    return getenv("SECKILL_TEST_ZOOKEEPER");
+}
+
+void stack_need_other_locks(void)
+{
+    variable("SECKILL_TEST_REDLOCK");
+    variable("SECKILL_TEST_MEMCACHED");
+    variable("SECKILL_TEST_ZOOKEEPER");
+}
+
 char *stack_socket_folder(void)
 {
     const char *host = strstr(stack_database(), "host=");
@@ -133,9 +160,16 @@ void stack_up(void)
 int stack_restore(void **state)
 {
     static const char *const servers[] = {"postgres", "locks", "stock"};
+    static const char *const nodes[] = {"redlock1", "redlock2", "redlock3"};
 
     (void)state;
     for (size_t i = 0; i < sizeof servers / sizeof *servers; i++)
         kill(stack_pid(servers[i]), SIGCONT);
+    for (size_t i = 0; stack_redlock() && i < sizeof nodes / sizeof *nodes; i++)
+        kill(stack_pid(nodes[i]), SIGCONT);
+    if (stack_memcached())
+        kill(stack_pid("memcached"), SIGCONT);
+    if (stack_zookeeper())
+        kill(stack_pid("zookeeper"), SIGCONT);
     return run_up() == 0 ? 0 : -1;
 }

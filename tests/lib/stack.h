@@ -17,6 +17,13 @@
 const char *stack_database(void); /* libpq conninfo */
 const char *stack_redis(void);    /* unix:///… */
 const char *stack_stock_redis(void);
+/* NULL when this stack has none. */
+const char *stack_amqp(void);      /* amqp://… */
+const char *stack_redlock(void);   /* three URLs with commas between them */
+const char *stack_memcached(void); /* unix:///… */
+const char *stack_zookeeper(void); /* HOST:PORT */
+/* Skips the program (exit status 77) where one of these three is missing. */
+void stack_need_other_locks(void);
 
 /* The folder of PostgreSQL's socket, and the conninfo of the same database through another folder;
  * malloc'ed. */
@@ -28,7 +35,7 @@ char *stack_database_through(const char *conninfo, const char *folder);
 char *stack_database_create(const char *name);
 void stack_database_drop(const char *name);
 
-/* `server` is "postgres", "locks" or "stock", as in scripts/stack.sh. */
+/* `server` is "postgres", "locks", "stock", "rabbitmq", "redlock1" …, as in scripts/stack.sh. */
 pid_t stack_pid(const char *server);
 void stack_kill(const char *server, int number);
 /* Starts what is not running and waits until it answers. */

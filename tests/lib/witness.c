@@ -78,7 +78,8 @@ struct sale witness_sale(struct witness *witness, int64_t product)
     static const char text[] =
         "WITH p AS (SELECT * FROM product WHERE id = %lld),"
         " o AS (SELECT orders.* FROM orders, p WHERE product_id = p.id AND orders.epoch = p.epoch)"
-        "SELECT stock, initial_stock, epoch,"
+        "SELECT stock + (SELECT coalesce(sum(stock), 0) FROM bucket"
+        "   WHERE product_id = p.id AND bucket.epoch = p.epoch), initial_stock, epoch,"
         " (SELECT coalesce(sum(quantity), 0) FROM restock WHERE product_id = p.id"
         "   AND restock.epoch = p.epoch),"
         " (SELECT count(*) FROM o WHERE status = 1),"

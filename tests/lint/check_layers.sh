@@ -6,15 +6,16 @@ set -euo pipefail
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
 cd "$root"
 
-# A folder includes itself and what has a smaller number. store and cache do not know each other.
+# A folder includes itself and what has a smaller number. store, cache and broker do not know each other.
 declare -A level=(
-  [base]=0 [metrics]=1 [order]=2 [cache]=3 [store]=3 [lock]=4
+  [base]=0 [metrics]=1 [order]=2 [broker]=3 [cache]=3 [store]=3 [lock]=4
   [strategy]=5 [dispatch]=6 [http]=7 [app]=8 [main]=9 [loadtest]=10
 )
 
 # Headers that one room alone may include. sql_text.h and lua_text.h are generated from sql/ and lua/.
 declare -A owner=(
   [microhttpd.h]=http [jansson.h]=http [libpq-fe.h]=store
+  [rabbitmq-c]=broker [amqp.h]=broker [amqp_tcp_socket.h]=broker [libmemcached]=lock [zookeeper]=lock
   [hiredis]=cache [hiredis.h]=cache [sql_text.h]=store [lua_text.h]=cache
 )
 

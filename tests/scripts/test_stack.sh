@@ -166,8 +166,63 @@ test_closed_folder() {
   check_other_folder "$work/closed/stack"
 }
 
+# RabbitMQ: on request, on ports of 127.0.0.1 that stay the same, with no epmd, and gone after down.
+test_rabbitmq() {
+  local url before one
+  dir=$work/queue
+  "$stack" --dir "$dir" up --with nothing-known 2>/dev/null && fail "took an unknown name"
+  [ -x /usr/lib/rabbitmq/bin/rabbitmq-server ] || return 0
+  "$stack" --dir "$dir" up
+  [[ $("$stack" --dir "$dir" env) != *SECKILL_AMQP* ]] || fail "RabbitMQ runs and nobody asked for it"
+  "$stack" --dir "$dir" up --with rabbitmq
+  url=$("$stack" --dir "$dir" env | grep SECKILL_AMQP)
+  [[ $url == *amqp://seckill:*@127.0.0.1:* ]] || fail "the address is $url"
+  before=$(pid rabbitmq)
+  for one in $(ss -Hltn4p | awk -v p="pid=$before," 'index($0, p) { print $4 }'); do
+    [[ $one == 127.0.0.1:* ]] || fail "RabbitMQ listens on $one"
+  done
+  kill_and_wait "$before"
+  "$stack" --dir "$dir" up
+  [ "$before" != "$(pid rabbitmq)" ] || fail "a killed RabbitMQ was not started again"
+  expect 'the address' "$url" "$("$stack" --dir "$dir" env | grep SECKILL_AMQP)"
+  before=$(pid rabbitmq)
+  "$stack" --dir "$dir" down --purge
+  ! lives "$before" || fail "RabbitMQ is still there"
+  [ ! -e "$dir" ] || fail "$dir is still there"
+  dir=''
+}
+
+# The locks elsewhere: each as its own server, one killed is started again at the same address, all gone after down.
+test_locks_elsewhere() {
+  local settings before one names=redlock
+  dir=$work/elsewhere
+  ! command -v memcached >/dev/null || names+=,memcached
+  [ ! -f /usr/share/java/zookeeper.jar ] || names+=,zookeeper
+  "$stack" --dir "$dir" up --with "$names"
+  settings=$("$stack" --dir "$dir" env)
+  before=$(for one in "$dir"/{redlock1,redlock2,redlock3,memcached,zookeeper}.id; do
+    [ ! -f "$one" ] || cut -d' ' -f1 "$one"
+  done)
+  if [ -f "$dir/zookeeper.id" ]; then
+    for one in $(ss -Hltnp | awk -v p="pid=$(pid zookeeper)," 'index($0, p) { print $4 }'); do
+      [[ $one == *127.0.0.1?(]):* ]] || fail "ZooKeeper listens on $one"
+    done
+  fi
+  # shellcheck disable=SC2086  # a word an id
+  kill_and_wait $before
+  "$stack" --dir "$dir" up
+  expect 'the addresses' "$settings" "$("$stack" --dir "$dir" env)"
+  "$stack" --dir "$dir" status >/dev/null || fail "one was not started again"
+  before=$(pid redlock2)
+  "$stack" --dir "$dir" down --purge
+  ! lives "$before" || fail "a node is still there"
+  [ ! -e "$dir" ] || fail "$dir is still there"
+  dir=''
+}
+
 chmod 755 "$work"
-for t in up_twice killed one_killed stranger stopped purge long_folder folder_with_spaces closed_folder; do
+for t in up_twice killed one_killed stranger stopped purge long_folder folder_with_spaces closed_folder rabbitmq \
+  locks_elsewhere; do
   echo "test_stack: $t"
   "test_$t"
 done

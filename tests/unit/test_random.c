@@ -86,6 +86,21 @@ static void tokens_are_32_digits_and_differ(void **state)
     }
 }
 
+static void backoff_grows_to_its_bound(void **state)
+{
+    (void)state;
+    for (unsigned attempts = 1; attempts < 40; attempts++) {
+        int64_t bound_us = attempts < 7 ? 500 << (attempts - 1) : 20000;
+        int64_t most_us = 0;
+        for (int i = 0; i < 2000; i++) {
+            int64_t pause_us = random_backoff_us(attempts);
+            assert_in_range(pause_us, 0, bound_us - 1);
+            most_us = pause_us > most_us ? pause_us : most_us;
+        }
+        assert_true(most_us > bound_us / 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +109,7 @@ int main(void)
         cmocka_unit_test(below_is_even),
         cmocka_unit_test(threads_have_sequences_of_their_own),
         cmocka_unit_test(tokens_are_32_digits_and_differ),
+        cmocka_unit_test(backoff_grows_to_its_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,7 @@ static void defaults_hold(void **state)
     assert_string_equal(settings.listen, "127.0.0.1:8080");
     assert_string_equal(settings.database, "");
     assert_string_equal(settings.redis, "");
+    assert_string_equal(settings.stock_redis, "");
     assert_string_equal(settings.default_strategy, "conditional");
     assert_string_equal(settings.system_name, "seckill");
     assert_string_equal(settings.admin_token, "");
@@ -110,8 +111,16 @@ static void other_value(const struct settings_row *row, char *out, size_t size)
     const char *text = "warn";
     if (strcmp(row->flag, "listen") == 0)
         text = "[::1]:65535";
-    if (strcmp(row->flag, "redis") == 0)
+    if (strcmp(row->flag, "redis") == 0 || strcmp(row->flag, "stock-redis") == 0)
         text = "redis://h:1/2";
+    if (strcmp(row->flag, "amqp") == 0)
+        text = "amqp://u:p@h:1/v";
+    if (strcmp(row->flag, "redlock") == 0)
+        text = "redis://a,redis://b,unix:///c";
+    if (strcmp(row->flag, "memcached") == 0)
+        text = "unix:///run/m.sock";
+    if (strcmp(row->flag, "zookeeper") == 0)
+        text = "a:2181,[::1]:2182/shop";
     if (row->kind == SETTINGS_TEXT) {
         snprintf(out, size, "%s", text);
         return;
@@ -284,6 +293,23 @@ static void a_system_name_has_64_characters_at_most(void **state)
     assert_false(load(flag));
 }
 
+static void redlock_takes_three_or_five_servers(void **state)
+{
+    (void)state;
+    assert_true(load("--redlock=redis://a,redis://b,redis://c"));
+    assert_true(load("--redlock=redis://a,redis://b,redis://c,unix:///d,unix:///e"));
+    assert_true(load("--redlock="));
+    assert_false(load("--redlock=redis://a"));
+    assert_false(load("--redlock=redis://a,redis://b"));
+    assert_false(load("--redlock=redis://a,redis://b,redis://c,redis://d"));
+    assert_false(load("--redlock=redis://a,redis://b,http://c"));
+    assert_false(load("--redlock=redis://a,redis://b,"));
+    assert_false(load("--redlock=redis://a,,redis://c"));
+    /* Named twice it would have two votes. */
+    assert_false(load("--redlock=redis://a,redis://b,redis://a"));
+    assert_true(load("--redlock=redis://ab,redis://a,redis://b"));
+}
+
 /* What may hold a password is never repeated. */
 static void secrets_are_not_told(void **state)
 {
@@ -292,10 +318,13 @@ static void secrets_are_not_told(void **state)
                    "--admin-token takes up to 512 visible ASCII characters without spaces");
     assert_refused("--redis=http://:pass@host",
                    "--redis takes redis://HOST:PORT/DB or unix:///PATH, or nothing");
+    assert_refused("--amqp=http://u:pass@host",
+                   "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST, or nothing");
     for (size_t i = 0; i < settings_row_count(); i++) {
         const char *flag = settings_row_at(i)->flag;
         bool secret = strcmp(flag, "admin-token") == 0 || strcmp(flag, "redis") == 0 ||
-                      strcmp(flag, "database") == 0;
+                      strcmp(flag, "stock-redis") == 0 || strcmp(flag, "amqp") == 0 ||
+                      strcmp(flag, "redlock") == 0 || strcmp(flag, "database") == 0;
         assert_int_equal(settings_row_at(i)->secret, secret);
     }
 }
@@ -446,6 +475,7 @@ int main(void)
         TEST(a_missing_value_is_refused),
         TEST(texts_are_checked),
         TEST(a_system_name_has_64_characters_at_most),
+        TEST(redlock_takes_three_or_five_servers),
         TEST(secrets_are_not_told),
         TEST(a_flag_wins_over_its_variable),
         TEST(a_wrong_variable_is_named),

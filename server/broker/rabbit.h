@@ -1,0 +1,83 @@
+/*
+ * RabbitMQ: connections, the two kinds of queue that are used, and what an error means.
+ *
+ * A `struct broker` is the broker as a whole, shared by all threads; a `struct rabbit` is one
+ * connection and belongs to one thread at a time. Waiting is bounded by absolute monotonic
+ * deadlines, and by heartbeats where the protocol has no deadline. After any error a connection is
+ * closed: what was not acknowledged on it goes to the next consumer, what was not confirmed is
+ * unknown.
+ *
+ * The client library may be absent when this is built: then broker_built() is false, nothing can be
+ * connected, and the strategies that need it are unavailable.
+ *
+ * Sources: RabbitMQ documentation, "Quorum Queues", "Consumers: Single Active Consumer", "Consumer
+ * Acknowledgements and Publisher Confirms"; AMQP 0-9-1; librabbitmq's amqp.h.
+ */
+#ifndef SECKILL_BROKER_RABBIT_H
+#define SECKILL_BROKER_RABBIT_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct broker;
+struct rabbit;
+
+enum rabbit_kind {
+    RABBIT_WORK,   /* a quorum queue with a single active consumer: nothing that was confirmed is
+                      lost, and one consumer at a time gets it, in order */
+    RABBIT_REPLIES /* gone a minute after its last consumer */
+};
+
+enum rabbit_result { RABBIT_GOT, RABBIT_NOTHING, RABBIT_LOST };
+
+enum { RABBIT_NAME_MAX = 160 };
+
+struct rabbit_message {
+    const char *body; /* borrowed until the next call; NUL follows it */
+    size_t length;
+    char reply_to[RABBIT_NAME_MAX + 1]; /* "" when nobody waits */
+    uint64_t tag;
+};
+
+/* Whether the client library was there when this was built. */
+bool broker_built(void);
+
+/* Parses amqp://USER:PASSWORD@HOST:PORT/VHOST; connects to nothing. */
+struct broker *broker_create(const char *url, struct error *error);
+void broker_destroy(struct broker *broker); /* after every connection; NULL is allowed */
+
+/* Cached state, any thread, no I/O: the last attempt to connect succeeded. */
+bool broker_up(const struct broker *broker);
+
+struct rabbit *rabbit_create(struct broker *broker); /* borrowed: broker */
+void rabbit_destroy(struct rabbit *rabbit);          /* NULL is allowed */
+
+/* Makes sure of an open connection; cheap when there is one. After a failed attempt others fail at
+ * once for a quarter of a second. Not for a connection that consumes: that one is lost when
+ * rabbit_receive says so. */
+bool rabbit_connect(struct rabbit *rabbit, int64_t until_us);
+void rabbit_close(struct rabbit *rabbit);
+const struct error *rabbit_error(const struct rabbit *rabbit);
+
+/* Makes the queue if there is none. */
+bool rabbit_declare(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue);
+
+/* From now on rabbit_receive brings the queue's messages. Those of a work queue come again, to
+ * whoever consumes it then, until they are acknowledged. */
+bool rabbit_consume(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue);
+enum rabbit_result rabbit_receive(struct rabbit *rabbit, int64_t until_us,
+                                  struct rabbit_message *out);
+/* The message of this tag and all that came before it on this connection are done. */
+bool rabbit_ack(struct rabbit *rabbit, uint64_t tag);
+
+/* Sends a message that must not be lost, and waits until the broker has it on the disks of most of
+ * its nodes. False: unknown, or there is no such queue; the connection is closed. */
+bool rabbit_publish(struct rabbit *rabbit, const char *queue, const char *reply_to,
+                    const char *body, size_t length, int64_t until_us);
+/* Sends one that may be lost. */
+bool rabbit_send(struct rabbit *rabbit, const char *queue, const char *body, size_t length);
+
+#endif

@@ -1,0 +1,67 @@
+/* Stands in for the locks whose client library was not installed when this was built. Their
+ * strategies are listed as unavailable, so nothing but the _built functions is ever called. */
+#include "lock/keeper.h"
+#include "lock/memcache.h"
+
+#ifndef SECKILL_MEMCACHED
+bool memcache_built(void)
+{
+    return false;
+}
+
+struct memcache *memcache_create(const char *address, struct error *error)
+{
+    error_set(error, ERROR_UNSUITABLE, "%s: built without libmemcached", address);
+    return NULL;
+}
+
+void memcache_destroy(struct memcache *memcache)
+{
+    (void)memcache;
+}
+
+bool memcache_up(const struct memcache *memcache)
+{
+    return memcache != NULL;
+}
+
+struct memcache_session *memcache_open(struct memcache *memcache)
+{
+    (void)memcache;
+    return NULL;
+}
+
+void memcache_close(struct memcache_session *session)
+{
+    (void)session;
+}
+
+const struct lock lock_memcached = {.name = "memcached-lock"};
+#endif
+
+#ifndef SECKILL_ZOOKEEPER
+bool keeper_built(void)
+{
+    return false;
+}
+
+struct keeper *keeper_create(const char *hosts, const struct settings *settings,
+                             struct error *error)
+{
+    (void)settings;
+    error_set(error, ERROR_UNSUITABLE, "%s: built without libzookeeper-mt", hosts);
+    return NULL;
+}
+
+void keeper_destroy(struct keeper *keeper)
+{
+    (void)keeper;
+}
+
+bool keeper_up(struct keeper *keeper)
+{
+    return keeper != NULL;
+}
+
+const struct lock lock_zookeeper = {.name = "zookeeper-lock"};
+#endif

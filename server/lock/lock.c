@@ -1,0 +1,36 @@
+#include "lock/lock.h"
+
+#include "base/clock.h"
+#include "base/settings.h"
+
+#include <stdio.h>
+
+bool lease_holds(const struct lease *lease)
+{
+    return !atomic_load(&lease->lost) && clock_mono_us() < atomic_load(&lease->valid_until_us);
+}
+
+void lease_begin(struct lock_client *client, const struct lock *lock, int64_t key,
+                 struct lease *lease)
+{
+    lease->key = key;
+    snprintf(lease->name, sizeof lease->name, "%s:lock:%s:%lld", client->settings->system_name,
+             lock->name, (long long)key);
+    random_token(lease->token);
+    atomic_store(&lease->lost, false);
+    lease->renew_until_us = INT64_MAX;
+}
+
+enum lock_result lock_poll(struct lock_client *client, struct lease *lease,
+                           enum lock_result (*attempt)(struct lock_client *, struct lease *),
+                           bool once, int64_t until_us)
+{
+    for (unsigned attempts = 1;; attempts++) {
+        enum lock_result result = attempt(client, lease);
+        int64_t now_us = clock_mono_us();
+        if (result != LOCK_BUSY || once || now_us >= until_us)
+            return result;
+        int64_t next_us = now_us + random_backoff_us(attempts);
+        clock_sleep_until(next_us < until_us ? next_us : until_us);
+    }
+}

@@ -1,0 +1,268 @@
+/*
+ * A lock in memcached: `add` of a token with a lease (article 002, with an owner).
+ *
+ * `add` stores what is not there, so one wins. The owner releases by `gets`, which gives the value
+ * and its number, and `cas` under that number with an expiry that is long past: a comparison and a
+ * deletion in one step, where `delete` after `get` would free whoever came in between. memcached
+ * counts in whole seconds by a clock that ticks once a second, so a lease may end up to a second
+ * early: it is rounded up and made a second longer than what is counted on here. An expiry above 30
+ * days would be read as a date; --lock-ttl-ms ends far below.
+ *
+ * How it fails: memcached is a cache. A restart empties it, and without -M a full one throws locks
+ * out (the log then says nothing): two owners at once. A paused holder still writes. A request
+ * whose answer was lost is sent again on a new connection, where the token says whether the first
+ * one had come through; when that fails too it is taken back if it can be, and the lease ends it.
+ */
+#include "lock/memcache.h"
+
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/settings.h"
+
+#include <libmemcached/memcached.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HOST_MAX = 255,
+    PATIENCE_MS = 500,
+    CLOSED_AFTER_FAILURE_US = 250000,
+    LONG_PAST = 30 * 24 * 60 * 60 + 1 /* the first expiry that is a date: in January 1970 */
+};
+
+struct memcache {
+    char host[HOST_MAX + 1]; /* or the socket's path */
+    in_port_t port;          /* 0: a unix socket */
+    atomic_bool down;
+    _Atomic int64_t closed_until_us;
+};
+
+struct memcache_session {
+    struct memcache *memcache; /* borrowed */
+    memcached_st *store;       /* owned; NULL: no connection */
+    struct error error;
+};
+
+bool memcache_built(void)
+{
+    return true;
+}
+
+struct memcache *memcache_create(const char *address, struct error *error)
+{
+    struct memcache *memcache = calloc(1, sizeof *memcache);
+    bool is_unix = strncmp(address, "unix://", 7) == 0;
+    const char *host = is_unix ? address + 7 : address;
+    const char *colon = is_unix ? NULL : strrchr(address, ':');
+    size_t length = colon ? (size_t)(colon - host) : strlen(host);
+
+    if (!memcache || length == 0 || length > HOST_MAX || (!is_unix && !colon)) {
+        error_set(error, ERROR_INVALID, "--memcached: \"%s\" is not HOST:PORT or unix:///PATH",
+                  address);
+        free(memcache);
+        return NULL;
+    }
+    snprintf(memcache->host, sizeof memcache->host, "%.*s", (int)length, host);
+    if (colon)
+        memcache->port = (in_port_t)strtoul(colon + 1, NULL, 10);
+    return memcache;
+}
+
+void memcache_destroy(struct memcache *memcache)
+{
+    free(memcache);
+}
+
+bool memcache_up(const struct memcache *memcache)
+{
+    return !atomic_load_explicit(&memcache->down, memory_order_relaxed);
+}
+
+struct memcache_session *memcache_open(struct memcache *memcache)
+{
+    struct memcache_session *session = calloc(1, sizeof *session);
+
+    if (session)
+        session->memcache = memcache;
+    return session;
+}
+
+/* libmemcached avoids a server for seconds after an error; a new handle does not. */
+static void hang_up(struct memcache_session *session)
+{
+    if (session->store)
+        memcached_free(session->store);
+    session->store = NULL;
+}
+
+void memcache_close(struct memcache_session *session)
+{
+    if (!session)
+        return;
+    hang_up(session);
+    free(session);
+}
+
+static bool prepare(struct memcache_session *session)
+{
+    static const struct {
+        memcached_behavior_t behavior;
+        uint64_t value;
+    } rows[] = {
+        {MEMCACHED_BEHAVIOR_SUPPORT_CAS, 1},
+        {MEMCACHED_BEHAVIOR_TCP_NODELAY, 1},
+        {MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT, PATIENCE_MS},
+        {MEMCACHED_BEHAVIOR_POLL_TIMEOUT, PATIENCE_MS},
+        {MEMCACHED_BEHAVIOR_SND_TIMEOUT, PATIENCE_MS * CLOCK_US_PER_MS},
+        {MEMCACHED_BEHAVIOR_RCV_TIMEOUT, PATIENCE_MS * CLOCK_US_PER_MS},
+    };
+    const struct memcache *memcache = session->memcache;
+
+    if (session->store)
+        return true;
+    session->store = memcached_create(NULL);
+    for (size_t i = 0; session->store && i < sizeof rows / sizeof *rows; i++)
+        memcached_behavior_set(session->store, rows[i].behavior, rows[i].value);
+    return session->store &&
+           (memcache->port ? memcached_server_add(session->store, memcache->host, memcache->port)
+                           : memcached_server_add_unix_socket(session->store, memcache->host)) ==
+               MEMCACHED_SUCCESS;
+}
+
+/* Answers that say what became of the request; after any other the connection is of no use. */
+static bool is_answer(memcached_return_t result)
+{
+    return result == MEMCACHED_SUCCESS || result == MEMCACHED_NOTSTORED ||
+           result == MEMCACHED_DATA_EXISTS || result == MEMCACHED_NOTFOUND;
+}
+
+static memcached_return_t keep_or_hang_up(struct memcache_session *session,
+                                          memcached_return_t result)
+{
+    if (is_answer(result))
+        return result;
+    error_set(&session->error, ERROR_UNAVAILABLE, "memcached: %s",
+              session->store ? memcached_strerror(session->store, result) : "out of memory");
+    hang_up(session);
+    return result;
+}
+
+static memcached_return_t add(struct memcache_session *session, const struct lease *lease,
+                              int64_t ttl_ms)
+{
+    /* 1 to 2592000: rounded up, and a second for its clock. */
+    time_t seconds = (time_t)((ttl_ms + 999) / 1000 + 1);
+    memcached_return_t result = MEMCACHED_MEMORY_ALLOCATION_FAILURE;
+
+    if (prepare(session))
+        result = memcached_add(session->store, lease->name, strlen(lease->name), lease->token,
+                               strlen(lease->token), seconds, 0);
+    if (FAILPOINT_FAILS("memcached.reply"))
+        result = MEMCACHED_TIMEOUT;
+    return keep_or_hang_up(session, result);
+}
+
+/* Whether the lock is the lease's own, and the number under which it may be replaced. */
+static memcached_return_t gets(struct memcache_session *session, const struct lease *lease,
+                               bool *own, uint64_t *number)
+{
+    const char *const keys[] = {lease->name};
+    const size_t lengths[] = {strlen(lease->name)};
+    memcached_return_t result = MEMCACHED_MEMORY_ALLOCATION_FAILURE;
+    memcached_result_st item;
+
+    *own = false;
+    if (prepare(session))
+        result = memcached_mget(session->store, keys, lengths, 1);
+    if (result != MEMCACHED_SUCCESS || !memcached_result_create(session->store, &item))
+        return keep_or_hang_up(session, result);
+    bool found = false;
+    while (memcached_fetch_result(session->store, &item, &result)) {
+        found = true;
+        *own = memcached_result_length(&item) == RANDOM_TOKEN_LENGTH &&
+               memcmp(memcached_result_value(&item), lease->token, RANDOM_TOKEN_LENGTH) == 0;
+        *number = memcached_result_cas(&item);
+    }
+    memcached_result_free(&item);
+    if (result == MEMCACHED_END)
+        result = found ? MEMCACHED_SUCCESS : MEMCACHED_NOTFOUND;
+    return keep_or_hang_up(session, result);
+}
+
+static enum lock_release memcache_release(struct lock_client *client, struct lease *lease,
+                                          int64_t until_us)
+{
+    struct memcache_session *session = client->memcache;
+    bool worked = session->store != NULL;
+    uint64_t number = 0;
+    bool own = false;
+
+    (void)until_us; /* PATIENCE_MS ends each call */
+    memcached_return_t result = gets(session, lease, &own, &number);
+    if (!is_answer(result) && worked)
+        result = gets(session, lease, &own, &number);
+    if (is_answer(result) && own)
+        result =
+            keep_or_hang_up(session, memcached_cas(session->store, lease->name, strlen(lease->name),
+                                                   "", 0, LONG_PAST, 0, number));
+    if (!is_answer(result))
+        return LOCK_RELEASE_UNKNOWN;
+    return own && result == MEMCACHED_SUCCESS ? LOCK_RELEASED : LOCK_NOT_OWNER;
+}
+
+static enum lock_result fail(struct lock_client *client, struct lease *lease)
+{
+    struct memcache *memcache = client->memcache->memcache;
+
+    atomic_store(&memcache->down, true);
+    atomic_store(&memcache->closed_until_us, clock_mono_us() + CLOSED_AFTER_FAILURE_US);
+    memcache_release(client, lease, 0);
+    return LOCK_UNKNOWN;
+}
+
+static enum lock_result attempt(struct lock_client *client, struct lease *lease)
+{
+    struct memcache_session *session = client->memcache;
+    int64_t ttl_ms = client->settings->lock_ttl_ms;
+    int64_t asked_us = clock_mono_us();
+    bool worked = session->store != NULL;
+    uint64_t number;
+    bool own;
+
+    if (!worked && asked_us < atomic_load(&session->memcache->closed_until_us)) {
+        error_set(&session->error, ERROR_UNAVAILABLE, "memcached was out of reach a moment ago");
+        return LOCK_UNKNOWN;
+    }
+    memcached_return_t result = add(session, lease, ttl_ms);
+    bool again = worked && !is_answer(result);
+    if (again)
+        result = add(session, lease, ttl_ms);
+    own = result == MEMCACHED_SUCCESS;
+    if (again && !own && is_answer(result))
+        result = gets(session, lease, &own, &number);
+    if (!is_answer(result))
+        return fail(client, lease);
+    atomic_store(&session->memcache->down, false);
+    atomic_store(&lease->valid_until_us, asked_us + ttl_ms * CLOCK_US_PER_MS);
+    return own ? LOCK_OWNED : LOCK_BUSY;
+}
+
+static enum lock_result memcache_acquire(struct lock_client *client, int64_t key, bool once,
+                                         int64_t until_us, struct lease *lease)
+{
+    lease_begin(client, &lock_memcached, key, lease);
+    return lock_poll(client, lease, attempt, once, until_us);
+}
+
+static const char *memcache_why(const struct lock_client *client)
+{
+    return client->memcache->error.text;
+}
+
+const struct lock lock_memcached = {
+    .name = "memcached-lock",
+    .acquire = memcache_acquire,
+    .release = memcache_release,
+    .why = memcache_why,
+};

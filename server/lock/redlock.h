@@ -1,0 +1,21 @@
+/* Redlock's nodes: 3 or 5 Redis servers that know nothing of each other. */
+#ifndef SECKILL_LOCK_REDLOCK_H
+#define SECKILL_LOCK_REDLOCK_H
+
+#include "lock/lock.h"
+
+struct redlock;
+struct redlock_sessions;
+
+/* Parses 3 or 5 URLs with commas between them, as for cache_create; connects to nothing. */
+struct redlock *redlock_create(const char *urls, struct error *error);
+void redlock_destroy(struct redlock *redlock); /* after every session; NULL is allowed */
+
+/* No I/O: the last attempt to lock met a majority of the nodes (true before the first). */
+bool redlock_up(const struct redlock *redlock);
+
+/* A worker's sessions, one a node, connected when they are first needed. */
+struct redlock_sessions *redlock_open(struct redlock *redlock);
+void redlock_close(struct redlock_sessions *sessions); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * Parking: where orders wait that a strategy has passed on and will hear of later.
+ *
+ * `sell` puts an order here before it sends it off, and from that moment no longer owns it: whoever
+ * hears what became of it takes it, sets its outcome, and hands it to parking_complete, which leads
+ * to dispatch's one completion. A repeat of a key whose order is queued waits for that order's
+ * decision: it is parked as REPLAYED, with the order's record, and under its id. So no thread is
+ * held while an order waits. Dispatch's janitor calls parking_expire: a buy whose wait is over is
+ * ACCEPTED (its row is in PostgreSQL), a repeat stays REPLAYED; a cancel or a restock becomes
+ * overdue, and a thread of the strategy, which has a PostgreSQL session, says what is to be said of
+ * it.
+ *
+ * Thread rule: every function takes the mutex itself; the completion is called without it.
+ */
+#ifndef SECKILL_STRATEGY_PARKING_H
+#define SECKILL_STRATEGY_PARKING_H
+
+#include "order/order.h"
+
+struct parking;
+
+struct parking *parking_create(int capacity);
+void parking_destroy(struct parking *parking); /* closed or never opened; NULL is allowed */
+
+/* Dispatch's side. Closing ends what still waits (buys as ACCEPTED, others as OUTCOME_UNKNOWN), and
+ * waits for orders that have been taken out and not completed. */
+void parking_open(struct parking *parking, void (*complete)(void *context, struct order *list),
+                  void *context);
+void parking_expire(struct parking *parking, int64_t now_us);
+void parking_close(struct parking *parking);
+
+/* A strategy's side. */
+bool parking_has_room(struct parking *parking, int count);
+void parking_put(struct parking *parking, struct order *list);
+/* The id that a parked order waits for. */
+const struct uuid *parking_id(const struct order *order);
+/* The order of this kind and id; NULL when it is not here (any more). */
+struct order *parking_take(struct parking *parking, enum order_kind kind, const struct uuid *id);
+/* Cancels and restocks that are overdue; waits for one until `until_us`. */
+struct order *parking_take_overdue(struct parking *parking, int64_t until_us);
+/* Every order that was taken ends here, its outcome set; NULL is an empty list. */
+void parking_complete(struct parking *parking, struct order *list);
+/* What was taken goes back to `sell`'s batch instead. */
+void parking_return(struct parking *parking, int count);
+
+/* What a buy is told whose wait is over. */
+void parking_accept(struct order *order);
+
+int64_t parking_count(struct parking *parking);
+
+#endif

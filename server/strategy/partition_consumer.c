@@ -1,0 +1,270 @@
+/*
+ * The consumers of partitioned-queue: threads that take the sets' messages.
+ *
+ * Every instance has them and each consumes all its sets; the broker makes one consumer of a set,
+ * over all instances, the active one. It takes what has come, up to a batch, has it decided and
+ * committed, replies, and acknowledges. Whatever fails on the way closes the connection: the broker
+ * gives the messages, in their order, to the next consumer, which may be this one again, after a
+ * pause. An instance that has no PostgreSQL does not consume, so that it holds no set from those
+ * who have.
+ */
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/log.h"
+#include "strategy/partition.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LOOK_US = 200000,        /* how often a waiting thread looks whether it must stop */
+    PAUSE_FIRST_US = 100000, /* before it tries again after a failure */
+    PAUSE_MOST_US = 2000000,
+    SESSION_IDLE_US = 10000000,
+    MESSAGES_MAX = 64
+};
+
+struct consumer {
+    const struct services *services; /* borrowed: app */
+    int number;
+    pthread_t thread;
+    struct session *session; /* owned */
+    bool listening;
+    int64_t busy_us; /* when it last had a message */
+    int64_t pause_us;
+    struct error last; /* what was logged last */
+
+    struct partition_entry entries[2 * PARTITION_BATCH];
+    int count;
+    char reply_to[MESSAGES_MAX][RABBIT_NAME_MAX + 1];
+    int messages;
+    uint64_t tag; /* of the last message taken */
+};
+
+static struct consumer *consumers[PARTITION_CONSUMERS];
+static int running;
+static atomic_bool stopping;
+
+/* Closes the connection, and says why unless it has been said. */
+static void fail(struct consumer *consumer, const struct error *error)
+{
+    if (strcmp(error->text, consumer->last.text) != 0)
+        log_warn("partitioned-queue: %s", error->text);
+    consumer->last = *error;
+    rabbit_close(consumer->session->rabbit);
+    consumer->listening = false;
+}
+
+static void pause_after_failure(struct consumer *consumer)
+{
+    int64_t until_us = clock_mono_us() + consumer->pause_us;
+
+    while (!atomic_load(&stopping) && clock_mono_us() < until_us)
+        clock_sleep_until(until_us < clock_mono_us() + LOOK_US ? until_us
+                                                               : clock_mono_us() + LOOK_US);
+    if (consumer->pause_us < PAUSE_MOST_US)
+        consumer->pause_us *= 2;
+}
+
+static bool consume_sets(struct consumer *consumer)
+{
+    const struct settings *settings = consumer->services->settings;
+    char queue[RABBIT_NAME_MAX + 1];
+
+    for (int64_t set = consumer->number; set < settings->sets; set += PARTITION_CONSUMERS) {
+        partition_queue(settings, set, queue);
+        if (!rabbit_declare(consumer->session->rabbit, RABBIT_WORK, queue) ||
+            !rabbit_consume(consumer->session->rabbit, RABBIT_WORK, queue))
+            return false;
+    }
+    return true;
+}
+
+static bool listen_to_sets(struct consumer *consumer)
+{
+    struct session *session = consumer->session;
+    int64_t until_us = clock_mono_us() + PARTITION_PATIENCE_US;
+
+    if (!pg_connect(session->pg, until_us)) {
+        fail(consumer, pg_error(session->pg));
+    } else if (!rabbit_connect(session->rabbit, until_us) || !consume_sets(consumer)) {
+        fail(consumer, rabbit_error(session->rabbit));
+    } else {
+        consumer->listening = true;
+        consumer->busy_us = clock_mono_us();
+    }
+    return consumer->listening;
+}
+
+/* Takes one message in. What cannot be understood is dropped, with a word. */
+static void take_in(struct consumer *consumer, const struct rabbit_message *message)
+{
+    int first = consumer->count;
+
+    consumer->tag = message->tag;
+    if (!partition_read_request(message->body, consumer->entries, &consumer->count))
+        log_error("partitioned-queue: a message that cannot be read was dropped: %.60s",
+                  message->body);
+    for (int i = first; i < consumer->count; i++)
+        consumer->entries[i].message = consumer->messages;
+    memcpy(consumer->reply_to[consumer->messages++], message->reply_to, sizeof message->reply_to);
+}
+
+/* Waits for a first message and takes what else is there. */
+static enum rabbit_result gather(struct consumer *consumer)
+{
+    struct rabbit *rabbit = consumer->session->rabbit;
+    struct rabbit_message message;
+
+    consumer->count = consumer->messages = 0;
+    enum rabbit_result result = rabbit_receive(rabbit, clock_mono_us() + LOOK_US, &message);
+    while (result == RABBIT_GOT) {
+        take_in(consumer, &message);
+        if (consumer->count >= PARTITION_BATCH || consumer->messages == MESSAGES_MAX)
+            break;
+        result = rabbit_receive(rabbit, 0, &message);
+    }
+    return result == RABBIT_LOST || consumer->messages == 0 ? result : RABBIT_GOT;
+}
+
+/* How many entries from `first` on can be decided together: buys in a row, or one of the others. */
+static int run_length(const struct consumer *consumer, int first)
+{
+    int n = 0;
+
+    while (first + n < consumer->count && n < PARTITION_BATCH &&
+           consumer->entries[first + n].kind == ORDER_BUY)
+        n++;
+    return n > 0 ? n : 1;
+}
+
+static bool decide(struct consumer *consumer)
+{
+    struct session *session = consumer->session;
+    bool decided = true;
+
+    for (int at = 0, n; decided && at < consumer->count; at += n) {
+        struct partition_entry *entry = &consumer->entries[at];
+        n = run_length(consumer, at);
+        switch (entry->kind) {
+        case ORDER_CANCEL:
+            decided = partition_decide_cancel(session, entry);
+            break;
+        case ORDER_RESTOCK:
+            decided = partition_decide_restock(session, entry);
+            break;
+        default:
+            decided = partition_decide_buys(session, entry, n);
+        }
+    }
+    return decided;
+}
+
+/* One message for each queue that waits for some of the entries. */
+static void reply(struct consumer *consumer)
+{
+    for (int i = 0; i < consumer->messages; i++) {
+        const char *queue = consumer->reply_to[i];
+        char *body = NULL;
+        size_t length = 0;
+        int first = 0;
+
+        while (strcmp(consumer->reply_to[first], queue) != 0)
+            first++;
+        FILE *to = *queue && first == i ? open_memstream(&body, &length) : NULL;
+        if (!to)
+            continue;
+        for (int j = 0; j < consumer->count; j++)
+            if (strcmp(consumer->reply_to[consumer->entries[j].message], queue) == 0)
+                partition_write_reply(to, &consumer->entries[j]);
+        fclose(to);
+        if (consumer->session->rabbit)
+            rabbit_send(consumer->session->rabbit, queue, body, length);
+        free(body);
+    }
+}
+
+/* False: the connection is closed, and everything not acknowledged will come again. */
+static bool serve(struct consumer *consumer)
+{
+    struct session *session = consumer->session;
+    enum rabbit_result result = gather(consumer);
+
+    if (result == RABBIT_NOTHING) {
+        if (clock_mono_us() - consumer->busy_us > SESSION_IDLE_US)
+            pg_close(session->pg);
+        return true;
+    }
+    consumer->busy_us = clock_mono_us();
+    if (result == RABBIT_LOST) {
+        fail(consumer, rabbit_error(session->rabbit));
+        return false;
+    }
+    if (!decide(consumer)) {
+        fail(consumer, pg_error(session->pg));
+        return false;
+    }
+    FAILPOINT("queue.decided");
+    reply(consumer);
+    if (!rabbit_ack(session->rabbit, consumer->tag)) {
+        fail(consumer, rabbit_error(session->rabbit));
+        return false;
+    }
+    consumer->pause_us = PAUSE_FIRST_US;
+    consumer->last.text[0] = '\0';
+    return true;
+}
+
+static void *consumer_main(void *argument)
+{
+    struct consumer *consumer = argument;
+
+    while (!atomic_load(&stopping))
+        if ((!consumer->listening && !listen_to_sets(consumer)) || !serve(consumer))
+            pause_after_failure(consumer);
+    return NULL;
+}
+
+static struct consumer *create(const struct services *services, int number)
+{
+    struct consumer *consumer = calloc(1, sizeof *consumer);
+
+    if (!consumer)
+        return NULL;
+    consumer->services = services;
+    consumer->number = number;
+    consumer->pause_us = PAUSE_FIRST_US;
+    consumer->session = session_create(services);
+    if (!consumer->session ||
+        pthread_create(&consumer->thread, NULL, consumer_main, consumer) != 0) {
+        session_destroy(consumer->session);
+        free(consumer);
+        return NULL;
+    }
+    return consumer;
+}
+
+bool partition_consumers_start(const struct services *services)
+{
+    atomic_store(&stopping, false);
+    for (int i = 0; i < PARTITION_CONSUMERS && i < services->settings->sets; i++) {
+        consumers[i] = create(services, i);
+        if (!consumers[i])
+            return false;
+        running++;
+    }
+    return true;
+}
+
+void partition_consumers_stop(void)
+{
+    atomic_store(&stopping, true);
+    for (; running > 0; running--) {
+        struct consumer *consumer = consumers[running - 1];
+        pthread_join(consumer->thread, NULL);
+        session_destroy(consumer->session);
+        free(consumer);
+    }
+}

@@ -1,0 +1,139 @@
+/*
+ * The intake of partitioned-queue: a batch's buys become queued rows, in one statement.
+ *
+ * Its commit is what accepts an order. The key's UNIQUE decides repeats: a living key's order stays
+ * and no row is written, a dead one's row is taken over. A lost reply leaves it unknown whether the
+ * rows are there; drive settles that by the orders' ids, and those that are there are sent by the
+ * keeper. A repeat of an order that is queued sends that order's id once more, and so hears of its
+ * decision, wherever the first one came in.
+ */
+#include "base/failpoint.h"
+#include "store/records.h"
+#include "strategy/partition.h"
+#include "strategy/purchase.h"
+#include "strategy/strategies.h"
+
+#include <string.h>
+
+static bool repeats_earlier(const struct batch *batch, const struct order *order)
+{
+    for (const struct order *at = batch->orders; at != order; at = at->next)
+        if (at->kind == ORDER_BUY && at->user_id == order->user_id &&
+            strcmp(at->key, order->key) == 0)
+            return true;
+    return false;
+}
+
+void partition_set_pending(struct batch *batch, enum order_outcome outcome)
+{
+    for (struct order *order = batch->orders; order; order = order->next)
+        if (order->outcome == ORDER_PENDING)
+            order->outcome = outcome;
+}
+
+/* Reads the epoch and writes the batch's buys; none of them may be no more than that. */
+static enum pg_status write_rows(struct session *session, struct order **buys, int count,
+                                 const struct batch *batch)
+{
+    struct uuid ids[PARTITION_BATCH];
+    int64_t users[PARTITION_BATCH];
+    int64_t quantities[PARTITION_BATCH];
+    int64_t created[PARTITION_BATCH];
+    const char *keys[PARTITION_BATCH];
+
+    for (int i = 0; i < count; i++) {
+        ids[i] = buys[i]->id;
+        users[i] = buys[i]->user_id;
+        quantities[i] = buys[i]->quantity;
+        created[i] = buys[i]->created_us;
+        keys[i] = buys[i]->key[0] ? buys[i]->key : NULL;
+    }
+    return pg_exec(session->pg, SQL_QUEUE_INSERT,
+                   PG_ARGS(pg_int8(batch->product_id), pg_text(strategy_partitioned_queue.name),
+                           pg_uuids(ids, count), pg_int8s(users, count),
+                           pg_int8s(quantities, count), pg_texts(keys, count),
+                           pg_times(created, count)),
+                   session->work_until_us);
+}
+
+/* Those buys that no row was written for have a key with an order. */
+static void mark_taken_keys(struct session *session, struct order **buys, int count)
+{
+    int at = 0; /* the rows come in about the order in which they were asked for */
+
+    for (int i = 0; i < count; i++)
+        buys[i]->outcome = ORDER_KEY_TAKEN;
+    for (int row = 0; row < pg_rows(session->pg); row++) {
+        if (pg_is_null(session->pg, row, 1))
+            continue;
+        struct uuid id = pg_get_uuid(session->pg, row, 1);
+        for (int looked = 0; looked < count; looked++, at = (at + 1) % count)
+            if (uuid_equal(&id, &buys[at]->id)) {
+                buys[at]->outcome = ORDER_PENDING;
+                break;
+            }
+    }
+}
+
+/* The key's order, of which this is a repeat; one that is queued is waited for. */
+static void join_first(struct session *session, struct order *repeat)
+{
+    struct order_record *record = &repeat->record;
+    enum pg_status status =
+        pg_exec(session->pg, SQL_ORDER_BY_KEY,
+                PG_ARGS(pg_int8(repeat->user_id), pg_text(repeat->key)), session->work_until_us);
+
+    if (status != PG_OK) {
+        purchase_failed(session, repeat, status, false);
+        return;
+    }
+    if (pg_rows(session->pg) == 0) {
+        repeat->outcome = ORDER_RETRY; /* refused in between, or its sale has ended */
+        return;
+    }
+    order_record_read(session->pg, 0, record);
+    repeat->outcome =
+        record->product_id == repeat->product_id && record->quantity == repeat->quantity
+            ? ORDER_REPLAYED
+            : ORDER_IDEMPOTENCY_MISMATCH;
+}
+
+static void write_failed(struct session *session, struct batch *batch, enum pg_status status)
+{
+    for (struct order *order = batch->orders; order; order = order->next) {
+        if (order->outcome != ORDER_PENDING)
+            continue;
+        purchase_failed(session, order, status, order->kind == ORDER_BUY);
+    }
+}
+
+bool partition_accept(struct session *session, struct batch *batch, int64_t *epoch)
+{
+    struct order *buys[PARTITION_BATCH];
+    int count = 0;
+
+    for (struct order *order = batch->orders; order; order = order->next) {
+        if (order->kind != ORDER_BUY)
+            continue;
+        if (order->key[0] && repeats_earlier(batch, order))
+            order->outcome = ORDER_RETRY; /* then it finds the first one's row */
+        else
+            buys[count++] = order;
+    }
+    enum pg_status status = write_rows(session, buys, count, batch);
+    if (status != PG_OK) {
+        write_failed(session, batch, status);
+        return false;
+    }
+    if (pg_rows(session->pg) == 0) {
+        partition_set_pending(batch, ORDER_UNKNOWN_PRODUCT);
+        return false;
+    }
+    *epoch = pg_get_int8(session->pg, 0, 0);
+    mark_taken_keys(session, buys, count);
+    for (int i = 0; i < count; i++)
+        if (buys[i]->outcome == ORDER_KEY_TAKEN)
+            join_first(session, buys[i]);
+    FAILPOINT("queue.written");
+    return true;
+}

@@ -1,0 +1,335 @@
+#include "strategy/stock_stream.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GROUP "writers"
+
+enum {
+    ENTRY_ORDERS_MAX = 500,
+    BLOCK_MS = 100,
+    BLOCK_MARGIN_US = 2000000,
+    SETTLE_LINE = 256,
+    KEY_KEPT_MS = 60000
+};
+
+struct stock_stream *stock_stream_create(const struct settings *settings, int64_t take_over_ms)
+{
+    struct stock_stream *stream = calloc(1, sizeof *stream);
+    char host[64] = "";
+
+    if (!stream)
+        return NULL;
+    gethostname(host, sizeof host - 1);
+    const char *port = strrchr(settings->listen, ':');
+    stream->lasting = port && strcmp(port, ":0") != 0;
+    if (stream->lasting)
+        snprintf(stream->consumer, sizeof stream->consumer, "%s/%s", host, settings->listen);
+    else
+        snprintf(stream->consumer, sizeof stream->consumer, "%s/%ld", host, (long)getpid());
+    stream->settings = settings;
+    stream->take_over_ms = take_over_ms;
+    stream->claims = malloc(WRITE_MAX * sizeof *stream->claims);
+    stream->lines = malloc((size_t)WRITE_MAX * SETTLE_LINE + 1);
+    if (!stream->claims || !stream->lines) {
+        stock_stream_destroy(stream);
+        return NULL;
+    }
+    return stream;
+}
+
+void stock_stream_destroy(struct stock_stream *stream)
+{
+    if (!stream)
+        return;
+    redis_reply_free(stream->reply);
+    free(stream->claims);
+    free(stream->lines);
+    free(stream);
+}
+
+bool stock_stream_connect(struct stock_stream *stream, struct redis *redis, int64_t until_us,
+                          bool *fresh)
+{
+    char key[STOCK_KEY_MAX];
+
+    *fresh = false;
+    /* A session that was lost has said so at its last call. */
+    if (!redis_connect(redis, until_us)) {
+        stream->grouped = false;
+        return false;
+    }
+    if (stream->grouped)
+        return true;
+    stock_key(stream->settings, "orders", -1, key);
+    /* From 0, not from $: what was reserved before the group was there is to be written, too. */
+    if (redis_send(redis, 6, (const char *const[]){"XGROUP", "CREATE", key, GROUP, "0", "MKSTREAM"},
+                   until_us) != REDIS_OK &&
+        !strstr(redis_error(redis)->text, "BUSYGROUP")) {
+        stock_redis_failed(redis);
+        return false;
+    }
+    *fresh = stream->grouped = true;
+    return true;
+}
+
+static enum redis_status read_group(struct stock_stream *stream, struct stock_link *link,
+                                    const char *key, bool fresh)
+{
+    char count[STOCK_NUMBER_MAX];
+    char block[STOCK_NUMBER_MAX];
+
+    stock_number(STREAM_ENTRIES, count);
+    stock_number(BLOCK_MS, block);
+    return redis_call(
+        link->redis, 11,
+        (const char *const[]){"XREADGROUP", "GROUP", GROUP, stream->consumer, "COUNT", count,
+                              "BLOCK", block, "STREAMS", key, fresh ? ">" : "0"},
+        clock_mono_us() + BLOCK_MS * CLOCK_US_PER_MS + BLOCK_MARGIN_US, &stream->reply);
+}
+
+static enum redis_status take_over(struct stock_stream *stream, struct stock_link *link,
+                                   const char *key)
+{
+    char count[STOCK_NUMBER_MAX];
+    char idle[STOCK_NUMBER_MAX];
+
+    stock_number(STREAM_ENTRIES, count);
+    stock_number(stream->take_over_ms, idle);
+    return redis_call(link->redis, 8,
+                      (const char *const[]){"XAUTOCLAIM", key, GROUP, stream->consumer, idle, "0-0",
+                                            "COUNT", count},
+                      link->until_us, &stream->reply);
+}
+
+int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
+                      enum stock_source source)
+{
+    char key[STOCK_KEY_MAX];
+
+    redis_reply_free(stream->reply);
+    stream->reply = NULL;
+    stream->entries = NULL;
+    stream->next = 0;
+    stock_key(stream->settings, "orders", -1, key);
+    enum redis_status status = source == STOCK_TAKE_OVER
+                                   ? take_over(stream, link, key)
+                                   : read_group(stream, link, key, source == STOCK_NEW);
+    if (status != REDIS_OK) {
+        stream->grouped = false; /* NOGROUP after a FLUSHALL, or a lost session */
+        stock_redis_failed(link->redis);
+        return 0;
+    }
+    /* [cursor, entries, …] or [[stream, entries]] */
+    stream->entries = source == STOCK_TAKE_OVER
+                          ? redis_reply_at(stream->reply, 1)
+                          : redis_reply_at(redis_reply_at(stream->reply, 0), 1);
+    int n = redis_reply_count(stream->entries);
+    if (n > 0 && source == STOCK_TAKE_OVER)
+        log_info("redis-stock: took over %d entries", n);
+    return n;
+}
+
+static const char *field(const struct redis_reply *fields, const char *name)
+{
+    for (int i = 0; i + 1 < redis_reply_count(fields); i += 2) {
+        const char *text = redis_reply_text(redis_reply_at(fields, i));
+        if (text && strcmp(text, name) == 0)
+            return redis_reply_text(redis_reply_at(fields, i + 1));
+    }
+    return NULL;
+}
+
+/* How many claims the entry makes; -1: it is malformed. */
+static int parse_entry(const struct redis_reply *fields, const char *id, struct claim *claims)
+{
+    const char *product = field(fields, "product");
+    const char *epoch = field(fields, "epoch");
+    const char *line = field(fields, "orders");
+    int n = 0;
+
+    if (!product || !epoch || !line)
+        return -1;
+    for (; *line; n++) {
+        struct claim *claim = &claims[n];
+        if (n == ENTRY_ORDERS_MAX)
+            return -1;
+        memset(claim, 0, sizeof *claim);
+        snprintf(claim->order.entry, sizeof claim->order.entry, "%s", id);
+        claim->order.product_id = strtoll(product, NULL, 10);
+        claim->order.epoch = strtoll(epoch, NULL, 10);
+        line = waiting_parse_line(line, &claim->order);
+        if (!line)
+            return -1;
+    }
+    return n > 0 ? n : -1;
+}
+
+bool stock_stream_next(struct stock_stream *stream, struct stock_part *part)
+{
+    part->claims = stream->claims;
+    part->count = part->entries_count = 0;
+    while (stream->next < redis_reply_count(stream->entries) &&
+           part->count + ENTRY_ORDERS_MAX <= WRITE_MAX) {
+        const struct redis_reply *entry = redis_reply_at(stream->entries, stream->next++);
+        const char *id = redis_reply_text(redis_reply_at(entry, 0));
+        if (!id)
+            continue; /* Redis 6.2 shows a claimed entry that was deleted as nothing */
+        struct part_entry *at = &part->entries[part->entries_count++];
+        int n = parse_entry(redis_reply_at(entry, 1), id, part->claims + part->count);
+        snprintf(at->id, sizeof at->id, "%s", id);
+        at->first = part->count;
+        at->count = n < 0 ? 0 : n;
+        at->poison = n < 0;
+        part->count += at->count;
+    }
+    return part->entries_count > 0;
+}
+
+/* The waiting orders that name a malformed entry. */
+struct burial {
+    const char *entry;
+    struct claim *claims;
+    int count;
+};
+
+static void bury(void *context, const struct waiting_order *order)
+{
+    struct burial *burial = context;
+
+    if (strcmp(order->entry, burial->entry) != 0 || burial->count == WRITE_MAX)
+        return;
+    burial->claims[burial->count++] = (struct claim){.order = *order};
+}
+
+static void note_wrong(struct stock_stream *stream, int64_t product_id)
+{
+    for (int i = 0; i < stream->wrong_count; i++)
+        if (stream->wrong[i] == product_id)
+            return;
+    if (stream->wrong_count < STREAM_WRONG_MAX)
+        stream->wrong[stream->wrong_count++] = product_id;
+}
+
+static size_t settle_line(const struct claim *claim, char *out)
+{
+    const struct waiting_order *order = &claim->order;
+    char id[UUID_TEXT_LENGTH + 1];
+    const char *fate = "failed";
+
+    if (claim->fate == CLAIM_CONFIRMED || claim->fate == CLAIM_KNOWN)
+        fate = "kept";
+    else if (claim->fate == CLAIM_POISON && claim->generation[0])
+        fate = claim->generation;
+    uuid_format(&order->id, id);
+    return (size_t)snprintf(out, SETTLE_LINE, "%s %lld %lld %lld %lld %s %s\n", id,
+                            (long long)order->product_id, (long long)order->epoch,
+                            (long long)order->user_id, (long long)order->quantity, fate,
+                            order->key);
+}
+
+/* `entries`: ids with a space after each. */
+static bool send_settle(struct stock_stream *stream, struct stock_link *link,
+                        const struct claim *claims, int count, const char *entries)
+{
+    char keys[4][STOCK_KEY_MAX];
+    char kept[STOCK_NUMBER_MAX];
+    int64_t missed = 0;
+    size_t length = 0;
+
+    *stream->lines = '\0';
+    for (int i = 0; i < count; i++) {
+        if (claims[i].fate == CLAIM_OPEN)
+            continue;
+        length += settle_line(&claims[i], stream->lines + length);
+        if (claims[i].fate == CLAIM_REFUSED)
+            note_wrong(stream, claims[i].order.product_id);
+    }
+    stock_key(link->settings, "orders", -1, keys[0]);
+    stock_key(link->settings, "waiting", -1, keys[1]);
+    stock_key(link->settings, "units", -1, keys[2]);
+    stock_key(link->settings, NULL, -1, keys[3]);
+    stock_number(KEY_KEPT_MS, kept);
+    link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    if (redis_script(link->redis, LUA_STOCK_SETTLE, 3, 8,
+                     (const char *const[]){keys[0], keys[1], keys[2], keys[3], GROUP, kept,
+                                           stream->lines, entries},
+                     link->until_us, &missed) != REDIS_OK) {
+        stock_redis_failed(link->redis);
+        return false;
+    }
+    for (int i = 0; missed > 0 && i < count; i++)
+        if (claims[i].fate == CLAIM_POISON)
+            note_wrong(stream, claims[i].order.product_id);
+    return true;
+}
+
+/* Every order that names the entry is failed; only then is it dropped. */
+static bool drop_malformed(struct stock_stream *stream, struct stock_link *link, const char *entry)
+{
+    struct burial burial = {entry, stream->claims, 0};
+    char entries[STOCK_ENTRY_MAX + 1];
+    bool done = stock_waiting_each(link, bury, &burial) == STOCK_DONE;
+
+    log_error("redis-stock: entry %s cannot be read; %d orders name it", entry, burial.count);
+    for (int i = 0; done && i < burial.count; i++)
+        done = stock_write_poison(link, &burial.claims[i]);
+    snprintf(entries, sizeof entries, "%s ", entry);
+    return send_settle(stream, link, burial.claims, burial.count, done ? entries : "") && done;
+}
+
+static bool is_decided(const struct stock_part *part, const struct part_entry *entry)
+{
+    for (int i = entry->first; i < entry->first + entry->count; i++)
+        if (part->claims[i].fate == CLAIM_OPEN)
+            return false;
+    return true;
+}
+
+bool stock_stream_settle(struct stock_stream *stream, struct stock_link *link,
+                         struct stock_part *part)
+{
+    char entries[STREAM_ENTRIES * (STOCK_ENTRY_MAX + 1) + 1] = "";
+    size_t length = 0;
+    bool all = true;
+
+    for (int i = 0; i < part->entries_count; i++) {
+        const struct part_entry *entry = &part->entries[i];
+        bool decided = !entry->poison && is_decided(part, entry);
+        if (decided)
+            length += (size_t)sprintf(entries + length, "%s ", entry->id);
+        all &= decided || entry->poison;
+    }
+    all &= send_settle(stream, link, part->claims, part->count, entries);
+    /* Last, because it uses the claims' memory. */
+    for (int i = 0; i < part->entries_count; i++)
+        if (part->entries[i].poison)
+            all &= drop_malformed(stream, link, part->entries[i].id);
+    return all;
+}
+
+void stock_stream_leave(struct stock_stream *stream, struct stock_link *link)
+{
+    char key[STOCK_KEY_MAX];
+    struct redis_reply *reply;
+
+    link->until_us = clock_mono_us() + BLOCK_MARGIN_US;
+    if (stream->lasting || !redis_connect(link->redis, link->until_us))
+        return;
+    stock_key(stream->settings, "orders", -1, key);
+    /* What is pending under a deleted name is lost to everybody. */
+    if (redis_call(link->redis, 7,
+                   (const char *const[]){"XPENDING", key, GROUP, "-", "+", "1", stream->consumer},
+                   link->until_us, &reply) != REDIS_OK)
+        return;
+    if (redis_reply_count(reply) == 0)
+        redis_send(link->redis, 5,
+                   (const char *const[]){"XGROUP", "DELCONSUMER", key, GROUP, stream->consumer},
+                   link->until_us);
+    redis_reply_free(reply);
+}

@@ -1,0 +1,221 @@
+#include "strategy/stock_write.h"
+
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/log.h"
+#include "strategy/stock_decide.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CONFLICTS_MAX = 20, REFUSALS_MAX = 3, PAUSE_US = 10000 };
+
+/* PG_CONFLICT when a statement matched fewer rows than were decided: somebody holds a key under
+ * another product's lock. */
+static enum pg_status expect(const struct work *work, enum pg_status status, int64_t rows)
+{
+    return status == PG_OK && pg_affected(work->link->pg) != rows ? PG_CONFLICT : status;
+}
+
+static enum pg_status write_shares(struct work *work)
+{
+    int64_t products[WRITE_MAX];
+    int64_t users[WRITE_MAX];
+    int64_t units[WRITE_MAX];
+    int n = 0;
+
+    for (int i = 0; i < work->shares_count; i++) {
+        if (work->shares[i].added == 0)
+            continue;
+        products[n] = work->shares[i].product_id;
+        users[n] = work->shares[i].user_id;
+        units[n++] = work->shares[i].added;
+    }
+    if (n == 0)
+        return PG_OK;
+    return expect(work,
+                  pg_exec(work->link->pg, SQL_WRITER_PURCHASES,
+                          PG_ARGS(pg_int8s(products, n), pg_int8s(users, n), pg_int8s(units, n)),
+                          work->link->until_us),
+                  n);
+}
+
+static enum pg_status write_stock(struct work *work)
+{
+    int64_t products[WRITE_MAX];
+    int64_t epochs[WRITE_MAX];
+    int64_t units[WRITE_MAX];
+    int n = 0;
+
+    for (int i = 0; i < work->rows_count; i++) {
+        if (work->rows[i].units == 0)
+            continue;
+        products[n] = work->rows[i].id;
+        epochs[n] = work->rows[i].epoch;
+        units[n++] = work->rows[i].units;
+    }
+    if (n == 0)
+        return PG_OK;
+    return expect(
+        work,
+        pg_exec(work->link->pg, SQL_BATCH_TAKE,
+                PG_ARGS(pg_int8s(products, n), pg_int8s(epochs, n), pg_int8s(units, n), pg_int8(0)),
+                work->link->until_us),
+        n);
+}
+
+static enum pg_status write_orders(struct work *work, const struct claim *claims, int count)
+{
+    struct uuid ids[WRITE_MAX];
+    int64_t numbers[6][WRITE_MAX];
+    const char *reasons[WRITE_MAX];
+    const char *keys[WRITE_MAX];
+    int n = 0;
+
+    for (int i = 0; i < count; i++) {
+        const struct claim *claim = &claims[i];
+        bool confirmed = claim->fate == CLAIM_CONFIRMED;
+        if (!confirmed && claim->fate != CLAIM_REFUSED && claim->fate != CLAIM_POISON)
+            continue;
+        ids[n] = claim->order.id;
+        numbers[0][n] = claim->order.product_id;
+        numbers[1][n] = claim->order.epoch;
+        numbers[2][n] = claim->order.user_id;
+        numbers[3][n] = claim->order.quantity;
+        numbers[4][n] = confirmed ? STATUS_CONFIRMED : STATUS_FAILED;
+        numbers[5][n] = claim->order.created_us;
+        reasons[n] = confirmed ? NULL : claim->reason;
+        keys[n++] = confirmed && claim->order.key[0] ? claim->order.key : NULL;
+    }
+    if (n == 0)
+        return PG_OK;
+    return expect(work,
+                  pg_exec(work->link->pg, SQL_WRITER_INSERT,
+                          PG_ARGS(pg_text("redis-stock"), pg_uuids(ids, n), pg_int8s(numbers[0], n),
+                                  pg_int8s(numbers[1], n), pg_int8s(numbers[2], n),
+                                  pg_int8s(numbers[3], n), pg_int8s(numbers[4], n),
+                                  pg_texts(reasons, n), pg_texts(keys, n), pg_times(numbers[5], n)),
+                          work->link->until_us),
+                  n);
+}
+
+/* The whole transaction, up to and with the COMMIT. A lost COMMIT needs no settling: the claims are
+ * written again, and those that are there are known. */
+static enum pg_status transact(struct work *work)
+{
+    struct pg *pg = work->link->pg;
+
+    for (int i = 0; i < work->count; i++)
+        work->claims[i].fate = CLAIM_OPEN;
+    pg_begin(pg);
+    enum pg_status status = decide_lock(work);
+    if (status == PG_OK)
+        status = decide_known(work);
+    if (status == PG_OK)
+        status = decide_all(work);
+    if (status == PG_OK)
+        status = write_shares(work);
+    if (status == PG_OK)
+        status = write_orders(work, work->claims, work->count);
+    if (status == PG_OK)
+        status = write_stock(work);
+    FAILPOINT("stock-writer-committing");
+    if (status == PG_OK)
+        status = pg_commit(pg, work->link->until_us);
+    if (status != PG_OK) {
+        pg_rollback(pg, work->link->until_us);
+        for (int i = 0; i < work->count; i++)
+            work->claims[i].fate = CLAIM_OPEN;
+    }
+    return status;
+}
+
+static void give_time(struct stock_link *link)
+{
+    link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
+}
+
+bool stock_write_poison(struct stock_link *link, struct claim *claim)
+{
+    struct work work = {.link = link, .claims = claim, .count = 1};
+    char id[UUID_TEXT_LENGTH + 1];
+
+    give_time(link);
+    if (!pg_connect(link->pg, link->until_us) ||
+        stock_mirror_generation(link, claim->order.product_id, claim->generation) != STOCK_DONE)
+        return false;
+    pg_begin(link->pg);
+    enum pg_status status = decide_lock(&work);
+    if (status == PG_OK)
+        status = decide_known(&work);
+    if (status == PG_OK && claim->fate == CLAIM_OPEN) {
+        const struct product_state *row = decide_row(&work, claim->order.product_id);
+        bool ended = !row || row->epoch != claim->order.epoch;
+        claim->fate = ended ? CLAIM_ENDED : CLAIM_POISON;
+        snprintf(claim->reason, sizeof claim->reason, "unwritable");
+        status = write_orders(&work, claim, 1);
+    }
+    if (status == PG_OK)
+        status = pg_commit(link->pg, link->until_us);
+    if (status == PG_OK) {
+        uuid_format(&claim->order.id, id);
+        log_error("order %s: unwritable", id);
+        return true;
+    }
+    pg_rollback(link->pg, link->until_us);
+    claim->fate = CLAIM_OPEN;
+    return false;
+}
+
+static bool write_range(struct work *work, struct claim *claims, int count);
+
+/* PostgreSQL has refused the transaction as it is. */
+static bool split(struct work *work, struct claim *claims, int count)
+{
+    int half = count / 2;
+    bool left = write_range(work, claims, half);
+    bool right = write_range(work, claims + half, count - half);
+
+    return left && right;
+}
+
+static bool write_range(struct work *work, struct claim *claims, int count)
+{
+    struct stock_link *link = work->link;
+    int refusals = 0;
+
+    for (int tries = 0; tries < CONFLICTS_MAX; tries++) {
+        work->claims = claims;
+        work->count = count;
+        give_time(link);
+        if (!pg_connect(link->pg, link->until_us))
+            return false;
+        switch (transact(work)) {
+        case PG_OK:
+            return true;
+        case PG_CONFLICT:
+            break;
+        case PG_TIMEOUT:
+        case PG_LOST:
+            log_warn("redis-stock: %s", pg_error(link->pg)->text);
+            return false;
+        default:
+            log_warn("redis-stock: PostgreSQL refuses %d orders: %s", count,
+                     pg_error(link->pg)->text);
+            if (count > 1)
+                return split(work, claims, count);
+            if (++refusals == REFUSALS_MAX)
+                return stock_write_poison(link, claims);
+        }
+        clock_sleep_until(clock_mono_us() + PAUSE_US);
+    }
+    return false;
+}
+
+bool stock_write(struct stock_link *link, struct claim *claims, int count)
+{
+    static _Thread_local struct work work;
+
+    work.link = link;
+    return write_range(&work, claims, count);
+}

@@ -1,0 +1,41 @@
+/*
+ * Writing claims: what the stream says was reserved becomes rows, many orders in one transaction.
+ *
+ * Product rows are locked in id order, then it is seen which orders stand there already (a writer
+ * died after its COMMIT), which keys and limits are taken, and in order of arrival who still fits.
+ * Confirmed and refused orders get their rows, the stock is taken by a guarded statement, and the
+ * whole is committed at once. A transaction that PostgreSQL refuses is halved until the guilty
+ * order is alone; refused three times alone it is written as failed, `unwritable`.
+ */
+#ifndef SECKILL_STRATEGY_STOCK_WRITE_H
+#define SECKILL_STRATEGY_STOCK_WRITE_H
+
+#include "strategy/stock_waiting.h"
+
+enum { WRITE_MAX = 1000 };
+
+enum claim_fate {
+    CLAIM_OPEN,      /* nothing could be done about it now */
+    CLAIM_CONFIRMED, /* committed */
+    CLAIM_KNOWN,     /* its row was there already */
+    CLAIM_ENDED,     /* of a sale that a PUT has ended: it vanishes */
+    CLAIM_REFUSED,   /* a failed row is committed; the mirror was wrong */
+    CLAIM_POISON,    /* a failed row is committed; its units go back to the mirror */
+    CLAIM_FATES
+};
+
+struct claim {
+    struct waiting_order order;
+    enum claim_fate fate;
+    char reason[ORDER_REASON_MAX + 1];
+    char generation[STOCK_GENERATION_MAX]; /* with POISON: the mirror's, seen before the commit */
+};
+
+/* Decides the claims, at most WRITE_MAX. False: some are still open, try later; nothing that was
+ * done is done twice then. */
+bool stock_write(struct stock_link *link, struct claim *claims, int count);
+
+/* Writes this one as failed, `unwritable`. */
+bool stock_write_poison(struct stock_link *link, struct claim *claim);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * The writer: one thread an instance, a member of the stream's consumer group.
+ *
+ *   own history (what it took before it died) ─┐
+ *   what a dead member took (XAUTOCLAIM)      ─┼─▶ claims ─▶ PostgreSQL, COMMIT ─▶ settle, XACK
+ *   what is new                               ─┘
+ *
+ * It writes whatever came while it was writing. Between COMMIT and XACK it may die: the entry is
+ * read again, its orders are there, and nothing is written twice. When nothing comes it reconciles
+ * (stock_reconcile.h). It waits for whichever store is out of reach and goes on when it is back.
+ *
+ * A member's name is its host's and the address it serves on, so that it finds its own history
+ * after a restart; with port 0 it is the process's, and others take over what it leaves.
+ */
+#ifndef SECKILL_STRATEGY_STOCK_WRITER_H
+#define SECKILL_STRATEGY_STOCK_WRITER_H
+
+#include "strategy/strategy.h"
+
+bool stock_writer_start(const struct services *services, struct error *error);
+/* Writes what waits, as far as a moment allows, and ends. Without a start it does nothing. */
+void stock_writer_stop(void);
+
+/* Some mirror may be wrong: reconcile soon. Any thread. */
+void stock_writer_check(void);
+
+#endif

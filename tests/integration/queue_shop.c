@@ -1,0 +1,147 @@
+#include "queue_shop.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_SKIPPED = 77, POLL_US = 20000, SETS = 4 };
+
+static const char database[] = "seckill_queue";
+
+void queue_shop_open(struct queue_shop *shop, const char *work_ms, int armed,
+                     const char *failpoints)
+{
+    static int number;
+
+    *shop = (struct queue_shop){.conninfo = stack_database_create(database)};
+    snprintf(shop->system, sizeof shop->system, "test-%d-%d", (int)getpid(), ++number);
+    server_use_database(shop->conninfo);
+    for (int i = 0; i < QUEUE_INSTANCES; i++) {
+        server_use_failpoints(i == armed ? failpoints : NULL);
+        shop->servers[i] = server_start("--system-name", shop->system, "--work-ms",
+                                        work_ms ? work_ms : "0", "--work-timeout-ms", "2000");
+        /* An order that is decided: the consumers stand, and the lane has a worker. */
+        struct buy buy = queue_buy(1, 1 + i);
+        for (buy.product = 1; buy.product <= SETS; buy.product++) {
+            if (i == 0)
+                shop_put(shop->servers[0], buy.product, 100, NULL);
+            if (i != armed || i == 0)
+                shop_expect_buy(shop->servers[i], &buy, 201, "", NULL);
+        }
+    }
+    server_use_failpoints(NULL);
+    shop->witness = witness_open(shop->conninfo);
+}
+
+void queue_shop_close(struct queue_shop *shop)
+{
+    witness_close(shop->witness);
+    for (int i = 0; i < QUEUE_INSTANCES; i++)
+        if (shop->servers[i])
+            server_stop(shop->servers[i]);
+    stack_database_drop(database);
+    free(shop->conninfo);
+}
+
+struct buy queue_buy(int64_t product, int64_t user)
+{
+    return (struct buy){.strategy = "partitioned-queue", .product = product, .user = user};
+}
+
+/* An answer may come before the broker's confirm, and the lane is not free before that: such a
+ * wait_timeout has done nothing, and is asked again. */
+static struct http_reply buy_when_free(struct server *server, const struct buy *buy)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+
+    for (;;) {
+        char code[32];
+        struct http_reply reply = shop_send(server, buy);
+        http_reply_code(&reply, code, sizeof code);
+        if (strcmp(code, "wait_timeout") != 0 || clock_mono_us() >= until_us)
+            return reply;
+        http_reply_fini(&reply);
+    }
+}
+
+void queue_expect_accepted(struct server *server, const struct buy *buy, char id[SHOP_ID_SIZE])
+{
+    struct buy hasty = *buy;
+    char status[16];
+    char location[64];
+
+    hasty.more = "&wait_ms=0";
+    struct http_reply reply = buy_when_free(server, &hasty);
+    if (reply.status != 202)
+        fail_msg("%d instead of 202: %s", reply.status, reply.body);
+    http_reply_text(&reply, "status", status, sizeof status);
+    assert_string_equal(status, "queued");
+    http_reply_text(&reply, "id", id, SHOP_ID_SIZE);
+    assert_true(http_reply_header(&reply, "Location", location, sizeof location));
+    assert_string_equal(location + strlen("/orders/"), id);
+    http_reply_fini(&reply);
+}
+
+void queue_buy_briefly(struct server *server, const struct buy *buy)
+{
+    struct buy hasty = *buy;
+    char code[32];
+
+    hasty.more = "&wait_ms=20";
+    struct http_reply reply = buy_when_free(server, &hasty);
+    http_reply_code(&reply, code, sizeof code);
+    if (reply.status != 201 && reply.status != 202 && strcmp(code, "sold_out") != 0)
+        fail_msg("%d: %s", reply.status, reply.body);
+    http_reply_fini(&reply);
+}
+
+void queue_wait_decided(struct queue_shop *shop, int64_t product)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+
+    while (witness_number(shop->witness,
+                          "SELECT count(*) FROM orders WHERE product_id = %lld AND status = 0",
+                          (long long)product) > 0) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("orders are still queued");
+        clock_sleep_until(clock_mono_us() + POLL_US);
+    }
+}
+
+void queue_expect_status(struct server *server, const char *id, const char *status,
+                         const char *reason)
+{
+    char target[64];
+    char got[32];
+
+    snprintf(target, sizeof target, "/orders/%s", id);
+    struct http_reply reply = server_call(server, "GET", target, NULL, NULL);
+    assert_int_equal(reply.status, 200);
+    http_reply_text(&reply, "status", got, sizeof got);
+    assert_string_equal(got, status);
+    if (reason) {
+        http_reply_text(&reply, "reason", got, sizeof got);
+        assert_string_equal(got, reason);
+    }
+    http_reply_fini(&reply);
+}
+
+void queue_expect_cancel(struct server *server, const char *id, int status, const char *code)
+{
+    char target[96];
+
+    snprintf(target, sizeof target, "/orders/%s/cancel", id);
+    shop_expect(server, "POST", target, NULL, NULL, status, code);
+}
+
+int queue_run(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+    if (!stack_amqp()) {
+        fprintf(stderr, "this stack has no RabbitMQ\n");
+        return EXIT_SKIPPED;
+    }
+    return _cmocka_run_group_tests(name, tests, count, NULL, stack_restore) != 0;
+}

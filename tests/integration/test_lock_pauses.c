@@ -1,0 +1,168 @@
+/*
+ * Leases that end under the work: a holder that is paused, a Redis that forgets, work that takes
+ * too long; and beside each the strategy that survives it.
+ *
+ * A stopped process may not outstay its own work allowance with a transaction open, or PostgreSQL
+ * ends it: so the pauses that outlast a lease are split in two, before and within the work.
+ */
+#include "lib/redis_probe.h"
+#include "lib/rivals.h"
+#include "lib/stack.h"
+#include "lib/t.h"
+
+#include "base/clock.h"
+
+#include <signal.h>
+
+/* Paused past its lease -------------------------------------------------------------------------
+ */
+
+/* A stops with the lock, and again after it has read the stock; B waits for the lease to end, and
+ * sells; A goes on. */
+static void pause_holder(const char *strategy, const char *failpoints, int status, const char *code)
+{
+    struct server *a = rival_start(failpoints, "4000", "3800");
+    struct server *b = rival_start(NULL, "4000", "3800");
+    int64_t begun_us = clock_mono_us();
+
+    rivals_put(a, 1);
+    struct crowd *late = rival_begin(a, strategy, 1);
+    server_wait_stopped(a);
+    struct crowd *next = rival_begin(b, strategy, 2);
+    clock_sleep_until(begun_us + 2500 * CLOCK_US_PER_MS);
+    server_resume(a);
+    server_wait_stopped(a);
+    rival_finish(next, 201, "");
+    server_resume(a);
+    rival_finish(late, status, code);
+    server_kill(a);
+    server_stop(b);
+}
+
+static void a_holder_paused_past_its_lease_oversells(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"redis-setnx", "redis-getset",  "redis-expiry",
+                                             "redis-uuid",  "redis-token",   "redis-reentrant",
+                                             "wllock",      "redis-watchdog"};
+
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        /* The renewer would wake with its process, so it is kept asleep. */
+        pause_holder(strategies[i],
+                     "lock.acquired=stop,body.after-read=stop,renewer.renew=pause:60000", 201, "");
+        rivals_expect_oversold(1);
+    }
+}
+
+static void a_fence_refuses_the_paused_holder(void **state)
+{
+    (void)state;
+    pause_holder("redis-fenced", "lock.acquired=stop,body.after-read=stop", 503, "lease_lost");
+    witness_expect_exact(rivals.witness, rivals.product);
+    pause_holder("redis-queue",
+                 "lock.acquired=stop,fence.registered=stop,renewer.renew=pause:60000", 503,
+                 "lease_lost");
+    witness_expect_exact(rivals.witness, rivals.product);
+}
+
+/* Redis forgets the lock ------------------------------------------------------------------------
+ */
+
+static void forget_lock(const char *strategy, const char *failpoints, int status, const char *code)
+{
+    struct server *a = rival_start(failpoints, "60000", "50000");
+    struct server *b = rival_start(NULL, "60000", "50000");
+
+    rivals_put(a, 1);
+    struct crowd *first = rival_begin(a, strategy, 1);
+    server_wait_stopped(a);
+    redis_probe(NULL, 0, "FLUSHALL");
+    rival_buys(b, strategy, 2);
+    server_resume(a);
+    rival_finish(first, status, code);
+    server_stop(a);
+    server_stop(b);
+}
+
+static void a_redis_that_forgets_gives_the_lock_to_two(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"redis-token", "redis-watchdog", "wllock"};
+
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        forget_lock(strategies[i], "body.after-read=stop", 201, "");
+        rivals_expect_oversold(1);
+    }
+    forget_lock("redis-fenced", "body.after-read=stop", 503, "lease_lost");
+    witness_expect_exact(rivals.witness, rivals.product);
+    forget_lock("redis-queue", "fence.registered=stop", 503, "lease_lost");
+    witness_expect_exact(rivals.witness, rivals.product);
+}
+
+/* Work that outlasts its lease -------------------------------------------------------------------
+ */
+
+/* A's worker alone is slow, for 6 s under a lease of 4; its watchdog lives. */
+static void outlast(const char *strategy, const char *lock, int status, const char *code)
+{
+    struct server *a =
+        rival_start("lock.acquired=pause:3000,body.after-read=pause:3000", "4000", "3800");
+    struct server *b = rival_start(NULL, "4000", "3800");
+
+    rivals_put(a, 1);
+    struct crowd *first = rival_begin(a, strategy, 1);
+    int64_t begun_us = clock_mono_us();
+    while (!rivals_lock("EXISTS", lock))
+        look_again(begun_us);
+    struct crowd *second = rival_begin(b, strategy, 2);
+    rival_finish(second, status, code);
+    rival_finish(first, 201, "");
+    server_stop(a);
+    server_stop(b);
+}
+
+static void an_explicit_lease_switches_the_watchdog_off(void **state)
+{
+    (void)state;
+    outlast("control-watchdog-explicit-lease", "watchdog-explicit-lease", 201, "");
+    rivals_expect_oversold(1);
+    outlast("redis-watchdog", "redis-watchdog", 409, "sold_out");
+    witness_expect_exact(rivals.witness, rivals.product);
+}
+
+static void a_lost_lease_cancels_the_work(void **state)
+{
+    (void)state;
+    struct server *a = rival_start(NULL, "6000", "5900");
+
+    rivals_put(a, 1);
+    /* Whoever writes the row now waits inside PostgreSQL. */
+    witness_run(rivals.witness, "BEGIN; UPDATE product SET name = name WHERE id = %lld",
+                (long long)rivals.product);
+    int64_t begun_us = clock_mono_us();
+    struct crowd *first = rival_begin(a, "redis-watchdog", 1);
+    while (!rivals_lock("DEL", "redis-watchdog"))
+        look_again(begun_us);
+    rival_finish(first, 503, "lease_lost");
+    assert_true(clock_mono_us() - begun_us < 5500 * CLOCK_US_PER_MS);
+    witness_run(rivals.witness, "ROLLBACK");
+    witness_expect_exact(rivals.witness, rivals.product);
+    rival_buys(a, "redis-watchdog", 2);
+    server_stop(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_holder_paused_past_its_lease_oversells, server_teardown),
+        cmocka_unit_test_teardown(a_fence_refuses_the_paused_holder, server_teardown),
+        cmocka_unit_test_teardown(a_redis_that_forgets_gives_the_lock_to_two, server_teardown),
+        cmocka_unit_test_teardown(an_explicit_lease_switches_the_watchdog_off, server_teardown),
+        cmocka_unit_test_teardown(a_lost_lease_cancels_the_work, server_teardown),
+    };
+
+    rivals_open("lock_pauses");
+    int failed = cmocka_run_group_tests(tests, NULL, stack_restore);
+    rivals_close();
+    return failed != 0;
+}

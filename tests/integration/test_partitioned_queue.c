@@ -1,0 +1,278 @@
+/*
+ * partitioned-queue where nothing fails: what every strategy must do is tested with the others
+ * (sale, keys, returns, epochs); here is what is its own: 202, orders that wait, their order.
+ */
+#include "queue_shop.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PRODUCT = 17 };
+
+static void sell_all(struct queue_shop *shop, int64_t product, int instances)
+{
+    enum { BUYERS = 90, STOCK = 25 };
+    struct crowd *crowd = crowd_create();
+
+    shop_put(shop->servers[0], product, STOCK, NULL);
+    for (int i = 0; i < BUYERS; i++) {
+        struct buy buy = queue_buy(product, 1 + i);
+        shop_crowd_buy(crowd, shop->servers[i % instances], &buy);
+    }
+    crowd_finish(crowd, QUEUE_PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != STOCK ||
+        crowd_count(crowd, 409, "sold_out") != BUYERS - STOCK)
+        fail_msg("%s", crowd_summary(crowd));
+    assert_int_equal(crowd_distinct_orders(crowd), STOCK);
+    crowd_destroy(crowd);
+    assert_int_equal(witness_sale(shop->witness, product).orders, STOCK);
+    witness_expect_exact(shop->witness, product);
+    shop_expect_consistent(shop->servers[0], product);
+}
+
+static void sells_what_there_is(void **state)
+{
+    struct queue_shop shop;
+
+    (void)state;
+    queue_shop_open(&shop, NULL, -1, NULL);
+    sell_all(&shop, PRODUCT, 1);
+    sell_all(&shop, PRODUCT + 1, QUEUE_INSTANCES);
+    queue_shop_close(&shop);
+}
+
+/* A transaction takes 400 ms here, so nothing is decided when the wait is over. */
+static void a_short_wait_is_accepted_and_decided_later(void **state)
+{
+    struct queue_shop shop;
+    char first[SHOP_ID_SIZE];
+    char second[SHOP_ID_SIZE];
+    struct buy buy = queue_buy(PRODUCT, 1);
+
+    (void)state;
+    queue_shop_open(&shop, "400", -1, NULL);
+    shop_put(shop.servers[0], PRODUCT, 1, NULL);
+    queue_expect_accepted(shop.servers[0], &buy, first);
+    queue_expect_status(shop.servers[1], first, "queued", NULL);
+    shop_expect_consistent(shop.servers[2], PRODUCT);
+    buy.user = 2;
+    queue_expect_accepted(shop.servers[0], &buy, second);
+    queue_wait_decided(&shop, PRODUCT);
+    queue_expect_status(shop.servers[2], first, "confirmed", NULL);
+    queue_expect_status(shop.servers[1], second, "failed", "sold_out");
+    queue_expect_cancel(shop.servers[1], second, 409, "not_cancellable");
+    witness_expect_exact(shop.witness, PRODUCT);
+    assert_int_equal(witness_sale(shop.witness, PRODUCT).stock, 0);
+    queue_shop_close(&shop);
+}
+
+static void reserved_is_what_waits(void **state)
+{
+    struct queue_shop shop;
+    char id[SHOP_ID_SIZE];
+    struct buy buy = queue_buy(PRODUCT, 1);
+
+    (void)state;
+    queue_shop_open(&shop, "1000", -1, NULL);
+    shop_put(shop.servers[0], PRODUCT, 10, NULL);
+    buy.quantity = 3;
+    queue_expect_accepted(shop.servers[0], &buy, id);
+    struct http_reply reply = server_call(shop.servers[1], "GET", "/products/17", NULL, NULL);
+    assert_int_equal(http_reply_int(&reply, "reserved"), 3);
+    assert_int_equal(http_reply_int(&reply, "stock"), 10);
+    http_reply_fini(&reply);
+    queue_wait_decided(&shop, PRODUCT);
+    reply = server_call(shop.servers[1], "GET", "/products/17", NULL, NULL);
+    assert_int_equal(http_reply_int(&reply, "reserved"), 0);
+    assert_int_equal(http_reply_int(&reply, "stock"), 7);
+    http_reply_fini(&reply);
+    queue_shop_close(&shop);
+}
+
+static void a_queued_order_is_decided_then_cancelled(void **state)
+{
+    struct queue_shop shop;
+    char id[SHOP_ID_SIZE];
+    struct buy buy = queue_buy(PRODUCT, 1);
+
+    (void)state;
+    queue_shop_open(&shop, "300", -1, NULL);
+    shop_put(shop.servers[0], PRODUCT, 2, ", \"limit_per_user\": 2");
+    buy.quantity = 2;
+    queue_expect_accepted(shop.servers[0], &buy, id);
+    queue_expect_cancel(shop.servers[1], id, 200, "");
+    queue_expect_status(shop.servers[2], id, "cancelled", NULL);
+    assert_int_equal(witness_sale(shop.witness, PRODUCT).stock, 2);
+    /* Stock and limit are back. */
+    shop_expect_buy(shop.servers[2], &buy, 201, "", NULL);
+    witness_expect_exact(shop.witness, PRODUCT);
+    queue_shop_close(&shop);
+}
+
+/* No order was refused that came before one that was confirmed. */
+static void expect_in_order(struct queue_shop *shop, int64_t product)
+{
+    assert_int_equal(
+        witness_number(shop->witness,
+                       "SELECT count(*) FROM orders WHERE product_id = %lld AND status = 1 AND"
+                       " id > (SELECT id FROM orders WHERE product_id = %lld AND status = 3"
+                       " ORDER BY id LIMIT 1)",
+                       (long long)product, (long long)product),
+        0);
+}
+
+/* The lane's worker pauses with the first one in its hand, so that the others are one batch. */
+static void a_batch_keeps_its_order(void **state)
+{
+    enum { BUYERS = 40, STOCK = 11 };
+    struct queue_shop shop;
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    queue_shop_open(&shop, NULL, 0, "queue.written=pause:1000@5");
+    shop_put(shop.servers[0], PRODUCT, STOCK, NULL);
+    for (int i = 0; i < BUYERS; i++) {
+        struct buy buy = queue_buy(PRODUCT, 1 + i);
+        shop_crowd_buy(crowd, shop.servers[0], &buy);
+    }
+    crowd_finish(crowd, QUEUE_PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != STOCK ||
+        crowd_count(crowd, 409, "sold_out") != BUYERS - STOCK)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    expect_in_order(&shop, PRODUCT);
+    queue_shop_close(&shop);
+}
+
+/* Each order names its product's set; what came first is decided first. */
+static void orders_of_a_product_keep_their_order(void **state)
+{
+    enum { ORDERS = 60, STOCK = 20, PRODUCTS = 3 };
+    struct queue_shop shop;
+
+    (void)state;
+    queue_shop_open(&shop, "50", -1, NULL);
+    for (int64_t product = PRODUCT; product < PRODUCT + PRODUCTS; product++)
+        shop_put(shop.servers[0], product, STOCK, NULL);
+    for (int i = 0; i < ORDERS; i++)
+        for (int64_t product = PRODUCT; product < PRODUCT + PRODUCTS; product++) {
+            struct buy buy = queue_buy(product, 1 + i);
+            queue_buy_briefly(shop.servers[product % QUEUE_INSTANCES], &buy);
+        }
+    for (int64_t product = PRODUCT; product < PRODUCT + PRODUCTS; product++) {
+        queue_wait_decided(&shop, product);
+        assert_int_equal(witness_sale(shop.witness, product).orders, STOCK);
+        expect_in_order(&shop, product);
+        witness_expect_exact(shop.witness, product);
+    }
+    queue_shop_close(&shop);
+}
+
+/* A refusal is not remembered, whether it was told as 409 or came after a 202. */
+static void a_refused_key_may_come_again(void **state)
+{
+    struct queue_shop shop;
+    char id[SHOP_ID_SIZE];
+    struct buy buy = queue_buy(PRODUCT, 1);
+    struct buy restock = queue_buy(PRODUCT, 0);
+
+    (void)state;
+    queue_shop_open(&shop, "500", -1, NULL);
+    shop_put(shop.servers[0], PRODUCT, 0, NULL);
+    buy.key = "again";
+    shop_expect_buy(shop.servers[0], &buy, 409, "sold_out", NULL);
+    queue_expect_accepted(shop.servers[1], &buy, id);
+    /* A repeat waits for the decision, for as long as it may; then it gets the order as it is. */
+    buy.more = "&wait_ms=1";
+    shop_expect_buy(shop.servers[2], &buy, 200, "", NULL);
+    buy.more = NULL;
+    shop_expect_buy(shop.servers[2], &buy, 409, "sold_out", NULL);
+    queue_expect_status(shop.servers[0], id, "failed", "sold_out");
+    restock.quantity = 1;
+    shop_expect_restock(shop.servers[1], &restock, 200, "");
+    queue_expect_accepted(shop.servers[2], &buy, id);
+    shop_expect_buy(shop.servers[1], &buy, 200, "", NULL);
+    queue_expect_status(shop.servers[0], id, "confirmed", NULL);
+    shop_expect_buy(shop.servers[0], &buy, 200, "", NULL);
+    buy.quantity = 2;
+    shop_expect_buy(shop.servers[0], &buy, 409, "idempotency_mismatch", NULL);
+    witness_expect_exact(shop.witness, PRODUCT);
+    queue_shop_close(&shop);
+}
+
+static void wait_blocked(struct queue_shop *shop, int64_t sessions)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+
+    while (witness_number(shop->witness,
+                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND"
+                          " datname = current_database()") < sessions) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("nobody waits for the row");
+        clock_sleep_until(clock_mono_us() + 2000);
+    }
+}
+
+/* The sale that it was queued for is over: nobody gets it, and nothing of it stays. The row is held
+ * until first the PUT and then the consumer wait for it. */
+static void a_put_ends_what_waits(void **state)
+{
+    struct queue_shop shop;
+    struct crowd *crowd = crowd_create();
+    struct buy buy = queue_buy(PRODUCT, 2);
+
+    (void)state;
+    queue_shop_open(&shop, NULL, -1, NULL);
+    shop_put(shop.servers[0], PRODUCT, 5, NULL);
+    struct witness *holder = witness_open(shop.conninfo);
+    witness_run(holder, "BEGIN");
+    witness_run(holder, "SELECT FROM product WHERE id = 17 FOR UPDATE");
+    crowd_add(crowd, shop.servers[2], "PUT", "/products/17", NULL, "{\"stock\": 5}");
+    crowd_send(crowd);
+    wait_blocked(&shop, 1);
+    shop_crowd_buy(crowd, shop.servers[1], &buy);
+    crowd_send(crowd);
+    wait_blocked(&shop, 2);
+    witness_run(holder, "ROLLBACK");
+    witness_close(holder);
+    crowd_finish(crowd, QUEUE_PATIENCE_US);
+    if (crowd_count(crowd, 409, "sale_not_open") != 1 || crowd_count(crowd, 200, "") != 1)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    assert_int_equal(witness_sale(shop.witness, PRODUCT).stock, 5);
+    witness_expect_exact(shop.witness, PRODUCT);
+    queue_shop_close(&shop);
+}
+
+static void nothing_without_a_broker(void **state)
+{
+    (void)state;
+    server_use_database(stack_database());
+    struct server *server = server_start("--amqp", NULL);
+    struct buy buy = queue_buy(PRODUCT, 1);
+
+    shop_put(server, PRODUCT, 1, NULL);
+    shop_expect_buy(server, &buy, 503, "strategy_unavailable", NULL);
+    buy.strategy = "conditional";
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    server_stop(server);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(sells_what_there_is, server_teardown),
+        cmocka_unit_test_teardown(a_short_wait_is_accepted_and_decided_later, server_teardown),
+        cmocka_unit_test_teardown(reserved_is_what_waits, server_teardown),
+        cmocka_unit_test_teardown(a_queued_order_is_decided_then_cancelled, server_teardown),
+        cmocka_unit_test_teardown(a_batch_keeps_its_order, server_teardown),
+        cmocka_unit_test_teardown(orders_of_a_product_keep_their_order, server_teardown),
+        cmocka_unit_test_teardown(a_refused_key_may_come_again, server_teardown),
+        cmocka_unit_test_teardown(a_put_ends_what_waits, server_teardown),
+        cmocka_unit_test_teardown(nothing_without_a_broker, server_teardown),
+    };
+
+    return queue_run("partitioned_queue", tests, sizeof tests / sizeof *tests);
+}

@@ -1,0 +1,89 @@
+/* The sold-out flag of redis-stock: whom it refuses, and for how long. */
+#include "lib/t.h"
+
+#include "strategy/stock_flag.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+enum { PRODUCT = 7, OTHER = 7 + 4096 }; /* they share a slot */
+
+static bool refuses(int64_t product, enum order_kind kind, const char *key, int64_t arrived_us)
+{
+    struct order order = {.kind = kind, .product_id = product, .arrived_us = arrived_us};
+
+    strcpy(order.key, key);
+    bool refused = stock_flag_refuses(&order);
+    assert_int_equal(order.outcome, refused ? ORDER_SOLD_OUT : ORDER_PENDING);
+    return refused;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    stock_flag_reset();
+    return 0;
+}
+
+static void it_lasts_a_lease_from_the_sending(void **state)
+{
+    (void)state;
+    assert_false(refuses(PRODUCT, ORDER_BUY, "", 1000));
+    stock_flag_note(PRODUCT, 3, true, 1000);
+    assert_true(refuses(PRODUCT, ORDER_BUY, "", 1001));
+    assert_true(refuses(PRODUCT, ORDER_BUY, "", 1000 + STOCK_LEASE_US - 1));
+    assert_false(refuses(PRODUCT, ORDER_BUY, "", 1000 + STOCK_LEASE_US));
+    assert_int_equal(stock_flag_epoch(PRODUCT), 3);
+}
+
+static void it_answers_plain_buys_alone(void **state)
+{
+    (void)state;
+    stock_flag_note(PRODUCT, 1, true, 1000);
+    assert_false(refuses(PRODUCT, ORDER_BUY, "key", 1001));
+    assert_false(refuses(PRODUCT, ORDER_CANCEL, "", 1001));
+    assert_false(refuses(PRODUCT, ORDER_RESTOCK, "", 1001));
+    assert_false(refuses(PRODUCT + 1, ORDER_BUY, "", 1001));
+}
+
+static void a_script_that_finds_stock_takes_it_down(void **state)
+{
+    (void)state;
+    stock_flag_note(PRODUCT, 1, true, 1000);
+    stock_flag_note(PRODUCT, 2, false, 1001);
+    assert_false(refuses(PRODUCT, ORDER_BUY, "", 1002));
+    assert_int_equal(stock_flag_epoch(PRODUCT), 2);
+}
+
+static void two_products_of_one_slot(void **state)
+{
+    (void)state;
+    stock_flag_note(PRODUCT, 1, true, 1000);
+    stock_flag_note(OTHER, 5, true, 1000);
+    assert_false(refuses(PRODUCT, ORDER_BUY, "", 1001));
+    assert_true(refuses(OTHER, ORDER_BUY, "", 1001));
+    assert_int_equal(stock_flag_epoch(PRODUCT), 0);
+}
+
+static void the_wait_is_a_whole_lease(void **state)
+{
+    int64_t begun_us = clock_mono_us();
+
+    (void)state;
+    stock_flag_wait();
+    assert_true(clock_mono_us() - begun_us >= STOCK_LEASE_US);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(it_lasts_a_lease_from_the_sending, forget),
+        cmocka_unit_test_setup(it_answers_plain_buys_alone, forget),
+        cmocka_unit_test_setup(a_script_that_finds_stock_takes_it_down, forget),
+        cmocka_unit_test_setup(two_products_of_one_slot, forget),
+        cmocka_unit_test_setup(the_wait_is_a_whole_lease, forget),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
