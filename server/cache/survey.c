@@ -1,23 +1,23 @@
 /* What a Redis says of itself: its version, and whether what it acknowledges may be lost. */
 #include "cache/redis.h"
 
-#include "base/log.h"
-
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool read_version(struct redis *redis, int64_t until_us, int *version)
 {
     struct redis_reply *reply;
-    int major = 0;
-    int minor = 0;
 
     if (redis_call(redis, 2, (const char *const[]){"INFO", "server"}, until_us, &reply) != REDIS_OK)
         return false;
     const char *text = redis_reply_text(reply);
     const char *line = text ? strstr(text, "redis_version:") : NULL;
-    if (line && sscanf(line, "redis_version:%d.%d", &major, &minor) == 2)
-        *version = major * 100 + minor;
+    if (line) {
+        char *end = NULL;
+        long major = strtol(line + strlen("redis_version:"), &end, 10);
+        long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+        *version = (int)(major * 100 + minor);
+    }
     redis_reply_free(reply);
     return true;
 }

@@ -28,6 +28,13 @@ void stock_key(const struct settings *settings, const char *name, int64_t id,
         snprintf(out + n, (size_t)(STOCK_KEY_MAX - n), ":%lld", (long long)id);
 }
 
+void stock_key_add(char key[STOCK_KEY_MAX], const char *more)
+{
+    size_t length = strlen(key);
+
+    snprintf(key + length, STOCK_KEY_MAX - length, "%s", more);
+}
+
 void stock_number(int64_t n, char out[STOCK_NUMBER_MAX])
 {
     snprintf(out, STOCK_NUMBER_MAX, "%lld", (long long)n);
@@ -172,8 +179,7 @@ static enum stock_result lock_row(struct stock_link *link, int64_t product_id, s
     if (row->has_closes)
         row->closes_us = pg_get_time(pg, 0, 4);
     /* Below 2^53, so that a script may take it for a number. */
-    snprintf(row->generation, sizeof row->generation, "%lld",
-             (long long)(1 + random_below(UINT64_C(1) << 52)));
+    stock_number((int64_t)random_below(UINT64_C(1) << 52) + 1, row->generation);
     return STOCK_DONE;
 }
 
@@ -187,7 +193,8 @@ static enum stock_result send_users(struct stock_link *link, int64_t product_id,
     if (!*lines)
         return STOCK_DONE;
     stock_key(link->settings, "users", product_id, users);
-    strcat(strcat(users, ":"), row->generation);
+    stock_key_add(users, ":");
+    stock_key_add(users, row->generation);
     stock_number(UNFINISHED_MS, life);
     return redis_script(link->redis, LUA_STOCK_USERS, 1, 3,
                         (const char *const[]){users, life, lines}, link->until_us,

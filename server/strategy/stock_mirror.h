@@ -40,6 +40,8 @@ enum stock_result {
 /* "{SYSTEM}:stock" and, if `name` is not NULL, ":NAME"; with `id` ≥ 0 ":ID" as well. */
 void stock_key(const struct settings *settings, const char *name, int64_t id,
                char out[STOCK_KEY_MAX]);
+/* Adds to the end of it. */
+void stock_key_add(char key[STOCK_KEY_MAX], const char *more);
 void stock_number(int64_t n, char out[STOCK_NUMBER_MAX]);
 /* Logs what the session says and answers STOCK_UNREACHABLE. */
 enum stock_result stock_redis_failed(struct redis *redis);

@@ -122,7 +122,7 @@ static void number_call(struct call *call, const struct settings *settings)
     if (!*token)
         random_token(token);
     stock_key(settings, "call:", -1, call->caller);
-    strcat(call->caller, token);
+    stock_key_add(call->caller, token);
     stock_number(++calls, call->number);
 }
 
@@ -180,7 +180,8 @@ static bool read_key(struct stock_link *link, const struct order *order, char na
     char text[UUID_TEXT_LENGTH + 1];
 
     stock_key(link->settings, "key", order->user_id, name);
-    strcat(strcat(name, ":"), order->key);
+    stock_key_add(name, ":");
+    stock_key_add(name, order->key);
     if (redis_call(link->redis, 2, (const char *const[]){"GET", name}, link->until_us, &reply) !=
         REDIS_OK)
         return false;

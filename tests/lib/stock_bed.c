@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { TEXT_MAX = 2048 };
+
 struct bed bed;
 
 static struct {
@@ -189,16 +191,15 @@ void bed_release(struct witness *holder)
 }
 
 /* Splits at spaces; "@NAME" is the bed's key, and "~" a space within a word. */
-static redisReply *ask(const char *format, va_list values)
+static redisReply *ask(char *text)
 {
-    char text[2][2048];
+    char space[TEXT_MAX];
     char *words[16];
     size_t lengths[16];
     int n = 0;
 
-    vsnprintf(text[0], sizeof text[0], format, values);
-    char *to = text[1];
-    for (char *word = strtok(text[0], " "); word; word = strtok(NULL, " ")) {
+    char *to = space;
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
         words[n] = to;
         if (*word == '@')
             to += sprintf(to, "{%s}:stock:%s", here.system, word + 1) + 1;
@@ -230,11 +231,13 @@ static redisReply *ask(const char *format, va_list values)
 
 int64_t bed_redis(const char *format, ...)
 {
+    char text[TEXT_MAX];
     va_list values;
 
     va_start(values, format);
-    redisReply *reply = ask(format, values);
+    vsnprintf(text, sizeof text, format, values);
     va_end(values);
+    redisReply *reply = ask(text);
     int64_t number = reply->type == REDIS_REPLY_STRING ? atoll(reply->str) : reply->integer;
     freeReplyObject(reply);
     return number;
@@ -242,11 +245,13 @@ int64_t bed_redis(const char *format, ...)
 
 void bed_redis_text(char *out, size_t size, const char *format, ...)
 {
+    char text[TEXT_MAX];
     va_list values;
 
     va_start(values, format);
-    redisReply *reply = ask(format, values);
+    vsnprintf(text, sizeof text, format, values);
     va_end(values);
+    redisReply *reply = ask(text);
     snprintf(out, size, "%s", reply->type == REDIS_REPLY_STRING ? reply->str : "");
     freeReplyObject(reply);
 }
