@@ -1,7 +1,7 @@
 /*
  * Sessions are few and strategies many: who has nothing to do makes room for who has.
  *
- * The server may open five sessions, of which two can be workers.
+ * The server may open six sessions, of which two can be workers.
  */
 #include "lib/cases.h"
 
@@ -16,7 +16,7 @@ static struct server *server;
 static int start(void **state)
 {
     (void)state;
-    server = server_start("--pg-sessions", "5", "--work-ms", "300");
+    server = server_start("--pg-sessions", "6", "--work-ms", "300");
     shop_put(server, 1, 1000, NULL);
     return 0;
 }

@@ -195,7 +195,7 @@ static redisReply *ask(char *text)
 {
     char space[TEXT_MAX];
     char *words[16];
-    size_t lengths[16];
+    size_t lengths[16] = {4};
     int n = 0;
 
     char *to = space;
@@ -211,7 +211,7 @@ static redisReply *ask(char *text)
         lengths[n] = strlen(words[n]);
         n++;
     }
-    const char *arguments[16];
+    const char *arguments[16] = {"PING"};
     for (int i = 0; i < n; i++)
         arguments[i] = words[i];
     redisReply *reply = NULL;
@@ -225,7 +225,7 @@ static redisReply *ask(char *text)
         reply = redisCommandArgv(here.redis, n, arguments, lengths);
     }
     if (!reply || reply->type == REDIS_REPLY_ERROR)
-        fail_msg("%s: %s", words[0], reply ? reply->str : here.redis->errstr);
+        fail_msg("Redis: %s", reply ? reply->str : here.redis->errstr);
     return reply;
 }
 
