@@ -14,15 +14,24 @@ struct columns {
     int64_t created[COMBINE_MAX];
 };
 
+struct taken {
+    int64_t products[COMBINE_MAX];
+    int64_t epochs[COMBINE_MAX];
+    int64_t units[COMBINE_MAX];
+};
+
 struct combine {
     struct session *session; /* borrowed */
     struct order **orders;   /* borrowed */
     int count;
     int64_t fence;
     bool fence_lost;
-    bool waited; /* for the rows, as long as the most impatient order may */
+    bool waited;     /* for the rows, as long as the most impatient order may */
+    bool keyed;      /* some orders have an Idempotency-Key */
+    bool committing; /* a COMMIT was sent: a lost reply leaves it unknown */
     struct tally tally;
     struct columns columns;
+    struct taken taken;
 };
 
 static void set_all(struct order **orders, int count, enum order_outcome outcome)
@@ -104,6 +113,7 @@ static enum pg_status find_keys(struct combine *combine)
             keys[n] = combine->orders[i]->key;
             positions[n++] = i;
         }
+    combine->keyed = n > 0;
     if (n == 0)
         return PG_OK;
     enum pg_status status =
@@ -173,7 +183,8 @@ static enum pg_status write_shares(struct combine *combine)
                  n);
 }
 
-static enum pg_status write_orders(struct combine *combine)
+/* The orders that are sold. How many. */
+static int list_orders(struct combine *combine)
 {
     const struct tally *tally = &combine->tally;
     struct columns *to = &combine->columns;
@@ -191,18 +202,14 @@ static enum pg_status write_orders(struct combine *combine)
         to->keys[n] = order->key[0] ? order->key : NULL;
         to->created[n++] = order->created_us;
     }
-    return write(combine, SQL_BATCH_INSERT,
-                 PG_ARGS(pg_text(combine->orders[0]->strategy->name), pg_uuids(to->ids, n),
-                         pg_int8s(to->products, n), pg_int8s(to->epochs, n), pg_int8s(to->users, n),
-                         pg_int8s(to->quantities, n), pg_texts(to->keys, n),
-                         pg_times(to->created, n)),
-                 n);
+    return n;
 }
 
-static enum pg_status write_stocks(struct combine *combine)
+/* What they take from each product. How many products. */
+static int list_taken(struct combine *combine)
 {
     const struct tally *tally = &combine->tally;
-    struct columns *to = &combine->columns;
+    struct taken *to = &combine->taken;
     int n = 0;
 
     for (int i = 0; i < tally->products.count; i++) {
@@ -210,12 +217,47 @@ static enum pg_status write_stocks(struct combine *combine)
             continue;
         to->products[n] = tally->products.a[i];
         to->epochs[n] = tally->rows[i].epoch;
-        to->quantities[n++] = tally->taken[i];
+        to->units[n++] = tally->taken[i];
     }
-    return write(combine, SQL_BATCH_TAKE,
-                 PG_ARGS(pg_int8s(to->products, n), pg_int8s(to->epochs, n),
-                         pg_int8s(to->quantities, n), pg_int8(combine->fence)),
-                 n);
+    return n;
+}
+
+/* The orders' rows, the stock and the COMMIT, in one round trip; but a key that somebody holds
+ * elsewhere shows only in how many rows the INSERT has written, and then nothing may be committed.
+ */
+static enum pg_status write_and_commit(struct combine *combine)
+{
+    struct session *session = combine->session;
+    const struct columns *orders = &combine->columns;
+    const struct taken *taken = &combine->taken;
+    int n = list_orders(combine);
+    int products = list_taken(combine);
+    const struct pg_value insert[] = {
+        pg_text(combine->orders[0]->strategy->name),
+        pg_uuids(orders->ids, n),
+        pg_int8s(orders->products, n),
+        pg_int8s(orders->epochs, n),
+        pg_int8s(orders->users, n),
+        pg_int8s(orders->quantities, n),
+        pg_texts(orders->keys, n),
+        pg_times(orders->created, n),
+    };
+    const struct pg_value take[] = {pg_int8s(taken->products, products),
+                                    pg_int8s(taken->epochs, products),
+                                    pg_int8s(taken->units, products), pg_int8(combine->fence)};
+    const struct pg_command commands[] = {
+        {SQL_BATCH_INSERT, insert, sizeof insert / sizeof *insert},
+        {SQL_BATCH_TAKE, take, sizeof take / sizeof *take},
+    };
+
+    if (combine->keyed) {
+        enum pg_status status = write(combine, SQL_BATCH_INSERT, insert, commands[0].count, n);
+        if (status != PG_OK)
+            return status;
+    }
+    combine->committing = true;
+    return combine->keyed ? pg_exec_commit(session->pg, commands + 1, 1, session->work_until_us)
+                          : pg_exec_commit(session->pg, commands, 2, session->work_until_us);
 }
 
 static bool sells(const struct combine *combine)
@@ -226,13 +268,13 @@ static bool sells(const struct combine *combine)
     return false;
 }
 
-/* Everything up to the COMMIT. */
-static enum pg_status prepare(struct combine *combine)
+/* The whole transaction; without a COMMIT when nobody gets anything, because refusals write
+ * nothing.
+ */
+static enum pg_status transact(struct combine *combine)
 {
     static enum pg_status (*const reads[])(struct combine *) = {lock_rows, fold_buckets, find_keys,
                                                                 find_shares};
-    static enum pg_status (*const writes[])(struct combine *) = {write_shares, write_orders,
-                                                                 write_stocks};
     enum pg_status status = PG_OK;
 
     tally_init(&combine->tally, combine->orders, combine->count);
@@ -246,11 +288,12 @@ static enum pg_status prepare(struct combine *combine)
         return status;
     tally_decide(&combine->tally);
     session_work_pause(combine->session);
-    if (!sells(combine))
+    if (!sells(combine)) {
+        pg_rollback(combine->session->pg, combine->session->work_until_us);
         return PG_OK;
-    for (size_t i = 0; status == PG_OK && i < sizeof writes / sizeof *writes; i++)
-        status = writes[i](combine);
-    return status;
+    }
+    status = write_shares(combine);
+    return status == PG_OK ? write_and_commit(combine) : status;
 }
 
 /* Nothing was committed. False: the orders may be innocent, each half may try alone. */
@@ -286,20 +329,13 @@ static __attribute__((noinline)) bool attempt(struct session *session, struct or
     combine.orders = orders;
     combine.count = count;
     combine.fence = fence;
-    combine.fence_lost = combine.waited = false;
-    enum pg_status status = prepare(&combine);
-    if (status == PG_OK && !sells(&combine)) {
-        pg_rollback(session->pg, session->work_until_us); /* refusals write nothing */
+    combine.fence_lost = combine.waited = combine.keyed = combine.committing = false;
+    enum pg_status status = transact(&combine);
+    if (combine.committing && (status == PG_TIMEOUT || status == PG_LOST)) {
+        log_warn("a batch of %d orders: its COMMIT was lost: %s", count,
+                 pg_error(session->pg)->text);
+        leave_unsettled(orders, count);
         return true;
-    }
-    if (status == PG_OK) {
-        status = pg_commit(session->pg, session->work_until_us);
-        if (status == PG_TIMEOUT || status == PG_LOST) {
-            log_warn("a batch of %d orders: its COMMIT was lost: %s", count,
-                     pg_error(session->pg)->text);
-            leave_unsettled(orders, count);
-            return true;
-        }
     }
     if (status != PG_OK)
         return give_up(&combine, status);
