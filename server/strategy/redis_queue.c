@@ -24,7 +24,7 @@
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
 
-enum { LANE_HOLD_US = 30000 };
+enum { LANE_HOLD_US = 5000 };
 
 static int64_t row_deadline(const struct session *session, const struct batch *batch)
 {
