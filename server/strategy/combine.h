@@ -9,9 +9,9 @@
 #ifndef SECKILL_STRATEGY_COMBINE_H
 #define SECKILL_STRATEGY_COMBINE_H
 
-#include "strategy/tally.h"
+#include "strategy/session.h"
 
-enum { COMBINE_MAX = TALLY_MAX };
+enum { COMBINE_MAX = 500 };
 
 /* Decides `count` buys (at most COMBINE_MAX). With a fence, the one that the hold registered, they
  * are of one product, and a row that carries another is LEASE_LOST for all; 0: none. */
