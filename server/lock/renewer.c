@@ -1,3 +1,8 @@
+/*
+ * The thread sleeps until the first lease is due, renews it without the mutex, and marks it lost
+ * when the owner check says no or its end comes unrenewed. renewer_forget waits while its lease is
+ * being renewed, so that afterwards nobody looks at it.
+ */
 #include "lock/renewer.h"
 
 #include "base/clock.h"

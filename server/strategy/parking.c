@@ -1,3 +1,9 @@
+/*
+ * A table by the order's id, under one mutex: put, take, and now and then a look at all of them for
+ * what has expired. An order is in the table or in the hands of one taker, so it is completed once.
+ * A repeat is under its first order's id. A full parking has no room: the strategy asks before it
+ * passes orders on, and answers queue_full.
+ */
 #include "strategy/parking.h"
 
 #include "base/clock.h"

@@ -1,3 +1,8 @@
+/*
+ * A claim's way: KNOWN if its row is there, ENDED if its sale is not, REFUSED as the second of a
+ * key or where the tally says no, else CONFIRMED. Statements that fail leave the claims as they
+ * are; stock_write.c opens them again.
+ */
 #include "strategy/stock_decide.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /*
  * Deciding claims, inside the writer's transaction: the steps between BEGIN and the first write.
  *
- * They are decided in this process, in order of arrival, over rows that this transaction has
- * locked; the statements that write repeat the conditions all the same.
+ * They are decided in this process, in order of arrival, over the tally's locked rows; the
+ * statements that write repeat the conditions all the same. PG_OK, or the transaction is to be
+ * left.
  */
 #ifndef SECKILL_STRATEGY_STOCK_DECIDE_H
 #define SECKILL_STRATEGY_STOCK_DECIDE_H

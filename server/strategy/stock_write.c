@@ -1,3 +1,7 @@
+/*
+ * One transaction (transact) in a loop: a conflict is decided anew, a refusal halves the claims, a
+ * store out of reach leaves them open for later. Deciding is stock_decide.c's.
+ */
 #include "strategy/stock_write.h"
 
 #include "base/clock.h"
