@@ -67,7 +67,7 @@ enum redis_status redis_script(struct redis *redis, enum lua script, int keys, i
     redisReply *answer = NULL;
     enum redis_status status = eval(redis, script, keys, count, arguments, until_us, &answer);
 
-    if (status == REDIS_OK)
+    if (status == REDIS_OK && answer)
         *reply = answer->type == REDIS_REPLY_NIL ? REDIS_NIL : answer->integer;
     if (answer)
         freeReplyObject(answer);

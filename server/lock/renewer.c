@@ -114,17 +114,13 @@ static void *renewer_main(void *argument)
 struct renewer *renewer_create(struct cache *cache, const struct settings *settings)
 {
     struct renewer *renewer = calloc(1, sizeof *renewer);
-    pthread_condattr_t monotonic;
 
     if (!renewer)
         return NULL;
     renewer->settings = settings;
     renewer->redis = redis_create(cache);
     pthread_mutex_init(&renewer->shared.mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&renewer->shared.changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&renewer->shared.changed);
     if (!renewer->redis || pthread_create(&renewer->thread, NULL, renewer_main, renewer) != 0) {
         pthread_cond_destroy(&renewer->shared.changed);
         pthread_mutex_destroy(&renewer->shared.mutex);

@@ -34,17 +34,13 @@ struct parking {
 struct parking *parking_create(int capacity)
 {
     struct parking *parking = calloc(1, sizeof *parking);
-    pthread_condattr_t monotonic;
 
     if (!parking)
         return NULL;
     parking->capacity = capacity;
     parking->shared.first_us = INT64_MAX;
     pthread_mutex_init(&parking->shared.mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&parking->shared.changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&parking->shared.changed);
     return parking;
 }
 
