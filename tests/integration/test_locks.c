@@ -202,8 +202,8 @@ static void the_watchdog_renews_up_to_its_cap(void **state)
         clock_sleep_until(in_ms(10));
     }
     int64_t held_us = clock_mono_us() - begun_us;
-    assert_true(held_us > 2 * LEASE_MS * CLOCK_US_PER_MS);
-    assert_true(held_us < 6 * LEASE_MS * CLOCK_US_PER_MS);
+    assert_true(held_us > INT64_C(2) * LEASE_MS * CLOCK_US_PER_MS);
+    assert_true(held_us < INT64_C(6) * LEASE_MS * CLOCK_US_PER_MS);
     assert_false(lease_holds(&rig.lease));
     assert_int_equal(lock_let_go(&lock_redis_watchdog, &rig.one, &rig.lease), LOCK_NOT_OWNER);
 }
@@ -241,10 +241,11 @@ static void a_lost_lease_is_told_once(void **state)
 
 static void *wait_in_turn(void *argument)
 {
-    const struct lock *lock = argument;
+    const struct lock **lock = argument;
 
-    return lock->acquire(&rig.two, LOCK_KEY, false, in_ms(20000), &rig.other) == LOCK_OWNED ? &rig
-                                                                                            : NULL;
+    return (*lock)->acquire(&rig.two, LOCK_KEY, false, in_ms(20000), &rig.other) == LOCK_OWNED
+               ? &rig
+               : NULL;
 }
 
 /* The holder's lease is a minute: only being told can end the wait so early. */
@@ -254,20 +255,20 @@ static void a_release_wakes_who_waits(void **state)
     static const struct lock *const telling[] = {&lock_redis_watchdog, &lock_redis_fair};
 
     for (int i = 0; i < 2; i++) {
+        const struct lock *lock = telling[i];
         pthread_t waiter;
         void *owned = NULL;
-        assert_int_equal(lock_try(telling[i], &rig.one, &rig.lease), LOCK_OWNED);
+        assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
         redis_probe(NULL, 0, "CONFIG RESETSTAT");
-        assert_int_equal(pthread_create(&waiter, NULL, wait_in_turn, (void *)(uintptr_t)telling[i]),
-                         0);
+        assert_int_equal(pthread_create(&waiter, NULL, wait_in_turn, &lock), 0);
         while (redis_probe_calls("evalsha") < 2 - i)
             clock_sleep_until(in_ms(2));
         int64_t begun_us = clock_mono_us();
-        assert_int_equal(lock_let_go(telling[i], &rig.one, &rig.lease), LOCK_RELEASED);
+        assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
         assert_int_equal(pthread_join(waiter, &owned), 0);
         assert_non_null(owned);
         assert_true(clock_mono_us() - begun_us < 10 * CLOCK_US_PER_S);
-        assert_int_equal(lock_let_go(telling[i], &rig.two, &rig.other), LOCK_RELEASED);
+        assert_int_equal(lock_let_go(lock, &rig.two, &rig.other), LOCK_RELEASED);
     }
 }
 

@@ -229,7 +229,8 @@ static redisReply *ask(char *text)
     return reply;
 }
 
-static redisReply *ask_formatted(const char *format, va_list values)
+static __attribute__((format(printf, 1, 0))) redisReply *ask_formatted(const char *format,
+                                                                       va_list values)
 {
     char text[TEXT_MAX];
 
