@@ -328,7 +328,7 @@ FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY
 JOIN purchase USING (product_id, epoch, user_id)
 
 -- name: batch_keys
-SELECT asked.position
+SELECT asked.position, orders.id
 FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (user_id, key, position)
 JOIN orders ON orders.user_id = asked.user_id AND orders.idempotency_key = asked.key
 JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
@@ -441,30 +441,6 @@ ORDER BY user_id LIMIT $4::bigint
 
 -- name: stock_decided
 SELECT id FROM orders WHERE id = ANY ($1::uuid[])
-
--- name: writer_keys
-SELECT asked.position, orders.id
-FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (user_id, key, position)
-JOIN orders ON orders.user_id = asked.user_id AND orders.idempotency_key = asked.key
-JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
-
--- name: writer_units
-SELECT asked.position, purchase.units
-FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS asked (product_id, user_id, position)
-JOIN purchase ON purchase.product_id = asked.product_id AND purchase.user_id = asked.user_id
-JOIN product ON product.id = purchase.product_id AND product.epoch = purchase.epoch
-
--- name: writer_purchases
-INSERT INTO purchase AS held (product_id, user_id, epoch, units)
-SELECT asked.product_id, asked.user_id, product.epoch, asked.units
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS asked (product_id, user_id, units)
-JOIN product ON product.id = asked.product_id AND asked.units <= product.limit_per_user
-ORDER BY asked.product_id, asked.user_id
-ON CONFLICT (product_id, user_id) DO UPDATE
-SET units = CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units,
-    epoch = excluded.epoch
-WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units
-      <= (SELECT limit_per_user FROM product WHERE product.id = held.product_id)
 
 -- name: writer_insert
 INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, reason,

@@ -41,6 +41,16 @@ int clock_poll_ms(int64_t deadline_us)
     return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
+void clock_cond_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
 struct timespec clock_timespec(int64_t mono_us)
 {
     if (mono_us < 0)

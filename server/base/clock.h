@@ -7,6 +7,7 @@
 #ifndef SECKILL_BASE_CLOCK_H
 #define SECKILL_BASE_CLOCK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -21,7 +22,8 @@ int64_t clock_wall_us(void); /* since 1970-01-01T00:00:00Z */
 /* Milliseconds from now to `deadline_us`, rounded up, for poll(2): 0 when it has passed. */
 int clock_poll_ms(int64_t deadline_us);
 
-/* For pthread_cond_timedwait on a condition made with CLOCK_MONOTONIC. */
+/* Conditions whose waits end by CLOCK_MONOTONIC, and a deadline for pthread_cond_timedwait. */
+void clock_cond_init(pthread_cond_t *condition);
 struct timespec clock_timespec(int64_t mono_us);
 
 /* Sleeps until `deadline_us` (monotonic), through interrupts. */

@@ -4,133 +4,12 @@
  */
 #include "base/settings_table.h"
 
-#include "base/log.h"
 #include "base/settings.h"
+#include "base/settings_accept.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-enum { SYSTEM_NAME_MAX = 64, TOKEN_MAX = 512, PORT_DIGITS_MAX = 5, PORT_MAX = 65535 };
-
-static bool accepts_port(const char *text)
-{
-    size_t digits = strspn(text, "0123456789");
-    int port = 0;
-
-    if (digits == 0 || digits > PORT_DIGITS_MAX || text[digits] != '\0')
-        return false;
-    for (; *text != '\0'; text++)
-        port = port * 10 + (*text - '0');
-    return port <= PORT_MAX;
-}
-
-/* Whether the host is real only getaddrinfo can say, at start. */
-static bool accepts_listen(const char *text)
-{
-    const char *colon = strrchr(text, ':');
-    if (colon == NULL || colon == text || !accepts_port(colon + 1))
-        return false;
-    if (text[0] == '[')
-        return colon[-1] == ']' && colon - text > 2;
-    return memchr(text, ':', (size_t)(colon - text)) == NULL;
-}
-
-static bool accepts_redis(const char *text)
-{
-    return *text == '\0' || strncmp(text, "redis://", 8) == 0 || strncmp(text, "unix://", 7) == 0;
-}
-
-static bool accepts_amqp(const char *text)
-{
-    return *text == '\0' || strncmp(text, "amqp://", 7) == 0;
-}
-
-static bool is_listed(const char *url, size_t length, const char *list, const char *end)
-{
-    while (list < end) {
-        size_t other = strcspn(list, ",");
-        if (other == length && memcmp(list, url, length) == 0)
-            return true;
-        list += other + 1;
-    }
-    return false;
-}
-
-/* A server named twice would have two votes. */
-static bool accepts_redlock(const char *text)
-{
-    int count = 0;
-
-    for (const char *at = text; *text != '\0'; at++, count++) {
-        size_t length = strcspn(at, ",");
-        if (length == 0 || !accepts_redis(at) || is_listed(at, length, text, at))
-            return false;
-        at += length;
-        if (*at == '\0')
-            return count == 2 || count == 4;
-    }
-    return true;
-}
-
-static bool accepts_memcached(const char *text)
-{
-    return *text == '\0' || strncmp(text, "unix:///", 8) == 0 || accepts_listen(text);
-}
-
-/* HOST:PORT,… and perhaps a /PATH at the end. */
-static bool accepts_zookeeper(const char *text)
-{
-    char one[256];
-    size_t hosts = strcspn(text, "/");
-
-    for (const char *at = text; *text != '\0'; at++) {
-        size_t left = (size_t)(text + hosts - at);
-        size_t length = strcspn(at, ",/");
-        if (length > left || length >= sizeof one)
-            return false;
-        memcpy(one, at, length);
-        one[length] = '\0';
-        if (!accepts_listen(one))
-            return false;
-        at += length;
-        if (*at != ',')
-            return true;
-    }
-    return true;
-}
-
-static bool accepts_name(const char *text)
-{
-    return *text != '\0';
-}
-
-static bool accepts_system_name(const char *text)
-{
-    size_t length = strlen(text);
-    return length >= 1 && length <= SYSTEM_NAME_MAX &&
-           strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") ==
-               length;
-}
-
-/* A token with a space or a control character in it could never arrive in an Authorization header.
- */
-static bool accepts_token(const char *text)
-{
-    size_t length = strlen(text);
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] <= ' ' || text[i] > '~')
-            return false;
-    }
-    return length <= TOKEN_MAX;
-}
-
-static bool accepts_log_level(const char *text)
-{
-    enum log_level level;
-    return log_level_parse(text, &level);
-}
 
 #define TEXT(name, text)                                                                           \
     .kind = SETTINGS_TEXT, .offset = offsetof(struct settings, name), .standard = (text)
@@ -143,7 +22,7 @@ static const struct settings_row rows[] = {
     {
         .flag = "listen", TEXT(listen, "127.0.0.1:8080"),
         .value = "HOST:PORT", .takes = "HOST:PORT, with a port from 0 to 65535",
-        .accepts = accepts_listen,
+        .accepts = settings_accepts_listen,
         .help = "address to serve HTTP on; port 0 takes a free one",
         .detail =
             "The address and port to serve HTTP on. Port `0` takes a free one; which one is said on "
@@ -165,7 +44,7 @@ static const struct settings_row rows[] = {
     {
         .flag = "redis", TEXT(redis, ""), .secret = true,
         .value = "URL", .takes = "redis://HOST:PORT/DB or unix:///PATH, or nothing",
-        .accepts = accepts_redis,
+        .accepts = settings_accepts_redis,
         .help = "Redis for the locks; empty: none, and its strategies answer 503",
         .detail =
             "The Redis that holds the locks: `redis://HOST:PORT/DB` or `unix:///PATH`. Empty means "
@@ -175,7 +54,7 @@ static const struct settings_row rows[] = {
     {
         .flag = "stock-redis", TEXT(stock_redis, ""), .secret = true,
         .value = "URL", .takes = "redis://HOST:PORT/DB or unix:///PATH, or nothing",
-        .accepts = accepts_redis,
+        .accepts = settings_accepts_redis,
         .help = "Redis for redis-stock's stock and queue; empty: --redis",
         .detail =
             "The Redis that holds what `redis-stock` has reserved and PostgreSQL has not decided "
@@ -188,7 +67,7 @@ static const struct settings_row rows[] = {
     {
         .flag = "redlock", TEXT(redlock, ""), .secret = true,
         .value = "URL,URL,URL", .takes = "3 or 5 different Redis URLs with commas between them, or nothing",
-        .accepts = accepts_redlock,
+        .accepts = settings_accepts_redlock,
         .help = "independent Redis servers for redlock; empty: none, and it answers 503",
         .detail =
             "The 3 or 5 Redis servers over which `redlock` holds its locks, as in `--redis`, with "
@@ -201,7 +80,7 @@ static const struct settings_row rows[] = {
     {
         .flag = "memcached", TEXT(memcached, ""),
         .value = "HOST:PORT", .takes = "HOST:PORT or unix:///PATH, or nothing",
-        .accepts = accepts_memcached,
+        .accepts = settings_accepts_memcached,
         .help = "memcached for memcached-lock; empty: none, and it answers 503",
         .detail =
             "The memcached that holds the locks of `memcached-lock`: `HOST:PORT` or `unix:///PATH`. "
@@ -213,7 +92,7 @@ static const struct settings_row rows[] = {
     {
         .flag = "zookeeper", TEXT(zookeeper, ""),
         .value = "HOSTS", .takes = "HOST:PORT,… and perhaps a /PATH, or nothing",
-        .accepts = accepts_zookeeper,
+        .accepts = settings_accepts_zookeeper,
         .help = "ZooKeeper for zookeeper-lock; empty: none, and it answers 503",
         .detail =
             "The servers of the ZooKeeper ensemble that holds the locks of `zookeeper-lock`, "
@@ -226,7 +105,7 @@ static const struct settings_row rows[] = {
     {
         .flag = "amqp", TEXT(amqp, ""), .secret = true,
         .value = "URL", .takes = "amqp://USER:PASSWORD@HOST:PORT/VHOST, or nothing",
-        .accepts = accepts_amqp,
+        .accepts = settings_accepts_amqp,
         .help = "RabbitMQ for partitioned-queue; empty: none, and it answers 503",
         .detail =
             "The RabbitMQ that `partitioned-queue` sends its orders through: "
@@ -238,7 +117,7 @@ static const struct settings_row rows[] = {
     },
     {
         .flag = "default-strategy", TEXT(default_strategy, "conditional"),
-        .value = "NAME", .takes = "the name of a strategy", .accepts = accepts_name,
+        .value = "NAME", .takes = "the name of a strategy", .accepts = settings_accepts_name,
         .help = "strategy of an order that names none",
         .detail =
             "How stock is protected for an order without `?strategy=`. `GET /strategies` and "
@@ -248,7 +127,7 @@ static const struct settings_row rows[] = {
     {
         .flag = "system-name", TEXT(system_name, "seckill"),
         .value = "NAME", .takes = "1 to 64 of the characters A-Z a-z 0-9 _ . -",
-        .accepts = accepts_system_name,
+        .accepts = settings_accepts_system_name,
         .help = "prefix of every Redis key, lock and queue name",
         .detail =
             "The prefix of every Redis key and every lock's and queue's name. Give the instances of one service "
@@ -258,7 +137,7 @@ static const struct settings_row rows[] = {
     {
         .flag = "admin-token", TEXT(admin_token, ""), .secret = true,
         .value = "TOKEN", .takes = "up to 512 visible ASCII characters without spaces",
-        .accepts = accepts_token,
+        .accepts = settings_accepts_token,
         .help = "token of admin calls; empty: admin calls from loopback only",
         .detail =
             "Admin calls (set up a product, restock, audit) must carry `Authorization: Bearer "
@@ -268,7 +147,7 @@ static const struct settings_row rows[] = {
     },
     {
         .flag = "log-level", TEXT(log_level, "info"),
-        .value = "LEVEL", .takes = "error, warn, info or debug", .accepts = accepts_log_level,
+        .value = "LEVEL", .takes = "error, warn, info or debug", .accepts = settings_accepts_log_level,
         .help = "least urgent level that is logged: error, warn, info, debug",
         .detail =
             "The least urgent level that is written to stderr: `error`, `warn`, `info` or `debug`. "

@@ -40,4 +40,8 @@ enum redis_status redis_receive(struct redis *redis, int64_t until_us, redisRepl
 enum redis_status redis_command(struct redis *redis, int count, const char *const *arguments,
                                 int64_t until_us, redisReply **out);
 
+/* Gives a reply to a caller outside cache/, or frees it unless the status is REDIS_OK. */
+enum redis_status redis_hand_over(enum redis_status status, redisReply *answer,
+                                  struct redis_reply **reply);
+
 #endif

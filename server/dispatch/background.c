@@ -114,7 +114,6 @@ struct background *background_create(const struct services *services, bool (*bus
                                      void *context)
 {
     struct background *background = calloc(1, sizeof *background);
-    pthread_condattr_t monotonic;
 
     if (!background)
         return NULL;
@@ -125,10 +124,7 @@ struct background *background_create(const struct services *services, bool (*bus
     if (services->cache)
         background->redis = redis_create(services->cache);
     pthread_mutex_init(&background->shared.mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&background->shared.changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&background->shared.changed);
     if (!background->pg || (services->cache && !background->redis) ||
         pthread_create(&background->thread, NULL, background_main, background) != 0) {
         release(background);

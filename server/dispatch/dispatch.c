@@ -249,7 +249,6 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
                                  struct error *error)
 {
     struct dispatch *dispatch = calloc(1, sizeof *dispatch);
-    pthread_condattr_t monotonic;
 
     if (!dispatch) {
         error_set(error, ERROR_INTERNAL, "out of memory");
@@ -258,10 +257,7 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
     dispatch->services = services;
     dispatch->completion = completion;
     pthread_mutex_init(&dispatch->shared.mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&dispatch->shared.changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&dispatch->shared.changed);
     register_order_metrics();
     drive_init();
     parking_open(services->parking, complete, dispatch);

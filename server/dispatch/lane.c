@@ -41,17 +41,13 @@ struct lane {
 struct lane *lane_create(const struct lane_rule *rule, int capacity)
 {
     struct lane *lane = calloc(1, sizeof *lane);
-    pthread_condattr_t monotonic;
 
     if (!lane)
         return NULL;
     lane->rule = *rule;
     lane->capacity = capacity;
     pthread_mutex_init(&lane->shared.mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&lane->shared.changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&lane->shared.changed);
     return lane;
 }
 

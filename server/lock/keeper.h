@@ -1,4 +1,8 @@
-/* The ZooKeeper that zookeeper-lock is in: one session for the whole process. */
+/*
+ * The ZooKeeper that zookeeper-lock is in: one session for the whole process.
+ *
+ * Every thread may use it at once; what it guards is under its own mutex. Nothing waits here.
+ */
 #ifndef SECKILL_LOCK_KEEPER_H
 #define SECKILL_LOCK_KEEPER_H
 

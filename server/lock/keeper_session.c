@@ -300,7 +300,6 @@ struct keeper *keeper_create(const char *hosts, const struct settings *settings,
                              struct error *error)
 {
     struct keeper *keeper = calloc(1, sizeof *keeper);
-    pthread_condattr_t monotonic;
 
     if (keeper)
         keeper->hosts = strdup(hosts);
@@ -312,10 +311,7 @@ struct keeper *keeper_create(const char *hosts, const struct settings *settings,
     keeper->settings = settings;
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
     pthread_mutex_init(&keeper->mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&keeper->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&keeper->changed);
     if (pthread_create(&keeper->janitor, NULL, janitor_main, keeper) == 0)
         return keeper;
     error_set(error, ERROR_INTERNAL, "cannot start ZooKeeper's janitor thread");

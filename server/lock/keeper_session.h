@@ -1,6 +1,7 @@
 /*
  * The session behind zookeeper-lock, with calls that end by a deadline. Codes are ZooKeeper's own.
- * Every call fails at once when there is no connection, and after it is lost.
+ * Every call fails at once when there is no connection, and after it is lost. Any thread, any
+ * number at once: the library's own threads answer, under the keeper's mutex.
  */
 #ifndef SECKILL_LOCK_KEEPER_SESSION_H
 #define SECKILL_LOCK_KEEPER_SESSION_H

@@ -1,3 +1,5 @@
+/* What every lock needs: a lease's beginning, whether it holds, and trying again until a deadline.
+ */
 #include "lock/lock.h"
 
 #include "base/clock.h"

@@ -10,6 +10,9 @@
  * NOT_OWNER means that the lease had lapsed, so some of the work ran unprotected; the caller counts
  * it.
  *
+ * A lock is shared and has no state of its own: a client (a worker's connections) and a lease
+ * belong to one thread, but for the lease's atomics, which whoever renews it writes.
+ *
  * A lease is a promise that a paused process cannot keep (Kleppmann, "How to do distributed
  * locking", 2016): `lost` narrows the window, a fence in the database closes it.
  */

@@ -1,4 +1,9 @@
-/* The memcached that memcached-lock is in. */
+/*
+ * The memcached that memcached-lock is in.
+ *
+ * A `struct memcache` is the server as a whole, shared by all threads; a `struct memcache_session`
+ * is one connection and belongs to one thread at a time.
+ */
 #ifndef SECKILL_LOCK_MEMCACHE_H
 #define SECKILL_LOCK_MEMCACHE_H
 

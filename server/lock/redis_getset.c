@@ -11,6 +11,7 @@
 #include "base/settings.h"
 #include "lock/redis_lock.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -40,8 +41,7 @@ static enum redis_status attempt(struct lock_client *client, struct lease *lease
     char stamp[STAMP_SIZE];
     struct redis_answer answer;
 
-    snprintf(stamp, sizeof stamp, "%lld",
-             (long long)(redis_lock_wall_ms() + client->settings->lock_ttl_ms));
+    snprintf(stamp, sizeof stamp, "%" PRId64, redis_lock_wall_ms() + client->settings->lock_ttl_ms);
     enum redis_status status = redis_ask(
         client->redis, 3, (const char *const[]){"SETNX", lease->name, stamp}, until_us, &answer);
     *owned = answer.number == 1;

@@ -1,3 +1,4 @@
+/* One way to try again, and the steps that differ from lock to lock as functions. */
 #include "lock/redis_lock.h"
 
 #include "base/clock.h"

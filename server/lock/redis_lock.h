@@ -1,6 +1,6 @@
 /*
- * What the locks in one Redis share: trying again within a deadline, and the two
- * ways of deleting.
+ * What the locks in one Redis share: trying again within a deadline, and deleting whoever owns it.
+ * On the client's thread, through its session.
  */
 #ifndef SECKILL_LOCK_REDIS_LOCK_H
 #define SECKILL_LOCK_REDIS_LOCK_H

@@ -1,4 +1,9 @@
-/* Redlock's nodes: 3 or 5 Redis servers that know nothing of each other. */
+/*
+ * Redlock's nodes: 3 or 5 Redis servers that know nothing of each other.
+ *
+ * A `struct redlock` is all of them, shared by all threads; a `struct redlock_sessions` is one
+ * connection to each and belongs to one thread at a time.
+ */
 #ifndef SECKILL_LOCK_REDLOCK_H
 #define SECKILL_LOCK_REDLOCK_H
 

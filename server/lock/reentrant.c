@@ -1,3 +1,8 @@
+/*
+ * Taking is one script, whose answer is 0 or what the other's lease has left. Who waits subscribes
+ * before the last attempt, so no release falls in between, and sleeps no longer than that lease. A
+ * lost reply is UNKNOWN, and what may have been taken is given back as far as the token allows.
+ */
 #include "lock/reentrant.h"
 
 #include "base/clock.h"

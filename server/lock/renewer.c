@@ -1,3 +1,8 @@
+/*
+ * The thread sleeps until the first lease is due, renews it without the mutex, and marks it lost
+ * when the owner check says no or its end comes unrenewed. renewer_forget waits while its lease is
+ * being renewed, so that afterwards nobody looks at it.
+ */
 #include "lock/renewer.h"
 
 #include "base/clock.h"
@@ -109,17 +114,13 @@ static void *renewer_main(void *argument)
 struct renewer *renewer_create(struct cache *cache, const struct settings *settings)
 {
     struct renewer *renewer = calloc(1, sizeof *renewer);
-    pthread_condattr_t monotonic;
 
     if (!renewer)
         return NULL;
     renewer->settings = settings;
     renewer->redis = redis_create(cache);
     pthread_mutex_init(&renewer->shared.mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&renewer->shared.changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&renewer->shared.changed);
     if (!renewer->redis || pthread_create(&renewer->thread, NULL, renewer_main, renewer) != 0) {
         pthread_cond_destroy(&renewer->shared.changed);
         pthread_mutex_destroy(&renewer->shared.mutex);

@@ -6,7 +6,7 @@
  * its cap (renew_until_us), so that work that hangs does not keep a lock for ever. When the owner
  * check fails, or no renewal has been confirmed by the time the lease ends, the lease is marked
  * lost; whoever holds it looks before each piece of work. As in Redisson's watchdog, but the owner
- * learns of the loss.
+ * learns of the loss. Any thread; a lease is its holder's again once renewer_forget is back.
  */
 #ifndef SECKILL_LOCK_RENEWER_H
 #define SECKILL_LOCK_RENEWER_H

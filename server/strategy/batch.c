@@ -22,6 +22,7 @@
  * products.
  */
 #include "strategy/combine.h"
+#include "strategy/purchase.h"
 #include "strategy/strategies.h"
 
 /* False: it is not sold, and not decided. */

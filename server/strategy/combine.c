@@ -1,10 +1,11 @@
+/* See combine.h: the steps of the transaction, and what becomes of the orders when it fails. */
 #include "strategy/combine.h"
 
 #include "base/log.h"
+#include "strategy/tally.h"
 
-/* The columns of what the transaction writes. */
+/* The columns of what the transaction writes about orders. */
 struct columns {
-    int count;
     struct uuid ids[COMBINE_MAX];
     int64_t products[COMBINE_MAX];
     int64_t epochs[COMBINE_MAX];
@@ -14,24 +15,18 @@ struct columns {
     int64_t created[COMBINE_MAX];
 };
 
-struct taken {
-    int64_t products[COMBINE_MAX];
-    int64_t epochs[COMBINE_MAX];
-    int64_t units[COMBINE_MAX];
-};
-
 struct combine {
     struct session *session; /* borrowed */
     struct order **orders;   /* borrowed */
     int count;
-    int64_t fence;
     bool fence_lost;
-    bool waited;     /* for the rows, as long as the most impatient order may */
-    bool keyed;      /* some orders have an Idempotency-Key */
-    bool committing; /* a COMMIT was sent: a lost reply leaves it unknown */
+    bool waited;                 /* for the rows, as long as the most impatient order may */
+    bool keyed;                  /* some orders have an Idempotency-Key */
+    bool committing;             /* a COMMIT was sent: a lost reply leaves it unknown */
+    int product_of[COMBINE_MAX]; /* of each order, the tally's index */
     struct tally tally;
+    struct pairs keys; /* (user, hash of key) of the orders let through */
     struct columns columns;
-    struct taken taken;
 };
 
 static void set_all(struct order **orders, int count, enum order_outcome outcome)
@@ -61,44 +56,25 @@ static int64_t rows_deadline(const struct combine *combine)
 
 static enum pg_status lock_rows(struct combine *combine)
 {
-    struct pg *pg = combine->session->pg;
-    const struct pairs *products = &combine->tally.products;
+    struct tally *tally = &combine->tally;
     int64_t until_us = rows_deadline(combine);
-    enum pg_status status =
-        pg_exec(pg, SQL_BATCH_LOCK,
-                PG_ARGS(pg_int8s(products->a, products->count), pg_int8(combine->fence)), until_us);
+    int found;
 
-    combine->waited = status == PG_TIMEOUT && until_us < combine->session->work_until_us;
-    combine->fence_lost = status == PG_OK && combine->fence && pg_rows(pg) == 0;
-    for (int i = 0; status == PG_OK && i < pg_rows(pg); i++) {
-        struct product_row row;
-        purchase_row_at(pg, i, &row);
-        tally_set_row(&combine->tally, pg_get_int8(pg, i, 6), &row);
+    for (int i = 0; i < combine->count; i++) {
+        combine->product_of[i] = tally_product(tally, combine->orders[i]->product_id);
+        tally_ask(tally, combine->product_of[i], combine->orders[i]->quantity);
     }
+    enum pg_status status = tally_lock(tally, until_us, &found);
+    combine->waited = status == PG_TIMEOUT && until_us < tally->until_us;
+    combine->fence_lost = status == PG_OK && tally->fence && found == 0;
     return status;
 }
 
-/* Rows that are short and have buckets get them back; they are locked, so it can be done here. */
 static enum pg_status fold_buckets(struct combine *combine)
 {
-    struct tally *tally = &combine->tally;
-    struct pg *pg = combine->session->pg;
-    enum pg_status status = PG_OK;
-
-    for (int i = 0; status == PG_OK && i < tally->products.count; i++) {
-        struct product_row *row = &tally->rows[i];
-        if (!tally->known[i] || !row->split || tally->asked[i] <= row->stock)
-            continue;
-        status =
-            pg_exec(pg, SQL_STOCK_FOLD, PG_ARGS(pg_int8(tally->products.a[i]), pg_int8(row->epoch)),
-                    combine->session->work_until_us);
-        if (status == PG_OK)
-            row->stock = pg_get_int8(pg, 0, 0);
-    }
-    return status;
+    return tally_fold(&combine->tally);
 }
 
-/* The rows are locked, so what these read about their sales cannot change before the commit. */
 static enum pg_status find_keys(struct combine *combine)
 {
     struct pg *pg = combine->session->pg;
@@ -126,61 +102,45 @@ static enum pg_status find_keys(struct combine *combine)
 
 static enum pg_status find_shares(struct combine *combine)
 {
-    struct tally *tally = &combine->tally;
-    const struct pairs *shares = &tally->shares;
-    struct pg *pg = combine->session->pg;
-    int64_t *products = combine->columns.products;
-    int64_t *epochs = combine->columns.epochs;
-
-    tally_share(tally);
-    if (shares->count == 0)
-        return PG_OK;
-    for (int i = 0; i < shares->count; i++) {
-        products[i] = tally->products.a[shares->a[i]];
-        epochs[i] = tally->rows[shares->a[i]].epoch;
-    }
-    enum pg_status status =
-        pg_exec(pg, SQL_BATCH_UNITS,
-                PG_ARGS(pg_int8s(products, shares->count), pg_int8s(epochs, shares->count),
-                        pg_int8s(shares->b, shares->count)),
-                combine->session->work_until_us);
-    for (int i = 0; status == PG_OK && i < pg_rows(pg); i++)
-        tally->held[pg_get_int8(pg, i, 0) - 1] = pg_get_int8(pg, i, 1);
-    return status;
+    for (int i = 0; i < combine->count; i++)
+        if (combine->orders[i]->outcome == ORDER_PENDING)
+            tally_share(&combine->tally, combine->product_of[i], combine->orders[i]->user_id);
+    return tally_read_shares(&combine->tally);
 }
 
-/* PG_CONFLICT when the statement matched fewer rows than were decided: somebody holds a key
- * elsewhere. */
-static enum pg_status write(struct combine *combine, enum sql statement,
-                            const struct pg_value *values, int count, int rows)
+/* FNV-1a. Two keys of a user with one hash cost the second order another batch, nothing else. */
+static int64_t hash_key(const char *key)
 {
-    struct pg *pg = combine->session->pg;
-    enum pg_status status = pg_exec(pg, statement, values, count, combine->session->work_until_us);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-    return status == PG_OK && pg_affected(pg) != rows ? PG_CONFLICT : status;
+    for (; *key; key++)
+        hash = (hash ^ (unsigned char)*key) * UINT64_C(0x100000001b3);
+    return (int64_t)hash;
 }
 
-static enum pg_status write_shares(struct combine *combine)
+/* An order that repeats the key of one let through is KEY_TAKEN: looked up after it. */
+static enum order_outcome judge(struct combine *combine, const struct order *order, int product)
 {
-    const struct tally *tally = &combine->tally;
-    struct columns *to = &combine->columns;
-    int n = 0;
+    int64_t hash = order->key[0] ? hash_key(order->key) : 0;
+    int key;
 
-    for (int i = 0; i < tally->shares.count; i++) {
-        int64_t product = tally->shares.a[i];
-        if (tally->added[i] == 0)
-            continue;
-        to->products[n] = tally->products.a[product];
-        to->epochs[n] = tally->rows[product].epoch;
-        to->users[n] = tally->shares.b[i];
-        to->quantities[n++] = tally->added[i];
-    }
-    if (n == 0)
-        return PG_OK;
-    return write(combine, SQL_BATCH_PURCHASE_ADD,
-                 PG_ARGS(pg_int8s(to->products, n), pg_int8s(to->epochs, n), pg_int8s(to->users, n),
-                         pg_int8s(to->quantities, n)),
-                 n);
+    if (order->key[0] && combine->tally.known[product] &&
+        pairs_find(&combine->keys, order->user_id, hash) >= 0)
+        return ORDER_KEY_TAKEN;
+    enum order_outcome outcome =
+        tally_judge(&combine->tally, product, order->user_id, order->quantity);
+    if (order->key[0] && outcome == ORDER_PENDING)
+        pairs_add(&combine->keys, order->user_id, hash, &key);
+    return outcome;
+}
+
+/* In order of arrival, whoever fits: they stay pending. */
+static void decide(struct combine *combine)
+{
+    for (int i = 0; i < combine->count; i++)
+        if (combine->orders[i]->outcome == ORDER_PENDING)
+            combine->orders[i]->outcome =
+                judge(combine, combine->orders[i], combine->product_of[i]);
 }
 
 /* The orders that are sold. How many. */
@@ -196,28 +156,11 @@ static int list_orders(struct combine *combine)
             continue;
         to->ids[n] = order->id;
         to->products[n] = order->product_id;
-        to->epochs[n] = tally->rows[tally->product_of[i]].epoch;
+        to->epochs[n] = tally->rows[combine->product_of[i]].epoch;
         to->users[n] = order->user_id;
         to->quantities[n] = order->quantity;
         to->keys[n] = order->key[0] ? order->key : NULL;
         to->created[n++] = order->created_us;
-    }
-    return n;
-}
-
-/* What they take from each product. How many products. */
-static int list_taken(struct combine *combine)
-{
-    const struct tally *tally = &combine->tally;
-    struct taken *to = &combine->taken;
-    int n = 0;
-
-    for (int i = 0; i < tally->products.count; i++) {
-        if (tally->taken[i] == 0)
-            continue;
-        to->products[n] = tally->products.a[i];
-        to->epochs[n] = tally->rows[i].epoch;
-        to->units[n++] = tally->taken[i];
     }
     return n;
 }
@@ -229,9 +172,9 @@ static enum pg_status write_and_commit(struct combine *combine)
 {
     struct session *session = combine->session;
     const struct columns *orders = &combine->columns;
-    const struct taken *taken = &combine->taken;
+    struct tally_columns taken;
+    struct pg_value take[TALLY_STOCK_VALUES];
     int n = list_orders(combine);
-    int products = list_taken(combine);
     const struct pg_value insert[] = {
         pg_text(combine->orders[0]->strategy->name),
         pg_uuids(orders->ids, n),
@@ -242,16 +185,15 @@ static enum pg_status write_and_commit(struct combine *combine)
         pg_texts(orders->keys, n),
         pg_times(orders->created, n),
     };
-    const struct pg_value take[] = {pg_int8s(taken->products, products),
-                                    pg_int8s(taken->epochs, products),
-                                    pg_int8s(taken->units, products), pg_int8(combine->fence)};
     const struct pg_command commands[] = {
         {SQL_BATCH_INSERT, insert, sizeof insert / sizeof *insert},
         {SQL_BATCH_TAKE, take, sizeof take / sizeof *take},
     };
 
+    tally_list_stocks(&combine->tally, &taken, take);
     if (combine->keyed) {
-        enum pg_status status = write(combine, SQL_BATCH_INSERT, insert, commands[0].count, n);
+        enum pg_status status =
+            tally_write(&combine->tally, SQL_BATCH_INSERT, insert, commands[0].count, n);
         if (status != PG_OK)
             return status;
     }
@@ -277,7 +219,6 @@ static enum pg_status transact(struct combine *combine)
                                                                 find_shares};
     enum pg_status status = PG_OK;
 
-    tally_init(&combine->tally, combine->orders, combine->count);
     pg_begin(combine->session->pg);
     for (size_t i = 0; status == PG_OK && i < sizeof reads / sizeof *reads; i++) {
         status = reads[i](combine);
@@ -286,13 +227,13 @@ static enum pg_status transact(struct combine *combine)
     }
     if (status != PG_OK)
         return status;
-    tally_decide(&combine->tally);
+    decide(combine);
     session_work_pause(combine->session);
     if (!sells(combine)) {
         pg_rollback(combine->session->pg, combine->session->work_until_us);
         return PG_OK;
     }
-    status = write_shares(combine);
+    status = tally_write_shares(&combine->tally);
     return status == PG_OK ? write_and_commit(combine) : status;
 }
 
@@ -328,8 +269,9 @@ static __attribute__((noinline)) bool attempt(struct session *session, struct or
     combine.session = session;
     combine.orders = orders;
     combine.count = count;
-    combine.fence = fence;
     combine.fence_lost = combine.waited = combine.keyed = combine.committing = false;
+    tally_init(&combine.tally, session->pg, fence, session->work_until_us);
+    pairs_init(&combine.keys);
     enum pg_status status = transact(&combine);
     if (combine.committing && (status == PG_TIMEOUT || status == PG_LOST)) {
         log_warn("a batch of %d orders: its COMMIT was lost: %s", count,

@@ -53,7 +53,7 @@ static const struct lock lock_lease_less = {
     .release = pg_row_release,
 };
 
-const struct strategy control_upsert_lock = {
+const struct strategy strategy_control_upsert_lock = {
     .name = "control-upsert-lock",
     .summary = "Control: seed 003's upsert, which excludes nobody.",
     .family = FAMILY_DATABASE,
@@ -65,7 +65,7 @@ const struct strategy control_upsert_lock = {
     .sell = body_sell_chosen,
 };
 
-const struct strategy control_lease_less_lock_row = {
+const struct strategy strategy_control_lease_less_lock_row = {
     .name = "control-lease-less-lock-row",
     .summary = "Control: a lock row without a lease, stuck for ever once its holder dies.",
     .family = FAMILY_DATABASE,

@@ -1,3 +1,9 @@
+/*
+ * The happy path is drive_enter (connect what the strategy needs, acquire its lock), drive_sell
+ * (attempt, settle, say what is to be tried again) and drive_leave (release). A backend that cannot
+ * be connected, a lock that is busy too long and a lease that was lost each end the orders with an
+ * outcome of their own, without a word from the strategy.
+ */
 #include "strategy/drive.h"
 
 #include "base/clock.h"

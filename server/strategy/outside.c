@@ -1,3 +1,4 @@
+/* Asks each strategy that keeps something outside and can be used here; mostly there is one. */
 #include "strategy/outside.h"
 
 #include "strategy/session.h"

@@ -1,7 +1,7 @@
 /*
  * What strategies keep of products and orders outside PostgreSQL, for those who read or reset them
  * by no strategy: GET /orders/ID, GET /products, a PUT, and the cancels and restocks of strategies
- * that know nothing of it.
+ * that know nothing of it. Called on any thread that has a PostgreSQL session to lend.
  */
 #ifndef SECKILL_STRATEGY_OUTSIDE_H
 #define SECKILL_STRATEGY_OUTSIDE_H

@@ -1,3 +1,9 @@
+/*
+ * A table by the order's id, under one mutex: put, take, and now and then a look at all of them for
+ * what has expired. An order is in the table or in the hands of one taker, so it is completed once.
+ * A repeat is under its first order's id. A full parking has no room: the strategy asks before it
+ * passes orders on, and answers queue_full.
+ */
 #include "strategy/parking.h"
 
 #include "base/clock.h"
@@ -28,17 +34,13 @@ struct parking {
 struct parking *parking_create(int capacity)
 {
     struct parking *parking = calloc(1, sizeof *parking);
-    pthread_condattr_t monotonic;
 
     if (!parking)
         return NULL;
     parking->capacity = capacity;
     parking->shared.first_us = INT64_MAX;
     pthread_mutex_init(&parking->shared.mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&parking->shared.changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_cond_init(&parking->shared.changed);
     return parking;
 }
 

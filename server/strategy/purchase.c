@@ -1,3 +1,7 @@
+/*
+ * Each step runs one statement and gives the order its outcome when that says no. purchase_failed
+ * is the one place where what PostgreSQL said becomes an outcome.
+ */
 #include "strategy/purchase.h"
 
 #include "base/clock.h"

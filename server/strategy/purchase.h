@@ -6,7 +6,8 @@
  * is the same under every protection: windows, limits, Idempotency-Keys, the order's row, the
  * commit. A step that answers false has set the order's outcome and left the transaction.
  *
- * Lock order in the database: product, (product, user), order.
+ * Lock order in the database: product, (product, user), order. Everything works on the session's
+ * own thread and, unless a deadline is given, until its work_until_us.
  */
 #ifndef SECKILL_STRATEGY_PURCHASE_H
 #define SECKILL_STRATEGY_PURCHASE_H

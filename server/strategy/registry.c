@@ -35,8 +35,8 @@ static const struct strategy *const strategies[] = {
     &strategy_control_setnx_no_expiry,
     &strategy_control_watchdog_explicit_lease,
     &strategy_control_unlock_before_commit,
-    &control_upsert_lock,
-    &control_lease_less_lock_row,
+    &strategy_control_upsert_lock,
+    &strategy_control_lease_less_lock_row,
 #endif
 };
 

@@ -1,3 +1,7 @@
+/*
+ * Opens nothing: connections are made when drive.c first needs them, and stay. What a session has
+ * is what this process was configured with; without memory there is no session.
+ */
 #include "strategy/session.h"
 
 #include "base/clock.h"

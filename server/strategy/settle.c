@@ -1,3 +1,8 @@
+/*
+ * A lost COMMIT is looked into on whatever connection can be had until settle_until_us; after that
+ * it is OUTCOME_UNKNOWN. A refusal is looked up within the work's own time; where that fails the
+ * answer is PostgreSQL's failure, not the refusal.
+ */
 #include "strategy/settle.h"
 
 #include "base/clock.h"

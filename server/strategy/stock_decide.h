@@ -1,48 +1,28 @@
 /*
  * Deciding claims, inside the writer's transaction: the steps between BEGIN and the first write.
  *
- * They are decided in this process, in order of arrival, over rows that this transaction has
- * locked; the statements that write repeat the conditions all the same.
+ * They are decided in this process, in order of arrival, over the tally's locked rows; the
+ * statements that write repeat the conditions all the same. PG_OK, or the transaction is to be
+ * left.
  */
 #ifndef SECKILL_STRATEGY_STOCK_DECIDE_H
 #define SECKILL_STRATEGY_STOCK_DECIDE_H
 
 #include "strategy/stock_write.h"
-
-/* A product's row under our lock. */
-struct product_state {
-    int64_t id;
-    int64_t stock;
-    int64_t epoch;
-    int64_t limit;
-    int64_t units; /* taken by this transaction */
-    bool open;
-    bool split; /* some of the stock stands in buckets */
-    int64_t asked;
-};
-
-/* What a user holds of a product with a limit. */
-struct share {
-    int64_t product_id;
-    int64_t user_id;
-    int64_t held;
-    int64_t added;
-};
+#include "strategy/tally.h"
 
 struct work {
-    struct stock_link *link;
-    struct claim *claims;
+    struct stock_link *link; /* borrowed */
+    struct claim *claims;    /* borrowed */
     int count;
-    int rows_count;
-    int shares_count;
-    struct product_state rows[WRITE_MAX];
-    struct share shares[WRITE_MAX];
+    int product_of[WRITE_MAX]; /* of each claim, the tally's index */
+    struct tally tally;
 };
 
-/* The row of a product that was locked; NULL: there is none. */
-struct product_state *decide_row(struct work *work, int64_t product_id);
+/* The sale that this claim was made in is over, or was never there. After decide_lock. */
+bool decide_ended(const struct work *work, int i);
 
-/* Locks the products' rows, in id order, in a statement of its own. */
+/* Begins the tally: locks the products' rows. */
 enum pg_status decide_lock(struct work *work);
 /* Marks as KNOWN those whose rows are there. Whoever wrote one held the same product's lock, so
  * what is not there now never was. */

@@ -1,3 +1,4 @@
+/* One table under one mutex, which is held for a few loads or stores and for no I/O. */
 #include "strategy/stock_flag.h"
 
 #include "base/clock.h"

@@ -1,3 +1,8 @@
+/*
+ * Loading: lock the row, see that Redis has no mirror, add up what waits without a row, send users
+ * and then the mirror itself. Whatever fails on the way leaves no mirror, which says "not loaded",
+ * and the next order begins again.
+ */
 #include "strategy/stock_mirror.h"
 
 #include "base/clock.h"

@@ -10,8 +10,7 @@
  *
  * Keys, all under "{SYSTEM}:stock": mirror:PRODUCT (a hash), users:PRODUCT:GENERATION (units a user
  * holds, with a limit), loaded (a set of products), waiting (id: order), units (PRODUCT:EPOCH:
- * reserved), key:USER:KEY, call:WORKER (its last
- * answer), orders (the stream).
+ * reserved), key:USER:KEY, call:WORKER (its last answer), orders (the stream).
  */
 #ifndef SECKILL_STRATEGY_STOCK_MIRROR_H
 #define SECKILL_STRATEGY_STOCK_MIRROR_H
@@ -22,7 +21,8 @@
 
 enum { STOCK_KEY_MAX = 192, STOCK_GENERATION_MAX = 24, STOCK_NUMBER_MAX = 24 };
 
-/* How to reach both stores, for the length of one call. */
+/* How to reach both stores, for the length of one call, and until when. It belongs to one thread,
+ * as its sessions do. */
 struct stock_link {
     const struct settings *settings;
     struct pg *pg;       /* connected and idle */

@@ -1,3 +1,8 @@
+/*
+ * A step scans some of the loaded products. A look without a lock finds most of them at rest and in
+ * order; only what differs is looked at again under the row's lock, and then mended. A store that
+ * is out of reach ends the step, and the next round begins at the first product.
+ */
 #include "strategy/stock_reconcile.h"
 
 #include "base/clock.h"

@@ -1,3 +1,9 @@
+/*
+ * Read, take apart, settle. Settling is one script for everything that a part decided, and only
+ * then XACK: entries with a claim that is still open are kept and read again. Every failure of
+ * Redis ends in reading the own history again, which is where an entry stays until it is
+ * acknowledged.
+ */
 #include "strategy/stock_stream.h"
 
 #include "base/clock.h"

@@ -1,3 +1,7 @@
+/*
+ * Fields are parsed strictly, because anybody may write into a Redis: what is malformed is no
+ * waiting order, asked for or listed.
+ */
 #include "strategy/stock_waiting.h"
 
 #include "base/log.h"

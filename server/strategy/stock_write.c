@@ -1,3 +1,7 @@
+/*
+ * One transaction (transact) in a loop: a conflict is decided anew, a refusal halves the claims, a
+ * store out of reach leaves them open for later. Deciding is stock_decide.c's.
+ */
 #include "strategy/stock_write.h"
 
 #include "base/clock.h"
@@ -9,60 +13,6 @@
 #include <string.h>
 
 enum { CONFLICTS_MAX = 20, REFUSALS_MAX = 3, PAUSE_US = 10000 };
-
-/* PG_CONFLICT when a statement matched fewer rows than were decided: somebody holds a key under
- * another product's lock. */
-static enum pg_status expect(const struct work *work, enum pg_status status, int64_t rows)
-{
-    return status == PG_OK && pg_affected(work->link->pg) != rows ? PG_CONFLICT : status;
-}
-
-static enum pg_status write_shares(struct work *work)
-{
-    int64_t products[WRITE_MAX];
-    int64_t users[WRITE_MAX];
-    int64_t units[WRITE_MAX];
-    int n = 0;
-
-    for (int i = 0; i < work->shares_count; i++) {
-        if (work->shares[i].added == 0)
-            continue;
-        products[n] = work->shares[i].product_id;
-        users[n] = work->shares[i].user_id;
-        units[n++] = work->shares[i].added;
-    }
-    if (n == 0)
-        return PG_OK;
-    return expect(work,
-                  pg_exec(work->link->pg, SQL_WRITER_PURCHASES,
-                          PG_ARGS(pg_int8s(products, n), pg_int8s(users, n), pg_int8s(units, n)),
-                          work->link->until_us),
-                  n);
-}
-
-static enum pg_status write_stock(struct work *work)
-{
-    int64_t products[WRITE_MAX];
-    int64_t epochs[WRITE_MAX];
-    int64_t units[WRITE_MAX];
-    int n = 0;
-
-    for (int i = 0; i < work->rows_count; i++) {
-        if (work->rows[i].units == 0)
-            continue;
-        products[n] = work->rows[i].id;
-        epochs[n] = work->rows[i].epoch;
-        units[n++] = work->rows[i].units;
-    }
-    if (n == 0)
-        return PG_OK;
-    return expect(
-        work,
-        pg_exec(work->link->pg, SQL_BATCH_TAKE,
-                PG_ARGS(pg_int8s(products, n), pg_int8s(epochs, n), pg_int8s(units, n), pg_int8(0)),
-                work->link->until_us),
-        n);
-}
 
 static enum pg_status write_orders(struct work *work, const struct claim *claims, int count)
 {
@@ -89,14 +39,12 @@ static enum pg_status write_orders(struct work *work, const struct claim *claims
     }
     if (n == 0)
         return PG_OK;
-    return expect(work,
-                  pg_exec(work->link->pg, SQL_WRITER_INSERT,
-                          PG_ARGS(pg_text("redis-stock"), pg_uuids(ids, n), pg_int8s(numbers[0], n),
-                                  pg_int8s(numbers[1], n), pg_int8s(numbers[2], n),
-                                  pg_int8s(numbers[3], n), pg_int8s(numbers[4], n),
-                                  pg_texts(reasons, n), pg_texts(keys, n), pg_times(numbers[5], n)),
-                          work->link->until_us),
-                  n);
+    return tally_write(&work->tally, SQL_WRITER_INSERT,
+                       PG_ARGS(pg_text("redis-stock"), pg_uuids(ids, n), pg_int8s(numbers[0], n),
+                               pg_int8s(numbers[1], n), pg_int8s(numbers[2], n),
+                               pg_int8s(numbers[3], n), pg_int8s(numbers[4], n),
+                               pg_texts(reasons, n), pg_texts(keys, n), pg_times(numbers[5], n)),
+                       n);
 }
 
 /* The whole transaction, up to and with the COMMIT. A lost COMMIT needs no settling: the claims are
@@ -114,11 +62,11 @@ static enum pg_status transact(struct work *work)
     if (status == PG_OK)
         status = decide_all(work);
     if (status == PG_OK)
-        status = write_shares(work);
+        status = tally_write_shares(&work->tally);
     if (status == PG_OK)
         status = write_orders(work, work->claims, work->count);
     if (status == PG_OK)
-        status = write_stock(work);
+        status = tally_write_stocks(&work->tally);
     FAILPOINT("stock-writer-committing");
     if (status == PG_OK)
         status = pg_commit(pg, work->link->until_us);
@@ -137,9 +85,12 @@ static void give_time(struct stock_link *link)
 
 bool stock_write_poison(struct stock_link *link, struct claim *claim)
 {
-    struct work work = {.link = link, .claims = claim, .count = 1};
+    struct work work;
     char id[UUID_TEXT_LENGTH + 1];
 
+    work.link = link;
+    work.claims = claim;
+    work.count = 1;
     give_time(link);
     if (!pg_connect(link->pg, link->until_us) ||
         stock_mirror_generation(link, claim->order.product_id, claim->generation) != STOCK_DONE)
@@ -149,9 +100,7 @@ bool stock_write_poison(struct stock_link *link, struct claim *claim)
     if (status == PG_OK)
         status = decide_known(&work);
     if (status == PG_OK && claim->fate == CLAIM_OPEN) {
-        const struct product_state *row = decide_row(&work, claim->order.product_id);
-        bool ended = !row || row->epoch != claim->order.epoch;
-        claim->fate = ended ? CLAIM_ENDED : CLAIM_POISON;
+        claim->fate = decide_ended(&work, 0) ? CLAIM_ENDED : CLAIM_POISON;
         snprintf(claim->reason, sizeof claim->reason, "unwritable");
         status = write_orders(&work, claim, 1);
     }

@@ -1,3 +1,8 @@
+/*
+ * A turn reads its own history, then what dead members left, then what is new, and writes each; a
+ * turn without entries may reconcile. A turn that fails pauses and starts over. Stop lets what is
+ * there be written, for a bounded time; the rest stays in the stream.
+ */
 #include "strategy/stock_writer.h"
 
 #include "base/clock.h"

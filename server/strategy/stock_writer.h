@@ -10,7 +10,8 @@
  * (stock_reconcile.h). It waits for whichever store is out of reach and goes on when it is back.
  *
  * A member's name is its host's and the address it serves on, so that it finds its own history
- * after a restart; with port 0 it is the process's, and others take over what it leaves.
+ * after a restart; with port 0 it is the process's, and others take over what it leaves. One writer
+ * a process; stock_writer_check may be called from any thread.
  */
 #ifndef SECKILL_STRATEGY_STOCK_WRITER_H
 #define SECKILL_STRATEGY_STOCK_WRITER_H

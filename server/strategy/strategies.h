@@ -1,4 +1,5 @@
-/* The strategies' rows, each defined in its own file and listed in registry.c. */
+/* The strategies' rows, each defined in its own file, close families in one, and listed in
+ * registry.c. */
 #ifndef SECKILL_STRATEGY_STRATEGIES_H
 #define SECKILL_STRATEGY_STRATEGIES_H
 
@@ -36,8 +37,8 @@ extern const struct strategy strategy_partitioned_queue;
 extern const struct strategy strategy_control_setnx_no_expiry;
 extern const struct strategy strategy_control_watchdog_explicit_lease;
 extern const struct strategy strategy_control_unlock_before_commit;
-extern const struct strategy control_upsert_lock;
-extern const struct strategy control_lease_less_lock_row;
+extern const struct strategy strategy_control_upsert_lock;
+extern const struct strategy strategy_control_lease_less_lock_row;
 #endif
 
 #endif

@@ -6,17 +6,11 @@
 #include "base/clock.h"
 #include "http/expect.h"
 #include "http/raw.h"
-#include "lib/stack.h"
-#include "lib/witness.h"
+#include "http/stage.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-static struct server *server;
-static struct witness *witness;
-static char *database;
 
 static void pipelined_requests_are_answered_in_order(void **state)
 {
@@ -141,26 +135,6 @@ static void an_unfinished_request_is_dropped_in_time(void **state)
     free(endless);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    database = stack_database_create("seckill_http_clients");
-    server_use_database(database);
-    server = server_start(NULL, NULL);
-    witness = witness_open(database);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    witness_close(witness);
-    server_stop(server);
-    server_teardown(state);
-    stack_database_drop("seckill_http_clients");
-    free(database);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,5 +146,5 @@ int main(void)
         cmocka_unit_test(an_unfinished_request_is_dropped_in_time),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return stage_run("clients", tests, sizeof tests / sizeof *tests);
 }

@@ -7,8 +7,7 @@
 
 #include "base/clock.h"
 #include "http/expect.h"
-#include "lib/stack.h"
-#include "lib/witness.h"
+#include "http/stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +16,6 @@
 
 enum { MOST = 1000, STOCK = 300, CAPACITY = 500 };
 
-static struct witness *witness;
-static char *database;
 static struct http_client *clients[MOST];
 
 struct tally {
@@ -32,7 +29,7 @@ static int64_t patience(void)
     return clock_mono_us() + SERVER_PATIENCE_US;
 }
 
-static void open_all(struct server *server, int count)
+static void open_all(int count)
 {
     for (int i = 0; i < count; i++) {
         clients[i] = http_client_open(server_address(server), patience());
@@ -78,12 +75,12 @@ static struct tally order_all(int count, const char *strategy)
 static void exactly_so_many_at_once_are_answered(void **state)
 {
     static const int counts[] = {127, 128, 129, 255, 256, 257, 384, 512, MOST};
-    struct server *server = server_start(NULL, NULL);
+    server = server_start(NULL, NULL);
 
     (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         put_product(server, 1, "{\"stock\": 1000000}");
-        open_all(server, counts[i]);
+        open_all(counts[i]);
         for (int round = 0; round < 3; round++)
             assert_int_equal(order_all(counts[i], "redis-queue").bought, counts[i]);
         close_all(counts[i]);
@@ -97,11 +94,11 @@ static void answers_from_memory_do_not_stall(void **state)
 {
     static const char request[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
     static const int counts[] = {128, 256, 384, 512};
-    struct server *server = server_start(NULL, NULL);
+    server = server_start(NULL, NULL);
 
     (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        open_all(server, counts[i]);
+        open_all(counts[i]);
         for (int round = 0; round < 20; round++) {
             for (int k = 0; k < counts[i]; k++)
                 assert_true(http_client_send(clients[k], request, sizeof request - 1, patience()));
@@ -119,7 +116,7 @@ static void answers_from_memory_do_not_stall(void **state)
     server_stop(server);
 }
 
-static void wait_for_no_connections(struct server *server)
+static void wait_for_no_connections(void)
 {
     int64_t until_us = patience();
 
@@ -127,33 +124,33 @@ static void wait_for_no_connections(struct server *server)
         assert_true(clock_mono_us() < until_us);
 }
 
-static void burst(struct server *server)
+static void burst(void)
 {
     struct tally tally;
 
     put_product(server, 1, "{\"stock\": 300}");
-    open_all(server, MOST);
+    open_all(MOST);
     tally = order_all(MOST, "redis-queue");
     close_all(MOST);
     assert_int_equal(tally.bought, STOCK);
     assert_int_equal(tally.bought + tally.refused + tally.shed, MOST);
     assert_int_equal(witness_sale(witness, 1).orders, STOCK);
     witness_expect_exact(witness, 1);
-    wait_for_no_connections(server);
+    wait_for_no_connections();
 }
 
 static void after_a_burst_everything_is_back(void **state)
 {
-    struct server *server = server_start(NULL, NULL);
+    server = server_start(NULL, NULL);
     int descriptors;
     int64_t kib;
 
     (void)state;
-    burst(server);
+    burst();
     descriptors = server_descriptors(server);
     kib = server_resident_kib(server);
     for (int i = 0; i < 3; i++)
-        burst(server);
+        burst();
     /* Its workers may have come or gone; a thousand connections may not be left. */
     assert_in_range(server_descriptors(server), 1, descriptors + 30);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -165,12 +162,12 @@ static void after_a_burst_everything_is_back(void **state)
 
 static void twice_the_queue_is_answered(void **state)
 {
-    struct server *server = server_start("--queue-capacity", "500", "--work-ms", "20", NULL);
+    server = server_start("--queue-capacity", "500", "--work-ms", "20", NULL);
     struct tally tally;
 
     (void)state;
     put_product(server, 1, "{\"stock\": 10}");
-    open_all(server, 2 * CAPACITY);
+    open_all(2 * CAPACITY);
     tally = order_all(2 * CAPACITY, "pessimistic");
     close_all(2 * CAPACITY);
     assert_int_equal(tally.bought, 10);
@@ -184,11 +181,11 @@ static void twice_the_queue_is_answered(void **state)
 static void connections_beyond_the_limit_wait(void **state)
 {
     enum { LIMIT = 16, BEYOND = 24 };
-    struct server *server = server_start("--max-connections", "16", NULL);
+    server = server_start("--max-connections", "16", NULL);
     struct http_reply reply;
 
     (void)state;
-    open_all(server, LIMIT + BEYOND);
+    open_all(LIMIT + BEYOND);
     for (int i = 0; i < LIMIT + BEYOND; i++) {
         assert_int_equal(
             http_client_call(clients[i], "GET", "/healthz", NULL, NULL, patience(), &reply),
@@ -200,39 +197,20 @@ static void connections_beyond_the_limit_wait(void **state)
     server_stop(server);
 }
 
-static int setup(void **state)
-{
-    struct rlimit limit;
-
-    (void)state;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    database = stack_database_create("seckill_http_crowd");
-    server_use_database(database);
-    server_stop(server_start(NULL, NULL)); /* the schema, for the witness */
-    witness = witness_open(database);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    witness_close(witness);
-    stack_database_drop("seckill_http_crowd");
-    free(database);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(exactly_so_many_at_once_are_answered, server_teardown),
-        cmocka_unit_test_teardown(answers_from_memory_do_not_stall, server_teardown),
-        cmocka_unit_test_teardown(after_a_burst_everything_is_back, server_teardown),
-        cmocka_unit_test_teardown(twice_the_queue_is_answered, server_teardown),
-        cmocka_unit_test_teardown(connections_beyond_the_limit_wait, server_teardown),
+        STAGE_TEST(exactly_so_many_at_once_are_answered),
+        STAGE_TEST(answers_from_memory_do_not_stall),
+        STAGE_TEST(after_a_burst_everything_is_back),
+        STAGE_TEST(twice_the_queue_is_answered),
+        STAGE_TEST(connections_beyond_the_limit_wait),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return stage_run_bare("crowd", tests, sizeof tests / sizeof *tests);
 }

@@ -3,23 +3,19 @@
 
 #include "base/clock.h"
 #include "http/expect.h"
-#include "lib/stack.h"
-#include "lib/witness.h"
+#include "http/stage.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct witness *witness;
-static char *database;
-
 static int64_t patience(void)
 {
     return clock_mono_us() + SERVER_PATIENCE_US;
 }
 
-static struct http_client *open_client(struct server *server)
+static struct http_client *open_client(void)
 {
     struct http_client *client = http_client_open(server_address(server), patience());
 
@@ -33,9 +29,9 @@ static void send_text(struct http_client *client, const char *text)
 }
 
 /* Opens a connection that is kept after its first answer. */
-static struct http_client *open_kept(struct server *server)
+static struct http_client *open_kept(void)
 {
-    struct http_client *client = open_client(server);
+    struct http_client *client = open_client();
     struct http_reply reply;
 
     assert_int_equal(http_client_call(client, "GET", "/healthz", NULL, NULL, patience(), &reply),
@@ -56,7 +52,7 @@ static void send_order(struct http_client *client, int user)
     free(text);
 }
 
-static void wait_for_in_flight(struct server *server, int64_t count)
+static void wait_for_in_flight(int64_t count)
 {
     int64_t until_us = patience();
 
@@ -64,7 +60,7 @@ static void wait_for_in_flight(struct server *server, int64_t count)
         assert_true(clock_mono_us() < until_us);
 }
 
-static void wait_until_refused(struct server *server)
+static void wait_until_refused(void)
 {
     int64_t until_us = patience();
     struct http_client *client;
@@ -78,21 +74,21 @@ static void wait_until_refused(struct server *server)
 static void what_was_accepted_is_answered(void **state)
 {
     enum { ORDERS = 30 };
-    struct server *server = server_start("--work-ms", "700", NULL);
+    server = server_start("--work-ms", "700", NULL);
     struct http_client *orders[ORDERS];
-    struct http_client *kept = open_kept(server);
-    struct http_client *watcher = open_kept(server);
+    struct http_client *kept = open_kept();
+    struct http_client *watcher = open_kept();
     struct http_reply reply;
 
     (void)state;
     put_product(server, 1, "{\"stock\": 1000}");
     for (int i = 0; i < ORDERS; i++) {
-        orders[i] = open_client(server);
+        orders[i] = open_client();
         send_order(orders[i], i + 1);
     }
-    wait_for_in_flight(server, ORDERS + 1);
+    wait_for_in_flight(ORDERS + 1);
     server_signal(server, SIGTERM);
-    wait_until_refused(server);
+    wait_until_refused();
 
     assert_int_equal(http_client_call(watcher, "GET", "/readyz", NULL, NULL, patience(), &reply),
                      HTTP_REPLY);
@@ -124,14 +120,14 @@ static void what_was_accepted_is_answered(void **state)
 
 static void idle_and_unfinished_requests_do_not_hold_it_up(void **state)
 {
-    struct server *server = server_start(NULL, NULL);
-    struct http_client *idle = open_kept(server);
-    struct http_client *unfinished = open_client(server);
+    server = server_start(NULL, NULL);
+    struct http_client *idle = open_kept();
+    struct http_client *unfinished = open_client();
     int64_t began_us;
 
     (void)state;
     send_text(unfinished, "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{");
-    wait_for_in_flight(server, 2);
+    wait_for_in_flight(2);
     began_us = clock_mono_us();
     server_stop(server);
     assert_true(clock_mono_us() - began_us < 5 * CLOCK_US_PER_S);
@@ -141,49 +137,30 @@ static void idle_and_unfinished_requests_do_not_hold_it_up(void **state)
 
 static void a_second_stop_ends_it_at_once(void **state)
 {
-    struct server *server = server_start("--work-ms", "2000", NULL);
-    struct http_client *client = open_client(server);
+    server = server_start("--work-ms", "2000", NULL);
+    struct http_client *client = open_client();
     struct http_reply reply;
     char log[4096];
 
     (void)state;
     put_product(server, 1, "{\"stock\": 1000}");
     send_order(client, 1);
-    wait_for_in_flight(server, 2);
+    wait_for_in_flight(2);
     server_signal(server, SIGTERM);
-    wait_until_refused(server);
+    wait_until_refused();
     server_signal(server, SIGTERM);
     assert_int_equal(http_client_read(client, false, patience(), &reply), HTTP_CLOSED);
     assert_int_equal(server_wait(server, log, sizeof log), 1);
     http_client_close(client);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    database = stack_database_create("seckill_http_drain");
-    server_use_database(database);
-    server_stop(server_start(NULL, NULL)); /* the schema, for the witness */
-    witness = witness_open(database);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    witness_close(witness);
-    stack_database_drop("seckill_http_drain");
-    free(database);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(what_was_accepted_is_answered, server_teardown),
-        cmocka_unit_test_teardown(idle_and_unfinished_requests_do_not_hold_it_up, server_teardown),
-        cmocka_unit_test_teardown(a_second_stop_ends_it_at_once, server_teardown),
+        STAGE_TEST(what_was_accepted_is_answered),
+        STAGE_TEST(idle_and_unfinished_requests_do_not_hold_it_up),
+        STAGE_TEST(a_second_stop_ends_it_at_once),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return stage_run_bare("drain", tests, sizeof tests / sizeof *tests);
 }

@@ -9,16 +9,10 @@
 #include "base/clock.h"
 #include "http/expect.h"
 #include "http/raw.h"
-#include "lib/stack.h"
-#include "lib/witness.h"
+#include "http/stage.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct server *server;
-static struct witness *witness;
-static char *database;
 
 static void expect_alive(void)
 {
@@ -201,26 +195,6 @@ static void a_refused_request_leaves_its_connection_usable(void **state)
     http_client_close(client);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    database = stack_database_create("seckill_http_framing");
-    server_use_database(database);
-    server = server_start(NULL, NULL);
-    witness = witness_open(database);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    witness_close(witness);
-    server_stop(server);
-    server_teardown(state);
-    stack_database_drop("seckill_http_framing");
-    free(database);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,5 +207,5 @@ int main(void)
         cmocka_unit_test(a_refused_request_leaves_its_connection_usable),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return stage_run("framing", tests, sizeof tests / sizeof *tests);
 }

@@ -2,17 +2,11 @@
 #include "lib/t.h"
 
 #include "http/expect.h"
+#include "http/stage.h"
 #include "lib/settled.h"
-#include "lib/stack.h"
-#include "lib/witness.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static struct server *server;
-static struct witness *witness;
-static char *database;
 
 static void a_purchase_answers_201_and_the_order(void **state)
 {
@@ -231,26 +225,6 @@ static void an_order_of_an_unknown_strategy_is_not_cancelled(void **state)
                    "/orders/01932d00-0000-7000-8000-000000000002/cancel", NULL, NULL);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    database = stack_database_create("seckill_http_orders");
-    server_use_database(database);
-    server = server_start(NULL, NULL);
-    witness = witness_open(database);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    witness_close(witness);
-    server_stop(server);
-    server_teardown(state);
-    stack_database_drop("seckill_http_orders");
-    free(database);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,5 +239,5 @@ int main(void)
         cmocka_unit_test(an_order_of_an_unknown_strategy_is_not_cancelled),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return stage_run("orders", tests, sizeof tests / sizeof *tests);
 }

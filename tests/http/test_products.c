@@ -2,16 +2,10 @@
 #include "lib/t.h"
 
 #include "http/expect.h"
-#include "lib/stack.h"
-#include "lib/witness.h"
+#include "http/stage.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static struct server *server;
-static struct witness *witness;
-static char *database;
 
 static void a_put_makes_a_product_and_then_a_new_sale(void **state)
 {
@@ -276,26 +270,6 @@ static void admin_calls_without_the_token_are_401(void **state)
     server_stop(guarded);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    database = stack_database_create("seckill_http_products");
-    server_use_database(database);
-    server = server_start(NULL, NULL);
-    witness = witness_open(database);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    witness_close(witness);
-    server_stop(server);
-    server_teardown(state);
-    stack_database_drop("seckill_http_products");
-    free(database);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,5 +285,5 @@ int main(void)
         cmocka_unit_test(admin_calls_without_the_token_are_401),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return stage_run("products", tests, sizeof tests / sizeof *tests);
 }

@@ -3,17 +3,11 @@
 
 #include "base/clock.h"
 #include "http/expect.h"
-#include "lib/stack.h"
-#include "lib/witness.h"
+#include "http/stage.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct server *server;
-static struct witness *witness;
-static char *database;
 
 static const char order[] = "{\"product_id\": 1, \"user_id\": 1}";
 
@@ -261,26 +255,6 @@ static void without_postgresql_it_is_503(void **state)
     assert_int_equal(server_wait(lost, log, sizeof log), 0);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    database = stack_database_create("seckill_http_refusals");
-    server_use_database(database);
-    server = server_start(NULL, NULL);
-    witness = witness_open(database);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    witness_close(witness);
-    server_stop(server);
-    server_teardown(state);
-    stack_database_drop("seckill_http_refusals");
-    free(database);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,5 +268,5 @@ int main(void)
         cmocka_unit_test(without_postgresql_it_is_503),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return stage_run("refusals", tests, sizeof tests / sizeof *tests);
 }

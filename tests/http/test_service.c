@@ -2,15 +2,12 @@
 #include "lib/t.h"
 
 #include "http/expect.h"
-#include "lib/stack.h"
+#include "http/stage.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct server *server;
-static char *database;
 
 static void strategies_say_what_they_promise(void **state)
 {
@@ -232,24 +229,6 @@ static void it_listens_on_ipv6(void **state)
     server_stop(six);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    database = stack_database_create("seckill_http_service");
-    server_use_database(database);
-    server = server_start(NULL, NULL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    server_stop(server);
-    server_teardown(state);
-    stack_database_drop("seckill_http_service");
-    free(database);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,5 +244,5 @@ int main(void)
         cmocka_unit_test(it_listens_on_ipv6),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return stage_run("service", tests, sizeof tests / sizeof *tests);
 }

@@ -2,11 +2,12 @@
  * The locks alone, over a real Redis: what each one promises, and what the faulty ones do when
  * their lease has ended. Two clients stand for two instances.
  */
+#include "lock_calls.h"
+
 #include "lib/redis_probe.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 
-#include "base/clock.h"
 #include "base/settings.h"
 #include "lock/renewer.h"
 #include "lock/wllock.h"
@@ -16,8 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEASE_MS = 300, LONG_MS = 60000, KEY = 7 };
-#define PATIENCE_US INT64_C(30000000)
+enum { LEASE_MS = 300, LONG_MS = 60000 };
 
 static const struct lock *const locks[] = {
     &lock_redis_setnx,    &lock_redis_getset, &lock_redis_expiry,
@@ -40,7 +40,7 @@ static void connect_client(struct lock_client *client)
 {
     *client = (struct lock_client){
         .redis = redis_create(rig.cache), .renewer = rig.renewer, .settings = &rig.settings};
-    assert_true(redis_connect(client->redis, clock_mono_us() + PATIENCE_US));
+    assert_true(redis_connect(client->redis, clock_mono_us() + LOCK_PATIENCE_US));
 }
 
 static int set_up(void **state)
@@ -73,38 +73,21 @@ static int tear_down(void **state)
     return 0;
 }
 
-static int64_t in_ms(int64_t ms)
-{
-    return clock_mono_us() + ms * CLOCK_US_PER_MS;
-}
-
-static enum lock_result try_once(const struct lock *lock, struct lock_client *client,
-                                 struct lease *lease)
-{
-    return lock->acquire(client, KEY, true, clock_mono_us(), lease);
-}
-
-static enum lock_release let_go(const struct lock *lock, struct lock_client *client,
-                                struct lease *lease)
-{
-    return lock->release(client, lease, clock_mono_us() + PATIENCE_US);
-}
-
 /* Must be the first: from the second look at the wall clock on, it is a minute behind. */
 static void w15_wllock_budgets_by_the_wall_clock(void **state)
 {
     (void)state;
-    assert_int_equal(try_once(&lock_redis_fair, &rig.one, &rig.lease), LOCK_OWNED);
+    assert_int_equal(lock_try(&lock_redis_fair, &rig.one, &rig.lease), LOCK_OWNED);
     int64_t begun_us = clock_mono_us();
-    assert_int_equal(lock_redis_fair.acquire(&rig.two, KEY, false, in_ms(100), &rig.other),
+    assert_int_equal(lock_redis_fair.acquire(&rig.two, LOCK_KEY, false, in_ms(100), &rig.other),
                      LOCK_BUSY);
     assert_true(clock_mono_us() - begun_us < 2 * CLOCK_US_PER_S);
-    assert_int_equal(let_go(&lock_redis_fair, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(lock_let_go(&lock_redis_fair, &rig.one, &rig.lease), LOCK_RELEASED);
 
     /* The holder, without asking the clock. */
-    redis_probe(NULL, 0, "SET locks-test:lock:wllock:%d x", KEY);
+    redis_probe(NULL, 0, "SET locks-test:lock:wllock:%d x", LOCK_KEY);
     begun_us = clock_mono_us();
-    assert_int_equal(wllock_spin(&rig.one, KEY, 20, in_ms(1500), &rig.lease), LOCK_BUSY);
+    assert_int_equal(wllock_spin(&rig.one, LOCK_KEY, 20, in_ms(1500), &rig.lease), LOCK_BUSY);
     assert_true(clock_mono_us() - begun_us >= 1500 * CLOCK_US_PER_MS);
 }
 
@@ -113,15 +96,15 @@ static void every_lock_excludes(void **state)
     (void)state;
     for (int i = 0; i < LOCKS; i++) {
         const struct lock *lock = locks[i];
-        assert_int_equal(try_once(lock, &rig.one, &rig.lease), LOCK_OWNED);
+        assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
         assert_true(lease_holds(&rig.lease));
-        assert_int_equal(try_once(lock, &rig.two, &rig.other), LOCK_BUSY);
-        assert_int_equal(let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
-        assert_int_equal(try_once(lock, &rig.two, &rig.other), LOCK_OWNED);
-        assert_int_equal(let_go(lock, &rig.two, &rig.other), LOCK_RELEASED);
-        assert_int_equal(let_go(lock, &rig.two, &rig.other), LOCK_NOT_OWNER);
+        assert_int_equal(lock_try(lock, &rig.two, &rig.other), LOCK_BUSY);
+        assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
+        assert_int_equal(lock_try(lock, &rig.two, &rig.other), LOCK_OWNED);
+        assert_int_equal(lock_let_go(lock, &rig.two, &rig.other), LOCK_RELEASED);
+        assert_int_equal(lock_let_go(lock, &rig.two, &rig.other), LOCK_NOT_OWNER);
     }
-    assert_int_equal(redis_probe(NULL, 0, "EXISTS locks-test:lock:redis-token:%d", KEY), 0);
+    assert_int_equal(redis_probe(NULL, 0, "EXISTS locks-test:lock:redis-token:%d", LOCK_KEY), 0);
 }
 
 static void no_lock_meets_another_ones_format(void **state)
@@ -130,9 +113,9 @@ static void no_lock_meets_another_ones_format(void **state)
     static struct lease leases[LOCKS];
 
     for (int i = 0; i < LOCKS; i++)
-        assert_int_equal(try_once(locks[i], &rig.one, &leases[i]), LOCK_OWNED);
+        assert_int_equal(lock_try(locks[i], &rig.one, &leases[i]), LOCK_OWNED);
     for (int i = 0; i < LOCKS; i++)
-        assert_int_equal(let_go(locks[i], &rig.one, &leases[i]), LOCK_RELEASED);
+        assert_int_equal(lock_let_go(locks[i], &rig.one, &leases[i]), LOCK_RELEASED);
 }
 
 static void a_wait_ends_at_its_deadline(void **state)
@@ -140,14 +123,14 @@ static void a_wait_ends_at_its_deadline(void **state)
     (void)state;
     for (int i = 0; i < LOCKS; i++) {
         const struct lock *lock = locks[i];
-        assert_int_equal(try_once(lock, &rig.one, &rig.lease), LOCK_OWNED);
+        assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
         int64_t until_us = in_ms(250);
-        assert_int_equal(lock->acquire(&rig.two, KEY, false, until_us, &rig.other), LOCK_BUSY);
+        assert_int_equal(lock->acquire(&rig.two, LOCK_KEY, false, until_us, &rig.other), LOCK_BUSY);
         int64_t late_us = clock_mono_us() - until_us;
         assert_true(late_us < CLOCK_US_PER_S);
         if (lock != &lock_wllock)
             assert_true(late_us >= 0);
-        assert_int_equal(let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
+        assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
     }
 }
 
@@ -157,12 +140,12 @@ static void a_dead_holder_is_outlived(void **state)
     rig.settings.lock_ttl_ms = LEASE_MS;
     for (int i = 0; i < LOCKS; i++) {
         int64_t begun_us = clock_mono_us();
-        assert_int_equal(try_once(locks[i], &rig.one, &rig.lease), LOCK_OWNED);
+        assert_int_equal(lock_try(locks[i], &rig.one, &rig.lease), LOCK_OWNED);
         renewer_forget(rig.renewer, &rig.lease);
-        assert_int_equal(locks[i]->acquire(&rig.two, KEY, false, in_ms(20000), &rig.other),
+        assert_int_equal(locks[i]->acquire(&rig.two, LOCK_KEY, false, in_ms(20000), &rig.other),
                          LOCK_OWNED);
         assert_true(clock_mono_us() - begun_us >= (LEASE_MS - 50) * CLOCK_US_PER_MS);
-        let_go(locks[i], &rig.two, &rig.other);
+        lock_let_go(locks[i], &rig.two, &rig.other);
     }
 }
 
@@ -176,13 +159,15 @@ static void a_late_release_frees_the_next_holder_or_not(void **state)
                     lock == &lock_redis_reentrant || lock == &lock_redis_watchdog ||
                     lock == &lock_redis_fair;
         rig.settings.lock_ttl_ms = LEASE_MS;
-        assert_int_equal(try_once(lock, &rig.one, &rig.lease), LOCK_OWNED);
+        assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
         renewer_forget(rig.renewer, &rig.lease);
         rig.settings.lock_ttl_ms = LONG_MS;
-        assert_int_equal(lock->acquire(&rig.two, KEY, false, in_ms(20000), &rig.other), LOCK_OWNED);
-        assert_int_equal(let_go(lock, &rig.one, &rig.lease), asks ? LOCK_NOT_OWNER : LOCK_RELEASED);
+        assert_int_equal(lock->acquire(&rig.two, LOCK_KEY, false, in_ms(20000), &rig.other),
+                         LOCK_OWNED);
+        assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease),
+                         asks ? LOCK_NOT_OWNER : LOCK_RELEASED);
         assert_int_equal(redis_probe(NULL, 0, "EXISTS %s", rig.other.name), asks);
-        let_go(lock, &rig.two, &rig.other);
+        lock_let_go(lock, &rig.two, &rig.other);
     }
 }
 
@@ -192,35 +177,35 @@ static void the_owner_of_a_reentrant_lock_enters_again(void **state)
     const struct lock *lock = &lock_redis_reentrant;
 
     assert_null(lock_redis_token.reenter);
-    assert_int_equal(try_once(lock, &rig.one, &rig.lease), LOCK_OWNED);
+    assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
     assert_int_equal(lock->reenter(&rig.one, &rig.lease), LOCK_OWNED);
     assert_int_equal(redis_probe(NULL, 0, "HINCRBY %s %s 0", rig.lease.name, rig.lease.token), 2);
     redis_probe(NULL, 0, "PEXPIRE %s 5000", rig.lease.name);
-    assert_int_equal(let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
     assert_true(redis_probe(NULL, 0, "PTTL %s", rig.lease.name) > 5000);
-    assert_int_equal(try_once(lock, &rig.two, &rig.other), LOCK_BUSY);
-    assert_int_equal(let_go(lock, &rig.two, &rig.other), LOCK_NOT_OWNER);
-    assert_int_equal(let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
-    assert_int_equal(try_once(lock, &rig.two, &rig.other), LOCK_OWNED);
+    assert_int_equal(lock_try(lock, &rig.two, &rig.other), LOCK_BUSY);
+    assert_int_equal(lock_let_go(lock, &rig.two, &rig.other), LOCK_NOT_OWNER);
+    assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(lock_try(lock, &rig.two, &rig.other), LOCK_OWNED);
     assert_int_equal(lock->reenter(&rig.one, &rig.lease), LOCK_BUSY);
-    assert_int_equal(let_go(lock, &rig.two, &rig.other), LOCK_RELEASED);
+    assert_int_equal(lock_let_go(lock, &rig.two, &rig.other), LOCK_RELEASED);
 }
 
 static void the_watchdog_renews_up_to_its_cap(void **state)
 {
     (void)state;
     rig.settings.lock_ttl_ms = LEASE_MS;
-    assert_int_equal(try_once(&lock_redis_watchdog, &rig.one, &rig.lease), LOCK_OWNED);
+    assert_int_equal(lock_try(&lock_redis_watchdog, &rig.one, &rig.lease), LOCK_OWNED);
     int64_t begun_us = clock_mono_us();
     while (redis_probe(NULL, 0, "EXISTS %s", rig.lease.name)) {
-        assert_true(clock_mono_us() - begun_us < PATIENCE_US);
+        assert_true(clock_mono_us() - begun_us < LOCK_PATIENCE_US);
         clock_sleep_until(in_ms(10));
     }
     int64_t held_us = clock_mono_us() - begun_us;
-    assert_true(held_us > 2 * LEASE_MS * CLOCK_US_PER_MS);
-    assert_true(held_us < 6 * LEASE_MS * CLOCK_US_PER_MS);
+    assert_true(held_us > INT64_C(2) * LEASE_MS * CLOCK_US_PER_MS);
+    assert_true(held_us < INT64_C(6) * LEASE_MS * CLOCK_US_PER_MS);
     assert_false(lease_holds(&rig.lease));
-    assert_int_equal(let_go(&lock_redis_watchdog, &rig.one, &rig.lease), LOCK_NOT_OWNER);
+    assert_int_equal(lock_let_go(&lock_redis_watchdog, &rig.one, &rig.lease), LOCK_NOT_OWNER);
 }
 
 static void count(void *context)
@@ -238,28 +223,29 @@ static void a_lost_lease_is_told_once(void **state)
         atomic_int told = 0;
         rig.lease.on_lost = count;
         rig.lease.on_lost_context = &told;
-        assert_int_equal(try_once(renewed[i], &rig.one, &rig.lease), LOCK_OWNED);
+        assert_int_equal(lock_try(renewed[i], &rig.one, &rig.lease), LOCK_OWNED);
         assert_true(lease_holds(&rig.lease));
         redis_probe(NULL, 0, "DEL %s", rig.lease.name);
         int64_t begun_us = clock_mono_us();
         while (!atomic_load(&told)) {
-            assert_true(clock_mono_us() - begun_us < PATIENCE_US);
+            assert_true(clock_mono_us() - begun_us < LOCK_PATIENCE_US);
             clock_sleep_until(in_ms(5));
         }
         assert_false(lease_holds(&rig.lease));
         clock_sleep_until(in_ms(LEASE_MS));
         assert_int_equal(atomic_load(&told), 1);
-        assert_int_equal(let_go(renewed[i], &rig.one, &rig.lease), LOCK_NOT_OWNER);
+        assert_int_equal(lock_let_go(renewed[i], &rig.one, &rig.lease), LOCK_NOT_OWNER);
         rig.lease.on_lost = NULL;
     }
 }
 
 static void *wait_in_turn(void *argument)
 {
-    const struct lock *lock = argument;
+    const struct lock **lock = argument;
 
-    return lock->acquire(&rig.two, KEY, false, in_ms(20000), &rig.other) == LOCK_OWNED ? &rig
-                                                                                       : NULL;
+    return (*lock)->acquire(&rig.two, LOCK_KEY, false, in_ms(20000), &rig.other) == LOCK_OWNED
+               ? &rig
+               : NULL;
 }
 
 /* The holder's lease is a minute: only being told can end the wait so early. */
@@ -269,20 +255,20 @@ static void a_release_wakes_who_waits(void **state)
     static const struct lock *const telling[] = {&lock_redis_watchdog, &lock_redis_fair};
 
     for (int i = 0; i < 2; i++) {
+        const struct lock *lock = telling[i];
         pthread_t waiter;
         void *owned = NULL;
-        assert_int_equal(try_once(telling[i], &rig.one, &rig.lease), LOCK_OWNED);
+        assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
         redis_probe(NULL, 0, "CONFIG RESETSTAT");
-        assert_int_equal(pthread_create(&waiter, NULL, wait_in_turn, (void *)(uintptr_t)telling[i]),
-                         0);
+        assert_int_equal(pthread_create(&waiter, NULL, wait_in_turn, &lock), 0);
         while (redis_probe_calls("evalsha") < 2 - i)
             clock_sleep_until(in_ms(2));
         int64_t begun_us = clock_mono_us();
-        assert_int_equal(let_go(telling[i], &rig.one, &rig.lease), LOCK_RELEASED);
+        assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
         assert_int_equal(pthread_join(waiter, &owned), 0);
         assert_non_null(owned);
         assert_true(clock_mono_us() - begun_us < 10 * CLOCK_US_PER_S);
-        assert_int_equal(let_go(telling[i], &rig.two, &rig.other), LOCK_RELEASED);
+        assert_int_equal(lock_let_go(lock, &rig.two, &rig.other), LOCK_RELEASED);
     }
 }
 
@@ -290,21 +276,21 @@ static void a_release_wakes_who_waits(void **state)
 static void w3_a_budget_of_nothing_is_no_budget(void **state)
 {
     (void)state;
-    assert_int_equal(try_once(&lock_wllock, &rig.one, &rig.lease), LOCK_OWNED);
+    assert_int_equal(lock_try(&lock_wllock, &rig.one, &rig.lease), LOCK_OWNED);
     int64_t begun_us = clock_mono_us();
-    assert_int_equal(wllock_spin(&rig.two, KEY, 1, in_ms(700), &rig.other), LOCK_BUSY);
+    assert_int_equal(wllock_spin(&rig.two, LOCK_KEY, 1, in_ms(700), &rig.other), LOCK_BUSY);
     assert_true(clock_mono_us() - begun_us >= 700 * CLOCK_US_PER_MS);
     begun_us = clock_mono_us();
-    assert_int_equal(wllock_spin(&rig.two, KEY, 4, in_ms(60000), &rig.other), LOCK_BUSY);
+    assert_int_equal(wllock_spin(&rig.two, LOCK_KEY, 4, in_ms(60000), &rig.other), LOCK_BUSY);
     assert_true(clock_mono_us() - begun_us < 10 * CLOCK_US_PER_S);
-    let_go(&lock_wllock, &rig.one, &rig.lease);
+    lock_let_go(&lock_wllock, &rig.one, &rig.lease);
 
-    assert_int_equal(try_once(&lock_redis_fair, &rig.one, &rig.lease), LOCK_OWNED);
+    assert_int_equal(lock_try(&lock_redis_fair, &rig.one, &rig.lease), LOCK_OWNED);
     int64_t until_us = in_ms(1);
-    assert_int_equal(lock_redis_fair.acquire(&rig.two, KEY, false, until_us, &rig.other),
+    assert_int_equal(lock_redis_fair.acquire(&rig.two, LOCK_KEY, false, until_us, &rig.other),
                      LOCK_BUSY);
     assert_true(clock_mono_us() - until_us < CLOCK_US_PER_S);
-    let_go(&lock_redis_fair, &rig.one, &rig.lease);
+    lock_let_go(&lock_redis_fair, &rig.one, &rig.lease);
 }
 
 /* wllock's local lock lets its owner in again, and then its Redis lock does not: it spins against
@@ -312,16 +298,17 @@ static void w3_a_budget_of_nothing_is_no_budget(void **state)
 static void w9_wllock_waits_for_itself(void **state)
 {
     (void)state;
-    assert_int_equal(try_once(&lock_wllock, &rig.one, &rig.lease), LOCK_OWNED);
+    assert_int_equal(lock_try(&lock_wllock, &rig.one, &rig.lease), LOCK_OWNED);
     int64_t begun_us = clock_mono_us();
-    assert_int_equal(lock_wllock.acquire(&rig.one, KEY, false, in_ms(400), &rig.other), LOCK_BUSY);
+    assert_int_equal(lock_wllock.acquire(&rig.one, LOCK_KEY, false, in_ms(400), &rig.other),
+                     LOCK_BUSY);
     assert_true(clock_mono_us() - begun_us > 190 * CLOCK_US_PER_MS);
-    let_go(&lock_wllock, &rig.one, &rig.lease);
+    lock_let_go(&lock_wllock, &rig.one, &rig.lease);
 
-    assert_int_equal(try_once(&lock_redis_reentrant, &rig.one, &rig.lease), LOCK_OWNED);
+    assert_int_equal(lock_try(&lock_redis_reentrant, &rig.one, &rig.lease), LOCK_OWNED);
     assert_int_equal(lock_redis_reentrant.reenter(&rig.one, &rig.lease), LOCK_OWNED);
-    let_go(&lock_redis_reentrant, &rig.one, &rig.lease);
-    let_go(&lock_redis_reentrant, &rig.one, &rig.lease);
+    lock_let_go(&lock_redis_reentrant, &rig.one, &rig.lease);
+    lock_let_go(&lock_redis_reentrant, &rig.one, &rig.lease);
 }
 
 static void a_redis_that_is_gone_is_unknown(void **state)
@@ -330,44 +317,44 @@ static void a_redis_that_is_gone_is_unknown(void **state)
     static struct lease held[LOCKS];
 
     for (int i = 0; i < LOCKS; i++) {
-        assert_int_equal(try_once(locks[i], &rig.one, &held[i]), LOCK_OWNED);
+        assert_int_equal(lock_try(locks[i], &rig.one, &held[i]), LOCK_OWNED);
         renewer_forget(rig.renewer, &held[i]);
     }
     stack_kill("locks", SIGKILL);
     for (int i = 0; i < LOCKS; i++) {
-        assert_int_equal(try_once(locks[i], &rig.two, &rig.other),
+        assert_int_equal(lock_try(locks[i], &rig.two, &rig.other),
                          locks[i] == &lock_wllock ? LOCK_BUSY : LOCK_UNKNOWN);
-        assert_int_equal(let_go(locks[i], &rig.one, &held[i]), LOCK_RELEASE_UNKNOWN);
+        assert_int_equal(lock_let_go(locks[i], &rig.one, &held[i]), LOCK_RELEASE_UNKNOWN);
     }
     stack_up();
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    int64_t until_us = clock_mono_us() + LOCK_PATIENCE_US;
     while (!redis_connect(rig.one.redis, until_us) || !redis_connect(rig.two.redis, until_us))
         assert_true(clock_mono_us() < until_us);
     redis_probe(NULL, 0, "FLUSHALL");
     for (int i = 0; i < LOCKS; i++) {
-        assert_int_equal(try_once(locks[i], &rig.two, &rig.other), LOCK_OWNED);
-        assert_int_equal(let_go(locks[i], &rig.two, &rig.other), LOCK_RELEASED);
+        assert_int_equal(lock_try(locks[i], &rig.two, &rig.other), LOCK_OWNED);
+        assert_int_equal(lock_let_go(locks[i], &rig.two, &rig.other), LOCK_RELEASED);
     }
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(w15_wllock_budgets_by_the_wall_clock, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_lock_excludes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(no_lock_meets_another_ones_format, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_wait_ends_at_its_deadline, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_dead_holder_is_outlived, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_late_release_frees_the_next_holder_or_not, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_owner_of_a_reentrant_lock_enters_again, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_watchdog_renews_up_to_its_cap, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_lost_lease_is_told_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_release_wakes_who_waits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(w3_a_budget_of_nothing_is_no_budget, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(w9_wllock_waits_for_itself, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_redis_that_is_gone_is_unknown, set_up, tear_down),
+        TEST(w15_wllock_budgets_by_the_wall_clock),
+        TEST(every_lock_excludes),
+        TEST(no_lock_meets_another_ones_format),
+        TEST(a_wait_ends_at_its_deadline),
+        TEST(a_dead_holder_is_outlived),
+        TEST(a_late_release_frees_the_next_holder_or_not),
+        TEST(the_owner_of_a_reentrant_lock_enters_again),
+        TEST(the_watchdog_renews_up_to_its_cap),
+        TEST(a_lost_lease_is_told_once),
+        TEST(a_release_wakes_who_waits),
+        TEST(w3_a_budget_of_nothing_is_no_budget),
+        TEST(w9_wllock_waits_for_itself),
+        TEST(a_redis_that_is_gone_is_unknown),
     };
 
     signal(SIGPIPE, SIG_IGN);

@@ -46,17 +46,8 @@ static void restocking_races(struct test_case *the)
     int64_t lost = 0;
 
     for (int round = 0; round < rounds && lost == 0; round++) {
-        struct crowd *crowd = crowd_create();
         shop_put(the->servers[0], the->product, 0, NULL);
-        for (int i = 0; i < RESTOCKS; i++) {
-            struct buy restock = case_buy(the, 0);
-            restock.quantity = 1;
-            shop_crowd_restock(crowd, case_server(the, i), &restock);
-        }
-        crowd_finish(crowd, PATIENCE_US);
-        if (crowd_count(crowd, 200, "") != RESTOCKS)
-            fail_msg("%s", crowd_summary(crowd));
-        crowd_destroy(crowd);
+        case_restock(the, RESTOCKS, 1);
         struct sale sale = witness_sale(the->witness, the->product);
         assert_int_equal(sale.restocked, RESTOCKS);
         lost = RESTOCKS - sale.stock;

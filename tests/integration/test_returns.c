@@ -111,18 +111,9 @@ static void a_cancelled_order_keeps_its_key(struct test_case *the)
 static void restocks_at_once_add_up(struct test_case *the)
 {
     enum { RESTOCKS = 40 };
-    struct crowd *crowd = crowd_create();
 
     shop_put(the->servers[0], the->product, 0, NULL);
-    for (int i = 0; i < RESTOCKS; i++) {
-        struct buy restock = case_buy(the, 0);
-        restock.quantity = 2;
-        shop_crowd_restock(crowd, case_server(the, i), &restock);
-    }
-    crowd_finish(crowd, PATIENCE_US);
-    if (crowd_count(crowd, 200, "") != RESTOCKS)
-        fail_msg("%s", crowd_summary(crowd));
-    crowd_destroy(crowd);
+    case_restock(the, RESTOCKS, 2);
     struct sale sale = witness_sale(the->witness, the->product);
     assert_int_equal(sale.restocked, 2 * RESTOCKS);
     if (the->exact)

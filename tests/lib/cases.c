@@ -170,6 +170,20 @@ struct crowd *case_buyers(const struct test_case *the, int count, int64_t first_
     return crowd;
 }
 
+void case_restock(const struct test_case *the, int count, int64_t quantity)
+{
+    struct crowd *crowd = crowd_create();
+    struct buy restock = case_buy(the, 0);
+
+    restock.quantity = quantity;
+    for (int i = 0; i < count; i++)
+        shop_crowd_restock(crowd, case_server(the, i), &restock);
+    crowd_finish(crowd, SERVER_PATIENCE_US);
+    if (crowd_count(crowd, 200, "") != count)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+}
+
 /* Until nothing of the product is queued. */
 static void wait_decided(const struct test_case *the)
 {

@@ -50,6 +50,8 @@ struct buy case_buy(const struct test_case *the, int64_t user);
 /* `count` buyers at once, each another user from `first_user` on, spread over the instances. */
 struct crowd *case_buyers(const struct test_case *the, int count, int64_t first_user,
                           int64_t quantity);
+/* `count` restocks at once, spread over the instances, all of which succeed. */
+void case_restock(const struct test_case *the, int count, int64_t quantity);
 /* Rows, stock and the server's own audit agree as far as the case promises; the rows are as many as
  * the 201s of `crowd` (NULL: not compared), none of it lost; a 202 is waited for, and may be a row
  * too. */

@@ -229,15 +229,22 @@ static redisReply *ask(char *text)
     return reply;
 }
 
-int64_t bed_redis(const char *format, ...)
+static __attribute__((format(printf, 1, 0))) redisReply *ask_formatted(const char *format,
+                                                                       va_list values)
 {
     char text[TEXT_MAX];
+
+    vsnprintf(text, sizeof text, format, values);
+    return ask(text);
+}
+
+int64_t bed_redis(const char *format, ...)
+{
     va_list values;
 
     va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
+    redisReply *reply = ask_formatted(format, values);
     va_end(values);
-    redisReply *reply = ask(text);
     int64_t number = reply->type == REDIS_REPLY_STRING ? atoll(reply->str) : reply->integer;
     freeReplyObject(reply);
     return number;
@@ -245,13 +252,11 @@ int64_t bed_redis(const char *format, ...)
 
 void bed_redis_text(char *out, size_t size, const char *format, ...)
 {
-    char text[TEXT_MAX];
     va_list values;
 
     va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
+    redisReply *reply = ask_formatted(format, values);
     va_end(values);
-    redisReply *reply = ask(text);
     snprintf(out, size, "%s", reply->type == REDIS_REPLY_STRING ? reply->str : "");
     freeReplyObject(reply);
 }

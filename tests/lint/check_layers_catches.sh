@@ -3,45 +3,14 @@
 # it, of each kind, it fails and says where.
 set -euo pipefail
 
-check=$(cd "$(dirname "$0")" && pwd)/check_layers.sh
-tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
+lint=$(cd "$(dirname "$0")" && pwd)
+check=$lint/check_layers.sh
+# shellcheck source=tests/lint/tree.sh
+. "$lint/tree.sh"
 
 rooms=(base metrics order store cache lock strategy dispatch http)
-missed=0
-cases=0
 
-put() { # file, include line
-  mkdir -p "$tree/$(dirname "$1")"
-  printf '%s\n' "$2" >"$tree/$1"
-}
-
-passes() {
-  if ! output=$("$check" "$tree" 2>&1); then
-    echo "refused, and should not be: $1: $output" >&2
-    missed=$((missed + 1))
-  fi
-  cases=$((cases + 1))
-}
-
-# Puts one more file into the tree, expects a refusal that names it, and takes it out again.
-catches() {
-  put "$1" "$2"
-  if output=$("$check" "$tree" 2>&1); then
-    echo "not caught: $1: $2" >&2
-    missed=$((missed + 1))
-  elif [[ $output != *"$1"* ]]; then
-    echo "caught without saying where: $1: $2: $output" >&2
-    missed=$((missed + 1))
-  fi
-  cases=$((cases + 1))
-  rm "$tree/$1"
-}
-
-if "$check" "$tree" >/dev/null 2>&1; then
-  echo "not caught: a tree without sources" >&2
-  missed=$((missed + 1))
-fi
+refuses "a tree without sources"
 
 # In order: each room includes itself and all to its right.
 seen=()
@@ -114,5 +83,4 @@ catches loadtest/bad.c '#include "../server/order/order.h"'
 catches loadtest/sub/bad.h '#include "../../server/order/order.h"'
 
 passes "the tree in order, again"
-echo "$cases trees, $missed judged wrongly"
-[ "$missed" -eq 0 ]
+judge

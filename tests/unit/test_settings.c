@@ -281,35 +281,6 @@ static void texts_are_checked(void **state)
     assert_true(load("--listen=[::1]:8080 --log-level debug --default-strategy none"));
 }
 
-static void a_system_name_has_64_characters_at_most(void **state)
-{
-    (void)state;
-    char flag[128] = "--system-name=";
-    size_t length = strlen(flag);
-
-    memset(flag + length, 'n', 64);
-    assert_true(load(flag));
-    flag[length + 64] = 'n';
-    assert_false(load(flag));
-}
-
-static void redlock_takes_three_or_five_servers(void **state)
-{
-    (void)state;
-    assert_true(load("--redlock=redis://a,redis://b,redis://c"));
-    assert_true(load("--redlock=redis://a,redis://b,redis://c,unix:///d,unix:///e"));
-    assert_true(load("--redlock="));
-    assert_false(load("--redlock=redis://a"));
-    assert_false(load("--redlock=redis://a,redis://b"));
-    assert_false(load("--redlock=redis://a,redis://b,redis://c,redis://d"));
-    assert_false(load("--redlock=redis://a,redis://b,http://c"));
-    assert_false(load("--redlock=redis://a,redis://b,"));
-    assert_false(load("--redlock=redis://a,,redis://c"));
-    /* Named twice it would have two votes. */
-    assert_false(load("--redlock=redis://a,redis://b,redis://a"));
-    assert_true(load("--redlock=redis://ab,redis://a,redis://b"));
-}
-
 /* What may hold a password is never repeated. */
 static void secrets_are_not_told(void **state)
 {
@@ -390,78 +361,6 @@ static void actions_are_seen(void **state)
     assert_int_equal(action, SETTINGS_HELP);
 }
 
-static void every_row_is_whole(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < settings_row_count(); i++) {
-        const struct settings_row *row = settings_row_at(i);
-        assert_true(strlen(row->flag) < SETTINGS_VARIABLE_LENGTH - 8);
-        assert_int_equal(strspn(row->flag, "abcdefghijklmnopqrstuvwxyz-"), strlen(row->flag));
-        assert_non_null(row->standard);
-        assert_true(strlen(row->value) > 0);
-        assert_true(strlen(row->help) > 10 && strlen(row->detail) > strlen(row->help));
-        assert_null(strpbrk(row->help, "|\n")); /* it stands in a table */
-        if (row->kind == SETTINGS_NUMBER)
-            assert_true(row->min < row->max && strlen(row->unit) > 0);
-        else
-            assert_true(strlen(row->takes) > 0 && strpbrk(row->takes, "|\n") == NULL);
-        for (size_t j = 0; j < i; j++) {
-            assert_string_not_equal(row->flag, settings_row_at(j)->flag);
-            assert_int_not_equal(row->offset, settings_row_at(j)->offset);
-        }
-    }
-    /* No member without a row: all of them are eight bytes wide. */
-    assert_int_equal(settings_row_count() * 8, sizeof(struct settings));
-}
-
-static void help_names_everything(void **state)
-{
-    (void)state;
-    char *text;
-    size_t length;
-    FILE *to = open_memstream(&text, &length);
-    assert_non_null(to);
-    settings_print_help(to, "seckill-server", "Strategies: none\n");
-    fclose(to);
-
-    for (size_t i = 0; i < settings_row_count(); i++) {
-        const struct settings_row *row = settings_row_at(i);
-        char flag[128];
-        snprintf(flag, sizeof flag, "\n  --%s %s ", row->flag, row->value);
-        assert_non_null(strstr(text, flag));
-        assert_non_null(strstr(text, row->help));
-    }
-    assert_non_null(strstr(text, "\n  --help "));
-    assert_non_null(strstr(text, "\n  --version "));
-    assert_non_null(strstr(text, "SECKILL_LOCK_TTL_MS"));
-    assert_non_null(strstr(text, "\nStrategies: none\n"));
-    free(text);
-}
-
-static void config_md_is_what_the_table_says(void **state)
-{
-    (void)state;
-    char *expected;
-    size_t length;
-    FILE *to = open_memstream(&expected, &length);
-    assert_non_null(to);
-    settings_print_markdown(to, "seckill-server");
-    fclose(to);
-
-    static char found[1 << 16];
-    FILE *from = fopen(CONFIG_MD, "r");
-    if (from == NULL) {
-        fail_msg("cannot read %s", CONFIG_MD);
-        return;
-    }
-    size_t got = fread(found, 1, sizeof found - 1, from);
-    fclose(from);
-    found[got] = '\0';
-    if (strcmp(found, expected) != 0)
-        fail_msg("docs/CONFIG.md is stale: seckill-server --help=markdown > docs/CONFIG.md");
-    free(expected);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, empty_environment)
@@ -474,16 +373,11 @@ int main(void)
         TEST(what_is_no_flag_is_refused),
         TEST(a_missing_value_is_refused),
         TEST(texts_are_checked),
-        TEST(a_system_name_has_64_characters_at_most),
-        TEST(redlock_takes_three_or_five_servers),
         TEST(secrets_are_not_told),
         TEST(a_flag_wins_over_its_variable),
         TEST(a_wrong_variable_is_named),
         TEST(contradictions_are_refused),
         TEST(actions_are_seen),
-        TEST(every_row_is_whole),
-        TEST(help_names_everything),
-        TEST(config_md_is_what_the_table_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

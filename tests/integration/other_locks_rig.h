@@ -1,0 +1,35 @@
+/*
+ * Two clients of the locks elsewhere, over their real stores, standing for two instances. Each test
+ * gets them anew, under a name that no other has used, so nobody meets what one left behind.
+ */
+#ifndef SECKILL_TESTS_INTEGRATION_OTHER_LOCKS_RIG_H
+#define SECKILL_TESTS_INTEGRATION_OTHER_LOCKS_RIG_H
+
+#include "lib/t.h"
+
+#include "base/settings.h"
+#include "lock/keeper_session.h"
+#include "lock/memcache.h"
+#include "lock/redlock.h"
+#include "lock_calls.h"
+
+enum { SHORT_MS = 600, LONG_MS = 30000 }; /* leases; the long one is the rule */
+
+extern struct rig {
+    struct settings settings;
+    struct redlock *redlock;
+    struct memcache *memcache;
+    struct keeper *keepers[2];
+    struct lock_client one;
+    struct lock_client two;
+    struct lease lease; /* for the test to use, of `one` and `two` */
+    struct lease other;
+} rig;
+
+int rig_set_up(void **state);
+int rig_tear_down(void **state);
+int rig_restore(void **state); /* at the end: every server of the stack runs again */
+
+#define RIG_TEST(name) cmocka_unit_test_setup_teardown(name, rig_set_up, rig_tear_down)
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * zookeeper-lock's recipe, alone, over a real ZooKeeper: the line, the watch on the one before, and
+ * what becomes of a lease whose session or connection is lost.
+ */
+#include "other_locks_rig.h"
+
+#include "lib/stack.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+
+/* Somebody who waits in a thread of their own. */
+struct waiting {
+    pthread_t thread;
+    struct lock_client *client;
+    int64_t until_us;
+    struct lease lease;
+    enum lock_result result;
+    atomic_bool done;
+};
+
+static void *wait_in_line(void *argument)
+{
+    struct waiting *the = argument;
+
+    the->result = lock_zookeeper.acquire(the->client, LOCK_KEY, false, the->until_us, &the->lease);
+    atomic_store(&the->done, true);
+    return NULL;
+}
+
+/* How many nodes stand under the lock of LOCK_KEY. */
+static int line_length(void)
+{
+    char folder[KEEPER_PATH_MAX + 1];
+    struct keeper_names names;
+    unsigned loss;
+
+    assert_true(keeper_ready(rig.keepers[0], &loss));
+    snprintf(folder, sizeof folder, "/%s:lock:zookeeper-lock:%d", rig.settings.system_name,
+             LOCK_KEY);
+    if (keeper_children(rig.keepers[0], folder, &names) != 0)
+        return 0;
+    int count = names.count;
+    keeper_names_fini(&names);
+    return count;
+}
+
+static void wait_line(int length)
+{
+    int64_t until_us = clock_mono_us() + LOCK_PATIENCE_US;
+
+    while (line_length() != length) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(in_ms(5));
+    }
+}
+
+/* Returns when it stands in line as number `place`. */
+static void begin_waiting(struct waiting *the, struct lock_client *client, int64_t ms, int place)
+{
+    *the = (struct waiting){.client = client, .until_us = in_ms(ms)};
+    assert_int_equal(pthread_create(&the->thread, NULL, wait_in_line, the), 0);
+    wait_line(place);
+}
+
+static enum lock_result end_waiting(struct waiting *the)
+{
+    assert_int_equal(pthread_join(the->thread, NULL), 0);
+    return the->result;
+}
+
+static void zookeeper_keeps_the_locks_of_one_session_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
+    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.other), LOCK_BUSY);
+    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(line_length(), 0);
+}
+
+/* With leases of half a minute: only a watch can end the waits so early, and in this order. */
+static void zookeeper_serves_in_the_order_of_coming(void **state)
+{
+    (void)state;
+    static struct waiting first;
+    static struct waiting second;
+    int64_t begun_us = clock_mono_us();
+
+    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
+    begin_waiting(&first, &rig.two, LONG_MS, 2);
+    begin_waiting(&second, &rig.one, LONG_MS, 3);
+    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(end_waiting(&first), LOCK_OWNED);
+    assert_false(atomic_load(&second.done));
+    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.two, &first.lease), LOCK_RELEASED);
+    assert_int_equal(end_waiting(&second), LOCK_OWNED);
+    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.one, &second.lease), LOCK_RELEASED);
+    assert_true(clock_mono_us() - begun_us < LONG_MS / 2 * CLOCK_US_PER_MS);
+}
+
+/* The one before has given up, the one before that still owns. */
+static void zookeeper_looks_again_when_the_one_before_vanishes(void **state)
+{
+    (void)state;
+    static struct waiting impatient;
+    static struct waiting patient;
+
+    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
+    begin_waiting(&impatient, &rig.two, 300, 2);
+    begin_waiting(&patient, &rig.two, 1500, 3);
+    assert_int_equal(end_waiting(&impatient), LOCK_BUSY);
+    assert_int_equal(end_waiting(&patient), LOCK_BUSY);
+    assert_int_equal(line_length(), 1);
+    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASED);
+}
+
+static void count(void *context)
+{
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+static void a_lost_connection_is_a_lost_lease(void **state)
+{
+    (void)state;
+    static struct waiting waiting;
+    atomic_int told = 0;
+    int64_t begun_us = clock_mono_us();
+
+    rig.lease.on_lost = count;
+    rig.lease.on_lost_context = &told;
+    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
+    begin_waiting(&waiting, &rig.two, LONG_MS, 2);
+    stack_kill("zookeeper", SIGKILL);
+    assert_int_equal(end_waiting(&waiting), LOCK_UNKNOWN);
+    while (!atomic_load(&told))
+        assert_true(clock_mono_us() - begun_us < LOCK_PATIENCE_US);
+    assert_false(lease_holds(&rig.lease));
+    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASE_UNKNOWN);
+    stack_up();
+    /* Both sessions live on for half a minute, and yet their nodes go. */
+    unsigned loss;
+    while (!keeper_ready(rig.keepers[0], &loss))
+        assert_true(clock_mono_us() - begun_us < LOCK_PATIENCE_US);
+    wait_line(0);
+    assert_true(clock_mono_us() - begun_us < LONG_MS * CLOCK_US_PER_MS);
+    assert_int_equal(atomic_load(&told), 1);
+}
+
+static void zookeeper_ends_an_abandoned_lease(void **state)
+{
+    (void)state;
+    rig.settings.lock_ttl_ms = SHORT_MS;
+    int64_t begun_us = clock_mono_us();
+    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
+    lock_zookeeper.abandon(&rig.one, &rig.lease);
+    assert_int_equal(lock_try(&lock_zookeeper, &rig.two, &rig.other), LOCK_BUSY);
+    assert_int_equal(lock_zookeeper.acquire(&rig.two, LOCK_KEY, false, in_ms(LONG_MS), &rig.other),
+                     LOCK_OWNED);
+    assert_true(clock_mono_us() - begun_us >= SHORT_MS * CLOCK_US_PER_MS);
+    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.two, &rig.other), LOCK_RELEASED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(zookeeper_keeps_the_locks_of_one_session_apart),
+        RIG_TEST(zookeeper_serves_in_the_order_of_coming),
+        RIG_TEST(zookeeper_looks_again_when_the_one_before_vanishes),
+        RIG_TEST(zookeeper_ends_an_abandoned_lease),
+        RIG_TEST(a_lost_connection_is_a_lost_lease),
+    };
+
+    stack_need_other_locks();
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, rig_restore);
+}

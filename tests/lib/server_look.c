@@ -1,0 +1,99 @@
+/* What a test asks of a running server: over HTTP, and of the kernel about its process. */
+#include "lib/t.h"
+
+#include "lib/server.h"
+
+#include "base/clock.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct http_reply server_call(struct server *server, const char *method, const char *target,
+                              const char *headers, const char *body)
+{
+    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+    struct http_client *client = http_client_open(server_address(server), until_us);
+    struct http_reply reply;
+
+    if (!client)
+        fail_msg("nobody listens on %s", server_address(server));
+    enum http_result result =
+        http_client_call(client, method, target, headers, body, until_us, &reply);
+    http_client_close(client);
+    if (result != HTTP_REPLY)
+        fail_msg("no reply to %s %s (%d)", method, target, (int)result);
+    return reply;
+}
+
+int server_status(struct server *server, const char *method, const char *target,
+                  const char *headers, const char *body)
+{
+    struct http_reply reply = server_call(server, method, target, headers, body);
+    int status = reply.status;
+
+    http_reply_fini(&reply);
+    return status;
+}
+
+int64_t server_metric(struct server *server, const char *family, const char *labels)
+{
+    struct http_reply reply = server_call(server, "GET", "/metrics", NULL, NULL);
+    size_t length = strlen(family);
+    int64_t sum = 0;
+
+    for (char *line = strtok(reply.body, "\n"); line; line = strtok(NULL, "\n")) {
+        if (strncmp(line, family, length) != 0 || !strchr("{ ", line[length]))
+            continue;
+        char *value = strrchr(line, ' ');
+        *value = '\0';
+        if (strstr(line + length, labels))
+            sum += atoll(value + 1);
+    }
+    http_reply_fini(&reply);
+    return sum;
+}
+
+int64_t server_bugs(struct server *server)
+{
+    return server_metric(server, "seckill_orders_total", "outcome=\"internal_error\"") +
+           server_metric(server, "seckill_http_responses_total", "status=\"500\"");
+}
+
+void server_expect_sound(struct server *server)
+{
+    int64_t bugs = server_bugs(server);
+
+    if (bugs != 0)
+        fail_msg("%lld orders or replies ended as internal_error", (long long)bugs);
+}
+
+int server_descriptors(const struct server *server)
+{
+    char path[64];
+    int count = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)server_pid(server));
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
+        count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+int64_t server_resident_kib(const struct server *server)
+{
+    char path[64];
+    char line[128];
+    long long kib = -1;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)server_pid(server));
+    FILE *from = fopen(path, "r");
+    assert_non_null(from);
+    while (kib < 0 && fgets(line, sizeof line, from))
+        sscanf(line, "VmRSS: %lld", &kib);
+    fclose(from);
+    return kib;
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# check_sizes.sh [ROOT]: no C file over 400 lines, and none that holds a strategy (its `const struct strategy`)
+# over 150: what is longer has a second job, which wants a file of its own.
+set -euo pipefail
+
+root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+cd "$root"
+files=0
+broken=0
+
+while IFS= read -r file; do
+  files=$((files + 1))
+  most=400
+  ! grep -qE '^const struct strategy [a-z_]+ = \{' "$file" || most=150
+  lines=$(wc -l <"$file")
+  if [ "$lines" -gt "$most" ]; then
+    echo "$file: $lines lines, of $most at the most" >&2
+    broken=$((broken + 1))
+  fi
+done < <(find server loadtest tests -name '*.[ch]' 2>/dev/null | sort)
+
+if [ "$files" -eq 0 ]; then
+  echo "no sources under $root: nothing was checked" >&2
+  exit 1
+fi
+echo "$files files, $broken too long"
+[ "$broken" -eq 0 ]

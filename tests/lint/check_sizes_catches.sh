@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Proves that check_sizes.sh goes red, and only where it should.
+set -euo pipefail
+
+lint=$(cd "$(dirname "$0")" && pwd)
+check=$lint/check_sizes.sh
+# shellcheck source=tests/lint/tree.sh
+. "$lint/tree.sh"
+
+lines() { # how many
+  seq "$1" | sed 's/.*/int x;/'
+}
+strategy=$'const struct strategy strategy_x = {\n'
+
+refuses "a tree without sources"
+put server/strategy/strategy.h "$(lines 400)"
+put server/strategy/registry.c "static const struct strategy *const strategies[] = {
+$(lines 399)"
+put server/strategy/x.c "$strategy$(lines 149)"
+put loadtest/run.c "$(lines 400)"
+put tests/unit/test_x.c "$(lines 400)"
+put sql/statements.sql "$(lines 401)"
+passes "a tree in order"
+
+catches server/app.c "$(lines 401)"
+catches server/strategy/bad.h "$(lines 401)"
+catches loadtest/bad.c "$(lines 401)"
+catches tests/unit/test_bad.c "$(lines 401)"
+catches server/strategy/bad.c "$strategy$(lines 150)"
+passes "the tree in order, again"
+judge

@@ -1,0 +1,95 @@
+/* Who may make admin calls. */
+#include "http/auth.h"
+#include "lib/t.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+static struct problem problem;
+static struct headers headers;
+
+static void add_header(const char *name, const char *value)
+{
+    reader_header(&headers, name, strlen(name), value, strlen(value));
+}
+
+/* Whether a call with one header field from `address` is admitted; `problem` says why not. */
+static bool admit(const char *token, const char *address, const char *name, const char *value)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+    bool is_v4 = inet_pton(AF_INET, address, &in.sin_addr) == 1;
+
+    if (!is_v4)
+        assert_int_equal(inet_pton(AF_INET6, address, &in6.sin6_addr), 1);
+    headers = (struct headers){0};
+    add_header(name, value);
+    return auth_admin(token, &headers,
+                      is_v4 ? (const struct sockaddr *)&in : (const struct sockaddr *)&in6,
+                      &problem);
+}
+
+static void without_a_token_loopback_is_admin(void **state)
+{
+    static const char *const forwarded[] = {"Forwarded", "X-Forwarded-For", "x-forwarded-proto",
+                                            "X-Forwarded-Anything", "Origin"};
+
+    (void)state;
+    assert_true(admit("", "127.0.0.1", "Host", "x"));
+    assert_true(admit("", "127.8.9.1", "Host", "x"));
+    assert_true(admit("", "::1", "Host", "x"));
+    assert_true(admit("", "::ffff:127.0.0.1", "Host", "x"));
+    assert_false(admit("", "128.0.0.1", "Host", "x"));
+    assert_int_equal(problem.status, 403);
+    assert_string_equal(problem.code, "forbidden");
+    assert_false(admit("", "10.0.0.1", "Authorization", "Bearer "));
+    assert_false(admit("", "::", "Host", "x"));
+    assert_false(admit("", "::ffff:10.0.0.1", "Host", "x"));
+    assert_false(admit("", "2001:db8::1", "Host", "127.0.0.1"));
+    assert_false(auth_admin("", &headers, NULL, &problem));
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
+        assert_false(admit("", "127.0.0.1", forwarded[i], ""));
+        assert_string_equal(problem.code, "forbidden");
+    }
+}
+
+static void a_token_is_compared_whole(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        "Bearer",
+                                        "Bearer ",
+                                        "Bearer secre",
+                                        "secret",
+                                        "Bearer secrets",
+                                        "Bearer Secret",
+                                        "Basic secret",
+                                        "Bearer  secret",
+                                        "Bearer xecret",
+                                        "Bearersecret"};
+
+    (void)state;
+    assert_true(admit("secret", "10.0.0.1", "Authorization", "Bearer secret"));
+    assert_true(admit("secret", "10.0.0.1", "authorization", "bearer secret"));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (admit("secret", "127.0.0.1", "Authorization", wrong[i]))
+            fail_msg("%s was admitted", wrong[i]);
+        assert_int_equal(problem.status, 401);
+        assert_string_equal(problem.code, "unauthorized");
+    }
+    assert_false(admit("secret", "127.0.0.1", "Host", "x"));
+    headers = (struct headers){0};
+    add_header("Authorization", "Bearer secret");
+    add_header("Authorization", "Bearer secret");
+    assert_false(auth_admin("secret", &headers, NULL, &problem));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_token_loopback_is_admin),
+        cmocka_unit_test(a_token_is_compared_whole),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

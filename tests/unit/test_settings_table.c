@@ -1,0 +1,91 @@
+/* The table of settings, row by row, and what is printed from it. */
+#include "lib/t.h"
+
+#include "base/settings.h"
+#include "base/settings_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void every_row_is_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < settings_row_count(); i++) {
+        const struct settings_row *row = settings_row_at(i);
+        assert_true(strlen(row->flag) < SETTINGS_VARIABLE_LENGTH - 8);
+        assert_int_equal(strspn(row->flag, "abcdefghijklmnopqrstuvwxyz-"), strlen(row->flag));
+        assert_non_null(row->standard);
+        assert_true(strlen(row->value) > 0);
+        assert_true(strlen(row->help) > 10 && strlen(row->detail) > strlen(row->help));
+        assert_null(strpbrk(row->help, "|\n")); /* it stands in a table */
+        if (row->kind == SETTINGS_NUMBER)
+            assert_true(row->min < row->max && strlen(row->unit) > 0);
+        else
+            assert_true(strlen(row->takes) > 0 && strpbrk(row->takes, "|\n") == NULL);
+        for (size_t j = 0; j < i; j++) {
+            assert_string_not_equal(row->flag, settings_row_at(j)->flag);
+            assert_int_not_equal(row->offset, settings_row_at(j)->offset);
+        }
+    }
+    /* No member without a row: all of them are eight bytes wide. */
+    assert_int_equal(settings_row_count() * 8, sizeof(struct settings));
+}
+
+static void help_names_everything(void **state)
+{
+    (void)state;
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    assert_non_null(to);
+    settings_print_help(to, "seckill-server", "Strategies: none\n");
+    fclose(to);
+
+    for (size_t i = 0; i < settings_row_count(); i++) {
+        const struct settings_row *row = settings_row_at(i);
+        char flag[128];
+        snprintf(flag, sizeof flag, "\n  --%s %s ", row->flag, row->value);
+        assert_non_null(strstr(text, flag));
+        assert_non_null(strstr(text, row->help));
+    }
+    assert_non_null(strstr(text, "\n  --help "));
+    assert_non_null(strstr(text, "\n  --version "));
+    assert_non_null(strstr(text, "SECKILL_LOCK_TTL_MS"));
+    assert_non_null(strstr(text, "\nStrategies: none\n"));
+    free(text);
+}
+
+static void config_md_is_what_the_table_says(void **state)
+{
+    (void)state;
+    char *expected;
+    size_t length;
+    FILE *to = open_memstream(&expected, &length);
+    assert_non_null(to);
+    settings_print_markdown(to, "seckill-server");
+    fclose(to);
+
+    static char found[1 << 16];
+    FILE *from = fopen(CONFIG_MD, "r");
+    if (from == NULL) {
+        fail_msg("cannot read %s", CONFIG_MD);
+        return;
+    }
+    size_t got = fread(found, 1, sizeof found - 1, from);
+    fclose(from);
+    found[got] = '\0';
+    if (strcmp(found, expected) != 0)
+        fail_msg("docs/CONFIG.md is stale: seckill-server --help=markdown > docs/CONFIG.md");
+    free(expected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_whole),
+        cmocka_unit_test(help_names_everything),
+        cmocka_unit_test(config_md_is_what_the_table_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
