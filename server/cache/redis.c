@@ -10,9 +10,11 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/random.h"
+#include "metrics/cost.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <hiredis/sds.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,8 +179,10 @@ enum redis_status redis_read(struct redis *redis, int64_t until_us, redisReply *
         int ready = poll(&fd, 1, clock_poll_ms(until_us));
         if (ready == 0 && clock_mono_us() >= until_us)
             return REDIS_OK;
+        size_t had = redis->context->reader->len;
         if (ready > 0 && redisBufferRead(redis->context) != REDIS_OK)
             return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+        cost_add(COST_REDIS, COST_BYTES, redis->context->reader->len - had);
     }
     *out = reply;
     if ((*out)->type == REDIS_REPLY_ERROR) {
@@ -210,6 +214,9 @@ enum redis_status redis_command(struct redis *redis, int count, const char *cons
     memcpy(argv, arguments, (size_t)count * sizeof *argv);
     if (redisAppendCommandArgv(redis->context, count, argv, NULL) != REDIS_OK)
         return redis_lose(redis, ERROR_INTERNAL, redis->context->errstr);
+    cost_add(COST_REDIS, COST_STATEMENTS, 1);
+    cost_add(COST_REDIS, COST_ROUND_TRIPS, 1);
+    cost_add(COST_REDIS, COST_BYTES, sdslen(redis->context->obuf));
     enum redis_status status = flush(redis, until_us);
     return status == REDIS_OK ? redis_receive(redis, until_us, out) : status;
 }
@@ -274,11 +281,15 @@ static bool open_context(struct redis *redis, int64_t until_us)
 
 static bool greet(struct redis *redis, int64_t until_us)
 {
+    struct cost before = cost_of_thread[COST_REDIS];
     char database[8];
 
     snprintf(database, sizeof database, "%d", redis->cache->database);
     /* SELECT answers -LOADING, -NOAUTH and the like, so that a session that opens can serve. */
-    return redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us) == REDIS_OK;
+    enum redis_status status =
+        redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us);
+    cost_of_thread[COST_REDIS] = before;
+    return status == REDIS_OK;
 }
 
 /* Redis says nothing on an idle session but goodbye. */
@@ -313,10 +324,12 @@ bool redis_connect(struct redis *redis, int64_t until_us)
 
 static enum redis_status load_script(struct redis *redis, enum lua script, int64_t until_us)
 {
+    struct cost before = cost_of_thread[COST_REDIS];
     redisReply *reply = NULL;
     enum redis_status status = redis_command(
         redis, 3, (const char *const[]){"SCRIPT", "LOAD", lua_texts[script]}, until_us, &reply);
 
+    cost_of_thread[COST_REDIS] = before; /* once a session: part of opening it */
     if (status == REDIS_OK && reply->type == REDIS_REPLY_STRING && reply->len == REDIS_SHA_LENGTH)
         memcpy(redis->sha[script], reply->str, REDIS_SHA_LENGTH + 1);
     if (reply)
