@@ -25,6 +25,7 @@ enum {
     NUMBER4 = 4,
     FIELD = 18, /* of a RowDescription, without its name */
     DESCRIBE_AND_EXECUTE = MESSAGE + 2 + MESSAGE + 1 + NUMBER4,
+    BIND = MESSAGE + 1 + 4 * NUMBER2, /* without the statement's name and what is bound to it */
     SYNC_AND_READY = MESSAGE + MESSAGE + 1
 };
 
@@ -35,7 +36,7 @@ static size_t text_size(const char *text)
 
 static size_t bind_size(const char *name, const struct pg_parameters *parameters, int count)
 {
-    size_t size = MESSAGE + 1 + text_size(name) + 4 * NUMBER2;
+    size_t size = BIND + text_size(name);
 
     for (int i = 0; i < count; i++)
         size += NUMBER2 + NUMBER4 + (parameters->values[i] ? (size_t)parameters->lengths[i] : 0);

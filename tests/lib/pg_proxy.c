@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,7 +236,7 @@ static bool fill(struct pg_proxy *proxy, int fd, struct stream *stream)
 
     if (n > 0) {
         stream->used += (size_t)n;
-        atomic_fetch_add(&proxy->bytes, n);
+        proxy->bytes += n;
     }
     return n > 0;
 }
@@ -349,7 +348,7 @@ const char *pg_proxy_folder(const struct pg_proxy *proxy)
 
 int64_t pg_proxy_bytes(struct pg_proxy *proxy)
 {
-    return atomic_load(&proxy->bytes);
+    return proxy->bytes;
 }
 
 void pg_proxy_arm(struct pg_proxy *proxy, const char *statement, enum pg_fault fault)
