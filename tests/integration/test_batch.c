@@ -164,10 +164,10 @@ static void a_batch_is_charged_to_what_it_sold(void **state)
     struct spent committed = spent_on("committed");
     struct spent refused = spent_on("refused");
     plug_and_buy(15);
-    expect_spent("committed", committed, (struct spent){1 + 5, 4 + 4, 2});
+    expect_spent("committed", committed, (struct spent){1 + 5, 1 + 2, 2});
     expect_spent("refused", refused, (struct spent){0, 0, 0});
     plug_and_buy(10);
-    expect_spent("committed", committed, (struct spent){1 + 5 + 1, 4 + 4 + 4, 3});
+    expect_spent("committed", committed, (struct spent){1 + 5 + 1, 1 + 2 + 1, 3});
     expect_spent("refused", refused, (struct spent){10, 2, 0});
 }
 
