@@ -59,7 +59,8 @@ struct cost_row {
 
 #define LIMIT ", \"limit_per_user\": 1000"
 
-static const struct cost_row rows[] = {
+static struct cost_row rows[] = {
+    /* cmocka hands them to the tests as void * */
     {"none", "committed", 3, 5, 1, .limit = NULL},
     {"none", "refused", 2, 3, 0, .limit = NULL},
     {"none", "committed", 4, 6, 1, .limit = LIMIT},
@@ -180,13 +181,14 @@ static bool wait_figures(const struct cost_row *row, const int64_t expected[FIGU
                          int64_t got[FIGURES])
 {
     int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US / 4;
-    bool same = false;
 
-    while (!same && clock_mono_us() < until_us) {
+    for (;;) {
         read_figures(row, got);
-        same = memcmp(got, expected, (size_t)count * sizeof *got) == 0;
+        if (memcmp(got, expected, (size_t)count * sizeof *got) == 0)
+            return true;
+        if (clock_mono_us() >= until_us)
+            return false;
     }
-    return same;
 }
 
 /* What the order is to add to `figures`. */
@@ -291,7 +293,7 @@ int main(void)
                  rows[i].keyed ? " keyed" : "", rows[i].ended);
         tests[i] = (struct CMUnitTest){.name = titles[i],
                                        .test_func = an_order_costs_what_is_written,
-                                       .initial_state = (void *)(uintptr_t)&rows[i]};
+                                       .initial_state = &rows[i]};
     }
     tests[ROWS] = (struct CMUnitTest)cmocka_unit_test(postgresql_has_flushed_as_often);
     return cmocka_run_group_tests(tests, set_up, tear_down) != 0;
