@@ -306,6 +306,19 @@ static void judge(const struct phase_plan *plan, struct phase_result *result)
     result->verdict = verdict_of(&evidence);
 }
 
+/* Once more, because what was accepted has been decided since the last answer. */
+static bool add_costs(const struct fleet *fleet, const struct phase_plan *plan,
+                      const struct scrape *before, struct phase_result *result,
+                      struct problem *problem)
+{
+    struct scrape now[OPTIONS_MAX_INSTANCES] = {0};
+    if (!scrape_all(fleet, plan, now, problem))
+        return false;
+    for (size_t i = 0; i < fleet->count; i++)
+        costs_add(&result->costs, &now[i].costs, &before[i].costs);
+    return true;
+}
+
 /* Everything up to the books. False: there is no going on. */
 static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
                        struct scrape *after, struct phase_result *result, struct problem *problem)
@@ -324,7 +337,8 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
                       : load_once(fleet, plan, plan->duration_s, result, problem);
     int64_t loaded_ms = process_now_ms();
     say(fleet, "settling");
-    if (!loaded || !wait_quiet(fleet, plan, after, problem) || !wait_settled(fleet, plan, problem))
+    if (!loaded || !wait_quiet(fleet, plan, after, problem) ||
+        !wait_settled(fleet, plan, problem) || !add_costs(fleet, plan, before, result, problem))
         return false;
     result->settling_ms = process_now_ms() - loaded_ms;
     for (size_t i = 0; i < fleet->count; i++)

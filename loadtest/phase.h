@@ -56,6 +56,7 @@ struct phase_result {
     struct wrk_result wrk; /* the sum of its runs */
     int64_t wrk_runs;
     struct counts counts;
+    struct costs costs;
     struct audit audit;
     int64_t settling_ms; /* from the end of the load until nothing was queued any more */
     bool complete;

@@ -1,4 +1,5 @@
-/* See results.h. The CSV's columns are the JSON's members, nested ones joined by '_'. */
+/* See results.h. The CSV's columns are the JSON's members, nested ones joined by '_', but for
+ * cost_per_order, which has no fixed ones. */
 #include "loadtest/results.h"
 
 #include "loadtest/results_json.h"
@@ -168,6 +169,26 @@ static json_t *json_audit(const struct audit *audit)
                      audit->stock);
 }
 
+/* One order's, by how it ended; an ending that no order had is left out. */
+static json_t *json_costs(const struct costs *costs)
+{
+    json_t *all = json_object();
+    for (int end = 0; end < COSTS_ENDS; end++) {
+        if (costs->orders[end] <= 0)
+            continue;
+        json_t *one = json_pack("{sI}", "orders", costs->orders[end]);
+        for (int store = 0; store < COSTS_STORES; store++) {
+            json_t *each = json_object();
+            for (int measure = 0; measure < COSTS_MEASURES; measure++)
+                json_object_set_new(each, costs_measures[measure],
+                                    json_real(costs_each(costs, end, store, measure)));
+            json_object_set_new(one, costs_stores[store], each);
+        }
+        json_object_set_new(all, costs_ends[end], one);
+    }
+    return all;
+}
+
 static json_t *json_run(const struct phase_result *run)
 {
     const struct phase_plan *plan = &run->plan;
@@ -190,6 +211,7 @@ static json_t *json_run(const struct phase_result *run)
     json_object_update(row, figures);
     json_decref(figures);
     json_object_set_new(row, "audit", json_audit(&run->audit));
+    json_object_set_new(row, "cost_per_order", json_costs(&run->costs));
     json_object_set_new(row, "promise", json_names(names, promises(&promise, names)));
     json_object_set_new(row, "verdict", json_string(verdict_name(run->verdict)));
     if (*run->error)

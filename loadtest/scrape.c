@@ -118,6 +118,8 @@ bool scrape_parse(const char *text, const char *strategy, const char *kind, stru
                 return problem_set(problem, "cannot read the metric %.120s", line);
             out->in_flight += value;
             gauge = true;
+        } else {
+            costs_add_metric(&out->costs, line, strategy);
         }
         at += length + (at[length] == '\n');
     }

@@ -5,6 +5,7 @@
 #ifndef SECKILL_LOADTEST_SCRAPE_H
 #define SECKILL_LOADTEST_SCRAPE_H
 
+#include "loadtest/costs.h"
 #include "loadtest/problem.h"
 
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct counts {
 
 struct scrape {
     struct counts counts; /* since the server started */
+    struct costs costs;   /* the same */
     int64_t in_flight;
 };
 

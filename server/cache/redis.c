@@ -10,9 +10,11 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/random.h"
+#include "metrics/cost.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <hiredis/sds.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,8 +90,10 @@ enum redis_status redis_read(struct redis *redis, int64_t until_us, redisReply *
         int ready = poll(&fd, 1, clock_poll_ms(until_us));
         if (ready == 0 && clock_mono_us() >= until_us)
             return REDIS_OK;
+        size_t had = redis->context->reader->len;
         if (ready > 0 && redisBufferRead(redis->context) != REDIS_OK)
             return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+        cost_add(COST_REDIS, COST_BYTES, redis->context->reader->len - had);
     }
     *out = reply;
     if ((*out)->type == REDIS_REPLY_ERROR) {
@@ -121,6 +125,9 @@ enum redis_status redis_command(struct redis *redis, int count, const char *cons
     memcpy(argv, arguments, (size_t)count * sizeof *argv);
     if (redisAppendCommandArgv(redis->context, count, argv, NULL) != REDIS_OK)
         return redis_lose(redis, ERROR_INTERNAL, redis->context->errstr);
+    cost_add(COST_REDIS, COST_STATEMENTS, 1);
+    cost_add(COST_REDIS, COST_ROUND_TRIPS, 1);
+    cost_add(COST_REDIS, COST_BYTES, sdslen(redis->context->obuf));
     enum redis_status status = flush(redis, until_us);
     return status == REDIS_OK ? redis_receive(redis, until_us, out) : status;
 }
@@ -185,11 +192,15 @@ static bool open_context(struct redis *redis, int64_t until_us)
 
 static bool greet(struct redis *redis, int64_t until_us)
 {
+    struct cost before = cost_of_thread[COST_REDIS];
     char database[8];
 
     snprintf(database, sizeof database, "%d", redis->cache->database);
     /* SELECT answers -LOADING, -NOAUTH and the like, so that a session that opens can serve. */
-    return redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us) == REDIS_OK;
+    enum redis_status status =
+        redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us);
+    cost_of_thread[COST_REDIS] = before;
+    return status == REDIS_OK;
 }
 
 /* Redis says nothing on an idle session but goodbye. */

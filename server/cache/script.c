@@ -8,6 +8,7 @@
 #include "cache/redis_internal.h"
 
 #include "base/failpoint.h"
+#include "metrics/cost.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +16,12 @@
 
 static enum redis_status load_script(struct redis *redis, enum lua script, int64_t until_us)
 {
+    struct cost before = cost_of_thread[COST_REDIS];
     redisReply *reply = NULL;
     enum redis_status status = redis_command(
         redis, 3, (const char *const[]){"SCRIPT", "LOAD", lua_texts[script]}, until_us, &reply);
 
+    cost_of_thread[COST_REDIS] = before; /* once a session: part of opening it */
     if (status == REDIS_OK && reply->type == REDIS_REPLY_STRING && reply->len == REDIS_SHA_LENGTH)
         memcpy(redis->sha[script], reply->str, REDIS_SHA_LENGTH + 1);
     if (reply)

@@ -16,6 +16,7 @@
 #include "metrics/metrics.h"
 #include "strategy/drive.h"
 #include "strategy/parking.h"
+#include "strategy/spending.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -260,6 +261,7 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
     clock_cond_init(&dispatch->shared.changed);
     register_order_metrics();
     drive_init();
+    spending_init();
     parking_open(services->parking, complete, dispatch);
     bool made = create_lanes(dispatch);
     if (made)
@@ -293,6 +295,7 @@ void dispatch_submit(struct dispatch *dispatch, struct order *list)
         next = list->next;
         n++;
         if (list->strategy->refuse_now && list->strategy->refuse_now(list)) {
+            spending_charge(list->strategy, SPENT_REFUSED, 1); /* it has cost nothing */
             list->next = refused;
             refused = list;
             continue;

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "metrics/cost.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -48,7 +49,7 @@ void pg_close(struct pg *pg)
         PQfinish(pg->conn);
     pg->conn = NULL;
     pg->begin_pending = false;
-    pg->in_transaction = false;
+    pg->in_transaction = pg->written = false;
     memset(pg->prepared, 0, sizeof pg->prepared);
 }
 
@@ -120,12 +121,16 @@ static bool connect_in_time(struct pg *pg, int64_t until_us)
 
 static enum pg_status set_limits(struct pg *pg, int64_t until_us)
 {
+    struct cost before = cost_of_thread[COST_POSTGRESQL];
     char statement[32];
     char idle[32];
 
     snprintf(statement, sizeof statement, "%lldms", (long long)pg->store->limits.statement_ms);
     snprintf(idle, sizeof idle, "%lldms", (long long)pg->store->limits.idle_in_transaction_ms);
-    return pg_exec(pg, SQL_SESSION_LIMITS, PG_ARGS(pg_text(statement), pg_text(idle)), until_us);
+    enum pg_status status =
+        pg_exec(pg, SQL_SESSION_LIMITS, PG_ARGS(pg_text(statement), pg_text(idle)), until_us);
+    cost_of_thread[COST_POSTGRESQL] = before;
+    return status;
 }
 
 bool pg_open(struct pg *pg, int64_t until_us)
@@ -208,6 +213,7 @@ static bool send_command(struct pg *pg, const struct pg_command *command)
         !PQsendPrepare(pg->conn, name, sql_texts[command->statement], 0, NULL))
         return false;
     pg_encode(&pg->buffer, command->values, command->count, &parameters);
+    pg_cost_sent(pg, command, &parameters);
     return PQsendQueryPrepared(pg->conn, name, command->count, parameters.values,
                                parameters.lengths, parameters.formats, 1);
 }
@@ -269,6 +275,7 @@ static enum pg_status read_all(struct pg *pg, const struct pg_command *commands,
                 return give_up(pg, until_us);
             }
             if (status == PG_OK && PQresultStatus(result) != PGRES_PIPELINE_ABORTED) {
+                pg_cost_received(pg, statement, part == 0, result);
                 status =
                     judge(pg, result, part == 1 && i == main, part == 1 && statement == SQL_COMMIT);
                 pg->prepared[statement] |= part == 0 && status == PG_OK;
@@ -296,6 +303,7 @@ static enum pg_status run(struct pg *pg, const struct pg_command *commands, int 
     }
     if (!send_all(pg, commands, n, until_us))
         return give_up(pg, until_us);
+    pg_cost_round_trip();
     enum pg_status status = read_all(pg, commands, n, main, until_us);
     if (status == PG_LOST)
         pg_close(pg);

@@ -26,7 +26,9 @@ struct pg {
     enum sql begin;             /* with begin_pending: which BEGIN */
     bool begin_pending;
     bool in_transaction;
+    bool written; /* by the transaction: its COMMIT will wait for the log */
     bool prepared[SQL_COUNT];
+    bool writes[SQL_COUNT]; /* of those that are prepared: can it write? */
     struct error error;
     struct pg_buffer {
         char *bytes; /* owned: binary parameters of the statement being sent */
@@ -56,5 +58,12 @@ struct pg_parameters {
 };
 void pg_encode(struct pg_buffer *buffer, const struct pg_value *values, int count,
                struct pg_parameters *out);
+
+/* Counts a statement that is about to be sent, the bundle that has been, and one result of it; of
+ * the PREPARE before it, if `preparing`. */
+void pg_cost_sent(struct pg *pg, const struct pg_command *command,
+                  const struct pg_parameters *parameters);
+void pg_cost_round_trip(void);
+void pg_cost_received(struct pg *pg, enum sql statement, bool preparing, PGresult *result);
 
 #endif

@@ -133,11 +133,15 @@ static bool acquire(struct session *session, const struct strategy *strategy, st
 bool drive_enter(struct session *session, const struct strategy *strategy, struct order *first)
 {
     first->outcome = ORDER_PENDING;
-    if (!connect_backends(session, strategy)) {
+    session->spent_on = SPENT_NEITHER;
+    bool entered = connect_backends(session, strategy);
+    if (!entered)
         first->outcome = ORDER_BACKEND_UNAVAILABLE;
-        return false;
-    }
-    return !strategy->lock || acquire(session, strategy, first);
+    else if (strategy->lock)
+        entered = acquire(session, strategy, first);
+    if (!entered)
+        spending_charge(strategy, SPENT_NEITHER, 1);
+    return entered;
 }
 
 /* Whether an order that lost a race may try again; decides it when not. */
@@ -220,16 +224,40 @@ static void attempt(struct session *session, const struct strategy *strategy, st
     outside_stock_added(session, strategy, batch->orders);
 }
 
+static int count_buys(const struct batch *batch)
+{
+    int count = 0;
+
+    for (const struct order *order = batch->orders; order; order = order->next)
+        count += order->kind == ORDER_BUY;
+    return count;
+}
+
+/* Of `buys` the batch has lost those that the strategy has parked: they are somebody else's, and
+ * are decided later. */
+static void charge(struct session *session, const struct strategy *strategy,
+                   const struct batch *batch, int buys)
+{
+    struct spending_count count = {.ends[SPENT_ACCEPTED] = buys - count_buys(batch)};
+
+    for (const struct order *order = batch->orders; order; order = order->next)
+        if (order->kind == ORDER_BUY)
+            spending_count_buy(&count, order->outcome);
+    session->spent_on = spending_charge_count(strategy, &count);
+}
+
 struct order *drive_sell(struct session *session, const struct strategy *strategy,
                          struct batch *batch)
 {
     int64_t begun_us = clock_mono_us();
+    int buys = count_buys(batch);
 
     if (batch->orders->attempts == 0)
         metrics_add(metrics_of(strategy)->batches, 1);
     else
         clock_sleep_until(begun_us + random_backoff_us(batch->orders->attempts));
     attempt(session, strategy, batch);
+    charge(session, strategy, batch, buys);
     return split(batch, begun_us);
 }
 
@@ -241,13 +269,11 @@ bool drive_keeps(const struct session *session, const struct strategy *strategy)
            clock_mono_us() - hold->since_us < strategy->lane.hold_us;
 }
 
-void drive_leave(struct session *session, const struct strategy *strategy)
+static void release(struct session *session, const struct strategy *strategy)
 {
     struct lock_client client = session_lock_client(session);
     struct hold *hold = &session->hold;
 
-    if (!hold->held)
-        return;
     FAILPOINT("lock.releasing");
     hold->held = false;
     if (hold->abandoned) {
@@ -270,4 +296,12 @@ void drive_leave(struct session *session, const struct strategy *strategy)
                  lock_error(session, strategy));
         break;
     }
+}
+
+void drive_leave(struct session *session, const struct strategy *strategy)
+{
+    if (!session->hold.held)
+        return;
+    release(session, strategy);
+    spending_charge(strategy, session->spent_on, 0);
 }

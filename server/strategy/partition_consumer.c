@@ -12,6 +12,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "strategy/partition.h"
+#include "strategy/strategies.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -186,6 +187,16 @@ static void reply(struct consumer *consumer)
     }
 }
 
+static void charge(const struct consumer *consumer)
+{
+    struct spending_count count = {{0}};
+
+    for (int i = 0; i < consumer->count; i++)
+        if (consumer->entries[i].kind == ORDER_BUY)
+            spending_count_buy(&count, consumer->entries[i].outcome);
+    spending_charge_count(&strategy_partitioned_queue, &count);
+}
+
 /* False: the connection is closed, and everything not acknowledged will come again. */
 static bool serve(struct consumer *consumer)
 {
@@ -203,9 +214,11 @@ static bool serve(struct consumer *consumer)
         return false;
     }
     if (!decide(consumer)) {
+        spending_charge(&strategy_partitioned_queue, SPENT_NEITHER, 0);
         fail(consumer, pg_error(session->pg));
         return false;
     }
+    charge(consumer);
     FAILPOINT("queue.decided");
     reply(consumer);
     if (!rabbit_ack(session->rabbit, consumer->tag)) {

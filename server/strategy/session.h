@@ -7,6 +7,7 @@
 
 #include "lock/lock.h"
 #include "store/pg.h"
+#include "strategy/spending.h"
 #include "strategy/strategy.h"
 
 struct session {
@@ -25,6 +26,7 @@ struct session {
         int64_t fence; /* registered once a hold; 0: not yet */
         int64_t since_us;
     } hold;
+    enum spending_end spent_on; /* how the last batch ended: its release is charged to that */
 };
 
 struct session *session_create(const struct services *services);

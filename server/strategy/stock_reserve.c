@@ -10,6 +10,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "metrics/cost.h"
 #include "strategy/purchase.h"
 #include "strategy/stock_flag.h"
 #include "strategy/stock_waiting.h"
@@ -256,8 +257,11 @@ static void read_codes(struct session *session, struct order **orders, int count
         [CODE_NOT_OPEN] = ORDER_SALE_NOT_OPEN,
     };
 
+    bool reserved = false;
+
     for (int i = 0; i < count; i++) {
         int64_t code = redis_reply_number(redis_reply_at(reply, ANSWER_CODES + i));
+        reserved |= code == CODE_RESERVED;
         if (code == CODE_RESERVED)
             accept(orders[i]);
         else if (code == CODE_KEY)
@@ -267,6 +271,8 @@ static void read_codes(struct session *session, struct order **orders, int count
         else
             orders[i]->outcome = ORDER_INTERNAL_ERROR;
     }
+    if (reserved) /* a script that only refuses writes nothing */
+        cost_add(COST_REDIS, COST_FLUSHES, 1);
     check_window(session, orders, count);
 }
 

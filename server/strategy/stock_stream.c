@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "metrics/cost.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,9 @@ int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
                           ? redis_reply_at(stream->reply, 1)
                           : redis_reply_at(redis_reply_at(stream->reply, 0), 1);
     int n = redis_reply_count(stream->entries);
+    /* Who has which entry is written down, too. */
+    if (n > 0 && source != STOCK_OWN_HISTORY)
+        cost_add(COST_REDIS, COST_FLUSHES, 1);
     if (n > 0 && source == STOCK_TAKE_OVER)
         log_info("redis-stock: took over %d entries", n);
     return n;
@@ -269,6 +273,7 @@ static bool send_settle(struct stock_stream *stream, struct stock_link *link,
         stock_redis_failed(link->redis);
         return false;
     }
+    cost_add(COST_REDIS, COST_FLUSHES, 1);
     for (int i = 0; missed > 0 && i < count; i++)
         if (claims[i].fate == CLAIM_POISON)
             note_wrong(stream, claims[i].order.product_id);

@@ -9,9 +9,11 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
+#include "strategy/spending.h"
 #include "strategy/stock_reconcile.h"
 #include "strategy/stock_stream.h"
 #include "strategy/stock_write.h"
+#include "strategy/strategies.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -98,6 +100,19 @@ static void rebuild(struct writer *at, const int64_t *products, int count)
     }
 }
 
+static struct spending_count count_fates(const struct stock_part *part)
+{
+    struct spending_count count = {{0}};
+
+    for (int i = 0; i < part->count; i++) {
+        enum claim_fate fate = part->claims[i].fate;
+        metrics_add(counters.fates[fate], 1);
+        count.ends[SPENT_COMMITTED] += fate == CLAIM_CONFIRMED;
+        count.ends[SPENT_REFUSED] += fate == CLAIM_REFUSED;
+    }
+    return count;
+}
+
 /* Brings what was read into PostgreSQL and lets go of it. */
 static void write_entries(struct writer *at)
 {
@@ -107,10 +122,10 @@ static void write_entries(struct writer *at)
     FAILPOINT("stock-writer-read");
     while (stock_stream_next(at->stream, &part)) {
         stock_write(&at->link, part.claims, part.count);
-        for (int i = 0; i < part.count; i++)
-            metrics_add(counters.fates[part.claims[i].fate], 1);
+        struct spending_count count = count_fates(&part);
         FAILPOINT("stock-writer-committed");
         done &= stock_stream_settle(at->stream, &at->link, &part);
+        spending_charge_count(&strategy_redis_stock, &count);
     }
     rebuild(at, at->stream->wrong, at->stream->wrong_count);
     at->stream->wrong_count = 0;
@@ -143,8 +158,10 @@ static bool connect_stores(struct writer *at)
 static bool read_and_write(struct writer *at, enum stock_source source)
 {
     at->link.until_us = clock_mono_us() + PATIENCE_US;
-    if (stock_stream_read(at->stream, &at->link, source) == 0)
+    if (stock_stream_read(at->stream, &at->link, source) == 0) {
+        spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
         return false;
+    }
     write_entries(at);
     at->quiet_since_us = clock_mono_us();
     at->round_at_us = 0; /* figures have moved: a round when it is quiet again */
@@ -198,9 +215,12 @@ static void *writer_main(void *argument)
 {
     struct writer *at = argument;
 
-    while (!atomic_load(&at->stopping))
-        if (!turn(at))
+    while (!atomic_load(&at->stopping)) {
+        bool done = turn(at);
+        spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
+        if (!done)
             clock_sleep_until(clock_mono_us() + PAUSE_US);
+    }
     int64_t until_us = clock_mono_us() + DRAIN_US;
     while (clock_mono_us() < until_us && connect_stores(at) && read_and_write(at, STOCK_NEW))
         ;

@@ -98,6 +98,13 @@ static const char metrics[] =
     "seckill_orders_total{strategy=\"none\",kind=\"restock\",outcome=\"restocked\"} 5\n"
     "seckill_orders_total{strategy=\"other\",kind=\"buy\",outcome=\"confirmed\"} 6\n"
     "seckill_orders_in_flight 4\n"
+    "seckill_cost_statements_total{strategy=\"none\",ended=\"committed\",store=\"postgresql\"} "
+    "500\n"
+    "seckill_cost_bytes_total{strategy=\"none\",ended=\"committed\",store=\"postgresql\"} 90000\n"
+    "seckill_cost_bytes_total{strategy=\"other\",ended=\"committed\",store=\"postgresql\"} 1\n"
+    "seckill_cost_round_trips_total{strategy=\"none\",ended=\"refused\",store=\"redis\"} 60\n"
+    "seckill_cost_orders_total{strategy=\"none\",ended=\"committed\"} 100\n"
+    "seckill_cost_orders_total{strategy=\"none\",ended=\"refused\"} 40\n"
     "seckill_order_seconds_count{strategy=\"none\",phase=\"work\"} 9\n";
 
 static void metrics_by_class(void **state)
@@ -124,6 +131,25 @@ static void metrics_by_class(void **state)
     assert_int_equal(delta.committed, 10);
     assert_int_equal(delta.total, 11);
     assert_int_equal(delta.strangers, 0);
+}
+
+static void costs_are_divided_by_orders(void **state)
+{
+    (void)state;
+    enum { COMMITTED, REFUSED, ACCEPTED };
+    enum { POSTGRESQL, REDIS };
+    enum { STATEMENTS, ROUND_TRIPS, FLUSHES, BYTES };
+    struct scrape scrape;
+    struct costs twice = {.orders = {0}};
+    assert_true(scrape_parse(metrics, "none", "buy", &scrape, &problem));
+    costs_add(&twice, &scrape.costs, &(struct costs){.orders = {0}});
+    costs_add(&twice, &scrape.costs, &(struct costs){.orders = {0}});
+    assert_int_equal(twice.orders[COMMITTED], 200);
+    assert_true(costs_each(&twice, COMMITTED, POSTGRESQL, STATEMENTS) == 5.0);
+    assert_true(costs_each(&twice, COMMITTED, POSTGRESQL, BYTES) == 900.0);
+    assert_true(costs_each(&twice, COMMITTED, REDIS, ROUND_TRIPS) == 0.0);
+    assert_true(costs_each(&twice, REFUSED, REDIS, ROUND_TRIPS) == 1.5);
+    assert_true(costs_each(&twice, ACCEPTED, REDIS, FLUSHES) == 0.0);
 }
 
 static void metrics_that_cannot_be_trusted(void **state)
@@ -190,6 +216,7 @@ int main(void)
         cmocka_unit_test(wrk_shapes_what_divides),
         cmocka_unit_test(urls),
         cmocka_unit_test(metrics_by_class),
+        cmocka_unit_test(costs_are_divided_by_orders),
         cmocka_unit_test(metrics_that_cannot_be_trusted),
         cmocka_unit_test(pgbench_figures),
         cmocka_unit_test(a_servers_first_line),

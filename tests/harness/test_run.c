@@ -72,6 +72,21 @@ static void counter_finds_lost_restocks(void **state)
     json_decref(results);
 }
 
+/* To PostgreSQL, for one order; 0: the results do not say. */
+static double refusal_round_trips(const json_t *results, const char *strategy)
+{
+    const json_t *runs = json_object_get(results, "runs");
+    double round_trips = 0;
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        json_t *run = json_array_get(runs, i);
+        const char *name = "";
+        if (json_unpack(run, "{ss}", "strategy", &name) == 0 && strcmp(name, strategy) == 0)
+            json_unpack(run, "{s{s{s{sF}}}}", "cost_per_order", "refused", "postgresql",
+                        "round_trips", &round_trips);
+    }
+    return round_trips;
+}
+
 /* No stock, nothing sold: a strategy without a promise has shown nothing. */
 static void nothing_sold_proves_nothing(void **state)
 {
@@ -82,6 +97,8 @@ static void nothing_sold_proves_nothing(void **state)
     json_t *results = bed_results(bed);
     assert_string_equal(bed_verdict(results, "none", "load", 1), "proved nothing");
     assert_string_equal(bed_verdict(results, "conditional", "load", 1), "kept");
+    /* A refusal is the statement that matches nothing, and a look at why. */
+    assert_true(refusal_round_trips(results, "conditional") == 2.0);
     json_decref(results);
 }
 

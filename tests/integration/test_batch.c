@@ -116,6 +116,61 @@ static void two_products_are_one_transaction(void **state)
     witness_expect_exact(witness, product + 1);
 }
 
+struct spent {
+    int64_t orders;
+    int64_t round_trips;
+    int64_t flushes;
+};
+
+static struct spent spent_on(const char *ended)
+{
+    char labels[64];
+
+    snprintf(labels, sizeof labels, "strategy=\"batch\",ended=\"%s\"", ended);
+    return (struct spent){.orders = server_metric(server, "seckill_cost_orders_total", labels),
+                          .round_trips =
+                              server_metric(server, "seckill_cost_round_trips_total", labels),
+                          .flushes = server_metric(server, "seckill_cost_flushes_total", labels)};
+}
+
+static void expect_spent(const char *ended, struct spent before, struct spent more)
+{
+    struct spent now = spent_on(ended);
+
+    assert_int_equal(now.orders - before.orders, more.orders);
+    assert_int_equal(now.round_trips - before.round_trips, more.round_trips);
+    assert_int_equal(now.flushes - before.flushes, more.flushes);
+}
+
+/* Two batches: the plug's own order, and all that wait behind it. */
+static void plug_and_buy(int count)
+{
+    struct crowd *crowd = plug();
+
+    for (int i = 0; i < count; i++) {
+        struct buy buy = buy_of(product, ++users, 1);
+        shop_crowd_buy(crowd, server, &buy);
+    }
+    crowd_send(crowd);
+    wait_metric("seckill_lane_waiting", "strategy=\"batch\"", count);
+    unplug(crowd);
+    crowd_destroy(crowd);
+}
+
+static void a_batch_is_charged_to_what_it_sold(void **state)
+{
+    (void)state;
+    shop_put(server, product, 5, NULL);
+    struct spent committed = spent_on("committed");
+    struct spent refused = spent_on("refused");
+    plug_and_buy(15);
+    expect_spent("committed", committed, (struct spent){1 + 5, 1 + 2, 2});
+    expect_spent("refused", refused, (struct spent){0, 0, 0});
+    plug_and_buy(10);
+    expect_spent("committed", committed, (struct spent){1 + 5 + 1, 1 + 2 + 1, 3});
+    expect_spent("refused", refused, (struct spent){10, 2, 0});
+}
+
 static void in_arrival_order_whoever_fits(void **state)
 {
     static const int64_t quantities[] = {3, 4, 2, 1};
@@ -289,9 +344,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, next_products)
     const struct CMUnitTest tests[] = {
-        TEST(two_products_are_one_transaction), TEST(in_arrival_order_whoever_fits),
-        TEST(a_user_twice_in_a_batch),          TEST(keys_in_a_batch),
-        TEST(the_guilty_order_stands_alone),    TEST(the_impatient_do_not_wait_for_the_others),
+        TEST(two_products_are_one_transaction),
+        TEST(a_batch_is_charged_to_what_it_sold),
+        TEST(in_arrival_order_whoever_fits),
+        TEST(a_user_twice_in_a_batch),
+        TEST(keys_in_a_batch),
+        TEST(the_guilty_order_stands_alone),
+        TEST(the_impatient_do_not_wait_for_the_others),
         TEST(cancels_and_restocks_among_them),
     };
     conninfo = stack_database_create("seckill_batch");

@@ -44,6 +44,7 @@ struct pg_proxy {
     pthread_t thread;
     struct session sessions[SESSIONS_MAX];
     int count;
+    _Atomic int64_t bytes;
     struct {
         pthread_mutex_t mutex;
         char statement[64]; /* "": not armed */
@@ -229,12 +230,14 @@ static bool pump_down(struct pg_proxy *proxy, struct session *session)
     return true;
 }
 
-static bool fill(int fd, struct stream *stream)
+static bool fill(struct pg_proxy *proxy, int fd, struct stream *stream)
 {
     ssize_t n = recv(fd, stream->bytes + stream->used, BUFFER_SIZE - stream->used, 0);
 
-    if (n > 0)
+    if (n > 0) {
         stream->used += (size_t)n;
+        proxy->bytes += n;
+    }
     return n > 0;
 }
 
@@ -253,12 +256,12 @@ static void serve(struct pg_proxy *proxy, struct session *session, const struct 
 
     if (session->kept && releasing)
         release(session);
-    if (fds[0].revents && session->client >= 0 && fill(session->client, &session->up))
+    if (fds[0].revents && session->client >= 0 && fill(proxy, session->client, &session->up))
         pump_up(proxy, session);
     else if (fds[0].revents && session->client >= 0)
         over = true;
     if (!over && fds[1].revents && session->server >= 0)
-        over = !fill(session->server, &session->down) || !pump_down(proxy, session);
+        over = !fill(proxy, session->server, &session->down) || !pump_down(proxy, session);
     if (over || session->server < 0)
         close_session(session);
 }
@@ -341,6 +344,11 @@ void pg_proxy_destroy(struct pg_proxy *proxy)
 const char *pg_proxy_folder(const struct pg_proxy *proxy)
 {
     return proxy->folder;
+}
+
+int64_t pg_proxy_bytes(struct pg_proxy *proxy)
+{
+    return proxy->bytes;
 }
 
 void pg_proxy_arm(struct pg_proxy *proxy, const char *statement, enum pg_fault fault)

@@ -25,6 +25,8 @@ enum pg_fault {
 struct pg_proxy *pg_proxy_create(const char *folder);
 void pg_proxy_destroy(struct pg_proxy *proxy); /* NULL is allowed */
 const char *pg_proxy_folder(const struct pg_proxy *proxy);
+/* What it has read so far, from both sides. */
+int64_t pg_proxy_bytes(struct pg_proxy *proxy);
 
 /* The next time a session binds `statement`, once. */
 void pg_proxy_arm(struct pg_proxy *proxy, const char *statement, enum pg_fault fault);
