@@ -31,10 +31,13 @@ void rivals_close(void)
     free(conninfo);
 }
 
+/* Without redis-stock: its writer would reach the failpoints that are meant for a lock's session.
+ */
 struct server *rival_start(const char *failpoints, const char *lease_ms, const char *work_ms)
 {
     server_use_failpoints(failpoints);
-    struct server *server = server_start("--lock-ttl-ms", lease_ms, "--work-timeout-ms", work_ms);
+    struct server *server = server_start("--lock-ttl-ms", lease_ms, "--work-timeout-ms", work_ms,
+                                         "--stock-redis", "unix:///nowhere");
     server_use_failpoints(NULL);
     return server;
 }
