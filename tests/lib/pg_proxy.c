@@ -233,12 +233,11 @@ static bool pump_down(struct pg_proxy *proxy, struct session *session)
 static bool fill(struct pg_proxy *proxy, int fd, struct stream *stream)
 {
     ssize_t n = recv(fd, stream->bytes + stream->used, BUFFER_SIZE - stream->used, 0);
+    size_t got = n > 0 ? (size_t)n : 0;
 
-    if (n > 0) {
-        stream->used += (size_t)n;
-        proxy->bytes += n;
-    }
-    return n > 0;
+    stream->used += got;
+    proxy->bytes += (int64_t)got;
+    return got > 0;
 }
 
 static void release(struct session *session)
