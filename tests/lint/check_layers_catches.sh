@@ -5,7 +5,7 @@ set -euo pipefail
 
 lint=$(cd "$(dirname "$0")" && pwd)
 check=$lint/check_layers.sh
-# shellcheck source=tests/lint/tree.sh
+# shellcheck source-path=SCRIPTDIR source=tree.sh
 . "$lint/tree.sh"
 
 rooms=(base metrics order store cache lock strategy dispatch http)

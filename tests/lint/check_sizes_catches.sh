@@ -4,7 +4,7 @@ set -euo pipefail
 
 lint=$(cd "$(dirname "$0")" && pwd)
 check=$lint/check_sizes.sh
-# shellcheck source=tests/lint/tree.sh
+# shellcheck source-path=SCRIPTDIR source=tree.sh
 . "$lint/tree.sh"
 
 lines() { # how many
