@@ -12,7 +12,7 @@ const char run_help[] =
     "  counter  restocks by one, from 0: the lost-update experiment.\n"
     "  articles the experiments of the articles that the strategies come from, each with its own\n"
     "           strategies, instances and number of calls, beside the figures they published\n"
-    "           (docs/ARTICLES.md). Takes one to two minutes.\n"
+    "           (docs/ARTICLES.md). Takes a minute or two.\n"
     "\n"
     "Verdicts\n"
     "  kept              promised for this many instances, and no violation was found\n"
