@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_LIMIT_MS = 30000, STOP_LIMIT_MS = 90000, ARGUMENTS_MAX = 16 };
+enum { START_LIMIT_MS = 30000, STOP_LIMIT_MS = 90000, ARGUMENTS_MAX = 20 };
 
 bool instance_find_binary(const struct options *options, char *out, size_t size,
                           struct problem *problem)
@@ -142,11 +142,21 @@ static bool start_one(struct instance *instance, const struct options *options, 
         argv[count++] = "--stock-redis";
         argv[count++] = options->stock_redis;
     }
-    char work_ms[24];
-    if (options->work_ms >= 0) {
-        snprintf(work_ms, sizeof work_ms, "%lld", (long long)options->work_ms);
-        argv[count++] = "--work-ms";
-        argv[count++] = work_ms;
+    const struct {
+        const char *flag;
+        int64_t value, least;
+    } numbers[] = {
+        {"--work-ms", options->work_ms, 0},
+        {"--queue-capacity", options->queue_capacity, 1},
+        {"--in-flight-per-product", options->in_flight_per_product, 1},
+    };
+    char digits[sizeof numbers / sizeof numbers[0]][24];
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (numbers[i].value < numbers[i].least)
+            continue;
+        snprintf(digits[i], sizeof digits[i], "%lld", (long long)numbers[i].value);
+        argv[count++] = numbers[i].flag;
+        argv[count++] = digits[i];
     }
     struct secrets secrets;
     list_secrets(&secrets, options);

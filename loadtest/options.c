@@ -2,6 +2,8 @@
  * argv. */
 #include "loadtest/options.h"
 
+#include "loadtest/run_help.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +38,7 @@ static const struct row rows[] = {
     {"strategies", RUN, KIND_LIST, AT(strategies), "all", 0, 0, NULL, "a,b,...|all",
      "what to compare; all: every one that the servers can run now"},
     {"scenario", RUN, KIND_SCENARIO, AT(scenario), "hot", 0, 0, NULL, "NAME",
-     "hot, soldout, spread or counter (below)"},
+     "hot, soldout, spread, counter or articles (below)"},
     {"instances", RUN, KIND_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES, NULL, "1,3",
      "how many servers share the load, one figure after the other (1; with --server: all of them)"},
     {"connections", RUN, KIND_COUNT, AT(connections), "64", 1, 20000, NULL, "N",
@@ -107,7 +109,7 @@ static const struct {
     {"bench", COMMAND_BENCH, "compare the server with pgbench doing the same transactions"},
 };
 
-static const char *const scenarios[] = {"hot", "soldout", "spread", "counter"};
+static const char *const scenarios[] = {"hot", "soldout", "spread", "counter", "articles"};
 
 const char *scenario_name(enum scenario scenario)
 {
@@ -197,8 +199,8 @@ static bool read_scenario(const struct row *row, const char *text, enum scenario
             return true;
         }
     }
-    return problem_set(problem, "--%s takes hot, soldout, spread or counter, not '%s'", row->flag,
-                       text);
+    return problem_set(problem, "--%s takes hot, soldout, spread, counter or articles, not '%s'",
+                       row->flag, text);
 }
 
 static bool read_value(struct options *options, const struct row *row, const char *text,
@@ -283,6 +285,27 @@ static bool check_together(struct options *options, struct problem *problem)
     return true;
 }
 
+/* What the articles' experiments say themselves. */
+static bool check_articles(const struct options *options, const bool *given,
+                           struct problem *problem)
+{
+    static const char *const fixed[] = {"strategies", "instances", "connections", "threads",
+                                        "duration",   "stock",     "products",    "rounds",
+                                        "work-ms",    "body",      "wait-ms",     "server"};
+    if (options->scenario != SCENARIO_ARTICLES)
+        return true;
+    for (size_t i = 0; i < ROWS; i++) {
+        for (size_t j = 0; given[i] && j < sizeof fixed / sizeof fixed[0]; j++) {
+            if (strcmp(rows[i].flag, fixed[j]) == 0)
+                return problem_set(problem,
+                                   "--%s is not for --scenario articles: its experiments are the "
+                                   "articles' own",
+                                   fixed[j]);
+        }
+    }
+    return true;
+}
+
 static bool find_command(struct options *options, enum options_action *action, int argc,
                          char **argv, struct problem *problem)
 {
@@ -305,6 +328,7 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
                    char *(*environment)(const char *), struct problem *problem)
 {
     *out = (struct options){.body = "", .work_ms = -1, .wait_ms = -1, .server_binary = ""};
+    bool given[ROWS] = {false};
     *action = OPTIONS_GO;
     if (!find_command(out, action, argc, argv, problem))
         return false;
@@ -336,35 +360,10 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
         }
         if (!read_value(out, row, value, problem))
             return false;
+        given[row - rows] = true;
     }
-    return check_together(out, problem);
+    return check_together(out, problem) && check_articles(out, given, problem);
 }
-
-static const char scenarios_help[] =
-    "Scenarios\n"
-    "  hot      one product. Each round has two phases: speed (stock that cannot run out, for\n"
-    "           --duration) and truth (--stock units, until they are gone and as many orders were\n"
-    "           refused as there are connections). Rates and latencies come from the first,\n"
-    "           oversold from the second, lost updates from both.\n"
-    "  spread   the same over --products products, bought in an order that --seed decides.\n"
-    "  soldout  nothing to sell: refusals alone. Kept when orders were refused and none was sold.\n"
-    "  counter  restocks by one, from 0: the lost-update experiment.\n"
-    "\n"
-    "Verdicts\n"
-    "  kept              promised for this many instances, and no violation was found\n"
-    "  BROKEN            promised, and violated; or the server answered internal_error\n"
-    "  unsafe, as stated not promised, and a violation was seen\n"
-    "  proved nothing    not promised and nothing went wrong, or nothing was sold, or the stock\n"
-    "                    was not gone in time, or several strategies sold one product\n"
-    "  no run            the figures do not add up: see the error\n"
-    "  A violation is oversold, lost updates, duplicate orders, limits exceeded, undersold (sold\n"
-    "  out was answered though stock is left), or a 201 without its row.\n"
-    "\n"
-    "Exit status: 0 nothing is BROKEN and everything asked for was proved; 1 something is BROKEN;\n"
-    "2 the run could not be made or proved nothing.\n"
-    "\n"
-    "Latencies are wrk's, which corrects them for the requests it could not send while it "
-    "waited.\n";
 
 void options_print_help(FILE *to, enum command command)
 {
@@ -394,5 +393,5 @@ void options_print_help(FILE *to, enum command command)
         fputc('\n', to);
     }
     if (command == COMMAND_RUN)
-        fprintf(to, "\n%s", scenarios_help);
+        fprintf(to, "\n%s", run_help);
 }

@@ -15,7 +15,13 @@
 #include <stdio.h>
 
 enum command { COMMAND_RUN = 1, COMMAND_AUDIT = 2, COMMAND_BENCH = 4 };
-enum scenario { SCENARIO_HOT, SCENARIO_SOLDOUT, SCENARIO_SPREAD, SCENARIO_COUNTER };
+enum scenario {
+    SCENARIO_HOT,
+    SCENARIO_SOLDOUT,
+    SCENARIO_SPREAD,
+    SCENARIO_COUNTER,
+    SCENARIO_ARTICLES
+};
 enum options_action { OPTIONS_GO, OPTIONS_HELP, OPTIONS_VERSION };
 
 enum { OPTIONS_MAX_LIST = 64, OPTIONS_MAX_INSTANCES = 16 };
@@ -39,8 +45,10 @@ struct options {
     int64_t stock;
     int64_t products;
     int64_t rounds;
-    int64_t work_ms;  /* -1: the server's own */
-    int64_t wait_ms;  /* -1: the server's own */
+    int64_t work_ms; /* -1: the server's own */
+    int64_t wait_ms; /* -1: the server's own */
+    /* Of started servers, 0: their own. An experiment sets them; they are no flags. */
+    int64_t queue_capacity, in_flight_per_product;
     const char *body; /* "": the strategy's own */
     int64_t seed;
     int64_t first_product;

@@ -21,7 +21,7 @@ static const int64_t USERS_PER_WRK_RUN = INT64_C(10000000000);
 
 const char *phase_name(enum phase_kind kind)
 {
-    static const char *const names[] = {"speed", "truth", "load"};
+    static const char *const names[] = {"speed", "truth", "load", "counted"};
     return names[kind];
 }
 
@@ -234,6 +234,26 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
     return true;
 }
 
+static bool load_counted(const struct fleet *fleet, const struct phase_plan *plan,
+                         struct phase_result *result, struct problem *problem)
+{
+    char path[300];
+    request_path(plan, path, sizeof path);
+    struct loading loading = {.fleet = fleet, .plan = plan, .started_ms = process_now_ms()};
+    struct counted_load load = {
+        .targets = fleet->urls,
+        .targets_count = fleet->count,
+        .path = path,
+        .token = plan->scenario == SCENARIO_COUNTER ? fleet->admin_token : "",
+        .restock = plan->scenario == SCENARIO_COUNTER,
+        .connections = plan->connections,
+        .counted = plan->counted,
+        .tick = tick,
+        .context = &loading,
+    };
+    return counted_run(&load, &result->wrk, problem);
+}
+
 /* PostgreSQL's rows tell of what waits there, the server of what it holds elsewhere (202s that are
  * reserved in Redis). */
 static bool wait_settled(const struct fleet *fleet, const struct phase_plan *plan,
@@ -332,9 +352,13 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
                  phase_wait_clean(fleet, plan->first_product, last_product(plan), problem);
     if (!ready)
         return false;
-    bool loaded = plan->kind == PHASE_TRUTH
-                      ? load_until_gone(fleet, plan, before, result, problem)
-                      : load_once(fleet, plan, plan->duration_s, result, problem);
+    bool loaded = false;
+    if (plan->kind == PHASE_TRUTH)
+        loaded = load_until_gone(fleet, plan, before, result, problem);
+    else if (plan->kind == PHASE_COUNTED)
+        loaded = load_counted(fleet, plan, result, problem);
+    else
+        loaded = load_once(fleet, plan, plan->duration_s, result, problem);
     int64_t loaded_ms = process_now_ms();
     say(fleet, "settling");
     if (!loaded || !wait_quiet(fleet, plan, after, problem) ||

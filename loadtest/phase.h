@@ -1,6 +1,6 @@
 /*
- * A phase: one product (or a run of them) put on sale, loaded with wrk, left to settle, and
- * audited.
+ * A phase: one product (or a run of them) put on sale, loaded with wrk or with a counted list of
+ * calls, left to settle, and audited.
  *
  * Nothing is in flight before the PUT and before the audit, and no rows of an earlier sale are left
  * to be deleted while time is taken. The servers' metrics, wrk's own counts, PostgreSQL's rows and
@@ -12,6 +12,7 @@
 
 #include "loadtest/api.h"
 #include "loadtest/audit.h"
+#include "loadtest/counted.h"
 #include "loadtest/instance.h"
 #include "loadtest/options.h"
 #include "loadtest/scrape.h"
@@ -31,7 +32,7 @@ struct fleet {
     void *progress_context;
 };
 
-enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD };
+enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD, PHASE_COUNTED };
 
 /* What is wanted. */
 struct phase_plan {
@@ -46,6 +47,16 @@ struct phase_plan {
     int64_t first_product, products;
     int64_t seed;
     int round;
+    struct counted *counted; /* borrowed: PHASE_COUNTED's calls; NULL in the others */
+};
+
+/* Which experiment of which article a phase repeats. The strings are borrowed. */
+struct article_note {
+    const char *number;     /* "003"; NULL: no article's */
+    const char *experiment; /* a word */
+    const char *did;        /* what the article did */
+    const char *published;  /* its figure; "": none */
+    char ours[120];
 };
 
 /* What came of it: one element of "runs". */
@@ -53,7 +64,7 @@ struct phase_result {
     struct phase_plan plan;
     int instances;
     bool promised;
-    struct wrk_result wrk; /* the sum of its runs */
+    struct wrk_result wrk; /* the sum of its runs, or what a counted load was answered */
     int64_t wrk_runs;
     struct counts counts;
     struct costs costs;
@@ -62,6 +73,7 @@ struct phase_result {
     bool complete;
     enum verdict verdict;
     char error[600]; /* why there is no run; "" */
+    struct article_note article;
 };
 
 const char *phase_name(enum phase_kind kind);

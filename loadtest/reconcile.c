@@ -12,7 +12,7 @@ static bool agree(const char *what, int64_t seen, int64_t counted, int64_t slack
     if (counted >= seen && counted <= seen + slack)
         return true;
     return problem_set(problem,
-                       "wrk saw %" PRId64 " %s, the servers' metrics count %" PRId64
+                       "the load saw %" PRId64 " %s, the servers' metrics count %" PRId64
                        " (at most %" PRId64 " more are wrk's abandoned requests)",
                        seen, what, counted, slack);
 }
@@ -50,6 +50,19 @@ bool reconcile_rows(const struct counts *counts, bool counter, struct audit *aud
                            rows, most);
     audit->missing = rows < counts->committed ? counts->committed - rows : 0;
     return true;
+}
+
+bool reconcile_expected(const struct counted *counted, const struct counts *counts, bool counter,
+                        struct audit *audit)
+{
+    int64_t rows = counter ? audit->restock_rows : audit->confirmed_rows;
+    int64_t shed = counts->failed + counts->unknown;
+    bool served = counted->may_shed || shed == 0;
+    int64_t due = counted->may_shed ? (int64_t)counted->count - shed : counted->expected;
+    /* A 2xx without its row is a violation of its own. */
+    int64_t short_of = due - rows - audit->missing;
+    audit->undersold = served && short_of > 0 ? short_of : 0;
+    return served && rows >= counted->expected && (shed > 0 || !counted->must_shed);
 }
 
 struct comparing {
@@ -113,6 +126,12 @@ bool reconcile_audits(const struct fleet *fleet, struct phase_result *result,
     struct audit *sum = &result->audit;
     if (sum->products != plan->products || sum->initial_stock != plan->products * plan->stock)
         return problem_set(problem, "the sale was reset by somebody else");
-    audit_undersell(sum, result->counts.sold_out, 1);
-    return reconcile_rows(&result->counts, plan->scenario == SCENARIO_COUNTER, sum, problem);
+    bool counter = plan->scenario == SCENARIO_COUNTER;
+    if (!reconcile_rows(&result->counts, counter, sum, problem))
+        return false;
+    if (plan->counted)
+        result->complete = reconcile_expected(plan->counted, &result->counts, counter, sum);
+    else
+        audit_undersell(sum, result->counts.sold_out, 1);
+    return true;
 }

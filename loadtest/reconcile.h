@@ -22,4 +22,10 @@ bool reconcile_audits(const struct fleet *fleet, struct phase_result *result,
 bool reconcile_rows(const struct counts *counts, bool counter, struct audit *audit,
                     struct problem *problem);
 
+/* After a counted load: sets audit.undersold when fewer were served than the stock (or, where some
+ * may be shed, the others' number) says. False when the experiment did not come to its end: calls
+ * were shed that should not have been, or none that should. */
+bool reconcile_expected(const struct counted *counted, const struct counts *counts, bool counter,
+                        struct audit *audit);
+
 #endif

@@ -12,6 +12,21 @@
 #include <sys/stat.h>
 #include <time.h>
 
+struct phase_result *results_next(struct results *results)
+{
+    if (results->count == results->room) {
+        size_t room = results->room ? results->room * 2 : 64;
+        struct phase_result *grown = realloc(results->items, room * sizeof *grown);
+        if (!grown)
+            return NULL;
+        results->items = grown;
+        results->room = room;
+    }
+    struct phase_result *result = &results->items[results->count++];
+    *result = (struct phase_result){.instances = 0};
+    return result;
+}
+
 static bool make_path(char *path, struct problem *problem)
 {
     for (char *at = path + 1;; at++) {
@@ -124,11 +139,17 @@ static void write_csv_row(FILE *file, const struct phase_result *run)
     write_quoted(file, verdict_name(run->verdict));
     fputc(',', file);
     write_quoted(file, run->error);
+    const struct article_note *note = &run->article;
+    const char *const notes[] = {note->number, note->experiment, note->did, note->published,
+                                 note->ours};
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        fputc(',', file);
+        write_quoted(file, note->number ? notes[i] : "");
+    }
     fputc('\n', file);
 }
 
-bool results_write_csv(const char *folder, const struct phase_result *runs, size_t count,
-                       struct problem *problem)
+bool results_write_csv(const char *folder, const struct results *results, struct problem *problem)
 {
     FILE *file = create_file(folder, "results.csv", problem);
     if (!file)
@@ -137,10 +158,11 @@ bool results_write_csv(const char *folder, const struct phase_result *runs, size
           "products,requests,requests_per_s,committed,committed_per_s,refused,failed,unknown,"
           "latency_us_p50,latency_us_p90,latency_us_p99,latency_us_max,audit_sold,audit_oversold,"
           "audit_lost_updates,audit_duplicate_orders,audit_limit_violations,audit_queued,"
-          "audit_consistent,audit_undersold,audit_missing,audit_stock,promise,verdict,error\n",
+          "audit_consistent,audit_undersold,audit_missing,audit_stock,promise,verdict,error,"
+          "article_number,article_experiment,article_did,article_published,article_ours\n",
           file);
-    for (size_t i = 0; i < count; i++)
-        write_csv_row(file, &runs[i]);
+    for (size_t i = 0; i < results->count; i++)
+        write_csv_row(file, &results->items[i]);
     return close_file(file, "results.csv", problem);
 }
 
@@ -216,6 +238,12 @@ static json_t *json_run(const struct phase_result *run)
     json_object_set_new(row, "verdict", json_string(verdict_name(run->verdict)));
     if (*run->error)
         json_object_set_new(row, "error", json_string(run->error));
+    const struct article_note *note = &run->article;
+    if (note->number)
+        json_object_set_new(row, "article",
+                            json_pack("{ss ss ss ss ss}", "number", note->number, "experiment",
+                                      note->experiment, "did", note->did, "published",
+                                      note->published, "ours", note->ours));
     return row;
 }
 
@@ -272,13 +300,13 @@ static json_t *json_settings(const struct options *options, const struct machine
                      (int)options->servers.count, "postgresql", results_json_database(machine));
 }
 
-bool results_write_json(const char *folder, const struct phase_result *runs, size_t count,
+bool results_write_json(const char *folder, const struct results *results,
                         const struct options *options, const struct machine *machine,
                         struct problem *problem)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_run(&runs[i]));
+    for (size_t i = 0; i < results->count; i++)
+        json_array_append_new(list, json_run(&results->items[i]));
     json_t *document =
         json_pack("{so sI so so so}", "runs", list, "seed", options->seed, "machine",
                   results_json_machine(machine), "versions", results_json_versions(machine),

@@ -7,6 +7,7 @@
  */
 #include "loadtest/commands.h"
 
+#include "loadtest/articles.h"
 #include "loadtest/results.h"
 #include "loadtest/session.h"
 #include "loadtest/table.h"
@@ -21,11 +22,15 @@ static const int64_t SPEED_STOCK = 1000000000;
 
 struct run {
     struct session session;
-    struct phase_result *results; /* owned */
-    size_t count, room;
+    struct results results;                                    /* owned: items */
     const struct api_strategy *chosen[SESSION_STRATEGIES_MAX]; /* borrowed: session */
     size_t chosen_count;
 };
+
+static bool is_articles(const struct run *run)
+{
+    return run->session.options->scenario == SCENARIO_ARTICLES;
+}
 
 static void clear_progress(const struct run *run)
 {
@@ -43,7 +48,7 @@ static bool choose(struct run *run, struct problem *problem)
             const struct api_strategy *strategy = &run->session.strategies[i];
             if (strategy->available)
                 run->chosen[run->chosen_count++] = strategy;
-            else if (run->count == 0) /* said once, not for every fleet */
+            else if (run->results.count == 0) /* said once, not for every fleet */
                 fprintf(stderr, "seckill-loadtest: left out: %s (%s)\n", strategy->name,
                         strategy->unavailable_reason);
         }
@@ -82,19 +87,6 @@ static bool may_reset(const struct run *run, struct problem *problem)
                                             options->first_product, last, state.orders);
 }
 
-static struct phase_result *next_result(struct run *run)
-{
-    if (run->count == run->room) {
-        size_t room = run->room ? run->room * 2 : 64;
-        struct phase_result *grown = realloc(run->results, room * sizeof *grown);
-        if (!grown)
-            return NULL;
-        run->results = grown;
-        run->room = room;
-    }
-    return &run->results[run->count++];
-}
-
 static bool run_phase(struct run *run, const struct api_strategy *strategy, int round,
                       enum phase_kind kind, struct problem *problem)
 {
@@ -119,7 +111,7 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     if (kind == PHASE_LOAD)
         plan.stock = 0; /* soldout and counter begin with nothing */
     wrk_shape(&plan.connections, &plan.threads, (int64_t)run->session.fleet.count);
-    struct phase_result *result = next_result(run);
+    struct phase_result *result = results_next(&run->results);
     if (!result)
         return problem_set(problem, "out of memory");
     return phase_run(&run->session.fleet, &plan, result, problem);
@@ -138,7 +130,7 @@ static bool run_strategy(struct run *run, const struct api_strategy *strategy, i
 static bool run_fleet(struct run *run, int count, struct problem *problem)
 {
     if (!session_open_fleet(&run->session, count, problem) || !choose(run, problem) ||
-        (run->count == 0 && !may_reset(run, problem)))
+        (run->results.count == 0 && !may_reset(run, problem)))
         return false;
     for (int round = 1; round <= (int)run->session.options->rounds; round++) {
         for (size_t i = 0; i < run->chosen_count; i++) {
@@ -166,30 +158,40 @@ static const char *what_was_done(enum scenario scenario)
     return "An order writes one row in orders and one update of the product's row";
 }
 
+static void print_table(const struct run *run, struct verdict_tally *tally)
+{
+    const struct session *session = &run->session;
+    printf("\nscenario %s, %" PRId64 " connections, %" PRId64 " round%s of %" PRId64 " s\n\n",
+           scenario_name(session->options->scenario), run->results.items[0].plan.connections,
+           session->options->rounds, session->options->rounds == 1 ? "" : "s",
+           session->options->duration_s);
+    table_print(stdout, run->results.items, run->results.count, tally);
+    printf("\n%s, committed with synchronous_commit on.\n",
+           what_was_done(session->options->scenario));
+    if (session->options->rounds > 1)
+        printf(
+            "Rates and latencies are medians of the rounds, ± half their spread; the rest is the "
+            "worst round's.\n");
+}
+
 /* Table, legend, files. Returns the exit status that the verdicts ask for. */
-static int report(struct run *run)
+static int report(const struct run *run)
 {
     const struct session *session = &run->session;
     struct verdict_tally tally = {{0}};
     char line[600];
     struct problem problem;
-    if (run->count == 0)
+    if (run->results.count == 0)
         return 2;
+    if (is_articles(run))
+        articles_print(stdout, &run->results, &tally);
+    else
+        print_table(run, &tally);
     machine_line(&session->machine, line, sizeof line);
-    printf("\nscenario %s, %" PRId64 " connections, %" PRId64 " round%s of %" PRId64 " s\n\n",
-           scenario_name(session->options->scenario), run->results[0].plan.connections,
-           session->options->rounds, session->options->rounds == 1 ? "" : "s",
-           session->options->duration_s);
-    table_print(stdout, run->results, run->count, &tally);
-    printf("\n%s, committed with synchronous_commit on.\n%s\n",
-           what_was_done(session->options->scenario), line);
-    if (session->options->rounds > 1)
-        printf(
-            "Rates and latencies are medians of the rounds, ± half their spread; the rest is the "
-            "worst round's.\n");
-    if (!results_write_csv(session->folder, run->results, run->count, &problem) ||
-        !results_write_json(session->folder, run->results, run->count, session->options,
-                            &session->machine, &problem))
+    printf("%s\n", line);
+    if (!results_write_csv(session->folder, &run->results, &problem) ||
+        !results_write_json(session->folder, &run->results, session->options, &session->machine,
+                            &problem))
         return problem_exit(problem.text);
     printf("Files: %s/results.csv, %s/results.json\n", session->folder, session->folder);
     return verdict_exit_status(&tally);
@@ -202,7 +204,8 @@ int command_run(struct options *options)
     if (!run)
         return problem_exit("out of memory");
     bool begun = session_init(&run->session, options, &problem);
-    bool made = begun && run_everything(run, &problem);
+    bool made = begun && (is_articles(run) ? articles_run(&run->session, &run->results, &problem)
+                                           : run_everything(run, &problem));
     clear_progress(run);
     int status = begun && !process_interrupted() ? report(run) : 2;
     if (!made) {
@@ -211,7 +214,7 @@ int command_run(struct options *options)
         status = status == 1 ? 1 : 2;
     }
     session_fini(&run->session);
-    free(run->results);
+    free(run->results.items);
     free(run);
     return status;
 }

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ORDERS_PREFIX  "seckill_orders_total{"
-#define GAUGE_PREFIX   "seckill_orders_in_flight"
+#define ORDERS_PREFIX   "seckill_orders_total{"
+#define ATTEMPTS_PREFIX "seckill_attempts_total{"
+#define GAUGE_PREFIX    "seckill_orders_in_flight"
 
-#define MEMBER(member) offsetof(struct counts, member)
+#define MEMBER(member)  offsetof(struct counts, member)
 
 /* Each outcome's class, and a second figure that it also counts in (or the same). */
 static const struct {
@@ -100,6 +101,18 @@ static bool count_line(const char *line, const char *strategy, const char *kind,
            problem_set(problem, "the metrics name an outcome unknown here: %s", outcome);
 }
 
+static bool attempts_line(const char *line, const char *strategy, struct counts *counts,
+                          struct problem *problem)
+{
+    char its_strategy[64];
+    int64_t value = 0;
+    if (!label(line, "strategy", its_strategy, sizeof its_strategy) || !value_of(line, &value))
+        return problem_set(problem, "cannot read the metric %.120s", line);
+    if (strcmp(its_strategy, strategy) == 0)
+        counts->attempts += value;
+    return true;
+}
+
 bool scrape_parse(const char *text, const char *strategy, const char *kind, struct scrape *out,
                   struct problem *problem)
 {
@@ -111,6 +124,9 @@ bool scrape_parse(const char *text, const char *strategy, const char *kind, stru
         snprintf(line, sizeof line, "%.*s", (int)length, at);
         if (strncmp(line, ORDERS_PREFIX, strlen(ORDERS_PREFIX)) == 0) {
             if (!count_line(line, strategy, kind, &out->counts, problem))
+                return false;
+        } else if (strncmp(line, ATTEMPTS_PREFIX, strlen(ATTEMPTS_PREFIX)) == 0) {
+            if (!attempts_line(line, strategy, &out->counts, problem))
                 return false;
         } else if (strncmp(line, GAUGE_PREFIX, strlen(GAUGE_PREFIX)) == 0) {
             int64_t value = 0;

@@ -20,6 +20,7 @@ struct counts {
     int64_t failed;  /* shed: nothing was done; internal_error among them */
     int64_t internal_errors;
     int64_t unknown;   /* 504: may have been done */
+    int64_t attempts;  /* how often the strategy tried, whatever for */
     int64_t strangers; /* orders of other strategies or kinds */
 };
 

@@ -115,6 +115,22 @@ static void print_rate(FILE *to, double median, double spread, int width)
     fprintf(to, " %*s%s", width - columns > 0 ? width - columns : 0, "", text);
 }
 
+static void print_alarms(FILE *to, const struct line *line)
+{
+    if (line->internal_errors)
+        fprintf(to, "  ! the server answered internal_error %" PRId64 " times: see its log\n",
+                line->internal_errors);
+    if (line->missing)
+        fprintf(to, "  ! %" PRId64 " orders were answered 201 and have no row\n", line->missing);
+    if (line->undersold)
+        fprintf(to, "  ! sold out was answered with %" PRId64 " units left\n", line->undersold);
+    if (line->others)
+        fprintf(to, "  ! %" PRId64 " duplicate orders, limits exceeded or negative stocks\n",
+                line->others);
+    if (*line->error)
+        fprintf(to, "  ! no run: %s\n", line->error);
+}
+
 static void print_line(FILE *to, const struct phase_result *of, const struct line *line)
 {
     fprintf(to, "%-18s %4d", of->plan.strategy->name, of->instances);
@@ -130,18 +146,14 @@ static void print_line(FILE *to, const struct phase_result *of, const struct lin
         fprintf(to, " %8s %8s %8s %8s", "-", "-", "-", "-");
     }
     fprintf(to, " %8" PRId64 "  %s\n", line->lost_updates, verdict_name(line->verdict));
-    if (line->internal_errors)
-        fprintf(to, "  ! the server answered internal_error %" PRId64 " times: see its log\n",
-                line->internal_errors);
-    if (line->missing)
-        fprintf(to, "  ! %" PRId64 " orders were answered 201 and have no row\n", line->missing);
-    if (line->undersold)
-        fprintf(to, "  ! sold out was answered with %" PRId64 " units left\n", line->undersold);
-    if (line->others)
-        fprintf(to, "  ! %" PRId64 " duplicate orders, limits exceeded or negative stocks\n",
-                line->others);
-    if (*line->error)
-        fprintf(to, "  ! no run: %s\n", line->error);
+    print_alarms(to, line);
+}
+
+void table_print_alarms(FILE *to, const struct phase_result *run)
+{
+    struct line line;
+    gather(run, 1, run, &line);
+    print_alarms(to, &line);
 }
 
 void table_print(FILE *to, const struct phase_result *runs, size_t count,

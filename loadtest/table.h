@@ -17,6 +17,9 @@
 void table_print(FILE *to, const struct phase_result *runs, size_t count,
                  struct verdict_tally *tally);
 
+/* The lines below a run's own: what went wrong that has no column. Nothing when nothing did. */
+void table_print_alarms(FILE *to, const struct phase_result *run);
+
 /* The median of `values`, which it sorts; `spread` (may be NULL) gets half of largest minus
  * smallest. */
 double table_median(double *values, size_t count, double *spread);

@@ -6,26 +6,34 @@
 # With --all in front: every strategy, also those that need RabbitMQ, three more Redis, memcached or ZooKeeper, which
 # it installs and starts like the rest. That is about four times as long.
 #
+# With --articles in front: not the comparison, but the experiments of the articles (docs/ARTICLES.md), with RabbitMQ.
+#
 # Other arguments go to seckill-loadtest run and win over those given here: demo.sh --duration 10s --strategies batch
 # The exit status is the harness's: 0 when every strategy kept what it promises.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-strategies=none,local-lock,pessimistic,optimistic,conditional,redis-queue
+load=(--scenario hot --instances "1,3" --duration 4s --rounds 2 --strategies)
 packages=("${build_packages[@]}" "${run_packages[@]}") components=()
-if [ "${1:-}" = --all ]; then
-  shift
-  strategies=all
-  packages+=("${component_packages[@]}") components=(--with all)
-fi
+case ${1:-} in
+  --all)
+    shift
+    load+=(all)
+    packages+=("${component_packages[@]}") components=(--with all)
+    ;;
+  --articles)
+    shift
+    load=(--scenario articles)
+    packages+=(librabbitmq-dev rabbitmq-server) components=(--with rabbitmq)
+    ;;
+  *) load+=("none,local-lock,pessimistic,optimistic,conditional,redis-queue") ;;
+esac
 
 install_packages "${packages[@]}"
 build release seckill-server seckill-loadtest
 trap pass_on INT TERM HUP
 use_stack "$root/.stack/demo" fresh "${components[@]}"
 cd "$root"
-build/release/loadtest/seckill-loadtest run --server-binary build/release/server/seckill-server \
-  --strategies "$strategies" \
-  --scenario hot --instances 1,3 --duration 4s --rounds 2 "$@" &
+build/release/loadtest/seckill-loadtest run --server-binary build/release/server/seckill-server "${load[@]}" "$@" &
 child=$!
 wait_child

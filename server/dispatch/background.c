@@ -14,6 +14,7 @@ enum {
     PROBE_PATIENCE_US = 2000000,
     PURGE_PATIENCE_US = 30000000,
     PURGE_ROWS = 2000,
+    PURGE_SALES = 100,
     PURGE_PAUSE_US = 20000
 };
 
@@ -48,30 +49,47 @@ static void probe(struct background *background)
         redis_send(background->redis, 1, (const char *const[]){"PING"}, until_us);
 }
 
-/* One piece of one ended sale. True while there is more. */
+/* Adds what the statement deleted to *rows; true when it found no more than a piece may have. */
+static bool purge_rows(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
+                       int64_t until_us, int64_t *rows)
+{
+    if (pg_exec(pg, statement, values, count, until_us) != PG_OK)
+        return false;
+    *rows += pg_affected(pg);
+    return pg_affected(pg) < PURGE_ROWS;
+}
+
+/* Rows of one ended sale. False when there is none. */
+static bool purge_sale(struct pg *pg, int64_t until_us, int64_t *rows)
+{
+    if (pg_exec(pg, SQL_RETIRED_NEXT, PG_NO_ARGS, until_us) != PG_OK || pg_rows(pg) != 1)
+        return false;
+    struct pg_value product = pg_int8(pg_get_int8(pg, 0, 0));
+    struct pg_value epoch = pg_int8(pg_get_int8(pg, 0, 1));
+    struct pg_value most = pg_int8(PURGE_ROWS);
+    bool done =
+        purge_rows(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, most), until_us, rows) &&
+        purge_rows(pg, SQL_PURGE_PURCHASES, PG_ARGS(product, epoch, most), until_us, rows) &&
+        pg_exec(pg, SQL_PURGE_RESTOCKS, PG_ARGS(product, epoch), until_us) == PG_OK &&
+        pg_exec(pg, SQL_RETIRED_DONE, PG_ARGS(product, epoch), until_us) == PG_OK;
+    (void)done; /* an unfinished sale is committed all the same, and gone on with */
+    return true;
+}
+
+/* One piece: part of a large sale, or many small ones. True while there is more. */
 static bool purge(struct background *background)
 {
     struct pg *pg = background->pg;
     int64_t until_us = clock_mono_us() + PURGE_PATIENCE_US;
-    bool more = false;
+    int64_t rows = 0;
+    int sales = 0;
 
     if (!pg_connect(pg, until_us))
         return false;
     pg_begin(pg);
-    if (pg_exec(pg, SQL_RETIRED_NEXT, PG_NO_ARGS, until_us) == PG_OK && pg_rows(pg) == 1) {
-        struct pg_value product = pg_int8(pg_get_int8(pg, 0, 0));
-        struct pg_value epoch = pg_int8(pg_get_int8(pg, 0, 1));
-        struct pg_value rows = pg_int8(PURGE_ROWS);
-        bool done =
-            pg_exec(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, rows), until_us) == PG_OK &&
-            pg_affected(pg) < PURGE_ROWS &&
-            pg_exec(pg, SQL_PURGE_PURCHASES, PG_ARGS(product, epoch, rows), until_us) == PG_OK &&
-            pg_affected(pg) < PURGE_ROWS &&
-            pg_exec(pg, SQL_PURGE_RESTOCKS, PG_ARGS(product, epoch), until_us) == PG_OK &&
-            pg_exec(pg, SQL_RETIRED_DONE, PG_ARGS(product, epoch), until_us) == PG_OK;
-        (void)done; /* an unfinished piece is committed all the same, and gone on with */
-        more = pg_commit(pg, until_us) == PG_OK;
-    }
+    while (rows < PURGE_ROWS && sales < PURGE_SALES && purge_sale(pg, until_us, &rows))
+        sales++;
+    bool more = sales > 0 && pg_commit(pg, until_us) == PG_OK;
     pg_rollback(pg, until_us);
     return more;
 }

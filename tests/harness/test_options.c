@@ -75,6 +75,8 @@ static void reads_every_kind(void **state)
     assert_string_equal(options.database, "host=/here");
     assert_true(parse("audit", some_environment));
     assert_string_equal(options.database, "host=/there");
+    assert_true(parse("run --scenario articles --seed 7 --database host=/here", no_environment));
+    assert_int_equal(options.scenario, SCENARIO_ARTICLES);
     assert_true(parse("run --server http://a:1,http://b:2", no_environment));
     assert_int_equal(options.instances[0], 2);
 }
@@ -122,6 +124,13 @@ static void bad_arguments_are_named(void **state)
         {"run --reset=yes", "--reset"},
         {"run --product 1", "--product"},
         {"run stock", "'stock'"},
+        {"run --scenario articles --strategies none", "--strategies"},
+        {"run --stock 100 --scenario articles", "--stock"},
+        {"run --scenario articles --duration 10s", "--duration"},
+        {"run --scenario articles --instances 1", "--instances"},
+        {"run --scenario articles --work-ms 0", "--work-ms"},
+        {"run --scenario articles --server http://a:1", "--server"},
+        {"run --scenario articles --reset", "--reset"},
         {"audit --stock 5", "--stock"},
         {"audit --product 0", "--product"},
         {"bench --rounds 2", "--rounds"},

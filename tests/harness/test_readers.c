@@ -97,6 +97,8 @@ static const char metrics[] =
     "seckill_orders_total{strategy=\"none\",kind=\"buy\",outcome=\"outcome_unknown\"} 1\n"
     "seckill_orders_total{strategy=\"none\",kind=\"restock\",outcome=\"restocked\"} 5\n"
     "seckill_orders_total{strategy=\"other\",kind=\"buy\",outcome=\"confirmed\"} 6\n"
+    "seckill_attempts_total{strategy=\"none\"} 170\n"
+    "seckill_attempts_total{strategy=\"other\"} 12\n"
     "seckill_orders_in_flight 4\n"
     "seckill_cost_statements_total{strategy=\"none\",ended=\"committed\",store=\"postgresql\"} "
     "500\n"
@@ -121,6 +123,7 @@ static void metrics_by_class(void **state)
     assert_int_equal(scrape.counts.internal_errors, 2);
     assert_int_equal(scrape.counts.unknown, 1);
     assert_int_equal(scrape.counts.strangers, 11);
+    assert_int_equal(scrape.counts.attempts, 170);
     assert_true(scrape_parse(metrics, "none", "restock", &scrape, &problem));
     assert_int_equal(scrape.counts.committed, 5);
 

@@ -89,6 +89,49 @@ static void rows_against_answers(void **state)
     assert_int_equal(audit.missing, 7);
 }
 
+static bool expected(struct counted plan, int64_t rows, int64_t shed, int64_t *undersold)
+{
+    struct counts counts = {.failed = shed};
+    struct audit audit = {.confirmed_rows = rows};
+    bool complete = reconcile_expected(&plan, &counts, false, &audit);
+    *undersold = audit.undersold;
+    return complete;
+}
+
+/* 40 buyers, of whom 20 can be served. */
+static void a_counted_load_says_how_many_are_served(void **state)
+{
+    (void)state;
+    struct counted plan = {.count = 40, .expected = 20};
+    int64_t undersold = 0;
+    assert_true(expected(plan, 20, 0, &undersold));
+    assert_int_equal(undersold, 0);
+    assert_true(expected(plan, 25, 0, &undersold));
+    assert_int_equal(undersold, 0);
+    assert_false(expected(plan, 18, 0, &undersold));
+    assert_int_equal(undersold, 2);
+    /* Whoever was shed may be the one who is missing. */
+    assert_false(expected(plan, 18, 2, &undersold));
+    assert_int_equal(undersold, 0);
+    assert_false(expected(plan, 20, 1, &undersold));
+}
+
+/* 40 buyers and stock for all; at least 20 must be served, the others may be shed. */
+static void what_may_be_shed_is_told_from_what_is_refused(void **state)
+{
+    (void)state;
+    struct counted plan = {.count = 40, .expected = 20, .may_shed = true, .must_shed = true};
+    int64_t undersold = 0;
+    assert_true(expected(plan, 22, 18, &undersold));
+    assert_int_equal(undersold, 0);
+    assert_true(expected(plan, 21, 18, &undersold));
+    assert_int_equal(undersold, 1);
+    assert_false(expected(plan, 19, 21, &undersold));
+    assert_false(expected(plan, 40, 0, &undersold));
+    plan.must_shed = false;
+    assert_true(expected(plan, 40, 0, &undersold));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +140,8 @@ int main(void)
         cmocka_unit_test(instances_are_summed),
         cmocka_unit_test(strangers_are_no_run),
         cmocka_unit_test(rows_against_answers),
+        cmocka_unit_test(a_counted_load_says_how_many_are_served),
+        cmocka_unit_test(what_may_be_shed_is_told_from_what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

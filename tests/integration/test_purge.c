@@ -50,9 +50,27 @@ static void a_purge_leaves_the_new_sales_limits(void **state)
     server_stop(server);
 }
 
+/* Thousands of products may end their sales with one PUT: not a transaction and a pause for each.
+ */
+static void small_sales_are_cleared_together(void **state)
+{
+    (void)state;
+    struct server *server = server_start(NULL);
+
+    witness = witness_open(conninfo);
+    int64_t before = witness_number(witness, "SELECT pg_current_xact_id()::text");
+    witness_run(witness, "INSERT INTO retired SELECT n, 1 FROM generate_series(1001, 1300) AS n");
+    wait_number(0, "SELECT count(*) FROM retired");
+    int64_t after = witness_number(witness, "SELECT pg_current_xact_id()::text");
+    assert_in_range(after - before, 2, 50);
+    witness_close(witness);
+    server_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(small_sales_are_cleared_together, server_teardown),
         cmocka_unit_test_teardown(a_purge_leaves_the_new_sales_limits, server_teardown),
     };
 

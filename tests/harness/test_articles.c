@@ -1,0 +1,268 @@
+/*
+ * The articles' experiments, made small, on real servers: what goes wrong there is seen to, what is
+ * promised is kept, and what an experiment did not show is not claimed.
+ */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+#include "loadtest/articles.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct bed *bed;
+static struct session *session;
+static struct phase_result result;
+
+/* Servers with the experiment's settings, and one row of it. */
+static void measure(const struct article_experiment *experiment, const char *strategy,
+                    int instances, bool sheds)
+{
+    const struct article_row row = {strategy, instances, "what was done", "a figure", sheds};
+    struct problem problem = {""};
+    bed->options.work_ms = experiment->work_ms;
+    bed->options.queue_capacity = experiment->queue_capacity;
+    bed->options.in_flight_per_product = experiment->in_flight;
+    if (!session_close_fleet(session, &problem) ||
+        !session_open_fleet(session, instances, &problem) ||
+        !article_measure(session, experiment, &row, &result, &problem))
+        fail_msg("%s", problem.text);
+    print_message("%s, %d: %s, %s %s\n", strategy, instances, result.article.ours,
+                  verdict_name(result.verdict), result.error);
+}
+
+static void expect(enum verdict verdict, const char *ours)
+{
+    assert_string_equal(verdict_name(result.verdict), verdict_name(verdict));
+    if (ours && strcmp(result.article.ours, ours) != 0)
+        fail_msg("'%s', not '%s'", result.article.ours, ours);
+}
+
+static void increments_are_counted(void **state)
+{
+    (void)state;
+    const struct article_experiment counter = {.article = "003",
+                                               .name = "counter",
+                                               .kind = ARTICLE_COUNTER,
+                                               .calls = 1200,
+                                               .connections = 30,
+                                               .products = 1,
+                                               .work_ms = 2};
+    measure(&counter, "none", 1, false);
+    expect(VERDICT_UNSAFE, NULL);
+    assert_int_equal(result.audit.restock_rows, 1200);
+    assert_int_equal(result.audit.stock + result.audit.lost_updates, 1200);
+    measure(&counter, "local-lock", 1, false);
+    expect(VERDICT_KEPT, "1,200");
+    measure(&counter, "local-lock", 3, false);
+    expect(VERDICT_UNSAFE, NULL);
+    measure(&counter, "conditional", 3, false);
+    expect(VERDICT_KEPT, "1,200");
+    assert_int_equal(result.wrk.requests, 1200);
+    assert_int_equal(result.counts.committed, 1200);
+}
+
+static const struct article_experiment balance = {.article = "001",
+                                                  .name = "balance",
+                                                  .kind = ARTICLE_PAIRS,
+                                                  .calls = 16,
+                                                  .connections = 16,
+                                                  .products = 8,
+                                                  .stock = 100,
+                                                  .work_ms = 400};
+
+static void two_at_once_pass_the_balance(void **state)
+{
+    (void)state;
+    measure(&balance, "none", 1, false);
+    expect(VERDICT_UNSAFE, NULL);
+    assert_true(result.audit.oversold > 0);
+    assert_int_equal(result.audit.oversold % 10, 0);
+    measure(&balance, "local-lock", 3, false);
+    expect(VERDICT_UNSAFE, NULL);
+    measure(&balance, "optimistic", 3, false);
+    expect(VERDICT_KEPT, "110 sold in 0 of 8");
+    assert_int_equal(result.counts.sold_out, 8);
+}
+
+static void drawn_products_are_sold_once(void **state)
+{
+    (void)state;
+    const struct article_experiment spread = {.article = "003",
+                                              .name = "spread",
+                                              .kind = ARTICLE_SPREAD,
+                                              .calls = 300,
+                                              .connections = 16,
+                                              .products = 60,
+                                              .stock = 1,
+                                              .work_ms = 20};
+    measure(&spread, "none", 1, false);
+    expect(VERDICT_UNSAFE, NULL);
+    measure(&spread, "redis-token", 3, false);
+    expect(VERDICT_KEPT, NULL);
+    assert_int_equal(result.audit.oversold, 0);
+    assert_int_equal(result.counts.total, 300);
+}
+
+/* Sixteen read the same row, one writes it: the others' turns were in vain. */
+static void turns_are_counted(void **state)
+{
+    (void)state;
+    struct article_experiment turns = {.article = "000",
+                                       .name = "turns",
+                                       .kind = ARTICLE_TURNS,
+                                       .calls = 64,
+                                       .connections = 16,
+                                       .products = 1,
+                                       .stock = 1000,
+                                       .work_ms = 20,
+                                       .in_flight = 16};
+    measure(&turns, "optimistic", 1, false);
+    expect(VERDICT_KEPT, NULL);
+    assert_true(result.counts.attempts > 64);
+    turns.in_flight = 1;
+    measure(&turns, "optimistic", 1, false);
+    expect(VERDICT_KEPT, "1.0 turns on average");
+}
+
+static void a_full_queue_refuses(void **state)
+{
+    (void)state;
+    struct article_experiment threshold = {.article = "000",
+                                           .name = "threshold",
+                                           .kind = ARTICLE_THRESHOLD,
+                                           .calls = 60,
+                                           .connections = 60,
+                                           .products = 1,
+                                           .stock = 1000,
+                                           .work_ms = 50,
+                                           .queue_capacity = 10};
+    measure(&threshold, "wllock", 1, true);
+    expect(VERDICT_KEPT, NULL);
+    assert_true(result.counts.failed > 0);
+    assert_true(result.audit.sold >= 10);
+    assert_int_equal(result.audit.sold + result.counts.failed, 60);
+    assert_non_null(strstr(result.article.ours, "refused within"));
+    /* A queue that nobody fills has shown nothing. */
+    threshold.calls = threshold.connections = threshold.queue_capacity = 10;
+    measure(&threshold, "wllock", 1, true);
+    expect(VERDICT_PROVED_NOTHING, NULL);
+}
+
+/* 20 buyers of 600 ms each: those who wait 5 s cannot all be served one by one, but together. */
+static void who_may_not_wait_gives_up(void **state)
+{
+    (void)state;
+    const struct article_experiment timed = {.article = "000",
+                                             .name = "timed",
+                                             .kind = ARTICLE_TIMED,
+                                             .calls = 20,
+                                             .connections = 20,
+                                             .products = 2,
+                                             .stock = 1000,
+                                             .work_ms = 600};
+    measure(&timed, "wllock", 1, true);
+    expect(VERDICT_KEPT, NULL);
+    assert_in_range(result.counts.failed, 1, 10);
+    assert_non_null(strstr(result.article.ours, "10 of 10 in "));
+    measure(&timed, "redis-queue", 1, false);
+    expect(VERDICT_KEPT, NULL);
+    assert_int_equal(result.counts.failed, 0);
+}
+
+/* Calls that were shed where none should be: the row says nothing about the strategy. */
+static void what_was_shed_proves_nothing(void **state)
+{
+    (void)state;
+    struct article_experiment crowded = balance;
+    crowded.products = 1;
+    crowded.calls = crowded.connections = 16;
+    crowded.kind = ARTICLE_COUNTER;
+    crowded.stock = 0;
+    crowded.queue_capacity = 1;
+    crowded.work_ms = 50;
+    measure(&crowded, "local-lock", 1, false);
+    assert_true(result.counts.failed > 0);
+    expect(VERDICT_PROVED_NOTHING, NULL);
+}
+
+static void a_call_without_an_answer_ends_the_load(void **state)
+{
+    (void)state;
+    static const char *const nobody[] = {"http://127.0.0.1:1"};
+    struct counted_call calls[3] = {{.product = 1, .user = 1, .quantity = 1}};
+    struct counted counted = {.calls = calls, .count = 3};
+    const struct counted_load load = {.targets = nobody,
+                                      .targets_count = 1,
+                                      .path = "/orders?strategy=none",
+                                      .token = "",
+                                      .connections = 2,
+                                      .counted = &counted};
+    struct wrk_result figures;
+    struct problem problem = {""};
+    assert_false(counted_run(&load, &figures, &problem));
+    assert_non_null(strstr(problem.text, "no answer"));
+}
+
+static void every_row_is_one_that_can_be_run(void **state)
+{
+    (void)state;
+    struct problem problem = {""};
+    assert_true(session_open_fleet(session, 1, &problem));
+    for (size_t i = 0; i < article_experiments_count; i++) {
+        const struct article_experiment *experiment = &article_experiments[i];
+        struct counted counted;
+        for (size_t j = 0; j < experiment->rows_count; j++)
+            assert_non_null(session_strategy(session, experiment->rows[j].strategy));
+        assert_true(article_make_calls(experiment, &bed->options, &counted, &problem));
+        assert_true(counted.expected > 0 && counted.expected <= experiment->calls);
+        assert_true(experiment->calls >= experiment->connections);
+        free(counted.calls);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct problem problem = {""};
+    bed = bed_create(0);
+    bed->options.out = bed->folder;
+    bed->options.server_binary = SERVER;
+    bed->options.body = "";
+    bed->options.seed = 1;
+    bed->options.first_product = 1000001;
+    session = calloc(1, sizeof *session);
+    assert_non_null(session);
+    if (!session_init(session, &bed->options, &problem))
+        fail_msg("%s", problem.text);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    session_fini(session);
+    free(session);
+    bed_destroy(bed);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(increments_are_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(two_at_once_pass_the_balance, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(drawn_products_are_sold_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(turns_are_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_queue_refuses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_may_not_wait_gives_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_shed_proves_nothing, set_up, tear_down),
+        cmocka_unit_test(a_call_without_an_answer_ends_the_load),
+        cmocka_unit_test_setup_teardown(every_row_is_one_that_can_be_run, set_up, tear_down),
+    };
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    curl_global_cleanup();
+    return failed;
+}

@@ -1,0 +1,59 @@
+/* `run --scenario articles`, all of it: its exit status, its table and its files. */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+
+#include <string.h>
+
+static struct bed *bed;
+
+static void the_articles_are_repeated(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario articles"), 0);
+    static const char *const titles[] = {"Article 000, threshold", "Article 000, timed",
+                                         "Article 001, balance", "Article 003, counter",
+                                         "Article 003, spread"};
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        assert_non_null(strstr(bed->output, titles[i]));
+    json_t *results = bed_results(bed);
+    const json_t *runs = json_object_get(results, "runs");
+    bool published = false;
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        const json_t *run = json_array_get(runs, i);
+        const json_t *article = json_object_get(run, "article");
+        assert_string_equal(json_string_value(json_object_get(run, "phase")), "counted");
+        static const char *const members[] = {"number", "experiment", "did", "published", "ours"};
+        for (size_t j = 0; j < sizeof members / sizeof members[0]; j++)
+            assert_non_null(json_string_value(json_object_get(article, members[j])));
+        published = published ||
+                    strcmp(json_string_value(json_object_get(article, "published")), "2,360") == 0;
+    }
+    assert_true(published);
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(results, "settings"), "scenario")),
+        "articles");
+    json_decref(results);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    bed = bed_create(0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    bed_destroy(bed);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_articles_are_repeated, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
