@@ -38,6 +38,9 @@ static const struct strategy *const strategies[] = {
     &strategy_control_upsert_lock,
     &strategy_control_lease_less_lock_row,
 #endif
+#ifdef SECKILL_BENCH
+    &strategy_bench_answer,
+#endif
 };
 
 size_t strategy_total(void)

@@ -41,4 +41,7 @@ extern const struct strategy strategy_control_upsert_lock;
 extern const struct strategy strategy_control_lease_less_lock_row;
 #endif
 
+/* In seckill-bench-server alone. */
+extern const struct strategy strategy_bench_answer;
+
 #endif
