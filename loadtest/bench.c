@@ -1,217 +1,188 @@
 /*
- * `bench`: how much of what PostgreSQL can commit reaches buyers over HTTP.
+ * `bench`: the measurements that the rows asked for need, round by round, and what follows.
  *
- * pgbench does the same transactions on the same tables: first a short trial of each client count,
- * for its own best; then, round by round, both sides of each strategy in turn, each round beginning
- * with the other side. Exit status 0 when every ratio of medians reaches the target, 1 when one
- * misses it, 2 when the comparison could not be made.
+ * First pgbench's best client count, in a short trial. Then every round makes each measurement
+ * once, every other round in the opposite order, so that what changes on the machine meanwhile
+ * meets both sides of a ratio. Exit status 0 when every row reaches its bound (what is not
+ * installed is left out), 1 when one misses it, 2 when one could not be measured.
  */
 #include "loadtest/bench.h"
 
 #include "loadtest/commands.h"
 #include "loadtest/pgbench.h"
 #include "loadtest/results.h"
-#include "loadtest/session.h"
-#include "loadtest/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-static const int64_t BENCH_STOCK = 1000000000;
-enum { TRIAL_MAX_S = 2 };
+enum { MOST_CONNECTIONS = 10000 };
 
-const int bench_client_counts[BENCH_CLIENT_COUNTS] = {1, 2, 4, 8, 16};
-
-struct bench {
-    struct session session;
-    char pgbench[300];
-    struct bench_row rows[BENCH_STRATEGIES];
-};
-
-struct bench_span bench_span(const double *values, size_t count)
+struct bench_series *bench_series_of(struct bench *bench, const struct bench_measure *measure)
 {
-    double sorted[BENCH_ROUNDS_MAX];
-    memcpy(sorted, values, count * sizeof *values);
-    struct bench_span span = {.median = table_median(sorted, count, NULL)};
-    span.least = sorted[0];
-    span.most = sorted[count - 1];
-    return span;
+    return &bench->series[measure - bench_measures];
 }
 
-double bench_ratio(const struct bench_row *row)
+void bench_say(const struct bench *bench, const char *text)
 {
-    return bench_span(row->http, row->rounds).median / bench_span(row->pgbench, row->rounds).median;
-}
-
-static void say(void *context, const char *text)
-{
-    const struct fleet *fleet = context;
+    const struct fleet *fleet = &bench->session.fleet;
     if (fleet->progress)
         fleet->progress(fleet->progress_context, text);
 }
 
-/* pgbench has the product next to the one that is sold over HTTP; both begin anew before every
- * measurement, so that nobody's rows are being deleted while time is taken. */
-static bool start_anew(struct bench *bench, struct problem *problem)
+static void leave_out(struct bench_series *series, const char *why)
 {
-    const struct fleet *fleet = &bench->session.fleet;
-    int64_t first = bench->session.options->first_product;
-    return api_put_products(fleet->api, fleet->urls[0], first, 2, BENCH_STOCK, problem) &&
-           phase_wait_clean(fleet, first, first + 1, problem);
+    series->absent = true;
+    snprintf(series->why, sizeof series->why, "%s", why);
 }
 
-static bool measure_pgbench(struct bench *bench, const char *strategy, int clients, int64_t seconds,
-                            double *orders_per_s, struct problem *problem)
+static void ceiling_binary(const struct bench *bench, char *out, size_t size)
 {
-    char text[100];
-    snprintf(text, sizeof text, "pgbench, %s, %d clients", strategy, clients);
-    say(&bench->session.fleet, text);
-    struct pgbench_load load = {
-        .program = bench->pgbench,
-        .conninfo = bench->session.options->database,
-        .strategy = strategy,
-        .folder = bench->session.folder,
-        .product = bench->session.options->first_product + 1,
-        .clients = clients,
-        .duration_s = seconds,
-    };
-    return start_anew(bench, problem) &&
-           pgbench_run(&load, bench->session.witness, orders_per_s, problem);
+    const char *binary = bench->session.binary;
+    const char *slash = strrchr(binary, '/');
+    snprintf(out, size, "%.*sseckill-bench-server", slash ? (int)(slash - binary) + 1 : 0, binary);
 }
 
-static bool measure_http(struct bench *bench, const char *strategy, int round, double *orders_per_s,
+bool bench_start_ceiling(struct bench *bench, struct instance *server, const char *name,
                          struct problem *problem)
 {
-    const struct options *options = bench->session.options;
-    struct phase_plan plan = {
-        .scenario = SCENARIO_HOT,
-        .kind = PHASE_SPEED,
-        .strategy = session_strategy(&bench->session, strategy),
-        .body = "",
-        .wait_ms = -1,
-        .connections = options->connections,
-        .threads = options->threads,
-        .duration_s = options->duration_s,
-        .stock = BENCH_STOCK,
-        .first_product = options->first_product,
-        .products = 1,
-        .seed = options->seed + INT64_C(1000) * round,
-        .round = round,
-    };
-    if (!plan.strategy)
-        return problem_set(problem, "the server has no strategy %s", strategy);
-    wrk_shape(&plan.connections, &plan.threads, 1);
-    struct phase_result result;
-    if (!start_anew(bench, problem) || !phase_run(&bench->session.fleet, &plan, &result, problem))
-        return false;
-    if (result.verdict != VERDICT_KEPT)
-        return problem_set(problem, "%s over HTTP: %s %s", strategy, verdict_name(result.verdict),
-                           result.error);
-    *orders_per_s = phase_committed_per_s(&result);
+    struct options options = *bench->session.options;
+    char binary[1300], folder[1100];
+    options.redis = options.stock_redis = options.amqp = options.redlock = "";
+    options.memcached = options.zookeeper = "";
+    ceiling_binary(bench, binary, sizeof binary);
+    snprintf(folder, sizeof folder, "%s/%s", bench->session.folder, name);
+    (void)mkdir(folder, 0755);
+    return instance_start_all(server, 1, &options, binary, folder, problem);
+}
+
+static bool start_ceiling(struct bench *bench, struct problem *problem)
+{
+    char binary[1300];
+    ceiling_binary(bench, binary, sizeof binary);
+    if (access(binary, X_OK) == 0)
+        return !bench->series[MEASURE_E].wanted ||
+               bench_start_ceiling(bench, &bench->ceiling, "ceiling", problem);
+    leave_out(&bench->series[MEASURE_E], "there is no seckill-bench-server beside the server");
+    leave_out(&bench->series[MEASURE_IDLE], "there is no seckill-bench-server to be held");
     return true;
 }
 
-/* Two passes over the client counts, the better figure of each: one disturbed trial must not
- * choose. */
-static bool find_best_clients(struct bench *bench, struct bench_row *row, struct problem *problem)
+static bool start_nginx(struct bench *bench, struct problem *problem)
 {
-    int64_t seconds = bench->session.options->duration_s;
-    seconds = seconds < TRIAL_MAX_S ? seconds : TRIAL_MAX_S;
-    for (size_t i = 0; i < 2 * (size_t)BENCH_CLIENT_COUNTS; i++) {
-        size_t which = i % BENCH_CLIENT_COUNTS;
-        double figure = 0;
-        if (!measure_pgbench(bench, row->strategy, bench_client_counts[which], seconds, &figure,
-                             problem))
-            return false;
-        row->trial[which] = figure > row->trial[which] ? figure : row->trial[which];
+    char program[300];
+    if (!bench->series[MEASURE_NGINX].wanted)
+        return true;
+    if (!nginx_find(program, sizeof program)) {
+        leave_out(&bench->series[MEASURE_NGINX],
+                  "nginx is not installed (Debian's package is nginx-light)");
+        return true;
     }
-    size_t best = 0;
-    for (size_t i = 1; i < BENCH_CLIENT_COUNTS; i++)
-        best = row->trial[i] > row->trial[best] ? i : best;
-    row->clients = bench_client_counts[best];
+    return nginx_start(&bench->nginx, program, bench->session.folder, problem);
+}
+
+static void choose_rows(struct bench_report *report, struct bench *bench)
+{
+    for (size_t i = 0; i < bench_rows_count && report->count < BENCH_ROWS_MAX; i++) {
+        const struct bench_row *row = &bench_rows[i];
+        if (!bench_row_wanted(row, bench->session.options))
+            continue;
+        report->rows[report->count++] = row;
+        bench->series[row->of.measure].wanted = true;
+        bench->series[row->against.measure].wanted = true;
+    }
+}
+
+static bool try_all_clients(struct bench *bench, struct problem *problem)
+{
+    bool found = pgbench_find(bench->pgbench, sizeof bench->pgbench, problem);
+    for (size_t i = 1; i < BENCH_MEASURES; i++) {
+        struct bench_series *series = &bench->series[i];
+        if (!series->wanted || bench_measures[i].take != bench_take_pgbench)
+            continue;
+        if (!found)
+            leave_out(series, problem->text);
+        else if (!bench_try_clients(bench, &bench_measures[i], problem))
+            return false;
+    }
     return true;
 }
 
-static bool run_round(struct bench *bench, struct bench_row *row, int round,
-                      struct problem *problem)
+static bool take_one(struct bench *bench, size_t which, struct problem *problem)
 {
-    const int64_t seconds = bench->session.options->duration_s;
-    for (int side = 0; side < 2; side++) {
-        bool http = (round + side) % 2 == 1;
-        bool made =
-            http ? measure_http(bench, row->strategy, round, &row->http[row->rounds], problem)
-                 : measure_pgbench(bench, row->strategy, row->clients, seconds,
-                                   &row->pgbench[row->rounds], problem);
-        if (!made)
-            return false;
-    }
-    row->rounds++;
+    struct bench_series *series = &bench->series[which];
+    struct bench_sample sample = {0};
+    char text[100];
+    if (!series->wanted || *series->why)
+        return true;
+    snprintf(text, sizeof text, "%s, round %d", bench_measures[which].name, bench->round);
+    bench_say(bench, text);
+    if (!bench_measures[which].take(bench, &bench_measures[which], &sample, problem))
+        return problem_prefix(problem, "%s", bench_measures[which].name);
+    if (!*series->why)
+        series->samples[series->count++] = sample;
     return true;
 }
 
-static bool run_everything(struct bench *bench, struct problem *problem)
+static bool take_rounds(struct bench *bench, bool last, struct problem *problem)
 {
-    static const char *const names[BENCH_STRATEGIES] = {"pessimistic", "optimistic", "conditional"};
-    if (!session_open_fleet(&bench->session, 1, problem))
-        return false;
-    for (size_t i = 0; i < BENCH_STRATEGIES; i++) {
-        bench->rows[i].strategy = names[i];
-        if (!find_best_clients(bench, &bench->rows[i], problem))
-            return false;
-    }
-    for (int round = 1; round <= (int)bench->session.options->rounds; round++) {
-        for (size_t i = 0; i < BENCH_STRATEGIES; i++) {
-            if (!run_round(bench, &bench->rows[i], round, problem))
+    for (bench->round = 1; bench->round <= (int)bench->session.options->rounds; bench->round++) {
+        for (size_t i = 1; i < BENCH_MEASURES; i++) {
+            size_t which = bench->round % 2 ? i : BENCH_MEASURES - i;
+            if (bench_measures[which].last == last && !take_one(bench, which, problem))
                 return false;
         }
     }
-    /* What pgbench wrote is nobody's order. */
-    return start_anew(bench, problem) && session_close_fleet(&bench->session, problem);
+    return true;
 }
 
-static bool print_rows(const struct bench *bench)
+/* The sales are over in any case; rows that are not deleted in time go when the next server runs
+ * for a while, and the figures stand. */
+static void clean(struct bench *bench)
 {
-    bool met = true;
-    printf("%-12s %22s %9s %22s %7s %7s  %s\n", "strategy", "HTTP orders/s", "clients",
-           "pgbench orders/s", "ratio", "target", "");
-    for (size_t i = 0; i < BENCH_STRATEGIES; i++) {
-        const struct bench_row *row = &bench->rows[i];
-        struct bench_span http = bench_span(row->http, row->rounds);
-        struct bench_span pgbench = bench_span(row->pgbench, row->rounds);
-        char left[48], right[48];
-        snprintf(left, sizeof left, "%.0f (%.0f..%.0f)", http.median, http.least, http.most);
-        snprintf(right, sizeof right, "%.0f (%.0f..%.0f)", pgbench.median, pgbench.least,
-                 pgbench.most);
-        bool row_met = bench_ratio(row) >= BENCH_TARGET;
-        printf("%-12s %22s %9d %22s %7.2f %7.2f  %s\n", row->strategy, left, row->clients, right,
-               bench_ratio(row), BENCH_TARGET, row_met ? "met" : "MISSED");
-        met = met && row_met;
-    }
-    return met;
-}
-
-static int report(const struct bench *bench)
-{
-    const struct session *session = &bench->session;
-    const struct options *options = session->options;
-    char line[600];
+    const struct fleet *fleet = &bench->session.fleet;
+    int64_t first = bench->session.options->first_product;
+    int64_t count = bench->next_product - first;
     struct problem problem;
-    machine_line(&session->machine, line, sizeof line);
-    printf("\n%" PRId64 " connections, %" PRId64 " rounds of %" PRId64
-           " s; medians (least..most)\n\n",
-           options->connections, options->rounds, options->duration_s);
-    bool met = print_rows(bench);
-    printf(
-        "\nAn order writes one row in orders and one update of the product's row, committed with "
-        "synchronous_commit on.\nclients: the count out of 1, 2, 4, 8 and 16 at which pgbench "
-        "alone was fastest.\n%s\n",
-        line);
-    if (!bench_write_json(session->folder, bench->rows, BENCH_STRATEGIES, options,
-                          &session->machine, &problem))
+    if (fleet->count == 0 || count == 0)
+        return;
+    bench_say(bench, "deleting what was sold");
+    if (!bench_clean_long(bench, &problem) ||
+        !api_put_products(fleet->api, fleet->urls[0], first, count, 0, &problem) ||
+        !phase_wait_clean(fleet, first, first + count - 1, &problem))
+        fprintf(stderr, "seckill-loadtest: not everything that was sold is deleted yet: %s\n",
+                problem.text);
+}
+
+static bool make(struct bench *bench, struct bench_report *report, struct problem *problem)
+{
+    choose_rows(report, bench);
+    (void)bench_allow_descriptors(MOST_CONNECTIONS); /* what then fails says so */
+    return bench_use_instances(bench, 1, problem) && start_ceiling(bench, problem) &&
+           start_nginx(bench, problem) && try_all_clients(bench, problem) &&
+           take_rounds(bench, false, problem) && take_rounds(bench, true, problem);
+}
+
+static int tell(struct bench_report *report)
+{
+    struct problem problem;
+    for (size_t i = 0; i < report->count; i++)
+        bench_judge(report->rows[i], report->bench->series, &report->judgements[i]);
+    bench_print(stdout, report);
+    if (!bench_write_json(report, &problem) || !bench_write_csv(report, &problem))
         return problem_exit(problem.text);
-    printf("Files: %s/bench.json\n", session->folder);
-    return met ? 0 : 1;
+    printf("Files: %s/bench.json, %s/bench.csv\n", report->bench->session.folder,
+           report->bench->session.folder);
+    return bench_exit_status(report->judgements, report->count);
+}
+
+static void stop_points_of_reference(struct bench *bench)
+{
+    struct problem ignored;
+    nginx_stop(&bench->nginx);
+    (void)instance_stop_all(&bench->ceiling, 1, &ignored);
 }
 
 int command_bench(struct options *options)
@@ -220,10 +191,22 @@ int command_bench(struct options *options)
     struct problem problem = {""};
     if (!bench)
         return problem_exit("out of memory");
-    bool made = pgbench_find(bench->pgbench, sizeof bench->pgbench, &problem) &&
-                session_init(&bench->session, options, &problem) && run_everything(bench, &problem);
-    say(&bench->session.fleet, "");
-    int status = made ? report(bench) : problem_exit(problem.text);
+    struct bench_report report = {.bench = bench};
+    bench->next_product = options->first_product;
+    (void)getloadavg(&bench->load_average, 1);
+    bool begun =
+        bench_rows_exist(options, &problem) && session_init(&bench->session, options, &problem);
+    bool made = begun && make(bench, &report, &problem);
+    if (made)
+        clean(bench);
+    made = made && session_close_fleet(&bench->session, &problem);
+    bench_say(bench, "");
+    int status = begun && !process_interrupted() ? tell(&report) : 2;
+    if (!made) {
+        problem_exit(problem.text);
+        status = status == 1 ? 1 : 2; /* what was missed was missed, whatever came then */
+    }
+    stop_points_of_reference(bench);
     session_fini(&bench->session);
     free(bench);
     return status;

@@ -1,43 +1,120 @@
-/* bench.json: see bench.h. */
+/* bench.json and bench.csv: the rows, and every figure of every round behind them. */
 #include "loadtest/bench.h"
 
 #include "loadtest/results_json.h"
 
-static json_t *json_side(const double *values, size_t count)
+#include <errno.h>
+#include <string.h>
+
+static json_t *json_span(const struct bench_span *span)
 {
-    struct bench_span span = bench_span(values, count);
-    json_t *rounds = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(rounds, json_real(values[i]));
-    return json_pack("{sf sf sf so}", "median", span.median, "min", span.least, "max", span.most,
-                     "rounds", rounds);
+    return json_pack("{sf sf sf}", "median", span->median, "min", span->least, "max", span->most);
 }
 
-static json_t *json_row(const struct bench_row *row)
+static json_t *json_side(const struct bench_side *side, const struct bench_span *span,
+                         enum usage_limit limit)
 {
-    json_t *trial = json_array();
-    for (size_t i = 0; i < BENCH_CLIENT_COUNTS; i++)
-        json_array_append_new(trial, json_pack("{si sf}", "clients", bench_client_counts[i],
-                                               "orders_per_s", row->trial[i]));
-    double ratio = bench_ratio(row);
-    return json_pack("{ss so so si so sf sf sb}", "strategy", row->strategy, "http_orders_per_s",
-                     json_side(row->http, row->rounds), "pgbench_orders_per_s",
-                     json_side(row->pgbench, row->rounds), "pgbench_clients", row->clients,
-                     "pgbench_trial", trial, "ratio", ratio, "target", BENCH_TARGET, "met",
-                     (int)(ratio >= BENCH_TARGET));
+    if (side->measure == MEASURE_NONE)
+        return json_null();
+    json_t *object = json_span(span);
+    json_object_set_new(object, "measurement", json_string(bench_measures[side->measure].name));
+    json_object_set_new(object, "figure", json_string(bench_figure_name(side->figure)));
+    json_object_set_new(object, "limit", json_string(usage_limit_name(limit)));
+    return object;
 }
 
-bool bench_write_json(const char *folder, const struct bench_row *rows, size_t count,
-                      const struct options *options, const struct machine *machine,
-                      struct problem *problem)
+static json_t *json_target(double value)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_row(&rows[i]));
-    json_t *document = json_pack("{so so so s{sI sI sI so}}", "bench", list, "machine",
-                                 results_json_machine(machine), "versions",
-                                 results_json_versions(machine), "settings", "connections",
-                                 options->connections, "duration_s", options->duration_s, "rounds",
-                                 options->rounds, "postgresql", results_json_database(machine));
-    return results_json_write(folder, "bench.json", document, problem);
+    return value > 0 ? json_real(value) : json_null();
+}
+
+/* A row without a figure has no ratio either, so that nobody reads one. */
+static json_t *json_row(const struct bench_row *row, const struct bench_judgement *judgement)
+{
+    bool figures = judgement->verdict <= BENCH_TOLD;
+    struct bench_span ratio = {judgement->ratio, judgement->least, judgement->most};
+    return json_pack("{si ss so so so ss so so ss sb sb ss}", "row", row->number, "what", row->what,
+                     "of", json_side(&row->of, &judgement->of, judgement->limit[0]), "against",
+                     json_side(&row->against, &judgement->against, judgement->limit[1]), "ratio",
+                     figures ? json_span(&ratio) : json_null(), "reach",
+                     row->most ? "at most" : "at least", "bound", json_target(row->bound), "aim",
+                     json_target(row->aim), "verdict", bench_verdict_name(judgement->verdict),
+                     "within_noise", figures && judgement->unsure, "sides_alike",
+                     figures && judgement->same, "why", judgement->why);
+}
+
+static json_t *json_sample(const struct bench_sample *sample)
+{
+    json_t *object = json_pack("{ss}", "limit", usage_limit_name(sample->limit));
+    for (int i = 0; i < BENCH_FIGURES; i++) {
+        if (sample->figures[i] > 0)
+            json_object_set_new(object, bench_figure_name((enum bench_figure)i),
+                                json_real(sample->figures[i]));
+    }
+    return object;
+}
+
+static json_t *json_measure(const struct bench_measure *measure, const struct bench_series *series)
+{
+    json_t *rounds = json_array(), *trial = json_array();
+    const int *counts = bench_client_counts[measure->products > 1];
+    for (size_t i = 0; i < series->count; i++)
+        json_array_append_new(rounds, json_sample(&series->samples[i]));
+    for (size_t i = 0; series->clients && i < BENCH_CLIENT_COUNTS; i++)
+        json_array_append_new(
+            trial, json_pack("{si sf}", "clients", counts[i], "per_s", series->trial[i]));
+    return json_pack("{ss so so si ss ss}", "name", measure->name, "rounds", rounds, "trial", trial,
+                     "clients", series->clients, "note", series->note, "why", series->why);
+}
+
+bool bench_write_json(const struct bench_report *report, struct problem *problem)
+{
+    const struct session *session = &report->bench->session;
+    const struct options *options = session->options;
+    json_t *rows = json_array(), *measures = json_array();
+    for (size_t i = 0; i < report->count; i++)
+        json_array_append_new(rows, json_row(report->rows[i], &report->judgements[i]));
+    for (size_t i = 1; i < BENCH_MEASURES; i++) {
+        if (report->bench->series[i].wanted)
+            json_array_append_new(measures,
+                                  json_measure(&bench_measures[i], &report->bench->series[i]));
+    }
+    json_t *document =
+        json_pack("{so so so so sf s{sI sI sI sb so}}", "rows", rows, "measurements", measures,
+                  "machine", results_json_machine(&session->machine), "versions",
+                  results_json_versions(&session->machine), "load_average",
+                  report->bench->load_average, "settings", "connections", options->connections,
+                  "duration_s", options->duration_s, "rounds", options->rounds, "full",
+                  (int)options->full, "postgresql", results_json_database(&session->machine));
+    return results_json_write(session->folder, "bench.json", document, problem);
+}
+
+bool bench_write_csv(const struct bench_report *report, struct problem *problem)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/bench.csv", report->bench->session.folder);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return problem_set(problem, "cannot write %s: %s", path, strerror(errno));
+    fputs("row,what,of,of_min,of_max,against,against_min,against_max,ratio,ratio_min,ratio_max,"
+          "reach,bound,aim,verdict,within_noise,sides_alike\n",
+          file);
+    for (size_t i = 0; i < report->count; i++) {
+        const struct bench_row *row = report->rows[i];
+        const struct bench_judgement *it = &report->judgements[i];
+        bool figures = it->verdict <= BENCH_TOLD;
+        fprintf(file, "%d,\"%s\",", row->number, row->what);
+        if (figures)
+            fprintf(file, "%g,%g,%g,%g,%g,%g,%g,%g,%g", it->of.median, it->of.least, it->of.most,
+                    it->against.median, it->against.least, it->against.most, it->ratio, it->least,
+                    it->most);
+        else
+            fputs(",,,,,,,,", file);
+        fprintf(file, ",%s,%g,%g,%s,%d,%d\n", row->most ? "at most" : "at least", row->bound,
+                row->aim, bench_verdict_name(it->verdict), figures && it->unsure,
+                figures && it->same);
+    }
+    bool written = !ferror(file);
+    written = fclose(file) == 0 && written;
+    return written || problem_set(problem, "cannot write %s", path);
 }

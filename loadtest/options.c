@@ -49,7 +49,7 @@ static const struct row rows[] = {
      "wrk's threads, rounded up to a multiple of the instances; 0: one a core"},
     {"duration", RUN, KIND_SECONDS, AT(duration_s), "10s", 1, 86400, NULL, "10s",
      "how long a load whose stock cannot run out lasts"},
-    {"duration", BENCH, KIND_SECONDS, AT(duration_s), "5s", 1, 86400, NULL, "5s",
+    {"duration", BENCH, KIND_SECONDS, AT(duration_s), "3s", 1, 86400, NULL, "5s",
      "how long each measurement lasts"},
     {"stock", RUN, KIND_COUNT, AT(stock), "100", 1, 1000000000, NULL, "N",
      "units on sale in the truth phase, for each product"},
@@ -57,7 +57,7 @@ static const struct row rows[] = {
      "products of the spread scenario"},
     {"rounds", RUN, KIND_COUNT, AT(rounds), "1", 1, 1000, NULL, "N",
      "how often everything is repeated, strategies in turn"},
-    {"rounds", BENCH, KIND_COUNT, AT(rounds), "3", 3, 1000, NULL, "N",
+    {"rounds", BENCH, KIND_COUNT, AT(rounds), "3", 3, 100, NULL, "N",
      "how often everything is repeated, both sides in turn"},
     {"work-ms", RUN, KIND_COUNT, AT(work_ms), "-1", 0, 60000, NULL, "N",
      "started servers hold their protection N ms longer"},
@@ -93,6 +93,8 @@ static const struct row rows[] = {
      "use these running servers instead of starting some"},
     {"reset", RUN, KIND_SWITCH, AT(reset), NULL, 0, 0, NULL, NULL,
      "with --server: products that have orders may be reset"},
+    {"full", BENCH, KIND_SWITCH, AT(full), NULL, 0, 0, NULL, NULL, "every row, not the short form"},
+    {"rows", BENCH, KIND_LIST, AT(rows), NULL, 0, 0, NULL, "1,2,...", "these rows alone"},
     {"server-binary", RUN | BENCH, KIND_TEXT, AT(server_binary), "", 0, 0, NULL, "PATH",
      "the seckill-server to start (the one beside this program)"},
 };
@@ -106,7 +108,7 @@ static const struct {
 } commands[] = {
     {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept"},
     {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree"},
-    {"bench", COMMAND_BENCH, "compare the server with pgbench doing the same transactions"},
+    {"bench", COMMAND_BENCH, "measure how close the server comes to the machine's limits"},
 };
 
 static const char *const scenarios[] = {"hot", "soldout", "spread", "counter", "articles"};

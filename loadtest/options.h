@@ -65,6 +65,8 @@ struct options {
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;
+    bool full;               /* bench: every row */
+    struct option_list rows; /* bench: these rows; none: those of the form */
 };
 
 /* False with a text that names the flag and what it takes. `environment` looks a variable up. */

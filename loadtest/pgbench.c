@@ -16,6 +16,7 @@
  * its second half counts. So the indexes grow where the server's do. */
 #define NUMBERS                                                                                    \
     "\\set n :n + 1\n"                                                                             \
+    "\\set product random(:first, :last)\n"                                                        \
     "\\set low :client_id * 1000000000 + :n\n"
 
 #define ID "(lpad(to_hex(:high ::bigint), 16, '0') || lpad(to_hex(:low ::bigint), 16, '0'))::uuid"
@@ -115,7 +116,7 @@ static bool write_script(const struct pgbench_load *load, char *path, size_t siz
 
 static void take_rows(void *context, const struct witness_product *product)
 {
-    *(double *)context = (double)product->audit.confirmed_rows;
+    *(double *)context += (double)product->audit.confirmed_rows;
 }
 
 bool pgbench_run(const struct pgbench_load *load, struct witness *witness, double *orders_per_s,
@@ -127,31 +128,21 @@ bool pgbench_run(const struct pgbench_load *load, struct witness *witness, doubl
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t high = ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000) << 16;
-    char clients[16], jobs[16], seconds[24], high_text[48], product[48];
+    char clients[16], jobs[16], seconds[24], high_text[48], first[48], last[48];
+    int64_t last_product = load->first_product + load->products - 1;
     snprintf(clients, sizeof clients, "%d", load->clients);
     snprintf(jobs, sizeof jobs, "%d", load->clients < 2 ? 1 : 2);
     snprintf(seconds, sizeof seconds, "%" PRId64, load->duration_s);
     snprintf(high_text, sizeof high_text, "high=%" PRId64, high);
-    snprintf(product, sizeof product, "product=%" PRId64, load->product);
-    const char *const argv[] = {load->program,
-                                "-n",
-                                "-M",
-                                "prepared",
-                                "-c",
-                                clients,
-                                "-j",
-                                jobs,
-                                "-T",
-                                seconds,
-                                "-f",
-                                script,
-                                "-D",
-                                high_text,
-                                "-D",
-                                product,
-                                "-D",
-                                "n=0",
-                                *load->conninfo ? load->conninfo : NULL,
+    snprintf(first, sizeof first, "first=%" PRId64, load->first_product);
+    snprintf(last, sizeof last, "last=%" PRId64, last_product);
+    const char *const argv[] = {load->program, "-n",      "-M",
+                                "prepared",    "-c",      clients,
+                                "-j",          jobs,      "-T",
+                                seconds,       "-f",      script,
+                                "-D",          high_text, "-D",
+                                first,         "-D",      last,
+                                "-D",          "n=0",     *load->conninfo ? load->conninfo : NULL,
                                 NULL};
     struct process_capture capture = {.output = output,
                                       .size = sizeof output,
@@ -161,7 +152,7 @@ bool pgbench_run(const struct pgbench_load *load, struct witness *witness, doubl
     double transactions = 0, per_s = 0, rows = 0;
     if (!process_capture(argv, &capture, problem) ||
         !pgbench_parse(output, &transactions, &per_s, problem) ||
-        !witness_audit(witness, load->product, load->product, take_rows, &rows, problem))
+        !witness_audit(witness, load->first_product, last_product, take_rows, &rows, problem))
         return false;
     *orders_per_s = rows * per_s / transactions;
     return true;

@@ -12,18 +12,18 @@
 bool pgbench_find(char *out, size_t size, struct problem *problem);
 
 struct pgbench_load {
-    const char *program;  /* from pgbench_find */
-    const char *conninfo; /* "": the PG* variables */
-    const char *strategy; /* pessimistic, optimistic or conditional */
-    const char *folder;   /* where its script and output go */
-    int64_t product;
+    const char *program;             /* from pgbench_find */
+    const char *conninfo;            /* "": the PG* variables */
+    const char *strategy;            /* pessimistic, optimistic or conditional */
+    const char *folder;              /* where its script and output go */
+    int64_t first_product, products; /* each transaction picks one */
     int clients;
     int64_t duration_s;
     void (*tick)(void *context);
     void *context;
 };
 
-/* Orders a second. The product must be on sale, with stock that cannot run out and no orders. */
+/* Orders a second. The products must be on sale, with stock that cannot run out and no orders. */
 bool pgbench_run(const struct pgbench_load *load, struct witness *witness, double *orders_per_s,
                  struct problem *problem);
 

@@ -163,11 +163,14 @@ struct loading {
 static void tick(void *context)
 {
     const struct loading *loading = context;
+    int64_t elapsed_ms = process_now_ms() - loading->started_ms;
     char text[200];
+    if (loading->plan->watch)
+        loading->plan->watch(loading->plan->watch_context, elapsed_ms);
     snprintf(text, sizeof text, "%s, %zu instance%s, round %d, %s: %" PRId64 " s",
              loading->plan->strategy->name, loading->fleet->count,
              loading->fleet->count == 1 ? "" : "s", loading->plan->round,
-             phase_name(loading->plan->kind), (process_now_ms() - loading->started_ms) / 1000);
+             phase_name(loading->plan->kind), elapsed_ms / 1000);
     say(loading->fleet, text);
 }
 
@@ -200,6 +203,7 @@ static void add_wrk(struct phase_result *result, const struct wrk_result *one)
     sum->p90_us = one->p90_us > sum->p90_us ? one->p90_us : sum->p90_us;
     sum->p99_us = one->p99_us > sum->p99_us ? one->p99_us : sum->p99_us;
     sum->max_us = one->max_us > sum->max_us ? one->max_us : sum->max_us;
+    sum->usage = one->usage; /* where it matters there is one run */
     result->wrk_runs++;
 }
 
@@ -227,6 +231,8 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
         .tick = tick,
         .context = &loading,
     };
+    for (size_t i = 0; fleet->instances && i < fleet->count; i++)
+        load.servers[load.servers_count++] = fleet->instances[i].process.pid;
     struct wrk_result one;
     if (!wrk_run(&load, &one, problem))
         return false;

@@ -48,6 +48,9 @@ struct phase_plan {
     int64_t seed;
     int round;
     struct counted *counted; /* borrowed: PHASE_COUNTED's calls; NULL in the others */
+    /* About five times a second under load; may be NULL. */
+    void (*watch)(void *context, int64_t elapsed_ms);
+    void *watch_context;
 };
 
 /* Which experiment of which article a phase repeats. The strings are borrowed. */

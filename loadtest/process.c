@@ -227,6 +227,8 @@ bool process_capture(const char *const argv[], const struct process_capture *cap
     capture->output[0] = '\0';
     if (!process_start(&child, argv, NULL, NULL, problem))
         return false;
+    if (capture->child)
+        *capture->child = child.pid;
     size_t length = 0;
     if (!collect(&child, capture, &length, process_now_ms() + capture->limit_ms)) {
         process_stop(&child, SIGKILL, 0, NULL);

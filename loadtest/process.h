@@ -48,6 +48,7 @@ struct process_capture {
     int limit_ms;
     void (*tick)(void *context);
     void *context;
+    pid_t *child; /* gets its id before the first tick; may be NULL */
 };
 bool process_capture(const char *const argv[], const struct process_capture *capture,
                      struct problem *problem);

@@ -207,3 +207,14 @@ bool witness_setting(struct witness *witness, const char *name, char *out, size_
     PQclear(rows);
     return true;
 }
+
+bool witness_ask(struct witness *witness, const char *sql, char *out, size_t size,
+                 struct problem *problem)
+{
+    PGresult *result = PQexec(witness->connection, sql);
+    ExecStatusType status = PQresultStatus(result);
+    bool good = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
+    snprintf(out, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
+    PQclear(result);
+    return good || failed(witness, "the witness's SQL", problem);
+}

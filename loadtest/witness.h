@@ -46,4 +46,9 @@ bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch,
 bool witness_setting(struct witness *witness, const char *name, char *out, size_t size,
                      struct problem *problem);
 
+/* Any statement; `out` gets the first field of its first row, or "". For what the harness puts into
+ * the database, or wants to know of it, beside the sales. */
+bool witness_ask(struct witness *witness, const char *sql, char *out, size_t size,
+                 struct problem *problem);
+
 #endif

@@ -180,6 +180,19 @@ static bool write_script(const struct wrk_load *load, struct problem *problem)
     return written || problem_set(problem, "cannot write %s", script);
 }
 
+struct watching {
+    const struct wrk_load *load;
+    struct usage_watch watch;
+};
+
+static void tick(void *context)
+{
+    struct watching *watching = context;
+    usage_watch_look(&watching->watch);
+    if (watching->load->tick)
+        watching->load->tick(watching->load->context);
+}
+
 bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct problem *problem)
 {
     if (!write_script(load, problem))
@@ -191,12 +204,16 @@ bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct prob
     const char *const argv[] = {"wrk",       threads, connections, duration,         "--timeout",
                                 WRK_TIMEOUT, "-s",    script,      load->targets[0], NULL};
     char output[16384] = "";
+    struct watching watching = {.load = load, .watch = {.servers_count = load->servers_count}};
+    memcpy(watching.watch.servers, load->servers, sizeof load->servers);
     struct process_capture capture = {.output = output,
                                       .size = sizeof output,
                                       .limit_ms = (int)(load->duration_s * 1000 + 30000),
-                                      .tick = load->tick,
-                                      .context = load->context};
-    if (!process_capture(argv, &capture, problem))
+                                      .tick = tick,
+                                      .context = &watching,
+                                      .child = &watching.watch.generator};
+    if (!process_capture(argv, &capture, problem) || !wrk_parse(output, result, problem))
         return false;
-    return wrk_parse(output, result, problem);
+    result->usage = usage_watch_sum(&watching.watch, (size_t)load->threads);
+    return true;
 }

@@ -6,6 +6,7 @@
 #define SECKILL_LOADTEST_WRK_H
 
 #include "loadtest/problem.h"
+#include "loadtest/usage.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@ struct wrk_result {
     int64_t not_2xx;
     int64_t connect_errors, read_errors, write_errors, timeouts;
     int64_t p50_us, p90_us, p99_us, max_us;
+    struct usage usage;
 };
 
 struct wrk_load {
@@ -33,6 +35,8 @@ struct wrk_load {
     int64_t seed;
     void (*tick)(void *context); /* about five times a second; may be NULL */
     void *context;
+    pid_t servers[USAGE_PROCESSES]; /* whose threads are watched */
+    size_t servers_count;
 };
 
 /* Threads become a multiple of the instances, connections a multiple of the threads: wrk would drop

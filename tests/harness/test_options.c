@@ -54,6 +54,11 @@ static void defaults(void **state)
     assert_true(parse("bench", no_environment));
     assert_int_equal(options.connections, 256);
     assert_int_equal(options.rounds, 3);
+    assert_false(options.full);
+    assert_int_equal(options.rows.count, 0);
+    assert_true(parse("bench --full --rows 2,12", no_environment));
+    assert_true(options.full);
+    assert_string_equal(options.rows.items[1], "12");
 }
 
 static void reads_every_kind(void **state)
@@ -134,6 +139,8 @@ static void bad_arguments_are_named(void **state)
         {"audit --stock 5", "--stock"},
         {"audit --product 0", "--product"},
         {"bench --rounds 2", "--rounds"},
+        {"bench --rows 2,,3", "--rows"},
+        {"run --full", "--full"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (parse(cases[i].line, no_environment))

@@ -1,7 +1,6 @@
 /* What the harness reads from others: wrk, pgbench, the metrics, a server's first line. */
 #include "lib/t.h"
 
-#include "loadtest/bench.h"
 #include "loadtest/instance.h"
 #include "loadtest/pgbench.h"
 #include "loadtest/scrape.h"
@@ -198,17 +197,13 @@ static void a_servers_first_line(void **state)
     assert_false(instance_read_url("hello\n", url, sizeof url));
 }
 
-static void medians_and_spans(void **state)
+static void medians(void **state)
 {
     (void)state;
     double odd[] = {3, 1, 2}, even[] = {4, 1, 2, 3}, spread = 0;
     assert_true(table_median(odd, 3, &spread) == 2 && spread == 1);
     assert_true(table_median(even, 4, NULL) == 2.5);
     assert_true(table_median(even, 0, &spread) == 0 && spread == 0);
-    struct bench_row row = {.http = {80, 90, 100}, .pgbench = {100, 110, 90}, .rounds = 3};
-    struct bench_span span = bench_span(row.http, row.rounds);
-    assert_true(span.median == 90 && span.least == 80 && span.most == 100);
-    assert_true(bench_ratio(&row) == 0.9);
 }
 
 int main(void)
@@ -223,7 +218,7 @@ int main(void)
         cmocka_unit_test(metrics_that_cannot_be_trusted),
         cmocka_unit_test(pgbench_figures),
         cmocka_unit_test(a_servers_first_line),
-        cmocka_unit_test(medians_and_spans),
+        cmocka_unit_test(medians),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
