@@ -15,6 +15,7 @@ build_packages=(gcc:gcc libc6-dev cmake:cmake ninja-build:ninja pkg-config:pkg-c
   libpq-dev libhiredis-dev libcurl4-openssl-dev libcmocka-dev)
 run_packages=(postgresql:/usr/lib/postgresql redis-server:redis-server redis-tools:redis-cli wrk:wrk curl:curl
   util-linux:flock)
+bench_packages=(nginx-light:nginx)   # a point of reference
 # what some strategies need besides: client libraries to build with, servers for stack.sh --with
 component_packages=(librabbitmq-dev rabbitmq-server libmemcached-dev memcached:memcached libzookeeper-mt-dev
   libzookeeper-java default-jre-headless:java)
@@ -29,7 +30,7 @@ die() { echo "$me: $*" >&2; exit 1; }
 is_installed() { # PACKAGE[:COMMAND]
   case $1 in
     *:/usr/lib/postgresql) compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null ;;
-    *:*) command -v "${1#*:}" >/dev/null ;;
+    *:*) PATH=$PATH:/usr/sbin command -v "${1#*:}" >/dev/null ;;
     *) [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ;;
   esac
 }

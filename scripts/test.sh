@@ -25,7 +25,8 @@ stop_tests() {
   [ -z "$child" ] || kill -s TERM -- "-$child" 2>/dev/null || true
 }
 
-install_packages "${build_packages[@]}" "${run_packages[@]}" "${component_packages[@]}" "${test_packages[@]}"
+install_packages "${build_packages[@]}" "${run_packages[@]}" "${bench_packages[@]}" "${component_packages[@]}" \
+  "${test_packages[@]}"
 for preset in dev asan tsan; do build "$preset"; done
 build dev-clang
 
