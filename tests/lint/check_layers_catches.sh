@@ -36,6 +36,7 @@ put loadtest/base/own.h '#include <stdio.h>'
 put loadtest/run.c '#include "run.h"'
 put loadtest/audit.c '#include <libpq-fe.h>'
 put loadtest/own.c '#include "base/own.h"'
+put loadtest/latency.h '#include "metrics/histogram.h"'
 passes "a tree in order"
 
 # Against the order: each room includes each to its left.
