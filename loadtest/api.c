@@ -197,6 +197,16 @@ static bool integer(const json_t *object, const char *name, int64_t *out, struct
     return true;
 }
 
+bool api_put_opening(struct api *api, const char *server, int64_t product, int64_t stock,
+                     const char *opens_at, struct problem *problem)
+{
+    char path[64], body[200];
+    snprintf(path, sizeof path, "/products/%" PRId64, product);
+    snprintf(body, sizeof body,
+             "{\"stock\":%" PRId64 ",\"name\":\"load test\",\"opens_at\":\"%s\"}", stock, opens_at);
+    return call_json(api, server, path, body, NULL, problem);
+}
+
 bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *epoch,
                struct problem *problem)
 {

@@ -33,6 +33,10 @@ int api_strategies(struct api *api, const char *server, struct api_strategy *out
 bool api_put_products(struct api *api, const char *server, int64_t first, int64_t count,
                       int64_t stock, struct problem *problem);
 
+/* The same for one product, whose sale opens at a time that is still to come. */
+bool api_put_opening(struct api *api, const char *server, int64_t product, int64_t stock,
+                     const char *opens_at, struct problem *problem);
+
 /* The product's epoch as this server sees it. */
 bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *epoch,
                struct problem *problem);

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_LIMIT_MS = 30000, STOP_LIMIT_MS = 90000, ARGUMENTS_MAX = 20 };
+enum { START_LIMIT_MS = 30000, STOP_LIMIT_MS = 90000, ARGUMENTS_MAX = 24 };
 
 bool instance_find_binary(const struct options *options, char *out, size_t size,
                           struct problem *problem)
@@ -149,6 +149,8 @@ static bool start_one(struct instance *instance, const struct options *options, 
         {"--work-ms", options->work_ms, 0},
         {"--queue-capacity", options->queue_capacity, 1},
         {"--in-flight-per-product", options->in_flight_per_product, 1},
+        {"--pg-sessions", options->pg_sessions, 1},
+        {"--max-batch", options->max_batch, 1},
     };
     char digits[sizeof numbers / sizeof numbers[0]][24];
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

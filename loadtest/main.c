@@ -35,6 +35,9 @@ int main(int argc, char **argv)
     case COMMAND_BENCH:
         status = command_bench(&options);
         break;
+    case COMMAND_SWEEP:
+        status = command_sweep(&options);
+        break;
     }
     process_end_all();
     curl_global_cleanup();

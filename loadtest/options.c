@@ -1,10 +1,10 @@
-/* See options.h. The rows come first, then what reads a value of each kind, then the walk over
+/* See options.h. The rows come first, then what fills an option of each kind, then the walk over
  * argv. */
 #include "loadtest/options.h"
 
+#include "loadtest/options_read.h"
 #include "loadtest/run_help.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,14 @@ enum kind {
     KIND_SWITCH
 };
 
-enum { RUN = COMMAND_RUN, AUDIT = COMMAND_AUDIT, BENCH = COMMAND_BENCH, ANY = RUN | AUDIT | BENCH };
+enum {
+    RUN = COMMAND_RUN,
+    AUDIT = COMMAND_AUDIT,
+    BENCH = COMMAND_BENCH,
+    SWEEP = COMMAND_SWEEP,
+    LOADS = RUN | BENCH | SWEEP, /* what starts servers and loads them */
+    ANY = LOADS | AUDIT
+};
 
 struct row {
     const char *flag; /* without the dashes */
@@ -37,57 +44,77 @@ struct row {
 static const struct row rows[] = {
     {"strategies", RUN, KIND_LIST, AT(strategies), "all", 0, 0, NULL, "a,b,...|all",
      "what to compare; all: every one that the servers can run now"},
+    {"strategies", SWEEP, KIND_LIST, AT(strategies), "conditional", 0, 0, NULL, "a,b,...",
+     "what to measure"},
+    {"over", SWEEP, KIND_TEXT, AT(over), "", 0, 0, NULL, "NAME=1,2,4",
+     "what to vary, and its values (below)"},
+    {"set", SWEEP, KIND_LIST, AT(set), NULL, 0, 0, NULL, "NAME=1,...",
+     "other settings, the same throughout"},
     {"scenario", RUN, KIND_SCENARIO, AT(scenario), "hot", 0, 0, NULL, "NAME",
-     "hot, soldout, spread, counter or articles (below)"},
+     "hot, soldout, spread, counter, bell or articles (below)"},
     {"instances", RUN, KIND_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES, NULL, "1,3",
      "how many servers share the load, one figure after the other (1; with --server: all of them)"},
-    {"connections", RUN, KIND_COUNT, AT(connections), "64", 1, 20000, NULL, "N",
-     "wrk's connections in all, rounded up to a multiple of the threads"},
+    {"connections", RUN, KIND_COUNT, AT(connections), "0", 1, 20000, NULL, "N",
+     "connections in all: wrk's, a multiple of the threads (64); at a --rate the most (1024)"},
+    {"rate", RUN, KIND_COUNT, AT(rate_per_s), "0", 1, 1000000, NULL, "N",
+     "orders a second, whether the servers keep up or not (as fast as they answer)"},
+    {"arrivals", RUN, KIND_TEXT, AT(arrivals), "poisson", 0, 0, NULL, "poisson|constant",
+     "how orders come at a --rate"},
+    {"surge", RUN, KIND_COUNT, AT(surge), "20", 1, 1000, NULL, "N",
+     "bell: how many times the --rate comes when the sale opens"},
     {"connections", BENCH, KIND_COUNT, AT(connections), "256", 1, 20000, NULL, "N",
      "wrk's connections in all, rounded up to a multiple of the threads"},
-    {"threads", RUN | BENCH, KIND_COUNT, AT(threads), "0", 0, 256, NULL, "N",
+    {"max-lag-ms", RUN, KIND_COUNT, AT(max_lag_ms), "10", 0, 60000, NULL, "N",
+     "with a --rate: no run when the harness was later than this with 1 % of the orders"},
+    {"threads", LOADS, KIND_COUNT, AT(threads), "0", 0, 256, NULL, "N",
      "wrk's threads, rounded up to a multiple of the instances; 0: one a core"},
     {"duration", RUN, KIND_SECONDS, AT(duration_s), "10s", 1, 86400, NULL, "10s",
      "how long a load whose stock cannot run out lasts"},
+    {"duration", SWEEP, KIND_SECONDS, AT(duration_s), "2s", 1, 86400, NULL, "2s",
+     "how long each measurement lasts"},
     {"duration", BENCH, KIND_SECONDS, AT(duration_s), "3s", 1, 86400, NULL, "5s",
      "how long each measurement lasts"},
     {"stock", RUN, KIND_COUNT, AT(stock), "100", 1, 1000000000, NULL, "N",
      "units on sale in the truth phase, for each product"},
     {"products", RUN, KIND_COUNT, AT(products), "100", 1, 100000, NULL, "N",
      "products of the spread scenario"},
+    {"products", SWEEP, KIND_COUNT, AT(products), "1", 1, 100000, NULL, "N",
+     "how many products are sold"},
     {"rounds", RUN, KIND_COUNT, AT(rounds), "1", 1, 1000, NULL, "N",
      "how often everything is repeated, strategies in turn"},
+    {"rounds", SWEEP, KIND_COUNT, AT(rounds), "3", 1, 100, NULL, "N",
+     "how often everything is repeated, values in turn"},
     {"rounds", BENCH, KIND_COUNT, AT(rounds), "3", 3, 100, NULL, "N",
      "how often everything is repeated, both sides in turn"},
     {"work-ms", RUN, KIND_COUNT, AT(work_ms), "-1", 0, 60000, NULL, "N",
      "started servers hold their protection N ms longer"},
-    {"body", RUN, KIND_TEXT, AT(body), "", 0, 0, NULL, "plain|guarded",
+    {"body", RUN | SWEEP, KIND_TEXT, AT(body), "", 0, 0, NULL, "plain|guarded",
      "what runs under the lock, for strategies that have the choice"},
-    {"wait-ms", RUN, KIND_COUNT, AT(wait_ms), "-1", 0, 60000, NULL, "N",
+    {"wait-ms", RUN | SWEEP, KIND_COUNT, AT(wait_ms), "-1", 0, 60000, NULL, "N",
      "how long an order may wait"},
-    {"seed", RUN | BENCH, KIND_COUNT, AT(seed), "1", 0, 1000000000, NULL, "N",
+    {"seed", LOADS, KIND_COUNT, AT(seed), "1", 0, 1000000000, NULL, "N",
      "the same seed buys with the same user ids in the same order of products"},
-    {"first-product", RUN | BENCH, KIND_COUNT, AT(first_product), "1000001", 1000000, 8000000, NULL,
-     "ID", "products ID, ID+1, … are sold, and reset"},
+    {"first-product", LOADS, KIND_COUNT, AT(first_product), "1000001", 1000000, 8000000, NULL, "ID",
+     "products ID, ID+1, … are sold, and reset"},
     {"product", AUDIT, KIND_COUNT, AT(product), "0", 1, INT64_C(9007199254740991), NULL, "ID",
      "audit this product alone"},
     {"database", ANY, KIND_TEXT, AT(database), "", 0, 0, "SECKILL_DATABASE", "CONNINFO",
      "PostgreSQL, as libpq takes it (the PG* variables)"},
-    {"redis", RUN | BENCH, KIND_TEXT, AT(redis), "", 0, 0, "SECKILL_REDIS", "URL",
+    {"redis", LOADS, KIND_TEXT, AT(redis), "", 0, 0, "SECKILL_REDIS", "URL",
      "Redis for the started servers"},
-    {"stock-redis", RUN | BENCH, KIND_TEXT, AT(stock_redis), "", 0, 0, "SECKILL_STOCK_REDIS", "URL",
+    {"stock-redis", LOADS, KIND_TEXT, AT(stock_redis), "", 0, 0, "SECKILL_STOCK_REDIS", "URL",
      "Redis for their redis-stock (--redis)"},
-    {"amqp", RUN | BENCH, KIND_TEXT, AT(amqp), "", 0, 0, "SECKILL_AMQP", "URL",
+    {"amqp", LOADS, KIND_TEXT, AT(amqp), "", 0, 0, "SECKILL_AMQP", "URL",
      "RabbitMQ for the started servers"},
-    {"redlock", RUN | BENCH, KIND_TEXT, AT(redlock), "", 0, 0, "SECKILL_REDLOCK", "URL,URL,URL",
+    {"redlock", LOADS, KIND_TEXT, AT(redlock), "", 0, 0, "SECKILL_REDLOCK", "URL,URL,URL",
      "Redlock's Redis nodes for the started servers"},
-    {"memcached", RUN | BENCH, KIND_TEXT, AT(memcached), "", 0, 0, "SECKILL_MEMCACHED", "ADDRESS",
+    {"memcached", LOADS, KIND_TEXT, AT(memcached), "", 0, 0, "SECKILL_MEMCACHED", "ADDRESS",
      "memcached for the started servers"},
-    {"zookeeper", RUN | BENCH, KIND_TEXT, AT(zookeeper), "", 0, 0, "SECKILL_ZOOKEEPER", "HOSTS",
+    {"zookeeper", LOADS, KIND_TEXT, AT(zookeeper), "", 0, 0, "SECKILL_ZOOKEEPER", "HOSTS",
      "ZooKeeper for the started servers"},
-    {"admin-token", RUN | BENCH, KIND_TEXT, AT(admin_token), "", 0, 0, "SECKILL_ADMIN_TOKEN", "T",
+    {"admin-token", LOADS, KIND_TEXT, AT(admin_token), "", 0, 0, "SECKILL_ADMIN_TOKEN", "T",
      "sent with admin calls, and given to the started servers"},
-    {"out", RUN | BENCH, KIND_TEXT, AT(out), "", 0, 0, NULL, "DIR",
+    {"out", LOADS, KIND_TEXT, AT(out), "", 0, 0, NULL, "DIR",
      "where the files go (a new folder in results/)"},
     {"server", RUN, KIND_LIST, AT(servers), NULL, 0, 0, NULL, "URL,URL,...",
      "use these running servers instead of starting some"},
@@ -95,9 +122,13 @@ static const struct row rows[] = {
      "with --server: products that have orders may be reset"},
     {"full", BENCH, KIND_SWITCH, AT(full), NULL, 0, 0, NULL, NULL, "every row, not the short form"},
     {"rows", BENCH, KIND_LIST, AT(rows), NULL, 0, 0, NULL, "1,2,...", "these rows alone"},
-    {"server-binary", RUN | BENCH, KIND_TEXT, AT(server_binary), "", 0, 0, NULL, "PATH",
+    {"server-binary", LOADS, KIND_TEXT, AT(server_binary), "", 0, 0, NULL, "PATH",
      "the seckill-server to start (the one beside this program)"},
 };
+
+/* Without a flag. The first is enough for wrk to keep any server busy; with the second a server
+ * that is slow for a tenth of a second at 10,000 orders a second makes nobody start late. */
+enum { WRK_CONNECTIONS = 64, OPEN_CONNECTIONS = 1024, BELL_RATE = 500 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -108,10 +139,11 @@ static const struct {
 } commands[] = {
     {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept"},
     {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree"},
+    {"sweep", COMMAND_SWEEP, "take one setting through a list of values"},
     {"bench", COMMAND_BENCH, "measure how close the server comes to the machine's limits"},
 };
 
-static const char *const scenarios[] = {"hot", "soldout", "spread", "counter", "articles"};
+static const char *const scenarios[] = {"hot", "soldout", "spread", "counter", "bell", "articles"};
 
 const char *scenario_name(enum scenario scenario)
 {
@@ -124,72 +156,9 @@ static void *field(struct options *options, const struct row *row)
     return (char *)options + row->offset;
 }
 
-static bool read_count(const struct row *row, const char *text, int64_t *out,
-                       struct problem *problem)
+static struct options_range range_of(const struct row *row)
 {
-    char *end = NULL;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (errno || end == text || *end || value < row->min || value > row->max)
-        return problem_set(problem, "--%s takes a number from %lld to %lld, not '%s'", row->flag,
-                           (long long)row->min, (long long)row->max, text);
-    *out = value;
-    return true;
-}
-
-static bool read_seconds(const struct row *row, const char *text, int64_t *out,
-                         struct problem *problem)
-{
-    char *end = NULL;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    bool number = !errno && end != text && value > 0 && value <= row->max;
-    long long unit = 0;
-    if (*end == '\0' || strcmp(end, "s") == 0)
-        unit = 1;
-    else if (strcmp(end, "m") == 0)
-        unit = 60;
-    if (!number || unit == 0 || value * unit > row->max)
-        return problem_set(problem, "--%s takes whole seconds like 10s or 2m, not '%s'", row->flag,
-                           text);
-    *out = value * unit;
-    return true;
-}
-
-static bool read_list(const struct row *row, const char *text, struct option_list *out,
-                      struct problem *problem)
-{
-    out->count = 0;
-    for (const char *at = text;; at++) {
-        size_t length = strcspn(at, ",");
-        if (length == 0 || length >= sizeof out->items[0])
-            return problem_set(problem, "--%s has an empty or overlong item in '%s'", row->flag,
-                               text);
-        if (out->count == OPTIONS_MAX_LIST)
-            return problem_set(problem, "--%s takes at most %d items", row->flag, OPTIONS_MAX_LIST);
-        memcpy(out->items[out->count], at, length);
-        out->items[out->count][length] = '\0';
-        out->count++;
-        at += length;
-        if (*at == '\0')
-            return true;
-    }
-}
-
-static bool read_numbers(const struct row *row, const char *text, struct options *options,
-                         struct problem *problem)
-{
-    struct option_list list;
-    if (!read_list(row, text, &list, problem))
-        return false;
-    for (size_t i = 0; i < list.count; i++) {
-        int64_t value = 0;
-        if (!read_count(row, list.items[i], &value, problem))
-            return false;
-        options->instances[i] = (int)value;
-    }
-    options->instances_count = list.count;
-    return true;
+    return (struct options_range){.flag = row->flag, .min = row->min, .max = row->max};
 }
 
 static bool read_scenario(const struct row *row, const char *text, enum scenario *out,
@@ -201,25 +170,27 @@ static bool read_scenario(const struct row *row, const char *text, enum scenario
             return true;
         }
     }
-    return problem_set(problem, "--%s takes hot, soldout, spread, counter or articles, not '%s'",
+    return problem_set(problem,
+                       "--%s takes hot, soldout, spread, counter, bell or articles, not '%s'",
                        row->flag, text);
 }
 
 static bool read_value(struct options *options, const struct row *row, const char *text,
                        struct problem *problem)
 {
+    struct options_range range = range_of(row);
     switch (row->kind) {
     case KIND_TEXT:
         *(const char **)field(options, row) = text;
         return true;
     case KIND_COUNT:
-        return read_count(row, text, field(options, row), problem);
+        return options_read_count(&range, text, field(options, row), problem);
     case KIND_SECONDS:
-        return read_seconds(row, text, field(options, row), problem);
+        return options_read_seconds(&range, text, field(options, row), problem);
     case KIND_LIST:
-        return read_list(row, text, field(options, row), problem);
+        return options_read_list(row->flag, text, field(options, row), problem);
     case KIND_NUMBERS:
-        return read_numbers(row, text, options, problem);
+        return options_read_instances(&range, text, options, problem);
     case KIND_SCENARIO:
         return read_scenario(row, text, field(options, row), problem);
     case KIND_SWITCH:
@@ -255,8 +226,24 @@ static const struct row *find_row(enum command command, const char *flag, size_t
     return NULL;
 }
 
+/* What is left to the generator. */
+static bool settle_load(struct options *options, struct problem *problem)
+{
+    if (strcmp(options->arrivals, "poisson") != 0 && strcmp(options->arrivals, "constant") != 0)
+        return problem_set(problem, "--arrivals takes poisson or constant, not '%s'",
+                           options->arrivals);
+    options->arrivals_kind = *options->arrivals == 'c' ? ARRIVALS_CONSTANT : ARRIVALS_POISSON;
+    if (options->scenario == SCENARIO_BELL && options->rate_per_s == 0)
+        options->rate_per_s = BELL_RATE;
+    if (options->connections == 0)
+        options->connections = options->rate_per_s > 0 ? OPEN_CONNECTIONS : WRK_CONNECTIONS;
+    return true;
+}
+
 static bool check_together(struct options *options, struct problem *problem)
 {
+    if (!settle_load(options, problem))
+        return false;
     if (*options->body && strcmp(options->body, "plain") != 0 &&
         strcmp(options->body, "guarded") != 0)
         return problem_set(problem, "--body takes plain or guarded, not '%s'", options->body);
@@ -291,9 +278,9 @@ static bool check_together(struct options *options, struct problem *problem)
 static bool check_articles(const struct options *options, const bool *given,
                            struct problem *problem)
 {
-    static const char *const fixed[] = {"strategies", "instances", "connections", "threads",
-                                        "duration",   "stock",     "products",    "rounds",
-                                        "work-ms",    "body",      "wait-ms",     "server"};
+    static const char *const fixed[] = {
+        "strategies", "instances", "connections", "threads", "duration", "stock", "products",
+        "rounds",     "work-ms",   "body",        "wait-ms", "server",   "rate"};
     if (options->scenario != SCENARIO_ARTICLES)
         return true;
     for (size_t i = 0; i < ROWS; i++) {
@@ -322,14 +309,15 @@ static bool find_command(struct options *options, enum options_action *action, i
     }
     if (options->command)
         return true;
-    return problem_set(problem, "'%s' is no command; there are run, audit and bench (--help)",
-                       word);
+    return problem_set(problem,
+                       "'%s' is no command; there are run, audit, sweep and bench (--help)", word);
 }
 
 bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
                    char *(*environment)(const char *), struct problem *problem)
 {
-    *out = (struct options){.body = "", .work_ms = -1, .wait_ms = -1, .server_binary = ""};
+    *out = (struct options){
+        .body = "", .arrivals = "poisson", .work_ms = -1, .wait_ms = -1, .server_binary = ""};
     bool given[ROWS] = {false};
     *action = OPTIONS_GO;
     if (!find_command(out, action, argc, argv, problem))
@@ -396,4 +384,6 @@ void options_print_help(FILE *to, enum command command)
     }
     if (command == COMMAND_RUN)
         fprintf(to, "\n%s", run_help);
+    if (command == COMMAND_SWEEP)
+        fprintf(to, "\n%s", sweep_help);
 }

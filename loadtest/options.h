@@ -8,18 +8,20 @@
 #ifndef SECKILL_LOADTEST_OPTIONS_H
 #define SECKILL_LOADTEST_OPTIONS_H
 
+#include "loadtest/arrivals.h"
 #include "loadtest/problem.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-enum command { COMMAND_RUN = 1, COMMAND_AUDIT = 2, COMMAND_BENCH = 4 };
+enum command { COMMAND_RUN = 1, COMMAND_AUDIT = 2, COMMAND_BENCH = 4, COMMAND_SWEEP = 8 };
 enum scenario {
     SCENARIO_HOT,
     SCENARIO_SOLDOUT,
     SCENARIO_SPREAD,
     SCENARIO_COUNTER,
+    SCENARIO_BELL,
     SCENARIO_ARTICLES
 };
 enum options_action { OPTIONS_GO, OPTIONS_HELP, OPTIONS_VERSION };
@@ -40,16 +42,22 @@ struct options {
     size_t instances_count;
     int instances[OPTIONS_MAX_LIST]; /* how many instances, one after the other */
     int64_t connections;
-    int64_t threads; /* 0: one a core */
+    int64_t threads;      /* 0: one a core */
+    int64_t rate_per_s;   /* 0: wrk, as fast as the servers answer */
+    const char *arrivals; /* as typed */
+    enum arrivals_kind arrivals_kind;
+    int64_t surge;
+    int64_t max_lag_ms;
     int64_t duration_s;
     int64_t stock;
     int64_t products;
     int64_t rounds;
     int64_t work_ms; /* -1: the server's own */
     int64_t wait_ms; /* -1: the server's own */
-    /* Of started servers, 0: their own. An experiment sets them; they are no flags. */
-    int64_t queue_capacity, in_flight_per_product;
-    const char *body; /* "": the strategy's own */
+    /* Of started servers, 0: their own. Experiments and sweeps set them; they are no flags. */
+    int64_t queue_capacity, in_flight_per_product, pg_sessions, max_batch;
+    int64_t redis_delay_us; /* sweep's, the same */
+    const char *body;       /* "": the strategy's own */
     int64_t seed;
     int64_t first_product;
     int64_t product; /* audit: 0 = all */
@@ -61,7 +69,9 @@ struct options {
     const char *memcached;
     const char *zookeeper;
     const char *admin_token;
-    const char *out; /* "": a new folder under results/ */
+    const char *out;        /* "": a new folder under results/ */
+    const char *over;       /* sweep: NAME=1,2,4 */
+    struct option_list set; /* sweep: NAME=1 */
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;

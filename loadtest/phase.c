@@ -1,6 +1,7 @@
 /* See phase.h. The steps stand in the order in which phase_run takes them. */
 #include "loadtest/phase.h"
 
+#include "loadtest/phase_open.h"
 #include "loadtest/reconcile.h"
 
 #include <inttypes.h>
@@ -158,25 +159,6 @@ static void request_path(const struct phase_plan *plan, char *out, size_t size)
         snprintf(out, size, "/orders?strategy=%s%s%s", plan->strategy->name, wait, body);
 }
 
-static void add_wrk(struct phase_result *result, const struct wrk_result *one)
-{
-    struct wrk_result *sum = &result->wrk;
-    sum->duration_us += one->duration_us;
-    sum->requests += one->requests;
-    sum->not_2xx += one->not_2xx;
-    sum->connect_errors += one->connect_errors;
-    sum->read_errors += one->read_errors;
-    sum->write_errors += one->write_errors;
-    sum->timeouts += one->timeouts;
-    /* Percentiles of several runs cannot be added; the worst is true of all of them. */
-    sum->p50_us = one->p50_us > sum->p50_us ? one->p50_us : sum->p50_us;
-    sum->p90_us = one->p90_us > sum->p90_us ? one->p90_us : sum->p90_us;
-    sum->p99_us = one->p99_us > sum->p99_us ? one->p99_us : sum->p99_us;
-    sum->max_us = one->max_us > sum->max_us ? one->max_us : sum->max_us;
-    sum->usage = one->usage; /* where it matters there is one run */
-    result->wrk_runs++;
-}
-
 static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, int64_t seconds,
                       struct phase_result *result, struct problem *problem)
 {
@@ -204,9 +186,12 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
     for (size_t i = 0; fleet->instances && i < fleet->count; i++)
         load.servers[load.servers_count++] = fleet->instances[i].process.pid;
     struct wrk_result one;
-    if (!wrk_run(&load, &one, problem))
+    bool loaded = plan->rate_per_s > 0 ? phase_open_load(fleet, &load, result, &one, problem)
+                                       : wrk_run(&load, &one, problem);
+    if (!loaded)
         return false;
-    add_wrk(result, &one);
+    wrk_add(&result->wrk, &one);
+    result->wrk_runs++;
     return true;
 }
 
@@ -290,10 +275,11 @@ static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *
 static void judge(const struct phase_plan *plan, struct phase_result *result)
 {
     bool counter = plan->scenario == SCENARIO_COUNTER;
+    bool bell = plan->scenario == SCENARIO_BELL;
     struct evidence evidence = {
         .scenario = plan->scenario,
         .promised = result->promised,
-        .complete = result->complete,
+        .complete = result->complete && !(bell && result->audit.stock > 0),
         .done = counter ? result->audit.restock_rows : result->audit.confirmed_rows,
         .refused = result->counts.refused,
         .internal_errors = result->counts.internal_errors,
@@ -360,7 +346,7 @@ bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
     struct scrape scrapes[OPTIONS_MAX_INSTANCES];
     bool made = take_steps(fleet, plan, scrapes, result, problem);
     if (made && reconcile_counts(scrapes, fleet->count, result, problem) &&
-        reconcile_audits(fleet, result, problem)) {
+        phase_open_in_time(result, problem) && reconcile_audits(fleet, result, problem)) {
         judge(plan, result);
         return true;
     }

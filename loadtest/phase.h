@@ -1,6 +1,6 @@
 /*
- * A phase: one product (or a run of them) put on sale, loaded with wrk or with a counted list of
- * calls, left to settle, and audited.
+ * A phase: one product (or a run of them) put on sale, loaded with wrk, at a given rate or with a
+ * counted list of calls, left to settle, and audited.
  *
  * Nothing is in flight before the PUT and before the audit, and no rows of an earlier sale are left
  * to be deleted while time is taken. The servers' metrics, wrk's own counts, PostgreSQL's rows and
@@ -14,6 +14,7 @@
 #include "loadtest/audit.h"
 #include "loadtest/counted.h"
 #include "loadtest/instance.h"
+#include "loadtest/open_loop.h"
 #include "loadtest/options.h"
 #include "loadtest/scrape.h"
 #include "loadtest/verdict.h"
@@ -42,6 +43,10 @@ struct phase_plan {
     const char *body;                    /* "": the strategy has no choice, or its default */
     int64_t wait_ms;                     /* -1: the server's own */
     int64_t connections, threads;
+    int64_t rate_per_s; /* 0: wrk makes the load; else the open-loop generator at this rate */
+    enum arrivals_kind arrivals;
+    int64_t surge; /* bell: times the rate */
+    int64_t max_lag_ms;
     int64_t duration_s;
     int64_t stock;
     int64_t first_product, products;
@@ -67,8 +72,9 @@ struct phase_result {
     struct phase_plan plan;
     int instances;
     bool promised;
-    struct wrk_result wrk; /* the sum of its runs, or what a counted load was answered */
+    struct wrk_result wrk; /* the sum of its runs, or what another load was answered */
     int64_t wrk_runs;
+    struct open_loop_result open; /* with a rate; of its last run */
     struct counts counts;
     struct costs costs;
     struct audit audit;

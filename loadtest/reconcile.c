@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `counted` by the servers must lie between what wrk saw and that plus what it abandoned. */
+/* `counted` by the servers must lie between what the load saw and that plus what it abandoned. */
 static bool agree(const char *what, int64_t seen, int64_t counted, int64_t slack,
                   struct problem *problem)
 {
@@ -13,7 +13,7 @@ static bool agree(const char *what, int64_t seen, int64_t counted, int64_t slack
         return true;
     return problem_set(problem,
                        "the load saw %" PRId64 " %s, the servers' metrics count %" PRId64
-                       " (at most %" PRId64 " more are wrk's abandoned requests)",
+                       " (at most %" PRId64 " more are requests that it abandoned)",
                        seen, what, counted, slack);
 }
 
@@ -30,7 +30,8 @@ bool reconcile_counts(const struct scrape *deltas, size_t count, struct phase_re
         return problem_set(problem, "somebody else sent %" PRId64 " orders meanwhile",
                            sum->strangers);
     const struct wrk_result *wrk = &result->wrk;
-    int64_t slack = result->plan.connections * result->wrk_runs;
+    int64_t slack = result->plan.rate_per_s > 0 ? result->open.unanswered
+                                                : result->plan.connections * result->wrk_runs;
     int64_t good = sum->committed + sum->accepted + sum->other_2xx;
     return agree("answers", wrk->requests, sum->total, slack, problem) &&
            agree("answers below 400", wrk->requests - wrk->not_2xx, good, slack, problem) &&

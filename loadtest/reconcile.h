@@ -1,8 +1,8 @@
 /*
- * Whether the books agree: what wrk counted, what the servers' metrics counted, the rows that
- * PostgreSQL holds, and the server's own audit. Any disagreement beyond the orders that wrk
- * abandons at its end (one a connection and wrk run) makes the phase no run; a 2xx without its row
- * is a violation and is told apart.
+ * Whether the books agree: what the generator counted, what the servers' metrics counted, the rows
+ * that PostgreSQL holds, and the server's own audit. Any disagreement beyond the orders that were
+ * abandoned (wrk: at most one a connection and run; the open-loop generator knows how many) makes
+ * the phase no run; a 2xx without its row is a violation and is told apart.
  */
 #ifndef SECKILL_LOADTEST_RECONCILE_H
 #define SECKILL_LOADTEST_RECONCILE_H

@@ -2,6 +2,7 @@
  * cost_per_order, which has no fixed ones. */
 #include "loadtest/results.h"
 
+#include "loadtest/open_results.h"
 #include "loadtest/results_json.h"
 
 #include <errno.h>
@@ -57,7 +58,7 @@ bool results_make_folder(const char *wanted, char *out, size_t size, struct prob
     return make_path(out, problem);
 }
 
-static FILE *create_file(const char *folder, const char *name, struct problem *problem)
+FILE *results_create_file(const char *folder, const char *name, struct problem *problem)
 {
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -67,7 +68,7 @@ static FILE *create_file(const char *folder, const char *name, struct problem *p
     return file;
 }
 
-static bool close_file(FILE *file, const char *name, struct problem *problem)
+bool results_close_file(FILE *file, const char *name, struct problem *problem)
 {
     bool written = !ferror(file);
     written = fclose(file) == 0 && written;
@@ -151,7 +152,7 @@ static void write_csv_row(FILE *file, const struct phase_result *run)
 
 bool results_write_csv(const char *folder, const struct results *results, struct problem *problem)
 {
-    FILE *file = create_file(folder, "results.csv", problem);
+    FILE *file = results_create_file(folder, "results.csv", problem);
     if (!file)
         return false;
     fputs("strategy,body,instances,scenario,phase,round,connections,threads,duration_s,stock,"
@@ -163,7 +164,7 @@ bool results_write_csv(const char *folder, const struct results *results, struct
           file);
     for (size_t i = 0; i < results->count; i++)
         write_csv_row(file, &results->items[i]);
-    return close_file(file, "results.csv", problem);
+    return results_close_file(file, "results.csv", problem);
 }
 
 /* jansson's own pack: s string, i int, I json_int_t, f double, b bool, o stolen object. */
@@ -236,6 +237,8 @@ static json_t *json_run(const struct phase_result *run)
     json_object_set_new(row, "cost_per_order", json_costs(&run->costs));
     json_object_set_new(row, "promise", json_names(names, promises(&promise, names)));
     json_object_set_new(row, "verdict", json_string(verdict_name(run->verdict)));
+    if (plan->rate_per_s > 0)
+        json_object_set_new(row, "open_loop", open_results_json(run));
     if (*run->error)
         json_object_set_new(row, "error", json_string(run->error));
     const struct article_note *note = &run->article;
@@ -274,14 +277,14 @@ bool results_json_write(const char *folder, const char *name, json_t *document,
 {
     if (!document)
         return problem_set(problem, "%s: out of memory", name);
-    FILE *file = create_file(folder, name, problem);
+    FILE *file = results_create_file(folder, name, problem);
     bool written =
         file && json_dumpf(document, file, JSON_INDENT(1) | JSON_REAL_PRECISION(10)) == 0;
     json_decref(document);
     if (!file)
         return false;
     fputc('\n', file);
-    return close_file(file, name, problem) &&
+    return results_close_file(file, name, problem) &&
            (written || problem_set(problem, "cannot write %s", name));
 }
 
@@ -291,13 +294,13 @@ static json_t *json_settings(const struct options *options, const struct machine
     json_t *instances = json_array();
     for (size_t i = 0; i < options->instances_count; i++)
         json_array_append_new(instances, json_integer(options->instances[i]));
-    return json_pack("{ss so sI sI sI sI sI sI sI sI ss si so}", "scenario",
-                     scenario_name(options->scenario), "instances", instances, "connections",
-                     options->connections, "threads", options->threads, "duration_s",
-                     options->duration_s, "stock", options->stock, "products", options->products,
-                     "rounds", options->rounds, "work_ms", options->work_ms, "wait_ms",
-                     options->wait_ms, "body", options->body, "servers",
-                     (int)options->servers.count, "postgresql", results_json_database(machine));
+    return json_pack(
+        "{ss so sI sI sI sI sI sI sI sI sI ss si so}", "scenario", scenario_name(options->scenario),
+        "instances", instances, "connections", options->connections, "threads", options->threads,
+        "rate_per_s", options->rate_per_s, "duration_s", options->duration_s, "stock",
+        options->stock, "products", options->products, "rounds", options->rounds, "work_ms",
+        options->work_ms, "wait_ms", options->wait_ms, "body", options->body, "servers",
+        (int)options->servers.count, "postgresql", results_json_database(machine));
 }
 
 bool results_write_json(const char *folder, const struct results *results,

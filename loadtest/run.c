@@ -8,6 +8,7 @@
 #include "loadtest/commands.h"
 
 #include "loadtest/articles.h"
+#include "loadtest/open_results.h"
 #include "loadtest/results.h"
 #include "loadtest/session.h"
 #include "loadtest/table.h"
@@ -98,7 +99,11 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
         .body = strategy->plain || strategy->guarded ? options->body : "",
         .wait_ms = options->wait_ms,
         .connections = options->connections,
-        .threads = options->threads,
+        .threads = options->rate_per_s > 0 ? 1 : options->threads,
+        .rate_per_s = options->rate_per_s,
+        .arrivals = options->arrivals_kind,
+        .surge = options->surge,
+        .max_lag_ms = options->max_lag_ms,
         .duration_s = options->duration_s,
         .stock = options->stock,
         .first_product = options->first_product,
@@ -108,9 +113,10 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     };
     if (kind == PHASE_SPEED)
         plan.stock = SPEED_STOCK;
-    if (kind == PHASE_LOAD)
+    if (kind == PHASE_LOAD && options->scenario != SCENARIO_BELL)
         plan.stock = 0; /* soldout and counter begin with nothing */
-    wrk_shape(&plan.connections, &plan.threads, (int64_t)run->session.fleet.count);
+    if (plan.rate_per_s == 0)
+        wrk_shape(&plan.connections, &plan.threads, (int64_t)run->session.fleet.count);
     struct phase_result *result = results_next(&run->results);
     if (!result)
         return problem_set(problem, "out of memory");
@@ -121,7 +127,7 @@ static bool run_strategy(struct run *run, const struct api_strategy *strategy, i
                          struct problem *problem)
 {
     enum scenario scenario = run->session.options->scenario;
-    if (scenario == SCENARIO_SOLDOUT || scenario == SCENARIO_COUNTER)
+    if (scenario == SCENARIO_SOLDOUT || scenario == SCENARIO_COUNTER || scenario == SCENARIO_BELL)
         return run_phase(run, strategy, round, PHASE_LOAD, problem);
     return run_phase(run, strategy, round, PHASE_SPEED, problem) &&
            run_phase(run, strategy, round, PHASE_TRUTH, problem);
@@ -166,6 +172,7 @@ static void print_table(const struct run *run, struct verdict_tally *tally)
            session->options->rounds, session->options->rounds == 1 ? "" : "s",
            session->options->duration_s);
     table_print(stdout, run->results.items, run->results.count, tally);
+    open_results_print(stdout, run->results.items, run->results.count);
     printf("\n%s, committed with synchronous_commit on.\n",
            what_was_done(session->options->scenario));
     if (session->options->rounds > 1)
@@ -190,10 +197,13 @@ static int report(const struct run *run)
     machine_line(&session->machine, line, sizeof line);
     printf("%s\n", line);
     if (!results_write_csv(session->folder, &run->results, &problem) ||
+        !open_results_write_csv(session->folder, run->results.items, run->results.count,
+                                &problem) ||
         !results_write_json(session->folder, &run->results, session->options, &session->machine,
                             &problem))
         return problem_exit(problem.text);
-    printf("Files: %s/results.csv, %s/results.json\n", session->folder, session->folder);
+    printf("Files: %s/results.csv, %s/results.json%s\n", session->folder, session->folder,
+           session->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "");
     return verdict_exit_status(&tally);
 }
 

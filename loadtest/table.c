@@ -26,7 +26,7 @@ double table_median(double *values, size_t count, double *spread)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static bool same_line(const struct phase_result *a, const struct phase_result *b)
+bool table_same_line(const struct phase_result *a, const struct phase_result *b)
 {
     return strcmp(a->plan.strategy->name, b->plan.strategy->name) == 0 &&
            a->instances == b->instances;
@@ -77,7 +77,7 @@ static void gather(const struct phase_result *runs, size_t count, const struct p
     size_t rounds = 0;
     for (size_t i = 0; i < count; i++) {
         const struct phase_result *run = &runs[i];
-        if (!same_line(run, of))
+        if (!table_same_line(run, of))
             continue;
         line->verdict = verdict_merge(line->verdict, run->verdict);
         if (*run->error)
@@ -165,7 +165,7 @@ void table_print(FILE *to, const struct phase_result *runs, size_t count,
     for (size_t i = 0; i < count; i++) {
         bool printed = false;
         for (size_t earlier = 0; earlier < i; earlier++)
-            printed = printed || same_line(&runs[earlier], &runs[i]);
+            printed = printed || table_same_line(&runs[earlier], &runs[i]);
         if (printed)
             continue;
         struct line line;

@@ -17,6 +17,9 @@
 void table_print(FILE *to, const struct phase_result *runs, size_t count,
                  struct verdict_tally *tally);
 
+/* Whether two runs belong to one line: the same strategy and number of instances. */
+bool table_same_line(const struct phase_result *a, const struct phase_result *b);
+
 /* The lines below a run's own: what went wrong that has no column. Nothing when nothing did. */
 void table_print_alarms(FILE *to, const struct phase_result *run);
 

@@ -196,6 +196,23 @@ bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch,
                                 (long long)product);
 }
 
+bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t size,
+                  struct problem *problem)
+{
+    char after[24];
+    const char *values[] = {after};
+    snprintf(after, sizeof after, "%lld", (long long)after_us);
+    PGresult *rows = query(witness,
+                           "SELECT to_char((clock_timestamp() + $1::bigint * interval '1 us')"
+                           "  AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
+                           1, values, problem);
+    if (!rows)
+        return false;
+    snprintf(out, size, "%s", PQgetvalue(rows, 0, 0));
+    PQclear(rows);
+    return true;
+}
+
 bool witness_setting(struct witness *witness, const char *name, char *out, size_t size,
                      struct problem *problem)
 {

@@ -42,6 +42,10 @@ bool witness_look(struct witness *witness, int64_t first, int64_t last, struct w
 bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch,
                    struct problem *problem);
 
+/* PostgreSQL's clock `after_us` from now, as the API writes times. */
+bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t size,
+                  struct problem *problem);
+
 /* What a reader of the results wants to know of the database: "15.20", and a setting's value. */
 bool witness_setting(struct witness *witness, const char *name, char *out, size_t size,
                      struct problem *problem);

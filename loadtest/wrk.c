@@ -69,6 +69,27 @@ bool wrk_parse(const char *output, struct wrk_result *result, struct problem *pr
     return true;
 }
 
+static int64_t greater(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void wrk_add(struct wrk_result *sum, const struct wrk_result *one)
+{
+    sum->duration_us += one->duration_us;
+    sum->requests += one->requests;
+    sum->not_2xx += one->not_2xx;
+    sum->connect_errors += one->connect_errors;
+    sum->read_errors += one->read_errors;
+    sum->write_errors += one->write_errors;
+    sum->timeouts += one->timeouts;
+    sum->p50_us = greater(one->p50_us, sum->p50_us);
+    sum->p90_us = greater(one->p90_us, sum->p90_us);
+    sum->p99_us = greater(one->p99_us, sum->p99_us);
+    sum->max_us = greater(one->max_us, sum->max_us);
+    sum->usage = one->usage; /* where it matters there is one run */
+}
+
 bool wrk_split_url(const char *url, struct wrk_url *out, struct problem *problem)
 {
     const char *at = strncmp(url, "http://", 7) == 0 ? url + 7 : NULL;

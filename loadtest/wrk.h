@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What wrk counted and timed. Requests are answers received; `not_2xx` is every status from 400 on.
+/* What a load generator counted and timed. Requests are answers received; `not_2xx` is every status
+ * from 400 on.
  */
 struct wrk_result {
     int64_t duration_us;
@@ -42,6 +43,9 @@ struct wrk_load {
 /* Threads become a multiple of the instances, connections a multiple of the threads: wrk would drop
  * the rest of the division silently. `threads` 0: one a core. */
 void wrk_shape(int64_t *connections, int64_t *threads, int64_t instances);
+
+/* Adds a run to a sum. Percentiles cannot be added; the worst is true of all of them. */
+void wrk_add(struct wrk_result *sum, const struct wrk_result *one);
 
 /* Finds the done() line in what wrk wrote. */
 bool wrk_parse(const char *output, struct wrk_result *result, struct problem *problem);
