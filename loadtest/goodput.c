@@ -1,0 +1,41 @@
+/* See goodput.h. */
+#include "loadtest/goodput.h"
+
+/* Runs the phase; false unless its figures can be believed. */
+static bool run_believed(const struct fleet *fleet, const struct phase_plan *plan,
+                         struct phase_result *result, struct problem *problem)
+{
+    if (!phase_run(fleet, plan, result, problem))
+        return false;
+    return result->verdict == VERDICT_KEPT ||
+           problem_set(problem, "%s: %s %s", plan->strategy->name, verdict_name(result->verdict),
+                       result->error);
+}
+
+bool goodput_at(const struct fleet *fleet, const struct phase_plan *plan, double rate_per_s,
+                int64_t connections, double *committed_per_s, struct problem *problem)
+{
+    struct phase_result result;
+    struct phase_plan overload = *plan;
+    overload.threads = 1;
+    overload.connections = connections;
+    overload.rate_per_s = rate_per_s > 1 ? (int64_t)rate_per_s : 1;
+    overload.arrivals = ARRIVALS_POISSON;
+    if (!run_believed(fleet, &overload, &result, problem))
+        return problem_prefix(problem, "offered %.0f orders/s", rate_per_s);
+    *committed_per_s = (double)result.open.committed_in_time / (double)plan->duration_s;
+    return true;
+}
+
+bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan,
+                     int64_t overload_connections, struct goodput *out, struct problem *problem)
+{
+    struct phase_result peak;
+    if (!run_believed(fleet, plan, &peak, problem))
+        return problem_prefix(problem, "the peak");
+    *out = (struct goodput){.peak_per_s = phase_committed_per_s(&peak)};
+    return goodput_at(fleet, plan, 2 * out->peak_per_s, overload_connections, &out->twice_per_s,
+                      problem) &&
+           goodput_at(fleet, plan, 10 * out->peak_per_s, overload_connections, &out->tenfold_per_s,
+                      problem);
+}
