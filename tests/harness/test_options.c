@@ -2,6 +2,7 @@
 #include "lib/t.h"
 
 #include "loadtest/options.h"
+#include "loadtest/sweep_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,14 @@ static void defaults(void **state)
     assert_int_equal(options.stock, 100);
     assert_int_equal(options.wait_ms, -1);
     assert_string_equal(options.database, "");
+    assert_int_equal(options.rate_per_s, 0);
+    assert_true(parse("run --rate 300 --arrivals constant", no_environment));
+    assert_int_equal(options.rate_per_s, 300);
+    assert_int_equal(options.arrivals_kind, ARRIVALS_CONSTANT);
+    assert_int_equal(options.connections, 1024);
+    assert_true(parse("run --scenario bell", no_environment));
+    assert_int_equal(options.rate_per_s, 500);
+    assert_int_equal(options.arrivals_kind, ARRIVALS_POISSON);
     assert_true(parse("bench", no_environment));
     assert_int_equal(options.connections, 256);
     assert_int_equal(options.rounds, 3);
@@ -84,6 +93,46 @@ static void reads_every_kind(void **state)
     assert_int_equal(options.scenario, SCENARIO_ARTICLES);
     assert_true(parse("run --server http://a:1,http://b:2", no_environment));
     assert_int_equal(options.instances[0], 2);
+}
+
+static void a_sweep_is_read(void **state)
+{
+    (void)state;
+    struct sweep_plan plan;
+    assert_true(
+        parse("sweep --over instances=1,3 --set work-ms=5,redis-delay-us=200", no_environment));
+    assert_int_equal(options.command, COMMAND_SWEEP);
+    assert_int_equal(options.connections, 64);
+    assert_string_equal(options.strategies.items[0], "conditional");
+    assert_true(sweep_plan_read(&plan, &options, &problem));
+    assert_int_equal(plan.over, SWEEP_INSTANCES);
+    assert_int_equal(plan.count, 2);
+    assert_int_equal(plan.values[1], 3);
+    assert_true(plan.delayed);
+    assert_int_equal(options.work_ms, 5);
+    assert_int_equal(options.redis_delay_us, 200);
+    sweep_apply(&options, SWEEP_MAX_BATCH, 9);
+    assert_int_equal(options.max_batch, 9);
+    assert_int_equal(options.in_flight_per_product, 0);
+
+    static const char *const bad[] = {
+        "sweep",
+        "sweep --over instances",
+        "sweep --over instances=",
+        "sweep --over instances=1,99",
+        "sweep --over colour=1",
+        "sweep --over pg-sessions=3",
+        "sweep --over work-ms=1 --set work-ms=2",
+        "sweep --over work-ms=1 --set colour=2",
+        "sweep --over work-ms=1 --set max-batch=x",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_true(parse(bad[i], no_environment));
+        if (sweep_plan_read(&plan, &options, &problem))
+            fail_msg("'%s' was taken", bad[i]);
+        if (!strstr(problem.text, "--over") && !strstr(problem.text, "--set"))
+            fail_msg("'%s' gave '%s'", bad[i], problem.text);
+    }
 }
 
 static void help_and_version(void **state)
@@ -127,6 +176,11 @@ static void bad_arguments_are_named(void **state)
         {"run --server http://a:1 --server-binary x", "--server-binary"},
         {"run --reset", "--reset"},
         {"run --reset=yes", "--reset"},
+        {"run --rate 0", "--rate"},
+        {"run --rate 1000001", "--rate"},
+        {"run --arrivals often", "--arrivals"},
+        {"run --surge 0", "--surge"},
+        {"bench --rate 5", "--rate"},
         {"run --product 1", "--product"},
         {"run stock", "'stock'"},
         {"run --scenario articles --strategies none", "--strategies"},
@@ -155,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
         cmocka_unit_test(reads_every_kind),
+        cmocka_unit_test(a_sweep_is_read),
         cmocka_unit_test(help_and_version),
         cmocka_unit_test(bad_arguments_are_named),
     };

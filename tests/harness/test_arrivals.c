@@ -1,0 +1,202 @@
+/* The open-loop generator's parts that need no server: schedules, latencies, answers. */
+#include "lib/t.h"
+
+#include "loadtest/answer.h"
+#include "loadtest/arrivals.h"
+#include "loadtest/latency.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct arrivals_plan plan_of(enum arrivals_kind kind, double rate_per_s, int64_t seconds)
+{
+    return (struct arrivals_plan){.kind = kind,
+                                  .seed = 7,
+                                  .parts = {{"steady", rate_per_s, seconds * 1000000}},
+                                  .parts_count = 1};
+}
+
+static void constant_arrivals_keep_their_distance(void **state)
+{
+    (void)state;
+    struct arrivals_plan plan = plan_of(ARRIVALS_CONSTANT, 1000, 2);
+    struct arrivals arrivals;
+    int64_t count = 0;
+    for (arrivals_init(&arrivals, &plan); !arrivals.ended; arrivals_next(&arrivals)) {
+        count++;
+        assert_in_range(arrivals.at_us, count * 1000 - 1, count * 1000);
+    }
+    assert_in_range(count, 1999, 2000);
+    assert_int_equal(arrivals_duration_us(&plan), 2000000);
+}
+
+/* Exponential gaps: their mean is 1 / rate, and so is their standard deviation. */
+static void poisson_arrivals_have_mean_and_spread(void **state)
+{
+    (void)state;
+    struct arrivals_plan plan = plan_of(ARRIVALS_POISSON, 1000, 100);
+    struct arrivals arrivals;
+    double count = 0, squares = 0, before_us = 0;
+    for (arrivals_init(&arrivals, &plan); !arrivals.ended; arrivals_next(&arrivals)) {
+        double gap_us = (double)arrivals.at_us - before_us;
+        assert_true(gap_us >= 0);
+        squares += gap_us * gap_us;
+        before_us = (double)arrivals.at_us;
+        count++;
+    }
+    assert_true(count > 99000 && count < 101000);
+    /* The mean square of an exponential is twice the square of its mean. */
+    double ratio = squares / count / (1000.0 * 1000.0);
+    assert_true(ratio > 1.94 && ratio < 2.06);
+}
+
+static void a_seed_is_a_schedule(void **state)
+{
+    (void)state;
+    struct arrivals_plan plan = plan_of(ARRIVALS_POISSON, 1000, 1);
+    struct arrivals_plan other = plan;
+    struct arrivals a, b, c;
+    bool differs = false;
+    other.seed = 8;
+    arrivals_init(&a, &plan);
+    arrivals_init(&b, &plan);
+    arrivals_init(&c, &other);
+    while (!a.ended && !c.ended) {
+        assert_int_equal(a.at_us, b.at_us);
+        differs = differs || a.at_us != c.at_us;
+        arrivals_next(&a);
+        arrivals_next(&b);
+        arrivals_next(&c);
+    }
+    assert_true(differs);
+}
+
+static void each_part_has_its_rate(void **state)
+{
+    (void)state;
+    for (int kind = ARRIVALS_POISSON; kind <= ARRIVALS_CONSTANT; kind++) {
+        struct arrivals_plan plan = {
+            .kind = (enum arrivals_kind)kind,
+            .seed = 3,
+            .parts = {{"idle", 100, 2000000}, {"bell", 10000, 1000000}, {"tail", 0.5, 4000000}},
+            .parts_count = 3};
+        int64_t counts[3] = {0}, before_us = 0;
+        struct arrivals arrivals;
+        for (arrivals_init(&arrivals, &plan); !arrivals.ended; arrivals_next(&arrivals)) {
+            counts[arrivals.part]++;
+            assert_true(arrivals.at_us >= before_us);
+            before_us = arrivals.at_us;
+            assert_true(arrivals.part != 0 || arrivals.at_us < 2000000);
+            assert_true(arrivals.part != 1 ||
+                        (arrivals.at_us >= 2000000 && arrivals.at_us < 3000000));
+        }
+        assert_in_range(counts[0], 150, 250);
+        assert_in_range(counts[1], 9600, 10400);
+        assert_in_range(counts[2], 0, 8);
+        assert_true(before_us < 7000000);
+    }
+}
+
+/* Half of a gap at two a second is half of one at one a second. */
+static void a_gap_goes_on_into_the_next_part(void **state)
+{
+    (void)state;
+    struct arrivals_plan plan = {.kind = ARRIVALS_CONSTANT,
+                                 .parts = {{"idle", 2, 750000}, {"bell", 1, 1000000}},
+                                 .parts_count = 2};
+    struct arrivals arrivals;
+    arrivals_init(&arrivals, &plan);
+    assert_int_equal(arrivals.at_us, 500000);
+    arrivals_next(&arrivals);
+    assert_int_equal(arrivals.at_us, 1250000);
+    assert_int_equal(arrivals.part, 1);
+    arrivals_next(&arrivals);
+    assert_true(arrivals.ended);
+}
+
+/* The bound that the headers and --help state. */
+static void a_latency_is_read_to_a_sixteenth(void **state)
+{
+    (void)state;
+    for (int64_t us = 1; us < INT64_C(100000000); us = us * 9 / 8 + 1) {
+        struct latency latency = {.count = 0};
+        latency_add(&latency, us);
+        latency_add(&latency, us * 3); /* so that the largest is another */
+        int64_t read_us = latency_quantile_us(&latency, 0.5);
+        assert_true(read_us >= us);
+        assert_true((double)read_us <= (double)us * 1.0625);
+        assert_int_equal(latency_read(&latency).max_us, us * 3);
+    }
+}
+
+static void quantiles_are_of_the_whole(void **state)
+{
+    (void)state;
+    struct latency sum = {.count = 0}, one = {.count = 0};
+    assert_int_equal(latency_read(&sum).p99_us, 0);
+    for (int i = 0; i < 99; i++)
+        latency_add(&sum, 10);
+    latency_add(&one, 500000);
+    latency_merge(&sum, &one);
+    struct latency_figures figures = latency_read(&sum);
+    assert_int_equal(figures.count, 100);
+    assert_int_equal(figures.p50_us, 10);
+    assert_int_equal(figures.p99_us, 10);
+    assert_int_equal(figures.p999_us, 500000);
+    assert_int_equal(figures.max_us, 500000);
+}
+
+static void answers_of_ours_are_read(void **state)
+{
+    (void)state;
+    static const char text[] = "HTTP/1.1 409 Conflict\r\nDate: now\r\ncontent-length: 3\r\n\r\nabc";
+    struct answer answer;
+    for (size_t used = 0; used < strlen(text); used++)
+        assert_int_equal(answer_read(text, used, &answer), ANSWER_PARTIAL);
+    assert_int_equal(answer_read(text, strlen(text), &answer), ANSWER_WHOLE);
+    assert_int_equal(answer.status, 409);
+    assert_false(answer.closes);
+    static const char last[] =
+        "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    assert_int_equal(answer_read(last, strlen(last), &answer), ANSWER_WHOLE);
+    assert_true(answer.closes);
+}
+
+static void answers_of_others_are_not(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 20x OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nmore",
+        "nonsense\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct answer answer;
+        if (answer_read(texts[i], strlen(texts[i]), &answer) != ANSWER_UNEXPECTED)
+            fail_msg("taken for an answer: %s", texts[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(constant_arrivals_keep_their_distance),
+        cmocka_unit_test(poisson_arrivals_have_mean_and_spread),
+        cmocka_unit_test(a_seed_is_a_schedule),
+        cmocka_unit_test(each_part_has_its_rate),
+        cmocka_unit_test(a_gap_goes_on_into_the_next_part),
+        cmocka_unit_test(a_latency_is_read_to_a_sixteenth),
+        cmocka_unit_test(quantiles_are_of_the_whole),
+        cmocka_unit_test(answers_of_ours_are_read),
+        cmocka_unit_test(answers_of_others_are_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,271 @@
+/*
+ * The open-loop generator on a real server. What a busy machine adds makes latencies longer and
+ * starts later; what is asked for here holds all the same.
+ */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+#include "loadtest/api.h"
+#include "loadtest/open_loop.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { PRODUCT = 3000001, ANY_LAG_US = 60000000 };
+
+static struct bed *bed;
+static const char *urls[1];
+static struct problem problem;
+static struct open_loop_result result;
+
+static struct open_loop_load load_of(double rate_per_s, int64_t duration_us)
+{
+    urls[0] = bed->servers[0].url;
+    return (struct open_loop_load){
+        .targets = urls,
+        .targets_count = 1,
+        .path = "/orders?strategy=conditional",
+        .token = "",
+        .connections = 4,
+        .arrivals = {.kind = ARRIVALS_CONSTANT,
+                     .parts = {{"steady", rate_per_s, duration_us}},
+                     .parts_count = 1},
+        .first_user = 1000000000000,
+        .first_product = PRODUCT,
+        .products = 1,
+        .lag_limit_us = ANY_LAG_US,
+    };
+}
+
+static void put_on_sale(int64_t stock)
+{
+    struct api *api = api_create("");
+    assert_non_null(api);
+    if (!api_put_products(api, bed->servers[0].url, PRODUCT, 1, stock, &problem))
+        fail_msg("%s", problem.text);
+    api_destroy(api);
+}
+
+static int64_t of_class(enum open_loop_class class)
+{
+    return result.parts[0].classes[class].count;
+}
+
+static int64_t in_all(void)
+{
+    int64_t sum = 0;
+    for (int class = 0; class < OPEN_LOOP_CLASSES; class ++)
+        sum += of_class((enum open_loop_class) class);
+    return sum;
+}
+
+static void sleep_until(int64_t at_us)
+{
+    struct timespec at = {.tv_sec = at_us / 1000000, .tv_nsec = (long)(at_us % 1000000) * 1000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0)
+        ;
+}
+
+/* What a thread does to the server while the load goes on. */
+struct mischief {
+    int64_t at_us, for_us;
+    int signal_number;
+    pid_t pid;
+    int64_t stopped_us, continued_us;
+};
+
+static void *do_mischief(void *argument)
+{
+    struct mischief *mischief = argument;
+    int status;
+    sleep_until(mischief->at_us);
+    kill(mischief->pid, mischief->signal_number);
+    if (mischief->signal_number != SIGSTOP)
+        return NULL;
+    waitpid(mischief->pid, &status, WUNTRACED);
+    mischief->stopped_us = open_loop_now_us();
+    sleep_until(mischief->stopped_us + mischief->for_us);
+    mischief->continued_us = open_loop_now_us();
+    kill(mischief->pid, SIGCONT);
+    return NULL;
+}
+
+static void run_with_mischief(struct open_loop_load *load, struct mischief *mischief)
+{
+    pthread_t thread;
+    load->start_us = open_loop_now_us() + 2000000;
+    mischief->at_us += load->start_us;
+    mischief->pid = bed->servers[0].process.pid;
+    assert_int_equal(pthread_create(&thread, NULL, do_mischief, mischief), 0);
+    bool made = open_loop_run(load, &result, &problem);
+    pthread_join(thread, NULL);
+    if (!made)
+        fail_msg("%s", problem.text);
+}
+
+static void every_order_is_counted_once(void **state)
+{
+    (void)state;
+    put_on_sale(50);
+    struct open_loop_load load = load_of(200, 1000000);
+    if (!open_loop_run(&load, &result, &problem))
+        fail_msg("%s", problem.text);
+    assert_in_range(result.parts[0].arrivals, 199, 200);
+    assert_int_equal(in_all(), result.parts[0].arrivals);
+    assert_int_equal(of_class(OPEN_LOOP_COMMITTED), 50);
+    assert_int_equal(result.unanswered, 0);
+    assert_int_equal(result.answers + result.parts[0].never_started, in_all());
+    assert_int_equal(result.not_2xx, result.answers - 50);
+    assert_in_range(result.committed_in_time, 1, 50);
+}
+
+/* A server that stands still for 400 ms: the 40 orders of 100 that were due meanwhile all waited,
+ * though only four could be sent. A generator that waits for answers would have seen four slow
+ * ones. */
+static void a_stall_is_in_every_latency(void **state)
+{
+    (void)state;
+    put_on_sale(1000000);
+    struct open_loop_load load = load_of(100, 1000000);
+    struct mischief stall = {.at_us = 300000, .for_us = 400000, .signal_number = SIGSTOP};
+    run_with_mischief(&load, &stall);
+    int64_t stalled_us = stall.continued_us - stall.stopped_us;
+    assert_true(stalled_us >= 400000);
+    assert_int_equal(in_all(), result.parts[0].arrivals);
+    assert_true(result.all.max_us >= stalled_us - 20000);
+    assert_true(result.parts[0].classes[OPEN_LOOP_COMMITTED].p90_us >= 250000);
+    assert_true(result.parts[0].late_starts + result.parts[0].never_started >= 30);
+}
+
+static void a_server_that_dies_is_a_result(void **state)
+{
+    (void)state;
+    put_on_sale(1000000);
+    struct open_loop_load load = load_of(500, 1000000);
+    struct mischief death = {.at_us = 300000, .signal_number = SIGKILL};
+    run_with_mischief(&load, &death);
+    assert_int_equal(in_all(), result.parts[0].arrivals);
+    assert_true(of_class(OPEN_LOOP_FAILED) >= 100);
+    assert_true(result.unanswered > 0);
+    int status;
+    while (!process_ended(&bed->servers[0].process, &status))
+        sleep_until(open_loop_now_us() + 1000);
+    bed->count = 0;
+}
+
+static void hold_up(void *context)
+{
+    (void)context;
+    sleep_until(open_loop_now_us() + 100000);
+}
+
+/* The harness's own fault is not the server's. */
+static void a_late_generator_says_so(void **state)
+{
+    (void)state;
+    put_on_sale(1000000);
+    struct open_loop_load load = load_of(500, 1000000);
+    load.tick = hold_up;
+    load.lag_limit_us = 10000;
+    if (!open_loop_run(&load, &result, &problem))
+        fail_msg("%s", problem.text);
+    assert_true(result.too_late);
+    assert_true(result.lag.p99_us >= 50000);
+}
+
+static void nobody_listens(void **state)
+{
+    (void)state;
+    struct open_loop_load load = load_of(500, 1000000);
+    urls[0] = "http://127.0.0.1:1";
+    assert_false(open_loop_run(&load, &result, &problem));
+    assert_non_null(strstr(problem.text, "127.0.0.1:1"));
+}
+
+static const json_t *part_of(const json_t *results, size_t number)
+{
+    const json_t *run = json_array_get(json_object_get(results, "runs"), 0);
+    return json_array_get(json_object_get(json_object_get(run, "open_loop"), "parts"), number);
+}
+
+static int64_t count_of(const json_t *part, const char *class)
+{
+    const json_t *latency = json_object_get(json_object_get(part, "latency_us"), class);
+    return json_integer_value(json_object_get(latency, "count"));
+}
+
+/* Before the bell orders are refused though there is more stock than orders; then all of it goes.
+ */
+static void a_sale_from_before_its_bell(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario bell --duration 4s "
+                                  "--rate 100 --surge 5 --stock 150 --strategies conditional "
+                                  "--max-lag-ms 60000"),
+                     0);
+    json_t *results = bed_results(bed);
+    assert_string_equal(bed_verdict(results, "conditional", "load", 1), "kept");
+    const json_t *idle = part_of(results, 0);
+    const json_t *bell = part_of(results, 1);
+    assert_string_equal(json_string_value(json_object_get(idle, "part")), "idle");
+    assert_true(count_of(idle, "refused") > 0);
+    assert_int_equal(count_of(idle, "committed") + count_of(bell, "committed") +
+                         count_of(part_of(results, 2), "committed"),
+                     150);
+    assert_true(json_integer_value(json_object_get(bell, "arrivals")) > 400);
+    assert_non_null(strstr(bed->output, "p99.9 ms"));
+    json_decref(results);
+}
+
+static void a_late_run_reports_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario soldout --rate 200 "
+                                  "--duration 1s --strategies conditional --max-lag-ms 0"),
+                     2);
+    assert_non_null(strstr(bed->output, "could not keep up"));
+    assert_null(strstr(bed->output, "p99.9 ms"));
+    json_t *results = bed_results(bed);
+    assert_string_equal(bed_verdict(results, "conditional", "load", 1), "no run");
+    assert_null(part_of(results, 0));
+    json_decref(results);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    bed = bed_create(1);
+    return 0;
+}
+
+static int set_up_alone(void **state)
+{
+    (void)state;
+    bed = bed_create(0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    bed_destroy(bed);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_order_is_counted_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_stall_is_in_every_latency, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_server_that_dies_is_a_result, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_late_generator_says_so, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nobody_listens, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_sale_from_before_its_bell, set_up_alone, tear_down),
+        cmocka_unit_test_setup_teardown(a_late_run_reports_nothing, set_up_alone, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

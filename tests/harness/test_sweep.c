@@ -1,0 +1,191 @@
+/* `sweep` on real servers: the values in turn, the settings where they belong, the files. And
+ * goodput, which nothing but bench calls. */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+#include "loadtest/goodput.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct bed *bed;
+
+/* A row of sweep.csv; `number` 0 is its first line. False when there is none. */
+static bool read_row(int number, char *out, size_t size)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/sweep.csv", bed->folder);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    bool found = true;
+    for (int i = 0; i <= number && found; i++)
+        found = fgets(out, (int)size, file) != NULL;
+    fclose(file);
+    return found;
+}
+
+static double column(const char *row, const char *name)
+{
+    char head[600];
+    assert_true(read_row(0, head, sizeof head));
+    const char *at = strstr(head, name);
+    assert_non_null(at);
+    for (const char *comma = head; comma < at; comma++) {
+        if (*comma == ',')
+            row = strchr(row, ',') + 1;
+    }
+    return strtod(row, NULL);
+}
+
+static void values_take_turns(void **state)
+{
+    (void)state;
+    char row[600];
+    assert_int_equal(bed_run(bed, "sweep --server-binary " SERVER " --strategies batch,conditional "
+                                  "--over max-batch=1,500 --set in-flight-per-product=3,"
+                                  "connections=8 --duration 1s --rounds 2"),
+                     0);
+    static const double values[] = {1, 1, 500, 500, 1, 1, 500, 500};
+    for (int i = 0; i < 8; i++) {
+        assert_true(read_row(i + 1, row, sizeof row));
+        assert_int_equal(strncmp(row, "max-batch,", 10), 0);
+        assert_true(column(row, "value") == values[i]);
+        assert_non_null(strstr(row, i % 2 ? ",conditional," : ",batch,"));
+        assert_true(column(row, "round") == (i < 4 ? 1 : 2));
+        assert_true(column(row, "connections") == 8);
+        assert_true(column(row, "committed_per_s") > 0);
+    }
+    assert_false(read_row(9, row, sizeof row));
+    assert_non_null(strstr(bed->output, "best"));
+}
+
+/* An order of redis-token asks Redis for its lock before it is committed and answered. */
+static void redis_is_further_away(void **state)
+{
+    (void)state;
+    char row[600];
+    assert_int_equal(bed_run(bed, "sweep --server-binary " SERVER " --strategies redis-token "
+                                  "--over redis-delay-us=0,100000 --set connections=1 "
+                                  "--duration 2s --rounds 1"),
+                     0);
+    assert_true(read_row(2, row, sizeof row));
+    assert_true(column(row, "value") == 100000);
+    assert_true(column(row, "committed_per_s") > 0);
+    assert_true(column(row, "latency_us_p50") >= 100000);
+}
+
+/* The settings of the started servers, as the kernel shows their command line. */
+static void servers_get_the_settings(void **state)
+{
+    (void)state;
+    char path[64], line[2048] = "";
+    struct problem problem;
+    struct instance server;
+    struct options options = bed->options;
+    options.in_flight_per_product = 3;
+    options.pg_sessions = 9;
+    options.max_batch = 7;
+    options.work_ms = 2;
+    if (!instance_start_all(&server, 1, &options, SERVER, bed->folder, &problem))
+        fail_msg("%s", problem.text);
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)server.process.pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t length = fread(line, 1, sizeof line - 1, file);
+    fclose(file);
+    for (size_t i = 0; i + 1 < length; i++) {
+        if (!line[i])
+            line[i] = ' ';
+    }
+    static const char *const wanted[] = {" --in-flight-per-product 3 ", " --pg-sessions 9 ",
+                                         " --work-ms 2 ", " --max-batch 7"};
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        if (!strstr(line, wanted[i]))
+            fail_msg("'%s' is not in '%s'", wanted[i], line);
+    }
+    assert_true(instance_stop_all(&server, 1, &problem));
+}
+
+static void what_cannot_be_swept(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "sweep --server-binary " SERVER " --over colour=1"), 2);
+    assert_non_null(strstr(bed->output, "--over"));
+    assert_int_equal(
+        bed_run(bed, "sweep --server-binary " SERVER " --over work-ms=0 --strategies magic"), 2);
+    assert_non_null(strstr(bed->output, "magic"));
+}
+
+/* Three phases on one server, few enough to be quick: all that is asked is that they agree. */
+static void goodput_is_measured(void **state)
+{
+    (void)state;
+    struct bed *served = bed_create(1);
+    struct problem problem = {""};
+    struct api_strategy strategies[64];
+    char wrk_version[64];
+    struct fleet fleet = {.urls = {served->servers[0].url},
+                          .count = 1,
+                          .instances = served->servers,
+                          .api = api_create(""),
+                          .witness = witness_create(bed_database(), &problem),
+                          .admin_token = ""};
+    assert_non_null(fleet.api);
+    assert_non_null(fleet.witness);
+    assert_true(wrk_init(wrk_version, sizeof wrk_version, &problem));
+    int count = api_strategies(fleet.api, fleet.urls[0], strategies, 64, &problem);
+    struct phase_plan plan = {.scenario = SCENARIO_HOT,
+                              .kind = PHASE_SPEED,
+                              .body = "",
+                              .wait_ms = -1,
+                              .connections = 8,
+                              .threads = 1,
+                              .duration_s = 1,
+                              .stock = 1000000000,
+                              .first_product = 3000002,
+                              .products = 1,
+                              .max_lag_ms = 60000,
+                              .round = 1};
+    for (int i = 0; i < count; i++) {
+        if (strcmp(strategies[i].name, "conditional") == 0)
+            plan.strategy = &strategies[i];
+    }
+    assert_non_null(plan.strategy);
+    struct goodput goodput;
+    if (!goodput_measure(&fleet, &plan, 64, &goodput, &problem))
+        fail_msg("%s", problem.text);
+    assert_true(goodput.peak_per_s > 0);
+    assert_true(goodput.twice_per_s > 0);
+    assert_true(goodput.tenfold_per_s > 0);
+    wrk_fini();
+    api_destroy(fleet.api);
+    witness_destroy(fleet.witness);
+    bed_destroy(served);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    bed = bed_create(0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    bed_destroy(bed);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(values_take_turns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(redis_is_further_away, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(servers_get_the_settings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_swept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(goodput_is_measured, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
