@@ -3,7 +3,7 @@
 set -eu
 out=$1
 shift
-mkdir -p "$out"
+mkdir -p "$out/new-lua"
 
 awk '
   FNR == 1 { count++; name = FILENAME; sub(/.*\//, "", name); sub(/\.lua$/, "", name); names[count] = name }
@@ -21,4 +21,5 @@ awk '
     for (i = 1; i <= count; i++) print "    /* " names[i] ".lua */" text[i] "," > code
     print "};" > code
   }
-' OUT="$out" "$@"
+' OUT="$out/new-lua" "$@"
+sh "$(dirname "$0")/move_changed.sh" "$out/new-lua" "$out"

@@ -5,7 +5,7 @@
 # "-- version: N", which must count up from 1.
 set -eu
 sql=$1 out=$2
-mkdir -p "$out"
+mkdir -p "$out/new-sql"
 
 awk '
   function fail(text) { print FILENAME ": " text > "/dev/stderr"; failed = 1; exit 1 }
@@ -42,4 +42,5 @@ awk '
     for (i = 1; i <= n["version"]; i++) print text["version", i] "," > code
     print "};" > code
   }
-' OUT="$out" "$sql/schema.sql" "$sql/statements.sql"
+' OUT="$out/new-sql" "$sql/schema.sql" "$sql/statements.sql"
+sh "$(dirname "$0")/move_changed.sh" "$out/new-sql" "$out"
