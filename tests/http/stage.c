@@ -47,11 +47,11 @@ static int close_served(void **state)
 int stage_run(const char *name, const struct CMUnitTest *tests, size_t count)
 {
     snprintf(database_name, sizeof database_name, "seckill_http_%s", name);
-    return _cmocka_run_group_tests(name, tests, count, open_served, close_served);
+    return t_run(name, tests, count, open_served, close_served);
 }
 
 int stage_run_bare(const char *name, const struct CMUnitTest *tests, size_t count)
 {
     snprintf(database_name, sizeof database_name, "seckill_http_%s", name);
-    return _cmocka_run_group_tests(name, tests, count, open_bare, close_bare);
+    return t_run(name, tests, count, open_bare, close_bare);
 }

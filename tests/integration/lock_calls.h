@@ -5,11 +5,13 @@
 #ifndef SECKILL_TESTS_INTEGRATION_LOCK_CALLS_H
 #define SECKILL_TESTS_INTEGRATION_LOCK_CALLS_H
 
+#include "lib/t.h"
+
 #include "base/clock.h"
 #include "lock/lock.h"
 
 enum { LOCK_KEY = 7 };
-#define LOCK_PATIENCE_US INT64_C(60000000)
+#define LOCK_PATIENCE_US t_patience_us()
 
 static inline int64_t in_ms(int64_t ms)
 {

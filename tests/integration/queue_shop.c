@@ -143,5 +143,5 @@ int queue_run(const char *name, const struct CMUnitTest *tests, size_t count)
         fprintf(stderr, "this stack has no RabbitMQ\n");
         return EXIT_SKIPPED;
     }
-    return _cmocka_run_group_tests(name, tests, count, NULL, stack_restore) != 0;
+    return t_run(name, tests, count, NULL, stack_restore) != 0;
 }

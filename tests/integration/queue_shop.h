@@ -13,7 +13,7 @@
 #include "lib/witness.h"
 
 enum { QUEUE_INSTANCES = 3 };
-#define QUEUE_PATIENCE_US INT64_C(60000000)
+#define QUEUE_PATIENCE_US t_patience_us()
 
 struct queue_shop {
     struct server *servers[QUEUE_INSTANCES];

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEASE_MS = 2000, PATIENCE_US = 60000000 };
+#define PATIENCE_US t_patience_us()
+
+enum { LEASE_MS = 2000 };
 
 static struct witness *witness;
 static int64_t product;

@@ -132,7 +132,7 @@ int cases_run(const char *group, const struct case_test *tests, size_t count,
                     continue;
                 add(&list[n++], &tests[i], strategy, guarded ? "guarded" : NULL, instances);
             }
-    int failed = _cmocka_run_group_tests(group, list, n, start, stop);
+    int failed = t_run(group, list, n, start, stop);
     for (size_t i = 0; i < n; i++)
         free(list[i].initial_state);
     free(list);

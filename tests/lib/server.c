@@ -309,13 +309,3 @@ int server_teardown(void **state)
     }
     return 0;
 }
-
-/* SECKILL_TEST_ONLY='pattern' (with * and ?) runs the tests whose names match, for whoever looks
- * for a bug. */
-__attribute__((constructor)) static void choose_tests(void)
-{
-    const char *only = getenv("SECKILL_TEST_ONLY");
-
-    if (only)
-        cmocka_set_test_filter(only);
-}

@@ -14,7 +14,9 @@
 
 #include "base/clock.h"
 
-enum { BED_INSTANCES = 3, BED_PATIENCE_US = 60000000, BED_OTHER_PRODUCT = 99999 };
+#define BED_PATIENCE_US t_patience_us()
+
+enum { BED_INSTANCES = 3, BED_OTHER_PRODUCT = 99999 };
 
 struct bed {
     char *conninfo; /* owned */

@@ -1,14 +1,35 @@
-/* cmocka wants four standard headers before its own; this keeps that in one place. */
+/*
+ * cmocka for every test: it wants four standard headers before its own, and runs what the
+ * environment picks.
+ *
+ * SECKILL_TEST_ONLY='pattern|pattern…' (with * and ?) runs the tests whose names match, and fails
+ * when there is none.
+ */
 #ifndef SECKILL_TESTS_LIB_T_H
 #define SECKILL_TESTS_LIB_T_H
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* clang-format off */
 #include <cmocka.h>
 /* clang-format on */
+
+bool t_is_chosen(const char *name);
+
+/* How long a test waits for what must come: a minute, or SECKILL_TEST_PATIENCE_S seconds for
+ * whoever knows that it will not (tests/mutations.sh). */
+int64_t t_patience_us(void);
+
+/* What _cmocka_run_group_tests answers. */
+int t_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+          CMFixtureFunction teardown);
+
+#undef cmocka_run_group_tests
+#define cmocka_run_group_tests(tests, setup, teardown)                                             \
+    t_run(#tests, tests, sizeof(tests) / sizeof *(tests), setup, teardown)
 
 #endif

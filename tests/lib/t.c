@@ -1,0 +1,50 @@
+#include "lib/t.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool t_is_chosen(const char *name)
+{
+    const char *only = getenv("SECKILL_TEST_ONLY");
+    bool chosen = !only;
+    char *patterns = strdup(only ? only : "");
+    char *rest = patterns;
+
+    if (!patterns)
+        abort();
+    for (const char *pattern; !chosen && (pattern = strsep(&rest, "|"));)
+        chosen = fnmatch(pattern, name, 0) == 0;
+    free(patterns);
+    return chosen;
+}
+
+int64_t t_patience_us(void)
+{
+    const char *seconds = getenv("SECKILL_TEST_PATIENCE_S");
+
+    return (seconds ? atoll(seconds) : 60) * INT64_C(1000000);
+}
+
+int t_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
+          CMFixtureFunction teardown)
+{
+    struct CMUnitTest *chosen = calloc(count, sizeof *chosen);
+    size_t n = 0;
+    int failed = 0;
+
+    if (!chosen)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        if (t_is_chosen(tests[i].name))
+            chosen[n++] = tests[i];
+    if (n == 0) {
+        fprintf(stderr, "no test is named %s\n", getenv("SECKILL_TEST_ONLY"));
+        failed = 1;
+    } else {
+        failed = _cmocka_run_group_tests(group, chosen, n, setup, teardown);
+    }
+    free(chosen);
+    return failed;
+}
