@@ -202,6 +202,7 @@ static enum lock_release memcache_release(struct lock_client *client, struct lea
     memcached_return_t result = gets(session, lease, &own, &number);
     if (!is_answer(result) && worked)
         result = gets(session, lease, &own, &number);
+    FAILPOINT("memcached.release");
     if (is_answer(result) && own)
         result =
             keep_or_hang_up(session, memcached_cas(session->store, lease->name, strlen(lease->name),

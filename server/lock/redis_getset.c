@@ -8,6 +8,7 @@
  * whose lock it is.
  */
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/settings.h"
 #include "lock/redis_lock.h"
 
@@ -28,6 +29,7 @@ static enum redis_status take_over(struct lock_client *client, const struct leas
     if (status != REDIS_OK || old.type != ANSWER_TEXT ||
         strtoll(old.text, NULL, 10) >= redis_lock_wall_ms())
         return status;
+    FAILPOINT("redis-getset.take-over");
     status = redis_ask(client->redis, 3, (const char *const[]){"GETSET", lease->name, stamp},
                        until_us, &replaced);
     *owned = replaced.type == ANSWER_TEXT &&

@@ -15,6 +15,7 @@
 #include "lock/redlock.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/settings.h"
 #include "lock/redis_lock.h"
 
@@ -157,6 +158,7 @@ static enum lock_result attempt(struct lock_client *client, struct lease *lease)
         else
             lost++;
     }
+    FAILPOINT("redlock.voted");
     bool down = lost > redlock->count - majority(client);
     atomic_store_explicit(&redlock->down, down, memory_order_relaxed);
     atomic_store(&lease->valid_until_us, asked_us + ttl_us - ttl_us / DRIFT_SHARE - DRIFT_LEAST_US);

@@ -8,6 +8,7 @@
  * up.
  */
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "store/records.h"
 #include "strategy/partition.h"
@@ -110,6 +111,7 @@ static enum pg_status restock(struct session *session, struct partition_entry *e
         return look_up(session, entry);
     }
     session_work_pause(session);
+    FAILPOINT("queue.restocking");
     status = pg_commit(pg, session->work_until_us);
     if (status == PG_OK)
         entry->outcome = ORDER_RESTOCKED;

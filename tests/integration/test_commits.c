@@ -9,6 +9,7 @@
 #include "lib/cases.h"
 
 #include "lib/pg_proxy.h"
+#include "lib/redis_probe.h"
 #include "lib/stack.h"
 
 #include "base/clock.h"
@@ -296,6 +297,32 @@ static void nobody_knows(void **state)
     server_stop(here.server);
 }
 
+/* Nobody may work beside what may be written: the lock is left to its lease, a minute here. */
+static void an_unknown_commit_keeps_its_lock(void **state)
+{
+    (void)state;
+    here.server = server_start("--work-timeout-ms", "1000", "--lock-ttl-ms", "60000");
+    for (int i = 0; i < 2; i++) {
+        struct way way = {.strategy = i ? "redis-queue" : "redis-token", .statement = "commit"};
+        struct crowd *crowd = crowd_create();
+        here.product++;
+        shop_put(here.server, here.product, STOCK, NULL);
+        struct buy buy = way_buy(&way);
+        buy.more = "&wait_ms=1000";
+        shop_crowd_buy(crowd, here.server, &buy);
+        pg_proxy_refuse_after_fault(here.proxy, true);
+        pg_proxy_arm(here.proxy, way.statement, PG_FAULT_LOSE_REPLY);
+        end(crowd, way.strategy, 504, "outcome_unknown");
+        pg_proxy_refuse_after_fault(here.proxy, false);
+        wait_ready();
+        buy.user += 50000;
+        shop_expect_buy(here.server, &buy, 503, "wait_timeout", NULL);
+        redis_probe(NULL, 0, "FLUSHALL");
+        next_order_works(&way, 1, 0);
+    }
+    server_stop(here.server);
+}
+
 /* Restocks are settled the same way; a cancel is simply made again. */
 static void restocks_and_cancels(void **state)
 {
@@ -364,6 +391,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_slow_commit_is_waited_for, start_patient_server,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(nobody_knows, start_server, server_teardown),
+        cmocka_unit_test_teardown(an_unknown_commit_keeps_its_lock, server_teardown),
         cmocka_unit_test_setup_teardown(restocks_and_cancels, start_server, server_teardown),
         cmocka_unit_test_setup_teardown(a_batch_is_settled_together, start_server, server_teardown),
     };

@@ -166,6 +166,37 @@ static void a_skewed_clock_steals_a_live_lock(void **state)
     }
 }
 
+/* Two take over
+ * ------------------------------------------------------------------------------------
+ */
+
+/* A has seen the ended stamp and stops; B takes the lock over and has read the stock; A goes on,
+ * and has to ask again. */
+static void of_two_that_take_over_one_wins(void **state)
+{
+    (void)state;
+    struct server *a = rival_start("redis-getset.take-over=stop", "60000", "50000");
+    struct server *b = rival_start("body.after-read=stop", "60000", "50000");
+
+    rivals_put(a, 1);
+    redis_probe(NULL, 0, "SET seckill:lock:redis-getset:%lld 1", (long long)rivals.product);
+    struct crowd *first = rival_begin(a, "redis-getset", 1);
+    server_wait_stopped(a);
+    struct crowd *second = rival_begin(b, "redis-getset", 2);
+    server_wait_stopped(b);
+    int64_t asked = redis_probe_calls("setnx");
+    int64_t begun_us = clock_mono_us();
+    server_resume(a);
+    while (redis_probe_calls("setnx") == asked && !crowd_wait(first, 1, clock_mono_us()))
+        look_again(begun_us);
+    server_resume(b);
+    rival_finish(second, 201, "");
+    rival_finish(first, 409, "sold_out");
+    witness_expect_exact(rivals.witness, rivals.product);
+    server_stop(a);
+    server_stop(b);
+}
+
 /* Unlocked before the commit ---------------------------------------------------------------------
  */
 
@@ -218,6 +249,7 @@ int main(void)
         cmocka_unit_test_teardown(a_late_delete_frees_the_next_holders_lock, server_teardown),
         cmocka_unit_test_teardown(a_late_release_that_compares_frees_nobody, server_teardown),
         cmocka_unit_test_teardown(a_skewed_clock_steals_a_live_lock, server_teardown),
+        cmocka_unit_test_teardown(of_two_that_take_over_one_wins, server_teardown),
         cmocka_unit_test_teardown(an_unlock_before_the_commit_oversells, server_teardown),
         cmocka_unit_test_teardown(an_unlock_after_the_commit_does_not, server_teardown),
     };

@@ -65,6 +65,26 @@ static void a_fence_refuses_the_paused_holder(void **state)
     witness_expect_exact(rivals.witness, rivals.product);
 }
 
+/* Stopped between its lock and its first look at the stock: it does not even look. */
+static void a_lease_that_has_ended_is_not_worked_under(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"redis-token", "redis-watchdog", "lock-row"};
+
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        struct server *a =
+            rival_start("lock.acquired=stop,renewer.renew=pause:60000", "1000", "900");
+        rivals_put(a, 5);
+        struct crowd *late = rival_begin(a, strategies[i], 1);
+        server_wait_stopped(a);
+        clock_sleep_until(clock_mono_us() + 1000 * CLOCK_US_PER_MS);
+        server_resume(a);
+        rival_finish(late, 503, "lease_lost");
+        assert_int_equal(witness_sale(rivals.witness, rivals.product).orders, 0);
+        server_kill(a);
+    }
+}
+
 /* Redis forgets the lock ------------------------------------------------------------------------
  */
 
@@ -156,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_holder_paused_past_its_lease_oversells, server_teardown),
         cmocka_unit_test_teardown(a_fence_refuses_the_paused_holder, server_teardown),
+        cmocka_unit_test_teardown(a_lease_that_has_ended_is_not_worked_under, server_teardown),
         cmocka_unit_test_teardown(a_redis_that_forgets_gives_the_lock_to_two, server_teardown),
         cmocka_unit_test_teardown(an_explicit_lease_switches_the_watchdog_off, server_teardown),
         cmocka_unit_test_teardown(a_lost_lease_cancels_the_work, server_teardown),

@@ -13,9 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { INSTANCES = 3, BUYERS = 60, STOCK = 25 };
-#define PATIENCE_US INT64_C(60000000)
+#define PATIENCE_US t_patience_us()
 
 static const struct row {
     const char *strategy;
@@ -103,12 +104,18 @@ static void a_store_that_is_away_means_503(void **state)
 
 static void a_dead_holder_is_waited_out(void **state)
 {
+    char system[32];
+
     (void)state;
+    /* Locks of this run alone: one that is not given back is met by no later one. */
+    snprintf(system, sizeof system, "dead-%d", (int)getpid());
     for (int row = 0; row < ROWS; row++) {
         server_use_failpoints("lock.acquired=kill");
-        struct server *a = server_start("--lock-ttl-ms", "1000", "--work-timeout-ms", "900");
+        struct server *a = server_start("--system-name", system, "--lock-ttl-ms", "1000",
+                                        "--work-timeout-ms", "900");
         server_use_failpoints(NULL);
-        struct server *b = server_start("--lock-ttl-ms", "1000", "--work-timeout-ms", "900");
+        struct server *b = server_start("--system-name", system, "--lock-ttl-ms", "1000",
+                                        "--work-timeout-ms", "900");
         struct crowd *crowd = crowd_create();
         char log[64];
         shop_put(b, ++product, STOCK, NULL);
@@ -186,6 +193,21 @@ static void a_node_that_forgets_makes_redlock_oversell(void **state)
     witness_expect_exact(witness, product);
 }
 
+/* The votes are there, and have taken longer than the lease: they are given back, and asked for
+ * again. */
+static void a_late_majority_is_none(void **state)
+{
+    (void)state;
+    server_use_failpoints("redlock.voted=pause:1500");
+    struct server *server = server_start("--lock-ttl-ms", "1000", "--work-timeout-ms", "900");
+
+    server_use_failpoints(NULL);
+    shop_put(server, ++product, 1, NULL);
+    buys(server, "redlock", 1);
+    witness_expect_exact(witness, product);
+    server_stop(server);
+}
+
 static void restart_memcached(void)
 {
     stack_kill("memcached", SIGKILL);
@@ -199,6 +221,46 @@ static void a_restarted_memcached_oversells(void **state)
     expect_oversold(1);
 }
 
+/* A has seen its own token and stops; its lease ends; B has the lock, and has read the stock; A
+ * goes on with its release. */
+static void a_late_release_of_memcached_frees_nobody(void **state)
+{
+    (void)state;
+    server_use_failpoints("memcached.release=stop");
+    struct server *a = server_start("--lock-ttl-ms", "1000", "--work-timeout-ms", "900");
+    struct server *b = start("body.after-read=stop");
+    struct server *c = start(NULL);
+    struct crowd *first = crowd_create();
+    struct crowd *second = crowd_create();
+
+    shop_put(a, ++product, 2, NULL);
+    struct buy buy = order("memcached-lock", 1);
+    shop_crowd_buy(first, a, &buy);
+    crowd_send(first);
+    server_wait_stopped(a);
+    buy.user = 2;
+    shop_crowd_buy(second, b, &buy);
+    crowd_send(second);
+    server_wait_stopped(b);
+    server_resume(a);
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    while (server_metric(a, "seckill_lease_overruns_total", "memcached-lock") == 0)
+        assert_true(clock_mono_us() < until_us);
+    buy.user = 3;
+    buy.more = "&wait_ms=600";
+    shop_expect_buy(c, &buy, 503, "wait_timeout", NULL);
+    server_resume(b);
+    crowd_finish(first, PATIENCE_US);
+    crowd_finish(second, PATIENCE_US);
+    assert_int_equal(crowd_count(first, 201, "") + crowd_count(second, 201, ""), 2);
+    crowd_destroy(first);
+    crowd_destroy(second);
+    witness_expect_exact(witness, product);
+    server_stop(a);
+    server_stop(b);
+    server_stop(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,7 +268,9 @@ int main(void)
         cmocka_unit_test_teardown(a_store_that_is_away_means_503, server_teardown),
         cmocka_unit_test_teardown(a_dead_holder_is_waited_out, server_teardown),
         cmocka_unit_test_teardown(a_node_that_forgets_makes_redlock_oversell, server_teardown),
+        cmocka_unit_test_teardown(a_late_majority_is_none, server_teardown),
         cmocka_unit_test_teardown(a_restarted_memcached_oversells, server_teardown),
+        cmocka_unit_test_teardown(a_late_release_of_memcached_frees_nobody, server_teardown),
     };
     stack_need_other_locks();
     char *conninfo = stack_database_create("seckill_other_locks");

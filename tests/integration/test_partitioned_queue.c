@@ -170,6 +170,57 @@ static void orders_of_a_product_keep_their_order(void **state)
     queue_shop_close(&shop);
 }
 
+/* The consumer whose turn it is stops, and the others have nothing to do with its messages. */
+static void one_consumer_alone_decides(void **state)
+{
+    enum { ORDERS = 6 };
+    struct queue_shop shop;
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    queue_shop_open(&shop, NULL, -1, NULL);
+    shop_put(shop.servers[1], PRODUCT, ORDERS, NULL);
+    server_pause(shop.servers[0]);
+    for (int i = 0; i < ORDERS; i++) {
+        struct buy buy = queue_buy(PRODUCT, 1 + i);
+        queue_expect_accepted(shop.servers[1 + i % 2], &buy, id);
+    }
+    clock_sleep_until(clock_mono_us() + CLOCK_US_PER_S);
+    assert_int_equal(
+        witness_number(shop.witness,
+                       "SELECT count(*) FROM orders WHERE product_id = 17 AND status = 0"),
+        ORDERS);
+    server_resume(shop.servers[0]);
+    queue_wait_decided(&shop, PRODUCT);
+    assert_int_equal(witness_sale(shop.witness, PRODUCT).orders, ORDERS);
+    witness_expect_exact(shop.witness, PRODUCT);
+    queue_shop_close(&shop);
+}
+
+/* The repeat sends the order's id again. The consumer is stopped meanwhile, so that both messages
+ * come to it together. */
+static void an_order_twice_in_a_batch_is_decided_once(void **state)
+{
+    struct queue_shop shop;
+    struct buy buy = queue_buy(PRODUCT, 1);
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    queue_shop_open(&shop, NULL, -1, NULL);
+    shop_put(shop.servers[1], PRODUCT, 5, NULL);
+    server_pause(shop.servers[0]);
+    buy.key = "twice";
+    queue_expect_accepted(shop.servers[1], &buy, id);
+    buy.more = "&wait_ms=1000";
+    shop_expect_buy(shop.servers[2], &buy, 200, "", NULL);
+    server_resume(shop.servers[0]);
+    queue_wait_decided(&shop, PRODUCT);
+    queue_expect_status(shop.servers[1], id, "confirmed", NULL);
+    assert_int_equal(witness_sale(shop.witness, PRODUCT).stock, 4);
+    witness_expect_exact(shop.witness, PRODUCT);
+    queue_shop_close(&shop);
+}
+
 /* A refusal is not remembered, whether it was told as 409 or came after a 202. */
 static void a_refused_key_may_come_again(void **state)
 {
@@ -269,6 +320,8 @@ int main(void)
         cmocka_unit_test_teardown(a_queued_order_is_decided_then_cancelled, server_teardown),
         cmocka_unit_test_teardown(a_batch_keeps_its_order, server_teardown),
         cmocka_unit_test_teardown(orders_of_a_product_keep_their_order, server_teardown),
+        cmocka_unit_test_teardown(one_consumer_alone_decides, server_teardown),
+        cmocka_unit_test_teardown(an_order_twice_in_a_batch_is_decided_once, server_teardown),
         cmocka_unit_test_teardown(a_refused_key_may_come_again, server_teardown),
         cmocka_unit_test_teardown(a_put_ends_what_waits, server_teardown),
         cmocka_unit_test_teardown(nothing_without_a_broker, server_teardown),

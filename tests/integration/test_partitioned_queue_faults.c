@@ -62,14 +62,13 @@ static void a_consumer_dies_between_commit_and_ack(void **state)
     queue_shop_close(&shop);
 }
 
-/* The same for what has no row to be found decided: a restock is done once. */
-static void a_consumer_dies_after_a_restock(void **state)
+/* The same for what has no row: a restock is done, and once. */
+static void restock_through_a_death(const char *failpoint)
 {
     struct queue_shop shop;
     struct buy restock = queue_buy(PRODUCT, 0);
 
-    (void)state;
-    queue_shop_open(&shop, NULL, 0, "queue.decided=kill" FIRST);
+    queue_shop_open(&shop, NULL, 0, failpoint);
     shop_put(shop.servers[1], PRODUCT, 0, NULL);
     restock.quantity = 7;
     restock.more = "&wait_ms=30000";
@@ -78,6 +77,18 @@ static void a_consumer_dies_after_a_restock(void **state)
     assert_int_equal(witness_sale(shop.witness, PRODUCT).stock, 7);
     witness_expect_exact(shop.witness, PRODUCT);
     queue_shop_close(&shop);
+}
+
+static void a_consumer_dies_after_a_restock(void **state)
+{
+    (void)state;
+    restock_through_a_death("queue.decided=kill" FIRST);
+}
+
+static void a_consumer_dies_before_a_restocks_commit(void **state)
+{
+    (void)state;
+    restock_through_a_death("queue.restocking=kill");
 }
 
 /* The row is there and no message: another instance sends it. */
@@ -159,7 +170,8 @@ static void a_stopped_consumer_is_replaced(void **state)
         buy.more = "&wait_ms=60000";
         shop_crowd_buy(crowd, shop.servers[1 + i % 2], &buy);
     }
-    crowd_finish(crowd, QUEUE_PATIENCE_US);
+    /* The broker misses two of its heartbeats first. */
+    crowd_finish(crowd, 60 * CLOCK_US_PER_S);
     server_resume(shop.servers[0]);
     if (crowd_count(crowd, 201, "") != 3 || crowd_count(crowd, 409, "sold_out") != 7)
         fail_msg("%s", crowd_summary(crowd));
@@ -317,6 +329,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_consumer_dies_between_commit_and_ack, server_teardown),
         cmocka_unit_test_teardown(a_consumer_dies_after_a_restock, server_teardown),
+        cmocka_unit_test_teardown(a_consumer_dies_before_a_restocks_commit, server_teardown),
         cmocka_unit_test_teardown(an_instance_dies_before_it_publishes, server_teardown),
         cmocka_unit_test_teardown(what_is_published_twice_is_decided_once, server_teardown),
         cmocka_unit_test_teardown(a_stopped_consumer_is_replaced, server_teardown),

@@ -4,6 +4,9 @@
  */
 #include "lib/stock_bed.h"
 
+#include "base/clock.h"
+#include "strategy/stock_flag.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +27,7 @@ static void refuse_everywhere(void)
 /* Once the answer to whatever added stock is there, no instance refuses on old news. */
 static void stock_that_comes_back_is_seen_at_once(void **state)
 {
-    enum { ROUNDS = 8 };
+    enum { ROUNDS = 16 };
     char id[SHOP_ID_SIZE] = "";
 
     (void)state;
@@ -37,6 +40,7 @@ static void stock_that_comes_back_is_seen_at_once(void **state)
         char target[96];
         refuse_everywhere();
         snprintf(target, sizeof target, "/orders/%s/cancel", id);
+        int64_t begun_us = clock_mono_us();
         if (round % 4 == 1)
             restock.strategy = "conditional";
         if (round % 4 == 3)
@@ -45,6 +49,8 @@ static void stock_that_comes_back_is_seen_at_once(void **state)
             shop_expect(adding, "POST", target, NULL, NULL, 200, "");
         else
             shop_expect_restock(adding, &restock, 200, "");
+        /* A flag may have gone up just before. */
+        assert_true(clock_mono_us() - begun_us >= STOCK_LEASE_US);
         struct buy buy = bed_buy(1 + round, 1);
         shop_expect_buy(buying, &buy, 201, "", id);
         bed_expect_settled();
