@@ -60,7 +60,7 @@ struct line {
     const struct phase_result *worst; /* of the phase that sells out, where there is one */
     int64_t lost_updates;
     enum verdict verdict;
-    const char *error;
+    const char *error;                                   /* NULL: each could be made */
     int64_t internal_errors, undersold, missing, others; /* violations without a column */
 };
 
@@ -72,7 +72,7 @@ static bool is_worse(const struct phase_result *run, const struct phase_result *
 static void gather(const struct phase_result *runs, size_t count, const struct phase_result *of,
                    struct line *line)
 {
-    *line = (struct line){.verdict = VERDICT_KEPT, .error = ""};
+    *line = (struct line){.verdict = VERDICT_KEPT};
     double values[COLUMNS][ROUNDS_MAX];
     size_t rounds = 0;
     for (size_t i = 0; i < count; i++) {
@@ -101,18 +101,104 @@ static void gather(const struct phase_result *runs, size_t count, const struct p
         line->median[column] = table_median(values[column], rounds, &line->spread[column]);
 }
 
-/* "12345" or, over several rounds, "12345 ±67". */
-static void print_rate(FILE *to, double median, double spread, int width)
+enum cell {
+    CELL_STRATEGY,
+    CELL_INSTANCES,
+    CELL_RATES, /* requests, committed, refused, failed */
+    CELL_P50 = CELL_RATES + P50,
+    CELL_P99,
+    CELL_STOCK,
+    CELL_SOLD,
+    CELL_LEFT,
+    CELL_OVERSOLD,
+    CELL_LOST,
+    CELL_VERDICT,
+    CELLS
+};
+
+enum { CELL_BYTES = 64 };
+
+/* As wide as its widest cell, so that the table fits a screen. */
+struct table {
+    char (*rows)[CELLS][CELL_BYTES]; /* owned; the titles are the first */
+    size_t count;
+    int widths[CELLS];
+};
+
+/* Of a text on the screen: ± is two bytes and one column. */
+static int width_of(const char *text)
 {
-    char text[48];
+    int width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xC0) != 0x80;
+    return width;
+}
+
+static void add_row(struct table *table, char (*cells)[CELL_BYTES])
+{
+    memcpy(table->rows[table->count++], cells, sizeof table->rows[0]);
+    for (int i = 0; i < CELLS; i++) {
+        int width = width_of(cells[i]);
+        table->widths[i] = width > table->widths[i] ? width : table->widths[i];
+    }
+}
+
+static void add_titles(struct table *table)
+{
+    char titles[CELLS][CELL_BYTES] = {
+        "strategy", "inst",  "requests/s", "committed/s", "refused/s", "failed/s", "p50 ms",
+        "p99 ms",   "stock", "sold",       "left",        "oversold",  "lost upd", "verdict"};
+    add_row(table, titles);
+}
+
+/* "12345" or, over several rounds, "12345 ±67". */
+static void write_rate(char *cell, double median, double spread)
+{
     if (spread >= 0.5)
-        snprintf(text, sizeof text, "%.0f ±%.0f", median, spread);
+        snprintf(cell, CELL_BYTES, "%.0f ±%.0f", median, spread);
     else
-        snprintf(text, sizeof text, "%.0f", median);
-    /* ± is two bytes and one column. */
-    int bytes = (int)strlen(text);
-    int columns = strstr(text, "±") ? bytes - 1 : bytes;
-    fprintf(to, " %*s%s", width - columns > 0 ? width - columns : 0, "", text);
+        snprintf(cell, CELL_BYTES, "%.0f", median);
+}
+
+static void write_count(char *cell, int64_t count)
+{
+    snprintf(cell, CELL_BYTES, "%" PRId64, count);
+}
+
+static void add_line(struct table *table, const struct phase_result *of, const struct line *line)
+{
+    char cells[CELLS][CELL_BYTES] = {
+        [CELL_STOCK] = "-", [CELL_SOLD] = "-", [CELL_LEFT] = "-", [CELL_OVERSOLD] = "-"};
+    snprintf(cells[CELL_STRATEGY], CELL_BYTES, "%s", of->plan.strategy->name);
+    write_count(cells[CELL_INSTANCES], of->instances);
+    for (int column = REQUESTS; column <= FAILED; column++)
+        write_rate(cells[CELL_RATES + column], line->median[column], line->spread[column]);
+    snprintf(cells[CELL_P50], CELL_BYTES, "%.2f", line->median[P50]);
+    snprintf(cells[CELL_P99], CELL_BYTES, "%.2f", line->median[P99]);
+    if (line->worst) {
+        const struct audit *audit = &line->worst->audit;
+        write_count(cells[CELL_STOCK], audit->initial_stock + audit->restocked);
+        write_count(cells[CELL_SOLD], audit->sold);
+        write_count(cells[CELL_LEFT], audit->stock);
+        write_count(cells[CELL_OVERSOLD], audit->oversold);
+    }
+    write_count(cells[CELL_LOST], line->lost_updates);
+    snprintf(cells[CELL_VERDICT], CELL_BYTES, "%s", verdict_name(line->verdict));
+    add_row(table, cells);
+}
+
+/* Names and verdicts begin together, figures end together. */
+static void print_row(FILE *to, const struct table *table, size_t row)
+{
+    for (int i = 0; i < CELL_VERDICT; i++) {
+        const char *cell = table->rows[row][i];
+        int padding = table->widths[i] - width_of(cell);
+        if (i == CELL_STRATEGY)
+            fprintf(to, "%s%*s", cell, padding, "");
+        else
+            fprintf(to, " %*s%s", padding, "", cell);
+    }
+    fprintf(to, "  %s\n", table->rows[row][CELL_VERDICT]);
 }
 
 static void print_alarms(FILE *to, const struct line *line)
@@ -127,26 +213,30 @@ static void print_alarms(FILE *to, const struct line *line)
     if (line->others)
         fprintf(to, "  ! %" PRId64 " duplicate orders, limits exceeded or negative stocks\n",
                 line->others);
-    if (*line->error)
+    if (line->error)
         fprintf(to, "  ! no run: %s\n", line->error);
 }
 
-static void print_line(FILE *to, const struct phase_result *of, const struct line *line)
+static bool is_first_of_its_line(const struct phase_result *runs, size_t index)
 {
-    fprintf(to, "%-18s %4d", of->plan.strategy->name, of->instances);
-    for (int column = REQUESTS; column <= FAILED; column++)
-        print_rate(to, line->median[column], line->spread[column], 14);
-    fprintf(to, " %8.2f %8.2f", line->median[P50], line->median[P99]);
-    if (line->worst) {
-        const struct audit *audit = &line->worst->audit;
-        fprintf(to, " %8" PRId64 " %8" PRId64 " %8" PRId64 " %8" PRId64,
-                audit->initial_stock + audit->restocked, audit->sold, audit->stock,
-                audit->oversold);
-    } else {
-        fprintf(to, " %8s %8s %8s %8s", "-", "-", "-", "-");
+    for (size_t earlier = 0; earlier < index; earlier++) {
+        if (table_same_line(&runs[earlier], &runs[index]))
+            return false;
     }
-    fprintf(to, " %8" PRId64 "  %s\n", line->lost_updates, verdict_name(line->verdict));
-    print_alarms(to, line);
+    return true;
+}
+
+/* A blank line stands before the next number of instances. */
+static void print_rows(FILE *to, const struct table *table, const struct line *lines)
+{
+    print_row(to, table, 0);
+    for (size_t row = 1; row < table->count; row++) {
+        if (row > 1 &&
+            strcmp(table->rows[row][CELL_INSTANCES], table->rows[row - 1][CELL_INSTANCES]) != 0)
+            fputc('\n', to);
+        print_row(to, table, row);
+        print_alarms(to, &lines[row]);
+    }
 }
 
 void table_print_alarms(FILE *to, const struct phase_result *run)
@@ -156,21 +246,40 @@ void table_print_alarms(FILE *to, const struct phase_result *run)
     print_alarms(to, &line);
 }
 
+/* How many lines have which verdict: "47 kept; 3 unsafe, as stated". */
+static void print_tally(FILE *to, const struct verdict_tally *tally)
+{
+    const char *before = "\nVerdicts: ";
+    for (size_t i = 0; i <= VERDICT_BROKEN; i++) {
+        if (tally->counts[i] == 0)
+            continue;
+        fprintf(to, "%s%zu %s", before, tally->counts[i], verdict_name((enum verdict)i));
+        before = "; ";
+    }
+    fprintf(to, ".\nkept: the strategy did what it promises for so many instances. unsafe, as "
+                "stated: it promises nothing\nthere, and PostgreSQL's rows show it.\n");
+}
+
 void table_print(FILE *to, const struct phase_result *runs, size_t count,
                  struct verdict_tally *tally)
 {
-    fprintf(to, "%-18s %4s %14s %14s %14s %14s %8s %8s %8s %8s %8s %8s %8s  %s\n", "strategy",
-            "inst", "requests/s", "committed/s", "refused/s", "failed/s", "p50 ms", "p99 ms",
-            "stock", "sold", "left", "oversold", "lost upd", "verdict");
-    for (size_t i = 0; i < count; i++) {
-        bool printed = false;
-        for (size_t earlier = 0; earlier < i; earlier++)
-            printed = printed || table_same_line(&runs[earlier], &runs[i]);
-        if (printed)
-            continue;
-        struct line line;
-        gather(runs, count, &runs[i], &line);
-        print_line(to, &runs[i], &line);
-        tally->counts[line.verdict]++;
+    struct table table = {.rows = calloc(count + 1, sizeof *table.rows)};
+    struct line *lines = calloc(count + 1, sizeof *lines); /* of the same row */
+    if (table.rows && lines) {
+        add_titles(&table);
+        for (size_t i = 0; i < count; i++) {
+            if (!is_first_of_its_line(runs, i))
+                continue;
+            struct line *line = &lines[table.count];
+            gather(runs, count, &runs[i], line);
+            add_line(&table, &runs[i], line);
+            tally->counts[line->verdict]++;
+        }
+        print_rows(to, &table, lines);
+        print_tally(to, tally);
+    } else {
+        fprintf(to, "no table: out of memory\n"); /* the empty tally says that it is no run */
     }
+    free(table.rows);
+    free(lines);
 }

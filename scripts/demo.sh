@@ -4,7 +4,7 @@
 # again. The harness prints the table and which folder of results/ has the figures behind it. Under five minutes on two cores.
 #
 # With --all in front: every strategy, also those that need RabbitMQ, three more Redis, memcached or ZooKeeper, which
-# it installs and starts like the rest. That is about four times as long.
+# it installs and starts like the rest. Each is loaded half as long; under fifteen minutes.
 #
 # With --articles in front: not the comparison, but the experiments of the articles (docs/ARTICLES.md), with RabbitMQ.
 #
@@ -13,20 +13,20 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-load=(--scenario hot --instances "1,3" --duration 4s --rounds 2 --strategies)
+load=(--scenario hot --instances "1,3" --rounds 2) minutes=3
 packages=("${build_packages[@]}" "${run_packages[@]}") components=()
 case ${1:-} in
   --all)
     shift
-    load+=(all)
+    load+=(--duration 2s --strategies all) minutes=8
     packages+=("${component_packages[@]}") components=(--with all)
     ;;
   --articles)
     shift
-    load=(--scenario articles)
+    load=(--scenario articles) minutes=2
     packages+=(librabbitmq-dev rabbitmq-server) components=(--with rabbitmq)
     ;;
-  *) load+=("none,local-lock,pessimistic,optimistic,conditional,redis-queue") ;;
+  *) load+=(--duration 4s --strategies "none,local-lock,pessimistic,optimistic,conditional,redis-queue") ;;
 esac
 
 install_packages "${packages[@]}"
@@ -34,6 +34,7 @@ build release seckill-server seckill-loadtest
 trap pass_on INT TERM HUP
 use_stack "$root/.stack/demo" fresh "${components[@]}"
 cd "$root"
+[ $# -gt 0 ] || say "measuring, which takes about $minutes minutes"
 build/release/loadtest/seckill-loadtest run --server-binary build/release/server/seckill-server "${load[@]}" "$@" &
 child=$!
 wait_child
