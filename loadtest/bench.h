@@ -21,9 +21,10 @@ enum bench_figure {
     FIGURE_COMMITTED, /* orders in PostgreSQL a second, until the last one is decided */
     FIGURE_P50_MS,
     FIGURE_P99_MS,
-    FIGURE_CPU_US, /* of the servers' own, for each answer */
-    FIGURE_KIB,    /* resident memory of an open idle connection */
-    FIGURE_SHARE,  /* a part of another figure of the same measurement */
+    FIGURE_CPU_US,     /* of the servers' own, for each answer */
+    FIGURE_KIB,        /* resident memory of an open idle connection */
+    FIGURE_SHARE,      /* a part of another figure of the same measurement */
+    FIGURE_OVERLOADED, /* committed a second when a multiple of FIGURE_RATE is offered */
     BENCH_FIGURES
 };
 const char *bench_figure_name(enum bench_figure figure);
@@ -57,6 +58,7 @@ struct bench_measure {
     int threads;     /* 0: --threads */
     int instances;   /* 0: 1 */
     int products;    /* 0: 1 */
+    int times;       /* an overload: of the peak */
     bool sold_out;
     bool last; /* not before the others have been made in every round */
 };
@@ -99,6 +101,10 @@ enum bench_measure_id {
     MEASURE_BATCH_C385,
     MEASURE_BATCH_C1024,
     MEASURE_BATCH_C1025,
+    MEASURE_CONDITIONAL_TWICE,
+    MEASURE_CONDITIONAL_TENFOLD,
+    MEASURE_PESSIMISTIC_TWICE,
+    MEASURE_PESSIMISTIC_TENFOLD,
     MEASURE_IDLE,
     MEASURE_LONG,
     BENCH_MEASURES
@@ -191,12 +197,16 @@ bool bench_take_idle(struct bench *bench, const struct bench_measure *measure,
                      struct bench_sample *sample, struct problem *problem);
 bool bench_take_long(struct bench *bench, const struct bench_measure *measure,
                      struct bench_sample *sample, struct problem *problem);
+bool bench_take_overload(struct bench *bench, const struct bench_measure *measure,
+                         struct bench_sample *sample, struct problem *problem);
 
 /* What bench_take_long has put into the database goes again. */
 bool bench_clean_long(struct bench *bench, struct problem *problem);
 
 /* Lets this process and its children have so many connections; false when they may not. */
 bool bench_allow_descriptors(int count);
+/* The same for one measurement, which is left out when they may not. */
+bool bench_allow_measure(struct bench_series *series, int count);
 
 /* seckill-bench-server beside the server that is measured; its log goes below `name` in the out
  * folder. It is given PostgreSQL alone: with a Redis it would take part in consuming what

@@ -33,6 +33,15 @@ bool bench_allow_descriptors(int count)
     return setrlimit(RLIMIT_NOFILE, &wanted) == 0;
 }
 
+bool bench_allow_measure(struct bench_series *series, int count)
+{
+    if (bench_allow_descriptors(count))
+        return true;
+    series->absent = true;
+    snprintf(series->why, sizeof series->why, "too few file descriptors are allowed (ulimit -n)");
+    return false;
+}
+
 /* 0 when the system does not say. */
 static double resident_kib(pid_t process)
 {
@@ -153,13 +162,8 @@ bool bench_take_idle(struct bench *bench, const struct bench_measure *measure,
     struct bench_series *series = bench_series_of(bench, measure);
     int count = measure->connections;
     struct instance server;
-    if (!bench_allow_descriptors(count + FIRST)) {
-        series->absent = true;
-        snprintf(series->why, sizeof series->why,
-                 "too few file descriptors are allowed (ulimit "
-                 "-n)");
+    if (!bench_allow_measure(series, count + FIRST))
         return true;
-    }
     if (!bench_start_ceiling(bench, &server, "idle", problem))
         return false;
     struct addrinfo *at = find_address(server.url, problem);

@@ -21,8 +21,9 @@ const char *bench_verdict_name(enum bench_verdict verdict)
 
 const char *bench_figure_name(enum bench_figure figure)
 {
-    static const char *const names[] = {
-        "per_s", "committed_per_s", "p50_ms", "p99_ms", "cpu_us", "kib", "share"};
+    static const char *const names[] = {"per_s",  "committed_per_s", "p50_ms",
+                                        "p99_ms", "cpu_us",          "kib",
+                                        "share",  "overloaded_per_s"};
     return names[figure];
 }
 
@@ -100,9 +101,8 @@ void bench_judge(const struct bench_row *row, const struct bench_series *series,
     const struct bench_series *right = &series[row->against.measure];
     double of[BENCH_ROUNDS_MAX], against[BENCH_ROUNDS_MAX];
     bool alone = row->against.measure == MEASURE_NONE;
-    *out = (struct bench_judgement){.verdict = BENCH_ABSENT, .why = "nothing here measures it"};
-    if (row->of.measure == MEASURE_NONE || !has_figures(left, out) ||
-        (!alone && !has_figures(right, out)))
+    *out = (struct bench_judgement){.verdict = BENCH_FAILED};
+    if (!has_figures(left, out) || (!alone && !has_figures(right, out)))
         return;
     out->why = "";
     size_t count = take_figures(left, row->of.figure, of);

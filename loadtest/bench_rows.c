@@ -26,6 +26,9 @@ const int bench_client_counts[2][BENCH_CLIENT_COUNTS] = {{1, 2, 4, 8, 16}, {4, 8
 #define PGBENCH_SPREAD(its_strategy)                                                               \
     MEASURE("pgbench-" its_strategy "-spread", bench_take_pgbench, .strategy = (its_strategy),     \
             .products = 100)
+#define OVERLOAD(its_strategy, how_many)                                                           \
+    MEASURE(its_strategy "-times-" #how_many, bench_take_overload, .strategy = (its_strategy),     \
+            .times = (how_many))
 
 const struct bench_measure bench_measures[BENCH_MEASURES] = {
     [MEASURE_NGINX] = MEASURE("nginx", bench_take_nginx, .products = 1),
@@ -65,6 +68,10 @@ const struct bench_measure bench_measures[BENCH_MEASURES] = {
     [MEASURE_BATCH_C385] = HTTP_ONE("batch-c385", "batch", 385),
     [MEASURE_BATCH_C1024] = HTTP_ONE("batch-c1024", "batch", 1024),
     [MEASURE_BATCH_C1025] = HTTP_ONE("batch-c1025", "batch", 1025),
+    [MEASURE_CONDITIONAL_TWICE] = OVERLOAD("conditional", 2),
+    [MEASURE_CONDITIONAL_TENFOLD] = OVERLOAD("conditional", 10),
+    [MEASURE_PESSIMISTIC_TWICE] = OVERLOAD("pessimistic", 2),
+    [MEASURE_PESSIMISTIC_TENFOLD] = OVERLOAD("pessimistic", 10),
     [MEASURE_IDLE] = MEASURE("idle", bench_take_idle, .connections = 10000),
     [MEASURE_LONG] = MEASURE("long", bench_take_long, .strategy = "batch", .last = true),
 };
@@ -132,8 +139,14 @@ const struct bench_row bench_rows[] = {
     {15, "batch for 60 s / its first 5 s", FIGURE(LONG, SHARE), ALONE, 0.7, 0.9, false, false},
     {16, "memory of an idle connection, KiB", FIGURE(IDLE, KIB), ALONE, 16, 10, true, false},
     {16, "of 10000 idle connections, then served", FIGURE(IDLE, SHARE), ALONE, 1, 1, false, false},
-    {17, "goodput at 2 and 10 times the load that saturates", ALONE, ALONE, 0.9, 0.95, false,
-     false},
+    {17, "conditional, offered 2 times its peak", FIGURE(CONDITIONAL_TWICE, OVERLOADED),
+     RATE(CONDITIONAL_TWICE), 0.9, 0.95, false, false},
+    {17, "conditional, offered 10 times its peak", FIGURE(CONDITIONAL_TENFOLD, OVERLOADED),
+     RATE(CONDITIONAL_TENFOLD), 0.9, 0.95, false, false},
+    {17, "pessimistic, offered 2 times its peak", FIGURE(PESSIMISTIC_TWICE, OVERLOADED),
+     RATE(PESSIMISTIC_TWICE), 0.9, 0.95, false, false},
+    {17, "pessimistic, offered 10 times its peak", FIGURE(PESSIMISTIC_TENFOLD, OVERLOADED),
+     RATE(PESSIMISTIC_TENFOLD), 0.9, 0.95, false, false},
 };
 
 const size_t bench_rows_count = sizeof bench_rows / sizeof bench_rows[0];

@@ -12,30 +12,31 @@ static bool run_believed(const struct fleet *fleet, const struct phase_plan *pla
                        result->error);
 }
 
-bool goodput_at(const struct fleet *fleet, const struct phase_plan *plan, double rate_per_s,
-                int64_t connections, double *committed_per_s, struct problem *problem)
+/* Only what the generator saw committed before the schedule's end. */
+static bool overload(const struct fleet *fleet, const struct phase_plan *plan, double rate_per_s,
+                     int64_t connections, double *committed_per_s, struct problem *problem)
 {
     struct phase_result result;
-    struct phase_plan overload = *plan;
-    overload.threads = 1;
-    overload.connections = connections;
-    overload.rate_per_s = rate_per_s > 1 ? (int64_t)rate_per_s : 1;
-    overload.arrivals = ARRIVALS_POISSON;
-    if (!run_believed(fleet, &overload, &result, problem))
+    struct phase_plan offered = *plan;
+    offered.threads = 1;
+    offered.connections = connections;
+    offered.rate_per_s = rate_per_s > 1 ? (int64_t)rate_per_s : 1;
+    offered.arrivals = ARRIVALS_POISSON;
+    offered.first_product += plan->products;
+    if (!run_believed(fleet, &offered, &result, problem))
         return problem_prefix(problem, "offered %.0f orders/s", rate_per_s);
     *committed_per_s = (double)result.open.committed_in_time / (double)plan->duration_s;
     return true;
 }
 
-bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan,
+bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, int times,
                      int64_t overload_connections, struct goodput *out, struct problem *problem)
 {
     struct phase_result peak;
     if (!run_believed(fleet, plan, &peak, problem))
         return problem_prefix(problem, "the peak");
-    *out = (struct goodput){.peak_per_s = phase_committed_per_s(&peak)};
-    return goodput_at(fleet, plan, 2 * out->peak_per_s, overload_connections, &out->twice_per_s,
-                      problem) &&
-           goodput_at(fleet, plan, 10 * out->peak_per_s, overload_connections, &out->tenfold_per_s,
-                      problem);
+    *out = (struct goodput){.peak_per_s = phase_committed_per_s(&peak),
+                            .limit = usage_limit(&peak.wrk.usage)};
+    return overload(fleet, plan, times * out->peak_per_s, overload_connections,
+                    &out->overloaded_per_s, problem);
 }

@@ -215,12 +215,28 @@ static bool tick(struct open_loop *loop, struct problem *problem)
     return true;
 }
 
+/* How the kernel treats this thread. */
+struct precedence {
+    int policy;
+    struct sched_param parameters;
+};
+
 /* It goes before the servers, where that is allowed (CAP_SYS_NICE): nice values do not reach beyond
- * the terminal's own processes everywhere. It sleeps most of the time, and the kernel bounds it. */
-static void take_precedence(bool wanted)
+ * the terminal's own processes everywhere. It sleeps most of the time, and the kernel bounds it.
+ * Servers that were started with a real-time priority have this process's own: one above it. */
+static struct precedence take_precedence(void)
 {
-    struct sched_param parameters = {.sched_priority = wanted ? 1 : 0};
-    sched_setscheduler(0, wanted ? SCHED_RR | SCHED_RESET_ON_FORK : SCHED_OTHER, &parameters);
+    struct precedence before = {.policy = sched_getscheduler(0)};
+    sched_getparam(0, &before.parameters);
+    struct sched_param above = {.sched_priority = before.parameters.sched_priority + 1};
+    sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &above);
+    return before;
+}
+
+/* What is started after this load is to be treated as what was started before it. */
+static void return_precedence(const struct precedence *before)
+{
+    sched_setscheduler(0, before->policy, &before->parameters);
 }
 
 /* From the schedule's beginning until its last order is answered. */
@@ -250,9 +266,9 @@ static bool drive(struct open_loop *loop, struct problem *problem)
         return problem_set(problem, "the connections did not stand in time for the schedule");
     loop->end_us = loop->began_us + arrivals_duration_us(&loop->load->arrivals);
     loop->answered_us = loop->end_us;
-    take_precedence(true);
+    struct precedence before = take_precedence();
     bool made = follow_schedule(loop, problem);
-    take_precedence(false);
+    return_precedence(&before);
     for (size_t i = 0; i < loop->count; i++) {
         struct connection *connection = &loop->connections[i];
         if (connection->state == CONNECTION_BUSY || connection->state == CONNECTION_OPENING)
