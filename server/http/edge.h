@@ -34,6 +34,7 @@ struct http {
     int64_t requests; /* begun and not completed */
     int64_t accepted; /* of these, those that waited or have a reply: a drain sees them through */
     struct request *waiting; /* every suspended request */
+    int64_t waiting_count;
 
     /* What this loop pass has collected, in order of arrival. */
     struct order *orders_first;

@@ -277,6 +277,7 @@ static void suspend(struct request *request)
     if (request->next)
         request->next->previous = request;
     http->waiting = request;
+    http->waiting_count++;
 }
 
 static void resume(struct request *request)
@@ -287,6 +288,7 @@ static void resume(struct request *request)
         request->http->waiting = request->next;
     if (request->next)
         request->next->previous = request->previous;
+    request->http->waiting_count--;
     MHD_resume_connection(request->connection->mhd);
 }
 
