@@ -90,6 +90,7 @@ static void redis_is_killed_amid_purchases(void **state)
     shop_expect_buy(bed.servers[1], &other, 201, "", NULL);
     struct buy late = bed_buy(800, 1);
     late.more = "&wait_ms=0";
+    late.product = 80000; /* nobody stands before it there */
     shop_expect_buy(bed.servers[2], &late, 503, "backend_unavailable", NULL);
     stack_up();
     crowd_finish(crowd, BED_PATIENCE_US);
@@ -97,6 +98,7 @@ static void redis_is_killed_amid_purchases(void **state)
     if (crowd_count(crowd, 404, NULL) + crowd_count(crowd, 409, NULL) != 0)
         fail_msg("%s", crowd_summary(crowd));
     late.more = NULL;
+    late.product = bed.product;
     shop_expect_buy_soon(bed.servers[2], &late, 201);
     bed_expect_settled();
     int64_t sold = witness_sale(bed.witness, bed.product).orders;
