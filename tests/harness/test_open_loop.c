@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { PRODUCT = 3000001, ANY_LAG_US = 60000000 };
+enum { PRODUCT = 4000001, ANY_LAG_US = 60000000 };
 
 static struct bed *bed;
 static const char *urls[1];
