@@ -43,6 +43,8 @@ static int connect_server(void)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int on = 1;
+    if (fd < 0)
+        return -1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(fd, (const struct sockaddr *)&server_address, sizeof server_address) != 0) {
         close(fd);
@@ -132,7 +134,7 @@ static int open_listener(int *port)
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t length = sizeof address;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = t_socket(AF_INET);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(fd, 512), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);

@@ -22,7 +22,7 @@ static struct delay *delay;
 static int unix_socket(const char *at, bool listens)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = t_socket(AF_UNIX);
     snprintf(address.sun_path, sizeof address.sun_path, "%s", at);
     if (listens) {
         assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);

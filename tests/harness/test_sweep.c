@@ -16,8 +16,7 @@ static bool read_row(int number, char *out, size_t size)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/sweep.csv", bed->folder);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
+    FILE *file = t_open(path);
     bool found = true;
     for (int i = 0; i <= number && found; i++)
         found = fgets(out, (int)size, file) != NULL;
@@ -90,8 +89,7 @@ static void servers_get_the_settings(void **state)
     if (!instance_start_all(&server, 1, &options, SERVER, bed->folder, &problem))
         fail_msg("%s", problem.text);
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)server.process.pid);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
+    FILE *file = t_open(path);
     size_t length = fread(line, 1, sizeof line - 1, file);
     fclose(file);
     for (size_t i = 0; i + 1 < length; i++) {

@@ -101,9 +101,8 @@ static void a_writer_finds_its_own_history(void **state)
     struct server *again = bed_start(NULL, listen);
     /* Take-over comes after 2 s: what is done by then was done from its own history. */
     BED_WAIT(bed_redis("HLEN @waiting") == 0);
-    FILE *log = fopen(server_log_path(again), "r");
+    FILE *log = t_open(server_log_path(again));
     char text[4096] = "";
-    assert_non_null(log);
     text[fread(text, 1, sizeof text - 1, log)] = '\0';
     fclose(log);
     assert_null(strstr(text, "took over"));

@@ -158,9 +158,8 @@ static void a_redis_that_may_forget_is_told_of(void **state)
     }
     assert_true(told);
     http_reply_fini(&reply);
-    FILE *log = fopen(server_log_path(server), "r");
+    FILE *log = t_open(server_log_path(server));
     char lines[2048] = "";
-    assert_non_null(log);
     lines[fread(lines, 1, sizeof lines - 1, log)] = '\0';
     fclose(log);
     assert_non_null(strstr(lines, "appendonly is not yes"));

@@ -317,7 +317,7 @@ struct pg_proxy *pg_proxy_create(const char *folder)
     snprintf(proxy->path, sizeof proxy->path, "%s/.s.PGSQL.5432", proxy->folder);
     snprintf(proxy->real, sizeof proxy->real, "%s/.s.PGSQL.5432", folder);
     strcpy(at.sun_path, proxy->path);
-    proxy->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    proxy->listener = t_socket(AF_UNIX);
     assert_int_equal(bind(proxy->listener, (struct sockaddr *)&at, sizeof at), 0);
     assert_int_equal(listen(proxy->listener, 64), 0);
     pthread_mutex_init(&proxy->shared.mutex, NULL);

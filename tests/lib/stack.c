@@ -124,8 +124,8 @@ pid_t stack_pid(const char *server)
     int pid = 0;
 
     snprintf(path, sizeof path, "%s/%s.id", variable("SECKILL_TEST_STACK"), server);
-    FILE *from = fopen(path, "r");
-    if (!from || fscanf(from, "%d", &pid) != 1 || pid <= 1)
+    FILE *from = t_open(path);
+    if (fscanf(from, "%d", &pid) != 1 || pid <= 1)
         fail_msg("%s does not name a process", path);
     fclose(from);
     return (pid_t)pid;

@@ -312,9 +312,8 @@ static void expect_no_drift(struct server *server)
 {
     char sought[64];
     char line[512];
-    FILE *log = fopen(server_log_path(server), "r");
+    FILE *log = t_open(server_log_path(server));
 
-    assert_non_null(log);
     snprintf(sought, sizeof sought, "product %lld: Redis was off", (long long)bed.product);
     while (fgets(line, sizeof line, log))
         if (strstr(line, sought))

@@ -1,9 +1,11 @@
 #include "lib/t.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 bool t_is_chosen(const char *name)
 {
@@ -25,6 +27,24 @@ int64_t t_patience_us(void)
     const char *seconds = getenv("SECKILL_TEST_PATIENCE_S");
 
     return (seconds ? atoll(seconds) : 60) * INT64_C(1000000);
+}
+
+FILE *t_open(const char *path)
+{
+    FILE *file = fopen(path, "r");
+
+    if (!file)
+        fail_msg("%s: %s", path, strerror(errno));
+    return file;
+}
+
+int t_socket(int family)
+{
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        fail_msg("socket: %s", strerror(errno));
+    return fd;
 }
 
 int t_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* clang-format off */
 #include <cmocka.h>
@@ -23,6 +24,12 @@ bool t_is_chosen(const char *name);
 /* How long a test waits for what must come: a minute, or SECKILL_TEST_PATIENCE_S seconds for
  * whoever knows that it will not (tests/mutations.sh). */
 int64_t t_patience_us(void);
+
+/* To read; the test fails when it cannot be opened. The caller closes it. */
+FILE *t_open(const char *path);
+
+/* A stream socket of AF_…; the test fails when there is none. The caller closes it. */
+int t_socket(int family);
 
 /* What _cmocka_run_group_tests answers. */
 int t_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,

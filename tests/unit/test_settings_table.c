@@ -67,11 +67,7 @@ static void config_md_is_what_the_table_says(void **state)
     fclose(to);
 
     static char found[1 << 16];
-    FILE *from = fopen(CONFIG_MD, "r");
-    if (from == NULL) {
-        fail_msg("cannot read %s", CONFIG_MD);
-        return;
-    }
+    FILE *from = t_open(CONFIG_MD);
     size_t got = fread(found, 1, sizeof found - 1, from);
     fclose(from);
     found[got] = '\0';
