@@ -56,9 +56,8 @@ static void read_log(const struct server *server, char *out, size_t size)
     size_t n = 0;
 
     if (from) {
-        if (fseek(from, -(long)(size - 1), SEEK_END) != 0)
-            rewind(from);
-        n = fread(out, 1, size - 1, from);
+        if (fseek(from, -(long)(size - 1), SEEK_END) == 0 || fseek(from, 0, SEEK_SET) == 0)
+            n = fread(out, 1, size - 1, from);
         fclose(from);
     }
     out[n] = '\0';
