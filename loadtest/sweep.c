@@ -157,7 +157,8 @@ static bool is_of(const struct swept *run, const char *strategy, size_t value)
 
 static struct cell cell_of(const struct sweep *sweep, const char *strategy, size_t value)
 {
-    enum { RATE, P50, P99, FAILED, FIGURES, ROUNDS_MAX = 100 };
+    enum { ROUNDS_MAX = 100 };
+    enum { RATE, P50, P99, FAILED, FIGURES };
     double figures[FIGURES][ROUNDS_MAX];
     struct cell cell = {.verdict = VERDICT_KEPT, .error = ""};
     for (size_t i = 0; i < sweep->count; i++) {

@@ -104,8 +104,11 @@ static void gather(const struct phase_result *runs, size_t count, const struct p
 enum cell {
     CELL_STRATEGY,
     CELL_INSTANCES,
-    CELL_RATES, /* requests, committed, refused, failed */
-    CELL_P50 = CELL_RATES + P50,
+    CELL_REQUESTS, /* these four as in enum column */
+    CELL_COMMITTED,
+    CELL_REFUSED,
+    CELL_FAILED,
+    CELL_P50,
     CELL_P99,
     CELL_STOCK,
     CELL_SOLD,
@@ -172,7 +175,7 @@ static void add_line(struct table *table, const struct phase_result *of, const s
     snprintf(cells[CELL_STRATEGY], CELL_BYTES, "%s", of->plan.strategy->name);
     write_count(cells[CELL_INSTANCES], of->instances);
     for (int column = REQUESTS; column <= FAILED; column++)
-        write_rate(cells[CELL_RATES + column], line->median[column], line->spread[column]);
+        write_rate(cells[CELL_REQUESTS + column], line->median[column], line->spread[column]);
     snprintf(cells[CELL_P50], CELL_BYTES, "%.2f", line->median[P50]);
     snprintf(cells[CELL_P99], CELL_BYTES, "%.2f", line->median[P99]);
     if (line->worst) {

@@ -18,9 +18,11 @@ enum connection_phase {
     CONNECTION_IDLE,    /* no request line yet */
     CONNECTION_READING, /* from the request line to the end of the body */
     CONNECTION_WRITING, /* the reply */
-    CONNECTION_PHASES,
-    CONNECTION_WAITING = CONNECTION_PHASES /* its order or call has deadlines of its own */
+    CONNECTION_WAITING  /* its order or call has deadlines of its own */
 };
+
+/* Those with a deadline. */
+enum { CONNECTION_PHASES = CONNECTION_WAITING };
 
 struct connection {
     struct MHD_Connection *mhd; /* borrowed: libmicrohttpd */

@@ -27,7 +27,8 @@
 #define FOURTH     "018f0000-0000-7000-8000-000000000004"
 
 enum { DONE, NOT_LOADED, OTHER_EPOCH, TOO_MANY, GIVEN_UP };
-enum { RESERVED = 1, KEY_TAKEN, LIMIT, SOLD_OUT, CODES = 3 };
+enum { RESERVED = 1, KEY_TAKEN, LIMIT, SOLD_OUT };
+enum { CODES = 3 };
 
 static struct cache *cache;
 static struct redis *redis;
