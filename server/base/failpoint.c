@@ -68,8 +68,9 @@ static bool parse_all(const char *spec, struct point *out, int *count)
     *count = 0;
     while (spec && *spec) {
         size_t length = strcspn(spec, ",");
-        if (*count == POINTS_MAX || !parse_point(spec, length, &out[(*count)++]))
+        if (*count == POINTS_MAX || !parse_point(spec, length, &out[*count]))
             return false;
+        (*count)++;
         spec += length + (spec[length] == ',');
     }
     return true;

@@ -273,12 +273,13 @@ static void *janitor_main(void *argument)
 
     pthread_mutex_lock(&keeper->mutex);
     while (!keeper->stopping) {
-        struct ghost *ghost = NULL;
+        bool usable = !keeper->lost && !keeper->expired;
+        struct ghost *ghost = usable ? take_ghost(keeper, &next_us) : NULL;
         if (keeper->lost) {
             tell_lost(keeper);
         } else if (keeper->expired) {
             close_session(keeper);
-        } else if ((ghost = take_ghost(keeper, &next_us))) {
+        } else if (ghost) {
             pthread_mutex_unlock(&keeper->mutex);
             clear(keeper, ghost);
             pthread_mutex_lock(&keeper->mutex);

@@ -110,6 +110,14 @@ static bool read_kind_and_id(const char **at, struct partition_entry *out)
            read_word(at, id, sizeof id) && uuid_parse(id, &out->id);
 }
 
+static bool read_newline(const char **at)
+{
+    bool found = **at == '\n';
+
+    *at += found;
+    return found;
+}
+
 /* Reads a line and its end. */
 static bool read_line(const char **at, struct partition_entry *out)
 {
@@ -119,7 +127,7 @@ static bool read_line(const char **at, struct partition_entry *out)
         !(read_number(at, &out->epoch) && read_number(at, &out->quantity) &&
           read_number(at, &out->created_us) && read_word(at, out->key, sizeof out->key)))
         return false;
-    return *(*at)++ == '\n';
+    return read_newline(at);
 }
 
 bool partition_read_request(const char *body, struct partition_entry *out, int *count)
@@ -129,7 +137,7 @@ bool partition_read_request(const char *body, struct partition_entry *out, int *
     int first = *count;
 
     if (!read_number(&body, &version) || version != 1 || !read_number(&body, &product_id) ||
-        *body++ != '\n')
+        !read_newline(&body))
         return false;
     while (*body) {
         struct partition_entry entry = {.product_id = product_id, .outcome = ORDER_PENDING};
@@ -167,7 +175,7 @@ bool partition_read_reply(const char **body, struct partition_entry *out)
 
     return **body && read_kind_and_id(body, out) && read_word(body, outcome, sizeof outcome) &&
            outcome_of(outcome, &out->outcome) && read_number(body, &out->created_us) &&
-           *(*body)++ == '\n';
+           read_newline(body);
 }
 
 bool partition_publish(struct session *session, int64_t product_id, const char *reply_to,
