@@ -145,9 +145,10 @@ static void collect(void *context, const struct waiting_order *order)
         return;
     if (into->count == into->room) {
         into->room = into->room * 2 + 64;
-        into->items = realloc(into->items, (size_t)into->room * sizeof *into->items);
-        if (!into->items)
+        struct waiting_order *grown = realloc(into->items, (size_t)into->room * sizeof *grown);
+        if (!grown)
             abort();
+        into->items = grown;
     }
     into->items[into->count++] = *order;
 }
