@@ -164,8 +164,8 @@ static memcached_return_t add(struct memcache_session *session, const struct lea
 }
 
 /* Whether the lock is the lease's own, and the number under which it may be replaced. */
-static memcached_return_t gets(struct memcache_session *session, const struct lease *lease,
-                               bool *own, uint64_t *number)
+static memcached_return_t read_owner(struct memcache_session *session, const struct lease *lease,
+                                     bool *own, uint64_t *number)
 {
     const char *const keys[] = {lease->name};
     const size_t lengths[] = {strlen(lease->name)};
@@ -199,9 +199,9 @@ static enum lock_release memcache_release(struct lock_client *client, struct lea
     bool own = false;
 
     (void)until_us; /* PATIENCE_MS ends each call */
-    memcached_return_t result = gets(session, lease, &own, &number);
+    memcached_return_t result = read_owner(session, lease, &own, &number);
     if (!is_answer(result) && worked)
-        result = gets(session, lease, &own, &number);
+        result = read_owner(session, lease, &own, &number);
     FAILPOINT("memcached.release");
     if (is_answer(result) && own)
         result =
@@ -241,7 +241,7 @@ static enum lock_result attempt(struct lock_client *client, struct lease *lease)
         result = add(session, lease, ttl_ms);
     own = result == MEMCACHED_SUCCESS;
     if (again && !own && is_answer(result))
-        result = gets(session, lease, &own, &number);
+        result = read_owner(session, lease, &own, &number);
     if (!is_answer(result))
         return fail(client, lease);
     atomic_store(&session->memcache->down, false);
