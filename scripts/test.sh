@@ -34,9 +34,8 @@ mkdir -p "$all"
 echo 'subdirs(../dev ../asan ../tsan)' >"$all/CTestTestfile.cmake"
 trap stop_stacks EXIT
 trap stop_tests INT TERM HUP
-# One test a build at a time, because each has the build's servers to itself, and most of them wait more than they
-# compute: so one more than there are cores, or the last build is left alone at the end.
-# a session of its own, so that a signal can be meant for ctest and its tests together
+# In a session of its own, so that a signal can be meant for ctest and its tests together. One test more than there are
+# cores: a build's tests take turns at its servers and wait more than they compute, and three builds shall end together.
 setsid "${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(($(nproc) + 1))" "$@" &
 child=$!
 wait_child

@@ -166,8 +166,8 @@ static int list_orders(struct combine *combine)
 }
 
 /* The orders' rows, the stock and the COMMIT, in one round trip; but a key that somebody holds
- * elsewhere shows only in how many rows the INSERT has written, and then nothing may be committed.
- */
+ * elsewhere shows only in how many rows the INSERT has written, and then nothing may be
+ * committed. */
 static enum pg_status write_and_commit(struct combine *combine)
 {
     struct session *session = combine->session;
@@ -189,6 +189,7 @@ static enum pg_status write_and_commit(struct combine *combine)
         {SQL_BATCH_INSERT, insert, sizeof insert / sizeof *insert},
         {SQL_BATCH_TAKE, take, sizeof take / sizeof *take},
     };
+    int left = 0; /* the first of them that the COMMIT travels with */
 
     tally_list_stocks(&combine->tally, &taken, take);
     if (combine->keyed) {
@@ -196,10 +197,10 @@ static enum pg_status write_and_commit(struct combine *combine)
             tally_write(&combine->tally, SQL_BATCH_INSERT, insert, commands[0].count, n);
         if (status != PG_OK)
             return status;
+        left = 1;
     }
     combine->committing = true;
-    return combine->keyed ? pg_exec_commit(session->pg, commands + 1, 1, session->work_until_us)
-                          : pg_exec_commit(session->pg, commands, 2, session->work_until_us);
+    return pg_exec_commit(session->pg, commands + left, 2 - left, session->work_until_us);
 }
 
 static bool sells(const struct combine *combine)
@@ -211,8 +212,7 @@ static bool sells(const struct combine *combine)
 }
 
 /* The whole transaction; without a COMMIT when nobody gets anything, because refusals write
- * nothing.
- */
+ * nothing. */
 static enum pg_status transact(struct combine *combine)
 {
     static enum pg_status (*const reads[])(struct combine *) = {lock_rows, fold_buckets, find_keys,
