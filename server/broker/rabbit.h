@@ -5,7 +5,7 @@
  * connection and belongs to one thread at a time. Waiting is bounded by absolute monotonic
  * deadlines, and by heartbeats where the protocol has no deadline. After any error a connection is
  * closed: what was not acknowledged on it goes to the next consumer, what was not confirmed is
- * unknown.
+ * unknown, and every call but rabbit_connect fails for the same reason.
  *
  * The client library may be absent when this is built: then broker_built() is false, nothing can be
  * connected, and the strategies that need it are unavailable.

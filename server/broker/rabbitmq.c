@@ -271,12 +271,16 @@ bool rabbit_declare(struct rabbit *rabbit, enum rabbit_kind kind, const char *qu
     };
     amqp_table_t table = {2, kind == RABBIT_WORK ? work : replies};
 
+    if (!rabbit->conn)
+        return false;
     amqp_queue_declare(rabbit->conn, CHANNEL, amqp_cstring_bytes(queue), 0, 1, 0, 0, table);
     return check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), queue);
 }
 
 bool rabbit_consume(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue)
 {
+    if (!rabbit->conn)
+        return false;
     if (kind == RABBIT_WORK) {
         amqp_basic_qos(rabbit->conn, CHANNEL, 0, PREFETCH, 0);
         if (!check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), queue))
@@ -310,6 +314,8 @@ enum rabbit_result rabbit_receive(struct rabbit *rabbit, int64_t until_us,
 {
     struct timeval left = time_left(until_us);
 
+    if (!rabbit->conn)
+        return RABBIT_LOST;
     drop_envelope(rabbit);
     amqp_maybe_release_buffers(rabbit->conn);
     amqp_rpc_reply_t reply = amqp_consume_message(rabbit->conn, &rabbit->envelope, &left, 0);
@@ -324,8 +330,9 @@ enum rabbit_result rabbit_receive(struct rabbit *rabbit, int64_t until_us,
 
 bool rabbit_ack(struct rabbit *rabbit, uint64_t tag)
 {
+    if (!rabbit->conn)
+        return false;
     int status = amqp_basic_ack(rabbit->conn, CHANNEL, tag, 1);
-
     return status == AMQP_STATUS_OK ||
            lose(rabbit, "RabbitMQ's acknowledgement", amqp_error_string2(status));
 }
@@ -333,6 +340,8 @@ bool rabbit_ack(struct rabbit *rabbit, uint64_t tag)
 static bool put(struct rabbit *rabbit, amqp_channel_t channel, const char *queue,
                 const amqp_basic_properties_t *properties, const char *body, size_t length)
 {
+    if (!rabbit->conn)
+        return false;
     /* The library takes void * and changes nothing. */
     amqp_bytes_t bytes = {length, NULL};
     memcpy(&bytes.bytes, &body, sizeof body);

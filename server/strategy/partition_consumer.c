@@ -181,8 +181,7 @@ static void reply(struct consumer *consumer)
             if (strcmp(consumer->reply_to[consumer->entries[j].message], queue) == 0)
                 partition_write_reply(to, &consumer->entries[j]);
         fclose(to);
-        if (consumer->session->rabbit)
-            rabbit_send(consumer->session->rabbit, queue, body, length);
+        rabbit_send(consumer->session->rabbit, queue, body, length);
         free(body);
     }
 }

@@ -275,6 +275,45 @@ static void the_broker_is_down_and_comes_back(void **state)
     queue_shop_close(&shop);
 }
 
+/* The consumer has decided and finds the broker gone when it answers two instances and then
+ * acknowledges: three calls on a connection that the first of them loses. */
+static void the_broker_dies_between_commit_and_reply(void **state)
+{
+    enum { BUYERS = 8 };
+    struct queue_shop shop;
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    queue_shop_open(&shop, NULL, 0, "queue.decided=stop" FIRST);
+    wait_for_sync();
+    shop_put(shop.servers[1], PRODUCT, BUYERS, NULL);
+    server_pause(shop.servers[0]);
+    for (int i = 0; i < BUYERS; i++) {
+        struct buy buy = queue_buy(PRODUCT, 1 + i);
+        buy.more = "&wait_ms=500";
+        shop_crowd_buy(crowd, shop.servers[1 + i % 2], &buy);
+    }
+    crowd_answers(crowd, QUEUE_PATIENCE_US);
+    if (crowd_count(crowd, 202, "") != BUYERS)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    server_resume(shop.servers[0]);
+    server_wait_stopped(shop.servers[0]);
+    stack_kill("rabbitmq", SIGKILL);
+    /* Its sockets end some milliseconds after the broker. */
+    wait_noticed(shop.servers[1]);
+    wait_noticed(shop.servers[2]);
+    server_resume(shop.servers[0]);
+    wait_noticed(shop.servers[0]);
+    stack_up();
+    queue_wait_decided(&shop, PRODUCT);
+    assert_int_equal(witness_sale(shop.witness, PRODUCT).orders, BUYERS);
+    witness_expect_exact(shop.witness, PRODUCT);
+    shop_put(shop.servers[0], PRODUCT + 1, 100, NULL);
+    wait_serving(shop.servers[0], PRODUCT + 1);
+    queue_shop_close(&shop);
+}
+
 /* What was accepted before and while the broker died is decided after it, and nothing is lost. */
 static void the_broker_dies_in_the_middle(void **state)
 {
@@ -334,6 +373,7 @@ int main(void)
         cmocka_unit_test_teardown(what_is_published_twice_is_decided_once, server_teardown),
         cmocka_unit_test_teardown(a_stopped_consumer_is_replaced, server_teardown),
         cmocka_unit_test_teardown(the_broker_is_down_and_comes_back, server_teardown),
+        cmocka_unit_test_teardown(the_broker_dies_between_commit_and_reply, server_teardown),
         cmocka_unit_test_teardown(the_broker_dies_in_the_middle, server_teardown),
     };
 
