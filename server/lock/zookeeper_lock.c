@@ -137,11 +137,11 @@ static enum lock_result zookeeper_acquire(struct lock_client *client, int64_t ke
                                           int64_t until_us, struct lease *lease)
 {
     struct keeper *keeper = client->keeper;
-    char folder[KEEPER_PATH_MAX + 1] = "/";
+    char folder[KEEPER_PATH_MAX + 1];
     unsigned loss;
 
     lease_begin(client, &lock_zookeeper, key, lease);
-    strncat(folder, lease->name, sizeof folder - 2);
+    snprintf(folder, sizeof folder, "/%.*s", KEEPER_PATH_MAX - 1, lease->name);
     if (!keeper_ready(keeper, &loss) || !join_line(keeper, folder, lease))
         return LOCK_UNKNOWN;
     enum lock_result result = wait_turn(keeper, lease, loss, once ? 0 : until_us);
