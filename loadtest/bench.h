@@ -179,6 +179,7 @@ struct bench {
     int instances;           /* that run now */
     int64_t crowd_product;   /* has the ten million rows; 0: there are none */
     int64_t next_product;    /* every measurement has products that were never sold */
+    bool log_files;          /* were made before the first measurement */
     double load_average;     /* of the machine's last minute, before the first measurement */
     int round;
     struct bench_series series[BENCH_MEASURES];

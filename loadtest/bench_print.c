@@ -130,6 +130,10 @@ void bench_print(FILE *to, const struct bench_report *report)
         fprintf(to,
                 "  THE MACHINE WAS BUSY: its load average was %.1f before the first measurement\n",
                 load);
+    if (!report->bench->log_files)
+        fprintf(to,
+                "  the figures contain PostgreSQL's making of new log files: pg_switch_wal() and "
+                "CHECKPOINT are not allowed to this user\n");
     fprintf(to,
             "An order writes one row in orders and one update of the product's row, committed with "
             "synchronous_commit on.\nwithin noise: some rounds reach the bound and some do not. "
