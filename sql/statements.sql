@@ -346,12 +346,19 @@ SET units = CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + e
 WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units
       <= (SELECT limit_per_user FROM product WHERE product.id = held.product_id)
 
+-- Nobody else can have these ids, and there is no key: nothing to conflict with, and cheaper for it.
+-- name: sold_insert
+INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
+SELECT id, product_id, epoch, user_id, quantity, $1::text, 1, created_at
+FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[])
+         AS asked (id, product_id, epoch, user_id, quantity, created_at)
+
 -- name: batch_insert
 INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,
                            created_at)
 SELECT id, product_id, epoch, user_id, quantity, $1::text, 1, key, created_at
-FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::timestamptz[])
-         AS asked (id, product_id, epoch, user_id, quantity, key, created_at)
+FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[], $8::text[])
+         AS asked (id, product_id, epoch, user_id, quantity, created_at, key)
 ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
 SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
@@ -446,9 +453,9 @@ SELECT id FROM orders WHERE id = ANY ($1::uuid[])
 INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, reason,
                            idempotency_key, created_at)
 SELECT id, product_id, epoch, user_id, quantity, $1::text, status, reason, key, created_at
-FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[],
-            $9::text[], $10::timestamptz[])
-         AS asked (id, product_id, epoch, user_id, quantity, status, reason, key, created_at)
+FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[], $8::text[],
+            $9::bigint[], $10::text[])
+         AS asked (id, product_id, epoch, user_id, quantity, created_at, key, status, reason)
 ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
 SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,

@@ -22,7 +22,6 @@ struct combine {
     bool fence_lost;
     bool waited;                 /* for the rows, as long as the most impatient order may */
     bool keyed;                  /* some orders have an Idempotency-Key */
-    bool committing;             /* a COMMIT was sent: a lost reply leaves it unknown */
     int product_of[COMBINE_MAX]; /* of each order, the tally's index */
     struct tally tally;
     struct pairs keys; /* (user, hash of key) of the orders let through */
@@ -165,42 +164,24 @@ static int list_orders(struct combine *combine)
     return n;
 }
 
-/* The orders' rows, the stock and the COMMIT, in one round trip; but a key that somebody holds
- * elsewhere shows only in how many rows the INSERT has written, and then nothing may be
- * committed. */
 static enum pg_status write_and_commit(struct combine *combine)
 {
-    struct session *session = combine->session;
     const struct columns *orders = &combine->columns;
-    struct tally_columns taken;
-    struct pg_value take[TALLY_STOCK_VALUES];
     int n = list_orders(combine);
-    const struct pg_value insert[] = {
+    const struct pg_value values[] = {
         pg_text(combine->orders[0]->strategy->name),
         pg_uuids(orders->ids, n),
         pg_int8s(orders->products, n),
         pg_int8s(orders->epochs, n),
         pg_int8s(orders->users, n),
         pg_int8s(orders->quantities, n),
-        pg_texts(orders->keys, n),
         pg_times(orders->created, n),
+        pg_texts(orders->keys, n),
     };
-    const struct pg_command commands[] = {
-        {SQL_BATCH_INSERT, insert, sizeof insert / sizeof *insert},
-        {SQL_BATCH_TAKE, take, sizeof take / sizeof *take},
-    };
-    int left = 0; /* the first of them that the COMMIT travels with */
+    const struct pg_command insert = {combine->keyed ? SQL_BATCH_INSERT : SQL_SOLD_INSERT, values,
+                                      combine->keyed ? 8 : 7};
 
-    tally_list_stocks(&combine->tally, &taken, take);
-    if (combine->keyed) {
-        enum pg_status status =
-            tally_write(&combine->tally, SQL_BATCH_INSERT, insert, commands[0].count, n);
-        if (status != PG_OK)
-            return status;
-        left = 1;
-    }
-    combine->committing = true;
-    return pg_exec_commit(session->pg, commands + left, 2 - left, session->work_until_us);
+    return tally_commit(&combine->tally, &insert, n, combine->keyed);
 }
 
 static bool sells(const struct combine *combine)
@@ -269,11 +250,11 @@ static __attribute__((noinline)) bool attempt(struct session *session, struct or
     combine.session = session;
     combine.orders = orders;
     combine.count = count;
-    combine.fence_lost = combine.waited = combine.keyed = combine.committing = false;
+    combine.fence_lost = combine.waited = combine.keyed = false;
     tally_init(&combine.tally, session->pg, fence, session->work_until_us);
     pairs_init(&combine.keys);
     enum pg_status status = transact(&combine);
-    if (combine.committing && (status == PG_TIMEOUT || status == PG_LOST)) {
+    if (combine.tally.committing && (status == PG_TIMEOUT || status == PG_LOST)) {
         log_warn("a batch of %d orders: its COMMIT was lost: %s", count,
                  pg_error(session->pg)->text);
         leave_unsettled(orders, count);

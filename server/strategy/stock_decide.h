@@ -15,6 +15,7 @@ struct work {
     struct stock_link *link; /* borrowed */
     struct claim *claims;    /* borrowed */
     int count;
+    bool fresh;                /* nobody has had the claims before */
     int product_of[WRITE_MAX]; /* of each claim, the tally's index */
     struct tally tally;
 };

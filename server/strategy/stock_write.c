@@ -14,37 +14,63 @@
 
 enum { CONFLICTS_MAX = 20, REFUSALS_MAX = 3, PAUSE_US = 10000 };
 
-static enum pg_status write_orders(struct work *work, const struct claim *claims, int count)
-{
+/* The columns of the orders' rows. */
+struct columns {
     struct uuid ids[WRITE_MAX];
-    int64_t numbers[6][WRITE_MAX];
+    int64_t products[WRITE_MAX];
+    int64_t epochs[WRITE_MAX];
+    int64_t users[WRITE_MAX];
+    int64_t quantities[WRITE_MAX];
+    int64_t statuses[WRITE_MAX];
     const char *reasons[WRITE_MAX];
     const char *keys[WRITE_MAX];
+    int64_t created[WRITE_MAX];
+    bool keyed; /* some have an Idempotency-Key */
+    bool sold;  /* all are confirmed */
+};
+
+static int list_orders(const struct claim *claims, int count, struct columns *to)
+{
     int n = 0;
 
+    to->keyed = false;
+    to->sold = true;
     for (int i = 0; i < count; i++) {
         const struct claim *claim = &claims[i];
         bool confirmed = claim->fate == CLAIM_CONFIRMED;
         if (!confirmed && claim->fate != CLAIM_REFUSED && claim->fate != CLAIM_POISON)
             continue;
-        ids[n] = claim->order.id;
-        numbers[0][n] = claim->order.product_id;
-        numbers[1][n] = claim->order.epoch;
-        numbers[2][n] = claim->order.user_id;
-        numbers[3][n] = claim->order.quantity;
-        numbers[4][n] = confirmed ? STATUS_CONFIRMED : STATUS_FAILED;
-        numbers[5][n] = claim->order.created_us;
-        reasons[n] = confirmed ? NULL : claim->reason;
-        keys[n++] = confirmed && claim->order.key[0] ? claim->order.key : NULL;
+        to->ids[n] = claim->order.id;
+        to->products[n] = claim->order.product_id;
+        to->epochs[n] = claim->order.epoch;
+        to->users[n] = claim->order.user_id;
+        to->quantities[n] = claim->order.quantity;
+        to->statuses[n] = confirmed ? STATUS_CONFIRMED : STATUS_FAILED;
+        to->reasons[n] = confirmed ? NULL : claim->reason;
+        to->keys[n] = confirmed && claim->order.key[0] ? claim->order.key : NULL;
+        to->created[n] = claim->order.created_us;
+        to->sold &= confirmed;
+        to->keyed |= to->keys[n++] != NULL;
     }
-    if (n == 0)
-        return PG_OK;
-    return tally_write(&work->tally, SQL_WRITER_INSERT,
-                       PG_ARGS(pg_text("redis-stock"), pg_uuids(ids, n), pg_int8s(numbers[0], n),
-                               pg_int8s(numbers[1], n), pg_int8s(numbers[2], n),
-                               pg_int8s(numbers[3], n), pg_int8s(numbers[4], n),
-                               pg_texts(reasons, n), pg_texts(keys, n), pg_times(numbers[5], n)),
-                       n);
+    return n;
+}
+
+static enum pg_status write_and_commit(struct work *work)
+{
+    struct columns orders;
+    int n = list_orders(work->claims, work->count, &orders);
+    bool plain = orders.sold && !orders.keyed;
+    const struct pg_value values[] = {
+        pg_text("redis-stock"),      pg_uuids(orders.ids, n),   pg_int8s(orders.products, n),
+        pg_int8s(orders.epochs, n),  pg_int8s(orders.users, n), pg_int8s(orders.quantities, n),
+        pg_times(orders.created, n), pg_texts(orders.keys, n),  pg_int8s(orders.statuses, n),
+        pg_texts(orders.reasons, n),
+    };
+    const struct pg_command insert = {plain ? SQL_SOLD_INSERT : SQL_WRITER_INSERT, values,
+                                      plain ? 7 : 10};
+
+    FAILPOINT("stock-writer-committing");
+    return tally_commit(&work->tally, &insert, n, orders.keyed);
 }
 
 /* The whole transaction, up to and with the COMMIT. A lost COMMIT needs no settling: the claims are
@@ -57,19 +83,14 @@ static enum pg_status transact(struct work *work)
         work->claims[i].fate = CLAIM_OPEN;
     pg_begin(pg);
     enum pg_status status = decide_lock(work);
-    if (status == PG_OK)
+    if (status == PG_OK && !work->fresh)
         status = decide_known(work);
     if (status == PG_OK)
         status = decide_all(work);
     if (status == PG_OK)
         status = tally_write_shares(&work->tally);
     if (status == PG_OK)
-        status = write_orders(work, work->claims, work->count);
-    if (status == PG_OK)
-        status = tally_write_stocks(&work->tally);
-    FAILPOINT("stock-writer-committing");
-    if (status == PG_OK)
-        status = pg_commit(pg, work->link->until_us);
+        status = write_and_commit(work);
     if (status != PG_OK) {
         pg_rollback(pg, work->link->until_us);
         for (int i = 0; i < work->count; i++)
@@ -102,10 +123,9 @@ bool stock_write_poison(struct stock_link *link, struct claim *claim)
     if (status == PG_OK && claim->fate == CLAIM_OPEN) {
         claim->fate = decide_ended(&work, 0) ? CLAIM_ENDED : CLAIM_POISON;
         snprintf(claim->reason, sizeof claim->reason, "unwritable");
-        status = write_orders(&work, claim, 1);
     }
     if (status == PG_OK)
-        status = pg_commit(link->pg, link->until_us);
+        status = write_and_commit(&work);
     if (status == PG_OK) {
         uuid_format(&claim->order.id, id);
         log_error("order %s: unwritable", id);
@@ -149,6 +169,8 @@ static bool write_range(struct work *work, struct claim *claims, int count)
             log_warn("redis-stock: %s", pg_error(link->pg)->text);
             return false;
         default:
+            if (work->fresh)
+                break;
             log_warn("redis-stock: PostgreSQL refuses %d orders: %s", count,
                      pg_error(link->pg)->text);
             if (count > 1)
@@ -156,15 +178,17 @@ static bool write_range(struct work *work, struct claim *claims, int count)
             if (++refusals == REFUSALS_MAX)
                 return stock_write_poison(link, claims);
         }
+        work->fresh = false; /* somebody may have been here all the same */
         clock_sleep_until(clock_mono_us() + PAUSE_US);
     }
     return false;
 }
 
-bool stock_write(struct stock_link *link, struct claim *claims, int count)
+bool stock_write(struct stock_link *link, struct claim *claims, int count, bool fresh)
 {
     static _Thread_local struct work work;
 
     work.link = link;
+    work.fresh = fresh;
     return write_range(&work, claims, count);
 }

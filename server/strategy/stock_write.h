@@ -32,8 +32,9 @@ struct claim {
 };
 
 /* Decides the claims, at most WRITE_MAX. False: some are still open, try later; nothing that was
- * done is done twice then. */
-bool stock_write(struct stock_link *link, struct claim *claims, int count);
+ * done is done twice then. `fresh`: nobody had them before, so their rows are not looked for; where
+ * that is wrong the rows' key says so, and they are. */
+bool stock_write(struct stock_link *link, struct claim *claims, int count, bool fresh);
 
 /* Writes this one as failed, `unwritable`. */
 bool stock_write_poison(struct stock_link *link, struct claim *claim);

@@ -37,6 +37,7 @@ struct tally {
     struct pg *pg;    /* borrowed; the caller has begun a transaction, and ends it */
     int64_t until_us; /* for every statement but tally_lock's */
     int64_t fence;    /* that the rows must carry; 0: none */
+    bool committing;  /* a COMMIT was sent: a lost reply leaves it unknown */
 
     struct pairs products; /* (id, 0) */
     struct product_row rows[TALLY_MAX];
@@ -47,15 +48,6 @@ struct tally {
     struct pairs shares;     /* (a product's index, user), where there is a limit */
     int64_t held[TALLY_MAX]; /* what the user has already */
     int64_t added[TALLY_MAX];
-};
-
-/* The arrays that a statement takes, side by side. */
-struct tally_columns {
-    int count;
-    int64_t products[TALLY_MAX];
-    int64_t epochs[TALLY_MAX];
-    int64_t users[TALLY_MAX];
-    int64_t units[TALLY_MAX];
 };
 
 void tally_init(struct tally *tally, struct pg *pg, int64_t fence, int64_t until_us);
@@ -80,11 +72,12 @@ enum order_outcome tally_judge(struct tally *tally, int product, int64_t user_id
 /* What was decided; in this order, which is the lock order, with the orders' rows between them. */
 enum pg_status tally_write_shares(struct tally *tally);
 enum pg_status tally_write_stocks(struct tally *tally);
-/* The same for a caller who sends it along with other statements: fills the arrays and the values
- * of SQL_BATCH_TAKE, which borrow from them. How many products. */
-enum { TALLY_STOCK_VALUES = 4 };
-int tally_list_stocks(const struct tally *tally, struct tally_columns *of,
-                      struct pg_value values[TALLY_STOCK_VALUES]);
+/* In place of the last one: the orders' `rows` rows, the stocks and the COMMIT in one round trip.
+ * The product rows are locked and were read, so that what does not fit can only be a bug, and
+ * raises an error. A key that somebody holds elsewhere does not, so where some orders are `keyed`
+ * their rows are counted first, as tally_write does. */
+enum pg_status tally_commit(struct tally *tally, const struct pg_command *insert, int rows,
+                            bool keyed);
 /* Runs a statement that must match `rows` rows, exactly as many as were decided: PG_CONFLICT when
  * it has not (somebody holds a key under another product's lock), so all is to be decided anew. */
 enum pg_status tally_write(struct tally *tally, enum sql statement, const struct pg_value *values,

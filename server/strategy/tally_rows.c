@@ -7,6 +7,17 @@
  */
 #include "strategy/tally.h"
 
+enum { STOCK_VALUES = 4 };
+
+/* The arrays that a statement takes, side by side. */
+struct tally_columns {
+    int count;
+    int64_t products[TALLY_MAX];
+    int64_t epochs[TALLY_MAX];
+    int64_t users[TALLY_MAX];
+    int64_t units[TALLY_MAX];
+};
+
 static void add_column(struct tally_columns *to, const struct tally *tally, int product,
                        int64_t user_id, int64_t units)
 {
@@ -94,8 +105,9 @@ enum pg_status tally_write_shares(struct tally *tally)
                        of.count);
 }
 
-int tally_list_stocks(const struct tally *tally, struct tally_columns *of,
-                      struct pg_value values[TALLY_STOCK_VALUES])
+/* Fills the arrays and the values of SQL_BATCH_TAKE, which borrow from them. How many products. */
+static int list_stocks(const struct tally *tally, struct tally_columns *of,
+                       struct pg_value values[STOCK_VALUES])
 {
     of->count = 0;
     for (int i = 0; i < tally->products.count; i++)
@@ -111,9 +123,30 @@ int tally_list_stocks(const struct tally *tally, struct tally_columns *of,
 enum pg_status tally_write_stocks(struct tally *tally)
 {
     struct tally_columns of;
-    struct pg_value values[TALLY_STOCK_VALUES];
-    int count = tally_list_stocks(tally, &of, values);
+    struct pg_value values[STOCK_VALUES];
+    int count = list_stocks(tally, &of, values);
 
-    return count == 0 ? PG_OK
-                      : tally_write(tally, SQL_BATCH_TAKE, values, TALLY_STOCK_VALUES, count);
+    return count == 0 ? PG_OK : tally_write(tally, SQL_BATCH_TAKE, values, STOCK_VALUES, count);
+}
+
+enum pg_status tally_commit(struct tally *tally, const struct pg_command *insert, int rows,
+                            bool keyed)
+{
+    struct tally_columns of;
+    struct pg_value values[STOCK_VALUES];
+    struct pg_command commands[2] = {*insert};
+    int count = rows > 0;
+
+    if (rows > 0 && keyed) {
+        enum pg_status status =
+            tally_write(tally, insert->statement, insert->values, insert->count, rows);
+        if (status != PG_OK)
+            return status;
+        count = 0;
+    }
+    if (list_stocks(tally, &of, values) > 0)
+        commands[count++] = (struct pg_command){SQL_BATCH_TAKE, values, STOCK_VALUES};
+    tally->committing = true;
+    return count > 0 ? pg_exec_commit(tally->pg, commands, count, tally->until_us)
+                     : pg_commit(tally->pg, tally->until_us);
 }
