@@ -1,6 +1,6 @@
 -- Lets go of what PostgreSQL has decided. However often it runs, a reservation ends once.
--- KEYS: the stream, waiting, units
--- ARGV: prefix, the consumer group, ms that a key is still known, orders, entries that are done
+-- KEYS: the stream, waiting, units, partly (entries that were settled in part)
+-- ARGV: prefix, the consumer group, ms that a key is still known, orders, entries that are done, entries that are not
 -- An order is a line "id product epoch user quantity fate key"; fate: kept, failed, or the mirror's generation to
 -- which its stock is credited. Entries are ids with spaces between.
 -- Answers how many credits met another generation: their mirrors must be built anew.
@@ -42,5 +42,7 @@ end
 for entry in ARGV[5]:gmatch('%S+') do
     redis.call('XACK', KEYS[1], ARGV[2], entry)
     redis.call('XDEL', KEYS[1], entry)
+    redis.call('HDEL', KEYS[4], entry)
 end
+for entry in ARGV[6]:gmatch('%S+') do redis.call('HSET', KEYS[4], entry, 1) end
 return missed

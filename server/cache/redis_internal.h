@@ -7,7 +7,11 @@
 #include <hiredis/hiredis.h>
 #include <stdatomic.h>
 
-enum { REDIS_HOST_MAX = 255, REDIS_ARGUMENTS_MAX = 16, REDIS_SHA_LENGTH = 40 };
+enum {
+    REDIS_HOST_MAX = 255,
+    REDIS_ARGUMENTS_MAX = 3000, /* redis-stock: 500 orders with five each */
+    REDIS_SHA_LENGTH = 40
+};
 
 struct cache {
     char host[REDIS_HOST_MAX + 1]; /* or the socket's path */

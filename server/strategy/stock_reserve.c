@@ -31,6 +31,15 @@ enum {
 enum verdict { VERDICT_DONE, VERDICT_NOT_LOADED, VERDICT_EPOCH, VERDICT_FULL, VERDICT_GIVEN_UP };
 enum code { CODE_RESERVED = 1, CODE_KEY, CODE_LIMIT, CODE_SOLD_OUT, CODE_NOT_OPEN };
 enum { ANSWER_EPOCH = 1, ANSWER_LEFT = 2, ANSWER_CODES = 3 };
+enum { CALL_KEYS = 5, CALL_ARGUMENTS = CALL_KEYS + 6, ORDER_ARGUMENTS = 5 };
+
+/* What the script is told of an order, beside its key. */
+struct texts {
+    char id[UUID_TEXT_LENGTH + 1];
+    char user[STOCK_NUMBER_MAX];
+    char quantity[STOCK_NUMBER_MAX];
+    char line[LINE_MAX];
+};
 
 struct call {
     char prefix[STOCK_KEY_MAX];
@@ -43,7 +52,10 @@ struct call {
     char product[STOCK_NUMBER_MAX];
     char most[STOCK_NUMBER_MAX];
     char key_life[STOCK_NUMBER_MAX];
-    char *lines; /* owned */
+    char known[STOCK_NUMBER_MAX]; /* epoch */
+    struct texts *texts;          /* owned */
+    const char **arguments;       /* owned */
+    int count;
 };
 
 struct stock_link stock_link_of(struct session *session)
@@ -91,21 +103,28 @@ static int drop_known_keys(struct session *session, struct order **orders, int c
     return left;
 }
 
-static void write_lines(struct order **orders, int count, char *out)
+static void write_order(const struct order *order, struct texts *texts,
+                        const char *arguments[ORDER_ARGUMENTS])
 {
-    char id[UUID_TEXT_LENGTH + 1];
-
-    for (int i = 0; i < count; i++) {
-        const struct order *order = orders[i];
-        uuid_format(&order->id, id);
-        out += snprintf(out, LINE_MAX, "%s %lld %lld %lld %s\n", id, (long long)order->user_id,
-                        (long long)order->quantity, (long long)order->created_us, order->key);
-    }
+    uuid_format(&order->id, texts->id);
+    stock_number(order->user_id, texts->user);
+    stock_number(order->quantity, texts->quantity);
+    snprintf(texts->line, sizeof texts->line, "%s %s %s %lld %s\n", texts->id, texts->user,
+             texts->quantity, (long long)order->created_us, order->key);
+    arguments[0] = texts->id;
+    arguments[1] = texts->user;
+    arguments[2] = texts->quantity;
+    arguments[3] = order->key;
+    arguments[4] = texts->line;
 }
 
 static void prepare(struct call *call, const struct settings *settings, struct order **orders,
                     int count)
 {
+    const char *const arguments[CALL_ARGUMENTS] = {
+        call->mirror,  call->stream, call->waiting, call->units,    call->caller, call->prefix,
+        call->product, call->known,  call->most,    call->key_life, call->number};
+
     stock_key(settings, NULL, -1, call->prefix);
     stock_key(settings, "mirror", orders[0]->product_id, call->mirror);
     stock_key(settings, "orders", -1, call->stream);
@@ -114,10 +133,15 @@ static void prepare(struct call *call, const struct settings *settings, struct o
     stock_number(orders[0]->product_id, call->product);
     stock_number(settings->queue_capacity * WAITING_PER_QUEUE, call->most);
     stock_number(KEY_LIFE_MS, call->key_life);
-    call->lines = malloc((size_t)count * LINE_MAX + 1);
-    if (!call->lines)
+    call->count = CALL_ARGUMENTS + count * ORDER_ARGUMENTS;
+    call->texts = malloc((size_t)count * sizeof *call->texts);
+    call->arguments = malloc((size_t)call->count * sizeof *call->arguments);
+    if (!call->texts || !call->arguments)
         abort();
-    write_lines(orders, count, call->lines);
+    memcpy(call->arguments, arguments, sizeof arguments);
+    for (int i = 0; i < count; i++)
+        write_order(orders[i], &call->texts[i],
+                    call->arguments + CALL_ARGUMENTS + i * ORDER_ARGUMENTS);
 }
 
 /* This worker's place for its last answer, and the call's number. */
@@ -153,16 +177,10 @@ static enum redis_status recall(struct session *session, const struct call *call
 static enum redis_status send_call(struct session *session, struct call *call, int64_t epoch,
                                    int64_t settle_until_us, struct redis_reply **reply)
 {
-    char known[STOCK_NUMBER_MAX];
-
     number_call(call, session->services->settings);
-    stock_number(epoch, known);
-    enum redis_status status =
-        redis_eval(session->stock, LUA_STOCK_RESERVE, 5, 12,
-                   (const char *const[]){call->mirror, call->stream, call->waiting, call->units,
-                                         call->caller, call->prefix, call->product, known,
-                                         call->most, call->key_life, call->lines, call->number},
-                   session->work_until_us, reply);
+    stock_number(epoch, call->known);
+    enum redis_status status = redis_eval(session->stock, LUA_STOCK_RESERVE, CALL_KEYS, call->count,
+                                          call->arguments, session->work_until_us, reply);
     FAILPOINT("stock-reserved");
     return status == REDIS_LOST ? recall(session, call, settle_until_us, reply) : status;
 }
@@ -257,10 +275,12 @@ static void read_codes(struct session *session, struct order **orders, int count
         [CODE_NOT_OPEN] = ORDER_SALE_NOT_OPEN,
     };
 
+    const char *codes = redis_reply_text(redis_reply_at(reply, ANSWER_CODES));
+    bool whole = codes && strlen(codes) == (size_t)count;
     bool reserved = false;
 
     for (int i = 0; i < count; i++) {
-        int64_t code = redis_reply_number(redis_reply_at(reply, ANSWER_CODES + i));
+        int code = whole ? codes[i] - '0' : 0;
         reserved |= code == CODE_RESERVED;
         if (code == CODE_RESERVED)
             accept(orders[i]);
@@ -353,7 +373,8 @@ void stock_reserve(struct session *session, struct order **orders, int count)
         }
         redis_reply_free(reply);
     }
-    free(call.lines);
+    free(call.texts);
+    free(call.arguments);
     if (all == ORDER_PENDING)
         all = ORDER_RETRY; /* it was unloaded as often as it was loaded */
     if (all != ORDER_CONFIRMED)

@@ -1,8 +1,6 @@
 /*
- * Read, take apart, settle. Settling is one script for everything that a part decided, and only
- * then XACK: entries with a claim that is still open are kept and read again. Every failure of
- * Redis ends in reading the own history again, which is where an entry stays until it is
- * acknowledged.
+ * Reading and taking apart. Every failure of Redis ends in reading the own history again, which is
+ * where an entry stays until it is acknowledged.
  */
 #include "strategy/stock_stream.h"
 
@@ -15,15 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GROUP "writers"
-
-enum {
-    ENTRY_ORDERS_MAX = 500,
-    BLOCK_MS = 100,
-    BLOCK_MARGIN_US = 2000000,
-    SETTLE_LINE = 256,
-    KEY_KEPT_MS = 60000
-};
+enum { ENTRY_ORDERS_MAX = 500, BLOCK_MS = 100, BLOCK_MARGIN_US = 2000000 };
 
 struct stock_stream *stock_stream_create(const struct settings *settings, int64_t take_over_ms)
 {
@@ -42,7 +32,7 @@ struct stock_stream *stock_stream_create(const struct settings *settings, int64_
     stream->settings = settings;
     stream->take_over_ms = take_over_ms;
     stream->claims = malloc(WRITE_MAX * sizeof *stream->claims);
-    stream->lines = malloc((size_t)WRITE_MAX * SETTLE_LINE + 1);
+    stream->lines = malloc((size_t)WRITE_MAX * STREAM_SETTLE_LINE + 1);
     if (!stream->claims || !stream->lines) {
         stock_stream_destroy(stream);
         return NULL;
@@ -75,7 +65,8 @@ bool stock_stream_connect(struct stock_stream *stream, struct redis *redis, int6
         return true;
     stock_key(stream->settings, "orders", -1, key);
     /* From 0, not from $: what was reserved before the group was there is to be written, too. */
-    if (redis_send(redis, 6, (const char *const[]){"XGROUP", "CREATE", key, GROUP, "0", "MKSTREAM"},
+    if (redis_send(redis, 6,
+                   (const char *const[]){"XGROUP", "CREATE", key, STOCK_GROUP, "0", "MKSTREAM"},
                    until_us) != REDIS_OK &&
         !strstr(redis_error(redis)->text, "BUSYGROUP")) {
         stock_redis_failed(redis);
@@ -95,7 +86,7 @@ static enum redis_status read_group(struct stock_stream *stream, struct stock_li
     stock_number(BLOCK_MS, block);
     return redis_call(
         link->redis, 11,
-        (const char *const[]){"XREADGROUP", "GROUP", GROUP, stream->consumer, "COUNT", count,
+        (const char *const[]){"XREADGROUP", "GROUP", STOCK_GROUP, stream->consumer, "COUNT", count,
                               "BLOCK", block, "STREAMS", key, fresh ? ">" : "0"},
         clock_mono_us() + BLOCK_MS * CLOCK_US_PER_MS + BLOCK_MARGIN_US, &stream->reply);
 }
@@ -109,8 +100,8 @@ static enum redis_status take_over(struct stock_stream *stream, struct stock_lin
     stock_number(STREAM_ENTRIES, count);
     stock_number(stream->take_over_ms, idle);
     return redis_call(link->redis, 8,
-                      (const char *const[]){"XAUTOCLAIM", key, GROUP, stream->consumer, idle, "0-0",
-                                            "COUNT", count},
+                      (const char *const[]){"XAUTOCLAIM", key, STOCK_GROUP, stream->consumer, idle,
+                                            "0-0", "COUNT", count},
                       link->until_us, &stream->reply);
 }
 
@@ -123,6 +114,7 @@ int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
     stream->reply = NULL;
     stream->entries = NULL;
     stream->next = 0;
+    stream->fresh = source == STOCK_NEW;
     stock_key(stream->settings, "orders", -1, key);
     enum redis_status status = source == STOCK_TAKE_OVER
                                    ? take_over(stream, link, key)
@@ -183,6 +175,7 @@ static int parse_entry(const struct redis_reply *fields, const char *id, struct 
 bool stock_stream_next(struct stock_stream *stream, struct stock_part *part)
 {
     part->claims = stream->claims;
+    part->fresh = stream->fresh;
     part->count = part->entries_count = 0;
     while (stream->next < redis_reply_count(stream->entries) &&
            part->count + ENTRY_ORDERS_MAX <= WRITE_MAX) {
@@ -201,129 +194,6 @@ bool stock_stream_next(struct stock_stream *stream, struct stock_part *part)
     return part->entries_count > 0;
 }
 
-/* The waiting orders that name a malformed entry. */
-struct burial {
-    const char *entry;
-    struct claim *claims;
-    int count;
-};
-
-static void bury(void *context, const struct waiting_order *order)
-{
-    struct burial *burial = context;
-
-    if (strcmp(order->entry, burial->entry) != 0 || burial->count == WRITE_MAX)
-        return;
-    burial->claims[burial->count++] = (struct claim){.order = *order};
-}
-
-static void note_wrong(struct stock_stream *stream, int64_t product_id)
-{
-    for (int i = 0; i < stream->wrong_count; i++)
-        if (stream->wrong[i] == product_id)
-            return;
-    if (stream->wrong_count < STREAM_WRONG_MAX)
-        stream->wrong[stream->wrong_count++] = product_id;
-}
-
-static size_t settle_line(const struct claim *claim, char *out)
-{
-    const struct waiting_order *order = &claim->order;
-    char id[UUID_TEXT_LENGTH + 1];
-    const char *fate = "failed";
-
-    if (claim->fate == CLAIM_CONFIRMED || claim->fate == CLAIM_KNOWN)
-        fate = "kept";
-    else if (claim->fate == CLAIM_POISON && claim->generation[0])
-        fate = claim->generation;
-    uuid_format(&order->id, id);
-    return (size_t)snprintf(out, SETTLE_LINE, "%s %lld %lld %lld %lld %s %s\n", id,
-                            (long long)order->product_id, (long long)order->epoch,
-                            (long long)order->user_id, (long long)order->quantity, fate,
-                            order->key);
-}
-
-/* `entries`: ids with a space after each. */
-static bool send_settle(struct stock_stream *stream, struct stock_link *link,
-                        const struct claim *claims, int count, const char *entries)
-{
-    char keys[4][STOCK_KEY_MAX];
-    char kept[STOCK_NUMBER_MAX];
-    int64_t missed = 0;
-    size_t length = 0;
-
-    *stream->lines = '\0';
-    for (int i = 0; i < count; i++) {
-        if (claims[i].fate == CLAIM_OPEN)
-            continue;
-        length += settle_line(&claims[i], stream->lines + length);
-        if (claims[i].fate == CLAIM_REFUSED)
-            note_wrong(stream, claims[i].order.product_id);
-    }
-    stock_key(link->settings, "orders", -1, keys[0]);
-    stock_key(link->settings, "waiting", -1, keys[1]);
-    stock_key(link->settings, "units", -1, keys[2]);
-    stock_key(link->settings, NULL, -1, keys[3]);
-    stock_number(KEY_KEPT_MS, kept);
-    link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
-    if (redis_script(link->redis, LUA_STOCK_SETTLE, 3, 8,
-                     (const char *const[]){keys[0], keys[1], keys[2], keys[3], GROUP, kept,
-                                           stream->lines, entries},
-                     link->until_us, &missed) != REDIS_OK) {
-        stock_redis_failed(link->redis);
-        return false;
-    }
-    cost_add(COST_REDIS, COST_FLUSHES, 1);
-    for (int i = 0; missed > 0 && i < count; i++)
-        if (claims[i].fate == CLAIM_POISON)
-            note_wrong(stream, claims[i].order.product_id);
-    return true;
-}
-
-/* Every order that names the entry is failed; only then is it dropped. */
-static bool drop_malformed(struct stock_stream *stream, struct stock_link *link, const char *entry)
-{
-    struct burial burial = {entry, stream->claims, 0};
-    char entries[STOCK_ENTRY_MAX + 1];
-    bool done = stock_waiting_each(link, bury, &burial) == STOCK_DONE;
-
-    log_error("redis-stock: entry %s cannot be read; %d orders name it", entry, burial.count);
-    for (int i = 0; done && i < burial.count; i++)
-        done = stock_write_poison(link, &burial.claims[i]);
-    snprintf(entries, sizeof entries, "%s ", entry);
-    return send_settle(stream, link, burial.claims, burial.count, done ? entries : "") && done;
-}
-
-static bool is_decided(const struct stock_part *part, const struct part_entry *entry)
-{
-    for (int i = entry->first; i < entry->first + entry->count; i++)
-        if (part->claims[i].fate == CLAIM_OPEN)
-            return false;
-    return true;
-}
-
-bool stock_stream_settle(struct stock_stream *stream, struct stock_link *link,
-                         struct stock_part *part)
-{
-    char entries[STREAM_ENTRIES * (STOCK_ENTRY_MAX + 1) + 1] = "";
-    size_t length = 0;
-    bool all = true;
-
-    for (int i = 0; i < part->entries_count; i++) {
-        const struct part_entry *entry = &part->entries[i];
-        bool decided = !entry->poison && is_decided(part, entry);
-        if (decided)
-            length += (size_t)sprintf(entries + length, "%s ", entry->id);
-        all &= decided || entry->poison;
-    }
-    all &= send_settle(stream, link, part->claims, part->count, entries);
-    /* Last, because it uses the claims' memory. */
-    for (int i = 0; i < part->entries_count; i++)
-        if (part->entries[i].poison)
-            all &= drop_malformed(stream, link, part->entries[i].id);
-    return all;
-}
-
 void stock_stream_leave(struct stock_stream *stream, struct stock_link *link)
 {
     char key[STOCK_KEY_MAX];
@@ -334,13 +204,15 @@ void stock_stream_leave(struct stock_stream *stream, struct stock_link *link)
         return;
     stock_key(stream->settings, "orders", -1, key);
     /* What is pending under a deleted name is lost to everybody. */
-    if (redis_call(link->redis, 7,
-                   (const char *const[]){"XPENDING", key, GROUP, "-", "+", "1", stream->consumer},
-                   link->until_us, &reply) != REDIS_OK)
+    if (redis_call(
+            link->redis, 7,
+            (const char *const[]){"XPENDING", key, STOCK_GROUP, "-", "+", "1", stream->consumer},
+            link->until_us, &reply) != REDIS_OK)
         return;
     if (redis_reply_count(reply) == 0)
-        redis_send(link->redis, 5,
-                   (const char *const[]){"XGROUP", "DELCONSUMER", key, GROUP, stream->consumer},
-                   link->until_us);
+        redis_send(
+            link->redis, 5,
+            (const char *const[]){"XGROUP", "DELCONSUMER", key, STOCK_GROUP, stream->consumer},
+            link->until_us);
     redis_reply_free(reply);
 }

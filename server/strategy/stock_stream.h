@@ -1,6 +1,6 @@
 /*
- * The stream between the scripts that reserve and the writer: reading entries, taking them apart
- * into claims, letting go of what is decided.
+ * The stream between the scripts that reserve and the writer: reading entries and taking them apart
+ * into claims (stock_settle.h lets go of them).
  *
  * An entry is one batch of one product: its fields are product, epoch and orders (lines as in
  * stock_waiting.h). One that cannot be read is poison: the orders that name it among the waiting
@@ -11,7 +11,9 @@
 
 #include "strategy/stock_write.h"
 
-enum { STREAM_ENTRIES = 100, STREAM_WRONG_MAX = 256 };
+#define STOCK_GROUP "writers"
+
+enum { STREAM_ENTRIES = 100, STREAM_WRONG_MAX = 256, STREAM_SETTLE_LINE = 256 };
 
 enum stock_source {
     STOCK_OWN_HISTORY, /* delivered to us before, not acknowledged */
@@ -28,6 +30,7 @@ struct stock_stream {
     struct redis_reply *reply;         /* owned: what was read */
     const struct redis_reply *entries; /* in `reply` */
     int next;                          /* entry */
+    bool fresh;                        /* nobody had them before */
     struct claim *claims;              /* owned: WRITE_MAX */
     char *lines;                       /* owned: for settling */
     int64_t wrong[STREAM_WRONG_MAX];   /* products whose mirrors said too much */
@@ -36,6 +39,7 @@ struct stock_stream {
 
 /* Some whole entries, as claims. */
 struct stock_part {
+    bool fresh;           /* delivered for the first time */
     struct claim *claims; /* borrowed: the stream */
     int count;
     int entries_count;
@@ -58,10 +62,6 @@ int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
                       enum stock_source source);
 /* The next part of what was read; false when there is no more. */
 bool stock_stream_next(struct stock_stream *stream, struct stock_part *part);
-/* Lets go of the part's decided orders, and of its entries all of whose orders are. False: some are
- * not. Products whose mirrors have to be built anew are added to stream->wrong. */
-bool stock_stream_settle(struct stock_stream *stream, struct stock_link *link,
-                         struct stock_part *part);
 /* Leaves the group, if the name is of no more use and nothing is left under it. */
 void stock_stream_leave(struct stock_stream *stream, struct stock_link *link);
 

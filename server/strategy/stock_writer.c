@@ -11,7 +11,7 @@
 #include "metrics/metrics.h"
 #include "strategy/spending.h"
 #include "strategy/stock_reconcile.h"
-#include "strategy/stock_stream.h"
+#include "strategy/stock_settle.h"
 #include "strategy/stock_write.h"
 #include "strategy/strategies.h"
 
@@ -121,10 +121,10 @@ static void write_entries(struct writer *at)
 
     FAILPOINT("stock-writer-read");
     while (stock_stream_next(at->stream, &part)) {
-        stock_write(&at->link, part.claims, part.count);
+        stock_write(&at->link, part.claims, part.count, part.fresh);
         struct spending_count count = count_fates(&part);
         FAILPOINT("stock-writer-committed");
-        done &= stock_stream_settle(at->stream, &at->link, &part);
+        done &= stock_settle(at->stream, &at->link, &part);
         spending_charge_count(&strategy_redis_stock, &count);
     }
     rebuild(at, at->stream->wrong, at->stream->wrong_count);

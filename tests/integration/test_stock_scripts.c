@@ -20,6 +20,7 @@
 #define ORDERS     "{scripts-test}:stock:orders"
 #define WAITING    "{scripts-test}:stock:waiting"
 #define UNITS      "{scripts-test}:stock:units"
+#define PARTLY     "{scripts-test}:stock:partly"
 #define CALLER     "{scripts-test}:stock:call:me"
 #define FIRST      "018f0000-0000-7000-8000-000000000001"
 #define SECOND     "018f0000-0000-7000-8000-000000000002"
@@ -28,7 +29,7 @@
 
 enum { DONE, NOT_LOADED, OTHER_EPOCH, TOO_MANY, GIVEN_UP };
 enum { RESERVED = 1, KEY_TAKEN, LIMIT, SOLD_OUT };
-enum { CODES = 3 };
+enum { CODES = 3, ORDERS_MAX = 4, FIXED = 11, EACH = 5, TEXT = 64 };
 
 static struct cache *cache;
 static struct redis *redis;
@@ -79,55 +80,94 @@ static int64_t load(const char *epoch, const char *generation, const char *stock
     return loaded;
 }
 
+/* `lines` as the stream has them, "id user quantity created key\n": at most ORDERS_MAX. */
 static enum redis_status call_reserve(const char *number, const char *epoch, const char *most,
                                       const char *lines, struct redis_reply **reply)
 {
-    return redis_eval(redis, LUA_STOCK_RESERVE, 5, 12,
-                      (const char *const[]){MIRROR, ORDERS, WAITING, UNITS, CALLER, PREFIX, PRODUCT,
-                                            epoch, most, "60000", lines, number},
-                      soon(), reply);
+    char texts[ORDERS_MAX][EACH][TEXT] = {0};
+    const char *arguments[FIXED + ORDERS_MAX * EACH] = {
+        MIRROR, ORDERS, WAITING, UNITS, CALLER, PREFIX, PRODUCT, epoch, most, "60000", number};
+    int count = FIXED;
+
+    for (int i = 0; *lines; i++) {
+        char(*order)[TEXT] = texts[i];
+        int length = 0;
+        assert_true(i < ORDERS_MAX);
+        sscanf(lines, "%63s %63s %63s %*s%n", order[0], order[1], order[2], &length);
+        sscanf(lines + length, " %63[^\n]", order[3]);
+        length += (int)strcspn(lines + length, "\n") + 1;
+        snprintf(order[4], TEXT, "%.*s", length, lines);
+        for (int at = 0; at < EACH; at++)
+            arguments[count++] = order[at];
+        lines += length;
+    }
+    return redis_eval(redis, LUA_STOCK_RESERVE, 5, count, arguments, soon(), reply);
 }
 
 /* The verdict, and the orders' codes. */
 static int64_t reserve(const char *number, const char *epoch, const char *most, const char *lines,
-                       int64_t codes[4])
+                       int64_t codes[ORDERS_MAX])
 {
     struct redis_reply *reply = NULL;
 
     assert_int_equal(call_reserve(number, epoch, most, lines, &reply), REDIS_OK);
     int64_t verdict = redis_reply_number(redis_reply_at(reply, 0));
-    for (int i = 0; codes && CODES + i < redis_reply_count(reply); i++)
-        codes[i] = redis_reply_number(redis_reply_at(reply, CODES + i));
+    const char *digits = redis_reply_text(redis_reply_at(reply, CODES));
+    for (int i = 0; codes && digits && digits[i]; i++)
+        codes[i] = digits[i] - '0';
     redis_reply_free(reply);
     return verdict;
 }
 
-/* How many numbers the lost answer had; 0: the call has not run. */
+/* The codes of the lost answer, as one number; 0: the call has not run. */
 static int recall(const char *number)
 {
     struct redis_reply *reply = NULL;
+    int codes = 0;
 
     assert_int_equal(redis_eval(redis, LUA_STOCK_RECALL, 1, 2,
                                 (const char *const[]){CALLER, number}, soon(), &reply),
                      REDIS_OK);
-    int count = redis_reply_count(reply);
+    if (redis_reply_count(reply) > 0) {
+        assert_int_equal(redis_reply_number(redis_reply_at(reply, 0)), DONE);
+        sscanf(redis_reply_text(redis_reply_at(reply, CODES)), "%d", &codes);
+    }
     redis_reply_free(reply);
-    return count;
+    return codes;
 }
 
-/* Lets go of the first order's two units with this fate; answers how many credits missed. */
-static int64_t settle(const char *fate)
+/* Lets go of the order's two units with this fate; answers how many credits missed. */
+static int64_t settle_of(const char *id, const char *fate, const char *done, const char *not_done)
 {
     char line[160];
     int64_t missed = -1;
 
-    snprintf(line, sizeof line, FIRST " " PRODUCT " 1 31 2 %s \n", fate);
-    assert_int_equal(redis_script(redis, LUA_STOCK_SETTLE, 3, 8,
-                                  (const char *const[]){ORDERS, WAITING, UNITS, PREFIX, "writers",
-                                                        "60000", line, ""},
+    snprintf(line, sizeof line, "%s " PRODUCT " 1 31 2 %s \n", id, fate);
+    assert_int_equal(redis_script(redis, LUA_STOCK_SETTLE, 4, 10,
+                                  (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, PREFIX,
+                                                        "writers", "60000", line, done, not_done},
                                   soon(), &missed),
                      REDIS_OK);
     return missed;
+}
+
+static int64_t settle(const char *fate)
+{
+    return settle_of(FIRST, fate, "", "");
+}
+
+/* Lets go of an entry with the first two orders, two units each; answers whether it could. */
+static int64_t settle_entry(const char *entry)
+{
+    int64_t done = -1;
+
+    assert_int_equal(
+        redis_script(redis, LUA_STOCK_SETTLE_ENTRIES, 4, 11,
+                     (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers", entry,
+                                           PRODUCT ":1", "4", "2", FIRST, SECOND},
+                     soon(), &done),
+        REDIS_OK);
+    return done;
 }
 
 static int64_t correct(const char *generation, const char *units)
@@ -170,7 +210,7 @@ static void a_call_runs_once_and_its_answer_is_kept(void **state)
     (void)state;
     assert_int_equal(load("1", GENERATION, "5", ""), 1);
     assert_int_equal(reserve("1", "1", "100", FIRST " 31 2 1 \n", NULL), DONE);
-    assert_int_equal(recall("1"), CODES + 1);
+    assert_int_equal(recall("1"), RESERVED);
     assert_int_equal(reserve("1", "1", "100", FIRST " 31 2 1 \n", NULL), GIVEN_UP);
     assert_int_equal(stock(), 3);
     assert_int_equal(ask("XLEN " ORDERS), 1);
@@ -273,6 +313,58 @@ static void a_reservation_is_credited_once(void **state)
     }
 }
 
+/* Reserves two units for each of the first two orders, in an entry of which two others have one. */
+static void reserve_entry(char entry[TEXT])
+{
+    struct redis_reply *reply = NULL;
+
+    assert_int_equal(load("1", GENERATION, "9", ""), 1);
+    assert_int_equal(reserve("1", "1", "100", FIRST " 31 2 1 \n" SECOND " 32 2 1 \n", NULL), DONE);
+    assert_int_equal(
+        redis_call(redis, 4, (const char *const[]){"XRANGE", ORDERS, "-", "+"}, soon(), &reply),
+        REDIS_OK);
+    snprintf(entry, TEXT, "%s", redis_reply_text(redis_reply_at(redis_reply_at(reply, 0), 0)));
+    redis_reply_free(reply);
+    assert_int_equal(reserve("2", "1", "100", THIRD " 33 1 1 \n", NULL), DONE);
+    assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 5);
+}
+
+static void an_entry_is_let_go_once(void **state)
+{
+    (void)state;
+    char entry[TEXT];
+
+    reserve_entry(entry);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(settle_entry(entry), 1);
+        assert_int_equal(ask("XLEN " ORDERS), 1);
+        assert_int_equal(ask("HLEN " WAITING), 1);
+        assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 1);
+    }
+    /* And not again order by order. */
+    assert_int_equal(settle_of(SECOND, "kept", entry, ""), 0);
+    assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 1);
+    assert_int_equal(stock(), 4);
+}
+
+/* Whose first order was settled when the second could not be decided yet. */
+static void an_entry_settled_in_part_is_not_let_go_whole(void **state)
+{
+    (void)state;
+    char entry[TEXT];
+
+    reserve_entry(entry);
+    assert_int_equal(settle_of(FIRST, "kept", "", entry), 0);
+    assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 3);
+    assert_int_equal(settle_entry(entry), 0);
+    assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 3);
+    assert_int_equal(ask("XLEN " ORDERS), 2);
+    assert_int_equal(settle_of(SECOND, "kept", entry, ""), 0);
+    assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 1);
+    assert_int_equal(ask("XLEN " ORDERS), 1);
+    assert_int_equal(ask("EXISTS " PARTLY), 0);
+}
+
 static void a_credit_names_its_generation(void **state)
 {
     (void)state;
@@ -295,6 +387,8 @@ int main(void)
         cmocka_unit_test_setup(a_correction_names_its_generation, forget),
         cmocka_unit_test_setup(a_reservation_is_credited_once, forget),
         cmocka_unit_test_setup(a_credit_names_its_generation, forget),
+        cmocka_unit_test_setup(an_entry_is_let_go_once, forget),
+        cmocka_unit_test_setup(an_entry_settled_in_part_is_not_let_go_whole, forget),
     };
 
     return cmocka_run_group_tests(tests, open_redis, close_redis);

@@ -1,0 +1,14 @@
+/*
+ * Letting go of what PostgreSQL has decided: reservations end, keys are known a little longer,
+ * entries are acknowledged and deleted. However often it happens, a reservation ends once.
+ */
+#ifndef SECKILL_STRATEGY_STOCK_SETTLE_H
+#define SECKILL_STRATEGY_STOCK_SETTLE_H
+
+#include "strategy/stock_stream.h"
+
+/* Lets go of the part's decided orders, and of its entries all of whose orders are. False: some are
+ * not. Products whose mirrors have to be built anew are added to stream->wrong. */
+bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct stock_part *part);
+
+#endif
