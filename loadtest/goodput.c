@@ -12,12 +12,14 @@ static bool run_believed(const struct fleet *fleet, const struct phase_plan *pla
                        result->error);
 }
 
-/* Only what the generator saw committed before the schedule's end. */
+/* Only what the generator saw committed before the schedule's end. Twice as long as the peak: at
+ * twice the peak the first seconds do no more than fill the queues. */
 static bool overload(const struct fleet *fleet, const struct phase_plan *plan, double rate_per_s,
                      int64_t connections, double *committed_per_s, struct problem *problem)
 {
     struct phase_result result;
     struct phase_plan offered = *plan;
+    offered.duration_s *= 2;
     offered.threads = 1;
     offered.connections = connections;
     offered.rate_per_s = rate_per_s > 1 ? (int64_t)rate_per_s : 1;
@@ -25,7 +27,7 @@ static bool overload(const struct fleet *fleet, const struct phase_plan *plan, d
     offered.first_product += plan->products;
     if (!run_believed(fleet, &offered, &result, problem))
         return problem_prefix(problem, "offered %.0f orders/s", rate_per_s);
-    *committed_per_s = (double)result.open.committed_in_time / (double)plan->duration_s;
+    *committed_per_s = (double)result.open.committed_in_time / (double)offered.duration_s;
     return true;
 }
 

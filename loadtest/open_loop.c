@@ -20,6 +20,8 @@ enum {
     TARGETS_MAX = 16,
     EVENTS_MAX = 256,
     TURN_MS = 100,
+    CROWD_RATE_PER_S = 5000,
+    CROWD_TURN_US = 500,
     TICK_US = 200000,
     ANSWER_LIMIT_US = 70000000 /* longer than any order may take: 60 s of waiting, then its work */
 };
@@ -32,7 +34,7 @@ struct open_loop {
     struct connection *connections; /* owned */
     struct connection **idle;       /* owned: a ring of those without an order */
     size_t count, idle_at, idle_count;
-    int64_t began_us, end_us, ticked_us, timer_us, answered_us;
+    int64_t began_us, end_us, ticked_us, timer_us, turned_us, answered_us;
     struct arrivals due, next;
     int64_t due_count, next_count;
     int64_t late_until; /* arrivals below this number found no connection when they fell due */
@@ -177,11 +179,32 @@ static void set_timer(struct open_loop *loop)
     loop->timer_us = at_us;
 }
 
+static bool is_crowded(const struct open_loop *loop)
+{
+    return !loop->due.ended &&
+           loop->load->arrivals.parts[loop->due.part].rate_per_s > CROWD_RATE_PER_S;
+}
+
+/* To program a timer for each arrival, and to wake up for each answer, would cost a core at rates
+ * where arrivals are closer together than a scheduler is exact, and take it from the servers. */
+static int wait_for_events(struct open_loop *loop, struct epoll_event events[EVENTS_MAX])
+{
+    if (!is_crowded(loop)) {
+        set_timer(loop);
+        return epoll_wait(loop->epoll_fd, events, EVENTS_MAX, TURN_MS);
+    }
+    int64_t until_us = loop->turned_us + CROWD_TURN_US;
+    struct timespec until = {.tv_sec = until_us / 1000000,
+                             .tv_nsec = (long)(until_us % 1000000) * 1000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    loop->turned_us = open_loop_now_us();
+    return epoll_wait(loop->epoll_fd, events, EVENTS_MAX, 0);
+}
+
 static void take_events(struct open_loop *loop)
 {
     struct epoll_event events[EVENTS_MAX];
-    set_timer(loop);
-    int count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, TURN_MS);
+    int count = wait_for_events(loop, events);
     for (int i = 0; i < count; i++) {
         struct connection *connection = events[i].data.ptr;
         struct answer answer;

@@ -35,6 +35,7 @@ struct http {
     int64_t accepted; /* of these, those that waited or have a reply: a drain sees them through */
     struct request *waiting; /* every suspended request */
     int64_t waiting_count;
+    int64_t turned_away; /* orders that found the queues full since the last rest */
 
     /* What this loop pass has collected, in order of arrival. */
     struct order *orders_first;
@@ -43,6 +44,7 @@ struct http {
     struct task **tasks_last;
 
     int responses[EDGE_STATUSES]; /* counters, by edge_status_index */
+    int rested_us;                /* a counter */
 
     /* What dispatch has given back; the only part that other threads touch. */
     struct {

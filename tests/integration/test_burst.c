@@ -102,6 +102,38 @@ static void twice_the_queues_capacity(void **state)
     server_stop(server);
 }
 
+static int64_t rested_us(struct server *server)
+{
+    return server_metric(server, "seckill_http_rest_microseconds_total", "");
+}
+
+/* Turning one away takes a microsecond at least, and the rest after it several times as long; what
+ * is sold out is no reason to rest. */
+static void the_loop_rests_from_turning_away(void **state)
+{
+    (void)state;
+    struct server *server = server_start("--queue-capacity", "20", "--work-ms", "10");
+
+    shop_put(server, 1, 0, NULL);
+    shop_put(server, 2, 1000, NULL);
+    struct crowd *refused = crowd_create();
+    for (int i = 0; i < CAPACITY; i++) {
+        struct buy buy = {.strategy = "redis-stock", .product = 1, .user = 1 + i};
+        shop_crowd_buy(refused, server, &buy);
+        if (i % 20 == 19)
+            crowd_answers(refused, PATIENCE_US);
+    }
+    assert_int_equal(crowd_count(refused, 409, "sold_out"), CAPACITY);
+    crowd_destroy(refused);
+    assert_int_equal(rested_us(server), 0);
+    struct crowd *crowd = burst(server, "conditional", 2, CAPACITY);
+    int turned_away = crowd_count(crowd, 503, "queue_full");
+    assert_true(turned_away > 0);
+    assert_true(rested_us(server) >= turned_away);
+    crowd_destroy(crowd);
+    server_stop(server);
+}
+
 static void a_thousand_connections(void **state)
 {
     (void)state;
@@ -115,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(twice_the_queues_capacity, server_teardown),
+        cmocka_unit_test_teardown(the_loop_rests_from_turning_away, server_teardown),
         cmocka_unit_test_teardown(a_thousand_connections, server_teardown),
     };
     struct rlimit files;
