@@ -107,20 +107,32 @@ static void run_with_mischief(struct open_loop_load *load, struct mischief *misc
         fail_msg("%s", problem.text);
 }
 
-static void every_order_is_counted_once(void **state)
+static void count_orders(double rate_per_s, int64_t duration_us, int64_t arrivals)
 {
-    (void)state;
     put_on_sale(50);
-    struct open_loop_load load = load_of(200, 1000000);
+    struct open_loop_load load = load_of(rate_per_s, duration_us);
     if (!open_loop_run(&load, &result, &problem))
         fail_msg("%s", problem.text);
-    assert_in_range(result.parts[0].arrivals, 199, 200);
+    assert_in_range(result.parts[0].arrivals, arrivals - 1, arrivals);
     assert_int_equal(in_all(), result.parts[0].arrivals);
     assert_int_equal(of_class(OPEN_LOOP_COMMITTED), 50);
     assert_int_equal(result.unanswered, 0);
     assert_int_equal(result.answers + result.parts[0].never_started, in_all());
     assert_int_equal(result.not_2xx, result.answers - 50);
     assert_in_range(result.committed_in_time, 1, 50);
+}
+
+static void every_order_is_counted_once(void **state)
+{
+    (void)state;
+    count_orders(200, 1000000, 200);
+}
+
+/* It takes turns where arrivals are close together. */
+static void so_is_every_order_of_a_crowd(void **state)
+{
+    (void)state;
+    count_orders(10000, 1000000, 10000);
 }
 
 /* A server that stands still for 400 ms: the 40 orders of 100 that were due meanwhile all waited,
@@ -260,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_order_is_counted_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(so_is_every_order_of_a_crowd, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stall_is_in_every_latency, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_dies_is_a_result, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_late_generator_says_so, set_up, tear_down),
