@@ -45,11 +45,6 @@ enum { IDLE_TIMEOUT_S = 60 };
  * to 0. */
 #define DRAIN_LOOK_US (10 * CLOCK_US_PER_MS)
 
-/* With more than CROWD waiting, a turn begins no earlier than so long after the one before, for
- * each beyond; a turn that has turned orders away is followed by a rest of so many times its own
- * length; neither rest is longer than the last. See rest. */
-enum { CROWD = 512, CROWD_PAUSE_NS = 600, REST_TIMES = 4, REST_MOST_US = 50000 };
-
 static const int statuses[EDGE_STATUSES] = {200, 201, 202, 400, 401, 403, 404,
                                             405, 409, 413, 500, 503, 504};
 
@@ -68,9 +63,6 @@ static void register_metrics(struct http *http)
             "seckill_http_responses_total",
             "Replies by status; what libmicrohttpd refuses by itself is not among them.", label);
     }
-    http->rested_us = metrics_counter(
-        "seckill_http_rest_microseconds_total",
-        "How long the HTTP loop has rested because the queues were full or crowded.", "");
     metrics_gauge("seckill_http_connections", "Open connections.", "", read_gauge,
                   &http->connections);
     metrics_gauge("seckill_http_requests_in_flight", "Requests begun and not answered to the end.",
@@ -155,6 +147,7 @@ struct http *http_create(const struct services *services, struct http_health hea
         return NULL;
     }
     register_metrics(http);
+    edge_rest_init(http);
     return http;
 }
 
@@ -292,36 +285,6 @@ static void wait_for_events(struct http *http, int64_t until_us)
     }
 }
 
-/* libmicrohttpd looks at every suspended connection, some 45 ns each, whenever one of them is to be
- * resumed. With a crowd in the queues nobody is answered sooner by a loop that turns for each: let
- * what arrives and what is decided come together, so that looking takes a tenth of the time at
- * most.
- *
- * And where the queues are full the loop could spend a whole core on turning orders away, which the
- * workers and PostgreSQL then lack for those that were let in: it takes a fifth of one. What
- * arrives meanwhile waits in its socket. */
-static void rest(struct http *http)
-{
-    int64_t now_us = clock_mono_us();
-    int64_t until_us = now_us;
-
-    if (http->waiting_count > CROWD)
-        until_us = http->now_us + (http->waiting_count - CROWD) * CROWD_PAUSE_NS / 1000;
-    if (http->turned_away > 0) {
-        int64_t rested_us = now_us + REST_TIMES * (now_us - http->now_us);
-        if (rested_us > until_us)
-            until_us = rested_us;
-        http->turned_away = 0;
-    }
-    if (until_us > now_us + REST_MOST_US)
-        until_us = now_us + REST_MOST_US;
-    if (until_us > now_us) {
-        struct timespec until = clock_timespec(until_us);
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-        metrics_add(http->rested_us, (uint64_t)(clock_mono_us() - now_us));
-    }
-}
-
 /* Whether everything accepted is decided and its reply written. */
 static bool is_quiet(const struct http *http)
 {
@@ -335,7 +298,7 @@ static void turn(struct http *http, int64_t until_us)
     connection_expire(http);
     MHD_run(http->daemon);
     publish(http);
-    rest(http);
+    edge_rest(http);
     wait_for_events(http, http->draining && is_quiet(http) ? http->now_us : until_us);
     take_done(http);
 }

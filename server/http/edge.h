@@ -55,6 +55,10 @@ struct http {
     } done;
 };
 
+void edge_rest_init(struct http *http);
+/* At the end of a turn: sleeps a while, where that leaves more to those who have work. */
+void edge_rest(struct http *http);
+
 /* Counts a reply. */
 void edge_count_reply(struct http *http, int status);
 

@@ -139,9 +139,9 @@ static void prepare(struct call *call, const struct settings *settings, struct o
     if (!call->texts || !call->arguments)
         abort();
     memcpy(call->arguments, arguments, sizeof arguments);
-    for (int i = 0; i < count; i++)
-        write_order(orders[i], &call->texts[i],
-                    call->arguments + CALL_ARGUMENTS + i * ORDER_ARGUMENTS);
+    const char **at = call->arguments + CALL_ARGUMENTS;
+    for (int i = 0; i < count; i++, at += ORDER_ARGUMENTS)
+        write_order(orders[i], &call->texts[i], at);
 }
 
 /* This worker's place for its last answer, and the call's number. */

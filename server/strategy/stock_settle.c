@@ -132,11 +132,9 @@ static bool is_plain(const struct stock_part *part)
 /* *settled is 0 when it has to be done order by order. */
 static bool settle_entries(struct stock_link *link, const struct stock_part *part, int64_t *settled)
 {
-    struct {
-        char field[2 * STOCK_NUMBER_MAX];
-        char units[STOCK_NUMBER_MAX];
-        char count[STOCK_NUMBER_MAX];
-    } texts[STREAM_ENTRIES];
+    char fields[STREAM_ENTRIES][2 * STOCK_NUMBER_MAX];
+    char sums[STREAM_ENTRIES][STOCK_NUMBER_MAX];
+    char counts[STREAM_ENTRIES][STOCK_NUMBER_MAX];
     char ids[WRITE_MAX][UUID_TEXT_LENGTH + 1];
     const char *arguments[SETTLE_KEYS + 1 + STREAM_ENTRIES * ENTRY_ARGUMENTS + WRITE_MAX];
     char keys[SETTLE_KEYS][STOCK_KEY_MAX];
@@ -152,14 +150,14 @@ static bool settle_entries(struct stock_link *link, const struct stock_part *par
         int64_t units = 0;
         for (int at = entry->first; at < entry->first + entry->count; at++)
             units += part->claims[at].order.quantity;
-        snprintf(texts[i].field, sizeof texts[i].field, "%lld:%lld", (long long)first->product_id,
+        snprintf(fields[i], sizeof fields[i], "%lld:%lld", (long long)first->product_id,
                  (long long)first->epoch);
-        stock_number(units, texts[i].units);
-        stock_number(entry->count, texts[i].count);
+        stock_number(units, sums[i]);
+        stock_number(entry->count, counts[i]);
         arguments[n++] = entry->id;
-        arguments[n++] = texts[i].field;
-        arguments[n++] = texts[i].units;
-        arguments[n++] = texts[i].count;
+        arguments[n++] = fields[i];
+        arguments[n++] = sums[i];
+        arguments[n++] = counts[i];
         for (int at = entry->first; at < entry->first + entry->count; at++) {
             uuid_format(&part->claims[at].order.id, ids[at]);
             arguments[n++] = ids[at];

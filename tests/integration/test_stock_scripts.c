@@ -22,6 +22,7 @@
 #define UNITS      "{scripts-test}:stock:units"
 #define PARTLY     "{scripts-test}:stock:partly"
 #define CALLER     "{scripts-test}:stock:call:me"
+#define FIELD      "7:1"
 #define FIRST      "018f0000-0000-7000-8000-000000000001"
 #define SECOND     "018f0000-0000-7000-8000-000000000002"
 #define THIRD      "018f0000-0000-7000-8000-000000000003"
@@ -161,12 +162,11 @@ static int64_t settle_entry(const char *entry)
 {
     int64_t done = -1;
 
-    assert_int_equal(
-        redis_script(redis, LUA_STOCK_SETTLE_ENTRIES, 4, 11,
-                     (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers", entry,
-                                           PRODUCT ":1", "4", "2", FIRST, SECOND},
-                     soon(), &done),
-        REDIS_OK);
+    assert_int_equal(redis_script(redis, LUA_STOCK_SETTLE_ENTRIES, 4, 11,
+                                  (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers",
+                                                        entry, FIELD, "4", "2", FIRST, SECOND},
+                                  soon(), &done),
+                     REDIS_OK);
     return done;
 }
 
@@ -326,7 +326,7 @@ static void reserve_entry(char entry[TEXT])
     snprintf(entry, TEXT, "%s", redis_reply_text(redis_reply_at(redis_reply_at(reply, 0), 0)));
     redis_reply_free(reply);
     assert_int_equal(reserve("2", "1", "100", THIRD " 33 1 1 \n", NULL), DONE);
-    assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 5);
+    assert_int_equal(ask("HINCRBY " UNITS " " FIELD " 0"), 5);
 }
 
 static void an_entry_is_let_go_once(void **state)
@@ -339,11 +339,11 @@ static void an_entry_is_let_go_once(void **state)
         assert_int_equal(settle_entry(entry), 1);
         assert_int_equal(ask("XLEN " ORDERS), 1);
         assert_int_equal(ask("HLEN " WAITING), 1);
-        assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 1);
+        assert_int_equal(ask("HINCRBY " UNITS " " FIELD " 0"), 1);
     }
     /* And not again order by order. */
     assert_int_equal(settle_of(SECOND, "kept", entry, ""), 0);
-    assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 1);
+    assert_int_equal(ask("HINCRBY " UNITS " " FIELD " 0"), 1);
     assert_int_equal(stock(), 4);
 }
 
@@ -355,12 +355,12 @@ static void an_entry_settled_in_part_is_not_let_go_whole(void **state)
 
     reserve_entry(entry);
     assert_int_equal(settle_of(FIRST, "kept", "", entry), 0);
-    assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 3);
+    assert_int_equal(ask("HINCRBY " UNITS " " FIELD " 0"), 3);
     assert_int_equal(settle_entry(entry), 0);
-    assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 3);
+    assert_int_equal(ask("HINCRBY " UNITS " " FIELD " 0"), 3);
     assert_int_equal(ask("XLEN " ORDERS), 2);
     assert_int_equal(settle_of(SECOND, "kept", entry, ""), 0);
-    assert_int_equal(ask("HINCRBY " UNITS " " PRODUCT ":1 0"), 1);
+    assert_int_equal(ask("HINCRBY " UNITS " " FIELD " 0"), 1);
     assert_int_equal(ask("XLEN " ORDERS), 1);
     assert_int_equal(ask("EXISTS " PARTLY), 0);
 }
