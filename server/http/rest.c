@@ -7,7 +7,7 @@
  * most.
  *
  * And where the queues are full the loop could spend a whole core on turning orders away, which the
- * workers and PostgreSQL then lack for those that were let in: it takes a fifth of one. What
+ * workers and PostgreSQL then lack for those that were let in: it takes a ninth of one. What
  * arrives meanwhile waits in its socket.
  */
 #include "http/edge.h"
@@ -18,7 +18,7 @@
 /* With more than CROWD waiting, a turn begins no earlier than so long after the one before, for
  * each beyond; a turn that has turned orders away is followed by a rest of so many times its own
  * length; neither rest is longer than the last. */
-enum { CROWD = 512, CROWD_PAUSE_NS = 600, REST_TIMES = 4, REST_MOST_US = 50000 };
+enum { CROWD = 512, CROWD_PAUSE_NS = 600, REST_TIMES = 8, REST_MOST_US = 50000 };
 
 void edge_rest_init(struct http *http)
 {
