@@ -43,8 +43,7 @@ void edge_rest(struct http *http)
     if (until_us > now_us + REST_MOST_US)
         until_us = now_us + REST_MOST_US;
     if (until_us > now_us) {
-        struct timespec until = clock_timespec(until_us);
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        clock_sleep_until(until_us);
         metrics_add(http->rested_us, (uint64_t)(clock_mono_us() - now_us));
     }
 }

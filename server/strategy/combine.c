@@ -179,7 +179,8 @@ static enum pg_status write_and_commit(struct combine *combine)
         pg_texts(orders->keys, n),
     };
     const struct pg_command insert = {combine->keyed ? SQL_BATCH_INSERT : SQL_SOLD_INSERT, values,
-                                      combine->keyed ? 8 : 7};
+                                      combine->keyed ? sizeof values / sizeof *values
+                                                     : TALLY_SOLD_VALUES};
 
     return tally_commit(&combine->tally, &insert, n, combine->keyed);
 }

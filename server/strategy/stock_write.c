@@ -67,7 +67,7 @@ static enum pg_status write_and_commit(struct work *work)
         pg_texts(orders.reasons, n),
     };
     const struct pg_command insert = {plain ? SQL_SOLD_INSERT : SQL_WRITER_INSERT, values,
-                                      plain ? 7 : 10};
+                                      plain ? TALLY_SOLD_VALUES : sizeof values / sizeof *values};
 
     FAILPOINT("stock-writer-committing");
     return tally_commit(&work->tally, &insert, n, orders.keyed);

@@ -76,6 +76,7 @@ enum pg_status tally_write_stocks(struct tally *tally);
  * The product rows are locked and were read, so that what does not fit can only be a bug, and
  * raises an error. A key that somebody holds elsewhere does not, so where some orders are `keyed`
  * their rows are counted first, as tally_write does. */
+enum { TALLY_SOLD_VALUES = 7 }; /* of the INSERTs' values, those that SQL_SOLD_INSERT takes */
 enum pg_status tally_commit(struct tally *tally, const struct pg_command *insert, int rows,
                             bool keyed);
 /* Runs a statement that must match `rows` rows, exactly as many as were decided: PG_CONFLICT when

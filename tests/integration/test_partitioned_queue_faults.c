@@ -34,6 +34,17 @@ static void expect_killed(struct queue_shop *shop, int number)
     shop->servers[number] = NULL;
 }
 
+/* Buyers for the two servers that do not consume. */
+static void crowd_the_others(struct crowd *crowd, const struct queue_shop *shop, int buyers,
+                             const char *more)
+{
+    for (int i = 0; i < buyers; i++) {
+        struct buy buy = queue_buy(PRODUCT, 1 + i);
+        buy.more = more;
+        shop_crowd_buy(crowd, shop->servers[1 + i % 2], &buy);
+    }
+}
+
 /* Its messages go to the next one, who finds them decided and only answers. */
 static void a_consumer_dies_between_commit_and_ack(void **state)
 {
@@ -44,11 +55,7 @@ static void a_consumer_dies_between_commit_and_ack(void **state)
     (void)state;
     queue_shop_open(&shop, NULL, 0, "queue.decided=kill" FIRST);
     shop_put(shop.servers[1], PRODUCT, STOCK, NULL);
-    for (int i = 0; i < BUYERS; i++) {
-        struct buy buy = queue_buy(PRODUCT, 1 + i);
-        buy.more = "&wait_ms=30000";
-        shop_crowd_buy(crowd, shop.servers[1 + i % 2], &buy);
-    }
+    crowd_the_others(crowd, &shop, BUYERS, "&wait_ms=30000");
     crowd_finish(crowd, QUEUE_PATIENCE_US);
     expect_killed(&shop, 0);
     if (crowd_count(crowd, 201, "") != STOCK ||
@@ -130,11 +137,7 @@ static void what_is_published_twice_is_decided_once(void **state)
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[1], PRODUCT, STOCK, NULL);
     server_pause(shop.servers[0]);
-    for (int i = 0; i < BUYERS; i++) {
-        struct buy buy = queue_buy(PRODUCT, 1 + i);
-        buy.more = "&wait_ms=30000";
-        shop_crowd_buy(crowd, shop.servers[1 + i % 2], &buy);
-    }
+    crowd_the_others(crowd, &shop, BUYERS, "&wait_ms=30000");
     crowd_send(crowd);
     int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
     int64_t sent = 0;
@@ -165,11 +168,7 @@ static void a_stopped_consumer_is_replaced(void **state)
     (void)state;
     queue_shop_open(&shop, NULL, 0, "queue.deciding=stop" FIRST);
     shop_put(shop.servers[1], PRODUCT, 3, NULL);
-    for (int i = 0; i < 10; i++) {
-        struct buy buy = queue_buy(PRODUCT, 1 + i);
-        buy.more = "&wait_ms=60000";
-        shop_crowd_buy(crowd, shop.servers[1 + i % 2], &buy);
-    }
+    crowd_the_others(crowd, &shop, 10, "&wait_ms=60000");
     /* The broker misses two of its heartbeats first. */
     crowd_finish(crowd, 60 * CLOCK_US_PER_S);
     server_resume(shop.servers[0]);
@@ -288,11 +287,7 @@ static void the_broker_dies_between_commit_and_reply(void **state)
     wait_for_sync();
     shop_put(shop.servers[1], PRODUCT, BUYERS, NULL);
     server_pause(shop.servers[0]);
-    for (int i = 0; i < BUYERS; i++) {
-        struct buy buy = queue_buy(PRODUCT, 1 + i);
-        buy.more = "&wait_ms=500";
-        shop_crowd_buy(crowd, shop.servers[1 + i % 2], &buy);
-    }
+    crowd_the_others(crowd, &shop, BUYERS, "&wait_ms=500");
     crowd_answers(crowd, QUEUE_PATIENCE_US);
     if (crowd_count(crowd, 202, "") != BUYERS)
         fail_msg("%s", crowd_summary(crowd));
