@@ -1,7 +1,7 @@
 /*
  * What a strategy still commits when it is offered more than it can do: its peak as wrk finds it,
- * and then orders that arrive at a multiple of that rate whether it keeps up or not (goodput.h),
- * one after the other, so that both see the same machine.
+ * and orders that arrive at a multiple of that rate whether it keeps up or not (goodput.h), in
+ * turn, so that both see the same machine.
  *
  * Where the generator could not keep its schedule there is no figure, and the series says so: an
  * overload that was never offered would look like one that was borne.
@@ -31,7 +31,7 @@ bool bench_take_overload(struct bench *bench, const struct bench_measure *measur
         return false;
     if (!bench_plan(bench, measure, &plan))
         return true;
-    bench->next_product += plan.products; /* the overload's own */
+    bench->next_product += (GOODPUT_PHASES - 1) * plan.products;
     plan.max_lag_ms = bench->session.options->max_lag_ms;
     if (!goodput_measure(fleet, &plan, measure->times, GOODPUT_CONNECTIONS, &goodput, problem)) {
         snprintf(series->why, sizeof series->why, "%s", problem->text);

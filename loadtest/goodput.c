@@ -24,21 +24,45 @@ static bool overload(const struct fleet *fleet, const struct phase_plan *plan, d
     offered.connections = connections;
     offered.rate_per_s = rate_per_s > 1 ? (int64_t)rate_per_s : 1;
     offered.arrivals = ARRIVALS_POISSON;
-    offered.first_product += plan->products;
     if (!run_believed(fleet, &offered, &result, problem))
         return problem_prefix(problem, "offered %.0f orders/s", rate_per_s);
     *committed_per_s = (double)result.open.committed_in_time / (double)offered.duration_s;
     return true;
 }
 
+static bool take_peak(const struct fleet *fleet, const struct phase_plan *plan,
+                      double *committed_per_s, enum usage_limit *limit, struct problem *problem)
+{
+    struct phase_result result;
+    if (!run_believed(fleet, plan, &result, problem))
+        return problem_prefix(problem, "the peak");
+    *committed_per_s = phase_committed_per_s(&result);
+    *limit = usage_limit(&result.wrk.usage);
+    return true;
+}
+
 bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, int times,
                      int64_t overload_connections, struct goodput *out, struct problem *problem)
 {
-    struct phase_result peak;
-    if (!run_believed(fleet, plan, &peak, problem))
-        return problem_prefix(problem, "the peak");
-    *out = (struct goodput){.peak_per_s = phase_committed_per_s(&peak),
-                            .limit = usage_limit(&peak.wrk.usage)};
-    return overload(fleet, plan, times * out->peak_per_s, overload_connections,
-                    &out->overloaded_per_s, problem);
+    struct phase_plan next = *plan;
+    double peaks_per_s = 0;
+    double overloaded_per_s = 0;
+    double peak_per_s = 0;
+    double committed_per_s = 0;
+    for (int cycle = 0;; cycle++) {
+        if (!take_peak(fleet, &next, &peak_per_s, &out->limit, problem))
+            return false;
+        next.first_product += plan->products;
+        peaks_per_s += peak_per_s;
+        if (cycle == GOODPUT_CYCLES)
+            break;
+        if (!overload(fleet, &next, times * peak_per_s, overload_connections, &committed_per_s,
+                      problem))
+            return false;
+        next.first_product += plan->products;
+        overloaded_per_s += committed_per_s;
+    }
+    out->peak_per_s = peaks_per_s / (GOODPUT_CYCLES + 1);
+    out->overloaded_per_s = overloaded_per_s / GOODPUT_CYCLES;
+    return true;
 }

@@ -1,8 +1,10 @@
 /*
  * Goodput under overload: what a strategy still commits while it is offered several times the load
- * that saturates it. The peak is wrk's; the overload comes from the open-loop generator, which does
- * not slow down when the server does, over so many connections that the server's own queues fill
- * and it must refuse. Only what was answered within the offered time counts.
+ * that saturates it. Peaks and overloads take turns, a peak first and last, and each figure is the
+ * mean of its phases, because machines drift. The peak is wrk's; the overload comes from the
+ * open-loop generator, which does not slow down when the server does, over so many connections that
+ * the server's own queues fill and it must refuse. Only what was answered within the offered time
+ * counts.
  */
 #ifndef SECKILL_LOADTEST_GOODPUT_H
 #define SECKILL_LOADTEST_GOODPUT_H
@@ -10,18 +12,19 @@
 #include "loadtest/phase.h"
 
 /* More than the orders that a server lets wait (--queue-capacity), and as many as it lets in. */
-enum { GOODPUT_CONNECTIONS = 12000 };
+enum { GOODPUT_CONNECTIONS = 12000, GOODPUT_CYCLES = 2, GOODPUT_PHASES = 2 * GOODPUT_CYCLES + 1 };
 
 struct goodput {
     double peak_per_s;
-    enum usage_limit limit;  /* of the peak */
+    enum usage_limit limit;  /* of the last peak */
     double overloaded_per_s; /* committed when `times` the peak was offered */
 };
 
 /* `plan` is that of a speed phase by wrk (strategy, connections, threads, duration, products,
- * seed), with its max_lag_ms for the overload. Two phases, audited like any; the second sells the
- * next plan->products products, so that it has no rows of the first to wait for. False when one of
- * them was no run (the generator was late, the books do not agree) or its promise was not kept. */
+ * seed), with its max_lag_ms for the overload. GOODPUT_PHASES phases, audited like any; each sells
+ * the next plan->products products, so that it has no rows of another to wait for. False when one
+ * of them was no run (the generator was late, the books do not agree) or its promise was not kept.
+ */
 bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, int times,
                      int64_t overload_connections, struct goodput *out, struct problem *problem);
 
