@@ -5,8 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* An order that may not wait was taken because a worker can begin it; START_US is what the worker
- * may take to come to life. */
+/* START_US: what a worker may take to come to life for an order that may not wait. */
 enum { BUCKETS = 4096, SPARE_MAX = 1024, START_US = 500000 };
 
 struct mailbox {
@@ -33,6 +32,7 @@ struct lane {
         int spares;
         int ready;
         unsigned wakes;
+        int64_t due_us; /* no waiting order's time is over before */
         bool closing;
         struct lane_counts counts;
     } shared;
@@ -46,6 +46,7 @@ struct lane *lane_create(const struct lane_rule *rule, int capacity)
         return NULL;
     lane->rule = *rule;
     lane->capacity = capacity;
+    lane->shared.due_us = INT64_MAX;
     pthread_mutex_init(&lane->shared.mutex, NULL);
     clock_cond_init(&lane->shared.changed);
     return lane;
@@ -177,6 +178,29 @@ static int64_t key_of(const struct lane *lane, const struct order *order)
     return lane->rule.all_products ? 0 : order->product_id;
 }
 
+/* When its wait is over; INT64_MAX is never. */
+static int64_t due_us(const struct order *order)
+{
+    bool soon = order->no_wait && order->wait_until_us <= INT64_MAX - START_US;
+    return order->wait_until_us + (soon ? START_US : 0);
+}
+
+static void append(struct mailbox *mailbox, struct order *order)
+{
+    order->next = NULL;
+    if (mailbox->first)
+        mailbox->last->next = order;
+    else
+        mailbox->first = order;
+    mailbox->last = order;
+}
+
+static void note_due(struct lane *lane, const struct order *order)
+{
+    if (due_us(order) < lane->shared.due_us)
+        lane->shared.due_us = due_us(order);
+}
+
 struct order *lane_put(struct lane *lane, struct order *list)
 {
     struct order *refused = NULL;
@@ -193,14 +217,10 @@ struct order *lane_put(struct lane *lane, struct order *list)
                 remove_if_empty(lane, mailbox);
             continue;
         }
-        list->next = NULL;
-        if (mailbox->first)
-            mailbox->last->next = list;
-        else
-            mailbox->first = list;
-        mailbox->last = list;
+        append(mailbox, list);
         mailbox->waiting++;
         lane->shared.counts.waiting++;
+        note_due(lane, list);
         make_ready(lane, mailbox);
     }
     pthread_mutex_unlock(&lane->shared.mutex);
@@ -217,7 +237,7 @@ static void sift(struct lane *lane, struct mailbox *mailbox, int64_t now_us,
     mailbox->first = mailbox->last = NULL;
     for (struct order *next; order; order = next) {
         next = order->next;
-        if (order->wait_until_us + (order->no_wait ? START_US : 0) <= now_us) {
+        if (due_us(order) <= now_us) {
             order->outcome = outcome;
             order->next = *out;
             *out = order;
@@ -225,21 +245,21 @@ static void sift(struct lane *lane, struct mailbox *mailbox, int64_t now_us,
             lane->shared.counts.waiting--;
             continue;
         }
-        order->next = NULL;
-        if (mailbox->first)
-            mailbox->last->next = order;
-        else
-            mailbox->first = order;
-        mailbox->last = order;
+        note_due(lane, order);
+        append(mailbox, order);
     }
 }
 
+/* Looks at every order, and workers wait for it meanwhile: not while nobody's time can be over. */
 static struct order *sift_all(struct lane *lane, int64_t now_us, enum order_outcome outcome)
 {
     struct order *out = NULL;
 
     pthread_mutex_lock(&lane->shared.mutex);
-    for (int i = 0; lane->shared.counts.waiting > 0 && i < BUCKETS; i++)
+    bool due = lane->shared.due_us <= now_us;
+    if (due)
+        lane->shared.due_us = INT64_MAX;
+    for (int i = 0; due && lane->shared.counts.waiting > 0 && i < BUCKETS; i++)
         for (struct mailbox *next, *mailbox = lane->shared.buckets[i]; mailbox; mailbox = next) {
             next = mailbox->next_in_bucket;
             sift(lane, mailbox, now_us, outcome, &out);

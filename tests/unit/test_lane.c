@@ -226,6 +226,28 @@ static void expiry_takes_what_is_over_and_leaves_the_rest_in_order(void **state)
     lane_destroy(lane);
 }
 
+/* What the lane remembers of the next deadline follows what comes in and what is left. */
+static void an_order_that_comes_later_may_be_over_sooner(void **state)
+{
+    static const int64_t until_us[] = {3000, 1000, 2000};
+    struct order orders[3];
+
+    (void)state;
+    struct lane *lane = lane_create(&keyed, 10);
+    for (int i = 0; i < 3; i++) {
+        orders[i] = order_for(1, i);
+        orders[i].wait_until_us = until_us[i];
+        assert_null(lane_expire(lane, 999));
+        put_one(lane, &orders[i]);
+    }
+    assert_ptr_equal(lane_expire(lane, 1000), &orders[1]);
+    assert_null(lane_expire(lane, 1999));
+    assert_ptr_equal(lane_expire(lane, 2999), &orders[2]);
+    assert_ptr_equal(lane_expire(lane, 3000), &orders[0]);
+    assert_null(lane_expire(lane, INT64_MAX));
+    lane_destroy(lane);
+}
+
 static void a_closing_lane_refuses_and_lets_its_workers_go(void **state)
 {
     (void)state;
@@ -362,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_keyed_lane_is_full_by_product_another_in_all),
         cmocka_unit_test(an_order_that_may_not_wait_is_taken_only_into_free_hands),
         cmocka_unit_test(expiry_takes_what_is_over_and_leaves_the_rest_in_order),
+        cmocka_unit_test(an_order_that_comes_later_may_be_over_sooner),
         cmocka_unit_test(a_closing_lane_refuses_and_lets_its_workers_go),
         cmocka_unit_test(a_worker_stays_while_there_is_work),
         cmocka_unit_test(many_threads_keep_products_apart_and_in_order),
