@@ -295,6 +295,7 @@ static bool is_quiet(const struct http *http)
 static void turn(struct http *http, int64_t until_us)
 {
     http->now_us = clock_mono_us();
+    edge_rest_begin(http);
     connection_expire(http);
     MHD_run(http->daemon);
     publish(http);

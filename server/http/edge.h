@@ -35,7 +35,9 @@ struct http {
     int64_t accepted; /* of these, those that waited or have a reply: a drain sees them through */
     struct request *waiting; /* every suspended request */
     int64_t waiting_count;
-    int64_t turned_away; /* orders that found the queues full since the last rest */
+    int64_t turned_away;    /* orders that found the queues full, since the turn before */
+    int64_t worked_from_us; /* monotonic: since when this turn has not rested */
+    int64_t rest_left_us;   /* what this turn may still rest */
 
     /* What this loop pass has collected, in order of arrival. */
     struct order *orders_first;
@@ -56,7 +58,10 @@ struct http {
 };
 
 void edge_rest_init(struct http *http);
-/* At the end of a turn: sleeps a while, where that leaves more to those who have work. */
+/* At the beginning of a turn, of each step of a request, and at the end of the turn: the last two
+ * sleep a while, where that leaves more to those who have work. */
+void edge_rest_begin(struct http *http);
+void edge_breathe(struct http *http);
 void edge_rest(struct http *http);
 
 /* Counts a reply. */

@@ -203,6 +203,7 @@ enum MHD_Result request_on_access(void *cls, struct MHD_Connection *mhd, const c
     (void)url;
     if (!request || http->abandoned)
         return MHD_NO;
+    edge_breathe(http);
     switch (request->phase) {
     case REQUEST_NEW:
         return begin(request, method, version);

@@ -16,15 +16,47 @@
 #include "metrics/metrics.h"
 
 /* With more than CROWD waiting, a turn begins no earlier than so long after the one before, for
- * each beyond; a turn that has turned orders away is followed by a rest of so many times its own
- * length; neither rest is longer than the last. */
-enum { CROWD = 512, CROWD_PAUSE_NS = 600, REST_TIMES = 8, REST_MOST_US = 50000 };
+ * each beyond. A turn that turns orders away rests after each BURST_US of work, and at its end, so
+ * many times as long as it has worked. All rests of a turn together are no longer than the last. */
+enum { CROWD = 512, CROWD_PAUSE_NS = 600, BURST_US = 100, REST_TIMES = 8, REST_MOST_US = 50000 };
 
 void edge_rest_init(struct http *http)
 {
     http->rested_us = metrics_counter(
         "seckill_http_rest_microseconds_total",
         "How long the HTTP loop has rested because the queues were full or crowded.", "");
+}
+
+void edge_rest_begin(struct http *http)
+{
+    http->worked_from_us = http->now_us;
+    http->rest_left_us = REST_MOST_US;
+}
+
+static void rest(struct http *http, int64_t now_us, int64_t until_us)
+{
+    if (until_us > now_us + http->rest_left_us)
+        until_us = now_us + http->rest_left_us;
+    if (until_us <= now_us)
+        return;
+    clock_sleep_until(until_us);
+    http->worked_from_us = clock_mono_us();
+    http->rest_left_us -= http->worked_from_us - now_us;
+    metrics_add(http->rested_us, (uint64_t)(http->worked_from_us - now_us));
+}
+
+static int64_t rested_by_us(const struct http *http, int64_t now_us)
+{
+    return now_us + REST_TIMES * (now_us - http->worked_from_us);
+}
+
+void edge_breathe(struct http *http)
+{
+    if (http->turned_away == 0)
+        return;
+    int64_t now_us = clock_mono_us();
+    if (now_us - http->worked_from_us >= BURST_US)
+        rest(http, now_us, rested_by_us(http, now_us));
 }
 
 void edge_rest(struct http *http)
@@ -34,16 +66,8 @@ void edge_rest(struct http *http)
 
     if (http->waiting_count > CROWD)
         until_us = http->now_us + (http->waiting_count - CROWD) * CROWD_PAUSE_NS / 1000;
-    if (http->turned_away > 0) {
-        int64_t rested_us = now_us + REST_TIMES * (now_us - http->now_us);
-        if (rested_us > until_us)
-            until_us = rested_us;
-        http->turned_away = 0;
-    }
-    if (until_us > now_us + REST_MOST_US)
-        until_us = now_us + REST_MOST_US;
-    if (until_us > now_us) {
-        clock_sleep_until(until_us);
-        metrics_add(http->rested_us, (uint64_t)(clock_mono_us() - now_us));
-    }
+    if (http->turned_away > 0 && rested_by_us(http, now_us) > until_us)
+        until_us = rested_by_us(http, now_us);
+    http->turned_away = 0;
+    rest(http, now_us, until_us);
 }
