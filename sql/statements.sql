@@ -321,6 +321,24 @@ SELECT stock, epoch, version, limit_per_user,
 FROM product WHERE id = ANY ($1::bigint[]) AND ($2::bigint = 0 OR fence = $2::bigint)
 ORDER BY id FOR UPDATE
 
+-- conditional_buy, for many orders of one product, which come to $3 units: all of them, or none. It waits for nobody:
+-- a locked row is as good as none.
+-- name: batch_buy
+WITH sale AS (
+    SELECT id, epoch FROM product
+    WHERE id = $2::bigint AND stock >= $3::bigint AND limit_per_user IS NULL
+      AND (opens_at IS NULL OR opens_at <= clock_timestamp())
+      AND (closes_at IS NULL OR clock_timestamp() < closes_at)
+      AND ($4::bigint = 0 OR fence = $4::bigint)
+    FOR UPDATE SKIP LOCKED
+), taken AS (
+    UPDATE product SET stock = stock - $3::bigint, version = version + 1 FROM sale WHERE product.id = sale.id
+)
+INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
+SELECT asked.id, sale.id, sale.epoch, user_id, quantity, $1::text, 1, created_at
+FROM sale, unnest($5::uuid[], $6::bigint[], $7::bigint[], $8::timestamptz[])
+         AS asked (id, user_id, quantity, created_at)
+
 -- name: batch_units
 SELECT asked.position, units
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY
@@ -536,11 +554,13 @@ FROM sale
 
 -- The house ----------------------------------------------------------------------------------------------------
 
+-- No plan here depends on its values, and to plan anew costs more than a short statement's work.
 -- name: session_limits
 SELECT set_config('statement_timeout', $1::text, false),
        set_config('idle_in_transaction_session_timeout', $2::text, false),
        set_config('client_connection_check_interval', '1s', false),
-       set_config('default_transaction_isolation', 'read committed', false)
+       set_config('default_transaction_isolation', 'read committed', false),
+       set_config('plan_cache_mode', 'force_generic_plan', false)
 
 -- name: durability
 SELECT current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on'

@@ -2,16 +2,16 @@
  * batch: one worker for all products; whatever waits is one transaction, one flush.
  *
  * While the worker commits, orders queue up; up to 500 of them, of any products, are the next
- * batch. No timer delays anybody. combine.c locks the products' rows in id order in a statement of
- * its own, decides in arrival order, whoever fits, limits and keys checked, and writes all of them
- * at once; each buyer gets their own 201, after the COMMIT.
+ * batch. No timer delays anybody. Orders of one product alone are one statement, if that fits them.
+ * Else combine.c locks the products' rows in id order in a statement of its own, decides in arrival
+ * order, whoever fits, limits and keys checked, and writes all of them at once; each buyer gets
+ * their own 201, after the COMMIT.
  *
  * It cannot oversell: the rows are locked before they are read, until the commit, so it is
  * `pessimistic` for 500 orders at a time. With several instances their batches take turns on the
  * rows they share. Several orders of one user are added up; one that repeats the Idempotency-Key of
  * another in its batch gets that one's result. An error other than a lost COMMIT halves the batch
- * until the guilty order is alone. An order that nobody has joined is `conditional`'s one
- * statement, if that fits it. A crash loses nothing that was answered.
+ * until the guilty order is alone. A crash loses nothing that was answered.
  *
  * Cancels and restocks go one by one, before the buys, and so does an order that may not wait
  * (wait_ms=0), by `conditional`'s statements with NOWAIT: it must not stand behind a row that
@@ -24,13 +24,6 @@
 #include "strategy/combine.h"
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
-
-/* False: it is not sold, and not decided. */
-static bool sell_alone(struct session *session, struct order *order)
-{
-    return purchase_is_simple(session, order) &&
-           purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NO_BUCKET);
-}
 
 static void sell(struct session *session, struct batch *batch)
 {
@@ -48,8 +41,7 @@ static void sell(struct session *session, struct batch *batch)
     if (count == 0)
         return;
     pg_connect(session->pg, session->work_until_us);
-    if (count > 1 || !sell_alone(session, buys[0]))
-        combine_buys(session, buys, count, 0);
+    combine_buys(session, buys, count, 0);
 }
 
 const struct strategy strategy_batch = {

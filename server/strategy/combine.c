@@ -1,7 +1,9 @@
-/* See combine.h: the steps of the transaction, and what becomes of the orders when it fails. */
+/* See combine.h: the one statement; the steps of the transaction, and what becomes of the orders
+ * when it fails. */
 #include "strategy/combine.h"
 
 #include "base/log.h"
+#include "strategy/suited.h"
 #include "strategy/tally.h"
 
 /* The columns of what the transaction writes about orders. */
@@ -34,8 +36,9 @@ static void set_all(struct order **orders, int count, enum order_outcome outcome
         orders[i]->outcome = outcome;
 }
 
-static void leave_unsettled(struct order **orders, int count)
+static void commit_lost(const struct session *session, struct order **orders, int count)
 {
+    log_warn("a batch of %d orders: its COMMIT was lost: %s", count, pg_error(session->pg)->text);
     for (int i = 0; i < count; i++)
         if (orders[i]->outcome == ORDER_PENDING) {
             orders[i]->outcome = ORDER_UNSETTLED;
@@ -53,6 +56,18 @@ static int64_t rows_deadline(const struct combine *combine)
     return purchase_row_deadline(combine->session, first);
 }
 
+static void note_the_unsuited(const struct combine *combine)
+{
+    const struct tally *tally = &combine->tally;
+
+    for (int i = 0; i < tally->products.count; i++) {
+        const struct product_row *row = &tally->rows[i];
+        suited_note(tally->products.a[i], tally->known[i] && row->open &&
+                                              row->limit_per_user == NO_LIMIT &&
+                                              row->stock >= tally->asked[i]);
+    }
+}
+
 static enum pg_status lock_rows(struct combine *combine)
 {
     struct tally *tally = &combine->tally;
@@ -66,6 +81,8 @@ static enum pg_status lock_rows(struct combine *combine)
     enum pg_status status = tally_lock(tally, until_us, &found);
     combine->waited = status == PG_TIMEOUT && until_us < tally->until_us;
     combine->fence_lost = status == PG_OK && tally->fence && found == 0;
+    if (status == PG_OK)
+        note_the_unsuited(combine);
     return status;
 }
 
@@ -256,9 +273,7 @@ static __attribute__((noinline)) bool attempt(struct session *session, struct or
     pairs_init(&combine.keys);
     enum pg_status status = transact(&combine);
     if (combine.tally.committing && (status == PG_TIMEOUT || status == PG_LOST)) {
-        log_warn("a batch of %d orders: its COMMIT was lost: %s", count,
-                 pg_error(session->pg)->text);
-        leave_unsettled(orders, count);
+        commit_lost(session, orders, count);
         return true;
     }
     if (status != PG_OK)
@@ -269,11 +284,69 @@ static __attribute__((noinline)) bool attempt(struct session *session, struct or
     return true;
 }
 
-void combine_buys(struct session *session, struct order **orders, int count, int64_t fence)
+/* All want one product, and no order wants anything besides. */
+static bool may_be_one_statement(const struct session *session, struct order **orders, int count)
+{
+    int64_t product = orders[0]->product_id;
+
+    for (int i = 0; i < count; i++)
+        if (!purchase_is_simple(session, orders[i]) || orders[i]->product_id != product)
+            return false;
+    return suited_is(product);
+}
+
+/* The one statement of many orders, or under a fence. False: nothing is decided. */
+static __attribute__((noinline)) bool at_once(struct session *session, struct order **orders,
+                                              int count, int64_t fence)
+{
+    struct columns to;
+    int64_t units = 0;
+
+    for (int i = 0; i < count; i++) {
+        to.ids[i] = orders[i]->id;
+        to.users[i] = orders[i]->user_id;
+        to.quantities[i] = orders[i]->quantity;
+        to.created[i] = orders[i]->created_us;
+        units += orders[i]->quantity;
+    }
+    enum pg_status status = pg_exec(
+        session->pg, SQL_BATCH_BUY,
+        PG_ARGS(pg_text(orders[0]->strategy->name), pg_int8(orders[0]->product_id), pg_int8(units),
+                pg_int8(fence), pg_uuids(to.ids, count), pg_int8s(to.users, count),
+                pg_int8s(to.quantities, count), pg_times(to.created, count)),
+        session->work_until_us);
+    if (status == PG_TIMEOUT || status == PG_LOST) {
+        commit_lost(session, orders, count);
+        return true;
+    }
+    if (status != PG_OK || pg_affected(session->pg) == 0)
+        return false;
+    for (int i = 0; i < count; i++)
+        purchase_confirm(orders[i]);
+    return true;
+}
+
+/* The one statement. False: nothing is decided. */
+static bool sell_at_once(struct session *session, struct order **orders, int count, int64_t fence)
+{
+    if (!may_be_one_statement(session, orders, count))
+        return false;
+    if (count == 1 && !fence)
+        return purchase_at_once(session, orders[0], SQL_CONDITIONAL_BUY, NO_BUCKET);
+    return at_once(session, orders, count, fence);
+}
+
+static void sell_halving(struct session *session, struct order **orders, int count, int64_t fence)
 {
     if (attempt(session, orders, count, fence))
         return;
     set_all(orders, count, ORDER_PENDING);
-    combine_buys(session, orders, count / 2, fence);
-    combine_buys(session, orders + count / 2, count - count / 2, fence);
+    sell_halving(session, orders, count / 2, fence);
+    sell_halving(session, orders + count / 2, count - count / 2, fence);
+}
+
+void combine_buys(struct session *session, struct order **orders, int count, int64_t fence)
+{
+    if (!sell_at_once(session, orders, count, fence))
+        sell_halving(session, orders, count, fence);
 }

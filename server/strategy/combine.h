@@ -1,11 +1,15 @@
 /*
  * The combiner: many orders in one transaction, one flush.
  *
- * Over a tally (tally.h): lock the products' rows, look up keys, decide in this process; then one
- * upsert of limits, one insert of orders, one update of stocks, COMMIT. An error other than a lost
- * COMMIT halves the orders until the guilty one is alone, so that one bad order cannot refuse the
- * others. Works on the session's thread, and until its work_until_us; allocates nothing, and takes
- * 200 KB of stack.
+ * Where all of them want one product and nothing besides, and there is enough, one statement sells
+ * to all. It passes by a locked row, so it never waits and cannot be out of time for one of them
+ * alone.
+ *
+ * Otherwise over a tally (tally.h): lock the products' rows, look up keys, decide in this process;
+ * then one upsert of limits, one insert of orders, one update of stocks, COMMIT. An error other
+ * than a lost COMMIT halves the orders until the guilty one is alone, so that one bad order cannot
+ * refuse the others. Works on the session's thread, and until its work_until_us; allocates nothing,
+ * and takes 200 KB of stack.
  */
 #ifndef SECKILL_STRATEGY_COMBINE_H
 #define SECKILL_STRATEGY_COMBINE_H

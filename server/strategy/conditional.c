@@ -14,6 +14,7 @@
  */
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
+#include "strategy/suited.h"
 
 /* The conditional UPDATE matched no row: say why. */
 static void explain(struct session *session, struct order *order, struct product_row *row)
@@ -31,6 +32,7 @@ static bool sell_at_once(struct session *session, struct order *order)
     if (purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NO_BUCKET))
         return true;
     explain(session, order, &row);
+    suited_note(order->product_id, row.limit_per_user == NO_LIMIT);
     return row.limit_per_user == NO_LIMIT;
 }
 
@@ -44,6 +46,7 @@ static bool take_stock(struct session *session, struct order *order, struct prod
         return false;
     if (pg_rows(session->pg) == 1) {
         purchase_row(session->pg, row);
+        suited_note(order->product_id, row->limit_per_user == NO_LIMIT);
         return true;
     }
     pg_rollback(session->pg, session->work_until_us);
@@ -69,7 +72,8 @@ void body_guarded(struct session *session, struct order *order)
 {
     if (order->kind == ORDER_CANCEL)
         purchase_cancel(session, order);
-    else if (!purchase_is_simple(session, order) || !sell_at_once(session, order))
+    else if (!purchase_is_simple(session, order) || !suited_is(order->product_id) ||
+             !sell_at_once(session, order))
         sell_in_steps(session, order);
 }
 

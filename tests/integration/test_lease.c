@@ -223,16 +223,24 @@ static void a_stale_holder_is_refused(void **state)
 
     struct crowd *crowd = crowd_create();
     shop_crowd_buy(crowd, here.servers[0], &buy);
-    pg_proxy_arm(proxy, "batch_lock", PG_FAULT_HOLD);
+    pg_proxy_arm(proxy, "batch_buy", PG_FAULT_HOLD);
     meet_a_later_holder(crowd, proxy);
     expect_sold(1);
+
+    crowd = crowd_create();
+    buy.key = "stale";
+    shop_crowd_buy(crowd, here.servers[0], &buy);
+    buy.key = NULL;
+    pg_proxy_arm(proxy, "batch_lock", PG_FAULT_HOLD);
+    meet_a_later_holder(crowd, proxy);
+    expect_sold(2);
 
     crowd = crowd_create();
     buy.quantity = 5;
     shop_crowd_restock(crowd, here.servers[0], &buy);
     pg_proxy_arm(proxy, "stock_add_fenced", PG_FAULT_HOLD);
     meet_a_later_holder(crowd, proxy);
-    expect_sold(2);
+    expect_sold(3);
     assert_int_equal(witness_sale(here.witness, here.product).restocked, 0);
 
     buy.quantity = 1;
@@ -241,7 +249,7 @@ static void a_stale_holder_is_refused(void **state)
     shop_crowd_cancel(crowd, here.servers[0], id);
     pg_proxy_arm(proxy, "stock_return_fenced", PG_FAULT_HOLD);
     meet_a_later_holder(crowd, proxy);
-    expect_sold(4);
+    expect_sold(5);
     assert_int_equal(witness_sale(here.witness, here.product).cancelled, 0);
 
     server_stop(here.servers[0]);
@@ -300,7 +308,7 @@ static void a_long_hold_keeps_its_lease(void **state)
     shop_put(here.servers[0], here.product, STOCK, NULL);
     shop_crowd_buy(crowd, here.servers[0], &buy);
     pg_proxy_refuse_after_fault(proxy, true);
-    pg_proxy_arm(proxy, "commit", PG_FAULT_LOSE_REPLY);
+    pg_proxy_arm(proxy, "batch_buy", PG_FAULT_LOSE_REPLY);
     crowd_send(crowd);
     pg_proxy_wait_fault(proxy);
     redis_probe(holder, sizeof holder, "GET seckill:lock:redis-fair:%lld", (long long)here.product);

@@ -1,0 +1,149 @@
+/* See batch_plug.h. */
+#include "batch_plug.h"
+
+#include "lib/stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct plugged plugged = {.users = 10000};
+
+struct buy plug_buy(int64_t product, int64_t user, int64_t quantity)
+{
+    return (struct buy){.strategy = "batch",
+                        .product = product,
+                        .user = user,
+                        .quantity = quantity,
+                        .more = "&wait_ms=60000"};
+}
+
+static void wait_metric(const char *family, const char *labels, int64_t value)
+{
+    int64_t until_us = clock_mono_us() + PLUG_PATIENCE_US;
+
+    while (server_metric(plugged.server, family, labels) != value)
+        if (clock_mono_us() >= until_us)
+            fail_msg("%s is not %lld", family, (long long)value);
+}
+
+void plug_wait_queued(int64_t count)
+{
+    wait_metric("seckill_lane_waiting", "strategy=\"batch\"", count);
+}
+
+void plug_wait_locked(void)
+{
+    int64_t until_us = clock_mono_us() + PLUG_PATIENCE_US;
+
+    while (witness_number(plugged.witness,
+                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type ="
+                          " 'Lock' AND datname = current_database()") == 0)
+        assert_true(clock_mono_us() < until_us);
+}
+
+struct crowd *plug_begin(void)
+{
+    struct crowd *crowd = crowd_create();
+    struct buy buy = plug_buy(PLUG, 1, 1);
+
+    wait_metric("seckill_orders_in_flight", "", 0);
+    shop_put(plugged.server, PLUG, 1000, NULL);
+    witness_run(plugged.holder, "BEGIN");
+    witness_run(plugged.holder, "SELECT 1 FROM product WHERE id = %d FOR UPDATE", PLUG);
+    shop_crowd_buy(crowd, plugged.server, &buy);
+    crowd_send(crowd);
+    plug_wait_locked();
+    return crowd;
+}
+
+void plug_queue(struct crowd *crowd, const struct buy *buy)
+{
+    shop_crowd_buy(crowd, plugged.server, buy);
+    crowd_send(crowd);
+    plug_wait_queued(crowd_size(crowd) - 1);
+}
+
+void plug_end(struct crowd *crowd)
+{
+    witness_run(plugged.holder, "ROLLBACK");
+    crowd_finish(crowd, PLUG_PATIENCE_US);
+    assert_int_equal(crowd_at(crowd, 0)->reply.status, 201);
+}
+
+void plug_sell(int count)
+{
+    struct crowd *crowd = plug_begin();
+
+    for (int i = 0; i < count; i++) {
+        struct buy buy = plug_buy(plugged.product, ++plugged.users, 1);
+        shop_crowd_buy(crowd, plugged.server, &buy);
+    }
+    crowd_send(crowd);
+    plug_wait_queued(count);
+    plug_end(crowd);
+    crowd_destroy(crowd);
+}
+
+void plug_expect(const struct crowd *crowd, int i, int status, const char *code)
+{
+    const struct crowd_call *call = crowd_at(crowd, i);
+
+    if (call->reply.status != status || strcmp(call->code, code) != 0)
+        fail_msg("call %d: %d %s", i, call->reply.status, call->code);
+}
+
+int64_t plug_transactions(void)
+{
+    return witness_number(plugged.witness,
+                          "SELECT count(DISTINCT xmin::text) FROM orders"
+                          " WHERE product_id IN (%lld, %lld)",
+                          (long long)plugged.product, (long long)plugged.product + 1);
+}
+
+struct spent plug_spent(const char *ended)
+{
+    char labels[64];
+
+    snprintf(labels, sizeof labels, "strategy=\"batch\",ended=\"%s\"", ended);
+    return (struct spent){
+        .orders = server_metric(plugged.server, "seckill_cost_orders_total", labels),
+        .round_trips = server_metric(plugged.server, "seckill_cost_round_trips_total", labels),
+        .flushes = server_metric(plugged.server, "seckill_cost_flushes_total", labels)};
+}
+
+void plug_expect_spent(const char *ended, struct spent before, struct spent more)
+{
+    struct spent now = plug_spent(ended);
+
+    assert_int_equal(now.orders - before.orders, more.orders);
+    assert_int_equal(now.round_trips - before.round_trips, more.round_trips);
+    assert_int_equal(now.flushes - before.flushes, more.flushes);
+}
+
+static int next_products(void **state)
+{
+    (void)state;
+    plugged.product += 2;
+    return 0;
+}
+
+int plug_run(const char *group, struct CMUnitTest *tests, size_t count)
+{
+    plugged.conninfo = stack_database_create(group);
+    server_use_database(plugged.conninfo);
+    plugged.server = server_start("--work-timeout-ms", "30000", "--lock-ttl-ms", "60000");
+    plugged.witness = witness_open(plugged.conninfo);
+    plugged.holder = witness_open(plugged.conninfo);
+    for (size_t i = 0; i < count; i++)
+        tests[i].setup_func = next_products;
+    int failed = _cmocka_run_group_tests(group, tests, count, NULL, NULL);
+    witness_close(plugged.witness);
+    witness_close(plugged.holder);
+    if (!failed)
+        server_stop(plugged.server);
+    server_teardown(NULL);
+    stack_database_drop(group);
+    free(plugged.conninfo);
+    return failed != 0;
+}
