@@ -245,6 +245,7 @@ static void an_order_that_comes_later_may_be_over_sooner(void **state)
     assert_ptr_equal(lane_expire(lane, 2999), &orders[2]);
     assert_ptr_equal(lane_expire(lane, 3000), &orders[0]);
     assert_null(lane_expire(lane, INT64_MAX));
+    lane_leave(lane, poll_lane(lane)); /* the mailbox, empty, still stands in the ready list */
     lane_destroy(lane);
 }
 
