@@ -322,21 +322,21 @@ FROM product WHERE id = ANY ($1::bigint[]) AND ($2::bigint = 0 OR fence = $2::bi
 ORDER BY id FOR UPDATE
 
 -- conditional_buy, for many orders of one product, which come to $3 units: all of them, or none. It waits for nobody:
--- a locked row is as good as none.
+-- a locked row is as good as none. $4 is the fence and $5 the sale's epoch, 0 for whatever it is.
 -- name: batch_buy
 WITH sale AS (
     SELECT id, epoch FROM product
     WHERE id = $2::bigint AND stock >= $3::bigint AND limit_per_user IS NULL
       AND (opens_at IS NULL OR opens_at <= clock_timestamp())
       AND (closes_at IS NULL OR clock_timestamp() < closes_at)
-      AND ($4::bigint = 0 OR fence = $4::bigint)
+      AND ($4::bigint = 0 OR fence = $4::bigint) AND ($5::bigint = 0 OR epoch = $5::bigint)
     FOR UPDATE SKIP LOCKED
 ), taken AS (
     UPDATE product SET stock = stock - $3::bigint, version = version + 1 FROM sale WHERE product.id = sale.id
 )
 INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
 SELECT asked.id, sale.id, sale.epoch, user_id, quantity, $1::text, 1, created_at
-FROM sale, unnest($5::uuid[], $6::bigint[], $7::bigint[], $8::timestamptz[])
+FROM sale, unnest($6::uuid[], $7::bigint[], $8::bigint[], $9::timestamptz[])
          AS asked (id, user_id, quantity, created_at)
 
 -- name: batch_units

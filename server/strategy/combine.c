@@ -56,18 +56,6 @@ static int64_t rows_deadline(const struct combine *combine)
     return purchase_row_deadline(combine->session, first);
 }
 
-static void note_the_unsuited(const struct combine *combine)
-{
-    const struct tally *tally = &combine->tally;
-
-    for (int i = 0; i < tally->products.count; i++) {
-        const struct product_row *row = &tally->rows[i];
-        suited_note(tally->products.a[i], tally->known[i] && row->open &&
-                                              row->limit_per_user == NO_LIMIT &&
-                                              row->stock >= tally->asked[i]);
-    }
-}
-
 static enum pg_status lock_rows(struct combine *combine)
 {
     struct tally *tally = &combine->tally;
@@ -82,7 +70,7 @@ static enum pg_status lock_rows(struct combine *combine)
     combine->waited = status == PG_TIMEOUT && until_us < tally->until_us;
     combine->fence_lost = status == PG_OK && tally->fence && found == 0;
     if (status == PG_OK)
-        note_the_unsuited(combine);
+        tally_note_suited(tally);
     return status;
 }
 
@@ -312,7 +300,7 @@ static __attribute__((noinline)) bool at_once(struct session *session, struct or
     enum pg_status status = pg_exec(
         session->pg, SQL_BATCH_BUY,
         PG_ARGS(pg_text(orders[0]->strategy->name), pg_int8(orders[0]->product_id), pg_int8(units),
-                pg_int8(fence), pg_uuids(to.ids, count), pg_int8s(to.users, count),
+                pg_int8(fence), pg_int8(0), pg_uuids(to.ids, count), pg_int8s(to.users, count),
                 pg_int8s(to.quantities, count), pg_times(to.created, count)),
         session->work_until_us);
     if (status == PG_TIMEOUT || status == PG_LOST) {

@@ -1,6 +1,7 @@
 /*
- * One transaction (transact) in a loop: a conflict is decided anew, a refusal halves the claims, a
- * store out of reach leaves them open for later. Deciding is stock_decide.c's.
+ * One statement for the usual claims (at_once), one transaction for others (transact), in a loop: a
+ * conflict is decided anew, a refusal halves the claims, a store out of reach leaves them open for
+ * later. Deciding is stock_decide.c's.
  */
 #include "strategy/stock_write.h"
 
@@ -8,6 +9,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "strategy/stock_decide.h"
+#include "strategy/suited.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +57,12 @@ static int list_orders(const struct claim *claims, int count, struct columns *to
     return n;
 }
 
+static void open_all(struct work *work)
+{
+    for (int i = 0; i < work->count; i++)
+        work->claims[i].fate = CLAIM_OPEN;
+}
+
 static enum pg_status write_and_commit(struct work *work)
 {
     struct columns orders;
@@ -73,14 +81,48 @@ static enum pg_status write_and_commit(struct work *work)
     return tally_commit(&work->tally, &insert, n, orders.keyed);
 }
 
-/* The whole transaction, up to and with the COMMIT. A lost COMMIT needs no settling: the claims are
- * written again, and those that are there are known. */
+/* Nobody had them, all are of one sale, and no order wants anything besides. */
+static bool may_be_one_statement(const struct work *work)
+{
+    const struct waiting_order *first = &work->claims[0].order;
+
+    for (int i = 0; i < work->count; i++) {
+        const struct waiting_order *order = &work->claims[i].order;
+        if (order->key[0] || order->product_id != first->product_id || order->epoch != first->epoch)
+            return false;
+    }
+    return work->fresh && suited_is(first->product_id);
+}
+
+/* PG_OK: all are sold, or, when they are still open, nothing is decided. */
+static enum pg_status at_once(struct work *work)
+{
+    const struct waiting_order *first = &work->claims[0].order;
+    struct columns to;
+    int64_t units = 0;
+
+    for (int i = 0; i < work->count; i++)
+        work->claims[i].fate = CLAIM_CONFIRMED;
+    int n = list_orders(work->claims, work->count, &to);
+    for (int i = 0; i < n; i++)
+        units += to.quantities[i];
+    FAILPOINT("stock-writer-committing");
+    enum pg_status status =
+        pg_exec(work->link->pg, SQL_BATCH_BUY,
+                PG_ARGS(pg_text("redis-stock"), pg_int8(first->product_id), pg_int8(units),
+                        pg_int8(0), pg_int8(first->epoch), pg_uuids(to.ids, n),
+                        pg_int8s(to.users, n), pg_int8s(to.quantities, n), pg_times(to.created, n)),
+                work->link->until_us);
+    if (status != PG_OK || pg_affected(work->link->pg) == 0)
+        open_all(work);
+    return status;
+}
+
+/* The whole transaction, up to and with the COMMIT. */
 static enum pg_status transact(struct work *work)
 {
     struct pg *pg = work->link->pg;
 
-    for (int i = 0; i < work->count; i++)
-        work->claims[i].fate = CLAIM_OPEN;
     pg_begin(pg);
     enum pg_status status = decide_lock(work);
     if (status == PG_OK && !work->fresh)
@@ -93,10 +135,21 @@ static enum pg_status transact(struct work *work)
         status = write_and_commit(work);
     if (status != PG_OK) {
         pg_rollback(pg, work->link->until_us);
-        for (int i = 0; i < work->count; i++)
-            work->claims[i].fate = CLAIM_OPEN;
+        open_all(work);
     }
     return status;
+}
+
+/* A lost COMMIT needs no settling: the claims are written again, and those that are there are
+ * known. */
+static enum pg_status attempt(struct work *work)
+{
+    enum pg_status status = PG_OK;
+
+    open_all(work);
+    if (may_be_one_statement(work))
+        status = at_once(work);
+    return status == PG_OK && work->claims[0].fate == CLAIM_OPEN ? transact(work) : status;
 }
 
 static void give_time(struct stock_link *link)
@@ -159,7 +212,7 @@ static bool write_range(struct work *work, struct claim *claims, int count)
         give_time(link);
         if (!pg_connect(link->pg, link->until_us))
             return false;
-        switch (transact(work)) {
+        switch (attempt(work)) {
         case PG_OK:
             return true;
         case PG_CONFLICT:

@@ -1,6 +1,8 @@
 /* See tally.h. Here is what needs no I/O: the sets, and the deciding. */
 #include "strategy/tally.h"
 
+#include "strategy/suited.h"
+
 #include <string.h>
 
 void pairs_init(struct pairs *pairs)
@@ -64,6 +66,16 @@ int tally_product(struct tally *tally, int64_t product_id)
 void tally_ask(struct tally *tally, int product, int64_t units)
 {
     tally->asked[product] += units;
+}
+
+void tally_note_suited(const struct tally *tally)
+{
+    for (int i = 0; i < tally->products.count; i++) {
+        const struct product_row *row = &tally->rows[i];
+        suited_note(tally->products.a[i], tally->known[i] && row->open &&
+                                              row->limit_per_user == NO_LIMIT &&
+                                              row->stock >= tally->asked[i]);
+    }
 }
 
 void tally_share(struct tally *tally, int product, int64_t user_id)

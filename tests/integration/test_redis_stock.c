@@ -201,6 +201,25 @@ static void a_key_is_known_while_its_order_waits(void **state)
     bed_stop_all();
 }
 
+/* Nobody holds the row, so that the writer could sell it with its one statement. */
+static void a_key_is_written_though_nothing_waits(void **state)
+{
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    bed_start_three();
+    shop_put(bed.servers[0], bed.product, 2, NULL);
+    struct buy buy = bed_buy(1, 1);
+    buy.key = "k";
+    bed_accept(bed.servers[0], &buy, id);
+    bed_wait_status(bed.servers[0], id, "confirmed");
+    bed_expect_settled();
+    bed_redis("DEL @key:%lld:k", (long long)buy.user);
+    expect_replay(bed.servers[1], &buy, id, "confirmed");
+    assert_int_equal(witness_sale(bed.witness, bed.product).orders, 1);
+    bed_stop_all();
+}
+
 /* The sale's key went to PostgreSQL first: the 202 that loses ends failed and names the winner. */
 static void a_202_that_loses_its_key(void **state)
 {
@@ -270,6 +289,7 @@ int main(void)
         cmocka_unit_test_teardown(a_queued_order_is_cancelled_once_decided, bed_teardown),
         cmocka_unit_test_teardown(a_cancel_waits_no_longer_than_it_may, bed_teardown),
         cmocka_unit_test_teardown(a_key_is_known_while_its_order_waits, bed_teardown),
+        cmocka_unit_test_teardown(a_key_is_written_though_nothing_waits, bed_teardown),
         cmocka_unit_test_teardown(a_202_that_loses_its_key, bed_teardown),
         cmocka_unit_test_teardown(a_limit_counts_what_waits, bed_teardown),
     };

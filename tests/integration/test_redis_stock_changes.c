@@ -59,17 +59,16 @@ static void stock_that_comes_back_is_seen_at_once(void **state)
     bed_stop_all();
 }
 
-static void a_new_sale_amid_the_old_one(void **state)
+static void put_amid(const char *key)
 {
     char old[SHOP_ID_SIZE];
     char new[SHOP_ID_SIZE];
 
-    (void)state;
     bed.product++;
     bed_start("stock-writer-read=pause:1500", NULL);
     shop_put(bed.servers[0], bed.product, 10, NULL);
     struct buy buy = bed_buy(1, 7);
-    buy.key = "again";
+    buy.key = key;
     bed_accept(bed.servers[0], &buy, old);
     bed_expect_status(bed.servers[0], old, "queued");
     shop_put(bed.servers[0], bed.product, 10, NULL);
@@ -84,6 +83,19 @@ static void a_new_sale_amid_the_old_one(void **state)
     bed_expect_reconciled();
     assert_int_equal(witness_sale(bed.witness, bed.product).stock, 3);
     bed_stop_all();
+}
+
+static void a_new_sale_amid_the_old_one(void **state)
+{
+    (void)state;
+    put_amid("again");
+}
+
+/* The one statement of a batch without keys. */
+static void a_new_sale_amid_orders_without_keys(void **state)
+{
+    (void)state;
+    put_amid(NULL);
 }
 
 /* A PUT that Redis has not heard of: the old mirror's orders are refused by PostgreSQL's epoch. */
@@ -254,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(stock_that_comes_back_is_seen_at_once, bed_teardown),
         cmocka_unit_test_teardown(a_new_sale_amid_the_old_one, bed_teardown),
+        cmocka_unit_test_teardown(a_new_sale_amid_orders_without_keys, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_of_an_ended_sale, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_is_deleted, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_is_deleted_again_and_again, bed_teardown),
