@@ -35,6 +35,7 @@ struct http {
     int64_t accepted; /* of these, those that waited or have a reply: a drain sees them through */
     struct request *waiting; /* every suspended request */
     int64_t waiting_count;
+    int64_t arrived;        /* orders, in this turn */
     int64_t turned_away;    /* orders that found the queues full, since the turn before */
     int64_t worked_from_us; /* monotonic: since when this turn has not rested */
     int64_t rest_left_us;   /* what this turn may still rest */

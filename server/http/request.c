@@ -302,6 +302,7 @@ void request_wait_order(struct request *request, void (*step)(struct request *))
     request->order.next = NULL;
     *http->orders_last = &request->order;
     http->orders_last = &request->order.next;
+    http->arrived++;
 }
 
 void request_wait_call(struct request *request, void (*step)(struct request *))

@@ -6,6 +6,9 @@
  * what arrives and what is decided come together, so that looking takes a tenth of the time at
  * most.
  *
+ * With some hundred it is not the looking, but that orders which come many at a time belong into
+ * one batch, and in a turn for each of them they would not meet.
+ *
  * And where the queues are full the loop could spend a whole core on turning orders away, which the
  * workers and PostgreSQL then lack for those that were let in: it takes a ninth of one. What
  * arrives meanwhile waits in its socket.
@@ -16,9 +19,18 @@
 #include "metrics/metrics.h"
 
 /* With more than CROWD waiting, a turn begins no earlier than so long after the one before, for
- * each beyond. A turn that turns orders away rests after each BURST_US of work, and at its end, so
- * many times as long as it has worked. All rests of a turn together are no longer than the last. */
-enum { CROWD = 512, CROWD_PAUSE_NS = 600, BURST_US = 100, REST_TIMES = 8, REST_MOST_US = 50000 };
+ * each beyond; when MANY have come in this one, with more than GROUP. A turn that turns orders away
+ * rests after each BURST_US of work, and at its end, so many times as long as it has worked. All
+ * rests of a turn together are no longer than the last. */
+enum {
+    CROWD = 512,
+    GROUP = 64,
+    MANY = 8,
+    PAUSE_NS = 600,
+    BURST_US = 100,
+    REST_TIMES = 8,
+    REST_MOST_US = 50000
+};
 
 void edge_rest_init(struct http *http)
 {
@@ -63,11 +75,12 @@ void edge_rest(struct http *http)
 {
     int64_t now_us = clock_mono_us();
     int64_t until_us = now_us;
+    int64_t crowd = http->arrived >= MANY ? GROUP : CROWD;
 
-    if (http->waiting_count > CROWD)
-        until_us = http->now_us + (http->waiting_count - CROWD) * CROWD_PAUSE_NS / 1000;
+    if (http->waiting_count > crowd)
+        until_us = http->now_us + (http->waiting_count - crowd) * PAUSE_NS / 1000;
     if (http->turned_away > 0 && rested_by_us(http, now_us) > until_us)
         until_us = rested_by_us(http, now_us);
-    http->turned_away = 0;
+    http->turned_away = http->arrived = 0;
     rest(http, now_us, until_us);
 }
