@@ -1,31 +1,32 @@
 -- Reserves stock of one product for a batch of orders and queues them for the writer, in one stream entry.
--- KEYS: the product's mirror, the stream, waiting (id: order), units ("product:epoch": reserved), the caller's last
---       answer ("number epoch left codes")
+-- KEYS: the product's mirror, the stream, waiting (group of ids: entry), units ("product:epoch": reserved; "orders":
+--       how many wait in all), the caller's last answer ("number epoch left codes")
 -- ARGV: prefix, product, epoch as the caller knows it (0: not at all), most orders that may wait, ms that a key
---       lives, this call's number; then five an order: id, user, quantity, key (may be empty), and what is queued, the
---       line "id user quantity created key\n".
+--       lives, this call's number, the group of the orders' ids, whether some have a key ("1"); then two an order: its
+--       quantity, and what is queued, the line "id user quantity created key\n".
 -- Answers {verdict}, or {0, epoch, stock left, codes}: a digit an order. Verdicts: 0 done, 1 not loaded, 2 another
 -- epoch, 3 too many wait, 4 this call was given up (stock_recall). Codes: 1 reserved, 2 the key has an order, 3 limit
 -- reached, 4 sold out, 5 not open.
 -- Every key's type is seen before the first write, and nothing after it can fail: a script is not rolled back.
-local prefix, product, number = ARGV[1], ARGV[2], ARGV[6]
+local prefix, product, number, group = ARGV[1], ARGV[2], ARGV[6], ARGV[7]
 local mirror = redis.call('HMGET', KEYS[1], 'epoch', 'generation', 'stock', 'limit', 'opens', 'closes')
 local epoch, generation, stock = mirror[1], mirror[2], tonumber(mirror[3])
 local limit, opens, closes = tonumber(mirror[4]), tonumber(mirror[5]), tonumber(mirror[6])
-local field = product .. ':' .. tostring(epoch)
 redis.call('XLEN', KEYS[2])
-redis.call('HGET', KEYS[4], field)
+redis.call('HLEN', KEYS[3])
+local waiting = tonumber(redis.call('HGET', KEYS[4], 'orders') or 0)
 local last = redis.call('GET', KEYS[5])
 if last and tonumber(last:match('^%d+')) >= tonumber(number) then return {4} end
 if not stock then return {1} end
 if ARGV[3] ~= '0' and ARGV[3] ~= epoch then return {2, tonumber(epoch)} end
-if redis.call('HLEN', KEYS[3]) >= tonumber(ARGV[4]) then return {3} end
+if waiting >= tonumber(ARGV[4]) then return {3} end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local open = (not opens or now >= opens) and (not closes or now < closes)
 local users = prefix .. ':users:' .. product .. ':' .. generation
-local held, added, keys, codes, lines, records = {}, {}, {}, {}, {}, {}
+local asks_who = limit or ARGV[8] == '1'
+local held, added, keys, codes, lines = {}, {}, {}, {}, {}
 local sum, reserved = 0, 0
 
 -- The key's order, unless a PUT has ended its sale: "id product epoch".
@@ -37,10 +38,14 @@ local function taken(name)
     return of ~= product or at == epoch
 end
 
-for i = 7, #ARGV, 5 do
-    local id, user, n, key = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3]
-    local name = key ~= '' and prefix .. ':key:' .. user .. ':' .. key
-    if limit and not held[user] then held[user] = tonumber(redis.call('HGET', users, user) or 0) end
+for i = 9, #ARGV, 2 do
+    local n, line = tonumber(ARGV[i]), ARGV[i + 1]
+    local id, user, key, name
+    if asks_who then
+        id, user, key = line:match('^(%S+) (%d+) %d+ %d+ ([^\n]*)')
+        name = key ~= '' and prefix .. ':key:' .. user .. ':' .. key
+        if limit and not held[user] then held[user] = tonumber(redis.call('HGET', users, user) or 0) end
+    end
     local code = 1
     if name and taken(name) then code = 2
     elseif not open then code = 5
@@ -54,8 +59,7 @@ for i = 7, #ARGV, 5 do
         end
         if name then keys[name] = id .. ' ' .. product .. ' ' .. epoch end
         reserved = reserved + 1
-        lines[reserved] = ARGV[i + 4]
-        records[2 * reserved - 1] = id
+        lines[reserved] = line
     end
     codes[#codes + 1] = code
 end
@@ -64,10 +68,9 @@ local answer = {0, tonumber(epoch), left, all}
 if reserved == 0 then return answer end
 
 local entry = redis.call('XADD', KEYS[2], '*', 'product', product, 'epoch', epoch, 'orders', table.concat(lines))
-local of = entry .. ' ' .. product .. ' ' .. epoch .. ' '
-for i = 1, reserved do records[2 * i] = of .. lines[i] end
-redis.call('HSET', KEYS[3], unpack(records))
-redis.call('HINCRBY', KEYS[4], field, sum)
+redis.call('HSET', KEYS[3], group, entry)
+redis.call('HINCRBY', KEYS[4], product .. ':' .. epoch, sum)
+redis.call('HINCRBY', KEYS[4], 'orders', reserved)
 redis.call('HINCRBY', KEYS[1], 'stock', -sum)
 for user, n in pairs(added) do redis.call('HINCRBY', users, user, n) end
 for name, first in pairs(keys) do redis.call('SET', name, first, 'PX', ARGV[5]) end

@@ -1,11 +1,12 @@
--- Lets go of what PostgreSQL has decided. However often it runs, a reservation ends once.
--- KEYS: the stream, waiting, units, partly (entries that were settled in part)
--- ARGV: prefix, the consumer group, ms that a key is still known, orders, entries that are done, entries that are not
--- An order is a line "id product epoch user quantity fate key"; fate: kept, failed, or the mirror's generation to
--- which its stock is credited. Entries are ids with spaces between.
+-- Lets go of what PostgreSQL has decided. However often it runs, a reservation ends once: an entry is there until all
+-- of its orders are decided, and those that were settled before are noted until then.
+-- KEYS: the stream, waiting, units, partly (orders that were settled before their entries were done)
+-- ARGV: prefix, the consumer group, ms that a key is still known; then four an entry: its id, its ids' group, whether
+-- all its orders are decided ("1"), and those that are, lines "id product epoch user quantity fate key"; fate: kept,
+-- failed, or the mirror's generation to which its stock is credited.
 -- Answers how many credits met another generation: their mirrors must be built anew.
 local prefix = ARGV[1]
-local released = {}
+local released = {orders = 0}
 local missed = 0
 
 local function credit(product, user, quantity, generation)
@@ -19,30 +20,43 @@ local function credit(product, user, quantity, generation)
     if redis.call('EXISTS', users) == 1 then redis.call('HINCRBY', users, user, -quantity) end
 end
 
-for id, product, epoch, user, quantity, fate, key in
-    ARGV[4]:gmatch('(%S+) (%d+) (%d+) (%d+) (%d+) (%S+) (%S*)\n') do
-    if redis.call('HDEL', KEYS[2], id) == 1 then
-        local field = product .. ':' .. epoch
-        released[field] = (released[field] or 0) + tonumber(quantity)
-        if fate ~= 'kept' and fate ~= 'failed' then credit(product, user, quantity, fate) end
-    end
-    if key ~= '' then
-        local name = prefix .. ':key:' .. user .. ':' .. key
-        local first = redis.call('GET', name)
-        if first and first:sub(1, #id) == id then
-            -- A failed order is not remembered. Another's key is known a little longer, for a repeat that has
-            -- looked into PostgreSQL just before the order was there.
-            if fate == 'kept' then redis.call('PEXPIRE', name, ARGV[3]) else redis.call('DEL', name) end
+-- Whether the entry was there.
+local function take(entry, group, done)
+    if not done then return #redis.call('XRANGE', KEYS[1], entry, entry) == 1 end
+    redis.call('XACK', KEYS[1], ARGV[2], entry)
+    if redis.call('XDEL', KEYS[1], entry) == 0 then return false end
+    redis.call('HDEL', KEYS[2], group)
+    return true
+end
+
+local function is_first(id, done)
+    if done then return redis.call('HDEL', KEYS[4], id) == 0 end
+    return redis.call('HSETNX', KEYS[4], id, 1) == 1
+end
+
+for i = 4, #ARGV, 4 do
+    local done = ARGV[i + 2] == '1'
+    local there = take(ARGV[i], ARGV[i + 1], done)
+    for id, product, epoch, user, quantity, fate, key in
+        ARGV[i + 3]:gmatch('(%S+) (%d+) (%d+) (%d+) (%d+) (%S+) (%S*)\n') do
+        if there and is_first(id, done) then
+            local field = product .. ':' .. epoch
+            released[field] = (released[field] or 0) + tonumber(quantity)
+            released.orders = released.orders + 1
+            if fate ~= 'kept' and fate ~= 'failed' then credit(product, user, quantity, fate) end
+        end
+        if key ~= '' then
+            local name = prefix .. ':key:' .. user .. ':' .. key
+            local first = redis.call('GET', name)
+            if first and first:sub(1, #id) == id then
+                -- A failed order is not remembered. Another's key is known a little longer, for a repeat that has
+                -- looked into PostgreSQL just before the order was there.
+                if fate == 'kept' then redis.call('PEXPIRE', name, ARGV[3]) else redis.call('DEL', name) end
+            end
         end
     end
 end
 for field, n in pairs(released) do
-    if redis.call('HINCRBY', KEYS[3], field, -n) <= 0 then redis.call('HDEL', KEYS[3], field) end
+    if n > 0 and redis.call('HINCRBY', KEYS[3], field, -n) <= 0 then redis.call('HDEL', KEYS[3], field) end
 end
-for entry in ARGV[5]:gmatch('%S+') do
-    redis.call('XACK', KEYS[1], ARGV[2], entry)
-    redis.call('XDEL', KEYS[1], entry)
-    redis.call('HDEL', KEYS[4], entry)
-end
-for entry in ARGV[6]:gmatch('%S+') do redis.call('HSET', KEYS[4], entry, 1) end
 return missed

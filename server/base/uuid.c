@@ -12,7 +12,7 @@ static void put_big_endian(uint8_t *out, size_t length, uint64_t value)
         out[i] = (uint8_t)value;
 }
 
-struct uuid uuid_v7(int64_t wall_us)
+static struct uuid make_v7(int64_t wall_us, uint64_t tail)
 {
     uint64_t us = wall_us < 0 ? 0 : (uint64_t)wall_us;
     uint64_t ms = us / CLOCK_US_PER_MS;
@@ -21,8 +21,23 @@ struct uuid uuid_v7(int64_t wall_us)
 
     put_big_endian(id.bytes, 6, ms);
     put_big_endian(id.bytes + 6, 2, UINT64_C(0x7000) | fraction);
-    put_big_endian(id.bytes + 8, 8, UINT64_C(1) << 63 | random_below(UINT64_C(1) << 62));
+    put_big_endian(id.bytes + 8, 8, UINT64_C(1) << 63 | tail);
     return id;
+}
+
+struct uuid uuid_v7(int64_t wall_us)
+{
+    return make_v7(wall_us, random_below(UINT64_C(1) << 62));
+}
+
+struct uuid uuid_v7_of_group(int64_t wall_us, uint64_t group, unsigned index)
+{
+    return make_v7(wall_us, (uint64_t)index << UUID_GROUP_BITS | group);
+}
+
+const char *uuid_group_text(const char *text)
+{
+    return text + UUID_TEXT_LENGTH - UUID_GROUP_BITS / 4;
 }
 
 static bool dash_before(size_t byte)

@@ -14,6 +14,13 @@ struct uuid {
 /* `wall_us` gives the 48-bit time, and its microseconds within the millisecond the 12 bits of
  * rand_a (RFC 9562 §6.2, method 3), so that ids made by one process sort by time. Any thread. */
 struct uuid uuid_v7(int64_t wall_us);
+/* One of a group that is made at once: its last 48 bits are the group's number, those before are
+ * `index`, less than UUID_GROUP_MAX (RFC 9562 §6.4 lets what tells makers apart stand in place of
+ * random bits). So who has the id knows the group; and who has one id knows most of the others. */
+enum { UUID_GROUP_MAX = 1 << 14, UUID_GROUP_BITS = 48 };
+struct uuid uuid_v7_of_group(int64_t wall_us, uint64_t group, unsigned index);
+/* In the id's text, the group's part; it goes to the end. */
+const char *uuid_group_text(const char *text);
 void uuid_format(const struct uuid *id, char out[UUID_TEXT_LENGTH + 1]);
 /* The 8-4-4-4-12 form alone, either case, any version. */
 bool uuid_parse(const char *text, struct uuid *id);

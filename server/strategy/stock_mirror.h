@@ -9,8 +9,9 @@
  * that nothing is counted twice and nothing is forgotten.
  *
  * Keys, all under "{SYSTEM}:stock": mirror:PRODUCT (a hash), users:PRODUCT:GENERATION (units a user
- * holds, with a limit), loaded (a set of products), waiting (id: order), units (PRODUCT:EPOCH:
- * reserved), key:USER:KEY, call:WORKER (its last answer), orders (the stream).
+ * holds, with a limit), loaded (a set of products), units (PRODUCT:EPOCH: reserved; "orders": how
+ * many wait in all), key:USER:KEY, call:WORKER (its last answer); and orders (the stream), waiting
+ * and partly (stock_waiting.h).
  */
 #ifndef SECKILL_STRATEGY_STOCK_MIRROR_H
 #define SECKILL_STRATEGY_STOCK_MIRROR_H

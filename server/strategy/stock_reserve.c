@@ -1,5 +1,5 @@
 /*
- * Numbers the call, sends it, and reads one code an order from the answer: reserved, sold out,
+ * Sends the call, and reads one code an order from the answer: reserved, sold out,
  * limit, key taken, window. "Not loaded" and "another epoch" load the mirror and call again, a few
  * times; after that all of it is tried again. A store that is out of reach refuses the orders for
  * now.
@@ -7,57 +7,21 @@
 #include "strategy/stock_reserve.h"
 
 #include "base/clock.h"
-#include "base/failpoint.h"
 #include "base/log.h"
-#include "base/random.h"
 #include "metrics/cost.h"
 #include "strategy/purchase.h"
+#include "strategy/stock_call.h"
 #include "strategy/stock_flag.h"
 #include "strategy/stock_waiting.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-    CALLS_MAX = 5,
-    LINE_MAX = 192,
-    KEY_LIFE_MS = 86400000, /* a bound for what no writer ever decides */
-    WAITING_PER_QUEUE = 10, /* orders that may wait in all, for each that may queue here */
-    RECONNECT_PAUSE_US = 50000,
-    ROW_PATIENCE_US = 200000
-};
+enum { CALLS_MAX = 5, ROW_PATIENCE_US = 200000 };
 
 enum verdict { VERDICT_DONE, VERDICT_NOT_LOADED, VERDICT_EPOCH, VERDICT_FULL, VERDICT_GIVEN_UP };
 enum code { CODE_RESERVED = 1, CODE_KEY, CODE_LIMIT, CODE_SOLD_OUT, CODE_NOT_OPEN };
 enum { ANSWER_EPOCH = 1, ANSWER_LEFT = 2, ANSWER_CODES = 3 };
-enum { CALL_KEYS = 5, CALL_ARGUMENTS = CALL_KEYS + 6, ORDER_ARGUMENTS = 5 };
-
-/* What the script is told of an order, beside its key. */
-struct texts {
-    char id[UUID_TEXT_LENGTH + 1];
-    char user[STOCK_NUMBER_MAX];
-    char quantity[STOCK_NUMBER_MAX];
-    char line[LINE_MAX];
-};
-
-struct call {
-    char prefix[STOCK_KEY_MAX];
-    char mirror[STOCK_KEY_MAX];
-    char stream[STOCK_KEY_MAX];
-    char waiting[STOCK_KEY_MAX];
-    char units[STOCK_KEY_MAX];
-    char caller[STOCK_KEY_MAX];
-    char number[STOCK_NUMBER_MAX];
-    char product[STOCK_NUMBER_MAX];
-    char most[STOCK_NUMBER_MAX];
-    char key_life[STOCK_NUMBER_MAX];
-    char known[STOCK_NUMBER_MAX]; /* epoch */
-    struct texts *texts;          /* owned */
-    const char **arguments;       /* owned */
-    int count;
-};
-
 struct stock_link stock_link_of(struct session *session)
 {
     return (struct stock_link){.settings = session->services->settings,
@@ -101,88 +65,6 @@ static int drop_known_keys(struct session *session, struct order **orders, int c
         if (orders[i]->outcome == ORDER_PENDING)
             orders[left++] = orders[i];
     return left;
-}
-
-static void write_order(const struct order *order, struct texts *texts,
-                        const char *arguments[ORDER_ARGUMENTS])
-{
-    uuid_format(&order->id, texts->id);
-    stock_number(order->user_id, texts->user);
-    stock_number(order->quantity, texts->quantity);
-    snprintf(texts->line, sizeof texts->line, "%s %s %s %lld %s\n", texts->id, texts->user,
-             texts->quantity, (long long)order->created_us, order->key);
-    arguments[0] = texts->id;
-    arguments[1] = texts->user;
-    arguments[2] = texts->quantity;
-    arguments[3] = order->key;
-    arguments[4] = texts->line;
-}
-
-static void prepare(struct call *call, const struct settings *settings, struct order **orders,
-                    int count)
-{
-    const char *const arguments[CALL_ARGUMENTS] = {
-        call->mirror,  call->stream, call->waiting, call->units,    call->caller, call->prefix,
-        call->product, call->known,  call->most,    call->key_life, call->number};
-
-    stock_key(settings, NULL, -1, call->prefix);
-    stock_key(settings, "mirror", orders[0]->product_id, call->mirror);
-    stock_key(settings, "orders", -1, call->stream);
-    stock_key(settings, "waiting", -1, call->waiting);
-    stock_key(settings, "units", -1, call->units);
-    stock_number(orders[0]->product_id, call->product);
-    stock_number(settings->queue_capacity * WAITING_PER_QUEUE, call->most);
-    stock_number(KEY_LIFE_MS, call->key_life);
-    call->count = CALL_ARGUMENTS + count * ORDER_ARGUMENTS;
-    call->texts = malloc((size_t)count * sizeof *call->texts);
-    call->arguments = malloc((size_t)call->count * sizeof *call->arguments);
-    if (!call->texts || !call->arguments)
-        abort();
-    memcpy(call->arguments, arguments, sizeof arguments);
-    const char **at = call->arguments + CALL_ARGUMENTS;
-    for (int i = 0; i < count; i++, at += ORDER_ARGUMENTS)
-        write_order(orders[i], &call->texts[i], at);
-}
-
-/* This worker's place for its last answer, and the call's number. */
-static void number_call(struct call *call, const struct settings *settings)
-{
-    static _Thread_local char token[RANDOM_TOKEN_LENGTH + 1];
-    static _Thread_local int64_t calls;
-
-    if (!*token)
-        random_token(token);
-    stock_key(settings, "call:", -1, call->caller);
-    stock_key_add(call->caller, token);
-    stock_number(++calls, call->number);
-}
-
-/* An answer that was lost: what became of the call? */
-static enum redis_status recall(struct session *session, const struct call *call, int64_t until_us,
-                                struct redis_reply **reply)
-{
-    enum redis_status status = REDIS_LOST;
-
-    log_warn("redis-stock: an answer was lost: %s", redis_error(session->stock)->text);
-    while (status == REDIS_LOST && clock_mono_us() < until_us) {
-        if (redis_connect(session->stock, until_us))
-            status = redis_eval(session->stock, LUA_STOCK_RECALL, 1, 2,
-                                (const char *const[]){call->caller, call->number}, until_us, reply);
-        if (status == REDIS_LOST)
-            clock_sleep_until(clock_mono_us() + RECONNECT_PAUSE_US);
-    }
-    return status;
-}
-
-static enum redis_status send_call(struct session *session, struct call *call, int64_t epoch,
-                                   int64_t settle_until_us, struct redis_reply **reply)
-{
-    number_call(call, session->services->settings);
-    stock_number(epoch, call->known);
-    enum redis_status status = redis_eval(session->stock, LUA_STOCK_RESERVE, CALL_KEYS, call->count,
-                                          call->arguments, session->work_until_us, reply);
-    FAILPOINT("stock-reserved");
-    return status == REDIS_LOST ? recall(session, call, settle_until_us, reply) : status;
 }
 
 static void accept(struct order *order)
@@ -347,19 +229,19 @@ static enum order_outcome take_answer(struct session *session, struct order **or
 
 void stock_reserve(struct session *session, struct order **orders, int count)
 {
-    struct call call;
+    struct stock_call call;
     enum order_outcome all = ORDER_PENDING;
 
     count = drop_known_keys(session, orders, count);
     if (count == 0)
         return;
     session_work_pause(session);
-    prepare(&call, session->services->settings, orders, count);
+    stock_call_prepare(&call, session->services->settings, orders, count);
     for (int i = 0; all == ORDER_PENDING && i < CALLS_MAX; i++) {
         struct redis_reply *reply = NULL;
         int64_t sent_us = clock_mono_us();
-        switch (send_call(session, &call, stock_flag_epoch(orders[0]->product_id),
-                          orders[0]->settle_until_us, &reply)) {
+        switch (stock_call_send(session, &call, stock_flag_epoch(orders[0]->product_id),
+                                orders[0]->settle_until_us, &reply)) {
         case REDIS_OK:
             all = take_answer(session, orders, count, sent_us, reply);
             break;
@@ -373,8 +255,7 @@ void stock_reserve(struct session *session, struct order **orders, int count)
         }
         redis_reply_free(reply);
     }
-    free(call.texts);
-    free(call.arguments);
+    stock_call_free(&call);
     if (all == ORDER_PENDING)
         all = ORDER_RETRY; /* it was unloaded as often as it was loaded */
     if (all != ORDER_CONFIRMED)

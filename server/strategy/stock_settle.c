@@ -16,25 +16,12 @@
 
 enum {
     SETTLE_KEYS = 4,
-    ENTRY_ARGUMENTS = 4, /* and an id for each order */
+    SETTLE_FIXED = SETTLE_KEYS + 3,
+    ENTRY_ARGUMENTS = 4,       /* of what goes order by order */
+    WHOLE_ENTRY_ARGUMENTS = 5, /* and of what goes entry by entry */
+    GROUP_MAX = UUID_GROUP_BITS / 4 + 1,
     KEY_KEPT_MS = 60000
 };
-
-/* The waiting orders that name a malformed entry. */
-struct burial {
-    const char *entry;
-    struct claim *claims;
-    int count;
-};
-
-static void bury(void *context, const struct waiting_order *order)
-{
-    struct burial *burial = context;
-
-    if (strcmp(order->entry, burial->entry) != 0 || burial->count == WRITE_MAX)
-        return;
-    burial->claims[burial->count++] = (struct claim){.order = *order};
-}
 
 static void note_wrong(struct stock_stream *stream, int64_t product_id)
 {
@@ -83,43 +70,90 @@ static bool call_settle(struct stock_link *link, enum lua script, int count,
     return true;
 }
 
-/* `done` and `not_done`: entries' ids with a space after each. */
+/* That of the entry's ids; "" of one without orders. */
+static void entry_group(const struct stock_part *part, const struct part_entry *entry,
+                        char out[GROUP_MAX])
+{
+    char id[UUID_TEXT_LENGTH + 1] = "";
+
+    if (entry->count > 0)
+        uuid_format(&part->claims[entry->first].order.id, id);
+    snprintf(out, GROUP_MAX, "%s", entry->count > 0 ? uuid_group_text(id) : "");
+}
+
+static bool is_decided(const struct stock_part *part, const struct part_entry *entry)
+{
+    for (int i = entry->first; i < entry->first + entry->count; i++)
+        if (part->claims[i].fate == CLAIM_OPEN)
+            return false;
+    return true;
+}
+
+/* The lines of those that are decided, from `out` on; what follows them. */
+static char *settle_lines(const struct stock_part *part, const struct part_entry *entry, char *out)
+{
+    *out = '\0';
+    for (int i = entry->first; i < entry->first + entry->count; i++)
+        if (part->claims[i].fate != CLAIM_OPEN)
+            out += settle_line(&part->claims[i], out);
+    return out + 1;
+}
+
+static void note_wrong_mirrors(struct stock_stream *stream, const struct stock_part *part,
+                               bool missed)
+{
+    for (int i = 0; i < part->count; i++) {
+        enum claim_fate fate = part->claims[i].fate;
+        if (fate == CLAIM_REFUSED || (missed && fate == CLAIM_POISON))
+            note_wrong(stream, part->claims[i].order.product_id);
+    }
+}
+
+/* Order by order. False: some are left. */
 static bool settle_orders(struct stock_stream *stream, struct stock_link *link,
-                          const struct claim *claims, int count, const char *done,
-                          const char *not_done)
+                          const struct stock_part *part)
 {
     char keys[SETTLE_KEYS][STOCK_KEY_MAX];
     char prefix[STOCK_KEY_MAX];
     char kept[STOCK_NUMBER_MAX];
+    char groups[STREAM_ENTRIES][GROUP_MAX];
+    const char *arguments[SETTLE_FIXED + STREAM_ENTRIES * ENTRY_ARGUMENTS];
+    char *lines = stream->lines;
     int64_t missed = 0;
-    size_t length = 0;
+    bool all = true;
+    int n = 0;
 
-    *stream->lines = '\0';
-    for (int i = 0; i < count; i++) {
-        if (claims[i].fate == CLAIM_OPEN)
-            continue;
-        length += settle_line(&claims[i], stream->lines + length);
-        if (claims[i].fate == CLAIM_REFUSED)
-            note_wrong(stream, claims[i].order.product_id);
-    }
     name_settle_keys(link, keys);
     stock_key(link->settings, NULL, -1, prefix);
     stock_number(KEY_KEPT_MS, kept);
-    if (!call_settle(link, LUA_STOCK_SETTLE, SETTLE_KEYS + 6,
-                     (const char *const[]){keys[0], keys[1], keys[2], keys[3], prefix, STOCK_GROUP,
-                                           kept, stream->lines, done, not_done},
-                     &missed))
+    for (int i = 0; i < SETTLE_KEYS; i++)
+        arguments[n++] = keys[i];
+    arguments[n++] = prefix;
+    arguments[n++] = STOCK_GROUP;
+    arguments[n++] = kept;
+    for (int i = 0; i < part->entries_count; i++) {
+        const struct part_entry *entry = &part->entries[i];
+        bool decided = is_decided(part, entry);
+        if (decided && !entry->whole)
+            log_error("redis-stock: entry %s: not all of it can be read; dropped", entry->id);
+        entry_group(part, entry, groups[i]);
+        arguments[n++] = entry->id;
+        arguments[n++] = groups[i];
+        arguments[n++] = decided ? "1" : "0";
+        arguments[n++] = lines;
+        lines = settle_lines(part, entry, lines);
+        all &= decided;
+    }
+    if (!call_settle(link, LUA_STOCK_SETTLE, n, arguments, &missed))
         return false;
-    for (int i = 0; missed > 0 && i < count; i++)
-        if (claims[i].fate == CLAIM_POISON)
-            note_wrong(stream, claims[i].order.product_id);
-    return true;
+    note_wrong_mirrors(stream, part, missed > 0);
+    return all;
 }
 
 static bool is_plain(const struct stock_part *part)
 {
     for (int i = 0; i < part->entries_count; i++)
-        if (part->entries[i].poison)
+        if (!part->entries[i].whole)
             return false;
     for (int i = 0; i < part->count; i++) {
         const struct claim *claim = &part->claims[i];
@@ -132,12 +166,12 @@ static bool is_plain(const struct stock_part *part)
 /* *settled is 0 when it has to be done order by order. */
 static bool settle_entries(struct stock_link *link, const struct stock_part *part, int64_t *settled)
 {
+    char keys[SETTLE_KEYS][STOCK_KEY_MAX];
+    char groups[STREAM_ENTRIES][GROUP_MAX];
     char fields[STREAM_ENTRIES][2 * STOCK_NUMBER_MAX];
     char sums[STREAM_ENTRIES][STOCK_NUMBER_MAX];
     char counts[STREAM_ENTRIES][STOCK_NUMBER_MAX];
-    char ids[WRITE_MAX][UUID_TEXT_LENGTH + 1];
-    const char *arguments[SETTLE_KEYS + 1 + STREAM_ENTRIES * ENTRY_ARGUMENTS + WRITE_MAX];
-    char keys[SETTLE_KEYS][STOCK_KEY_MAX];
+    const char *arguments[SETTLE_KEYS + 1 + STREAM_ENTRIES * WHOLE_ENTRY_ARGUMENTS];
     int n = 0;
 
     name_settle_keys(link, keys);
@@ -150,69 +184,18 @@ static bool settle_entries(struct stock_link *link, const struct stock_part *par
         int64_t units = 0;
         for (int at = entry->first; at < entry->first + entry->count; at++)
             units += part->claims[at].order.quantity;
+        entry_group(part, entry, groups[i]);
         snprintf(fields[i], sizeof fields[i], "%lld:%lld", (long long)first->product_id,
                  (long long)first->epoch);
         stock_number(units, sums[i]);
         stock_number(entry->count, counts[i]);
         arguments[n++] = entry->id;
+        arguments[n++] = groups[i];
         arguments[n++] = fields[i];
         arguments[n++] = sums[i];
         arguments[n++] = counts[i];
-        for (int at = entry->first; at < entry->first + entry->count; at++) {
-            uuid_format(&part->claims[at].order.id, ids[at]);
-            arguments[n++] = ids[at];
-        }
     }
     return call_settle(link, LUA_STOCK_SETTLE_ENTRIES, n, arguments, settled);
-}
-
-/* Every order that names the entry is failed; only then is it dropped. */
-static bool drop_malformed(struct stock_stream *stream, struct stock_link *link, const char *entry)
-{
-    struct burial burial = {entry, stream->claims, 0};
-    char entries[STOCK_ENTRY_MAX + 1];
-    bool done = stock_waiting_each(link, bury, &burial) == STOCK_DONE;
-
-    log_error("redis-stock: entry %s cannot be read; %d orders name it", entry, burial.count);
-    for (int i = 0; done && i < burial.count; i++)
-        done = stock_write_poison(link, &burial.claims[i]);
-    snprintf(entries, sizeof entries, "%s ", entry);
-    return settle_orders(stream, link, burial.claims, burial.count, done ? entries : "",
-                         done ? "" : entries) &&
-           done;
-}
-
-static bool is_decided(const struct stock_part *part, const struct part_entry *entry)
-{
-    for (int i = entry->first; i < entry->first + entry->count; i++)
-        if (part->claims[i].fate == CLAIM_OPEN)
-            return false;
-    return true;
-}
-
-/* Order by order. False: some are left. */
-static bool settle_part(struct stock_stream *stream, struct stock_link *link,
-                        struct stock_part *part)
-{
-    char entries[2][STREAM_ENTRIES * (STOCK_ENTRY_MAX + 1) + 1] = {"", ""};
-    size_t lengths[2] = {0, 0};
-    bool all = true;
-
-    for (int i = 0; i < part->entries_count; i++) {
-        const struct part_entry *entry = &part->entries[i];
-        if (entry->poison)
-            continue;
-        bool decided = is_decided(part, entry);
-        lengths[!decided] +=
-            (size_t)sprintf(entries[!decided] + lengths[!decided], "%s ", entry->id);
-        all &= decided;
-    }
-    all &= settle_orders(stream, link, part->claims, part->count, entries[0], entries[1]);
-    /* Last, because it uses the claims' memory. */
-    for (int i = 0; i < part->entries_count; i++)
-        if (part->entries[i].poison)
-            all &= drop_malformed(stream, link, part->entries[i].id);
-    return all;
 }
 
 bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct stock_part *part)
@@ -221,5 +204,5 @@ bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct s
 
     if (is_plain(part) && !settle_entries(link, part, &settled))
         return false;
-    return settled || settle_part(stream, link, part);
+    return settled || settle_orders(stream, link, part);
 }

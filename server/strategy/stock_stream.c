@@ -32,7 +32,7 @@ struct stock_stream *stock_stream_create(const struct settings *settings, int64_
     stream->settings = settings;
     stream->take_over_ms = take_over_ms;
     stream->claims = malloc(WRITE_MAX * sizeof *stream->claims);
-    stream->lines = malloc((size_t)WRITE_MAX * STREAM_SETTLE_LINE + 1);
+    stream->lines = malloc((size_t)WRITE_MAX * STREAM_SETTLE_LINE + STREAM_ENTRIES);
     if (!stream->claims || !stream->lines) {
         stock_stream_destroy(stream);
         return NULL;
@@ -137,39 +137,17 @@ int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
     return n;
 }
 
-static const char *field(const struct redis_reply *fields, const char *name)
+/* Makes claims of the entry's orders. How many. */
+static int take_entry(struct waiting_lines *lines, struct claim *claims)
 {
-    for (int i = 0; i + 1 < redis_reply_count(fields); i += 2) {
-        const char *text = redis_reply_text(redis_reply_at(fields, i));
-        if (text && strcmp(text, name) == 0)
-            return redis_reply_text(redis_reply_at(fields, i + 1));
-    }
-    return NULL;
-}
-
-/* How many claims the entry makes; -1: it is malformed. */
-static int parse_entry(const struct redis_reply *fields, const char *id, struct claim *claims)
-{
-    const char *product = field(fields, "product");
-    const char *epoch = field(fields, "epoch");
-    const char *line = field(fields, "orders");
     int n = 0;
 
-    if (!product || !epoch || !line)
-        return -1;
-    for (; *line; n++) {
-        struct claim *claim = &claims[n];
-        if (n == ENTRY_ORDERS_MAX)
-            return -1;
-        memset(claim, 0, sizeof *claim);
-        snprintf(claim->order.entry, sizeof claim->order.entry, "%s", id);
-        claim->order.product_id = strtoll(product, NULL, 10);
-        claim->order.epoch = strtoll(epoch, NULL, 10);
-        line = waiting_parse_line(line, &claim->order);
-        if (!line)
-            return -1;
+    while (n < ENTRY_ORDERS_MAX && waiting_next(lines, &claims[n].order)) {
+        claims[n].fate = CLAIM_OPEN;
+        claims[n].reason[0] = claims[n].generation[0] = '\0';
+        n++;
     }
-    return n > 0 ? n : -1;
+    return n;
 }
 
 bool stock_stream_next(struct stock_stream *stream, struct stock_part *part)
@@ -184,11 +162,12 @@ bool stock_stream_next(struct stock_stream *stream, struct stock_part *part)
         if (!id)
             continue; /* Redis 6.2 shows a claimed entry that was deleted as nothing */
         struct part_entry *at = &part->entries[part->entries_count++];
-        int n = parse_entry(redis_reply_at(entry, 1), id, part->claims + part->count);
+        struct waiting_lines lines;
+        waiting_open(entry, &lines);
         snprintf(at->id, sizeof at->id, "%s", id);
         at->first = part->count;
-        at->count = n < 0 ? 0 : n;
-        at->poison = n < 0;
+        at->count = take_entry(&lines, part->claims + part->count);
+        at->whole = lines.malformed == 0 && *lines.at == '\0' && at->count > 0;
         part->count += at->count;
     }
     return part->entries_count > 0;

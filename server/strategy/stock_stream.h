@@ -2,9 +2,8 @@
  * The stream between the scripts that reserve and the writer: reading entries and taking them apart
  * into claims (stock_settle.h lets go of them).
  *
- * An entry is one batch of one product: its fields are product, epoch and orders (lines as in
- * stock_waiting.h). One that cannot be read is poison: the orders that name it among the waiting
- * ones are written as failed, and it is dropped.
+ * What cannot be read of an entry (stock_waiting.h says what there should be) nobody can write: it
+ * is logged and dropped, when the rest is decided.
  */
 #ifndef SECKILL_STRATEGY_STOCK_STREAM_H
 #define SECKILL_STRATEGY_STOCK_STREAM_H
@@ -13,7 +12,12 @@
 
 #define STOCK_GROUP "writers"
 
-enum { STREAM_ENTRIES = 100, STREAM_WRONG_MAX = 256, STREAM_SETTLE_LINE = 256 };
+enum {
+    STOCK_ENTRY_MAX = 48,
+    STREAM_ENTRIES = 100,
+    STREAM_WRONG_MAX = 256,
+    STREAM_SETTLE_LINE = 256
+};
 
 enum stock_source {
     STOCK_OWN_HISTORY, /* delivered to us before, not acknowledged */
@@ -47,7 +51,7 @@ struct stock_part {
         char id[STOCK_ENTRY_MAX];
         int first; /* claim */
         int count;
-        bool poison;
+        bool whole; /* all of it could be read */
     } entries[STREAM_ENTRIES];
 };
 

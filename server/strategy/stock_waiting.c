@@ -1,7 +1,4 @@
-/*
- * Fields are parsed strictly, because anybody may write into a Redis: what is malformed is no
- * waiting order, asked for or listed.
- */
+/* See stock_waiting.h: lines; one order; and those of a sale. */
 #include "strategy/stock_waiting.h"
 
 #include "base/log.h"
@@ -10,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCAN_COUNT = 1000, DECIDED_PIECE = 1000 };
+enum { ENTRIES_PIECE = 100, ENTRY_ID_MAX = 64, DECIDED_PIECE = 1000 };
 #define EPOCH_MAX INT64_MAX
 
 /* Digits from 1 to `max`, then `end`. */
@@ -39,7 +36,8 @@ static const char *parse_id(const char *at, struct uuid *out)
     return at + UUID_TEXT_LENGTH + 1;
 }
 
-const char *waiting_parse_line(const char *line, struct waiting_order *out)
+/* "ID USER QUANTITY CREATED KEY" up to the end of the line. */
+static bool parse_line(const char *line, struct waiting_order *out)
 {
     const char *at = parse_id(line, &out->id);
 
@@ -47,26 +45,60 @@ const char *waiting_parse_line(const char *line, struct waiting_order *out)
     at = at ? parse_number(at, ' ', ORDER_QUANTITY_MAX, &out->quantity) : NULL;
     at = at ? parse_number(at, ' ', ORDER_ID_MAX, &out->created_us) : NULL;
     if (!at)
-        return NULL;
+        return false;
     size_t length = strcspn(at, "\n");
     if (at[length] != '\n' || length > ORDER_KEY_MAX)
-        return NULL;
+        return false;
     memcpy(out->key, at, length);
     out->key[length] = '\0';
-    return at + length + 1;
+    return true;
 }
 
-bool waiting_parse(const char *value, struct waiting_order *out)
+static bool read_number(const char *text, int64_t max, int64_t *out)
 {
-    size_t length = strcspn(value, " ");
+    return text && parse_number(text, '\0', max, out);
+}
 
-    if (length >= sizeof out->entry || value[length] != ' ')
-        return false;
-    memcpy(out->entry, value, length);
-    out->entry[length] = '\0';
-    const char *at = parse_number(value + length + 1, ' ', ORDER_ID_MAX, &out->product_id);
-    at = at ? parse_number(at, ' ', EPOCH_MAX, &out->epoch) : NULL;
-    return at && waiting_parse_line(at, out);
+static bool open_lines(const char *product, const char *epoch, const char *lines,
+                       struct waiting_lines *out)
+{
+    *out = (struct waiting_lines){.at = lines};
+    return lines && read_number(product, ORDER_ID_MAX, &out->product_id) &&
+           read_number(epoch, EPOCH_MAX, &out->epoch);
+}
+
+static const char *field(const struct redis_reply *fields, const char *name)
+{
+    for (int i = 0; i + 1 < redis_reply_count(fields); i += 2) {
+        const char *text = redis_reply_text(redis_reply_at(fields, i));
+        if (text && strcmp(text, name) == 0)
+            return redis_reply_text(redis_reply_at(fields, i + 1));
+    }
+    return NULL;
+}
+
+void waiting_open(const struct redis_reply *entry, struct waiting_lines *out)
+{
+    const struct redis_reply *fields = redis_reply_at(entry, 1);
+
+    if (!open_lines(field(fields, "product"), field(fields, "epoch"), field(fields, "orders"), out))
+        *out = (struct waiting_lines){.at = "", .malformed = 1};
+}
+
+bool waiting_next(struct waiting_lines *lines, struct waiting_order *out)
+{
+    while (*lines->at) {
+        const char *line = lines->at;
+        const char *end = strchr(line, '\n');
+        lines->at = end ? end + 1 : line + strlen(line);
+        if (parse_line(line, out)) {
+            out->product_id = lines->product_id;
+            out->epoch = lines->epoch;
+            return true;
+        }
+        lines->malformed++;
+    }
+    return false;
 }
 
 void waiting_record(const struct waiting_order *order, struct order_record *out)
@@ -85,72 +117,77 @@ void waiting_record(const struct waiting_order *order, struct order_record *out)
 enum stock_result stock_waiting_find(struct stock_link *link, const struct uuid *id,
                                      struct waiting_order *out)
 {
-    char waiting[STOCK_KEY_MAX];
-    char field[UUID_TEXT_LENGTH + 1];
+    char keys[3][STOCK_KEY_MAX];
+    char text[UUID_TEXT_LENGTH + 1];
+    struct waiting_lines lines;
     struct redis_reply *reply;
 
-    stock_key(link->settings, "waiting", -1, waiting);
-    uuid_format(id, field);
-    if (redis_call(link->redis, 3, (const char *const[]){"HGET", waiting, field}, link->until_us,
-                   &reply) != REDIS_OK)
+    stock_key(link->settings, "orders", -1, keys[0]);
+    stock_key(link->settings, "waiting", -1, keys[1]);
+    stock_key(link->settings, "partly", -1, keys[2]);
+    uuid_format(id, text);
+    if (redis_eval(link->redis, LUA_STOCK_FIND, 3, 5,
+                   (const char *const[]){keys[0], keys[1], keys[2], uuid_group_text(text), text},
+                   link->until_us, &reply) != REDIS_OK)
         return stock_redis_failed(link->redis);
-    const char *value = redis_reply_text(reply);
-    bool found = value && waiting_parse(value, out);
+    bool found = open_lines(redis_reply_text(redis_reply_at(reply, 0)),
+                            redis_reply_text(redis_reply_at(reply, 1)),
+                            redis_reply_text(redis_reply_at(reply, 2)), &lines) &&
+                 waiting_next(&lines, out);
     redis_reply_free(reply);
     return found ? STOCK_DONE : STOCK_ABSENT;
 }
 
-enum stock_result stock_waiting_each(struct stock_link *link,
-                                     void (*each)(void *context, const struct waiting_order *order),
-                                     void *context)
+static void add(struct stock_reservations *to, const struct waiting_order *order)
 {
-    char waiting[STOCK_KEY_MAX];
-    char cursor[STOCK_NUMBER_MAX] = "0";
-    char count[STOCK_NUMBER_MAX];
-
-    stock_key(link->settings, "waiting", -1, waiting);
-    stock_number(SCAN_COUNT, count);
-    do {
-        struct redis_reply *reply;
-        struct waiting_order order;
-        if (redis_call(link->redis, 5,
-                       (const char *const[]){"HSCAN", waiting, cursor, "COUNT", count},
-                       link->until_us, &reply) != REDIS_OK)
-            return stock_redis_failed(link->redis);
-        const struct redis_reply *fields = redis_reply_at(reply, 1);
-        for (int i = 1; i < redis_reply_count(fields); i += 2) {
-            const char *value = redis_reply_text(redis_reply_at(fields, i));
-            if (value && waiting_parse(value, &order))
-                each(context, &order);
-        }
-        const char *next = redis_reply_text(redis_reply_at(reply, 0));
-        snprintf(cursor, sizeof cursor, "%s", next ? next : "0");
-        redis_reply_free(reply);
-    } while (strcmp(cursor, "0") != 0);
-    return STOCK_DONE;
-}
-
-struct collecting {
-    struct stock_reservations *into;
-    int64_t product_id;
-    int64_t epoch;
-};
-
-static void collect(void *context, const struct waiting_order *order)
-{
-    const struct collecting *collecting = context;
-    struct stock_reservations *into = collecting->into;
-
-    if (order->product_id != collecting->product_id || order->epoch != collecting->epoch)
-        return;
-    if (into->count == into->room) {
-        into->room = into->room * 2 + 64;
-        struct waiting_order *grown = realloc(into->items, (size_t)into->room * sizeof *grown);
+    if (to->count == to->room) {
+        to->room = to->room * 2 + 64;
+        struct waiting_order *grown = realloc(to->items, (size_t)to->room * sizeof *grown);
         if (!grown)
             abort();
-        into->items = grown;
+        to->items = grown;
     }
-    into->items[into->count++] = *order;
+    to->items[to->count++] = *order;
+}
+
+/* The entry's orders, if it is of this sale. */
+static void collect(const struct redis_reply *entry, int64_t product_id, int64_t epoch,
+                    struct stock_reservations *to)
+{
+    struct waiting_lines lines;
+    struct waiting_order order;
+
+    waiting_open(entry, &lines);
+    while (lines.product_id == product_id && lines.epoch == epoch && waiting_next(&lines, &order))
+        add(to, &order);
+}
+
+/* Goes through the stream, some entries at a time. */
+static enum stock_result collect_all(struct stock_link *link, int64_t product_id, int64_t epoch,
+                                     struct stock_reservations *to)
+{
+    char stream[STOCK_KEY_MAX];
+    char from[ENTRY_ID_MAX] = "-";
+    char count[STOCK_NUMBER_MAX];
+    int n;
+
+    stock_key(link->settings, "orders", -1, stream);
+    stock_number(ENTRIES_PIECE, count);
+    do {
+        struct redis_reply *reply;
+        if (redis_call(link->redis, 6,
+                       (const char *const[]){"XRANGE", stream, from, "+", "COUNT", count},
+                       link->until_us, &reply) != REDIS_OK)
+            return stock_redis_failed(link->redis);
+        n = redis_reply_count(reply);
+        for (int i = 0; i < n; i++)
+            collect(redis_reply_at(reply, i), product_id, epoch, to);
+        const struct redis_reply *last = redis_reply_at(reply, n > 0 ? n - 1 : 0);
+        if (last)
+            snprintf(from, sizeof from, "(%s", redis_reply_text(redis_reply_at(last, 0)));
+        redis_reply_free(reply);
+    } while (n == ENTRIES_PIECE);
+    return STOCK_DONE;
 }
 
 static int by_id(const void *a, const void *b)
@@ -159,20 +196,6 @@ static int by_id(const void *a, const void *b)
     const struct waiting_order *right = b;
 
     return memcmp(left->id.bytes, right->id.bytes, sizeof left->id.bytes);
-}
-
-/* A scan may show a field twice. */
-static void drop_repeats(struct stock_reservations *list)
-{
-    int n = 0;
-
-    if (list->count == 0)
-        return;
-    qsort(list->items, (size_t)list->count, sizeof *list->items, by_id);
-    for (int i = 0; i < list->count; i++)
-        if (n == 0 || !uuid_equal(&list->items[n - 1].id, &list->items[i].id))
-            list->items[n++] = list->items[i];
-    list->count = n;
 }
 
 /* Marks with quantity 0 those of the piece that PostgreSQL has a row of. */
@@ -201,6 +224,8 @@ static bool drop_decided(struct stock_link *link, struct stock_reservations *lis
 {
     int n = 0;
 
+    if (list->count > 0)
+        qsort(list->items, (size_t)list->count, sizeof *list->items, by_id);
     for (int i = 0; i < list->count; i += DECIDED_PIECE) {
         int left = list->count - i;
         if (!mark_decided(link, list->items + i, left < DECIDED_PIECE ? left : DECIDED_PIECE))
@@ -236,15 +261,13 @@ static enum stock_result count_units(struct stock_link *link, int64_t product_id
 enum stock_result stock_waiting_undecided(struct stock_link *link, int64_t product_id,
                                           int64_t epoch, struct stock_reservations *out)
 {
-    struct collecting collecting = {out, product_id, epoch};
     int64_t units = 0;
     enum stock_result result = count_units(link, product_id, epoch, &units);
 
     if (result != STOCK_DONE || units == 0)
         return result; /* the usual case: no need to look at what waits for other products */
-    result = stock_waiting_each(link, collect, &collecting);
+    result = collect_all(link, product_id, epoch, out);
     if (result != STOCK_DONE)
         return result;
-    drop_repeats(out);
     return drop_decided(link, out) ? STOCK_DONE : STOCK_UNREACHABLE;
 }

@@ -1,10 +1,12 @@
 /*
  * Waiting orders: answered with 202, reserved in Redis, not decided in PostgreSQL.
  *
- * The hash "waiting" has one field an order, "ENTRY PRODUCT EPOCH ID USER QUANTITY CREATED KEY",
- * ENTRY being the stream entry that carries it to the writer. It is what GET /orders/ID reads, from
- * every instance, and what a poisoned entry's orders are found by. An order leaves it when the
- * writer has decided it.
+ * They stand in the stream that carries them to the writer, and nowhere else: an entry is one batch
+ * of one product, its fields are product, epoch and orders, a line "ID USER QUANTITY CREATED KEY"
+ * each. The ids of a batch are of one group (uuid.h), and the hash "waiting" says of a group which
+ * entry it is; so GET /orders/ID finds the order, from every instance, and a batch costs one field.
+ * Of an entry whose orders were not all decided at once "partly" names those that were. Lines are
+ * parsed strictly, because anybody may write into a Redis: one that is malformed is no order.
  */
 #ifndef SECKILL_STRATEGY_STOCK_WAITING_H
 #define SECKILL_STRATEGY_STOCK_WAITING_H
@@ -12,10 +14,7 @@
 #include "order/order.h"
 #include "strategy/stock_mirror.h"
 
-enum { STOCK_ENTRY_MAX = 48 };
-
 struct waiting_order {
-    char entry[STOCK_ENTRY_MAX];
     struct uuid id;
     int64_t product_id;
     int64_t epoch;
@@ -25,21 +24,26 @@ struct waiting_order {
     char key[ORDER_KEY_MAX + 1];
 };
 
-/* "ID USER QUANTITY CREATED KEY" up to the end of the line; what they must be is checked. Returns
- * what follows the line, NULL when it is malformed. */
-const char *waiting_parse_line(const char *line, struct waiting_order *out);
-/* A field's value. */
-bool waiting_parse(const char *value, struct waiting_order *out);
+/* The orders of an entry, one after the other. */
+struct waiting_lines {
+    int64_t product_id;
+    int64_t epoch;
+    const char *at; /* borrowed: the reply */
+    int malformed;  /* lines, so far */
+};
+
+/* `entry` as XRANGE and XREADGROUP have it, [id, fields]. One without what it needs has no orders,
+ * and counts as a malformed line. */
+void waiting_open(const struct redis_reply *entry, struct waiting_lines *out);
+/* The next order; false when there is no more. Passes over malformed lines. */
+bool waiting_next(struct waiting_lines *lines, struct waiting_order *out);
+
 /* As GET /orders/ID shows it: queued. */
 void waiting_record(const struct waiting_order *order, struct order_record *out);
 
 /* STOCK_ABSENT: it does not wait. */
 enum stock_result stock_waiting_find(struct stock_link *link, const struct uuid *id,
                                      struct waiting_order *out);
-/* Calls `each` for every waiting order; one may come twice. Malformed ones are skipped. */
-enum stock_result stock_waiting_each(struct stock_link *link,
-                                     void (*each)(void *context, const struct waiting_order *order),
-                                     void *context);
 
 struct stock_reservations {
     struct waiting_order *items; /* owned by the caller: free */

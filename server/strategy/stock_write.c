@@ -243,5 +243,5 @@ bool stock_write(struct stock_link *link, struct claim *claims, int count, bool 
 
     work.link = link;
     work.fresh = fresh;
-    return write_range(&work, claims, count);
+    return count == 0 || write_range(&work, claims, count);
 }

@@ -55,7 +55,7 @@ static void what_waits_is_one_call(void **state)
     assert_int_equal(crowd_count(crowd, 202, ""), STOCK);
     assert_int_equal(crowd_count(crowd, 409, "sold_out"), BUYERS - STOCK);
     assert_int_equal(bed_redis("XLEN @orders"), 2);
-    assert_int_equal(bed_redis("HLEN @waiting"), STOCK);
+    assert_int_equal(bed_waiting(), STOCK);
     bed_release(holder);
     crowd_finish(crowd, BED_PATIENCE_US);
     assert_int_equal(crowd_count(crowd, 201, ""), STOCK);

@@ -116,7 +116,7 @@ static void a_mirror_of_an_ended_sale(void **state)
     struct http_reply reply = shop_send(bed.servers[2], &buy);
     http_reply_fini(&reply);
     BED_WAIT(bed_redis("HGET @mirror:%lld epoch", (long long)bed.product) != epoch - 1 &&
-             bed_redis("HLEN @waiting") == 0);
+             bed_waiting() == 0);
     int64_t left = witness_sale(bed.witness, bed.product).stock;
     for (int i = 0; i < left; i++) {
         buy.user++;

@@ -51,7 +51,7 @@ static void flushes_amid_purchases(void **state)
             bed_redis("FLUSHALL");
     }
     crowd_finish(crowd, BED_PATIENCE_US);
-    BED_WAIT(bed_redis("HLEN @waiting") == 0);
+    BED_WAIT(bed_waiting() == 0);
     int64_t sold = witness_sale(bed.witness, bed.product).orders;
     lost = crowd_count(crowd, 404, "not_found");
     /* A 202 is confirmed, failed or lost; what is confirmed has its row, and nothing else has. */

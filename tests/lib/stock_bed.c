@@ -266,6 +266,11 @@ int64_t bed_mirror(void)
     return bed_redis("HGET @mirror:%lld stock", (long long)bed.product);
 }
 
+int64_t bed_waiting(void)
+{
+    return bed_redis("HGET @units orders");
+}
+
 int64_t bed_claims(const char *fate)
 {
     char label[48];
@@ -279,8 +284,10 @@ int64_t bed_claims(const char *fate)
 
 void bed_expect_settled(void)
 {
-    BED_WAIT(bed_redis("HLEN @waiting") == 0 && bed_redis("XLEN @orders") == 0);
+    BED_WAIT(bed_waiting() == 0 && bed_redis("XLEN @orders") == 0);
     assert_int_equal(bed_redis("HLEN @units"), 0);
+    assert_int_equal(bed_redis("HLEN @waiting"), 0);
+    assert_int_equal(bed_redis("HLEN @partly"), 0);
     witness_expect_exact(bed.witness, bed.product);
     shop_expect_consistent(bed.servers[0], bed.product);
     if (bed_redis("EXISTS @mirror:%lld", (long long)bed.product))

@@ -62,7 +62,8 @@ int64_t bed_redis(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* The same for a text; "" for nil. */
 void bed_redis_text(char *out, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-int64_t bed_mirror(void); /* the product's stock in Redis */
+int64_t bed_mirror(void);  /* the product's stock in Redis */
+int64_t bed_waiting(void); /* how many orders wait there */
 
 int64_t bed_claims(const char *fate); /* over all instances */
 

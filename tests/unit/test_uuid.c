@@ -60,6 +60,24 @@ static void every_bit_of_the_tail_is_random(void **state)
     }
 }
 
+/* Unlike but for the index, of one group, and found by its text. */
+static void a_group_is_in_the_id(void **state)
+{
+    (void)state;
+    char text[UUID_TEXT_LENGTH + 1];
+
+    struct uuid id = uuid_v7_of_group(SOME_US, UINT64_C(0x0123456789ab), 0);
+    uuid_format(&id, text);
+    assert_string_equal(text, "01a1f7f8-307b-774b-8000-0123456789ab");
+    assert_string_equal(uuid_group_text(text), "0123456789ab");
+    id = uuid_v7_of_group(SOME_US, UINT64_C(0xffffffffffff), UUID_GROUP_MAX - 1);
+    uuid_format(&id, text);
+    assert_string_equal(text, "01a1f7f8-307b-774b-bfff-ffffffffffff");
+    id = uuid_v7_of_group(SOME_US, 0, 1);
+    uuid_format(&id, text);
+    assert_string_equal(text, "01a1f7f8-307b-774b-8001-000000000000");
+}
+
 /* In bytes and in text, from one microsecond to the next, over the seams of a millisecond and of a
  * byte. */
 static void sorts_by_time(void **state)
@@ -177,6 +195,7 @@ int main(void)
         cmocka_unit_test(holds_time_version_and_variant),
         cmocka_unit_test(a_time_before_1970_counts_as_1970),
         cmocka_unit_test(every_bit_of_the_tail_is_random),
+        cmocka_unit_test(a_group_is_in_the_id),
         cmocka_unit_test(sorts_by_time),
         cmocka_unit_test(unique_over_many_threads),
         cmocka_unit_test(text_goes_round),

@@ -1,0 +1,58 @@
+/*
+ * redis-stock's scripts called as the server calls them, over the stack's stock Redis, for one
+ * product whose mirror a test loads.
+ */
+#ifndef SECKILL_TESTS_INTEGRATION_STOCK_SCRIPTS_RIG_H
+#define SECKILL_TESTS_INTEGRATION_STOCK_SCRIPTS_RIG_H
+
+#include "lib/t.h"
+
+#include "cache/redis.h"
+
+#define PREFIX     "{scripts-test}:stock"
+#define PRODUCT    "7"
+#define GENERATION "4711"
+#define MIRROR     "{scripts-test}:stock:mirror:7"
+#define LOADED     "{scripts-test}:stock:loaded"
+#define ORDERS     "{scripts-test}:stock:orders"
+#define WAITING    "{scripts-test}:stock:waiting"
+#define UNITS      "{scripts-test}:stock:units"
+#define PARTLY     "{scripts-test}:stock:partly"
+#define CALLER     "{scripts-test}:stock:call:me"
+#define FIELD      "7:1"
+#define FIRST      "018f0000-0000-7000-8000-000000000001"
+#define SECOND     "018f0000-0000-7000-8000-000000000002"
+#define THIRD      "018f0000-0000-7000-8000-000000000003"
+#define FOURTH     "018f0000-0000-7000-8000-000000000004"
+
+enum script_verdict { DONE, NOT_LOADED, OTHER_EPOCH, TOO_MANY, GIVEN_UP };
+enum script_code { RESERVED = 1, KEY_TAKEN, LIMIT, SOLD_OUT };
+enum { RIG_ORDERS_MAX = 4, RIG_TEXT = 64 };
+
+/* Runs the group; each test begins with an empty Redis. */
+int rig_run(const char *group, struct CMUnitTest *tests, size_t count);
+
+/* A session, for what is not here, and a time for it. */
+struct redis *rig_redis(void);
+int64_t rig_soon(void);
+/* A command by hand, whose answer is a number. */
+int64_t rig_ask(const char *command);
+
+/* Loads the mirror; whether it was not there. */
+int64_t rig_load(const char *epoch, const char *generation, const char *stock, const char *limit);
+
+/* `lines` as the stream has them, "id user quantity created key\n", at most RIG_ORDERS_MAX. The
+ * call's number is the group of its orders' ids, too. */
+enum redis_status rig_call_reserve(const char *number, const char *epoch, const char *most,
+                                   const char *lines, struct redis_reply **reply);
+/* The verdict, and the orders' codes; `codes` may be NULL. */
+int64_t rig_reserve(const char *number, const char *epoch, const char *most, const char *lines,
+                    int64_t codes[RIG_ORDERS_MAX]);
+/* The codes of the lost answer, as one number; 0: the call has not run. */
+int rig_recall(const char *number);
+
+void rig_read_first_entry(char entry[RIG_TEXT]);
+int64_t rig_how_many_wait(void);
+int64_t rig_stock(void);
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * The scripts with which redis-stock lets go of what is decided, and finds what is not, alone, over
+ * a real Redis: a reservation ends once, however often and by whomever it is ended.
+ */
+#include "stock_scripts_rig.h"
+
+#include <stdio.h>
+
+/* Lets go of the order's two units with this fate, `done` "1" with its entry; answers how many
+ * credits missed. */
+static int64_t settle_of(const char *id, const char *fate, const char *entry, const char *done)
+{
+    char line[160];
+    int64_t missed = -1;
+
+    snprintf(line, sizeof line, "%s " PRODUCT " 1 31 2 %s \n", id, fate);
+    assert_int_equal(redis_script(rig_redis(), LUA_STOCK_SETTLE, 4, 11,
+                                  (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, PREFIX,
+                                                        "writers", "60000", entry, "1", done, line},
+                                  rig_soon(), &missed),
+                     REDIS_OK);
+    return missed;
+}
+
+/* Lets go of the first call's entry with the first two orders, two units each; answers whether it
+ * could. */
+static int64_t settle_entry(const char *entry)
+{
+    int64_t done = -1;
+
+    assert_int_equal(redis_script(rig_redis(), LUA_STOCK_SETTLE_ENTRIES, 4, 10,
+                                  (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers",
+                                                        entry, "1", FIELD, "4", "2"},
+                                  rig_soon(), &done),
+                     REDIS_OK);
+    return done;
+}
+
+/* The line under which the order waits. */
+static bool finds(const char *group, const char *id, const char *line)
+{
+    struct redis_reply *reply = NULL;
+
+    assert_int_equal(redis_eval(rig_redis(), LUA_STOCK_FIND, 3, 5,
+                                (const char *const[]){ORDERS, WAITING, PARTLY, group, id},
+                                rig_soon(), &reply),
+                     REDIS_OK);
+    bool found = redis_reply_count(reply) == 3;
+    if (found) {
+        assert_string_equal(redis_reply_text(redis_reply_at(reply, 0)), PRODUCT);
+        assert_string_equal(redis_reply_text(redis_reply_at(reply, 1)), "1");
+        assert_string_equal(redis_reply_text(redis_reply_at(reply, 2)), line);
+    }
+    redis_reply_free(reply);
+    return found;
+}
+
+static void a_reservation_is_credited_once(void **state)
+{
+    (void)state;
+    char entry[RIG_TEXT];
+
+    assert_int_equal(rig_load("1", GENERATION, "5", ""), 1);
+    assert_int_equal(rig_reserve("1", "1", "100", FIRST " 31 2 1 \n", NULL), DONE);
+    rig_read_first_entry(entry);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(settle_of(FIRST, GENERATION, entry, "1"), 0);
+        assert_int_equal(rig_stock(), 5);
+        assert_int_equal(rig_ask("EXISTS " UNITS), 0);
+        assert_int_equal(rig_ask("EXISTS " WAITING), 0);
+    }
+}
+
+/* Reserves two units for each of the first two orders, in an entry, and one in another. */
+static void reserve_entry(char entry[RIG_TEXT])
+{
+    assert_int_equal(rig_load("1", GENERATION, "9", ""), 1);
+    assert_int_equal(rig_reserve("1", "1", "100", FIRST " 31 2 1 \n" SECOND " 32 2 1 \n", NULL),
+                     DONE);
+    rig_read_first_entry(entry);
+    assert_int_equal(rig_reserve("2", "1", "100", THIRD " 33 1 1 \n", NULL), DONE);
+    assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 5);
+    assert_int_equal(rig_how_many_wait(), 3);
+}
+
+static void an_entry_is_let_go_once(void **state)
+{
+    (void)state;
+    char entry[RIG_TEXT];
+
+    reserve_entry(entry);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(settle_entry(entry), 1);
+        assert_int_equal(rig_ask("XLEN " ORDERS), 1);
+        assert_int_equal(rig_ask("HLEN " WAITING), 1);
+        assert_int_equal(rig_how_many_wait(), 1);
+        assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 1);
+    }
+    /* And not again order by order. */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(settle_of(SECOND, GENERATION, entry, i ? "1" : "0"), 0);
+        assert_int_equal(rig_how_many_wait(), 1);
+        assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 1);
+        assert_int_equal(rig_ask("EXISTS " PARTLY), 0);
+    }
+    assert_int_equal(rig_stock(), 4);
+}
+
+/* Whose first order was settled when the second could not be decided yet. */
+static void an_entry_settled_in_part_is_not_let_go_whole(void **state)
+{
+    (void)state;
+    char entry[RIG_TEXT];
+
+    reserve_entry(entry);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(settle_of(FIRST, GENERATION, entry, "0"), 0);
+        assert_int_equal(rig_stock(), 6);
+        assert_int_equal(rig_how_many_wait(), 2);
+        assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 3);
+    }
+    assert_int_equal(settle_entry(entry), 0);
+    assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 3);
+    assert_int_equal(rig_ask("XLEN " ORDERS), 2);
+    /* The last time, all of its orders are told again; here the first, and then nothing is left. */
+    assert_int_equal(settle_of(FIRST, GENERATION, entry, "1"), 0);
+    assert_int_equal(rig_stock(), 6);
+    assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 3);
+    assert_int_equal(rig_ask("XLEN " ORDERS), 1);
+    assert_int_equal(rig_ask("EXISTS " PARTLY), 0);
+}
+
+static void an_order_is_found_while_it_waits(void **state)
+{
+    (void)state;
+    char entry[RIG_TEXT];
+
+    reserve_entry(entry);
+    assert_true(finds("1", FIRST, FIRST " 31 2 1 \n"));
+    assert_true(finds("1", SECOND, SECOND " 32 2 1 \n"));
+    assert_true(finds("2", THIRD, THIRD " 33 1 1 \n"));
+    assert_false(finds("1", THIRD, ""));
+    assert_false(finds("3", THIRD, ""));
+    assert_int_equal(settle_of(FIRST, "kept", entry, "0"), 0);
+    assert_false(finds("1", FIRST, ""));
+    assert_true(finds("1", SECOND, SECOND " 32 2 1 \n"));
+    rig_ask("DEL " ORDERS);
+    assert_false(finds("1", SECOND, ""));
+}
+
+/* Somebody's key is another order's id. */
+static void an_id_is_not_found_in_a_key(void **state)
+{
+    (void)state;
+    assert_int_equal(rig_load("1", GENERATION, "9", ""), 1);
+    assert_int_equal(
+        rig_reserve("1", "1", "100", FIRST " 31 2 1 " SECOND "\n" SECOND " 32 2 1 \n", NULL), DONE);
+    assert_true(finds("1", SECOND, SECOND " 32 2 1 \n"));
+}
+
+static void a_credit_names_its_generation(void **state)
+{
+    (void)state;
+    char entry[RIG_TEXT];
+
+    assert_int_equal(rig_load("1", GENERATION, "5", ""), 1);
+    assert_int_equal(rig_reserve("1", "1", "100", FIRST " 31 2 1 \n", NULL), DONE);
+    rig_read_first_entry(entry);
+    assert_int_equal(settle_of(FIRST, "4700", entry, "1"), 1);
+    assert_int_equal(rig_stock(), 3);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reservation_is_credited_once),
+        cmocka_unit_test(a_credit_names_its_generation),
+        cmocka_unit_test(an_entry_is_let_go_once),
+        cmocka_unit_test(an_entry_settled_in_part_is_not_let_go_whole),
+        cmocka_unit_test(an_order_is_found_while_it_waits),
+        cmocka_unit_test(an_id_is_not_found_in_a_key),
+    };
+
+    return rig_run("stock_settle_scripts", tests, sizeof tests / sizeof *tests);
+}
