@@ -132,6 +132,25 @@ static void make_log_files(struct bench *bench)
     bench->log_files = witness_ask(witness, "CHECKPOINT", nothing, sizeof nothing, &problem);
 }
 
+/* The next figure begins where every other one did: on a table of orders that is empty, and for
+ * which no autovacuum is due. One that holds orders of somebody else is left alone, and then each
+ * figure stands on the rows of those before it. */
+static void empty_orders(struct bench *bench)
+{
+    char sql[400], nothing[16];
+    struct problem problem;
+    if (bench->crowd_product)
+        return;
+    snprintf(sql, sizeof sql,
+             "DO $$ BEGIN PERFORM set_config('lock_timeout', '5s', true); LOCK TABLE orders;"
+             " IF EXISTS (SELECT FROM orders WHERE product_id < %" PRId64
+             " OR product_id >= %" PRId64 ") THEN RAISE EXCEPTION 'not ours'; END IF;"
+             " TRUNCATE orders; END $$",
+             bench->session.options->first_product, bench->next_product);
+    if (!witness_ask(bench->session.witness, sql, nothing, sizeof nothing, &problem))
+        bench->orders_grew = true;
+}
+
 static bool try_all_clients(struct bench *bench, struct problem *problem)
 {
     bool found = pgbench_find(bench->pgbench, sizeof bench->pgbench, problem);
@@ -156,6 +175,7 @@ static bool take_one(struct bench *bench, size_t which, struct problem *problem)
         return true;
     snprintf(text, sizeof text, "%s, round %d", bench_measures[which].name, bench->round);
     bench_say(bench, text);
+    empty_orders(bench);
     if (!bench_measures[which].take(bench, &bench_measures[which], &sample, problem))
         return problem_prefix(problem, "%s", bench_measures[which].name);
     if (!*series->why)

@@ -180,6 +180,7 @@ struct bench {
     int64_t crowd_product;   /* has the ten million rows; 0: there are none */
     int64_t next_product;    /* every measurement has products that were never sold */
     bool log_files;          /* were made before the first measurement */
+    bool orders_grew;        /* the table was not emptied before each */
     double load_average;     /* of the machine's last minute, before the first measurement */
     int round;
     struct bench_series series[BENCH_MEASURES];

@@ -134,6 +134,10 @@ void bench_print(FILE *to, const struct bench_report *report)
         fprintf(to,
                 "  the figures contain PostgreSQL's making of new log files: pg_switch_wal() and "
                 "CHECKPOINT are not allowed to this user\n");
+    if (report->bench->orders_grew)
+        fprintf(to,
+                "  the table of orders grew from figure to figure: it holds orders that are not "
+                "the benchmark's, or TRUNCATE is not allowed to this user\n");
     fprintf(to,
             "An order writes one row in orders and one update of the product's row, committed with "
             "synchronous_commit on.\nwithin noise: some rounds reach the bound and some do not. "

@@ -80,12 +80,13 @@ bool bench_write_json(const struct bench_report *report, struct problem *problem
                                   json_measure(&bench_measures[i], &report->bench->series[i]));
     }
     json_t *document = json_pack(
-        "{so so so so sf sb s{sI sI sI sb so}}", "rows", rows, "measurements", measures, "machine",
-        results_json_machine(&session->machine), "versions",
+        "{so so so so sf sb sb s{sI sI sI sb so}}", "rows", rows, "measurements", measures,
+        "machine", results_json_machine(&session->machine), "versions",
         results_json_versions(&session->machine), "load_average", report->bench->load_average,
-        "log_files_made", (int)report->bench->log_files, "settings", "connections",
-        options->connections, "duration_s", options->duration_s, "rounds", options->rounds, "full",
-        (int)options->full, "postgresql", results_json_database(&session->machine));
+        "log_files_made", (int)report->bench->log_files, "orders_grew",
+        (int)report->bench->orders_grew, "settings", "connections", options->connections,
+        "duration_s", options->duration_s, "rounds", options->rounds, "full", (int)options->full,
+        "postgresql", results_json_database(&session->machine));
     return results_json_write(session->folder, "bench.json", document, problem);
 }
 

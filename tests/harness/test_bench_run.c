@@ -5,6 +5,7 @@
 #include "harness/bed.h"
 
 #include "loadtest/nginx.h"
+#include "loadtest/witness.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,6 +74,42 @@ static void a_row_against_pgbench(void **state)
     assert_true(json_is_object(json_object_get(document, "settings")));
     json_decref(document);
     assert_non_null(strstr(bed->output, "bench.csv"));
+}
+
+static void ask(const char *sql, char *out, size_t size)
+{
+    struct problem problem = {""};
+    struct witness *witness = witness_create(bed_database(), &problem);
+    if (!witness || !witness_ask(witness, sql, out, size, &problem))
+        fail_msg("%s", problem.text);
+    witness_destroy(witness);
+}
+
+/* Runs a short bench; whether its figures stand on the rows of those before them. */
+static bool orders_grow(void)
+{
+    (void)bed_run(bed, "bench --server-binary " SERVER " --rows 6 --duration 1s --connections 16");
+    json_t *document = load();
+    bool grew = json_is_true(json_object_get(document, "orders_grew"));
+    json_decref(document);
+    assert_int_equal(grew, strstr(bed->output, "grew from figure to figure") != NULL);
+    return grew;
+}
+
+/* Between two figures the table of orders is emptied, but not of an order that is not ours. */
+static void orders_of_others_are_left_alone(void **state)
+{
+    (void)state;
+    char text[16];
+    ask("TRUNCATE orders", text, sizeof text);
+    assert_false(orders_grow());
+    ask("INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, "
+        "created_at)"
+        " VALUES (gen_random_uuid(), 1, 1, 1, 1, 'batch', 1, now())",
+        text, sizeof text);
+    assert_true(orders_grow());
+    ask("DELETE FROM orders WHERE product_id = 1 RETURNING user_id", text, sizeof text);
+    assert_string_equal(text, "1");
 }
 
 static void the_ceiling_against_nginx(void **state)
@@ -183,6 +220,14 @@ static int setup(void **state)
     return 0;
 }
 
+/* With a server beside, which has made the tables. */
+static int setup_tables(void **state)
+{
+    (void)state;
+    bed = bed_create(1);
+    return 0;
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -194,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_row_against_pgbench, setup, teardown),
+        cmocka_unit_test_setup_teardown(orders_of_others_are_left_alone, setup_tables, teardown),
         cmocka_unit_test_setup_teardown(the_ceiling_against_nginx, setup, teardown),
         cmocka_unit_test_setup_teardown(idle_connections_are_held_and_served, setup, teardown),
         cmocka_unit_test_setup_teardown(goodput_under_overload, setup, teardown),
