@@ -25,7 +25,8 @@ struct call_texts {
 };
 
 /* Nobody has been told the orders' ids yet. Those of the call get one group, which is what they are
- * found by while they wait. */
+ * found by while they wait. Were two groups that wait alike, which 48 random bits make as good as
+ * impossible, the orders of one might not be found until they are decided, no more. */
 static void number_orders(struct order **orders, int count, char group[UUID_TEXT_LENGTH + 1])
 {
     uint64_t number = random_below(UINT64_C(1) << UUID_GROUP_BITS);

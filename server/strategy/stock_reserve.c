@@ -1,8 +1,7 @@
 /*
- * Sends the call, and reads one code an order from the answer: reserved, sold out,
- * limit, key taken, window. "Not loaded" and "another epoch" load the mirror and call again, a few
- * times; after that all of it is tried again. A store that is out of reach refuses the orders for
- * now.
+ * Sends the call, and reads one code an order from the answer: reserved, sold out, limit, key
+ * taken, window. "Not loaded" and "another epoch" load the mirror and call again, a few times;
+ * after that all of it is tried again. A store that is out of reach refuses the orders for now.
  */
 #include "strategy/stock_reserve.h"
 
