@@ -157,7 +157,8 @@ static void give_time(struct stock_link *link)
     link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
 }
 
-bool stock_write_poison(struct stock_link *link, struct claim *claim)
+/* Writes this one as failed, `unwritable`. */
+static bool write_poison(struct stock_link *link, struct claim *claim)
 {
     struct work work;
     char id[UUID_TEXT_LENGTH + 1];
@@ -229,7 +230,7 @@ static bool write_range(struct work *work, struct claim *claims, int count)
             if (count > 1)
                 return split(work, claims, count);
             if (++refusals == REFUSALS_MAX)
-                return stock_write_poison(link, claims);
+                return write_poison(link, claims);
         }
         work->fresh = false; /* somebody may have been here all the same */
         clock_sleep_until(clock_mono_us() + PAUSE_US);

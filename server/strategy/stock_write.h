@@ -1,11 +1,13 @@
 /*
  * Writing claims: what the stream says was reserved becomes rows, many orders in one transaction.
  *
- * Product rows are locked in id order, then it is seen which orders stand there already (a writer
- * died after its COMMIT), which keys and limits are taken, and in order of arrival who still fits.
- * Confirmed and refused orders get their rows, the stock is taken by a guarded statement, and the
- * whole is committed at once. A transaction that PostgreSQL refuses is halved until the guilty
- * order is alone; refused three times alone it is written as failed, `unwritable`.
+ * Fresh claims of one sale, without keys and limits, are one statement. Any others are decided in a
+ * transaction: product rows are locked in id order, then it is seen which orders stand there
+ * already (a writer died after its COMMIT), which keys and limits are taken, and in order of
+ * arrival who still fits. Confirmed and refused orders get their rows, the stock is taken by a
+ * guarded statement, and the whole is committed at once. A transaction that PostgreSQL refuses is
+ * halved until the guilty order is alone; refused three times alone it is written as failed,
+ * `unwritable`.
  */
 #ifndef SECKILL_STRATEGY_STOCK_WRITE_H
 #define SECKILL_STRATEGY_STOCK_WRITE_H
@@ -35,8 +37,5 @@ struct claim {
  * done is done twice then. `fresh`: nobody had them before, so their rows are not looked for; where
  * that is wrong the rows' key says so, and they are. */
 bool stock_write(struct stock_link *link, struct claim *claims, int count, bool fresh);
-
-/* Writes this one as failed, `unwritable`. */
-bool stock_write_poison(struct stock_link *link, struct claim *claim);
 
 #endif
