@@ -128,8 +128,9 @@ static bool has_slot(const struct lane *lane, const struct mailbox *mailbox)
            mailbox->in_flight < lane->rule.in_flight_per_product;
 }
 
-/* Puts the mailbox at the end of the ready list if it belongs there and wakes a worker for it. */
-static void make_ready(struct lane *lane, struct mailbox *mailbox)
+/* Puts the mailbox at the end of the ready list if it belongs there, and wakes a worker for it
+ * unless the caller is one that will look for work. */
+static void make_ready(struct lane *lane, struct mailbox *mailbox, bool wake)
 {
     if (mailbox->ready || mailbox->waiting == 0 || !has_slot(lane, mailbox))
         return;
@@ -141,7 +142,7 @@ static void make_ready(struct lane *lane, struct mailbox *mailbox)
         lane->shared.first_ready = mailbox;
     lane->shared.last_ready = mailbox;
     lane->shared.ready++;
-    if (lane->shared.counts.idle > 0)
+    if (wake && lane->shared.counts.idle > 0)
         pthread_cond_signal(&lane->shared.changed);
 }
 
@@ -188,10 +189,7 @@ static int64_t due_us(const struct order *order)
 static void append(struct mailbox *mailbox, struct order *order)
 {
     order->next = NULL;
-    if (mailbox->first)
-        mailbox->last->next = order;
-    else
-        mailbox->first = order;
+    *(mailbox->first ? &mailbox->last->next : &mailbox->first) = order;
     mailbox->last = order;
 }
 
@@ -221,7 +219,7 @@ struct order *lane_put(struct lane *lane, struct order *list)
         mailbox->waiting++;
         lane->shared.counts.waiting++;
         note_due(lane, list);
-        make_ready(lane, mailbox);
+        make_ready(lane, mailbox, true);
     }
     pthread_mutex_unlock(&lane->shared.mutex);
     return refused;
@@ -327,7 +325,7 @@ struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int
     mailbox->waiting -= *count;
     lane->shared.counts.waiting -= *count;
     lane->shared.counts.working += *count;
-    make_ready(lane, mailbox);
+    make_ready(lane, mailbox, true);
     pthread_mutex_unlock(&lane->shared.mutex);
     return list;
 }
@@ -343,7 +341,7 @@ void lane_leave(struct lane *lane, struct mailbox *mailbox)
 {
     pthread_mutex_lock(&lane->shared.mutex);
     mailbox->in_flight--;
-    make_ready(lane, mailbox);
+    make_ready(lane, mailbox, false);
     remove_if_empty(lane, mailbox);
     pthread_mutex_unlock(&lane->shared.mutex);
 }
@@ -373,6 +371,8 @@ bool lane_worker_leaves(struct lane *lane, bool force)
         !lane->shared.first_ready || (force && (counts->workers > 1 || counts->waiting == 0));
     if (leaves)
         counts->workers--;
+    if (leaves && lane->shared.first_ready)
+        pthread_cond_signal(&lane->shared.changed);
     pthread_mutex_unlock(&lane->shared.mutex);
     return leaves;
 }

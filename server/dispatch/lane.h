@@ -50,7 +50,8 @@ struct mailbox *lane_wait(struct lane *lane, int64_t until_us);
 struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int *count);
 /* `count` orders taken from the mailbox are decided. */
 void lane_done(struct lane *lane, int count);
-/* The batch is over; the mailbox may be gone afterwards. */
+/* The batch is over; the mailbox may be gone afterwards. The caller goes on to lane_wait or to
+ * lane_worker_leaves, because what has waited for the batch to end is its own to take. */
 void lane_leave(struct lane *lane, struct mailbox *mailbox);
 
 /* How many workers could be of use now and are missing. */

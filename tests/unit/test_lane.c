@@ -1,15 +1,10 @@
 /*
  * The lane without its workers: mailboxes in order, one batch a product at a time where the rule
- * says so, bounds, expiry, and then all of it at once under many threads.
+ * says so, bounds, expiry.
  */
 #include "base/clock.h"
 #include "dispatch/lane.h"
 #include "lib/t.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const struct lane_rule keyed = {
     .in_flight_per_product = 1, .keyed = true, .workers = 4, .max_batch = 1};
@@ -284,97 +279,6 @@ static void a_worker_stays_while_there_is_work(void **state)
     lane_destroy(lane);
 }
 
-/* Under threads: every order out exactly once, no two hands on one product, each product in order.
- */
-enum { PRODUCERS = 3, CONSUMERS = 4, PRODUCTS = 5, ORDERS_EACH = 4000 };
-
-struct race {
-    struct lane *lane;
-    atomic_int inside[PRODUCTS];
-    int64_t last[PRODUCTS][PRODUCERS]; /* guarded by being inside */
-    atomic_int seen;
-    atomic_int faults;
-};
-
-struct producer {
-    struct race *race;
-    int number;
-    struct order *orders;
-};
-
-static void *produce(void *argument)
-{
-    struct producer *producer = argument;
-
-    for (int i = 0; i < ORDERS_EACH; i++) {
-        struct order *order = &producer->orders[i];
-        *order = order_for(i % PRODUCTS, producer->number);
-        order->quantity = i + 1;
-        if (put_one(producer->race->lane, order))
-            atomic_fetch_add(&producer->race->faults, 1);
-    }
-    return NULL;
-}
-
-static void consume_mailbox(struct race *race, struct mailbox *mailbox)
-{
-    int64_t product = mailbox_product(mailbox);
-    int count = 0;
-
-    if (atomic_fetch_add(&race->inside[product], 1) != 0)
-        atomic_fetch_add(&race->faults, 1);
-    struct order *list = lane_take(race->lane, mailbox, 7, &count);
-    for (struct order *order = list; order; order = order->next) {
-        if (order->product_id != product || race->last[product][order->user_id] >= order->quantity)
-            atomic_fetch_add(&race->faults, 1);
-        race->last[product][order->user_id] = order->quantity;
-    }
-    lane_done(race->lane, count);
-    atomic_fetch_add(&race->seen, count);
-    atomic_fetch_sub(&race->inside[product], 1);
-    lane_leave(race->lane, mailbox);
-}
-
-static void *consume(void *argument)
-{
-    struct race *race = argument;
-
-    while (atomic_load(&race->seen) < PRODUCERS * ORDERS_EACH) {
-        struct mailbox *mailbox = lane_wait(race->lane, clock_mono_us() + 20000);
-        if (mailbox)
-            consume_mailbox(race, mailbox);
-    }
-    return NULL;
-}
-
-static void many_threads_keep_products_apart_and_in_order(void **state)
-{
-    (void)state;
-    static struct race race;
-    struct producer producers[PRODUCERS];
-    pthread_t threads[PRODUCERS + CONSUMERS];
-
-    memset(&race, 0, sizeof race);
-    race.lane = lane_create(&keyed, PRODUCERS * ORDERS_EACH);
-    for (int i = 0; i < PRODUCERS; i++) {
-        producers[i] = (struct producer){&race, i, calloc(ORDERS_EACH, sizeof(struct order))};
-        pthread_create(&threads[i], NULL, produce, &producers[i]);
-    }
-    for (int i = 0; i < CONSUMERS; i++)
-        pthread_create(&threads[PRODUCERS + i], NULL, consume, &race);
-    for (int i = 0; i < PRODUCERS + CONSUMERS; i++)
-        pthread_join(threads[i], NULL);
-    assert_int_equal(atomic_load(&race.faults), 0);
-    assert_int_equal(atomic_load(&race.seen), PRODUCERS * ORDERS_EACH);
-    struct lane_counts counts = lane_counts(race.lane);
-    assert_int_equal(counts.waiting, 0);
-    assert_int_equal(counts.working, 0);
-    assert_int_equal(counts.mailboxes, 0);
-    for (int i = 0; i < PRODUCERS; i++)
-        free(producers[i].orders);
-    lane_destroy(race.lane);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,7 +292,6 @@ int main(void)
         cmocka_unit_test(an_order_that_comes_later_may_be_over_sooner),
         cmocka_unit_test(a_closing_lane_refuses_and_lets_its_workers_go),
         cmocka_unit_test(a_worker_stays_while_there_is_work),
-        cmocka_unit_test(many_threads_keep_products_apart_and_in_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
