@@ -1,10 +1,13 @@
 /*
- * Sessions: connect, send, wait, classify.
+ * Statements: send, wait, classify.
  *
  * Every statement goes out in libpq's pipeline mode as one bundle with one sync: [BEGIN] statement
  * [COMMIT], each preceded by its PREPARE the first time a session uses it. The bundle costs one
  * round trip; an error in it skips what follows up to the sync, so a COMMIT never runs after a
  * failed statement.
+ *
+ * While the answer to the end of a transaction is waited for, the server may have the first
+ * statement of the next (pg_ahead.c).
  *
  * What goes wrong: no answer in time (the cancel request goes to the canceller, the session is
  * closed), the connection breaks (closed), the server says no (classified by SQLSTATE; the session
@@ -14,197 +17,59 @@
 #include "store/pg_internal.h"
 
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/random.h"
-#include "metrics/cost.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { CLOSED_AFTER_FAILURE_US = 250000, COMMANDS_MAX = 4 };
+#define QUERY_CANCELED "57014"
 
-static void ignore_notice(void *context, const PGresult *result)
-{
-    (void)context;
-    (void)result;
-}
-
-struct pg *pg_create(struct store *store)
-{
-    struct pg *pg = calloc(1, sizeof *pg);
-
-    if (pg)
-        pg->store = store;
-    return pg;
-}
-
-void pg_close(struct pg *pg)
-{
-    PQclear(pg->result);
-    pg->result = NULL;
-    PQfreeCancel(atomic_exchange(&pg->cancel, NULL));
-    if (pg->conn)
-        PQfinish(pg->conn);
-    pg->conn = NULL;
-    pg->begin_pending = false;
-    pg->in_transaction = pg->written = false;
-    memset(pg->prepared, 0, sizeof pg->prepared);
-}
-
-void pg_destroy(struct pg *pg)
-{
-    if (!pg)
-        return;
-    pg_close(pg);
-    free(pg->buffer.bytes);
-    free(pg);
-}
-
-const struct error *pg_error(const struct pg *pg)
-{
-    return &pg->error;
-}
-
-/* libpq's messages may have several lines; the log wants one. */
-static void set_error(struct pg *pg, enum error_code code, const char *text)
-{
-    error_set(&pg->error, code, "%s", text && *text ? text : "the connection broke");
-    for (char *c = pg->error.text; *c; c++)
-        if (*c == '\n')
-            *c = c[1] ? ' ' : '\0';
-}
-
-/* Waits until the socket is ready for what libpq wants; false when the deadline has passed. */
-static bool wait_socket(PGconn *conn, short events, int64_t until_us)
-{
-    struct pollfd fd = {.fd = PQsocket(conn), .events = events};
-
-    for (;;) {
-        int ready = poll(&fd, 1, clock_poll_ms(until_us));
-        if (ready > 0)
-            return true;
-        if (ready == 0 && clock_mono_us() >= until_us)
-            return false;
-        if (ready < 0 && errno != EINTR)
-            return true; /* libpq will say what is wrong */
-    }
-}
-
-static bool connect_in_time(struct pg *pg, int64_t until_us)
-{
-    const char *const keys[] = {"dbname", "fallback_application_name", NULL};
-    const char *const values[] = {pg->store->conninfo, "seckill", NULL};
-
-    pg->conn = PQconnectStartParams(keys, values, 1);
-    if (!pg->conn) {
-        set_error(pg, ERROR_UNAVAILABLE, "out of memory");
-        return false;
-    }
-    PQsetNoticeReceiver(pg->conn, ignore_notice, NULL);
-    PostgresPollingStatusType state = PGRES_POLLING_WRITING;
-    while (PQstatus(pg->conn) != CONNECTION_BAD && state != PGRES_POLLING_OK &&
-           state != PGRES_POLLING_FAILED) {
-        if (!wait_socket(pg->conn, state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until_us)) {
-            set_error(pg, ERROR_TIMEOUT, "no connection in time");
-            return false;
-        }
-        state = PQconnectPoll(pg->conn);
-    }
-    if (PQstatus(pg->conn) != CONNECTION_OK) {
-        set_error(pg, ERROR_UNAVAILABLE, PQerrorMessage(pg->conn));
-        return false;
-    }
-    return true;
-}
-
-static enum pg_status set_limits(struct pg *pg, int64_t until_us)
-{
-    struct cost before = cost_of_thread[COST_POSTGRESQL];
-    char statement[32];
-    char idle[32];
-
-    snprintf(statement, sizeof statement, "%lldms", (long long)pg->store->limits.statement_ms);
-    snprintf(idle, sizeof idle, "%lldms", (long long)pg->store->limits.idle_in_transaction_ms);
-    enum pg_status status =
-        pg_exec(pg, SQL_SESSION_LIMITS, PG_ARGS(pg_text(statement), pg_text(idle)), until_us);
-    cost_of_thread[COST_POSTGRESQL] = before;
-    return status;
-}
-
-bool pg_open(struct pg *pg, int64_t until_us)
-{
-    pg_close(pg);
-    if (clock_mono_us() < atomic_load_explicit(&pg->store->closed_until_us, memory_order_relaxed)) {
-        set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL was out of reach a moment ago");
-        return false;
-    }
-    if (connect_in_time(pg, until_us)) {
-        atomic_store(&pg->cancel, PQgetCancel(pg->conn));
-        if (atomic_load(&pg->cancel) && PQsetnonblocking(pg->conn, 1) == 0 &&
-            PQenterPipelineMode(pg->conn) == 1 && set_limits(pg, until_us) == PG_OK) {
-            atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
-            return true;
-        }
-    }
-    atomic_store_explicit(&pg->store->up, false, memory_order_relaxed);
-    error_prefix(&pg->error, "connecting to PostgreSQL");
-    pg_close(pg);
-    /* The jitter keeps the sessions of many instances from knocking together. */
-    atomic_store_explicit(&pg->store->closed_until_us,
-                          clock_mono_us() + CLOSED_AFTER_FAILURE_US +
-                              (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
-                          memory_order_relaxed);
-    return false;
-}
-
-/* An idle session with something to read was ended by the server: first comes why, then the end, so
- * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) One
- * that was interrupted may yet be cancelled. */
-bool pg_lives(struct pg *pg)
-{
-    if (!pg->conn || !atomic_load(&pg->cancel) || pg->in_transaction || pg->begin_pending)
-        return false;
-    struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
-    return poll(&fd, 1, 0) == 0;
-}
-
-bool pg_connect(struct pg *pg, int64_t until_us)
-{
-    if (!store_ready(pg->store)) {
-        set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL is not ready");
-        return false;
-    }
-    return pg_lives(pg) || pg_open(pg, until_us);
-}
+enum { COMMANDS_MAX = 4, CANCEL_PATIENCE_US = 1000000 };
 
 static enum pg_status give_up(struct pg *pg, int64_t until_us)
 {
     bool timed_out = clock_mono_us() >= until_us && PQstatus(pg->conn) == CONNECTION_OK;
 
     if (timed_out) {
-        set_error(pg, ERROR_TIMEOUT, "no answer from PostgreSQL in time");
+        pg_set_error(pg, ERROR_TIMEOUT, "no answer from PostgreSQL in time");
         pg_interrupt(pg);
     } else {
-        set_error(pg, ERROR_UNAVAILABLE, PQerrorMessage(pg->conn));
+        pg_set_error(pg, ERROR_UNAVAILABLE, PQerrorMessage(pg->conn));
     }
     pg_close(pg);
     return timed_out ? PG_TIMEOUT : PG_LOST;
 }
 
-/* The next result of the pipeline; false when the deadline or the connection ended the wait. */
+/* The next result; false when the deadline or the connection ended the wait. */
 static bool next_result(struct pg *pg, int64_t until_us, PGresult **out)
 {
     while (PQisBusy(pg->conn)) {
-        if (!wait_socket(pg->conn, POLLIN, until_us) || !PQconsumeInput(pg->conn))
+        if (!pg_wait_socket(pg->conn, POLLIN, until_us) || !PQconsumeInput(pg->conn))
             return false;
     }
     *out = PQgetResult(pg->conn);
     return *out || PQstatus(pg->conn) == CONNECTION_OK;
 }
 
-static bool send_command(struct pg *pg, const struct pg_command *command)
+/* True: it came in time, or after a cancel request, which *expired tells. */
+static bool next_or_cancel(struct pg *pg, int64_t *until_us, bool *expired, PGresult **out)
+{
+    if (next_result(pg, *until_us, out))
+        return true;
+    if (!pg->patient || *expired || PQstatus(pg->conn) != CONNECTION_OK)
+        return false;
+    pg_interrupt(pg);
+    atomic_store(&pg->cancel, PQgetCancel(pg->conn));
+    pg->cancelled = *expired = true;
+    *until_us = clock_mono_us() + CANCEL_PATIENCE_US;
+    return next_result(pg, *until_us, out);
+}
+
+void pg_be_patient(struct pg *pg, bool patient)
+{
+    pg->patient = patient;
+}
+
+bool pg_send_command(struct pg *pg, const struct pg_command *command)
 {
     struct pg_parameters parameters;
     const char *name = sql_names[command->statement];
@@ -218,22 +83,43 @@ static bool send_command(struct pg *pg, const struct pg_command *command)
                                parameters.lengths, parameters.formats, 1);
 }
 
-static bool send_all(struct pg *pg, const struct pg_command *commands, int n, int64_t until_us)
+bool pg_flush(struct pg *pg, int64_t until_us)
 {
-    for (int i = 0; i < n; i++)
-        if (!send_command(pg, &commands[i]))
-            return false;
-    if (!PQpipelineSync(pg->conn))
-        return false;
     for (;;) {
         int left = PQflush(pg->conn);
         if (left == 0)
             return true;
         /* The server may want to be read from before it reads on. */
-        if (left < 0 || !wait_socket(pg->conn, POLLIN | POLLOUT, until_us) ||
+        if (left < 0 || !pg_wait_socket(pg->conn, POLLIN | POLLOUT, until_us) ||
             !PQconsumeInput(pg->conn))
             return false;
     }
+}
+
+static bool ends_transaction(const struct pg *pg, const struct pg_command *last)
+{
+    return !pg->in_transaction || last->statement == SQL_COMMIT || last->statement == SQL_ROLLBACK;
+}
+
+static bool send_all(struct pg *pg, const struct pg_command *commands, int n, int64_t until_us)
+{
+    for (int i = 0; i < n; i++)
+        if (!pg_send_command(pg, &commands[i]))
+            return false;
+    if (!PQpipelineSync(pg->conn))
+        return false;
+    if (ends_transaction(pg, &commands[n - 1]) && !pg_ahead_send(pg))
+        return false;
+    return pg_flush(pg, until_us);
+}
+
+/* One that a cancel request of ours has hit did nothing, and may be made again. */
+static enum pg_status classify(const struct pg *pg, const PGresult *result)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    return pg->cancelled && state && strcmp(state, QUERY_CANCELED) == 0 ? PG_CONFLICT
+                                                                        : pg_classify(state);
 }
 
 /* Takes one result into account: keeps the main statement's, remembers the first failure. */
@@ -243,10 +129,10 @@ static enum pg_status judge(struct pg *pg, PGresult *result, bool main, bool com
     enum pg_status status = PG_OK;
 
     if (kind != PGRES_COMMAND_OK && kind != PGRES_TUPLES_OK) {
-        set_error(pg, ERROR_UNAVAILABLE, PQresultErrorMessage(result));
-        status = pg_classify(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+        pg_set_error(pg, ERROR_UNAVAILABLE, PQresultErrorMessage(result));
+        status = classify(pg, result);
     } else if (commit && strcmp(PQcmdStatus(result), "COMMIT") != 0) {
-        set_error(pg, ERROR_INTERNAL, "COMMIT rolled back");
+        pg_set_error(pg, ERROR_INTERNAL, "COMMIT rolled back");
         status = PG_FAILED;
     }
     if (main && status == PG_OK)
@@ -256,11 +142,11 @@ static enum pg_status judge(struct pg *pg, PGresult *result, bool main, bool com
     return status;
 }
 
-/* Reads every result up to the sync. `main` is the index of the statement whose result is kept. */
-static enum pg_status read_all(struct pg *pg, const struct pg_command *commands, int n, int main,
-                               int64_t until_us)
+enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, int n, int main,
+                              int64_t until_us)
 {
     enum pg_status status = PG_OK;
+    bool expired = false;
 
     for (int i = 0; i < n; i++) {
         enum sql statement = commands[i].statement;
@@ -269,7 +155,7 @@ static enum pg_status read_all(struct pg *pg, const struct pg_command *commands,
         for (int part = preparing ? 0 : 1; part < 2; part++) {
             PGresult *result = NULL;
             PGresult *end = NULL;
-            if (!next_result(pg, until_us, &result) || !result ||
+            if (!next_or_cancel(pg, &until_us, &expired, &result) || !result ||
                 !next_result(pg, until_us, &end)) {
                 PQclear(result);
                 return give_up(pg, until_us);
@@ -288,26 +174,45 @@ static enum pg_status read_all(struct pg *pg, const struct pg_command *commands,
     if (!next_result(pg, until_us, &sync) || !sync)
         return give_up(pg, until_us);
     PQclear(sync);
+    return expired && status == PG_CONFLICT ? PG_CANCELLED : status;
+}
+
+static enum pg_status read_one(struct pg *pg, const struct pg_command *commands, int n, int main,
+                               int64_t until_us)
+{
+    enum pg_status status = pg_read_bundle(pg, commands, n, main, until_us);
+
+    if (status == PG_LOST)
+        pg_close(pg);
     return status;
+}
+
+static void forget_result(struct pg *pg)
+{
+    PQclear(pg->result);
+    pg->result = NULL;
+    pg->buffer.used = 0;
 }
 
 static enum pg_status run(struct pg *pg, const struct pg_command *commands, int n, int main,
                           int64_t until_us)
 {
-    PQclear(pg->result);
-    pg->result = NULL;
-    pg->buffer.used = 0;
+    forget_result(pg);
     if (!pg->conn) {
-        set_error(pg, ERROR_UNAVAILABLE, "not connected");
+        pg_set_error(pg, ERROR_UNAVAILABLE, "not connected");
         return PG_LOST;
     }
     if (!send_all(pg, commands, n, until_us))
         return give_up(pg, until_us);
     pg_cost_round_trip();
-    enum pg_status status = read_all(pg, commands, n, main, until_us);
-    if (status == PG_LOST)
-        pg_close(pg);
-    return status;
+    return read_one(pg, commands, n, main, until_us);
+}
+
+/* Something else comes than what was sent ahead. */
+static void make_way(struct pg *pg, int64_t until_us)
+{
+    if (pg->ahead.sent > 0)
+        pg_ahead_drop(pg, until_us);
 }
 
 static void begin_as(struct pg *pg, enum sql begin)
@@ -340,6 +245,7 @@ static enum pg_status run_bundle(struct pg *pg, const struct pg_command *stateme
     struct pg_command commands[COMMANDS_MAX];
     int n = 0;
 
+    make_way(pg, until_us);
     if (pg->begin_pending) {
         commands[n++] = (struct pg_command){.statement = pg->begin};
         pg->begin_pending = false;
@@ -356,10 +262,29 @@ static enum pg_status run_bundle(struct pg *pg, const struct pg_command *stateme
     return status;
 }
 
+/* What was sent ahead: all that is left is to wait for it. */
+static enum pg_status read_ahead(struct pg *pg, const struct pg_command *command, int64_t until_us)
+{
+    const struct pg_command commands[] = {{.statement = pg->begin}, *command};
+    int skipped = pg->begin_pending ? 0 : 1;
+
+    forget_result(pg);
+    pg->in_transaction = pg->begin_pending;
+    pg->begin_pending = false;
+    if (!pg->in_transaction && !(pg_ahead_send(pg) && pg_flush(pg, until_us)))
+        return give_up(pg, until_us);
+    return read_one(pg, commands + skipped, 2 - skipped, 1 - skipped, until_us);
+}
+
 enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
                        int64_t until_us)
 {
-    return run_bundle(pg, &(struct pg_command){statement, values, count}, 1, false, until_us);
+    struct pg_command command = {statement, values, count};
+    bool sent = false;
+
+    if (pg->ahead.count > 0 && pg_ahead_take(pg, &command, &sent) && sent)
+        return read_ahead(pg, &command, until_us);
+    return run_bundle(pg, &command, 1, false, until_us);
 }
 
 enum pg_status pg_exec_commit(struct pg *pg, const struct pg_command *statements, int count,
@@ -371,6 +296,8 @@ enum pg_status pg_exec_commit(struct pg *pg, const struct pg_command *statements
 enum pg_status pg_commit(struct pg *pg, int64_t until_us)
 {
     struct pg_command commit = {.statement = SQL_COMMIT};
+
+    make_way(pg, until_us);
     enum pg_status status = run(pg, &commit, 1, 0, until_us);
 
     /* A COMMIT that the server answered ended the transaction, one way or the other. */
@@ -381,12 +308,11 @@ enum pg_status pg_commit(struct pg *pg, int64_t until_us)
 void pg_rollback(struct pg *pg, int64_t until_us)
 {
     struct pg_command rollback = {.statement = SQL_ROLLBACK};
-
-    pg->begin_pending = false;
-    if (!pg->conn || !pg->in_transaction)
-        return;
     struct error cause = pg->error;
-    if (run(pg, &rollback, 1, 0, until_us) != PG_OK)
+
+    make_way(pg, until_us);
+    pg->begin_pending = false;
+    if (pg->conn && pg->in_transaction && run(pg, &rollback, 1, 0, until_us) != PG_OK)
         pg_close(pg);
     pg->error = cause;
     pg->in_transaction = false;

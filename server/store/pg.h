@@ -28,14 +28,15 @@ struct pg;
 /* What became of a statement. A strategy decides by these alone. */
 enum pg_status {
     PG_OK,
-    PG_CONFLICT, /* 40001, 40P01: the transaction is gone and may be made again */
-    PG_BUSY,     /* 55P03: NOWAIT found the row locked */
-    PG_UNIQUE,   /* 23505 */
-    PG_BUG,      /* a CHECK fired (23514), or the statement itself is wrong (22xxx, 42xxx) */
-    PG_FAILED,   /* any other answer of the server; the statement did nothing */
-    PG_TIMEOUT,  /* no answer before the deadline; the session is closed, the statement's fate
-                    unknown */
-    PG_LOST      /* the connection broke; the statement's fate is unknown */
+    PG_CONFLICT,  /* 40001, 40P01: the transaction is gone and may be made again */
+    PG_BUSY,      /* 55P03: NOWAIT found the row locked */
+    PG_UNIQUE,    /* 23505 */
+    PG_BUG,       /* a CHECK fired (23514), or the statement itself is wrong (22xxx, 42xxx) */
+    PG_FAILED,    /* any other answer of the server; the statement did nothing */
+    PG_TIMEOUT,   /* no answer before the deadline; the session is closed, the statement's fate
+                     unknown */
+    PG_CANCELLED, /* no answer before the deadline, but one to a cancel request: it did nothing */
+    PG_LOST       /* the connection broke; the statement's fate is unknown */
 };
 
 /* The limits that a session sets on the server's side, constants of the process. */
@@ -164,6 +165,24 @@ struct pg_command {
  * unknown. */
 enum pg_status pg_exec_commit(struct pg *pg, const struct pg_command *statements, int count,
                               int64_t until_us);
+
+/* Asks for the first statement of a later transaction before its turn: it travels with the end of
+ * the present one, and the server goes on to it without waiting for us. Several may be asked for,
+ * in their order. Each one's result, and its failure, is that of the pg_exec of just this
+ * statement with these values, inside a transaction begun with pg_begin or, without `begins`,
+ * outside of one; after `begins` nothing more may be asked for.
+ *
+ * Any other statement on this session first waits for what was sent, and throws it away. So one
+ * that commits by itself may be asked for only where nothing comes in between. It is a hint: where
+ * it cannot be sent yet, pg_exec sends it. What the values point to is borrowed until pg_exec
+ * answers. */
+void pg_ahead(struct pg *pg, const struct pg_command *command, bool begins);
+/* From now on a statement that is not answered in time is cancelled and the session kept, so that
+ * what becomes of it, and of those behind it, is known: PG_CANCELLED. The request may hit the
+ * session's next statement, too, or in its place; that is PG_CONFLICT. For as long as `patient`. */
+void pg_be_patient(struct pg *pg, bool patient);
+/* Nothing is ahead afterwards: waits for what was sent, and leaves its transaction. */
+void pg_ahead_drop(struct pg *pg, int64_t until_us);
 
 bool pg_in_transaction(const struct pg *pg); /* one is open, or will be with the next statement */
 

@@ -60,10 +60,15 @@ void pg_cost_sent(struct pg *pg, const struct pg_command *command,
     cost_add(COST_POSTGRESQL, COST_BYTES, size);
 }
 
+void pg_cost_sync(void)
+{
+    cost_add(COST_POSTGRESQL, COST_BYTES, SYNC_AND_READY);
+}
+
 void pg_cost_round_trip(void)
 {
     cost_add(COST_POSTGRESQL, COST_ROUND_TRIPS, 1);
-    cost_add(COST_POSTGRESQL, COST_BYTES, SYNC_AND_READY);
+    pg_cost_sync();
 }
 
 /* BindComplete, the rows and what they are like, CommandComplete. */

@@ -8,6 +8,8 @@
 #include <libpq-fe.h>
 #include <stdatomic.h>
 
+enum { PG_AHEAD_MAX = 4, PG_AHEAD_VALUES = 7 };
+
 struct store {
     char *conninfo; /* owned */
     struct store_limits limits;
@@ -29,7 +31,19 @@ struct pg {
     bool written; /* by the transaction: its COMMIT will wait for the log */
     bool prepared[SQL_COUNT];
     bool writes[SQL_COUNT]; /* of those that are prepared: can it write? */
+    bool patient;
+    bool cancelled; /* a cancel request is under way, and may hit whatever runs when it arrives */
     struct error error;
+    struct pg_ahead {
+        struct pg_ahead_item {
+            enum sql statement;
+            bool begins;
+            int count;
+            struct pg_value values[PG_AHEAD_VALUES];
+        } items[PG_AHEAD_MAX];
+        int count;
+        int sent; /* the first so many are under way */
+    } ahead;
     struct pg_buffer {
         char *bytes; /* owned: binary parameters of the statement being sent */
         size_t used;
@@ -43,6 +57,26 @@ bool pg_lives(struct pg *pg);
 /* Connects without asking whether the schema is ready. */
 bool pg_open(struct pg *pg, int64_t until_us);
 
+void pg_set_error(struct pg *pg, enum error_code code, const char *text);
+
+/* Waits until the socket is ready for what libpq wants; false when the deadline has passed. */
+bool pg_wait_socket(PGconn *conn, short events, int64_t until_us);
+
+/* Puts a statement, with its PREPARE if it needs one, into libpq's hands. */
+bool pg_send_command(struct pg *pg, const struct pg_command *command);
+/* Sends off what libpq holds. */
+bool pg_flush(struct pg *pg, int64_t until_us);
+/* Reads the results of one bundle, up to its sync. `main` is the index of the statement whose
+ * result is kept. */
+enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, int n, int main,
+                              int64_t until_us);
+
+/* Sends what was asked for ahead and may travel now: outside a transaction, prepared, and nothing
+ * that begins one before it. */
+bool pg_ahead_send(struct pg *pg);
+/* Is this the statement that is to come first? Then *sent says whether it is under way; it is no
+ * longer ahead. */
+bool pg_ahead_take(struct pg *pg, const struct pg_command *command, bool *sent);
 /* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
 enum pg_status pg_classify(const char *sqlstate);
 
@@ -59,10 +93,12 @@ struct pg_parameters {
 void pg_encode(struct pg_buffer *buffer, const struct pg_value *values, int count,
                struct pg_parameters *out);
 
-/* Counts a statement that is about to be sent, the bundle that has been, and one result of it; of
- * the PREPARE before it, if `preparing`. */
+/* Counts a statement that is about to be sent; the sync of a bundle that travels with another; a
+ * bundle that has been sent and is waited for; and one result of it, of the PREPARE before the
+ * statement if `preparing`. */
 void pg_cost_sent(struct pg *pg, const struct pg_command *command,
                   const struct pg_parameters *parameters);
+void pg_cost_sync(void);
 void pg_cost_round_trip(void);
 void pg_cost_received(struct pg *pg, enum sql statement, bool preparing, PGresult *result);
 

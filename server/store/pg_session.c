@@ -1,0 +1,176 @@
+/*
+ * A session's life: connect, see whether it still lives, close.
+ *
+ * A session that anything went wrong with is closed, and connected again when it is next needed;
+ * nobody tries to find out what state it is in.
+ */
+#include "store/pg_internal.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "metrics/cost.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLOSED_AFTER_FAILURE_US = 250000 };
+
+static void ignore_notice(void *context, const PGresult *result)
+{
+    (void)context;
+    (void)result;
+}
+
+struct pg *pg_create(struct store *store)
+{
+    struct pg *pg = calloc(1, sizeof *pg);
+
+    if (pg)
+        pg->store = store;
+    return pg;
+}
+
+void pg_close(struct pg *pg)
+{
+    PQclear(pg->result);
+    pg->result = NULL;
+    PQfreeCancel(atomic_exchange(&pg->cancel, NULL));
+    if (pg->conn)
+        PQfinish(pg->conn);
+    pg->conn = NULL;
+    pg->begin_pending = false;
+    pg->in_transaction = pg->written = pg->cancelled = false;
+    pg->ahead.count = pg->ahead.sent = 0;
+    memset(pg->prepared, 0, sizeof pg->prepared);
+}
+
+void pg_destroy(struct pg *pg)
+{
+    if (!pg)
+        return;
+    pg_close(pg);
+    free(pg->buffer.bytes);
+    free(pg);
+}
+
+const struct error *pg_error(const struct pg *pg)
+{
+    return &pg->error;
+}
+
+/* libpq's messages may have several lines; the log wants one. */
+void pg_set_error(struct pg *pg, enum error_code code, const char *text)
+{
+    error_set(&pg->error, code, "%s", text && *text ? text : "the connection broke");
+    for (char *c = pg->error.text; *c; c++)
+        if (*c == '\n')
+            *c = c[1] ? ' ' : '\0';
+}
+
+bool pg_wait_socket(PGconn *conn, short events, int64_t until_us)
+{
+    struct pollfd fd = {.fd = PQsocket(conn), .events = events};
+
+    for (;;) {
+        int ready = poll(&fd, 1, clock_poll_ms(until_us));
+        if (ready > 0)
+            return true;
+        if (ready == 0 && clock_mono_us() >= until_us)
+            return false;
+        if (ready < 0 && errno != EINTR)
+            return true; /* libpq will say what is wrong */
+    }
+}
+
+static bool connect_in_time(struct pg *pg, int64_t until_us)
+{
+    const char *const keys[] = {"dbname", "fallback_application_name", NULL};
+    const char *const values[] = {pg->store->conninfo, "seckill", NULL};
+
+    pg->conn = PQconnectStartParams(keys, values, 1);
+    if (!pg->conn) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, "out of memory");
+        return false;
+    }
+    PQsetNoticeReceiver(pg->conn, ignore_notice, NULL);
+    PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+    while (PQstatus(pg->conn) != CONNECTION_BAD && state != PGRES_POLLING_OK &&
+           state != PGRES_POLLING_FAILED) {
+        if (!pg_wait_socket(pg->conn, state == PGRES_POLLING_READING ? POLLIN : POLLOUT,
+                            until_us)) {
+            pg_set_error(pg, ERROR_TIMEOUT, "no connection in time");
+            return false;
+        }
+        state = PQconnectPoll(pg->conn);
+    }
+    if (PQstatus(pg->conn) != CONNECTION_OK) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, PQerrorMessage(pg->conn));
+        return false;
+    }
+    return true;
+}
+
+static enum pg_status set_limits(struct pg *pg, int64_t until_us)
+{
+    struct cost before = cost_of_thread[COST_POSTGRESQL];
+    char statement[32];
+    char idle[32];
+
+    snprintf(statement, sizeof statement, "%lldms", (long long)pg->store->limits.statement_ms);
+    snprintf(idle, sizeof idle, "%lldms", (long long)pg->store->limits.idle_in_transaction_ms);
+    enum pg_status status =
+        pg_exec(pg, SQL_SESSION_LIMITS, PG_ARGS(pg_text(statement), pg_text(idle)), until_us);
+    cost_of_thread[COST_POSTGRESQL] = before;
+    return status;
+}
+
+bool pg_open(struct pg *pg, int64_t until_us)
+{
+    pg_close(pg);
+    if (clock_mono_us() < atomic_load_explicit(&pg->store->closed_until_us, memory_order_relaxed)) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL was out of reach a moment ago");
+        return false;
+    }
+    if (connect_in_time(pg, until_us)) {
+        atomic_store(&pg->cancel, PQgetCancel(pg->conn));
+        if (atomic_load(&pg->cancel) && PQsetnonblocking(pg->conn, 1) == 0 &&
+            PQenterPipelineMode(pg->conn) == 1 && set_limits(pg, until_us) == PG_OK) {
+            atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
+            return true;
+        }
+    }
+    atomic_store_explicit(&pg->store->up, false, memory_order_relaxed);
+    error_prefix(&pg->error, "connecting to PostgreSQL");
+    pg_close(pg);
+    /* The jitter keeps the sessions of many instances from knocking together. */
+    atomic_store_explicit(&pg->store->closed_until_us,
+                          clock_mono_us() + CLOSED_AFTER_FAILURE_US +
+                              (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
+                          memory_order_relaxed);
+    return false;
+}
+
+/* An idle session with something to read was ended by the server: first comes why, then the end, so
+ * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) One
+ * that was interrupted may yet be cancelled. */
+bool pg_lives(struct pg *pg)
+{
+    if (pg->ahead.sent > 0)
+        return true; /* what is there to be read is theirs */
+    if (!pg->conn || !atomic_load(&pg->cancel) || pg->cancelled || pg->in_transaction ||
+        pg->begin_pending)
+        return false;
+    struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
+    return poll(&fd, 1, 0) == 0;
+}
+
+bool pg_connect(struct pg *pg, int64_t until_us)
+{
+    if (!store_ready(pg->store)) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL is not ready");
+        return false;
+    }
+    return pg_lives(pg) || pg_open(pg, until_us);
+}
