@@ -129,6 +129,13 @@ WHERE product_id = $1::bigint AND user_id = $2::bigint AND epoch = $3::bigint
 INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
 VALUES ($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::text, 1, $7::timestamptz)
 
+-- order_insert behind stock_set or stock_set_fenced in one bundle. These match no row when a PUT has started another
+-- sale, or a later holder has registered its fence ($8, 0 for none); then this writes none, for the same reason.
+-- name: order_insert_sold
+INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
+SELECT $1::uuid, id, epoch, $4::bigint, $5::bigint, $6::text, 1, $7::timestamptz
+FROM product WHERE id = $2::bigint AND epoch = $3::bigint AND ($8::bigint = 0 OR fence = $8::bigint)
+
 -- A key's row of an ended sale is taken over in place; a living one stays, and 0 rows say so.
 -- name: order_insert_keyed
 INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,

@@ -176,8 +176,8 @@ static const struct settings_row rows[] = {
         NUMBER(in_flight_per_product, "0", 0, 1000, "orders"),
         .help = "orders of one product worked on at once; 0: as the strategy has it",
         .detail =
-            "How many orders of one product this instance works on at the same time. `0` leaves "
-            "each strategy at the figure that was measured best for it (`docs/STRATEGIES.md`). "
+            "How many orders of one product, or runs or batches of them, this instance works on "
+            "at the same time. `0` leaves each strategy at the figure that was measured best for it (`docs/STRATEGIES.md`). "
             "Strategies that work on one at a time by nature ignore it.",
     },
     {

@@ -24,16 +24,26 @@ static void explain(struct session *session, struct order *order, struct product
         order->outcome = ORDER_RETRY; /* there is stock now: it came in between */
 }
 
-/* False: the product has a limit, so the transaction has to decide. */
-static bool sell_at_once(struct session *session, struct order *order)
+static bool fits_one_statement(const struct session *session, const struct order *order)
+{
+    return purchase_is_simple(session, order) && suited_is(order->product_id);
+}
+
+/* The one statement matched no row. False: the product has a limit, so the transaction has to
+ * decide. */
+static bool sell_missed(struct session *session, struct order *order)
 {
     struct product_row row = {.limit_per_user = NO_LIMIT};
 
-    if (purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NO_BUCKET))
-        return true;
     explain(session, order, &row);
     suited_note(order->product_id, row.limit_per_user == NO_LIMIT);
     return row.limit_per_user == NO_LIMIT;
+}
+
+static bool sell_at_once(struct session *session, struct order *order)
+{
+    return purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NO_BUCKET) ||
+           sell_missed(session, order);
 }
 
 static bool take_stock(struct session *session, struct order *order, struct product_row *row)
@@ -72,14 +82,47 @@ void body_guarded(struct session *session, struct order *order)
 {
     if (order->kind == ORDER_CANCEL)
         purchase_cancel(session, order);
-    else if (!purchase_is_simple(session, order) || !suited_is(order->product_id) ||
-             !sell_at_once(session, order))
+    else if (!fits_one_statement(session, order) || !sell_at_once(session, order))
         sell_in_steps(session, order);
+}
+
+/* This order and those right behind it that fit: while one statement is answered the next is under
+ * way, each its own transaction. Why some of them matched no row is asked when nothing is under way
+ * any more. */
+static void sell_run(struct session *session, struct order *order)
+{
+    struct order *missed[RUN_MAX];
+    int count = 0;
+    bool lost = false;
+
+    for (struct order *next; order; order = next) {
+        next = order->next;
+        if (lost || !next || !fits_one_statement(session, next) || !purchase_may_follow(session))
+            next = NULL;
+        else
+            purchase_at_once_ahead(session, next);
+        if (!purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NO_BUCKET))
+            missed[count++] = order;
+        lost = order->outcome == ORDER_UNSETTLED;
+    }
+    for (int i = 0; i < count; i++) {
+        pg_connect(session->pg, session->work_until_us); /* one of the others may have lost it */
+        if (!sell_missed(session, missed[i]))
+            sell_in_steps(session, missed[i]);
+    }
+}
+
+static void sell_from(struct session *session, struct order *order)
+{
+    if (fits_one_statement(session, order))
+        sell_run(session, order);
+    else
+        body_guarded(session, order);
 }
 
 static void sell(struct session *session, struct batch *batch)
 {
-    purchase_each(session, batch, body_guarded);
+    purchase_each(session, batch, sell_from);
 }
 
 const struct strategy strategy_conditional = {
@@ -88,7 +131,8 @@ const struct strategy strategy_conditional = {
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
+    .runs = true,
     .mixes = true,
-    .lane = {.in_flight_per_product = 2, .workers = 16, .max_batch = 1},
+    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = RUN_MAX},
     .sell = sell,
 };

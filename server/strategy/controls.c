@@ -41,7 +41,7 @@ static void unlock_then_commit(struct session *session, struct order *order)
         purchase_cancel(session, order);
         return;
     }
-    if (!body_plain_write(session, order, &row))
+    if (!body_plain_decide(session, order, &row) || !purchase_set_stock(session, order, &row))
         return;
     order->strategy->lock->release(&client, &session->hold.lease,
                                    clock_mono_us() + RELEASE_PATIENCE_US);

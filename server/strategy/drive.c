@@ -22,6 +22,7 @@ enum {
     CONNECT_PATIENCE_US = 2000000,
     RELEASE_PATIENCE_US = 1000000,
     ATTEMPTS_MAX = 200,
+    RUN_US = 2000,
     STRATEGIES_MAX = 64
 };
 
@@ -153,7 +154,20 @@ static bool may_retry(struct order *order, int64_t now_us)
     return false;
 }
 
-/* Returns what is to be tried again and leaves the rest in the batch. */
+/* A run has ended before this one's turn; it comes with the next batch, unless it is too late. */
+static bool comes_later(struct order *order, int64_t now_us)
+{
+    if (order->outcome != ORDER_PENDING)
+        return false;
+    order->queue_us = now_us - order->arrived_us;
+    order->attempts--;
+    if (order->no_wait || now_us < order->wait_until_us)
+        return true;
+    order->outcome = ORDER_QUEUE_TIMEOUT;
+    return false;
+}
+
+/* Returns what is to be tried again, or was not begun, and leaves the rest in the batch. */
 static struct order *split(struct batch *batch, int64_t begun_us)
 {
     struct order *orders = batch->orders;
@@ -165,8 +179,12 @@ static struct order *split(struct batch *batch, int64_t begun_us)
     for (struct order *next; orders; orders = next) {
         next = orders->next;
         orders->next = NULL;
-        orders->work_us += now_us - begun_us;
-        if (orders->outcome == ORDER_RETRY && may_retry(orders, now_us)) {
+        bool again_soon = comes_later(orders, now_us);
+        if (!again_soon) {
+            orders->work_us += now_us - begun_us;
+            again_soon = orders->outcome == ORDER_RETRY && may_retry(orders, now_us);
+        }
+        if (again_soon) {
             *again_end = orders;
             again_end = &orders->next;
         } else {
@@ -194,15 +212,40 @@ static void blame_lost_lease(const struct session *session, struct batch *batch)
             order->outcome = ORDER_LEASE_LOST;
 }
 
+static int64_t earlier(int64_t a_us, int64_t b_us)
+{
+    return a_us < b_us ? a_us : b_us;
+}
+
+static void begin_work(struct session *session, const struct batch *batch)
+{
+    int64_t now_us = clock_mono_us();
+
+    session->wait_until_us = INT64_MAX;
+    for (const struct order *order = batch->orders; order; order = order->next)
+        if (!order->no_wait)
+            session->wait_until_us = earlier(session->wait_until_us, order->wait_until_us);
+    session->run_until_us = earlier(session->wait_until_us, now_us + RUN_US);
+    session->work_until_us =
+        now_us + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+}
+
+/* Nobody is to wait with an answer in hand for a row that another order of the batch waits for. */
+static void sell(struct session *session, const struct strategy *strategy, struct batch *batch)
+{
+    pg_be_patient(session->pg, strategy->runs && batch->count > 1);
+    strategy->sell(session, batch);
+    pg_be_patient(session->pg, false);
+    pg_ahead_drop(session->pg, session->wait_until_us);
+}
+
 static void attempt(struct session *session, const struct strategy *strategy, struct batch *batch)
 {
     for (struct order *order = batch->orders; order; order = order->next) {
         order->outcome = ORDER_PENDING;
         order->attempts++;
-        metrics_add(metrics_of(strategy)->attempts, 1);
     }
-    session->work_until_us =
-        clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    begin_work(session, batch);
     if (strategy->lock && !lease_holds(&session->hold.lease)) {
         lease_was_lost(batch);
         return;
@@ -217,7 +260,7 @@ static void attempt(struct session *session, const struct strategy *strategy, st
             order->outcome = ORDER_BACKEND_UNAVAILABLE;
         return;
     }
-    strategy->sell(session, batch);
+    sell(session, strategy, batch);
     blame_lost_lease(session, batch);
     if (!settle_batch(session, batch))
         session->hold.abandoned = true;
@@ -233,6 +276,15 @@ static int count_buys(const struct batch *batch)
     return count;
 }
 
+static int count_pending(const struct batch *batch)
+{
+    int count = 0;
+
+    for (const struct order *order = batch->orders; order; order = order->next)
+        count += order->outcome == ORDER_PENDING;
+    return count;
+}
+
 /* Of `buys` the batch has lost those that the strategy has parked: they are somebody else's, and
  * are decided later. */
 static void charge(struct session *session, const struct strategy *strategy,
@@ -241,7 +293,7 @@ static void charge(struct session *session, const struct strategy *strategy,
     struct spending_count count = {.ends[SPENT_ACCEPTED] = buys - count_buys(batch)};
 
     for (const struct order *order = batch->orders; order; order = order->next)
-        if (order->kind == ORDER_BUY)
+        if (order->kind == ORDER_BUY && order->outcome != ORDER_PENDING)
             spending_count_buy(&count, order->outcome);
     session->spent_on = spending_charge_count(strategy, &count);
 }
@@ -251,12 +303,14 @@ struct order *drive_sell(struct session *session, const struct strategy *strateg
 {
     int64_t begun_us = clock_mono_us();
     int buys = count_buys(batch);
+    int orders = batch->count;
 
     if (batch->orders->attempts == 0)
         metrics_add(metrics_of(strategy)->batches, 1);
     else
         clock_sleep_until(begun_us + random_backoff_us(batch->orders->attempts));
     attempt(session, strategy, batch);
+    metrics_add(metrics_of(strategy)->attempts, (uint64_t)(orders - count_pending(batch)));
     charge(session, strategy, batch, buys);
     return split(batch, begun_us);
 }

@@ -28,17 +28,17 @@ static void sell_one(struct session *session, struct order *order)
         return;
     session_work_pause(session);
     pg_begin(session->pg);
-    enum pg_status status =
-        pg_exec(session->pg, SQL_STOCK_SET_IF_VERSION,
-                PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch),
-                        pg_int8(purchase_stock_after(order, &row)), pg_int8(row.version)),
-                session->work_until_us);
-    if (status != PG_OK)
-        purchase_failed(session, order, status, false);
-    else if (pg_affected(session->pg) == 0)
+    if (!purchase_run(session, order, SQL_STOCK_SET_IF_VERSION,
+                      PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch),
+                              pg_int8(purchase_stock_after(order, &row)), pg_int8(row.version)),
+                      purchase_row_deadline(session, order)))
+        return;
+    if (pg_affected(session->pg) == 0) {
         purchase_refuse(session, order, ORDER_RETRY);
-    else
-        purchase_finish(session, order, &row);
+        return;
+    }
+    purchase_ahead(session, order, SQL_PRODUCT_READ, false);
+    purchase_finish(session, order, &row);
 }
 
 static void sell(struct session *session, struct batch *batch)
@@ -52,7 +52,8 @@ const struct strategy strategy_optimistic = {
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
+    .runs = true,
     .mixes = true,
-    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = 1},
+    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = RUN_MAX},
     .sell = sell,
 };

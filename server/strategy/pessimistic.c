@@ -20,7 +20,7 @@ static bool lock_row(struct session *session, struct order *order, struct produc
 {
     if (order->no_wait)
         return purchase_read(session, order, SQL_PRODUCT_LOCK_NOWAIT, session->work_until_us, row);
-    return purchase_read(session, order, SQL_PRODUCT_LOCK, order->wait_until_us, row);
+    return purchase_read(session, order, SQL_PRODUCT_LOCK, session->wait_until_us, row);
 }
 
 static void sell_one(struct session *session, struct order *order)
@@ -35,7 +35,8 @@ static void sell_one(struct session *session, struct order *order)
     if (!lock_row(session, order, &row) || !purchase_allowed(session, order, &row))
         return;
     session_work_pause(session);
-    purchase_write_locked(session, order, &row);
+    purchase_ahead(session, order, SQL_PRODUCT_LOCK, true);
+    purchase_write(session, order, &row);
 }
 
 static void sell(struct session *session, struct batch *batch)
@@ -49,7 +50,8 @@ const struct strategy strategy_pessimistic = {
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
+    .runs = true,
     .mixes = true,
-    .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
+    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = RUN_MAX},
     .sell = sell,
 };

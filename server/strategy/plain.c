@@ -13,19 +13,7 @@
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
 
-/* The write carries the fence of a hold that has one. */
-static enum pg_status set_stock(struct session *session, const struct order *order,
-                                const struct product_row *row)
-{
-    int64_t fence = session->hold.fence;
-    struct pg_value values[] = {pg_int8(order->product_id), pg_int8(row->epoch),
-                                pg_int8(purchase_stock_after(order, row)), pg_int8(fence)};
-
-    return fence ? pg_exec(session->pg, SQL_STOCK_SET_FENCED, values, 4, session->work_until_us)
-                 : pg_exec(session->pg, SQL_STOCK_SET, values, 3, session->work_until_us);
-}
-
-bool body_plain_write(struct session *session, struct order *order, struct product_row *row)
+bool body_plain_decide(struct session *session, struct order *order, struct product_row *row)
 {
     pg_begin(session->pg);
     if (!purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, row) ||
@@ -33,14 +21,7 @@ bool body_plain_write(struct session *session, struct order *order, struct produ
         return false;
     FAILPOINT("body.after-read");
     session_work_pause(session);
-    if (session_lease_lost(session))
-        return purchase_refuse(session, order, ORDER_LEASE_LOST);
-    enum pg_status status = set_stock(session, order, row);
-    if (status != PG_OK) {
-        purchase_failed(session, order, status, false);
-        return false;
-    }
-    return pg_affected(session->pg) == 1 || purchase_overtaken(session, order);
+    return !session_lease_lost(session) || purchase_refuse(session, order, ORDER_LEASE_LOST);
 }
 
 void body_plain(struct session *session, struct order *order)
@@ -49,8 +30,8 @@ void body_plain(struct session *session, struct order *order)
 
     if (order->kind == ORDER_CANCEL)
         purchase_cancel(session, order);
-    else if (body_plain_write(session, order, &row))
-        purchase_finish(session, order, &row);
+    else if (body_plain_decide(session, order, &row))
+        purchase_write(session, order, &row);
 }
 
 static void sell_plain(struct session *session, struct batch *batch)

@@ -7,17 +7,49 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
-#include "store/records.h"
 
 #include <stdio.h>
 
 enum { ROW_PATIENCE_US = 200000 };
 
+bool purchase_may_follow(struct session *session)
+{
+    int64_t now_us = clock_mono_us();
+
+    if (now_us >= session->run_until_us)
+        return false;
+    session->work_until_us =
+        now_us + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    return true;
+}
+
 void purchase_each(struct session *session, struct batch *batch,
                    void (*sell_one)(struct session *, struct order *))
 {
-    for (struct order *order = batch->orders; order; order = order->next)
+    for (struct order *order = batch->orders; order; order = order->next) {
+        if (order->outcome != ORDER_PENDING)
+            continue;
+        if (order != batch->orders) {
+            if (!purchase_may_follow(session))
+                return;
+            order->outcome = ORDER_BACKEND_UNAVAILABLE;
+            if (!pg_connect(session->pg, session->work_until_us)) /* the one before has lost it */
+                continue;
+            order->outcome = ORDER_PENDING;
+        }
         sell_one(session, order);
+    }
+}
+
+void purchase_ahead(struct session *session, const struct order *after, enum sql statement,
+                    bool begins)
+{
+    const struct order *next = after->next;
+    bool reads_first = next && next->kind != ORDER_CANCEL && !next->no_wait;
+
+    if (reads_first && clock_mono_us() < session->run_until_us)
+        pg_ahead(session->pg, &(struct pg_command){statement, PG_ARGS(pg_int8(next->product_id))},
+                 begins);
 }
 
 bool purchase_refuse(struct session *session, struct order *order, enum order_outcome outcome)
@@ -48,6 +80,7 @@ void purchase_failed(struct session *session, struct order *order, enum pg_statu
         outcome = ORDER_INTERNAL_ERROR;
         break;
     case PG_FAILED:
+    case PG_CANCELLED:
         log_warn("order %s: %s", id, pg_error(session->pg)->text);
         break;
     case PG_TIMEOUT:
@@ -89,19 +122,29 @@ bool purchase_run(struct session *session, struct order *order, enum sql stateme
 {
     enum pg_status status = pg_exec(session->pg, statement, values, count, until_us);
 
-    if (status == PG_TIMEOUT && until_us < session->work_until_us)
-        return purchase_refuse(session, order, ORDER_LOCK_TIMEOUT);
+    if ((status == PG_TIMEOUT || status == PG_CANCELLED) && until_us < session->work_until_us) {
+        purchase_waited(order);
+        return purchase_refuse(session, order, order->outcome);
+    }
     if (status != PG_OK)
         purchase_failed(session, order, status, false);
     return status == PG_OK;
 }
 
+static int64_t earlier(int64_t a_us, int64_t b_us)
+{
+    return a_us < b_us ? a_us : b_us;
+}
+
 int64_t purchase_row_deadline(const struct session *session, const struct order *order)
 {
     int64_t patience_us = clock_mono_us() + ROW_PATIENCE_US;
-    int64_t until_us = order->wait_until_us > patience_us ? order->wait_until_us : patience_us;
+    int64_t until_us = earlier(order->wait_until_us, session->wait_until_us);
 
-    return until_us < session->work_until_us ? until_us : session->work_until_us;
+    if (until_us < patience_us)
+        until_us = patience_us;
+
+    return earlier(until_us, session->work_until_us);
 }
 
 bool purchase_is_simple(const struct session *session, const struct order *order)
@@ -110,21 +153,45 @@ bool purchase_is_simple(const struct session *session, const struct order *order
            session->services->settings->work_ms == 0 && !pg_in_transaction(session->pg);
 }
 
+/* The parameters of conditional_buy, and bucket_buy's one more. */
+enum { AT_ONCE_VALUES = 6, BUCKET_VALUES };
+
+static void at_once_values(const struct order *order, struct pg_value values[AT_ONCE_VALUES])
+{
+    values[0] = pg_uuid(&order->id);
+    values[1] = pg_int8(order->product_id);
+    values[2] = pg_int8(order->user_id);
+    values[3] = pg_int8(order->quantity);
+    values[4] = pg_text(order->strategy->name);
+    values[5] = pg_time(order->created_us);
+}
+
+void purchase_at_once_ahead(struct session *session, const struct order *order)
+{
+    struct pg_value values[AT_ONCE_VALUES];
+
+    at_once_values(order, values);
+    pg_ahead(session->pg, &(struct pg_command){SQL_CONDITIONAL_BUY, values, AT_ONCE_VALUES}, false);
+}
+
 bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
                       int64_t bucket)
 {
-    const struct pg_value values[] = {
-        pg_uuid(&order->id),      pg_int8(order->product_id),     pg_int8(order->user_id),
-        pg_int8(order->quantity), pg_text(order->strategy->name), pg_time(order->created_us),
-        pg_int8(bucket)};
-    int count = (int)(sizeof values / sizeof *values) - (bucket == NO_BUCKET);
+    struct pg_value values[BUCKET_VALUES] = {[AT_ONCE_VALUES] = pg_int8(bucket)};
+    int count = bucket == NO_BUCKET ? AT_ONCE_VALUES : BUCKET_VALUES;
     int64_t until_us = purchase_row_deadline(session, order);
+
+    at_once_values(order, values);
     enum pg_status status = pg_exec(session->pg, statement, values, count, until_us);
 
     if (status == PG_OK && pg_affected(session->pg) == 0)
         return false;
     if (status == PG_OK) {
         purchase_confirm(order);
+        return true;
+    }
+    if (status == PG_CANCELLED && until_us < session->work_until_us) {
+        purchase_waited(order);
         return true;
     }
     purchase_failed(session, order, status, true);
@@ -200,105 +267,6 @@ void purchase_confirm(struct order *order)
     snprintf(order->record.strategy, sizeof order->record.strategy, "%s", order->strategy->name);
 }
 
-/* The user's share of the limit; the condition is the statement's own. */
-static bool take_limit(struct session *session, struct order *order, const struct product_row *row)
-{
-    if (row->limit_per_user == NO_LIMIT)
-        return true;
-    if (!purchase_run(session, order, SQL_PURCHASE_ADD,
-                      PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
-                              pg_int8(row->epoch), pg_int8(order->quantity),
-                              pg_int8(row->limit_per_user)),
-                      session->work_until_us))
-        return false;
-    return pg_affected(session->pg) == 1 || purchase_refuse(session, order, ORDER_LIMIT_REACHED);
-}
-
-/* Without a key the row either is written or an error ends the transaction, so COMMIT rides along;
- * and so does `before`, a write that cannot miss its row (NULL: none). */
-static enum pg_status insert_and_commit(struct session *session, const struct order *order,
-                                        const struct product_row *row,
-                                        const struct pg_command *before)
-{
-    const struct pg_value values[] = {pg_uuid(&order->id),       pg_int8(order->product_id),
-                                      pg_int8(row->epoch),       pg_int8(order->user_id),
-                                      pg_int8(order->quantity),  pg_text(order->strategy->name),
-                                      pg_time(order->created_us)};
-    struct pg_command commands[2];
-    int n = 0;
-
-    if (before)
-        commands[n++] = *before;
-    commands[n++] = (struct pg_command){SQL_ORDER_INSERT, values, sizeof values / sizeof values[0]};
-    return pg_exec_commit(session->pg, commands, n, session->work_until_us);
-}
-
-static enum pg_status insert_keyed(struct session *session, const struct order *order,
-                                   const struct product_row *row)
-{
-    if (order->kind == ORDER_RESTOCK)
-        return pg_exec(session->pg, SQL_RESTOCK_INSERT,
-                       PG_ARGS(pg_uuid(&order->id), pg_int8(order->product_id), pg_int8(row->epoch),
-                               pg_int8(order->quantity), pg_text(order->strategy->name),
-                               pg_time(order->created_us),
-                               pg_text(order->key[0] ? order->key : NULL)),
-                       session->work_until_us);
-    return pg_exec(session->pg, SQL_ORDER_INSERT_KEYED,
-                   PG_ARGS(pg_uuid(&order->id), pg_int8(order->product_id), pg_int8(row->epoch),
-                           pg_int8(order->user_id), pg_int8(order->quantity),
-                           pg_text(order->strategy->name), pg_time(order->created_us),
-                           pg_text(order->key)),
-                   session->work_until_us);
-}
-
-void purchase_finish(struct session *session, struct order *order, const struct product_row *row)
-{
-    enum pg_status status;
-    bool committing = true;
-
-    if (order->kind == ORDER_BUY && !take_limit(session, order, row))
-        return;
-    if (order->kind == ORDER_BUY && !order->key[0]) {
-        status = insert_and_commit(session, order, row, NULL);
-    } else {
-        status = insert_keyed(session, order, row);
-        if (status == PG_OK && pg_affected(session->pg) == 0) {
-            purchase_refuse(session, order, ORDER_KEY_TAKEN);
-            return;
-        }
-        committing = status == PG_OK;
-        if (committing)
-            status = pg_commit(session->pg, session->work_until_us);
-    }
-    if (status == PG_OK)
-        purchase_confirm(order);
-    else
-        purchase_failed(session, order, status, committing);
-}
-
-void purchase_write_locked(struct session *session, struct order *order,
-                           const struct product_row *row)
-{
-    const struct pg_value values[] = {pg_int8(order->product_id), pg_int8(row->epoch),
-                                      pg_int8(purchase_stock_after(order, row))};
-    struct pg_command write = {SQL_STOCK_SET, values, 3};
-    enum pg_status status;
-
-    if (order->kind == ORDER_BUY && !order->key[0] && row->limit_per_user == NO_LIMIT) {
-        status = insert_and_commit(session, order, row, &write);
-        if (status == PG_OK)
-            purchase_confirm(order);
-        else
-            purchase_failed(session, order, status, true);
-        return;
-    }
-    status = pg_exec(session->pg, SQL_STOCK_SET, values, 3, session->work_until_us);
-    if (status == PG_OK)
-        purchase_finish(session, order, row);
-    else
-        purchase_failed(session, order, status, false);
-}
-
 bool purchase_register_fence(struct session *session, struct order *order, int64_t until_us)
 {
     if (session->hold.fence)
@@ -325,75 +293,4 @@ bool purchase_overtaken(struct session *session, struct order *order)
     }
     bool ours = pg_rows(session->pg) == 1 && pg_get_int8(session->pg, 0, 0) == session->hold.fence;
     return purchase_refuse(session, order, ours ? ORDER_RETRY : ORDER_LEASE_LOST);
-}
-
-enum pg_status purchase_return_stock(struct session *session, const struct order *order,
-                                     int64_t epoch)
-{
-    int64_t fence = session->hold.fence;
-    struct pg_value values[] = {pg_int8(order->product_id), pg_int8(epoch),
-                                pg_int8(order->quantity), pg_int8(fence)};
-
-    return fence ? pg_exec(session->pg, SQL_STOCK_RETURN_FENCED, values, 4, session->work_until_us)
-                 : pg_exec(session->pg, SQL_STOCK_RETURN, values, 3, session->work_until_us);
-}
-
-/* The order's present row in order->record. */
-static bool read_order(struct session *session, struct order *order, int64_t *epoch)
-{
-    enum pg_status status =
-        pg_exec(session->pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(&order->id)), session->work_until_us);
-
-    if (status != PG_OK) {
-        purchase_failed(session, order, status, false);
-        return false;
-    }
-    if (pg_rows(session->pg) == 0)
-        return purchase_refuse(session, order, ORDER_NOT_FOUND);
-    order_record_read(session->pg, 0, &order->record);
-    *epoch = pg_get_int8(session->pg, 0, ORDER_RECORD_EPOCH);
-    if (order->record.status == STATUS_CANCELLED)
-        return purchase_refuse(session, order, ORDER_CANCELLED);
-    return order->record.status == STATUS_CONFIRMED ||
-           purchase_refuse(session, order, ORDER_NOT_CANCELLABLE);
-}
-
-bool purchase_cancel(struct session *session, struct order *order)
-{
-    return purchase_cancel_by(session, order, purchase_return_stock);
-}
-
-bool purchase_cancel_by(struct session *session, struct order *order,
-                        enum pg_status (*return_stock)(struct session *, const struct order *,
-                                                       int64_t epoch))
-{
-    int64_t epoch = 0;
-
-    if (!read_order(session, order, &epoch))
-        return false;
-    session_work_pause(session);
-    pg_begin(session->pg);
-    enum pg_status status = return_stock(session, order, epoch);
-    if (status == PG_OK && pg_affected(session->pg) == 0)
-        return purchase_overtaken(session, order);
-    if (status == PG_OK)
-        status = pg_exec(session->pg, SQL_PURCHASE_RETURN,
-                         PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
-                                 pg_int8(epoch), pg_int8(order->quantity), pg_uuid(&order->id)),
-                         session->work_until_us);
-    if (status == PG_OK)
-        status = pg_exec(session->pg, SQL_ORDER_CANCEL,
-                         PG_ARGS(pg_uuid(&order->id), pg_int8(epoch)), session->work_until_us);
-    if (status == PG_OK && pg_affected(session->pg) == 0) /* another cancel was first */
-        return purchase_refuse(session, order, ORDER_RETRY);
-    bool committing = status == PG_OK;
-    if (committing)
-        status = pg_commit(session->pg, session->work_until_us);
-    if (status != PG_OK) {
-        purchase_failed(session, order, status, committing);
-        return false;
-    }
-    order->record.status = STATUS_CANCELLED;
-    order->outcome = ORDER_CANCELLED;
-    return true;
 }

@@ -17,6 +17,10 @@
 #define NO_LIMIT  INT64_C(-1)
 #define NO_BUCKET INT64_C(-1)
 
+/* A run: orders of one product that one session makes one after the other, each its own
+ * transaction, so that the next can begin without waiting for us. */
+enum { RUN_MAX = 8 };
+
 struct product_row {
     int64_t stock;
     int64_t epoch;
@@ -39,6 +43,9 @@ bool purchase_is_simple(const struct session *session, const struct order *order
  * commits at once. False: it matched no row, and nothing is decided. */
 bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
                       int64_t bucket);
+/* Sends conditional_buy of an order whose purchase_at_once is the next of this session's, or comes
+ * right after those that were sent before. */
+void purchase_at_once_ahead(struct session *session, const struct order *order);
 /* Until when a statement that can only wait for a row may take: as long as the order may wait, and
  * a little more, so that a short wait does not cost a session. */
 int64_t purchase_row_deadline(const struct session *session, const struct order *order);
@@ -61,10 +68,12 @@ int64_t purchase_stock_after(const struct order *order, const struct product_row
  * COMMIT. */
 void purchase_finish(struct session *session, struct order *order, const struct product_row *row);
 
-/* The stock's new figure and all of purchase_finish, for a row that this transaction has locked:
- * nothing can have changed it since it was read, so the last writes travel together. */
-void purchase_write_locked(struct session *session, struct order *order,
-                           const struct product_row *row);
+/* Writes the absolute figure that plain bodies write, if the sale is still that of `row` and the
+ * hold's fence, where it has one, still the newest. */
+bool purchase_set_stock(struct session *session, struct order *order,
+                        const struct product_row *row);
+/* purchase_set_stock and purchase_finish, together in one round trip if that fits the order. */
+void purchase_write(struct session *session, struct order *order, const struct product_row *row);
 
 /* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction;
  * under the hold's fence, if it has one. True when this call has given the stock back, not an
@@ -97,15 +106,25 @@ bool purchase_refuse(struct session *session, struct order *order, enum order_ou
 /* Marks it confirmed (or restocked) as its own record says. */
 void purchase_confirm(struct order *order);
 
-/* Runs `sell_one` on each order of the batch that is still pending. */
+/* Runs `sell_one` on each order of the batch that is still pending, in turn; on the first of the
+ * batch in any case, on others while the run may last. */
 void purchase_each(struct session *session, struct batch *batch,
                    void (*sell_one)(struct session *, struct order *));
 
+/* Is there time for one more order of the run? Then its work begins. */
+bool purchase_may_follow(struct session *session);
+
+/* The order after this one in its batch begins, if it may wait, by reading its product's row with
+ * `statement`: let that travel with this one's last. Before the last statement, and when nothing
+ * that is read may still change by this order but with the COMMIT. */
+void purchase_ahead(struct session *session, const struct order *after, enum sql statement,
+                    bool begins);
+
 /* Bodies that several strategies run. */
 void body_plain(struct session *session, struct order *order);
-/* The first half of it, up to the absolute figure, written and not committed; purchase_finish is
- * the other. For buys and restocks. */
-bool body_plain_write(struct session *session, struct order *order, struct product_row *row);
+/* The first half of it: read and decided, nothing written; purchase_write is the other. For buys
+ * and restocks. */
+bool body_plain_decide(struct session *session, struct order *order, struct product_row *row);
 void body_guarded(struct session *session, struct order *order);
 
 /* A `sell` for strategies whose lock stands around it: the body that the request chose. */

@@ -41,7 +41,7 @@ static void sell_one(struct session *session, struct order *order)
         body_guarded(session, order);
     else if (order->kind == ORDER_CANCEL)
         purchase_cancel(session, order);
-    else if (body_plain_write(session, order, &row))
+    else if (body_plain_decide(session, order, &row) && purchase_set_stock(session, order, &row))
         finish_nested(session, order, &row);
 }
 

@@ -19,6 +19,8 @@ struct session {
     struct memcache_session *memcache; /* owned; NULL when no memcached is configured */
     struct rabbit *rabbit;             /* owned; NULL when no RabbitMQ is configured */
     int64_t work_until_us;             /* the end of the work that has begun */
+    int64_t wait_until_us;             /* when the batch's most impatient order has waited enough */
+    int64_t run_until_us;              /* no order of a run but the first is begun after it */
     struct hold {
         bool held;
         bool abandoned; /* an unknown COMMIT ran under it: let the lease end it */

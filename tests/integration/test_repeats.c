@@ -44,7 +44,7 @@ static struct crowd *begin(const struct test_case *the, const struct buy *buy)
     struct crowd *crowd = crowd_create();
     const struct lane_rule *rule = &the->strategy->lane;
     bool by_lane = the->instances == 1 && rule->in_flight_per_product == 1 &&
-                   (rule->max_batch == 1 || the->strategy->asynchronous);
+                   (rule->max_batch == 1 || the->strategy->runs || the->strategy->asynchronous);
 
     shop_put(the->servers[0], the->product, 5, NULL);
     shop_crowd_buy(crowd, case_server(the, 0), buy);

@@ -17,7 +17,8 @@ static struct server *server;
 static int start(void **state)
 {
     (void)state;
-    server = server_start("--pg-sessions", "6", "--work-ms", "300", "--amqp", "");
+    server = server_start("--pg-sessions", "6", "--work-ms", "300", "--amqp", "",
+                          "--in-flight-per-product", "2");
     shop_put(server, 1, 1000, NULL);
     return 0;
 }

@@ -24,16 +24,14 @@ struct stream {
 };
 
 struct session {
-    int client; /* -1: gone */
-    int server;
-    bool begun;    /* the startup message, which has no type, is through */
-    bool keeping;  /* from the fault on: what the client sends stays in `up` until its Sync */
-    bool kept;     /* the Sync is there */
-    bool losing;   /* what the server says is thrown away, and its ReadyForQuery ends all */
-    bool released; /* the server's next ReadyForQuery answers what was kept */
+    int client, server; /* -1: gone */
+    bool begun;         /* the startup message, which has no type, is through */
+    bool keeping;       /* from the fault on: what the client sends stays in `up` until its Sync */
+    bool kept;          /* the Sync is there */
+    bool losing;        /* what the server says is thrown away, and its ReadyForQuery ends all */
+    bool released;      /* the server's next ReadyForQuery answers what was kept */
     enum pg_fault fault;
-    struct stream up;
-    struct stream down;
+    struct stream up, down;
 };
 
 struct pg_proxy {
@@ -48,6 +46,7 @@ struct pg_proxy {
     struct {
         pthread_mutex_t mutex;
         char statement[64]; /* "": not armed */
+        int passing;        /* so many more are let through */
         enum pg_fault fault;
         bool happened;
         bool release;
@@ -92,7 +91,7 @@ static int connect_real(const struct pg_proxy *proxy)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     strcpy(at.sun_path, proxy->real);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0)
+    if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof at) == 0)
         return fd;
     close(fd);
     return -1;
@@ -134,14 +133,13 @@ static size_t message_length(const char *at, size_t used, bool typed)
 /* Is this client's message the one that was waited for? Then the fault happens here. */
 static bool strikes(struct pg_proxy *proxy, struct session *session, const char *message)
 {
-    bool hit = false;
-
     if (message[0] != 'B')
         return false;
     const char *statement = message + 5 + strlen(message + 5) + 1; /* after the portal's name */
     pthread_mutex_lock(&proxy->shared.mutex);
-    if (proxy->shared.statement[0] && strcmp(statement, proxy->shared.statement) == 0) {
-        hit = true;
+    bool hit = proxy->shared.statement[0] && strcmp(statement, proxy->shared.statement) == 0 &&
+               proxy->shared.passing-- <= 0;
+    if (hit) {
         session->fault = proxy->shared.fault;
         proxy->shared.statement[0] = '\0';
         proxy->shared.refusing = proxy->shared.refuse_after_fault;
@@ -350,11 +348,13 @@ int64_t pg_proxy_bytes(struct pg_proxy *proxy)
     return proxy->bytes;
 }
 
-void pg_proxy_arm(struct pg_proxy *proxy, const char *statement, enum pg_fault fault)
+void pg_proxy_arm_later(struct pg_proxy *proxy, const char *statement, int passing,
+                        enum pg_fault fault)
 {
     pthread_mutex_lock(&proxy->shared.mutex);
     snprintf(proxy->shared.statement, sizeof proxy->shared.statement, "%s", statement);
     proxy->shared.fault = fault;
+    proxy->shared.passing = passing;
     proxy->shared.happened = proxy->shared.release = proxy->shared.answered = false;
     pthread_mutex_unlock(&proxy->shared.mutex);
 }

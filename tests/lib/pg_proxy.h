@@ -28,8 +28,13 @@ const char *pg_proxy_folder(const struct pg_proxy *proxy);
 /* What it has read so far, from both sides. */
 int64_t pg_proxy_bytes(struct pg_proxy *proxy);
 
-/* The next time a session binds `statement`, once. */
-void pg_proxy_arm(struct pg_proxy *proxy, const char *statement, enum pg_fault fault);
+/* The next time a session binds `statement`, once, when `passing` have been let through. */
+void pg_proxy_arm_later(struct pg_proxy *proxy, const char *statement, int passing,
+                        enum pg_fault fault);
+static inline void pg_proxy_arm(struct pg_proxy *proxy, const char *statement, enum pg_fault fault)
+{
+    pg_proxy_arm_later(proxy, statement, 0, fault);
+}
 /* Waits until that has happened; not happening ends the test. */
 void pg_proxy_wait_fault(struct pg_proxy *proxy);
 /* Lets go of what PG_FAULT_DELAY and PG_FAULT_HOLD keep. */
