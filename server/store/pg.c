@@ -173,7 +173,12 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
     PGresult *sync = NULL;
     if (!next_result(pg, until_us, &sync) || !sync)
         return give_up(pg, until_us);
+    /* A statement outside a transaction is committed here: what comes in place of the sync is the
+     * session's end, before or after that. */
+    bool synced = PQresultStatus(sync) == PGRES_PIPELINE_SYNC;
     PQclear(sync);
+    if (!synced)
+        return give_up(pg, until_us);
     return expired && status == PG_CONFLICT ? PG_CANCELLED : status;
 }
 
@@ -310,8 +315,10 @@ void pg_rollback(struct pg *pg, int64_t until_us)
     struct pg_command rollback = {.statement = SQL_ROLLBACK};
     struct error cause = pg->error;
 
-    make_way(pg, until_us);
     pg->begin_pending = false;
+    if (!pg->conn || !pg->in_transaction)
+        return; /* what is ahead stays: it may have committed */
+    make_way(pg, until_us);
     if (pg->conn && pg->in_transaction && run(pg, &rollback, 1, 0, until_us) != PG_OK)
         pg_close(pg);
     pg->error = cause;

@@ -28,7 +28,8 @@ struct pg;
 /* What became of a statement. A strategy decides by these alone. */
 enum pg_status {
     PG_OK,
-    PG_CONFLICT,  /* 40001, 40P01: the transaction is gone and may be made again */
+    PG_CONFLICT,  /* 40001, 40P01, or hit by a cancel request of ours (pg_be_patient): the
+                     transaction  is gone and may be made again */
     PG_BUSY,      /* 55P03: NOWAIT found the row locked */
     PG_UNIQUE,    /* 23505 */
     PG_BUG,       /* a CHECK fired (23514), or the statement itself is wrong (22xxx, 42xxx) */
@@ -181,6 +182,8 @@ void pg_ahead(struct pg *pg, const struct pg_command *command, bool begins);
  * what becomes of it, and of those behind it, is known: PG_CANCELLED. The request may hit the
  * session's next statement, too, or in its place; that is PG_CONFLICT. For as long as `patient`. */
 void pg_be_patient(struct pg *pg, bool patient);
+/* Is something ahead that has been sent? */
+bool pg_is_ahead(const struct pg *pg);
 /* Nothing is ahead afterwards: waits for what was sent, and leaves its transaction. */
 void pg_ahead_drop(struct pg *pg, int64_t until_us);
 

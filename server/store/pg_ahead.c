@@ -36,6 +36,11 @@ void pg_ahead(struct pg *pg, const struct pg_command *command, bool begins)
     memcpy(item->values, command->values, (size_t)command->count * sizeof *command->values);
 }
 
+bool pg_is_ahead(const struct pg *pg)
+{
+    return pg->ahead.sent > 0;
+}
+
 static struct pg_command command_of(const struct pg_ahead_item *item)
 {
     return (struct pg_command){item->statement, item->values, item->count};

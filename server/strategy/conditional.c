@@ -97,15 +97,17 @@ static void sell_run(struct session *session, struct order *order)
 
     for (struct order *next; order; order = next) {
         next = order->next;
-        if (lost || !next || !fits_one_statement(session, next) || !purchase_may_follow(session))
+        if (lost || !next || !fits_one_statement(session, next) || !purchase_has_time(session))
             next = NULL;
         else
             purchase_at_once_ahead(session, next);
         if (!purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NO_BUCKET))
             missed[count++] = order;
+        purchase_hurry(session);
         lost = order->outcome == ORDER_UNSETTLED;
     }
-    for (int i = 0; i < count; i++) {
+    /* They have written nothing, and may as well come again. */
+    for (int i = 0; i < count && (i == 0 || purchase_has_time(session)); i++) {
         pg_connect(session->pg, session->work_until_us); /* one of the others may have lost it */
         if (!sell_missed(session, missed[i]))
             sell_in_steps(session, missed[i]);

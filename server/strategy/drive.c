@@ -159,7 +159,7 @@ static bool comes_later(struct order *order, int64_t now_us)
 {
     if (order->outcome != ORDER_PENDING)
         return false;
-    order->queue_us = now_us - order->arrived_us;
+    order->queue_us = now_us - order->arrived_us - order->work_us;
     order->attempts--;
     if (order->no_wait || now_us < order->wait_until_us)
         return true;
@@ -217,20 +217,26 @@ static int64_t earlier(int64_t a_us, int64_t b_us)
     return a_us < b_us ? a_us : b_us;
 }
 
-static void begin_work(struct session *session, const struct batch *batch)
+/* A run is over before it begins when somebody in it does not wait. */
+static void begin_work(struct session *session, const struct strategy *strategy,
+                       const struct batch *batch)
 {
     int64_t now_us = clock_mono_us();
 
     session->wait_until_us = INT64_MAX;
-    for (const struct order *order = batch->orders; order; order = order->next)
-        if (!order->no_wait)
+    session->run_until_us = now_us + RUN_US;
+    for (const struct order *order = batch->orders; order && strategy->runs; order = order->next) {
+        if (order->no_wait)
+            session->run_until_us = now_us;
+        else
             session->wait_until_us = earlier(session->wait_until_us, order->wait_until_us);
-    session->run_until_us = earlier(session->wait_until_us, now_us + RUN_US);
+    }
+    session->run_until_us = earlier(session->run_until_us, session->wait_until_us);
     session->work_until_us =
         now_us + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
 }
 
-/* Nobody is to wait with an answer in hand for a row that another order of the batch waits for. */
+/* Where answers are in hand, what takes too long is cancelled, so that they can go. */
 static void sell(struct session *session, const struct strategy *strategy, struct batch *batch)
 {
     pg_be_patient(session->pg, strategy->runs && batch->count > 1);
@@ -245,7 +251,7 @@ static void attempt(struct session *session, const struct strategy *strategy, st
         order->outcome = ORDER_PENDING;
         order->attempts++;
     }
-    begin_work(session, batch);
+    begin_work(session, strategy, batch);
     if (strategy->lock && !lease_holds(&session->hold.lease)) {
         lease_was_lost(batch);
         return;

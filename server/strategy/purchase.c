@@ -12,14 +12,31 @@
 
 enum { ROW_PATIENCE_US = 200000 };
 
-bool purchase_may_follow(struct session *session)
+bool purchase_has_time(const struct session *session)
 {
-    int64_t now_us = clock_mono_us();
+    return clock_mono_us() < session->run_until_us;
+}
 
-    if (now_us >= session->run_until_us)
+static int64_t earlier(int64_t a_us, int64_t b_us)
+{
+    return a_us < b_us ? a_us : b_us;
+}
+
+void purchase_hurry(struct session *session)
+{
+    session->wait_until_us = earlier(session->wait_until_us, clock_mono_us() + ROW_PATIENCE_US);
+}
+
+/* One whose first statement is under way goes on, or it would have been for nothing. The order
+ * before it may have lost the session. */
+static bool may_follow(struct session *session, struct order *order)
+{
+    if (!purchase_has_time(session) && !pg_is_ahead(session->pg))
         return false;
     session->work_until_us =
-        now_us + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+        clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    if (!pg_connect(session->pg, session->work_until_us))
+        order->outcome = ORDER_BACKEND_UNAVAILABLE;
     return true;
 }
 
@@ -29,15 +46,11 @@ void purchase_each(struct session *session, struct batch *batch,
     for (struct order *order = batch->orders; order; order = order->next) {
         if (order->outcome != ORDER_PENDING)
             continue;
-        if (order != batch->orders) {
-            if (!purchase_may_follow(session))
-                return;
-            order->outcome = ORDER_BACKEND_UNAVAILABLE;
-            if (!pg_connect(session->pg, session->work_until_us)) /* the one before has lost it */
-                continue;
-            order->outcome = ORDER_PENDING;
-        }
-        sell_one(session, order);
+        if (order != batch->orders && !may_follow(session, order))
+            return;
+        if (order->outcome == ORDER_PENDING)
+            sell_one(session, order);
+        purchase_hurry(session);
     }
 }
 
@@ -47,7 +60,7 @@ void purchase_ahead(struct session *session, const struct order *after, enum sql
     const struct order *next = after->next;
     bool reads_first = next && next->kind != ORDER_CANCEL && !next->no_wait;
 
-    if (reads_first && clock_mono_us() < session->run_until_us)
+    if (reads_first && purchase_has_time(session))
         pg_ahead(session->pg, &(struct pg_command){statement, PG_ARGS(pg_int8(next->product_id))},
                  begins);
 }
@@ -129,11 +142,6 @@ bool purchase_run(struct session *session, struct order *order, enum sql stateme
     if (status != PG_OK)
         purchase_failed(session, order, status, false);
     return status == PG_OK;
-}
-
-static int64_t earlier(int64_t a_us, int64_t b_us)
-{
-    return a_us < b_us ? a_us : b_us;
 }
 
 int64_t purchase_row_deadline(const struct session *session, const struct order *order)

@@ -31,7 +31,7 @@ struct product_row {
 };
 
 /* An order's batch waited for a row until its most impatient order could wait no longer: it is
- * LOCK_TIMEOUT, and the others are made again. The session is closed. */
+ * LOCK_TIMEOUT, and the others are made again. */
 void purchase_waited(struct order *order);
 /* Runs one statement of an order until `until_us`: an expired wait that ends before the work's own
  * time is LOCK_TIMEOUT. False: the order is decided. */
@@ -111,8 +111,11 @@ void purchase_confirm(struct order *order);
 void purchase_each(struct session *session, struct batch *batch,
                    void (*sell_one)(struct session *, struct order *));
 
-/* Is there time for one more order of the run? Then its work begins. */
-bool purchase_may_follow(struct session *session);
+/* May one more order of the run be sent ahead? */
+bool purchase_has_time(const struct session *session);
+/* An order of the run is decided: its answer waits no longer than a moment for a row that another
+ * one waits for. */
+void purchase_hurry(struct session *session);
 
 /* The order after this one in its batch begins, if it may wait, by reading its product's row with
  * `statement`: let that travel with this one's last. Before the last statement, and when nothing

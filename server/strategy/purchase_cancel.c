@@ -1,4 +1,5 @@
 /* The one cancel, and the way back of its units to the stock. */
+#include "base/clock.h"
 #include "store/records.h"
 #include "strategy/purchase.h"
 
@@ -6,11 +7,12 @@ enum pg_status purchase_return_stock(struct session *session, const struct order
                                      int64_t epoch)
 {
     int64_t fence = session->hold.fence;
+    int64_t until_us = purchase_row_deadline(session, order);
     struct pg_value values[] = {pg_int8(order->product_id), pg_int8(epoch),
                                 pg_int8(order->quantity), pg_int8(fence)};
 
-    return fence ? pg_exec(session->pg, SQL_STOCK_RETURN_FENCED, values, 4, session->work_until_us)
-                 : pg_exec(session->pg, SQL_STOCK_RETURN, values, 3, session->work_until_us);
+    return fence ? pg_exec(session->pg, SQL_STOCK_RETURN_FENCED, values, 4, until_us)
+                 : pg_exec(session->pg, SQL_STOCK_RETURN, values, 3, until_us);
 }
 
 /* The order's present row in order->record. */
@@ -49,6 +51,11 @@ bool purchase_cancel_by(struct session *session, struct order *order,
     session_work_pause(session);
     pg_begin(session->pg);
     enum pg_status status = return_stock(session, order, epoch);
+    if ((status == PG_TIMEOUT || status == PG_CANCELLED) &&
+        clock_mono_us() < session->work_until_us) {
+        purchase_waited(order);
+        return purchase_refuse(session, order, order->outcome);
+    }
     if (status == PG_OK && pg_affected(session->pg) == 0)
         return purchase_overtaken(session, order);
     if (status == PG_OK)

@@ -127,6 +127,7 @@ bool settle_batch(struct session *session, struct batch *batch)
         else if (order->outcome == ORDER_UNSETTLED)
             settled &= settle_commit(session, order);
         else if (order->key[0] && is_refusal(order->outcome)) {
+            pg_connect(session->pg, session->work_until_us); /* another order may have lost it */
             if (order->kind == ORDER_RESTOCK)
                 look_up_restock(session, order);
             else

@@ -97,7 +97,7 @@ struct strategy {
     bool bodies;       /* takes ?body=plain|guarded */
     bool control;      /* kept for the tests alone: promises nothing, and is not offered */
     bool runs;  /* the orders of a batch are transactions of their own, one after the other; those
-                   that are left PENDING had not been begun */
+                   that are left PENDING have written nothing, and come again */
     bool mixes; /* may share a product with the other strategies that decide on the row itself */
     struct lane_rule lane;
     const struct lock *lock; /* NULL: none */

@@ -130,7 +130,7 @@ static void a_paused_holder_does_no_harm(void **state)
     crowd_destroy(stale);
     expect_sold(6 + sold);
     struct buy buy = buy_as(500);
-    shop_expect_buy(here.servers[0], &buy, 201, "", NULL);
+    shop_expect_buy_soon(here.servers[0], &buy, 201); /* its Redis calls were out of time, too */
     expect_sold(7 + sold);
     stop_servers();
 }

@@ -1,9 +1,8 @@
 /*
  * Statements ahead of their turn (store/pg_ahead.c), straight against PostgreSQL.
  *
- * Asking for one ahead changes nothing but when it is sent: each has its own result or failure, and
- * what is thrown away leaves neither a lock nor a transaction behind. The witness looks at the
- * rows, the holder keeps one locked; what was sent, and when, is told by the costs.
+ * Asking for one ahead changes nothing but when it is sent, which the costs tell: each has its own
+ * result or failure, and what is thrown away leaves neither a lock nor a transaction behind.
  */
 #include "lib/stack.h"
 #include "lib/t.h"
@@ -273,6 +272,7 @@ static void run(int product, int count, int ahead, int failing, unsigned round_t
             assert_int_equal(buy_until(product, REPEATED, soon()), PG_UNIQUE);
         else
             expect_buy(product, first + i, i < product);
+        pg_rollback(here.pg, soon()); /* of nothing: those ahead may have committed */
     }
     struct cost cost = cost_take(COST_POSTGRESQL);
     assert_int_equal(cost.of[COST_STATEMENTS], count);
