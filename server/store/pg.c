@@ -179,20 +179,12 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
     PQclear(sync);
     if (!synced)
         return give_up(pg, until_us);
+    if (status == PG_LOST)
+        pg_close(pg);
     return expired && status == PG_CONFLICT ? PG_CANCELLED : status;
 }
 
-static enum pg_status read_one(struct pg *pg, const struct pg_command *commands, int n, int main,
-                               int64_t until_us)
-{
-    enum pg_status status = pg_read_bundle(pg, commands, n, main, until_us);
-
-    if (status == PG_LOST)
-        pg_close(pg);
-    return status;
-}
-
-static void forget_result(struct pg *pg)
+void pg_forget_result(struct pg *pg)
 {
     PQclear(pg->result);
     pg->result = NULL;
@@ -202,7 +194,7 @@ static void forget_result(struct pg *pg)
 static enum pg_status run(struct pg *pg, const struct pg_command *commands, int n, int main,
                           int64_t until_us)
 {
-    forget_result(pg);
+    pg_forget_result(pg);
     if (!pg->conn) {
         pg_set_error(pg, ERROR_UNAVAILABLE, "not connected");
         return PG_LOST;
@@ -210,7 +202,7 @@ static enum pg_status run(struct pg *pg, const struct pg_command *commands, int 
     if (!send_all(pg, commands, n, until_us))
         return give_up(pg, until_us);
     pg_cost_round_trip();
-    return read_one(pg, commands, n, main, until_us);
+    return pg_read_bundle(pg, commands, n, main, until_us);
 }
 
 /* Something else comes than what was sent ahead. */
@@ -273,12 +265,12 @@ static enum pg_status read_ahead(struct pg *pg, const struct pg_command *command
     const struct pg_command commands[] = {{.statement = pg->begin}, *command};
     int skipped = pg->begin_pending ? 0 : 1;
 
-    forget_result(pg);
+    pg_forget_result(pg);
     pg->in_transaction = pg->begin_pending;
     pg->begin_pending = false;
     if (!pg->in_transaction && !(pg_ahead_send(pg) && pg_flush(pg, until_us)))
         return give_up(pg, until_us);
-    return read_one(pg, commands + skipped, 2 - skipped, 1 - skipped, until_us);
+    return pg_read_bundle(pg, commands + skipped, 2 - skipped, 1 - skipped, until_us);
 }
 
 enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,

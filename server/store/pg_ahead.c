@@ -136,10 +136,8 @@ void pg_ahead_drop(struct pg *pg, int64_t until_us)
         pop(&pg->ahead);
         begun = item.begins;
         pg->in_transaction |= begun;
-        PQclear(pg->result);
-        pg->result = NULL;
-        if (pg_read_bundle(pg, commands + skipped, 2 - skipped, 1 - skipped, until_us) == PG_LOST)
-            pg_close(pg);
+        pg_forget_result(pg);
+        pg_read_bundle(pg, commands + skipped, 2 - skipped, 1 - skipped, until_us);
     }
     pg->ahead.count = 0;
     if (begun)

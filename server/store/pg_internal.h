@@ -31,7 +31,7 @@ struct pg {
     bool written; /* by the transaction: its COMMIT will wait for the log */
     bool prepared[SQL_COUNT];
     bool writes[SQL_COUNT]; /* of those that are prepared: can it write? */
-    bool patient;
+    bool patient;           /* pg_be_patient */
     bool cancelled; /* a cancel request is under way, and may hit whatever runs when it arrives */
     struct error error;
     struct pg_ahead {
@@ -64,19 +64,21 @@ bool pg_wait_socket(PGconn *conn, short events, int64_t until_us);
 
 /* Puts a statement, with its PREPARE if it needs one, into libpq's hands. */
 bool pg_send_command(struct pg *pg, const struct pg_command *command);
+void pg_forget_result(struct pg *pg);
 /* Sends off what libpq holds. */
 bool pg_flush(struct pg *pg, int64_t until_us);
 /* Reads the results of one bundle, up to its sync. `main` is the index of the statement whose
- * result is kept. */
+ * result is kept until pg_forget_result. A session that is lost is closed. */
 enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, int n, int main,
                               int64_t until_us);
 
-/* Sends what was asked for ahead and may travel now: outside a transaction, prepared, and nothing
- * that begins one before it. */
+/* Puts what was asked for ahead into libpq's hands, up to the first that is not prepared. For when
+ * no transaction is open behind what has been sent. */
 bool pg_ahead_send(struct pg *pg);
 /* Is this the statement that is to come first? Then *sent says whether it is under way; it is no
  * longer ahead. */
 bool pg_ahead_take(struct pg *pg, const struct pg_command *command, bool *sent);
+
 /* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
 enum pg_status pg_classify(const char *sqlstate);
 

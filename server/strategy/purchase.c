@@ -151,7 +151,6 @@ int64_t purchase_row_deadline(const struct session *session, const struct order 
 
     if (until_us < patience_us)
         until_us = patience_us;
-
     return earlier(until_us, session->work_until_us);
 }
 
