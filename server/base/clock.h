@@ -19,6 +19,11 @@
 int64_t clock_mono_us(void);
 int64_t clock_wall_us(void); /* since 1970-01-01T00:00:00Z */
 
+static inline int64_t clock_earlier(int64_t a_us, int64_t b_us)
+{
+    return a_us < b_us ? a_us : b_us;
+}
+
 /* Milliseconds from now to `deadline_us`, rounded up, for poll(2): 0 when it has passed. */
 int clock_poll_ms(int64_t deadline_us);
 

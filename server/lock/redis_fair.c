@@ -46,11 +46,6 @@ static void name_keys(const struct settings *settings, const struct lease *lease
     snprintf(names->wake_prefix, KEY_MAX, "%s:lock-wake:", system);
 }
 
-static int64_t earlier(int64_t a_us, int64_t b_us)
-{
-    return a_us < b_us ? a_us : b_us;
-}
-
 /* Asks once. *wait_ms is 0 when the lease is ours. */
 static enum redis_status ask(struct lock_client *client, const struct names *names, bool queue_up,
                              struct lease *lease, int64_t *wait_ms)
@@ -119,7 +114,7 @@ static enum lock_result fair_acquire(struct lock_client *client, int64_t key, bo
         int64_t now = clock_mono_us();
         if (once || now >= until_us)
             break;
-        int64_t retry_us = earlier(now + wait_ms * CLOCK_US_PER_MS, until_us);
+        int64_t retry_us = clock_earlier(now + wait_ms * CLOCK_US_PER_MS, until_us);
         if (redis_wait(client->redis, wake, retry_us, &woken) != REDIS_OK)
             return abandon(client, &names, lease);
     }

@@ -32,11 +32,6 @@ enum redis_status redis_lock_set(struct lock_client *client, const struct lease 
     return status;
 }
 
-static int64_t earlier(int64_t a_us, int64_t b_us)
-{
-    return a_us < b_us ? a_us : b_us;
-}
-
 enum lock_result redis_lock_poll(struct lock_client *client, struct lease *lease,
                                  redis_lock_attempt *attempt, int64_t pause_us, bool once,
                                  int64_t until_us)
@@ -57,7 +52,7 @@ enum lock_result redis_lock_poll(struct lock_client *client, struct lease *lease
         if (once || now_us >= until_us)
             return LOCK_BUSY;
         int64_t pause = pause_us ? pause_us : random_backoff_us(attempts);
-        clock_sleep_until(earlier(now_us + pause, until_us));
+        clock_sleep_until(clock_earlier(now_us + pause, until_us));
     }
 }
 

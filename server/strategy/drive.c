@@ -212,11 +212,6 @@ static void blame_lost_lease(const struct session *session, struct batch *batch)
             order->outcome = ORDER_LEASE_LOST;
 }
 
-static int64_t earlier(int64_t a_us, int64_t b_us)
-{
-    return a_us < b_us ? a_us : b_us;
-}
-
 /* A run is over before it begins when somebody in it does not wait. */
 static void begin_work(struct session *session, const struct strategy *strategy,
                        const struct batch *batch)
@@ -229,9 +224,9 @@ static void begin_work(struct session *session, const struct strategy *strategy,
         if (order->no_wait)
             session->run_until_us = now_us;
         else
-            session->wait_until_us = earlier(session->wait_until_us, order->wait_until_us);
+            session->wait_until_us = clock_earlier(session->wait_until_us, order->wait_until_us);
     }
-    session->run_until_us = earlier(session->run_until_us, session->wait_until_us);
+    session->run_until_us = clock_earlier(session->run_until_us, session->wait_until_us);
     session->work_until_us =
         now_us + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
 }

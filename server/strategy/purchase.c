@@ -17,14 +17,10 @@ bool purchase_has_time(const struct session *session)
     return clock_mono_us() < session->run_until_us;
 }
 
-static int64_t earlier(int64_t a_us, int64_t b_us)
-{
-    return a_us < b_us ? a_us : b_us;
-}
-
 void purchase_hurry(struct session *session)
 {
-    session->wait_until_us = earlier(session->wait_until_us, clock_mono_us() + ROW_PATIENCE_US);
+    session->wait_until_us =
+        clock_earlier(session->wait_until_us, clock_mono_us() + ROW_PATIENCE_US);
 }
 
 /* One whose first statement is under way goes on, or it would have been for nothing. The order
@@ -147,11 +143,11 @@ bool purchase_run(struct session *session, struct order *order, enum sql stateme
 int64_t purchase_row_deadline(const struct session *session, const struct order *order)
 {
     int64_t patience_us = clock_mono_us() + ROW_PATIENCE_US;
-    int64_t until_us = earlier(order->wait_until_us, session->wait_until_us);
+    int64_t until_us = clock_earlier(order->wait_until_us, session->wait_until_us);
 
     if (until_us < patience_us)
         until_us = patience_us;
-    return earlier(until_us, session->work_until_us);
+    return clock_earlier(until_us, session->work_until_us);
 }
 
 bool purchase_is_simple(const struct session *session, const struct order *order)
