@@ -7,14 +7,12 @@
  */
 #include "lib/cases.h"
 
-#include "lib/pg_proxy.h"
+#include "lib/proxied.h"
 #include "lib/redis_probe.h"
-#include "lib/stack.h"
 
 #include "base/clock.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PATIENCE_US = 30000000, STOCK = 10, SLOW_ATTEMPTS = 100 };
@@ -44,10 +42,7 @@ static const struct way ways[] = {
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static struct {
-    char *conninfo; /* owned, as all here */
-    char *through;
-    struct pg_proxy *proxy;
-    struct witness *witness;
+    struct proxied db;
     struct server *server;
     int64_t product;
 } here;
@@ -55,25 +50,15 @@ static struct {
 static int start(void **state)
 {
     (void)state;
-    char *folder = stack_socket_folder();
-
-    here.conninfo = stack_database_create("seckill_commits");
-    here.proxy = pg_proxy_create(folder);
-    here.through = stack_database_through(here.conninfo, pg_proxy_folder(here.proxy));
-    here.witness = witness_open(here.conninfo);
-    server_use_database(here.through);
-    free(folder);
+    proxied_open(&here.db, "seckill_commits");
+    server_use_database(here.db.through);
     return 0;
 }
 
 static int stop(void **state)
 {
     (void)state;
-    witness_close(here.witness);
-    pg_proxy_destroy(here.proxy);
-    stack_database_drop("seckill_commits");
-    free(here.through);
-    free(here.conninfo);
+    proxied_close(&here.db);
     return 0;
 }
 
@@ -104,7 +89,7 @@ static struct buy way_buy(const struct way *way)
 /* Rows of the product's orders, by status; tombstones are failed ones. */
 static int64_t rows(int status)
 {
-    return witness_number(here.witness,
+    return witness_number(here.db.witness,
                           "SELECT count(*) FROM orders WHERE product_id = %lld AND status = %d",
                           (long long)here.product, status);
 }
@@ -114,8 +99,8 @@ static void expect_rows(const char *what, int confirmed, int tombstones)
     if (rows(1) != confirmed || rows(3) != tombstones)
         fail_msg("%s: %lld confirmed rows and %lld tombstones", what, (long long)rows(1),
                  (long long)rows(3));
-    assert_int_equal(witness_sale(here.witness, here.product).stock, STOCK - confirmed);
-    witness_expect_exact(here.witness, here.product);
+    assert_int_equal(witness_sale(here.db.witness, here.product).stock, STOCK - confirmed);
+    witness_expect_exact(here.db.witness, here.product);
     shop_expect_consistent(here.server, here.product);
 }
 
@@ -128,9 +113,9 @@ static struct crowd *begin(const struct way *way, enum pg_fault fault)
     shop_put(here.server, here.product, STOCK, way->more);
     struct buy buy = way_buy(way);
     shop_crowd_buy(crowd, here.server, &buy);
-    pg_proxy_arm(here.proxy, way->statement, fault);
+    pg_proxy_arm(here.db.proxy, way->statement, fault);
     crowd_send(crowd);
-    pg_proxy_wait_fault(here.proxy);
+    pg_proxy_wait_fault(here.db.proxy);
     return crowd;
 }
 
@@ -189,8 +174,8 @@ static void a_late_statement_meets_the_tombstone(void **state)
             continue;
         struct crowd *crowd = begin(&ways[i], PG_FAULT_DELAY);
         end(crowd, ways[i].strategy, 503, "backend_unavailable");
-        pg_proxy_release(here.proxy);
-        pg_proxy_wait_answered(here.proxy);
+        pg_proxy_release(here.db.proxy);
+        pg_proxy_wait_answered(here.db.proxy);
         expect_rows(ways[i].strategy, 0, 1);
         next_order_works(&ways[i], 0, 1);
     }
@@ -204,7 +189,7 @@ static bool settling_waits(struct crowd *crowd)
     int64_t until_us = clock_mono_us() + PATIENCE_US;
 
     while (!crowd_wait(crowd, 1, clock_mono_us())) {
-        if (witness_number(here.witness,
+        if (witness_number(here.db.witness,
                            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
                            " AND query LIKE '%%not_committed%%' AND datname = current_database()") >
             0)
@@ -223,8 +208,8 @@ static void commit_slowly(const struct way *way)
     for (int attempt = 0; attempt < SLOW_ATTEMPTS; attempt++) {
         struct crowd *crowd = begin(way, PG_FAULT_DELAY);
         bool waits = settling_waits(crowd);
-        pg_proxy_release(here.proxy);
-        pg_proxy_wait_answered(here.proxy);
+        pg_proxy_release(here.db.proxy);
+        pg_proxy_wait_answered(here.db.proxy);
         end(crowd, way->strategy, waits ? 201 : 503, waits ? "" : "backend_unavailable");
         expect_rows(way->strategy, waits ? 1 : 0, waits ? 0 : 1);
         if (waits)
@@ -262,11 +247,11 @@ static void be_left_in_the_dark(const struct way *way, bool committed)
     struct buy buy = way_buy(way);
     buy.more = "&wait_ms=200";
     shop_crowd_buy(crowd, here.server, &buy);
-    pg_proxy_refuse_after_fault(here.proxy, true);
-    pg_proxy_arm(here.proxy, way->statement,
+    pg_proxy_refuse_after_fault(here.db.proxy, true);
+    pg_proxy_arm(here.db.proxy, way->statement,
                  committed ? PG_FAULT_LOSE_REPLY : PG_FAULT_LOSE_REQUEST);
     crowd_finish(crowd, PATIENCE_US);
-    pg_proxy_refuse_after_fault(here.proxy, false);
+    pg_proxy_refuse_after_fault(here.db.proxy, false);
     if (crowd_count(crowd, 504, "outcome_unknown") != 1)
         fail_msg("%s: %s", way->strategy, crowd_summary(crowd));
     /* The wait, and then the work's allowance (2 s). */
@@ -310,10 +295,10 @@ static void an_unknown_commit_keeps_its_lock(void **state)
         struct buy buy = way_buy(&way);
         buy.more = "&wait_ms=1000";
         shop_crowd_buy(crowd, here.server, &buy);
-        pg_proxy_refuse_after_fault(here.proxy, true);
-        pg_proxy_arm(here.proxy, way.statement, PG_FAULT_LOSE_REPLY);
+        pg_proxy_refuse_after_fault(here.db.proxy, true);
+        pg_proxy_arm(here.db.proxy, way.statement, PG_FAULT_LOSE_REPLY);
         end(crowd, way.strategy, 504, "outcome_unknown");
-        pg_proxy_refuse_after_fault(here.proxy, false);
+        pg_proxy_refuse_after_fault(here.db.proxy, false);
         wait_ready();
         buy.user += 50000;
         shop_expect_buy(here.server, &buy, 503, "wait_timeout", NULL);
@@ -337,20 +322,20 @@ static void restocks_and_cancels(void **state)
             struct crowd *crowd = crowd_create();
             buy.quantity = 1;
             shop_crowd_restock(crowd, here.server, &buy);
-            pg_proxy_arm(here.proxy, "commit", fault);
+            pg_proxy_arm(here.db.proxy, "commit", fault);
             end(crowd, "a restock", lose_reply ? 200 : 503,
                 lose_reply ? "" : "backend_unavailable");
-            assert_int_equal(witness_sale(here.witness, here.product).stock, STOCK + lose_reply);
-            witness_expect_exact(here.witness, here.product);
+            assert_int_equal(witness_sale(here.db.witness, here.product).stock, STOCK + lose_reply);
+            witness_expect_exact(here.db.witness, here.product);
 
             shop_expect_buy(here.server, &buy, 201, "", id);
             crowd = crowd_create();
             shop_crowd_cancel(crowd, here.server, id);
-            pg_proxy_arm(here.proxy, "commit", fault);
+            pg_proxy_arm(here.db.proxy, "commit", fault);
             end(crowd, "a cancel", 200, "");
-            assert_int_equal(witness_sale(here.witness, here.product).stock, STOCK + lose_reply);
-            assert_int_equal(witness_sale(here.witness, here.product).cancelled, 1);
-            witness_expect_exact(here.witness, here.product);
+            assert_int_equal(witness_sale(here.db.witness, here.product).stock, STOCK + lose_reply);
+            assert_int_equal(witness_sale(here.db.witness, here.product).cancelled, 1);
+            witness_expect_exact(here.db.witness, here.product);
         }
     }
     server_stop(here.server);
@@ -369,7 +354,7 @@ static void a_batch_is_settled_together(void **state)
             struct buy buy = {.strategy = "redis-queue", .product = here.product, .user = user};
             shop_crowd_buy(crowd, here.server, &buy);
         }
-        pg_proxy_arm(here.proxy, in_steps ? "commit" : "batch_buy",
+        pg_proxy_arm(here.db.proxy, in_steps ? "commit" : "batch_buy",
                      lose_reply ? PG_FAULT_LOSE_REPLY : PG_FAULT_LOSE_REQUEST);
         crowd_finish(crowd, PATIENCE_US);
         int lost = crowd_count(crowd, 503, "backend_unavailable");

@@ -5,51 +5,35 @@
  * Either the other one has to wait, or the late write finds that it was late; what both decided on
  * is never sold twice, and nothing of an old sale reaches the new one.
  */
-#include "lib/pg_proxy.h"
+#include "lib/proxied.h"
 #include "lib/shop.h"
-#include "lib/stack.h"
 #include "lib/t.h"
-#include "lib/witness.h"
 
 #include "base/clock.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { PATIENCE_US = 30000000, OLD_STOCK = 10, NEW_STOCK = 40 };
 
 enum what { BUY, CANCEL };
 
 static struct {
-    char *conninfo; /* owned, as all here */
-    char *through;
-    struct pg_proxy *proxy;
-    struct witness *witness;
+    struct proxied db;
     int64_t product;
 } here;
 
 static int start(void **state)
 {
     (void)state;
-    char *folder = stack_socket_folder();
-
-    here.conninfo = stack_database_create("seckill_late_writes");
-    here.proxy = pg_proxy_create(folder);
-    here.through = stack_database_through(here.conninfo, pg_proxy_folder(here.proxy));
-    here.witness = witness_open(here.conninfo);
-    server_use_database(here.conninfo);
-    free(folder);
+    proxied_open(&here.db, "seckill_late_writes");
+    server_use_database(here.db.conninfo);
     return 0;
 }
 
 static int stop(void **state)
 {
     (void)state;
-    witness_close(here.witness);
-    pg_proxy_destroy(here.proxy);
-    stack_database_drop("seckill_late_writes");
-    free(here.through);
-    free(here.conninfo);
+    proxied_close(&here.db);
     return 0;
 }
 
@@ -59,7 +43,7 @@ static void wait_for_other(struct crowd *other)
     int64_t until_us = clock_mono_us() + PATIENCE_US;
 
     while (!crowd_wait(other, 1, clock_mono_us()) &&
-           witness_number(here.witness,
+           witness_number(here.db.witness,
                           "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND"
                           " datname = current_database()") == 0) {
         assert_true(clock_mono_us() < until_us);
@@ -79,7 +63,7 @@ static struct crowd *begin_buy(struct server *server, const struct buy *buy)
 /* There is one unit. The first has decided on it, and its `statement` is held back. */
 static void sell_one_unit(const char *strategy, const char *statement, const char *rival)
 {
-    struct server *late = server_start("--database", here.through);
+    struct server *late = server_start("--database", here.db.through);
     struct server *other = server_start(NULL);
     int64_t product = ++here.product;
     /* With a key the statements go one by one. */
@@ -87,20 +71,20 @@ static void sell_one_unit(const char *strategy, const char *statement, const cha
     struct buy beside = {.strategy = rival, .product = product, .user = product + 1000};
 
     shop_put(other, here.product, 1, NULL);
-    pg_proxy_arm(here.proxy, statement, PG_FAULT_HOLD);
+    pg_proxy_arm(here.db.proxy, statement, PG_FAULT_HOLD);
     struct crowd *first = begin_buy(late, &buy);
-    pg_proxy_wait_fault(here.proxy);
+    pg_proxy_wait_fault(here.db.proxy);
     struct crowd *second = begin_buy(other, &beside);
     wait_for_other(second);
-    pg_proxy_release(here.proxy);
+    pg_proxy_release(here.db.proxy);
     crowd_finish(first, PATIENCE_US);
     crowd_finish(second, PATIENCE_US);
     assert_int_equal(crowd_count(first, 201, "") + crowd_count(second, 201, ""), 1);
     assert_int_equal(crowd_count(first, 409, "sold_out") + crowd_count(second, 409, "sold_out"), 1);
     crowd_destroy(first);
     crowd_destroy(second);
-    assert_int_equal(witness_sale(here.witness, here.product).orders, 1);
-    witness_expect_exact(here.witness, here.product);
+    assert_int_equal(witness_sale(here.db.witness, here.product).orders, 1);
+    witness_expect_exact(here.db.witness, here.product);
     server_stop(late);
     server_stop(other);
 }
@@ -139,7 +123,7 @@ static void batch_holds_its_rows(void **state)
 static void of_two_cancels_one_returns_the_units(void **state)
 {
     (void)state;
-    struct server *late = server_start("--database", here.through);
+    struct server *late = server_start("--database", here.db.through);
     struct server *other = server_start(NULL);
     struct crowd *crowd = crowd_create();
     char id[SHOP_ID_SIZE];
@@ -151,17 +135,17 @@ static void of_two_cancels_one_returns_the_units(void **state)
     shop_expect_buy(other, &buy, 201, "", id);
     snprintf(target, sizeof target, "/orders/%s/cancel", id);
     shop_crowd_cancel(crowd, late, id);
-    pg_proxy_arm(here.proxy, "stock_return", PG_FAULT_HOLD);
+    pg_proxy_arm(here.db.proxy, "stock_return", PG_FAULT_HOLD);
     crowd_send(crowd);
-    pg_proxy_wait_fault(here.proxy);
+    pg_proxy_wait_fault(here.db.proxy);
     shop_expect(other, "POST", target, NULL, NULL, 200, "");
-    pg_proxy_release(here.proxy);
+    pg_proxy_release(here.db.proxy);
     crowd_finish(crowd, PATIENCE_US);
     if (crowd_count(crowd, 200, "") != 1)
         fail_msg("%s", crowd_summary(crowd));
     crowd_destroy(crowd);
-    assert_int_equal(witness_sale(here.witness, here.product).stock, 3);
-    witness_expect_exact(here.witness, here.product);
+    assert_int_equal(witness_sale(here.db.witness, here.product).stock, 3);
+    witness_expect_exact(here.db.witness, here.product);
     server_stop(late);
     server_stop(other);
 }
@@ -179,7 +163,7 @@ static void a_stopped_client_loses_its_row(void **state)
     shop_put(other, here.product, 1, NULL);
     struct crowd *first = begin_buy(late, &buy);
     while (
-        witness_number(here.witness,
+        witness_number(here.db.witness,
                        "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'"
                        " AND query LIKE '%%FOR UPDATE%%' AND datname = current_database()") == 0)
         assert_true(clock_mono_us() < until_us);
@@ -191,7 +175,7 @@ static void a_stopped_client_loses_its_row(void **state)
     crowd_finish(first, PATIENCE_US);
     assert_int_equal(crowd_count(first, 201, ""), 0);
     crowd_destroy(first);
-    witness_expect_exact(here.witness, here.product);
+    witness_expect_exact(here.db.witness, here.product);
     server_stop(late);
     server_stop(other);
 }
@@ -200,26 +184,26 @@ static void a_stopped_client_loses_its_row(void **state)
 static void buckets_are_locked_while_they_are_filled(void **state)
 {
     (void)state;
-    struct server *late = server_start("--database", here.through, "--buckets", "4");
+    struct server *late = server_start("--database", here.db.through, "--buckets", "4");
     struct server *other = server_start("--buckets", "4");
     struct buy buy = {.strategy = "buckets", .product = ++here.product, .user = 1};
 
     shop_put(other, here.product, 17, NULL);
     shop_expect_buy(other, &buy, 201, "", NULL);
     buy.quantity = 9;
-    pg_proxy_arm(here.proxy, "bucket_spread", PG_FAULT_HOLD);
+    pg_proxy_arm(here.db.proxy, "bucket_spread", PG_FAULT_HOLD);
     struct crowd *first = begin_buy(late, &buy);
-    pg_proxy_wait_fault(here.proxy);
+    pg_proxy_wait_fault(here.db.proxy);
     buy.quantity = 1;
     struct crowd *second = begin_buy(other, &buy);
     wait_for_other(second);
-    pg_proxy_release(here.proxy);
+    pg_proxy_release(here.db.proxy);
     crowd_finish(first, PATIENCE_US);
     crowd_finish(second, PATIENCE_US);
     assert_int_equal(crowd_count(first, 201, "") + crowd_count(second, 201, ""), 2);
     crowd_destroy(first);
     crowd_destroy(second);
-    witness_expect_exact(here.witness, here.product);
+    witness_expect_exact(here.db.witness, here.product);
     server_stop(late);
     server_stop(other);
 }
@@ -227,7 +211,7 @@ static void buckets_are_locked_while_they_are_filled(void **state)
 /* `statement`: what the strategy writes the stock with. */
 static void meet_the_next_sale(const char *strategy, const char *statement, enum what what)
 {
-    struct server *late = server_start("--database", here.through);
+    struct server *late = server_start("--database", here.db.through);
     struct server *other = server_start(NULL);
     struct buy buy = {.strategy = strategy, .product = ++here.product, .user = 1};
     struct crowd *crowd = crowd_create();
@@ -236,7 +220,7 @@ static void meet_the_next_sale(const char *strategy, const char *statement, enum
     shop_put(other, here.product, OLD_STOCK, NULL);
     shop_expect_buy(other, &buy, 201, "", id);
     /* Keeps the old sale's rows from the purge, not from a cancel. */
-    struct witness *holder = witness_open(here.conninfo);
+    struct witness *holder = witness_open(here.db.conninfo);
     witness_run(holder, "BEGIN");
     witness_number(holder, "SELECT 1 FROM orders WHERE product_id = %lld FOR KEY SHARE",
                    (long long)here.product);
@@ -244,21 +228,21 @@ static void meet_the_next_sale(const char *strategy, const char *statement, enum
         shop_crowd_cancel(crowd, late, id);
     else
         shop_crowd_buy(crowd, late, &buy);
-    pg_proxy_arm(here.proxy, statement, PG_FAULT_HOLD);
+    pg_proxy_arm(here.db.proxy, statement, PG_FAULT_HOLD);
     crowd_send(crowd);
-    pg_proxy_wait_fault(here.proxy);
+    pg_proxy_wait_fault(here.db.proxy);
     shop_put(other, here.product, NEW_STOCK, NULL);
-    pg_proxy_release(here.proxy);
+    pg_proxy_release(here.db.proxy);
     crowd_finish(crowd, PATIENCE_US);
     witness_run(holder, "ROLLBACK");
     witness_close(holder);
     if (crowd_count(crowd, what == BUY ? 201 : 404, what == BUY ? "" : "not_found") != 1)
         fail_msg("%s", crowd_summary(crowd));
     crowd_destroy(crowd);
-    struct sale sale = witness_sale(here.witness, here.product);
+    struct sale sale = witness_sale(here.db.witness, here.product);
     assert_int_equal(sale.orders, what == BUY);
     assert_int_equal(sale.stock, NEW_STOCK - sale.orders);
-    witness_expect_exact(here.witness, here.product);
+    witness_expect_exact(here.db.witness, here.product);
     server_stop(late);
     server_stop(other);
 }

@@ -6,16 +6,13 @@
  * behind; when it is let go they are one run. However it goes, each order gets its own answer, in
  * its own time, and what was answered stands in the rows.
  */
-#include "lib/pg_proxy.h"
+#include "lib/proxied.h"
 #include "lib/shop.h"
-#include "lib/stack.h"
 #include "lib/t.h"
-#include "lib/witness.h"
 
 #include "base/clock.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PATIENCE_US = 60000000, RUN = 8, STOCK = 100, TRIES = 100 };
@@ -30,10 +27,7 @@ static struct {
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
 static struct {
-    char *conninfo; /* owned, as all here */
-    char *through;
-    struct pg_proxy *proxy;
-    struct witness *witness;
+    struct proxied db;
     struct server *server;
     int64_t product;
 } here;
@@ -41,25 +35,15 @@ static struct {
 static int open_all(void **state)
 {
     (void)state;
-    char *folder = stack_socket_folder();
-
-    here.conninfo = stack_database_create("seckill_runs");
-    here.proxy = pg_proxy_create(folder);
-    here.through = stack_database_through(here.conninfo, pg_proxy_folder(here.proxy));
-    here.witness = witness_open(here.conninfo);
-    server_use_database(here.through);
-    free(folder);
+    proxied_open(&here.db, "seckill_runs");
+    server_use_database(here.db.through);
     return 0;
 }
 
 static int close_all(void **state)
 {
     (void)state;
-    witness_close(here.witness);
-    pg_proxy_destroy(here.proxy);
-    stack_database_drop("seckill_runs");
-    free(here.through);
-    free(here.conninfo);
+    proxied_close(&here.db);
     return 0;
 }
 
@@ -87,14 +71,14 @@ static void begin_jam(const char *strategy, int64_t stock, const char *more)
     struct buy buy = {.strategy = strategy, .product = ++here.product, .user = 1, .more = more};
 
     shop_put(here.server, here.product, stock, NULL);
-    jam.holder = witness_open(here.conninfo);
+    jam.holder = witness_open(here.db.conninfo);
     witness_run(jam.holder, "BEGIN");
     witness_run(jam.holder, "SELECT 1 FROM product WHERE id = %lld FOR UPDATE",
                 (long long)here.product);
     jam.first = crowd_create();
     shop_crowd_buy(jam.first, here.server, &buy);
     crowd_send(jam.first);
-    while (witness_number(here.witness,
+    while (witness_number(here.db.witness,
                           "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
                           " AND datname = current_database()") == 0)
         assert_true(clock_mono_us() < until_us);
@@ -144,8 +128,8 @@ static struct crowd *run_of(const char *strategy, int count)
 
 static void expect_rows(int64_t confirmed)
 {
-    assert_int_equal(witness_sale(here.witness, here.product).orders, confirmed);
-    witness_expect_exact(here.witness, here.product);
+    assert_int_equal(witness_sale(here.db.witness, here.product).orders, confirmed);
+    witness_expect_exact(here.db.witness, here.product);
     shop_expect_consistent(here.server, here.product);
 }
 
@@ -198,7 +182,7 @@ static void a_run_may_be_mixed(void **state)
         crowd_destroy(crowd);
         end_jam();
         expect_rows(5);
-        assert_int_equal(witness_sale(here.witness, here.product).stock, 1);
+        assert_int_equal(witness_sale(here.db.witness, here.product).stock, 1);
     }
     server_stop(here.server);
 }
@@ -247,9 +231,9 @@ static void lose_connection(int i, enum pg_fault fault)
 
     begin_jam(strategies[i].name, STOCK, NULL);
     struct crowd *crowd = run_of(strategies[i].name, RUN);
-    pg_proxy_arm_later(here.proxy, strategies[i].last, 4, fault);
+    pg_proxy_arm_later(here.db.proxy, strategies[i].last, 4, fault);
     let_go();
-    pg_proxy_wait_fault(here.proxy);
+    pg_proxy_wait_fault(here.db.proxy);
     crowd_finish(crowd, PATIENCE_US);
     int sold = crowd_count(crowd, 201, "");
     int lost = crowd_count(crowd, 503, "backend_unavailable");

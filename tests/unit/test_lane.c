@@ -3,23 +3,8 @@
  * says so, bounds, expiry.
  */
 #include "base/clock.h"
-#include "dispatch/lane.h"
 #include "lib/t.h"
-
-static const struct lane_rule keyed = {
-    .in_flight_per_product = 1, .keyed = true, .workers = 4, .max_batch = 1};
-
-static struct order order_for(int64_t product_id, int64_t user_id)
-{
-    return (struct order){
-        .product_id = product_id, .user_id = user_id, .quantity = 1, .wait_until_us = INT64_MAX};
-}
-
-static struct order *put_one(struct lane *lane, struct order *order)
-{
-    order->next = NULL;
-    return lane_put(lane, order);
-}
+#include "unit/lane_orders.h"
 
 /* A ready mailbox now, or none. */
 static struct mailbox *poll_lane(struct lane *lane)

@@ -3,28 +3,13 @@
  * in order; and who is woken for what.
  */
 #include "base/clock.h"
-#include "dispatch/lane.h"
 #include "lib/t.h"
+#include "unit/lane_orders.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct lane_rule keyed = {
-    .in_flight_per_product = 1, .keyed = true, .workers = 4, .max_batch = 1};
-
-static struct order order_for(int64_t product_id, int64_t user_id)
-{
-    return (struct order){
-        .product_id = product_id, .user_id = user_id, .quantity = 1, .wait_until_us = INT64_MAX};
-}
-
-static struct order *put_one(struct lane *lane, struct order *order)
-{
-    order->next = NULL;
-    return lane_put(lane, order);
-}
 
 enum { PRODUCERS = 3, CONSUMERS = 4, PRODUCTS = 5, ORDERS_EACH = 4000 };
 

@@ -1,0 +1,22 @@
+/* A lane's rule and orders for it, for tests of the lane. */
+#ifndef SECKILL_TESTS_UNIT_LANE_ORDERS_H
+#define SECKILL_TESTS_UNIT_LANE_ORDERS_H
+
+#include "dispatch/lane.h"
+
+static const struct lane_rule keyed = {
+    .in_flight_per_product = 1, .keyed = true, .workers = 4, .max_batch = 1};
+
+static inline struct order order_for(int64_t product_id, int64_t user_id)
+{
+    return (struct order){
+        .product_id = product_id, .user_id = user_id, .quantity = 1, .wait_until_us = INT64_MAX};
+}
+
+static inline struct order *put_one(struct lane *lane, struct order *order)
+{
+    order->next = NULL;
+    return lane_put(lane, order);
+}
+
+#endif
