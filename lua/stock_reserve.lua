@@ -2,8 +2,8 @@
 -- KEYS: the product's mirror, the stream, waiting (group of ids: entry), units ("product:epoch": reserved; "orders":
 --       how many wait in all), the caller's last answer ("number epoch left codes")
 -- ARGV: prefix, product, epoch as the caller knows it (0: not at all), most orders that may wait, ms that a key
---       lives, this call's number, the group of the orders' ids, whether some have a key ("1"); then two an order: its
---       quantity, and what is queued, the line "id user quantity created key\n".
+--       lives, this call's number, the group of the orders' ids, whether some have a key ("1"), how many orders, their
+--       units in all, and what is queued, a line an order: "id user quantity created key\n"
 -- Answers {verdict}, or {0, epoch, stock left, codes}: a digit an order. Verdicts: 0 done, 1 not loaded, 2 another
 -- epoch, 3 too many wait, 4 this call was given up (stock_recall). Codes: 1 reserved, 2 the key has an order, 3 limit
 -- reached, 4 sold out, 5 not open.
@@ -24,50 +24,57 @@ if waiting >= tonumber(ARGV[4]) then return {3} end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local open = (not opens or now >= opens) and (not closes or now < closes)
+local count, units, lines = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11]
 local users = prefix .. ':users:' .. product .. ':' .. generation
-local asks_who = limit or ARGV[8] == '1'
-local held, added, keys, codes, lines = {}, {}, {}, {}, {}
-local sum, reserved = 0, 0
+local added, keys = {}, {}
+local sum, reserved, all = 0, 0, nil
 
--- The key's order, unless a PUT has ended its sale: "id product epoch".
-local function taken(name)
-    if keys[name] then return true end
-    local first = redis.call('GET', name)
-    if not first then return false end
-    local of, at = first:match('^%S+ (%d+) (%d+)$')
-    return of ~= product or at == epoch
-end
+-- Where the product has a limit, an order a key, or not everybody gets what they want: the orders one by one.
+local function judge()
+    local held, codes, kept = {}, {}, {}
 
-for i = 9, #ARGV, 2 do
-    local n, line = tonumber(ARGV[i]), ARGV[i + 1]
-    local id, user, key, name
-    if asks_who then
-        id, user, key = line:match('^(%S+) (%d+) %d+ %d+ ([^\n]*)')
-        name = key ~= '' and prefix .. ':key:' .. user .. ':' .. key
+    -- The key's order, unless a PUT has ended its sale: "id product epoch".
+    local function taken(name)
+        if keys[name] then return true end
+        local first = redis.call('GET', name)
+        if not first then return false end
+        local of, at = first:match('^%S+ (%d+) (%d+)$')
+        return of ~= product or at == epoch
+    end
+
+    for line, id, user, quantity, key in lines:gmatch('((%S+) (%d+) (%d+) %d+ ([^\n]*)\n)') do
+        local n, code = tonumber(quantity), 1
+        local name = key ~= '' and prefix .. ':key:' .. user .. ':' .. key
         if limit and not held[user] then held[user] = tonumber(redis.call('HGET', users, user) or 0) end
-    end
-    local code = 1
-    if name and taken(name) then code = 2
-    elseif not open then code = 5
-    elseif limit and held[user] + n > limit then code = n > stock - sum and 4 or 3 -- as everywhere else
-    elseif n > stock - sum then code = 4
-    else
-        sum = sum + n
-        if limit then
-            held[user] = held[user] + n
-            added[user] = (added[user] or 0) + n
+        if name and taken(name) then code = 2
+        elseif not open then code = 5
+        elseif limit and held[user] + n > limit then code = n > stock - sum and 4 or 3 -- as everywhere else
+        elseif n > stock - sum then code = 4
+        else
+            sum = sum + n
+            if limit then
+                held[user] = held[user] + n
+                added[user] = (added[user] or 0) + n
+            end
+            if name then keys[name] = id .. ' ' .. product .. ' ' .. epoch end
+            reserved = reserved + 1
+            kept[reserved] = line
         end
-        if name then keys[name] = id .. ' ' .. product .. ' ' .. epoch end
-        reserved = reserved + 1
-        lines[reserved] = line
+        codes[#codes + 1] = code
     end
-    codes[#codes + 1] = code
+    return table.concat(codes), table.concat(kept)
 end
-local left, all = stock - sum, table.concat(codes)
+
+if open and not limit and ARGV[8] ~= '1' and units <= stock then
+    sum, reserved, all = units, count, string.rep('1', count)
+else
+    all, lines = judge()
+end
+local left = stock - sum
 local answer = {0, tonumber(epoch), left, all}
 if reserved == 0 then return answer end
 
-local entry = redis.call('XADD', KEYS[2], '*', 'product', product, 'epoch', epoch, 'orders', table.concat(lines))
+local entry = redis.call('XADD', KEYS[2], '*', 'product', product, 'epoch', epoch, 'orders', lines)
 redis.call('HSET', KEYS[3], group, entry)
 redis.call('HINCRBY', KEYS[4], product .. ':' .. epoch, sum)
 redis.call('HINCRBY', KEYS[4], 'orders', reserved)

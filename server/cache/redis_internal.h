@@ -9,7 +9,7 @@
 
 enum {
     REDIS_HOST_MAX = 255,
-    REDIS_ARGUMENTS_MAX = 3000, /* redis-stock: 500 orders with five each */
+    REDIS_ARGUMENTS_MAX = 600, /* redis-stock: 100 entries with five each, and some */
     REDIS_SHA_LENGTH = 40
 };
 

@@ -16,13 +16,7 @@ enum {
     WAITING_PER_QUEUE = 10, /* orders that may wait in all, for each that may queue here */
     RECONNECT_PAUSE_US = 50000
 };
-enum { CALL_KEYS = 5, CALL_ARGUMENTS = CALL_KEYS + 8, ORDER_ARGUMENTS = 2 };
-
-/* What the script is told of an order. */
-struct call_texts {
-    char quantity[STOCK_NUMBER_MAX];
-    char line[LINE_MAX];
-};
+enum { CALL_KEYS = 5 };
 
 /* Nobody has been told the orders' ids yet. Those of the call get one group, which is what they are
  * found by while they wait. Were two groups that wait alike, which 48 random bits make as good as
@@ -38,17 +32,17 @@ static void number_orders(struct order **orders, int count, char group[UUID_TEXT
     snprintf(group, sizeof text, "%s", uuid_group_text(text));
 }
 
-static void write_order(const struct order *order, struct call_texts *texts,
-                        const char *arguments[ORDER_ARGUMENTS])
+/* As the stream will have them (stock_waiting.h); a line is shorter than LINE_MAX. */
+static void write_lines(struct order **orders, int count, char *out)
 {
     char id[UUID_TEXT_LENGTH + 1];
 
-    uuid_format(&order->id, id);
-    stock_number(order->quantity, texts->quantity);
-    snprintf(texts->line, sizeof texts->line, "%s %lld %s %lld %s\n", id, (long long)order->user_id,
-             texts->quantity, (long long)order->created_us, order->key);
-    arguments[0] = texts->quantity;
-    arguments[1] = texts->line;
+    for (int i = 0; i < count; i++) {
+        uuid_format(&orders[i]->id, id);
+        out += snprintf(out, LINE_MAX, "%s %lld %lld %lld %s\n", id, (long long)orders[i]->user_id,
+                        (long long)orders[i]->quantity, (long long)orders[i]->created_us,
+                        orders[i]->key);
+    }
 }
 
 static bool have_keys(struct order **orders, int count)
@@ -59,23 +53,18 @@ static bool have_keys(struct order **orders, int count)
     return false;
 }
 
+static int64_t units(struct order **orders, int count)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < count; i++)
+        sum += orders[i]->quantity;
+    return sum;
+}
+
 void stock_call_prepare(struct stock_call *call, const struct settings *settings,
                         struct order **orders, int count)
 {
-    const char *const arguments[CALL_ARGUMENTS] = {call->mirror,
-                                                   call->stream,
-                                                   call->waiting,
-                                                   call->units,
-                                                   call->caller,
-                                                   call->prefix,
-                                                   call->product,
-                                                   call->known,
-                                                   call->most,
-                                                   call->key_life,
-                                                   call->number,
-                                                   call->group,
-                                                   have_keys(orders, count) ? "1" : "0"};
-
     stock_key(settings, NULL, -1, call->prefix);
     stock_key(settings, "mirror", orders[0]->product_id, call->mirror);
     stock_key(settings, "orders", -1, call->stream);
@@ -85,15 +74,13 @@ void stock_call_prepare(struct stock_call *call, const struct settings *settings
     stock_number(settings->queue_capacity * WAITING_PER_QUEUE, call->most);
     stock_number(KEY_LIFE_MS, call->key_life);
     number_orders(orders, count, call->group);
-    call->count = CALL_ARGUMENTS + count * ORDER_ARGUMENTS;
-    call->texts = malloc((size_t)count * sizeof *call->texts);
-    call->arguments = malloc((size_t)call->count * sizeof *call->arguments);
-    if (!call->texts || !call->arguments)
+    call->keyed = have_keys(orders, count);
+    stock_number(count, call->count);
+    stock_number(units(orders, count), call->sum);
+    call->lines = malloc((size_t)count * LINE_MAX);
+    if (!call->lines)
         abort();
-    memcpy(call->arguments, arguments, sizeof arguments);
-    const char **at = call->arguments + CALL_ARGUMENTS;
-    for (int i = 0; i < count; i++, at += ORDER_ARGUMENTS)
-        write_order(orders[i], &call->texts[i], at);
+    write_lines(orders, count, call->lines);
 }
 
 /* This worker's place for its last answer, and the call's number. */
@@ -131,14 +118,30 @@ enum redis_status stock_call_send(struct session *session, struct stock_call *ca
 {
     number_call(call, session->services->settings);
     stock_number(epoch, call->known);
-    enum redis_status status = redis_eval(session->stock, LUA_STOCK_RESERVE, CALL_KEYS, call->count,
-                                          call->arguments, session->work_until_us, reply);
+    const char *const arguments[] = {call->mirror,
+                                     call->stream,
+                                     call->waiting,
+                                     call->units,
+                                     call->caller,
+                                     call->prefix,
+                                     call->product,
+                                     call->known,
+                                     call->most,
+                                     call->key_life,
+                                     call->number,
+                                     call->group,
+                                     call->keyed ? "1" : "0",
+                                     call->count,
+                                     call->sum,
+                                     call->lines};
+    enum redis_status status =
+        redis_eval(session->stock, LUA_STOCK_RESERVE, CALL_KEYS,
+                   sizeof arguments / sizeof *arguments, arguments, session->work_until_us, reply);
     FAILPOINT("stock-reserved");
     return status == REDIS_LOST ? recall(session, call, settle_until_us, reply) : status;
 }
 
 void stock_call_free(struct stock_call *call)
 {
-    free(call->texts);
-    free(call->arguments);
+    free(call->lines);
 }

@@ -11,8 +11,6 @@
 #include "strategy/session.h"
 #include "strategy/stock_mirror.h"
 
-struct call_texts;
-
 struct stock_call {
     char prefix[STOCK_KEY_MAX];
     char mirror[STOCK_KEY_MAX];
@@ -26,9 +24,10 @@ struct stock_call {
     char key_life[STOCK_NUMBER_MAX];
     char known[STOCK_NUMBER_MAX]; /* epoch */
     char group[UUID_TEXT_LENGTH + 1];
-    struct call_texts *texts; /* owned */
-    const char **arguments;   /* owned */
-    int count;
+    bool keyed; /* some orders have an Idempotency-Key */
+    char count[STOCK_NUMBER_MAX];
+    char sum[STOCK_NUMBER_MAX]; /* units of all */
+    char *lines;                /* owned */
 };
 
 /* `orders` are of one product, and nobody has been told their ids. To be freed. */

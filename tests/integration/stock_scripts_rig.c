@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CODES = 3, FIXED = 13, EACH = 2, LINE = 128 };
+enum { CODES = 3, LINES = 5 };
 
 static struct cache *cache;
 static struct redis *redis;
@@ -68,33 +68,37 @@ int64_t rig_load(const char *epoch, const char *generation, const char *stock, c
 enum redis_status rig_call_reserve(const char *number, const char *epoch, const char *most,
                                    const char *lines, struct redis_reply **reply)
 {
-    char quantities[RIG_ORDERS_MAX][RIG_TEXT];
-    char texts[RIG_ORDERS_MAX][LINE];
-    const char *arguments[FIXED + RIG_ORDERS_MAX * EACH] = {MIRROR,
-                                                            ORDERS,
-                                                            WAITING,
-                                                            UNITS,
-                                                            CALLER,
-                                                            PREFIX,
-                                                            PRODUCT,
-                                                            epoch,
-                                                            most,
-                                                            "60000",
-                                                            number,
-                                                            number,
-                                                            strstr(lines, "key") ? "1" : "0"};
-    int count = FIXED;
+    char counted[RIG_TEXT];
+    char sum[RIG_TEXT];
+    int count = 0;
+    int units = 0;
 
-    for (int i = 0; *lines; i++) {
-        size_t length = strcspn(lines, "\n") + 1;
-        assert_true(i < RIG_ORDERS_MAX);
-        sscanf(lines, "%*s %*s %63s", quantities[i]);
-        snprintf(texts[i], LINE, "%.*s", (int)length, lines);
-        arguments[count++] = quantities[i];
-        arguments[count++] = texts[i];
-        lines += length;
+    for (const char *line = lines; *line; line += strcspn(line, "\n") + 1, count++) {
+        int quantity = 0;
+        assert_int_equal(sscanf(line, "%*s %*s %d", &quantity), 1);
+        units += quantity;
     }
-    return redis_eval(redis, LUA_STOCK_RESERVE, 5, count, arguments, rig_soon(), reply);
+    assert_true(count <= RIG_ORDERS_MAX);
+    snprintf(counted, sizeof counted, "%d", count);
+    snprintf(sum, sizeof sum, "%d", units);
+    const char *const arguments[] = {MIRROR,
+                                     ORDERS,
+                                     WAITING,
+                                     UNITS,
+                                     CALLER,
+                                     PREFIX,
+                                     PRODUCT,
+                                     epoch,
+                                     most,
+                                     "60000",
+                                     number,
+                                     number,
+                                     strstr(lines, "key") ? "1" : "0",
+                                     counted,
+                                     sum,
+                                     lines};
+    return redis_eval(redis, LUA_STOCK_RESERVE, 5, sizeof arguments / sizeof *arguments, arguments,
+                      rig_soon(), reply);
 }
 
 int64_t rig_reserve(const char *number, const char *epoch, const char *most, const char *lines,
@@ -137,14 +141,31 @@ int64_t rig_how_many_wait(void)
     return rig_ask("HINCRBY " UNITS " orders 0");
 }
 
-void rig_read_first_entry(char entry[RIG_TEXT])
+static struct redis_reply *read_entries(void)
 {
     struct redis_reply *reply = NULL;
 
     assert_int_equal(
         redis_call(redis, 4, (const char *const[]){"XRANGE", ORDERS, "-", "+"}, rig_soon(), &reply),
         REDIS_OK);
+    assert_true(redis_reply_count(reply) > 0);
+    return reply;
+}
+
+void rig_read_first_entry(char entry[RIG_TEXT])
+{
+    struct redis_reply *reply = read_entries();
+
     snprintf(entry, RIG_TEXT, "%s", redis_reply_text(redis_reply_at(redis_reply_at(reply, 0), 0)));
+    redis_reply_free(reply);
+}
+
+void rig_expect_first_entry(const char *lines)
+{
+    struct redis_reply *reply = read_entries();
+    const struct redis_reply *fields = redis_reply_at(redis_reply_at(reply, 0), 1);
+
+    assert_string_equal(redis_reply_text(redis_reply_at(fields, LINES)), lines);
     redis_reply_free(reply);
 }
 

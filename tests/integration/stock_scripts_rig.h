@@ -52,6 +52,7 @@ int64_t rig_reserve(const char *number, const char *epoch, const char *most, con
 int rig_recall(const char *number);
 
 void rig_read_first_entry(char entry[RIG_TEXT]);
+void rig_expect_first_entry(const char *lines);
 int64_t rig_how_many_wait(void);
 int64_t rig_stock(void);
 

@@ -90,6 +90,29 @@ static void each_order_is_judged_with_those_before_it(void **state)
     assert_int_equal(rig_how_many_wait(), 1);
 }
 
+/* Nothing asks who buys, so a call that fits is not looked at order by order; this one does not
+ * fit. */
+static void who_fits_is_served_when_not_all_do(void **state)
+{
+    (void)state;
+    int64_t codes[4] = {0};
+
+    assert_int_equal(rig_load("1", GENERATION, "5", ""), 1);
+    assert_int_equal(rig_reserve("1", "1", "100",
+                                 FIRST " 31 2 1 \n" SECOND " 32 2 1 \n" THIRD " 33 2 1 \n" FOURTH
+                                       " 34 1 1 \n",
+                                 codes),
+                     DONE);
+    assert_int_equal(codes[0], RESERVED);
+    assert_int_equal(codes[1], RESERVED);
+    assert_int_equal(codes[2], SOLD_OUT);
+    assert_int_equal(codes[3], RESERVED);
+    assert_int_equal(rig_stock(), 0);
+    assert_int_equal(rig_how_many_wait(), 3);
+    assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 5);
+    rig_expect_first_entry(FIRST " 31 2 1 \n" SECOND " 32 2 1 \n" FOURTH " 34 1 1 \n");
+}
+
 /* A script is not rolled back, so a key of a wrong kind must be met before anything is written. */
 static void a_call_that_must_fail_writes_nothing(void **state)
 {
@@ -135,6 +158,7 @@ int main(void)
         cmocka_unit_test(another_epoch_is_refused),
         cmocka_unit_test(no_more_wait_than_may),
         cmocka_unit_test(each_order_is_judged_with_those_before_it),
+        cmocka_unit_test(who_fits_is_served_when_not_all_do),
         cmocka_unit_test(a_call_that_must_fail_writes_nothing),
         cmocka_unit_test(a_loaded_mirror_is_left_alone),
         cmocka_unit_test(a_correction_names_its_generation),
