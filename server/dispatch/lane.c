@@ -1,23 +1,13 @@
 #include "dispatch/lane.h"
 
 #include "base/clock.h"
+#include "dispatch/mailboxes.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 /* START_US: what a worker may take to come to life for an order that may not wait. */
-enum { BUCKETS = 4096, SPARE_MAX = 1024, START_US = 500000 };
-
-struct mailbox {
-    int64_t product_id;
-    struct order *first;
-    struct order *last;
-    int waiting;
-    int in_flight;
-    bool ready;                 /* stands in the ready list */
-    struct mailbox *next_ready; /* or the next spare one */
-    struct mailbox *next_in_bucket;
-};
+enum { START_US = 500000 };
 
 struct lane {
     struct lane_rule rule;
@@ -25,11 +15,9 @@ struct lane {
     struct {
         pthread_mutex_t mutex;
         pthread_cond_t changed;
-        struct mailbox *buckets[BUCKETS];
+        struct mailboxes boxes;
         struct mailbox *first_ready;
         struct mailbox *last_ready;
-        struct mailbox *spare;
-        int spares;
         int ready;
         unsigned wakes;
         int64_t due_us; /* no waiting order's time is over before */
@@ -56,70 +44,10 @@ void lane_destroy(struct lane *lane)
 {
     if (!lane)
         return;
-    for (struct mailbox *next, *mailbox = lane->shared.spare; mailbox; mailbox = next) {
-        next = mailbox->next_ready;
-        free(mailbox);
-    }
+    mailboxes_free(&lane->shared.boxes);
     pthread_cond_destroy(&lane->shared.changed);
     pthread_mutex_destroy(&lane->shared.mutex);
     free(lane);
-}
-
-static struct mailbox **bucket_of(struct lane *lane, int64_t product_id)
-{
-    uint64_t hash = (uint64_t)product_id * UINT64_C(0x9e3779b97f4a7c15); /* Fibonacci hashing */
-
-    return &lane->shared.buckets[hash >> 52];
-}
-
-static struct mailbox *find(struct lane *lane, int64_t product_id)
-{
-    struct mailbox *mailbox = *bucket_of(lane, product_id);
-
-    while (mailbox && mailbox->product_id != product_id)
-        mailbox = mailbox->next_in_bucket;
-    return mailbox;
-}
-
-static struct mailbox *find_or_make(struct lane *lane, int64_t product_id)
-{
-    struct mailbox *mailbox = find(lane, product_id);
-
-    if (mailbox)
-        return mailbox;
-    mailbox = lane->shared.spare;
-    if (mailbox) {
-        lane->shared.spare = mailbox->next_ready;
-        lane->shared.spares--;
-    } else {
-        mailbox = malloc(sizeof *mailbox);
-        if (!mailbox)
-            return NULL;
-    }
-    struct mailbox **bucket = bucket_of(lane, product_id);
-    *mailbox = (struct mailbox){.product_id = product_id, .next_in_bucket = *bucket};
-    *bucket = mailbox;
-    lane->shared.counts.mailboxes++;
-    return mailbox;
-}
-
-static void remove_if_empty(struct lane *lane, struct mailbox *mailbox)
-{
-    struct mailbox **at = bucket_of(lane, mailbox->product_id);
-
-    if (mailbox->waiting || mailbox->in_flight || mailbox->ready)
-        return;
-    while (*at != mailbox)
-        at = &(*at)->next_in_bucket;
-    *at = mailbox->next_in_bucket;
-    lane->shared.counts.mailboxes--;
-    if (lane->shared.spares < SPARE_MAX) {
-        mailbox->next_ready = lane->shared.spare;
-        lane->shared.spare = mailbox;
-        lane->shared.spares++;
-    } else {
-        free(mailbox);
-    }
 }
 
 static bool has_slot(const struct lane *lane, const struct mailbox *mailbox)
@@ -128,11 +56,20 @@ static bool has_slot(const struct lane *lane, const struct mailbox *mailbox)
            mailbox->in_flight < lane->rule.in_flight_per_product;
 }
 
+/* A batch costs a round trip and a flush whatever its size, so beside one under way another begins
+ * when it has half as many orders; else the first that comes would go alone, and the rest wait for
+ * it. */
+static bool is_worth_it(const struct mailbox *mailbox, int waiting)
+{
+    return mailbox->in_flight == 0 || 2 * waiting >= mailbox->taken;
+}
+
 /* Puts the mailbox at the end of the ready list if it belongs there, and wakes a worker for it
  * unless the caller is one that will look for work. */
 static void make_ready(struct lane *lane, struct mailbox *mailbox, bool wake)
 {
-    if (mailbox->ready || mailbox->waiting == 0 || !has_slot(lane, mailbox))
+    if (mailbox->ready || mailbox->forming || mailbox->waiting == 0 || !has_slot(lane, mailbox) ||
+        !is_worth_it(mailbox, mailbox->waiting))
         return;
     mailbox->ready = true;
     mailbox->next_ready = NULL;
@@ -157,7 +94,8 @@ static bool is_free(const struct lane *lane, const struct mailbox *mailbox)
     const struct lane_counts *counts = &lane->shared.counts;
     int hands = counts->idle + (lane->rule.workers - counts->workers);
 
-    return mailbox->waiting == 0 && has_slot(lane, mailbox) && lane->shared.ready < hands;
+    return mailbox->waiting == 0 && has_slot(lane, mailbox) && is_worth_it(mailbox, 1) &&
+           lane->shared.ready < hands;
 }
 
 /* PENDING: there is room for the order. */
@@ -186,13 +124,6 @@ static int64_t due_us(const struct order *order)
     return order->wait_until_us + (soon ? START_US : 0);
 }
 
-static void append(struct mailbox *mailbox, struct order *order)
-{
-    order->next = NULL;
-    *(mailbox->first ? &mailbox->last->next : &mailbox->first) = order;
-    mailbox->last = order;
-}
-
 static void note_due(struct lane *lane, const struct order *order)
 {
     if (due_us(order) < lane->shared.due_us)
@@ -206,16 +137,16 @@ struct order *lane_put(struct lane *lane, struct order *list)
     pthread_mutex_lock(&lane->shared.mutex);
     for (struct order *next; list; list = next) {
         next = list->next;
-        struct mailbox *mailbox = find_or_make(lane, key_of(lane, list));
+        struct mailbox *mailbox = mailboxes_find_or_make(&lane->shared.boxes, key_of(lane, list));
         list->outcome = admit(lane, mailbox, list);
         if (list->outcome != ORDER_PENDING) {
             list->next = refused;
             refused = list;
             if (mailbox)
-                remove_if_empty(lane, mailbox);
+                mailboxes_remove_if_empty(&lane->shared.boxes, mailbox);
             continue;
         }
-        append(mailbox, list);
+        mailbox_append(mailbox, list);
         mailbox->waiting++;
         lane->shared.counts.waiting++;
         note_due(lane, list);
@@ -244,7 +175,7 @@ static void sift(struct lane *lane, struct mailbox *mailbox, int64_t now_us,
             continue;
         }
         note_due(lane, order);
-        append(mailbox, order);
+        mailbox_append(mailbox, order);
     }
 }
 
@@ -257,11 +188,12 @@ static struct order *sift_all(struct lane *lane, int64_t now_us, enum order_outc
     bool due = lane->shared.due_us <= now_us;
     if (due)
         lane->shared.due_us = INT64_MAX;
-    for (int i = 0; due && lane->shared.counts.waiting > 0 && i < BUCKETS; i++)
-        for (struct mailbox *next, *mailbox = lane->shared.buckets[i]; mailbox; mailbox = next) {
+    for (int i = 0; due && lane->shared.counts.waiting > 0 && i < MAILBOX_BUCKETS; i++)
+        for (struct mailbox *next, *mailbox = lane->shared.boxes.buckets[i]; mailbox;
+             mailbox = next) {
             next = mailbox->next_in_bucket;
             sift(lane, mailbox, now_us, outcome, &out);
-            remove_if_empty(lane, mailbox);
+            mailboxes_remove_if_empty(&lane->shared.boxes, mailbox);
         }
     pthread_mutex_unlock(&lane->shared.mutex);
     return out;
@@ -285,6 +217,8 @@ static struct mailbox *pop_ready(struct lane *lane)
     lane->shared.ready--;
     mailbox->ready = false;
     mailbox->in_flight++;
+    mailbox->forming = true;
+    mailbox->taken = 0;
     return mailbox;
 }
 
@@ -324,10 +258,18 @@ struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int
         mailbox->last = NULL;
     mailbox->waiting -= *count;
     lane->shared.counts.waiting -= *count;
+    mailbox->taken += *count;
     lane->shared.counts.working += *count;
-    make_ready(lane, mailbox, true);
     pthread_mutex_unlock(&lane->shared.mutex);
     return list;
+}
+
+void lane_offer(struct lane *lane, struct mailbox *mailbox)
+{
+    pthread_mutex_lock(&lane->shared.mutex);
+    mailbox->forming = false;
+    make_ready(lane, mailbox, true);
+    pthread_mutex_unlock(&lane->shared.mutex);
 }
 
 void lane_done(struct lane *lane, int count)
@@ -341,8 +283,9 @@ void lane_leave(struct lane *lane, struct mailbox *mailbox)
 {
     pthread_mutex_lock(&lane->shared.mutex);
     mailbox->in_flight--;
+    mailbox->forming = false;
     make_ready(lane, mailbox, false);
-    remove_if_empty(lane, mailbox);
+    mailboxes_remove_if_empty(&lane->shared.boxes, mailbox);
     pthread_mutex_unlock(&lane->shared.mutex);
 }
 
@@ -390,6 +333,7 @@ struct lane_counts lane_counts(struct lane *lane)
 {
     pthread_mutex_lock(&lane->shared.mutex);
     struct lane_counts counts = lane->shared.counts;
+    counts.mailboxes = lane->shared.boxes.count;
     pthread_mutex_unlock(&lane->shared.mutex);
     return counts;
 }

@@ -2,9 +2,10 @@
  * A lane: the local queue of one strategy, and the rule of who may work on what at a time.
  *
  * Orders of one product stand in that product's mailbox, first in first out. A mailbox that has
- * orders waiting and fewer batches in flight than the rule allows is ready; ready mailboxes are
- * served in turn, so that a hot product does not starve the others. A mailbox lives while it has
- * orders waiting or in flight, no longer. Nothing in here waits or does I/O: workers (worker.c) do.
+ * orders waiting and fewer batches in flight than the rule allows is ready, beside a batch under
+ * way when half as many orders wait; ready mailboxes are served in turn, so that a hot product does
+ * not starve the others. A mailbox lives while it has orders waiting or in flight, no longer.
+ * Nothing in here waits or does I/O: workers (worker.c) do.
  *
  * Bounds: a keyed lane holds `capacity` waiting orders per product (wllock's singleWaitThreshold),
  * any other lane `capacity` in all. An order that may not wait (wait_ms=0) is taken only if a
@@ -48,6 +49,9 @@ struct order *lane_flush(struct lane *lane, enum order_outcome outcome);
 struct mailbox *lane_wait(struct lane *lane, int64_t until_us);
 /* Takes up to `max` more orders of the mailbox, oldest first. */
 struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int *count);
+/* Who has taken all that he will: another batch may begin with what is left, and a worker is woken
+ * for it. */
+void lane_offer(struct lane *lane, struct mailbox *mailbox);
 /* `count` orders taken from the mailbox are decided. */
 void lane_done(struct lane *lane, int count);
 /* The batch is over; the mailbox may be gone afterwards. The caller goes on to lane_wait or to

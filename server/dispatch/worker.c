@@ -122,17 +122,27 @@ static void sell(struct worker *worker, struct mailbox *mailbox, struct order *o
     }
 }
 
+/* What is left in the mailbox may want another pair of hands. */
+static void offer(struct worker *worker, struct mailbox *mailbox)
+{
+    lane_offer(worker->at->lane, mailbox);
+    workers_call(worker->workers, (size_t)(worker->at - worker->workers->lanes));
+}
+
 static void serve(struct worker *worker, struct mailbox *mailbox)
 {
     const struct worker_lane *at = worker->at;
     struct order *first = take(worker, mailbox, 1);
 
-    /* What is left in the mailbox may want another pair of hands. */
-    workers_call(worker->workers, (size_t)(at - worker->workers->lanes));
+    if (at->max_batch == 1)
+        offer(worker, mailbox);
     if (first && !drive_enter(worker->session, at->strategy, first)) {
         finish(worker, first);
     } else if (first) {
-        first->next = at->max_batch > 1 ? take(worker, mailbox, at->max_batch - 1) : NULL;
+        if (at->max_batch > 1) {
+            first->next = take(worker, mailbox, at->max_batch - 1);
+            offer(worker, mailbox);
+        }
         sell(worker, mailbox, first);
         drive_leave(worker->session, at->strategy);
     }

@@ -10,7 +10,8 @@
 
 #include <stdio.h>
 
-enum { ORDERS = 4, PATIENCE_US = 60000000 };
+/* ORDERS: more than a run takes. */
+enum { ORDERS = 12, BUSY_ORDERS = 40, PATIENCE_US = 60000000 };
 
 static struct server *server;
 
@@ -89,7 +90,7 @@ static void busy_workers_make_room_for_who_has_nobody(void **state)
 
     late.product = 2;
     shop_put(server, 2, 1, NULL);
-    for (int i = 0; i < 10 * ORDERS; i++) {
+    for (int i = 0; i < BUSY_ORDERS; i++) {
         struct buy buy = buy_by("conditional", 10 + i);
         shop_crowd_buy(busy, server, &buy);
     }
