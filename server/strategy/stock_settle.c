@@ -57,12 +57,15 @@ static void name_settle_keys(const struct stock_link *link, char keys[SETTLE_KEY
         stock_key(link->settings, names[i], -1, keys[i]);
 }
 
-static bool call_settle(struct stock_link *link, enum lua script, int count,
-                        const char *const *arguments, int64_t *answer)
+static void give_time(struct stock_link *link)
 {
     link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
-    if (redis_script(link->redis, script, SETTLE_KEYS, count, arguments, link->until_us, answer) !=
-        REDIS_OK) {
+}
+
+/* What both scripts' answers cost. */
+static bool said(struct stock_link *link, enum redis_status status)
+{
+    if (status != REDIS_OK) {
         stock_redis_failed(link->redis);
         return false;
     }
@@ -144,7 +147,9 @@ static bool settle_orders(struct stock_stream *stream, struct stock_link *link,
         lines = settle_lines(part, entry, lines);
         all &= decided;
     }
-    if (!call_settle(link, LUA_STOCK_SETTLE, n, arguments, &missed))
+    give_time(link);
+    if (!said(link, redis_script(link->redis, LUA_STOCK_SETTLE, SETTLE_KEYS, n, arguments,
+                                 link->until_us, &missed)))
         return false;
     note_wrong_mirrors(stream, part, missed > 0);
     return all;
@@ -163,21 +168,34 @@ static bool is_plain(const struct stock_part *part)
     return true;
 }
 
-/* *settled is 0 when it has to be done order by order. */
-static bool settle_entries(struct stock_link *link, const struct stock_part *part, int64_t *settled)
+/* Nothing is left of what was read, and so the writer would read next; one call, and one flush, for
+ * both. */
+static bool reads_ahead(const struct stock_stream *stream)
+{
+    return stream->fresh && stream->next >= redis_reply_count(stream->entries);
+}
+
+/* *settled is false when it has to be done order by order. */
+static bool settle_entries(struct stock_stream *stream, struct stock_link *link,
+                           const struct stock_part *part, bool *settled)
 {
     char keys[SETTLE_KEYS][STOCK_KEY_MAX];
     char groups[STREAM_ENTRIES][GROUP_MAX];
     char fields[STREAM_ENTRIES][2 * STOCK_NUMBER_MAX];
     char sums[STREAM_ENTRIES][STOCK_NUMBER_MAX];
     char counts[STREAM_ENTRIES][STOCK_NUMBER_MAX];
-    const char *arguments[SETTLE_KEYS + 1 + STREAM_ENTRIES * WHOLE_ENTRY_ARGUMENTS];
+    char next[STOCK_NUMBER_MAX];
+    const char *arguments[SETTLE_KEYS + 3 + STREAM_ENTRIES * WHOLE_ENTRY_ARGUMENTS];
+    struct redis_reply *reply = NULL;
     int n = 0;
 
     name_settle_keys(link, keys);
     for (int i = 0; i < SETTLE_KEYS; i++)
         arguments[n++] = keys[i];
+    stock_number(reads_ahead(stream) ? STREAM_ENTRIES : 0, next);
     arguments[n++] = STOCK_GROUP;
+    arguments[n++] = stream->consumer;
+    arguments[n++] = next;
     for (int i = 0; i < part->entries_count; i++) {
         const struct part_entry *entry = &part->entries[i];
         const struct waiting_order *first = &part->claims[entry->first].order;
@@ -195,14 +213,23 @@ static bool settle_entries(struct stock_link *link, const struct stock_part *par
         arguments[n++] = sums[i];
         arguments[n++] = counts[i];
     }
-    return call_settle(link, LUA_STOCK_SETTLE_ENTRIES, n, arguments, settled);
+    give_time(link);
+    if (!said(link, redis_eval(link->redis, LUA_STOCK_SETTLE_ENTRIES, SETTLE_KEYS, n, arguments,
+                               link->until_us, &reply)))
+        return false;
+    *settled = redis_reply_number(redis_reply_at(reply, 0)) == 1;
+    if (redis_reply_count(reply) > 1)
+        stock_stream_keep(stream, reply);
+    else
+        redis_reply_free(reply);
+    return true;
 }
 
 bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct stock_part *part)
 {
-    int64_t settled = 0;
+    bool settled = false;
 
-    if (is_plain(part) && !settle_entries(link, part, &settled))
+    if (is_plain(part) && !settle_entries(stream, link, part, &settled))
         return false;
     return settled || settle_orders(stream, link, part);
 }

@@ -45,6 +45,7 @@ void stock_stream_destroy(struct stock_stream *stream)
     if (!stream)
         return;
     redis_reply_free(stream->reply);
+    redis_reply_free(stream->ahead);
     free(stream->claims);
     free(stream->lines);
     free(stream);
@@ -105,29 +106,62 @@ static enum redis_status take_over(struct stock_stream *stream, struct stock_lin
                       link->until_us, &stream->reply);
 }
 
-int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
-                      enum stock_source source)
+static void drop(struct redis_reply **reply)
+{
+    redis_reply_free(*reply);
+    *reply = NULL;
+}
+
+void stock_stream_keep(struct stock_stream *stream, struct redis_reply *reply)
+{
+    drop(&stream->ahead);
+    stream->ahead = reply;
+}
+
+/* Entries in what XREADGROUP says: [[stream, entries]]. */
+static const struct redis_reply *entries_of(const struct redis_reply *streams)
+{
+    return redis_reply_at(redis_reply_at(streams, 0), 1);
+}
+
+static enum redis_status read_entries(struct stock_stream *stream, struct stock_link *link,
+                                      enum stock_source source)
 {
     char key[STOCK_KEY_MAX];
+    enum redis_status status;
 
-    redis_reply_free(stream->reply);
-    stream->reply = NULL;
-    stream->entries = NULL;
-    stream->next = 0;
-    stream->fresh = source == STOCK_NEW;
     stock_key(stream->settings, "orders", -1, key);
-    enum redis_status status = source == STOCK_TAKE_OVER
-                                   ? take_over(stream, link, key)
-                                   : read_group(stream, link, key, source == STOCK_NEW);
+    if (source == STOCK_TAKE_OVER) {
+        status = take_over(stream, link, key);
+        stream->entries = redis_reply_at(stream->reply, 1); /* [cursor, entries, …] */
+    } else {
+        status = read_group(stream, link, key, source == STOCK_NEW);
+        stream->entries = entries_of(stream->reply);
+    }
     if (status != REDIS_OK) {
         stream->grouped = false; /* NOGROUP after a FLUSHALL, or a lost session */
         stock_redis_failed(link->redis);
-        return 0;
     }
-    /* [cursor, entries, …] or [[stream, entries]] */
-    stream->entries = source == STOCK_TAKE_OVER
-                          ? redis_reply_at(stream->reply, 1)
-                          : redis_reply_at(redis_reply_at(stream->reply, 0), 1);
+    return status;
+}
+
+int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
+                      enum stock_source source)
+{
+    drop(&stream->reply);
+    stream->entries = NULL;
+    stream->next = 0;
+    stream->fresh = source == STOCK_NEW;
+    if (source == STOCK_OWN_HISTORY)
+        drop(&stream->ahead); /* the history has it */
+    if (source == STOCK_NEW && stream->ahead) {
+        stream->reply = stream->ahead;
+        stream->ahead = NULL;
+        stream->entries = entries_of(redis_reply_at(stream->reply, 1));
+        return redis_reply_count(stream->entries);
+    }
+    if (read_entries(stream, link, source) != REDIS_OK)
+        return 0;
     int n = redis_reply_count(stream->entries);
     /* Who has which entry is written down, too. */
     if (n > 0 && source != STOCK_OWN_HISTORY)

@@ -33,6 +33,7 @@ struct stock_stream {
     int64_t take_over_ms;
     struct redis_reply *reply;         /* owned: what was read */
     const struct redis_reply *entries; /* in `reply` */
+    struct redis_reply *ahead;         /* owned: what stock_stream_keep was given; NULL: nothing */
     int next;                          /* entry */
     bool fresh;                        /* nobody had them before */
     struct claim *claims;              /* owned: WRITE_MAX */
@@ -64,6 +65,9 @@ bool stock_stream_connect(struct stock_stream *stream, struct redis *redis, int6
 /* Reads entries of this source; how many there are. */
 int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
                       enum stock_source source);
+/* Keeps what a script has read already, in its answer's second element, for the next reading of
+ * what is new. Takes over `reply`. */
+void stock_stream_keep(struct stock_stream *stream, struct redis_reply *reply);
 /* The next part of what was read; false when there is no more. */
 bool stock_stream_next(struct stock_stream *stream, struct stock_part *part);
 /* Leaves the group, if the name is of no more use and nothing is left under it. */

@@ -22,17 +22,28 @@ static int64_t settle_of(const char *id, const char *fate, const char *entry, co
     return missed;
 }
 
-/* Lets go of the first call's entry with the first two orders, two units each; answers whether it
- * could. */
+/* Lets go of the first call's entry with the first two orders, two units each, and takes `most`
+ * entries; the answer. */
+static struct redis_reply *settle_and_read(const char *entry, const char *most)
+{
+    struct redis_reply *reply = NULL;
+
+    assert_int_equal(redis_eval(rig_redis(), LUA_STOCK_SETTLE_ENTRIES, 4, 12,
+                                (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers",
+                                                      "me", most, entry, "1", FIELD, "4", "2"},
+                                rig_soon(), &reply),
+                     REDIS_OK);
+    return reply;
+}
+
+/* Whether it could let go. */
 static int64_t settle_entry(const char *entry)
 {
-    int64_t done = -1;
+    struct redis_reply *reply = settle_and_read(entry, "0");
+    int64_t done = redis_reply_number(redis_reply_at(reply, 0));
 
-    assert_int_equal(redis_script(rig_redis(), LUA_STOCK_SETTLE_ENTRIES, 4, 10,
-                                  (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers",
-                                                        entry, "1", FIELD, "4", "2"},
-                                  rig_soon(), &done),
-                     REDIS_OK);
+    assert_int_equal(redis_reply_count(reply), 1);
+    redis_reply_free(reply);
     return done;
 }
 
@@ -130,6 +141,48 @@ static void an_entry_settled_in_part_is_not_let_go_whole(void **state)
     assert_int_equal(rig_ask("EXISTS " PARTLY), 0);
 }
 
+/* The writer does, when it has written all that it had. */
+static void who_lets_go_takes_the_next_entries(void **state)
+{
+    (void)state;
+    char first[RIG_TEXT];
+    char command[2 * RIG_TEXT];
+
+    reserve_entry(first);
+    rig_ask("XGROUP CREATE " ORDERS " writers 0");
+    rig_ask("XREADGROUP GROUP writers me COUNT 1 STREAMS " ORDERS " >");
+    struct redis_reply *reply = settle_and_read(first, "100");
+    assert_int_equal(redis_reply_number(redis_reply_at(reply, 0)), 1);
+    const struct redis_reply *entries =
+        redis_reply_at(redis_reply_at(redis_reply_at(reply, 1), 0), 1);
+    assert_int_equal(redis_reply_count(entries), 1);
+    const struct redis_reply *entry = redis_reply_at(entries, 0);
+    assert_string_equal(redis_reply_text(redis_reply_at(redis_reply_at(entry, 1), 5)),
+                        THIRD " 33 1 1 \n");
+    snprintf(command, sizeof command, "XACK " ORDERS " writers %s",
+             redis_reply_text(redis_reply_at(entry, 0)));
+    assert_int_equal(rig_ask(command), 1); /* it was the reader's */
+    redis_reply_free(reply);
+
+    reply = settle_and_read(first, "100");
+    assert_int_equal(redis_reply_count(reply), 1);
+    redis_reply_free(reply);
+}
+
+/* Another instance may have flushed Redis meanwhile. */
+static void letting_go_does_without_a_group(void **state)
+{
+    (void)state;
+    char entry[RIG_TEXT];
+
+    reserve_entry(entry);
+    struct redis_reply *reply = settle_and_read(entry, "100");
+    assert_int_equal(redis_reply_number(redis_reply_at(reply, 0)), 1);
+    assert_int_equal(redis_reply_count(redis_reply_at(reply, 1)), 0);
+    redis_reply_free(reply);
+    assert_int_equal(rig_how_many_wait(), 1);
+}
+
 static void an_order_is_found_while_it_waits(void **state)
 {
     (void)state;
@@ -177,6 +230,8 @@ int main(void)
         cmocka_unit_test(a_credit_names_its_generation),
         cmocka_unit_test(an_entry_is_let_go_once),
         cmocka_unit_test(an_entry_settled_in_part_is_not_let_go_whole),
+        cmocka_unit_test(who_lets_go_takes_the_next_entries),
+        cmocka_unit_test(letting_go_does_without_a_group),
         cmocka_unit_test(an_order_is_found_while_it_waits),
         cmocka_unit_test(an_id_is_not_found_in_a_key),
     };
