@@ -107,6 +107,16 @@ WITH taken AS (
 INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
 SELECT $1::uuid, id, epoch, $3::bigint, $4::bigint, $5::text, 1, $6::timestamptz FROM taken
 
+-- The figure over the version that it came from, and the order with it; any of the two alone is nothing.
+-- name: optimistic_buy
+WITH taken AS (
+    UPDATE product SET stock = $9::bigint, version = version + 1
+    WHERE id = $2::bigint AND epoch = $7::bigint AND version = $8::bigint
+    RETURNING id, epoch
+)
+INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
+SELECT $1::uuid, id, epoch, $3::bigint, $4::bigint, $5::text, 1, $6::timestamptz FROM taken
+
 -- The rows of one order ----------------------------------------------------------------------------------
 
 -- A row of an earlier epoch counts as nothing.

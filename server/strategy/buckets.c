@@ -71,7 +71,7 @@ static bool look(struct session *session, struct order *order, int64_t n, int64_
     purchase_row(session->pg, &row);
     row.stock += pg_get_int8(session->pg, 0, 6);
     row.split = false; /* the buckets are counted in */
-    *next = pg_is_null(session->pg, 0, 7) ? NO_BUCKET : pg_get_int8(session->pg, 0, 7);
+    *next = pg_is_null(session->pg, 0, 7) ? -1 : pg_get_int8(session->pg, 0, 7);
     return purchase_allowed(session, order, &row);
 }
 
@@ -117,17 +117,17 @@ static void sell_one(struct session *session, struct order *order)
 {
     int64_t n = hash_of(order) % session->services->settings->buckets;
     bool decided = true;
-    int64_t next = NO_BUCKET;
+    int64_t next = -1;
 
     if (order->kind == ORDER_CANCEL)
         purchase_cancel_by(session, order, return_stock);
     else if (purchase_is_simple(session, order))
-        decided = purchase_at_once(session, order, SQL_BUCKET_BUY, n);
+        decided = purchase_at_once(session, order, SQL_BUCKET_BUY, PG_ARGS(pg_int8(n)));
     else
         decided = sell_in_steps(session, order, n);
     if (decided || !look(session, order, n, &next))
         return;
-    if (order->kind == ORDER_RESTOCK || next == NO_BUCKET)
+    if (order->kind == ORDER_RESTOCK || next < 0)
         sell_gathered(session, order);
     else if (!sell_in_steps(session, order, next))
         order->outcome = ORDER_RETRY;

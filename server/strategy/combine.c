@@ -320,7 +320,7 @@ static bool sell_at_once(struct session *session, struct order **orders, int cou
     if (!may_be_one_statement(session, orders, count))
         return false;
     if (count == 1 && !fence)
-        return purchase_at_once(session, orders[0], SQL_CONDITIONAL_BUY, NO_BUCKET);
+        return purchase_at_once(session, orders[0], SQL_CONDITIONAL_BUY, NULL, 0);
     return at_once(session, orders, count, fence);
 }
 

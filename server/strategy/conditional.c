@@ -42,7 +42,7 @@ static bool sell_missed(struct session *session, struct order *order)
 
 static bool sell_at_once(struct session *session, struct order *order)
 {
-    return purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NO_BUCKET) ||
+    return purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NULL, 0) ||
            sell_missed(session, order);
 }
 
@@ -101,7 +101,7 @@ static void sell_run(struct session *session, struct order *order)
             next = NULL;
         else
             purchase_at_once_ahead(session, next);
-        if (!purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NO_BUCKET))
+        if (!purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NULL, 0))
             missed[count++] = order;
         purchase_hurry(session);
         lost = order->outcome == ORDER_UNSETTLED;

@@ -15,6 +15,41 @@
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
 
+/* One statement is all of it. An order that may not wait is not this one's: it waits for the row.
+ */
+static bool writes_at_once(const struct order *order, const struct product_row *row)
+{
+    return order->kind == ORDER_BUY && !order->key[0] && !order->no_wait &&
+           row->limit_per_user == NO_LIMIT;
+}
+
+static void write_at_once(struct session *session, struct order *order,
+                          const struct product_row *row)
+{
+    purchase_ahead(session, order, SQL_PRODUCT_READ, false);
+    if (!purchase_at_once(session, order, SQL_OPTIMISTIC_BUY,
+                          PG_ARGS(pg_int8(row->epoch), pg_int8(row->version),
+                                  pg_int8(purchase_stock_after(order, row)))))
+        order->outcome = ORDER_RETRY;
+}
+
+static void write_in_steps(struct session *session, struct order *order,
+                           const struct product_row *row)
+{
+    pg_begin(session->pg);
+    if (!purchase_run(session, order, SQL_STOCK_SET_IF_VERSION,
+                      PG_ARGS(pg_int8(order->product_id), pg_int8(row->epoch),
+                              pg_int8(purchase_stock_after(order, row)), pg_int8(row->version)),
+                      purchase_row_deadline(session, order)))
+        return;
+    if (pg_affected(session->pg) == 0) {
+        purchase_refuse(session, order, ORDER_RETRY);
+        return;
+    }
+    purchase_ahead(session, order, SQL_PRODUCT_READ, false);
+    purchase_finish(session, order, row);
+}
+
 static void sell_one(struct session *session, struct order *order)
 {
     struct product_row row;
@@ -27,18 +62,10 @@ static void sell_one(struct session *session, struct order *order)
         !purchase_allowed(session, order, &row))
         return;
     session_work_pause(session);
-    pg_begin(session->pg);
-    if (!purchase_run(session, order, SQL_STOCK_SET_IF_VERSION,
-                      PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch),
-                              pg_int8(purchase_stock_after(order, &row)), pg_int8(row.version)),
-                      purchase_row_deadline(session, order)))
-        return;
-    if (pg_affected(session->pg) == 0) {
-        purchase_refuse(session, order, ORDER_RETRY);
-        return;
-    }
-    purchase_ahead(session, order, SQL_PRODUCT_READ, false);
-    purchase_finish(session, order, &row);
+    if (writes_at_once(order, &row))
+        write_at_once(session, order, &row);
+    else
+        write_in_steps(session, order, &row);
 }
 
 static void sell(struct session *session, struct batch *batch)

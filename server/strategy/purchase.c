@@ -156,8 +156,8 @@ bool purchase_is_simple(const struct session *session, const struct order *order
            session->services->settings->work_ms == 0 && !pg_in_transaction(session->pg);
 }
 
-/* The parameters of conditional_buy, and bucket_buy's one more. */
-enum { AT_ONCE_VALUES = 6, BUCKET_VALUES };
+/* The parameters of conditional_buy. */
+enum { AT_ONCE_VALUES = 6 };
 
 static void at_once_values(const struct order *order, struct pg_value values[AT_ONCE_VALUES])
 {
@@ -178,14 +178,16 @@ void purchase_at_once_ahead(struct session *session, const struct order *order)
 }
 
 bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
-                      int64_t bucket)
+                      const struct pg_value *more, int count)
 {
-    struct pg_value values[BUCKET_VALUES] = {[AT_ONCE_VALUES] = pg_int8(bucket)};
-    int count = bucket == NO_BUCKET ? AT_ONCE_VALUES : BUCKET_VALUES;
+    struct pg_value values[AT_ONCE_VALUES + PURCHASE_MORE];
     int64_t until_us = purchase_row_deadline(session, order);
 
     at_once_values(order, values);
-    enum pg_status status = pg_exec(session->pg, statement, values, count, until_us);
+    for (int i = 0; i < count; i++)
+        values[AT_ONCE_VALUES + i] = more[i];
+    enum pg_status status =
+        pg_exec(session->pg, statement, values, AT_ONCE_VALUES + count, until_us);
 
     if (status == PG_OK && pg_affected(session->pg) == 0)
         return false;

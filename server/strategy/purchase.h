@@ -14,8 +14,7 @@
 
 #include "strategy/session.h"
 
-#define NO_LIMIT  INT64_C(-1)
-#define NO_BUCKET INT64_C(-1)
+#define NO_LIMIT INT64_C(-1)
 
 /* A run: orders of one product that one session makes one after the other, each its own
  * transaction, so that the next can begin without waiting for us. */
@@ -39,10 +38,11 @@ bool purchase_run(struct session *session, struct order *order, enum sql stateme
                   const struct pg_value *values, int count, int64_t until_us);
 /* May one statement be the whole of the order, with nothing before or after it? */
 bool purchase_is_simple(const struct session *session, const struct order *order);
-/* Runs that statement (conditional_buy; bucket_buy with the bucket's number, else NO_BUCKET), which
- * commits at once. False: it matched no row, and nothing is decided. */
+/* Runs that statement, which commits at once: conditional_buy or one that takes `more` values
+ * behind its, PURCHASE_MORE at the most. False: it matched no row, and nothing is decided. */
+enum { PURCHASE_MORE = 3 };
 bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
-                      int64_t bucket);
+                      const struct pg_value *more, int count);
 /* Sends conditional_buy of an order whose purchase_at_once is the next of this session's, or comes
  * right after those that were sent before. */
 void purchase_at_once_ahead(struct session *session, const struct order *order);

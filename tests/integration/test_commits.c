@@ -32,7 +32,7 @@ static const struct way ways[] = {
     {"local-lock", "guarded", NULL, NULL, "conditional_buy"},
     {"pessimistic", NULL, NULL, NULL, "commit"},
     {"pessimistic", NULL, "p", NULL, "commit"},
-    {"optimistic", NULL, NULL, NULL, "commit"},
+    {"optimistic", NULL, NULL, NULL, "optimistic_buy"},
     {"conditional", NULL, NULL, NULL, "conditional_buy"},
     {"conditional", NULL, "c", NULL, "commit"},
     {"conditional", NULL, NULL, ", \"limit_per_user\": 2", "commit"},

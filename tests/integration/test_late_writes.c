@@ -60,14 +60,17 @@ static struct crowd *begin_buy(struct server *server, const struct buy *buy)
     return crowd;
 }
 
+/* With an Idempotency-Key the statements go one by one. */
+#define IN_STEPS "late"
+
 /* There is one unit. The first has decided on it, and its `statement` is held back. */
-static void sell_one_unit(const char *strategy, const char *statement, const char *rival)
+static void sell_one_unit(const char *strategy, const char *key, const char *statement,
+                          const char *rival)
 {
     struct server *late = server_start("--database", here.db.through);
     struct server *other = server_start(NULL);
     int64_t product = ++here.product;
-    /* With a key the statements go one by one. */
-    struct buy buy = {.strategy = strategy, .product = product, .user = product, .key = "late"};
+    struct buy buy = {.strategy = strategy, .product = product, .user = product, .key = key};
     struct buy beside = {.strategy = rival, .product = product, .user = product + 1000};
 
     shop_put(other, here.product, 1, NULL);
@@ -92,31 +95,32 @@ static void sell_one_unit(const char *strategy, const char *statement, const cha
 static void pessimistic_holds_its_row(void **state)
 {
     (void)state;
-    sell_one_unit("pessimistic", "stock_set", "conditional");
+    sell_one_unit("pessimistic", IN_STEPS, "stock_set", "conditional");
 }
 
 static void optimistic_sees_that_it_is_late(void **state)
 {
     (void)state;
-    sell_one_unit("optimistic", "stock_set_if_version", "conditional");
+    sell_one_unit("optimistic", NULL, "optimistic_buy", "conditional");
+    sell_one_unit("optimistic", IN_STEPS, "stock_set_if_version", "conditional");
 }
 
 static void serializable_sees_that_it_is_late(void **state)
 {
     (void)state;
-    sell_one_unit("serializable", "stock_set", "conditional");
+    sell_one_unit("serializable", IN_STEPS, "stock_set", "conditional");
 }
 
 static void advisory_lock_keeps_its_own_apart(void **state)
 {
     (void)state;
-    sell_one_unit("advisory-lock", "stock_set", "advisory-lock");
+    sell_one_unit("advisory-lock", IN_STEPS, "stock_set", "advisory-lock");
 }
 
 static void batch_holds_its_rows(void **state)
 {
     (void)state;
-    sell_one_unit("batch", "batch_keys", "conditional");
+    sell_one_unit("batch", IN_STEPS, "batch_keys", "conditional");
 }
 
 /* The first one has seen that there is something to cancel, and comes late. */
@@ -262,7 +266,7 @@ static void a_fenced_figure_misses_the_next_sale(void **state)
 static void a_version_is_of_one_sale(void **state)
 {
     (void)state;
-    meet_the_next_sale("optimistic", "stock_set_if_version", BUY);
+    meet_the_next_sale("optimistic", "optimistic_buy", BUY);
 }
 
 static void a_cancel_misses_the_next_sale(void **state)

@@ -22,7 +22,7 @@ static struct {
     const char *last;    /* the statement that its transaction ends with */
     int64_t trips_alone; /* round trips of an order that is alone */
 } strategies[] = {{"pessimistic", "commit", 2},
-                  {"optimistic", "commit", 3},
+                  {"optimistic", "optimistic_buy", 2},
                   {"conditional", "conditional_buy", 1}};
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
