@@ -1,5 +1,6 @@
 /*
- * optimistic: read the row and its version; UPDATE … WHERE version = <the one that was read>.
+ * optimistic: read the row and its version; UPDATE … WHERE version = <the one that was read>, with
+ * the order's INSERT in the same statement where nothing stands between them.
  *
  * If anybody wrote in between the version differs, the UPDATE matches no row and the whole attempt
  * is made again, decided anew, after a random pause, inside the order's time and a cap; then the
@@ -15,8 +16,8 @@
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
 
-/* One statement is all of it. An order that may not wait is not this one's: it waits for the row.
- */
+/* One statement is all of it. Not for an order that may not wait: it gives up on the row soon, and
+ * a statement that commits would have to be settled then. */
 static bool writes_at_once(const struct order *order, const struct product_row *row)
 {
     return order->kind == ORDER_BUY && !order->key[0] && !order->no_wait &&
