@@ -93,9 +93,10 @@ static bool is_free(const struct lane *lane, const struct mailbox *mailbox)
 {
     const struct lane_counts *counts = &lane->shared.counts;
     int hands = counts->idle + (lane->rule.workers - counts->workers);
+    bool ends = mailbox->in_flight > 0 && mailbox->working == 0; /* somebody is about to leave */
+    bool begins = has_slot(lane, mailbox) && is_worth_it(mailbox, 1);
 
-    return mailbox->waiting == 0 && has_slot(lane, mailbox) && is_worth_it(mailbox, 1) &&
-           lane->shared.ready < hands;
+    return mailbox->waiting == 0 && (begins || ends) && lane->shared.ready < hands + ends;
 }
 
 /* PENDING: there is room for the order. */
@@ -259,6 +260,7 @@ struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int
     mailbox->waiting -= *count;
     lane->shared.counts.waiting -= *count;
     mailbox->taken += *count;
+    mailbox->working += *count;
     lane->shared.counts.working += *count;
     pthread_mutex_unlock(&lane->shared.mutex);
     return list;
@@ -272,9 +274,10 @@ void lane_offer(struct lane *lane, struct mailbox *mailbox)
     pthread_mutex_unlock(&lane->shared.mutex);
 }
 
-void lane_done(struct lane *lane, int count)
+void lane_done(struct lane *lane, struct mailbox *mailbox, int count)
 {
     pthread_mutex_lock(&lane->shared.mutex);
+    mailbox->working -= count;
     lane->shared.counts.working -= count;
     pthread_mutex_unlock(&lane->shared.mutex);
 }

@@ -52,8 +52,9 @@ struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int
 /* Who has taken all that he will: another batch may begin with what is left, and a worker is woken
  * for it. */
 void lane_offer(struct lane *lane, struct mailbox *mailbox);
-/* `count` orders taken from the mailbox are decided. */
-void lane_done(struct lane *lane, int count);
+/* `count` orders taken from the mailbox are decided. Said before anybody hears of it: then an order
+ * that may not wait, and comes because of it, is not turned away. */
+void lane_done(struct lane *lane, struct mailbox *mailbox, int count);
 /* The batch is over; the mailbox may be gone afterwards. The caller goes on to lane_wait or to
  * lane_worker_leaves, because what has waited for the batch to end is its own to take. */
 void lane_leave(struct lane *lane, struct mailbox *mailbox);

@@ -19,6 +19,7 @@ struct mailbox {
     int waiting;
     int in_flight;              /* batches */
     int taken;                  /* orders of the newest of them */
+    int working;                /* orders in hand that nobody has decided */
     bool forming;               /* and more may be taken for it: no other begins */
     bool ready;                 /* stands in the ready list */
     struct mailbox *next_ready; /* or the next spare one */

@@ -29,6 +29,7 @@ struct worker {
     struct workers *workers;
     struct worker_lane *at;
     struct session *session; /* owned */
+    struct mailbox *mailbox; /* borrowed: the lane, while it is served */
 };
 
 struct workers *workers_create(const struct services *services, struct worker_lane *lanes,
@@ -61,10 +62,8 @@ static int count_orders(const struct order *list)
 
 static void finish(struct worker *worker, struct order *list)
 {
-    int count = count_orders(list);
-
+    lane_done(worker->at->lane, worker->mailbox, count_orders(list));
     worker->workers->complete(worker->workers->context, list);
-    lane_done(worker->at->lane, count);
 }
 
 /* Sends off what has waited too long; returns the rest. */
@@ -114,7 +113,7 @@ static void sell(struct worker *worker, struct mailbox *mailbox, struct order *o
         orders = drive_sell(worker->session, strategy, &batch);
         int parked = batch.count - count_orders(orders) - count_orders(batch.orders);
         if (parked > 0)
-            lane_done(worker->at->lane, parked);
+            lane_done(worker->at->lane, mailbox, parked);
         if (batch.orders)
             finish(worker, batch.orders);
         if (!orders && drive_keeps(worker->session, strategy))
@@ -132,8 +131,9 @@ static void offer(struct worker *worker, struct mailbox *mailbox)
 static void serve(struct worker *worker, struct mailbox *mailbox)
 {
     const struct worker_lane *at = worker->at;
-    struct order *first = take(worker, mailbox, 1);
 
+    worker->mailbox = mailbox;
+    struct order *first = take(worker, mailbox, 1);
     if (at->max_batch == 1)
         offer(worker, mailbox);
     if (first && !drive_enter(worker->session, at->strategy, first)) {

@@ -73,7 +73,8 @@ static void burst_twice(struct server *server, int count, bool overflows)
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < strategy_count(); i++) {
             const struct strategy *strategy = strategy_at(i);
-            shop_put(server, (int64_t)i + 1, 50, NULL);
+            /* Who refuses without a queue must have something left, or the queue stays short. */
+            shop_put(server, (int64_t)i + 1, strategy->refuse_now ? count : 50, NULL);
             struct crowd *crowd = burst(server, strategy->name, (int64_t)i + 1, count);
             expect_all_answered(crowd);
             if (overflows && crowd_count(crowd, 503, "queue_full") == 0)
@@ -100,8 +101,9 @@ static void twice_the_queues_capacity(void **state)
     (void)state;
     snprintf(capacity, sizeof capacity, "%d", CAPACITY);
     /* Slow enough that the orders meet in the queue. */
-    struct server *server = server_start("--queue-capacity", capacity, "--work-ms", "10",
-                                         "--max-batch", "20", "--lock-wait-ms", "60000");
+    struct server *server =
+        server_start("--queue-capacity", capacity, "--work-ms", "10", "--max-batch", "10",
+                     "--in-flight-per-product", "1", "--lock-wait-ms", "60000");
     burst_twice(server, 2 * CAPACITY, true);
     server_stop(server);
 }

@@ -2,6 +2,7 @@
 #ifndef SECKILL_TESTS_UNIT_LANE_ORDERS_H
 #define SECKILL_TESTS_UNIT_LANE_ORDERS_H
 
+#include "base/clock.h"
 #include "dispatch/lane.h"
 
 static const struct lane_rule keyed = {
@@ -17,6 +18,12 @@ static inline struct order *put_one(struct lane *lane, struct order *order)
 {
     order->next = NULL;
     return lane_put(lane, order);
+}
+
+/* A ready mailbox now, or none. */
+static inline struct mailbox *poll_lane(struct lane *lane)
+{
+    return lane_wait(lane, clock_mono_us());
 }
 
 #endif

@@ -2,15 +2,8 @@
  * The lane without its workers: mailboxes in order, one batch a product at a time where the rule
  * says so, bounds, expiry.
  */
-#include "base/clock.h"
 #include "lib/t.h"
 #include "unit/lane_orders.h"
-
-/* A ready mailbox now, or none. */
-static struct mailbox *poll_lane(struct lane *lane)
-{
-    return lane_wait(lane, clock_mono_us());
-}
 
 static void orders_of_one_product_come_out_in_order(void **state)
 {
@@ -34,7 +27,7 @@ static void orders_of_one_product_come_out_in_order(void **state)
     list = lane_take(lane, mailbox, 3, &count);
     assert_int_equal(count, 2);
     assert_int_equal(list->user_id, 3);
-    lane_done(lane, 5);
+    lane_done(lane, mailbox, 5);
     lane_leave(lane, mailbox);
     assert_int_equal(lane_counts(lane).mailboxes, 0);
     assert_int_equal(lane_counts(lane).working, 0);
@@ -96,100 +89,6 @@ static void a_rule_of_four_lets_four_in(void **state)
     struct mailbox *emptied = poll_lane(lane);
     assert_null(lane_take(lane, emptied, 1, &count));
     lane_leave(lane, emptied);
-    lane_destroy(lane);
-}
-
-static const struct lane_rule two_batches = {
-    .in_flight_per_product = 2, .workers = 4, .max_batch = 10};
-
-/* Orders for product 1. */
-static void put_some(struct lane *lane, struct order *orders, int count)
-{
-    for (int i = 0; i < count; i++) {
-        orders[i] = order_for(1, i);
-        assert_null(put_one(lane, &orders[i]));
-    }
-}
-
-/* Who has begun one takes what comes meanwhile; another worker would find next to nothing. */
-static void no_batch_begins_while_another_forms(void **state)
-{
-    (void)state;
-    struct lane *lane = lane_create(&two_batches, 100);
-    struct order orders[6];
-    int count = 0;
-
-    put_some(lane, orders, 1);
-    struct mailbox *mailbox = poll_lane(lane);
-    lane_take(lane, mailbox, 1, &count);
-    put_some(lane, orders + 1, 3);
-    assert_null(poll_lane(lane));
-    lane_take(lane, mailbox, 9, &count);
-    assert_int_equal(count, 3);
-    put_some(lane, orders + 4, 2);
-    assert_null(poll_lane(lane));
-    lane_offer(lane, mailbox);
-    struct mailbox *second = poll_lane(lane);
-    assert_ptr_equal(second, mailbox);
-    lane_take(lane, second, 10, &count);
-    assert_int_equal(count, 2);
-    lane_leave(lane, mailbox);
-    lane_leave(lane, second);
-    lane_destroy(lane);
-}
-
-static void beside_a_batch_another_has_half_as_many(void **state)
-{
-    (void)state;
-    struct lane *lane = lane_create(&two_batches, 100);
-    struct order orders[7];
-    struct order at_once = order_for(1, 9);
-    int count = 0;
-
-    put_some(lane, orders, 4);
-    struct mailbox *first = poll_lane(lane);
-    lane_take(lane, first, 10, &count);
-    lane_offer(lane, first);
-    at_once.no_wait = true;
-    assert_ptr_equal(put_one(lane, &at_once), &at_once);
-    assert_int_equal(at_once.outcome, ORDER_QUEUE_TIMEOUT);
-    put_some(lane, orders + 4, 1);
-    assert_null(poll_lane(lane));
-    put_some(lane, orders + 5, 1);
-    struct mailbox *second = poll_lane(lane);
-    assert_non_null(second);
-    lane_take(lane, second, 10, &count);
-    lane_offer(lane, second);
-    lane_leave(lane, second);
-    /* One that has ended waits for nobody. */
-    lane_leave(lane, first);
-    put_some(lane, orders + 6, 1);
-    first = poll_lane(lane);
-    assert_non_null(first);
-    lane_take(lane, first, 10, &count);
-    lane_leave(lane, first);
-    lane_destroy(lane);
-}
-
-/* However few they are, when no batch is under way. */
-static void the_rest_follows_the_last_batch(void **state)
-{
-    (void)state;
-    struct lane *lane = lane_create(&two_batches, 100);
-    struct order orders[5];
-    int count = 0;
-
-    put_some(lane, orders, 4);
-    struct mailbox *mailbox = poll_lane(lane);
-    lane_take(lane, mailbox, 10, &count);
-    lane_offer(lane, mailbox);
-    put_some(lane, orders + 4, 1);
-    lane_leave(lane, mailbox);
-    mailbox = poll_lane(lane);
-    assert_non_null(mailbox);
-    lane_take(lane, mailbox, 10, &count);
-    assert_int_equal(count, 1);
-    lane_leave(lane, mailbox);
     lane_destroy(lane);
 }
 
@@ -268,6 +167,32 @@ static void an_order_that_may_not_wait_is_taken_only_into_free_hands(void **stat
     assert_null(put_one(lane, &orders[3]));
     mailbox = poll_lane(lane);
     lane_take(lane, mailbox, 1, &count);
+    lane_leave(lane, mailbox);
+    lane_destroy(lane);
+}
+
+/* One who buys again as soon as he is answered does not find his own order in the way. */
+static void who_has_decided_all_is_as_good_as_gone(void **state)
+{
+    (void)state;
+    const struct lane_rule one_worker = {
+        .in_flight_per_product = 1, .keyed = true, .workers = 1, .max_batch = 1};
+    struct lane *lane = lane_create(&one_worker, 10);
+    struct order first = order_for(1, 1);
+    struct order second = order_for(1, 2);
+    int count = 0;
+
+    second.no_wait = true;
+    lane_worker_joins(lane);
+    put_one(lane, &first);
+    struct mailbox *mailbox = poll_lane(lane);
+    lane_take(lane, mailbox, 1, &count);
+    lane_done(lane, mailbox, 1);
+    assert_null(put_one(lane, &second));
+    lane_leave(lane, mailbox);
+    mailbox = poll_lane(lane);
+    assert_ptr_equal(lane_take(lane, mailbox, 1, &count), &second);
+    lane_done(lane, mailbox, 1);
     lane_leave(lane, mailbox);
     lane_destroy(lane);
 }
@@ -365,12 +290,10 @@ int main(void)
         cmocka_unit_test(orders_of_one_product_come_out_in_order),
         cmocka_unit_test(a_keyed_product_has_one_batch_in_flight),
         cmocka_unit_test(a_rule_of_four_lets_four_in),
-        cmocka_unit_test(no_batch_begins_while_another_forms),
-        cmocka_unit_test(beside_a_batch_another_has_half_as_many),
-        cmocka_unit_test(the_rest_follows_the_last_batch),
         cmocka_unit_test(ready_products_take_turns),
         cmocka_unit_test(a_keyed_lane_is_full_by_product_another_in_all),
         cmocka_unit_test(an_order_that_may_not_wait_is_taken_only_into_free_hands),
+        cmocka_unit_test(who_has_decided_all_is_as_good_as_gone),
         cmocka_unit_test(expiry_takes_what_is_over_and_leaves_the_rest_in_order),
         cmocka_unit_test(an_order_that_comes_later_may_be_over_sooner),
         cmocka_unit_test(a_closing_lane_refuses_and_lets_its_workers_go),

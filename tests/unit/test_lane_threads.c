@@ -54,7 +54,7 @@ static void consume_mailbox(struct race *race, struct mailbox *mailbox)
             atomic_fetch_add(&race->faults, 1);
         race->last[product][order->user_id] = order->quantity;
     }
-    lane_done(race->lane, count);
+    lane_done(race->lane, mailbox, count);
     atomic_fetch_add(&race->seen, count);
     atomic_fetch_sub(&race->inside[product], 1);
     lane_leave(race->lane, mailbox);
@@ -153,7 +153,7 @@ static struct lane *half_done(struct order orders[2], struct idler *idler)
     struct mailbox *mailbox = lane_wait(lane, clock_mono_us());
     lane_take(lane, mailbox, 1, &count);
     start_idler(idler, lane);
-    lane_done(lane, count);
+    lane_done(lane, mailbox, count);
     lane_leave(lane, mailbox);
     return lane;
 }
@@ -171,7 +171,7 @@ static void who_ends_a_batch_goes_on_with_the_next(void **state)
     assert_non_null(mailbox);
     lane_take(lane, mailbox, 1, &count);
     assert_int_equal(count, 1);
-    lane_done(lane, count);
+    lane_done(lane, mailbox, count);
     lane_leave(lane, mailbox);
     lane_wake(lane, true);
     end_idler(&idler);
@@ -191,7 +191,7 @@ static void who_leaves_for_good_wakes_another(void **state)
     end_idler(&idler);
     assert_non_null(idler.got);
     lane_take(lane, idler.got, 1, &count);
-    lane_done(lane, count);
+    lane_done(lane, idler.got, count);
     lane_leave(lane, idler.got);
     lane_destroy(lane);
 }
