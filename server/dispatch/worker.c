@@ -29,7 +29,6 @@ struct worker {
     struct workers *workers;
     struct worker_lane *at;
     struct session *session; /* owned */
-    struct mailbox *mailbox; /* borrowed: the lane, while it is served */
 };
 
 struct workers *workers_create(const struct services *services, struct worker_lane *lanes,
@@ -60,14 +59,15 @@ static int count_orders(const struct order *list)
     return count;
 }
 
-static void finish(struct worker *worker, struct order *list)
+static void finish(struct worker *worker, struct mailbox *mailbox, struct order *list)
 {
-    lane_done(worker->at->lane, worker->mailbox, count_orders(list));
+    lane_done(worker->at->lane, mailbox, count_orders(list));
     worker->workers->complete(worker->workers->context, list);
 }
 
 /* Sends off what has waited too long; returns the rest. */
-static struct order *drop_expired(struct worker *worker, struct order *list)
+static struct order *drop_expired(struct worker *worker, struct mailbox *mailbox,
+                                  struct order *list)
 {
     struct order *late = NULL;
     struct order *kept = NULL;
@@ -88,7 +88,7 @@ static struct order *drop_expired(struct worker *worker, struct order *list)
     }
     *end = NULL;
     if (late)
-        finish(worker, late);
+        finish(worker, mailbox, late);
     return kept;
 }
 
@@ -97,7 +97,7 @@ static struct order *take(struct worker *worker, struct mailbox *mailbox, int ma
     int count;
     struct order *list = lane_take(worker->at->lane, mailbox, max, &count);
 
-    return list ? drop_expired(worker, list) : NULL;
+    return list ? drop_expired(worker, mailbox, list) : NULL;
 }
 
 /* Decides the orders in hand, each answered as soon as it is decided, and then, while the hold may
@@ -115,7 +115,7 @@ static void sell(struct worker *worker, struct mailbox *mailbox, struct order *o
         if (parked > 0)
             lane_done(worker->at->lane, mailbox, parked);
         if (batch.orders)
-            finish(worker, batch.orders);
+            finish(worker, mailbox, batch.orders);
         if (!orders && drive_keeps(worker->session, strategy))
             orders = take(worker, mailbox, worker->at->max_batch);
     }
@@ -131,13 +131,12 @@ static void offer(struct worker *worker, struct mailbox *mailbox)
 static void serve(struct worker *worker, struct mailbox *mailbox)
 {
     const struct worker_lane *at = worker->at;
-
-    worker->mailbox = mailbox;
     struct order *first = take(worker, mailbox, 1);
+
     if (at->max_batch == 1)
         offer(worker, mailbox);
     if (first && !drive_enter(worker->session, at->strategy, first)) {
-        finish(worker, first);
+        finish(worker, mailbox, first);
     } else if (first) {
         if (at->max_batch > 1) {
             first->next = take(worker, mailbox, at->max_batch - 1);

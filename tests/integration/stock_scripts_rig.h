@@ -26,7 +26,7 @@
 #define FOURTH     "018f0000-0000-7000-8000-000000000004"
 
 enum script_verdict { DONE, NOT_LOADED, OTHER_EPOCH, TOO_MANY, GIVEN_UP };
-enum script_code { RESERVED = 1, KEY_TAKEN, LIMIT, SOLD_OUT };
+enum script_code { RESERVED = 1, KEY_TAKEN, LIMIT, SOLD_OUT, NOT_OPEN };
 enum { RIG_ORDERS_MAX = 4, RIG_TEXT = 64 };
 
 /* Runs the group; each test begins with an empty Redis. */

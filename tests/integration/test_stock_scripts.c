@@ -113,6 +113,26 @@ static void who_fits_is_served_when_not_all_do(void **state)
     rig_expect_first_entry(FIRST " 31 2 1 \n" SECOND " 32 2 1 \n" FOURTH " 34 1 1 \n");
 }
 
+/* All fit, and yet each has to be looked at: for a limit, a key, a sale that has not begun. */
+static void a_call_that_fits_is_judged_all_the_same(void **state)
+{
+    (void)state;
+    int64_t codes[4] = {0};
+
+    assert_int_equal(rig_load("1", GENERATION, "9", "1"), 1);
+    assert_int_equal(rig_reserve("1", "1", "100", FIRST " 31 2 1 \n", codes), DONE);
+    assert_int_equal(codes[0], LIMIT);
+    assert_int_equal(rig_load("2", "4712", "9", ""), 1);
+    assert_int_equal(rig_reserve("2", "2", "100", FIRST " 31 1 1 key\n", codes), DONE);
+    assert_int_equal(codes[0], RESERVED);
+    assert_int_equal(rig_reserve("3", "2", "100", SECOND " 31 1 1 key\n", codes), DONE);
+    assert_int_equal(codes[0], KEY_TAKEN);
+    rig_ask("HSET " MIRROR " opens 9000000000000000");
+    assert_int_equal(rig_reserve("4", "2", "100", THIRD " 32 1 1 \n", codes), DONE);
+    assert_int_equal(codes[0], NOT_OPEN);
+    assert_int_equal(rig_stock(), 8);
+}
+
 /* A script is not rolled back, so a key of a wrong kind must be met before anything is written. */
 static void a_call_that_must_fail_writes_nothing(void **state)
 {
@@ -159,6 +179,7 @@ int main(void)
         cmocka_unit_test(no_more_wait_than_may),
         cmocka_unit_test(each_order_is_judged_with_those_before_it),
         cmocka_unit_test(who_fits_is_served_when_not_all_do),
+        cmocka_unit_test(a_call_that_fits_is_judged_all_the_same),
         cmocka_unit_test(a_call_that_must_fail_writes_nothing),
         cmocka_unit_test(a_loaded_mirror_is_left_alone),
         cmocka_unit_test(a_correction_names_its_generation),
