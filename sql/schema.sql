@@ -93,3 +93,10 @@ CREATE TABLE product_lock (
 -- whoever sends again what was lost.
 ALTER TABLE orders ADD COLUMN published_at timestamptz;
 CREATE INDEX orders_queued ON orders (published_at) WHERE status = 0;
+
+-- version: 3
+
+-- No two entries of these are alike, since each ends with the order's id: PostgreSQL need not look through a full page
+-- for duplicates.
+ALTER INDEX orders_product SET (deduplicate_items = off);
+ALTER INDEX orders_user SET (deduplicate_items = off);
