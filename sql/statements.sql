@@ -339,7 +339,8 @@ FROM product WHERE id = ANY ($1::bigint[]) AND ($2::bigint = 0 OR fence = $2::bi
 ORDER BY id FOR UPDATE
 
 -- conditional_buy, for many orders of one product, which come to $3 units: all of them, or none. It waits for nobody:
--- a locked row is as good as none. $4 is the fence and $5 the sale's epoch, 0 for whatever it is.
+-- a locked row is as good as none. $4 is the fence and $5 the sale's epoch, 0 for whatever it is. The arrays are of one
+-- length; in the list rather than in FROM, which would store each of them once more.
 -- name: batch_buy
 WITH sale AS (
     SELECT id, epoch FROM product
@@ -352,9 +353,9 @@ WITH sale AS (
     UPDATE product SET stock = stock - $3::bigint, version = version + 1 FROM sale WHERE product.id = sale.id
 )
 INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
-SELECT asked.id, sale.id, sale.epoch, user_id, quantity, $1::text, 1, created_at
-FROM sale, unnest($6::uuid[], $7::bigint[], $8::bigint[], $9::timestamptz[])
-         AS asked (id, user_id, quantity, created_at)
+SELECT unnest($6::uuid[]), id, epoch, unnest($7::bigint[]), unnest($8::bigint[]), $1::text, 1,
+       unnest($9::timestamptz[])
+FROM sale
 
 -- name: batch_units
 SELECT asked.position, units
