@@ -30,8 +30,11 @@ static const char *parse_id(const char *at, struct uuid *out)
 {
     char text[UUID_TEXT_LENGTH + 1];
 
-    snprintf(text, sizeof text, "%.*s", UUID_TEXT_LENGTH, at);
-    if (strlen(text) != UUID_TEXT_LENGTH || !uuid_parse(text, out) || at[UUID_TEXT_LENGTH] != ' ')
+    if (strnlen(at, UUID_TEXT_LENGTH) < UUID_TEXT_LENGTH || at[UUID_TEXT_LENGTH] != ' ')
+        return NULL;
+    memcpy(text, at, UUID_TEXT_LENGTH);
+    text[UUID_TEXT_LENGTH] = '\0';
+    if (!uuid_parse(text, out))
         return NULL;
     return at + UUID_TEXT_LENGTH + 1;
 }
