@@ -2,7 +2,10 @@
 
 #include "lib/witness.h"
 
+#include "base/clock.h"
+
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -57,6 +60,37 @@ void witness_run(struct witness *witness, const char *format, ...)
     va_start(values, format);
     PQclear(run(witness, format, values));
     va_end(values);
+}
+
+void witness_send(struct witness *witness, const char *format, ...)
+{
+    char *text = NULL;
+    va_list values;
+
+    va_start(values, format);
+    assert_true(vasprintf(&text, format, values) > 0);
+    va_end(values);
+    if (!PQsendQuery(witness->conn, text))
+        fail_msg("%s: %s", text, PQerrorMessage(witness->conn));
+    free(text);
+}
+
+void witness_await(struct witness *witness, int64_t until_us)
+{
+    struct pollfd readable = {.fd = PQsocket(witness->conn), .events = POLLIN};
+    PGresult *result;
+
+    while (PQisBusy(witness->conn)) {
+        if (poll(&readable, 1, clock_poll_ms(until_us)) != 1)
+            fail_msg("the statement does not end");
+        assert_true(PQconsumeInput(witness->conn));
+    }
+    while ((result = PQgetResult(witness->conn))) {
+        ExecStatusType kind = PQresultStatus(result);
+        PQclear(result);
+        if (kind != PGRES_COMMAND_OK && kind != PGRES_TUPLES_OK)
+            fail_msg("%s", PQerrorMessage(witness->conn));
+    }
 }
 
 int64_t witness_number(struct witness *witness, const char *format, ...)

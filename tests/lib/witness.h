@@ -21,6 +21,12 @@ void witness_run(struct witness *witness, const char *format, ...)
 int64_t witness_number(struct witness *witness, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A statement that may have to wait for others: begins it; expects it to have ended well by then.
+ */
+void witness_send(struct witness *witness, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void witness_await(struct witness *witness, int64_t until_us);
+
 /* A product as its rows are now, in its present epoch, in one snapshot. */
 struct sale {
     int64_t stock;
