@@ -3,13 +3,14 @@
  *
  * The stock is mirrored in Redis (stock_mirror.h). A worker takes whatever waits for a product, at
  * most 500 orders, and has one script reserve stock for all of them and append them to a stream
- * (stock_reserve.h); each gets 202. A consumer group of all instances takes the stream's entries
- * and writes the orders in batches (stock_writer.h): insert, stock, limits, commit, and only then
- * XACK. GET /orders/ID looks in PostgreSQL, then among what waits in Redis (stock_outside.c).
+ * (stock_reserve.h); each gets 202. The instance's writer, to whom they are handed over
+ * (stock_handover.h), writes them in batches (stock_writer.h): insert, stock, limits, commit, and
+ * only then XACK; the writers are a consumer group, and take over what one of them leaves. GET
+ * /orders/ID looks in PostgreSQL, then among what waits in Redis (stock_outside.c).
  *
  * It cannot oversell, whatever Redis says: the writer takes stock with a guarded statement under
  * the row's lock. A Redis that is wrong costs 202s that end `failed`, and the mirror is built anew.
- * What a Redis loses that was not written yet is lost; hence no promise F. A writer that dies
+ * What a Redis loses that was not written yet may be lost; hence no promise F. A writer that dies
  * between COMMIT and XACK leaves its entries to another, who finds the orders in their table and
  * writes nothing.
  *

@@ -96,6 +96,7 @@ void stock_call_prepare(struct stock_call *call, const struct settings *settings
     stock_number(settings->queue_capacity * WAITING_PER_QUEUE, call->most);
     stock_number(KEY_LIFE_MS, call->key_life);
     number_orders(orders, count, call->group);
+    stock_member(settings, call->member);
     call->keyed = have_keys(orders, count);
     stock_number(count, call->count);
     stock_number(units(orders, count), call->sum);
@@ -155,7 +156,9 @@ enum redis_status stock_call_send(struct session *session, struct stock_call *ca
                                      call->keyed ? "1" : "0",
                                      call->count,
                                      call->sum,
-                                     call->lines};
+                                     call->lines,
+                                     STOCK_GROUP,
+                                     call->member};
     enum redis_status status =
         redis_eval(session->stock, LUA_STOCK_RESERVE, CALL_KEYS,
                    sizeof arguments / sizeof *arguments, arguments, session->work_until_us, reply);

@@ -9,7 +9,7 @@
 #define SECKILL_STRATEGY_STOCK_CALL_H
 
 #include "strategy/session.h"
-#include "strategy/stock_mirror.h"
+#include "strategy/stock_stream.h"
 
 struct stock_call {
     char prefix[STOCK_KEY_MAX];
@@ -24,7 +24,8 @@ struct stock_call {
     char key_life[STOCK_NUMBER_MAX];
     char known[STOCK_NUMBER_MAX]; /* epoch */
     char group[UUID_TEXT_LENGTH + 1];
-    bool keyed; /* some orders have an Idempotency-Key */
+    char member[STOCK_MEMBER_MAX]; /* of the consumer group: this instance's writer */
+    bool keyed;                    /* some orders have an Idempotency-Key */
     char count[STOCK_NUMBER_MAX];
     char sum[STOCK_NUMBER_MAX]; /* units of all */
     char *lines;                /* owned */

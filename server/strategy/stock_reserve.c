@@ -11,6 +11,7 @@
 #include "strategy/purchase.h"
 #include "strategy/stock_call.h"
 #include "strategy/stock_flag.h"
+#include "strategy/stock_handover.h"
 #include "strategy/stock_waiting.h"
 
 #include <stdio.h>
@@ -21,7 +22,8 @@ _Static_assert((int)RESERVE_MAX <= (int)UUID_GROUP_MAX, "a call's orders are one
 
 enum verdict { VERDICT_DONE, VERDICT_NOT_LOADED, VERDICT_EPOCH, VERDICT_FULL, VERDICT_GIVEN_UP };
 enum code { CODE_RESERVED = 1, CODE_KEY, CODE_LIMIT, CODE_SOLD_OUT, CODE_NOT_OPEN };
-enum { ANSWER_EPOCH = 1, ANSWER_LEFT = 2, ANSWER_CODES = 3 };
+enum { ANSWER_EPOCH = 1, ANSWER_LEFT = 2, ANSWER_CODES = 3, ANSWER_ENTRY = 4 };
+
 struct stock_link stock_link_of(struct session *session)
 {
     return (struct stock_link){.settings = session->services->settings,
@@ -212,6 +214,9 @@ static enum order_outcome take_answer(struct session *session, struct order **or
     case VERDICT_DONE:
         stock_flag_note(product_id, epoch, left <= 0, sent_us);
         read_codes(session, orders, count, reply);
+        if (redis_reply_text(redis_reply_at(reply, ANSWER_ENTRY)))
+            stock_handover_put(redis_reply_text(redis_reply_at(reply, ANSWER_ENTRY)), epoch, orders,
+                               count);
         return ORDER_CONFIRMED;
     case VERDICT_NOT_LOADED:
         return load(session, orders[0]);

@@ -19,8 +19,8 @@ enum {
     SETTLE_FIXED = SETTLE_KEYS + 3,
     ENTRY_ARGUMENTS = 4,       /* of what goes order by order */
     WHOLE_ENTRY_ARGUMENTS = 5, /* and of what goes entry by entry */
-    GROUP_MAX = UUID_GROUP_BITS / 4 + 1,
-    KEY_KEPT_MS = 60000
+    KEY_KEPT_MS = 60000,
+    SETTLE_LATER_US = 50000
 };
 
 static void note_wrong(struct stock_stream *stream, int64_t product_id)
@@ -75,13 +75,13 @@ static bool said(struct stock_link *link, enum redis_status status)
 
 /* That of the entry's ids; "" of one without orders. */
 static void entry_group(const struct stock_part *part, const struct part_entry *entry,
-                        char out[GROUP_MAX])
+                        char out[STREAM_GROUP_MAX])
 {
     char id[UUID_TEXT_LENGTH + 1] = "";
 
     if (entry->count > 0)
         uuid_format(&part->claims[entry->first].order.id, id);
-    snprintf(out, GROUP_MAX, "%s", entry->count > 0 ? uuid_group_text(id) : "");
+    snprintf(out, STREAM_GROUP_MAX, "%s", entry->count > 0 ? uuid_group_text(id) : "");
 }
 
 static bool is_decided(const struct stock_part *part, const struct part_entry *entry)
@@ -119,7 +119,7 @@ static bool settle_orders(struct stock_stream *stream, struct stock_link *link,
     char keys[SETTLE_KEYS][STOCK_KEY_MAX];
     char prefix[STOCK_KEY_MAX];
     char kept[STOCK_NUMBER_MAX];
-    char groups[STREAM_ENTRIES][GROUP_MAX];
+    char groups[STREAM_ENTRIES][STREAM_GROUP_MAX];
     const char *arguments[SETTLE_FIXED + STREAM_ENTRIES * ENTRY_ARGUMENTS];
     char *lines = stream->lines;
     int64_t missed = 0;
@@ -168,68 +168,75 @@ static bool is_plain(const struct stock_part *part)
     return true;
 }
 
-/* Nothing is left of what was read, and so the writer would read next; one call, and one flush, for
- * both. */
-static bool reads_ahead(const struct stock_stream *stream)
+/* Notes the part's entries as such that may be let go of. */
+static void note_entries(struct stock_stream *stream, const struct stock_part *part)
 {
-    return stream->fresh && stream->next >= redis_reply_count(stream->entries);
+    if (stream->settled_count == 0)
+        stream->settled_since_us = clock_mono_us();
+    for (int i = 0; i < part->entries_count; i++) {
+        const struct part_entry *entry = &part->entries[i];
+        const struct waiting_order *first = &part->claims[entry->first].order;
+        struct settled_entry *to = &stream->settled[stream->settled_count++];
+        int64_t units = 0;
+
+        for (int at = entry->first; at < entry->first + entry->count; at++)
+            units += part->claims[at].order.quantity;
+        snprintf(to->id, sizeof to->id, "%s", entry->id);
+        entry_group(part, entry, to->group);
+        snprintf(to->sale, sizeof to->sale, "%lld:%lld", (long long)first->product_id,
+                 (long long)first->epoch);
+        stock_number(units, to->units);
+        stock_number(entry->count, to->orders);
+    }
 }
 
-/* *settled is false when it has to be done order by order. */
-static bool settle_entries(struct stock_stream *stream, struct stock_link *link,
-                           const struct stock_part *part, bool *settled)
+/* Lets go of those that were noted. *done is false when it has to be done order by order. */
+static bool let_go(struct stock_stream *stream, struct stock_link *link, int64_t *done)
 {
     char keys[SETTLE_KEYS][STOCK_KEY_MAX];
-    char groups[STREAM_ENTRIES][GROUP_MAX];
-    char fields[STREAM_ENTRIES][2 * STOCK_NUMBER_MAX];
-    char sums[STREAM_ENTRIES][STOCK_NUMBER_MAX];
-    char counts[STREAM_ENTRIES][STOCK_NUMBER_MAX];
-    char next[STOCK_NUMBER_MAX];
-    const char *arguments[SETTLE_KEYS + 3 + STREAM_ENTRIES * WHOLE_ENTRY_ARGUMENTS];
-    struct redis_reply *reply = NULL;
+    const char *arguments[SETTLE_KEYS + 1 + STREAM_ENTRIES * WHOLE_ENTRY_ARGUMENTS];
     int n = 0;
 
     name_settle_keys(link, keys);
     for (int i = 0; i < SETTLE_KEYS; i++)
         arguments[n++] = keys[i];
-    stock_number(reads_ahead(stream) ? STREAM_ENTRIES : 0, next);
     arguments[n++] = STOCK_GROUP;
-    arguments[n++] = stream->consumer;
-    arguments[n++] = next;
-    for (int i = 0; i < part->entries_count; i++) {
-        const struct part_entry *entry = &part->entries[i];
-        const struct waiting_order *first = &part->claims[entry->first].order;
-        int64_t units = 0;
-        for (int at = entry->first; at < entry->first + entry->count; at++)
-            units += part->claims[at].order.quantity;
-        entry_group(part, entry, groups[i]);
-        snprintf(fields[i], sizeof fields[i], "%lld:%lld", (long long)first->product_id,
-                 (long long)first->epoch);
-        stock_number(units, sums[i]);
-        stock_number(entry->count, counts[i]);
+    for (int i = 0; i < stream->settled_count; i++) {
+        const struct settled_entry *entry = &stream->settled[i];
         arguments[n++] = entry->id;
-        arguments[n++] = groups[i];
-        arguments[n++] = fields[i];
-        arguments[n++] = sums[i];
-        arguments[n++] = counts[i];
+        arguments[n++] = entry->group;
+        arguments[n++] = entry->sale;
+        arguments[n++] = entry->units;
+        arguments[n++] = entry->orders;
     }
+    stream->settled_count = 0; /* where it fails they are found in the history */
     give_time(link);
-    if (!said(link, redis_eval(link->redis, LUA_STOCK_SETTLE_ENTRIES, SETTLE_KEYS, n, arguments,
-                               link->until_us, &reply)))
-        return false;
-    *settled = redis_reply_number(redis_reply_at(reply, 0)) == 1;
-    if (redis_reply_count(reply) > 1)
-        stock_stream_keep(stream, reply);
-    else
-        redis_reply_free(reply);
-    return true;
+    return said(link, redis_script(link->redis, LUA_STOCK_SETTLE_ENTRIES, SETTLE_KEYS, n, arguments,
+                                   link->until_us, done));
 }
 
-bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct stock_part *part)
+bool stock_settle_noted(struct stock_stream *stream, struct stock_link *link)
 {
-    bool settled = false;
+    int64_t done = 1;
 
-    if (is_plain(part) && !settle_entries(stream, link, part, &settled))
+    return stream->settled_count == 0 || (let_go(stream, link, &done) && done == 1);
+}
+
+bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct stock_part *part,
+                  bool later)
+{
+    int64_t done = 0;
+
+    if (!is_plain(part))
+        return settle_orders(stream, link, part);
+    if (stream->settled_count + part->entries_count > STREAM_ENTRIES &&
+        !stock_settle_noted(stream, link))
         return false;
-    return settled || settle_orders(stream, link, part);
+    bool alone = stream->settled_count == 0;
+    note_entries(stream, part);
+    if (later && clock_mono_us() - stream->settled_since_us < SETTLE_LATER_US)
+        return true;
+    if (!let_go(stream, link, &done))
+        return false;
+    return done == 1 || (settle_orders(stream, link, part) && alone);
 }

@@ -7,8 +7,12 @@
 
 #include "strategy/stock_stream.h"
 
-/* Lets go of the part's decided orders, and of its entries all of whose orders are. False: some are
- * not. Products whose mirrors have to be built anew are added to stream->wrong. */
-bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct stock_part *part);
+/* Lets go of the part's decided orders, and of its entries all of whose orders are; `later`: it may
+ * be left to a call that comes soon. False: some are not, and have to be read from the stream.
+ * Products whose mirrors have to be built anew are added to stream->wrong. */
+bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct stock_part *part,
+                  bool later);
+/* Lets go of what was left for later. False: as above. */
+bool stock_settle_noted(struct stock_stream *stream, struct stock_link *link);
 
 #endif

@@ -13,22 +13,29 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ENTRY_ORDERS_MAX = 500, BLOCK_MS = 100, BLOCK_MARGIN_US = 2000000 };
+enum { ENTRY_ORDERS_MAX = 500, LEAVE_US = 2000000 };
+
+bool stock_member(const struct settings *settings, char out[STOCK_MEMBER_MAX])
+{
+    char host[64] = "";
+    const char *port = strrchr(settings->listen, ':');
+    bool lasting = port && strcmp(port, ":0") != 0;
+
+    gethostname(host, sizeof host - 1);
+    if (lasting)
+        snprintf(out, STOCK_MEMBER_MAX, "%s/%s", host, settings->listen);
+    else
+        snprintf(out, STOCK_MEMBER_MAX, "%s/%ld", host, (long)getpid());
+    return lasting;
+}
 
 struct stock_stream *stock_stream_create(const struct settings *settings, int64_t take_over_ms)
 {
     struct stock_stream *stream = calloc(1, sizeof *stream);
-    char host[64] = "";
 
     if (!stream)
         return NULL;
-    gethostname(host, sizeof host - 1);
-    const char *port = strrchr(settings->listen, ':');
-    stream->lasting = port && strcmp(port, ":0") != 0;
-    if (stream->lasting)
-        snprintf(stream->consumer, sizeof stream->consumer, "%s/%s", host, settings->listen);
-    else
-        snprintf(stream->consumer, sizeof stream->consumer, "%s/%ld", host, (long)getpid());
+    stream->lasting = stock_member(settings, stream->member);
     stream->settings = settings;
     stream->take_over_ms = take_over_ms;
     stream->claims = malloc(WRITE_MAX * sizeof *stream->claims);
@@ -45,7 +52,6 @@ void stock_stream_destroy(struct stock_stream *stream)
     if (!stream)
         return;
     redis_reply_free(stream->reply);
-    redis_reply_free(stream->ahead);
     free(stream->claims);
     free(stream->lines);
     free(stream);
@@ -77,19 +83,16 @@ bool stock_stream_connect(struct stock_stream *stream, struct redis *redis, int6
     return true;
 }
 
-static enum redis_status read_group(struct stock_stream *stream, struct stock_link *link,
-                                    const char *key, bool fresh)
+static enum redis_status read_history(struct stock_stream *stream, struct stock_link *link,
+                                      const char *key)
 {
     char count[STOCK_NUMBER_MAX];
-    char block[STOCK_NUMBER_MAX];
 
     stock_number(STREAM_ENTRIES, count);
-    stock_number(BLOCK_MS, block);
-    return redis_call(
-        link->redis, 11,
-        (const char *const[]){"XREADGROUP", "GROUP", STOCK_GROUP, stream->consumer, "COUNT", count,
-                              "BLOCK", block, "STREAMS", key, fresh ? ">" : "0"},
-        clock_mono_us() + BLOCK_MS * CLOCK_US_PER_MS + BLOCK_MARGIN_US, &stream->reply);
+    return redis_call(link->redis, 9,
+                      (const char *const[]){"XREADGROUP", "GROUP", STOCK_GROUP, stream->member,
+                                            "COUNT", count, "STREAMS", key, "0"},
+                      link->until_us, &stream->reply);
 }
 
 static enum redis_status take_over(struct stock_stream *stream, struct stock_link *link,
@@ -100,28 +103,9 @@ static enum redis_status take_over(struct stock_stream *stream, struct stock_lin
 
     stock_number(STREAM_ENTRIES, count);
     stock_number(stream->take_over_ms, idle);
-    return redis_call(link->redis, 8,
-                      (const char *const[]){"XAUTOCLAIM", key, STOCK_GROUP, stream->consumer, idle,
-                                            "0-0", "COUNT", count},
+    return redis_eval(link->redis, LUA_STOCK_TAKE_OVER, 1, 5,
+                      (const char *const[]){key, STOCK_GROUP, stream->member, idle, count},
                       link->until_us, &stream->reply);
-}
-
-static void drop(struct redis_reply **reply)
-{
-    redis_reply_free(*reply);
-    *reply = NULL;
-}
-
-void stock_stream_keep(struct stock_stream *stream, struct redis_reply *reply)
-{
-    drop(&stream->ahead);
-    stream->ahead = reply;
-}
-
-/* Entries in what XREADGROUP says: [[stream, entries]]. */
-static const struct redis_reply *entries_of(const struct redis_reply *streams)
-{
-    return redis_reply_at(redis_reply_at(streams, 0), 1);
 }
 
 static enum redis_status read_entries(struct stock_stream *stream, struct stock_link *link,
@@ -133,12 +117,13 @@ static enum redis_status read_entries(struct stock_stream *stream, struct stock_
     stock_key(stream->settings, "orders", -1, key);
     if (source == STOCK_TAKE_OVER) {
         status = take_over(stream, link, key);
-        stream->entries = redis_reply_at(stream->reply, 1); /* [cursor, entries, …] */
+        stream->entries = stream->reply;
     } else {
-        status = read_group(stream, link, key, source == STOCK_NEW);
-        stream->entries = entries_of(stream->reply);
+        status = read_history(stream, link, key);
+        stream->entries = redis_reply_at(redis_reply_at(stream->reply, 0), 1); /* of one stream */
     }
     if (status != REDIS_OK) {
+        stream->entries = NULL;
         stream->grouped = false; /* NOGROUP after a FLUSHALL, or a lost session */
         stock_redis_failed(link->redis);
     }
@@ -148,26 +133,17 @@ static enum redis_status read_entries(struct stock_stream *stream, struct stock_
 int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
                       enum stock_source source)
 {
-    drop(&stream->reply);
+    redis_reply_free(stream->reply);
+    stream->reply = NULL;
     stream->entries = NULL;
     stream->next = 0;
-    stream->fresh = source == STOCK_NEW;
-    if (source == STOCK_OWN_HISTORY)
-        drop(&stream->ahead); /* the history has it */
-    if (source == STOCK_NEW && stream->ahead) {
-        stream->reply = stream->ahead;
-        stream->ahead = NULL;
-        stream->entries = entries_of(redis_reply_at(stream->reply, 1));
-        return redis_reply_count(stream->entries);
-    }
     if (read_entries(stream, link, source) != REDIS_OK)
-        return 0;
+        return -1;
     int n = redis_reply_count(stream->entries);
-    /* Who has which entry is written down, too. */
-    if (n > 0 && source != STOCK_OWN_HISTORY)
-        cost_add(COST_REDIS, COST_FLUSHES, 1);
-    if (n > 0 && source == STOCK_TAKE_OVER)
+    if (n > 0 && source == STOCK_TAKE_OVER) {
+        cost_add(COST_REDIS, COST_FLUSHES, 1); /* who has which entry is written down, too */
         log_info("redis-stock: took over %d entries", n);
+    }
     return n;
 }
 
@@ -187,7 +163,7 @@ static int take_entry(struct waiting_lines *lines, struct claim *claims)
 bool stock_stream_next(struct stock_stream *stream, struct stock_part *part)
 {
     part->claims = stream->claims;
-    part->fresh = stream->fresh;
+    part->fresh = false;
     part->count = part->entries_count = 0;
     while (stream->next < redis_reply_count(stream->entries) &&
            part->count + ENTRY_ORDERS_MAX <= WRITE_MAX) {
@@ -212,20 +188,19 @@ void stock_stream_leave(struct stock_stream *stream, struct stock_link *link)
     char key[STOCK_KEY_MAX];
     struct redis_reply *reply;
 
-    link->until_us = clock_mono_us() + BLOCK_MARGIN_US;
+    link->until_us = clock_mono_us() + LEAVE_US;
     if (stream->lasting || !redis_connect(link->redis, link->until_us))
         return;
     stock_key(stream->settings, "orders", -1, key);
     /* What is pending under a deleted name is lost to everybody. */
     if (redis_call(
             link->redis, 7,
-            (const char *const[]){"XPENDING", key, STOCK_GROUP, "-", "+", "1", stream->consumer},
+            (const char *const[]){"XPENDING", key, STOCK_GROUP, "-", "+", "1", stream->member},
             link->until_us, &reply) != REDIS_OK)
         return;
     if (redis_reply_count(reply) == 0)
-        redis_send(
-            link->redis, 5,
-            (const char *const[]){"XGROUP", "DELCONSUMER", key, STOCK_GROUP, stream->consumer},
-            link->until_us);
+        redis_send(link->redis, 5,
+                   (const char *const[]){"XGROUP", "DELCONSUMER", key, STOCK_GROUP, stream->member},
+                   link->until_us);
     redis_reply_free(reply);
 }

@@ -1,7 +1,9 @@
 /*
- * A turn reads its own history, then what dead members left, then what is new, and writes each; a
- * turn without entries may reconcile. A turn that fails pauses and starts over. Stop lets what is
- * there be written, for a bounded time; the rest stays in the stream.
+ * A turn takes what dead members left, then what this instance's workers have handed over, and
+ * writes it; a turn without entries may reconcile. One that is behind, since it has just begun or
+ * something has failed, reads its own history until it has all of it. A turn that fails pauses and
+ * starts over. Stop lets what is there be written, for a bounded time; the rest stays in the
+ * stream.
  */
 #include "strategy/stock_writer.h"
 
@@ -10,6 +12,7 @@
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "strategy/spending.h"
+#include "strategy/stock_handover.h"
 #include "strategy/stock_reconcile.h"
 #include "strategy/stock_settle.h"
 #include "strategy/stock_write.h"
@@ -22,6 +25,7 @@
 enum {
     PATIENCE_US = 1000000,
     PAUSE_US = 100000,          /* before what could not be done is tried again */
+    WAIT_US = 100000,           /* for something to be handed over */
     QUIET_US = 200000,          /* without entries before the reconciler begins */
     ROUND_US = 30000000,        /* between rounds when nobody asks for one */
     DRAIN_US = 3000000,         /* what stop allows */
@@ -37,7 +41,7 @@ struct writer {
     atomic_bool stopping;
     atomic_bool check;     /* a round is wanted */
     _Atomic int64_t drift; /* of the last whole round */
-    bool leftovers;        /* of our own history */
+    bool behind;           /* something is in our history alone */
     int64_t take_over_at_us;
     int64_t quiet_since_us;
     int64_t round_at_us;
@@ -113,25 +117,35 @@ static struct spending_count count_fates(const struct stock_part *part)
     return count;
 }
 
-/* Brings what was read into PostgreSQL and lets go of it. */
-static void write_entries(struct writer *at)
+/* What is reserved from now on is in our history alone, too. */
+static void fall_behind(struct writer *at)
 {
-    struct stock_part part;
-    bool done = true;
+    stock_handover_close();
+    at->behind = true;
+}
 
-    FAILPOINT("stock-writer-read");
-    while (stock_stream_next(at->stream, &part)) {
-        stock_write(&at->link, part.claims, part.count, part.fresh);
-        struct spending_count count = count_fates(&part);
-        FAILPOINT("stock-writer-committed");
-        done &= stock_settle(at->stream, &at->link, &part);
-        spending_charge_count(&strategy_redis_stock, &count);
-    }
+/* Brings it into PostgreSQL and lets go of it. */
+static bool write_part(struct writer *at, struct stock_part *part, bool later)
+{
+    stock_write(&at->link, part->claims, part->count, part->fresh);
+    struct spending_count count = count_fates(part);
+    FAILPOINT("stock-writer-committed");
+    bool done = stock_settle(at->stream, &at->link, part, later && !stock_handover_is_empty());
+    spending_charge_count(&strategy_redis_stock, &count);
+    at->quiet_since_us = clock_mono_us();
+    at->round_at_us = 0; /* figures have moved: a round when it is quiet again */
+    return done;
+}
+
+/* After parts were written. */
+static void conclude(struct writer *at, bool done)
+{
     rebuild(at, at->stream->wrong, at->stream->wrong_count);
     at->stream->wrong_count = 0;
-    at->leftovers |= !done;
-    if (!done)
-        clock_sleep_until(clock_mono_us() + PAUSE_US);
+    if (done)
+        return;
+    fall_behind(at);
+    clock_sleep_until(clock_mono_us() + PAUSE_US);
 }
 
 static bool connect_stores(struct writer *at)
@@ -148,23 +162,60 @@ static bool connect_stores(struct writer *at)
         return false;
     if (fresh) { /* after a restart of either side: what was ours, and what may be wrong */
         redis_survey(redis, at->link.until_us);
-        at->leftovers = true;
+        fall_behind(at);
         atomic_store(&at->check, true);
     }
     return true;
 }
 
-/* True when there was something. */
-static bool read_and_write(struct writer *at, enum stock_source source)
+/* How many entries there were; -1: that cannot be said. */
+static int read_and_write(struct writer *at, enum stock_source source)
 {
+    struct stock_part part;
+    bool done = true;
+
     at->link.until_us = clock_mono_us() + PATIENCE_US;
-    if (stock_stream_read(at->stream, &at->link, source) == 0) {
+    int n = stock_stream_read(at->stream, &at->link, source);
+    if (n <= 0) {
+        spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
+        return n;
+    }
+    FAILPOINT("stock-writer-read");
+    while (stock_stream_next(at->stream, &part))
+        done &= write_part(at, &part, false);
+    conclude(at, done);
+    return n;
+}
+
+/* Once all of the history was read workers may hand over again; what they reserved until then is
+ * in the history that is read after that. */
+static void catch_up(struct writer *at)
+{
+    bool handing = stock_handover_is_open();
+
+    at->behind = false; /* unless something fails */
+    int n = read_and_write(at, STOCK_OWN_HISTORY);
+    if (n < 0 || n == STREAM_ENTRIES) {
+        at->behind = true;
+    } else if (!handing && !at->behind) {
+        stock_handover_open();
+        at->behind = true;
+    }
+}
+
+/* False: there was nothing for a while. */
+static bool write_handed(struct writer *at)
+{
+    struct stock_part part = {.claims = at->stream->claims};
+    int64_t until_us = clock_mono_us() + WAIT_US;
+
+    if (!stock_handover_take(&part, until_us)) {
+        conclude(at, stock_settle_noted(at->stream, &at->link) && stock_handover_is_open());
         spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
         return false;
     }
-    write_entries(at);
-    at->quiet_since_us = clock_mono_us();
-    at->round_at_us = 0; /* figures have moved: a round when it is quiet again */
+    FAILPOINT("stock-writer-read");
+    conclude(at, write_part(at, &part, true));
     return true;
 }
 
@@ -198,15 +249,13 @@ static bool turn(struct writer *at)
 {
     if (!connect_stores(at))
         return false;
-    if (at->leftovers) {
-        at->leftovers = false;
-        read_and_write(at, STOCK_OWN_HISTORY);
-    }
+    if (at->behind)
+        catch_up(at);
     if (clock_mono_us() >= at->take_over_at_us) {
         at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
         read_and_write(at, STOCK_TAKE_OVER);
     }
-    if (!read_and_write(at, STOCK_NEW) && clock_mono_us() - at->quiet_since_us >= QUIET_US)
+    if (!write_handed(at) && clock_mono_us() - at->quiet_since_us >= QUIET_US)
         reconcile(at);
     return true;
 }
@@ -222,8 +271,13 @@ static void *writer_main(void *argument)
             clock_sleep_until(clock_mono_us() + PAUSE_US);
     }
     int64_t until_us = clock_mono_us() + DRAIN_US;
-    while (clock_mono_us() < until_us && connect_stores(at) && read_and_write(at, STOCK_NEW))
-        ;
+    bool more = true;
+    while (more && clock_mono_us() < until_us && connect_stores(at)) {
+        if (at->behind)
+            catch_up(at);
+        else
+            more = write_handed(at);
+    }
     stock_stream_leave(at->stream, &at->link);
     return NULL;
 }
@@ -249,10 +303,12 @@ bool stock_writer_start(const struct services *services, struct error *error)
     at->stream = stock_stream_create(services->settings,
                                      services->settings->work_timeout_ms + TAKE_OVER_MARGIN_MS);
     register_metrics(at);
+    stock_handover_start();
     writer = at;
     if (!at->link.pg || !at->link.redis || !at->stream ||
         pthread_create(&at->thread, NULL, writer_main, at) != 0) {
         writer = NULL;
+        stock_handover_stop();
         destroy(at);
         return error_set(error, ERROR_INTERNAL, "cannot start redis-stock's writer");
     }
@@ -268,5 +324,6 @@ void stock_writer_stop(void)
     atomic_store(&at->stopping, true);
     pthread_join(at->thread, NULL);
     writer = NULL;
+    stock_handover_stop();
     destroy(at);
 }

@@ -1,13 +1,14 @@
 /*
  * The writer: one thread an instance, a member of the stream's consumer group.
  *
- *   own history (what it took before it died) ─┐
- *   what a dead member took (XAUTOCLAIM)      ─┼─▶ claims ─▶ PostgreSQL, COMMIT ─▶ settle, XACK
- *   what is new                               ─┘
+ *   what this instance's workers hand over  ─┐
+ *   own history (what it had when it died)  ─┼─▶ claims ─▶ PostgreSQL, COMMIT ─▶ settle, XACK
+ *   what a dead member had (XCLAIM)         ─┘
  *
  * It writes whatever came while it was writing. Between COMMIT and XACK it may die: the entry is
- * read again, its orders are there, and nothing is written twice. When nothing comes it reconciles
- * (stock_reconcile.h). It waits for whichever store is out of reach and goes on when it is back.
+ * read from the stream, its orders are there, and nothing is written twice. When nothing comes it
+ * reconciles (stock_reconcile.h). It waits for whichever store is out of reach and goes on when it
+ * is back.
  *
  * A member's name is its host's and the address it serves on, so that it finds its own history
  * after a restart; with port 0 it is the process's, and others take over what it leaves. One writer

@@ -96,7 +96,9 @@ enum redis_status rig_call_reserve(const char *number, const char *epoch, const 
                                      strstr(lines, "key") ? "1" : "0",
                                      counted,
                                      sum,
-                                     lines};
+                                     lines,
+                                     "writers",
+                                     "me"};
     return redis_eval(redis, LUA_STOCK_RESERVE, 5, sizeof arguments / sizeof *arguments, arguments,
                       rig_soon(), reply);
 }

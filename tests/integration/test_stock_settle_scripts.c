@@ -22,29 +22,48 @@ static int64_t settle_of(const char *id, const char *fate, const char *entry, co
     return missed;
 }
 
-/* Lets go of the first call's entry with the first two orders, two units each, and takes `most`
- * entries; the answer. */
-static struct redis_reply *settle_and_read(const char *entry, const char *most)
+/* Lets go of the first call's entry with the first two orders, two units each; whether it could. */
+static int64_t settle_entry(const char *entry)
+{
+    int64_t done = -1;
+
+    assert_int_equal(redis_script(rig_redis(), LUA_STOCK_SETTLE_ENTRIES, 4, 10,
+                                  (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers",
+                                                        entry, "1", FIELD, "4", "2"},
+                                  rig_soon(), &done),
+                     REDIS_OK);
+    return done;
+}
+
+/* How many entries the member takes that have been as they are for so long. */
+static int take_over(const char *member, const char *ms, const char *most)
 {
     struct redis_reply *reply = NULL;
 
-    assert_int_equal(redis_eval(rig_redis(), LUA_STOCK_SETTLE_ENTRIES, 4, 12,
-                                (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers",
-                                                      "me", most, entry, "1", FIELD, "4", "2"},
+    assert_int_equal(redis_eval(rig_redis(), LUA_STOCK_TAKE_OVER, 1, 5,
+                                (const char *const[]){ORDERS, "writers", member, ms, most},
                                 rig_soon(), &reply),
                      REDIS_OK);
-    return reply;
+    int n = redis_reply_count(reply);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(redis_reply_count(redis_reply_at(redis_reply_at(reply, i), 1)), 6);
+    redis_reply_free(reply);
+    return n;
 }
 
-/* Whether it could let go. */
-static int64_t settle_entry(const char *entry)
+/* How many entries are the member's. */
+static int pending(const char *member)
 {
-    struct redis_reply *reply = settle_and_read(entry, "0");
-    int64_t done = redis_reply_number(redis_reply_at(reply, 0));
+    struct redis_reply *reply = NULL;
 
-    assert_int_equal(redis_reply_count(reply), 1);
+    assert_int_equal(
+        redis_call(rig_redis(), 7,
+                   (const char *const[]){"XPENDING", ORDERS, "writers", "-", "+", "9", member},
+                   rig_soon(), &reply),
+        REDIS_OK);
+    int n = redis_reply_count(reply);
     redis_reply_free(reply);
-    return done;
+    return n;
 }
 
 /* The line under which the order waits. */
@@ -141,46 +160,35 @@ static void an_entry_settled_in_part_is_not_let_go_whole(void **state)
     assert_int_equal(rig_ask("EXISTS " PARTLY), 0);
 }
 
-/* The writer does, when it has written all that it had. */
-static void who_lets_go_takes_the_next_entries(void **state)
+/* With a group and without one; until it is let go of. */
+static void an_entry_is_its_members_from_the_start(void **state)
 {
     (void)state;
     char first[RIG_TEXT];
-    char command[2 * RIG_TEXT];
 
     reserve_entry(first);
-    rig_ask("XGROUP CREATE " ORDERS " writers 0");
-    rig_ask("XREADGROUP GROUP writers me COUNT 1 STREAMS " ORDERS " >");
-    struct redis_reply *reply = settle_and_read(first, "100");
-    assert_int_equal(redis_reply_number(redis_reply_at(reply, 0)), 1);
-    const struct redis_reply *entries =
-        redis_reply_at(redis_reply_at(redis_reply_at(reply, 1), 0), 1);
-    assert_int_equal(redis_reply_count(entries), 1);
-    const struct redis_reply *entry = redis_reply_at(entries, 0);
-    assert_string_equal(redis_reply_text(redis_reply_at(redis_reply_at(entry, 1), 5)),
-                        THIRD " 33 1 1 \n");
-    snprintf(command, sizeof command, "XACK " ORDERS " writers %s",
-             redis_reply_text(redis_reply_at(entry, 0)));
-    assert_int_equal(rig_ask(command), 1); /* it was the reader's */
-    redis_reply_free(reply);
-
-    reply = settle_and_read(first, "100");
-    assert_int_equal(redis_reply_count(reply), 1);
-    redis_reply_free(reply);
+    assert_int_equal(pending("me"), 2);
+    assert_int_equal(settle_entry(first), 1);
+    assert_int_equal(pending("me"), 1);
 }
 
-/* Another instance may have flushed Redis meanwhile. */
-static void letting_go_does_without_a_group(void **state)
+static void only_what_lies_for_long_is_taken_over(void **state)
 {
     (void)state;
-    char entry[RIG_TEXT];
+    char first[RIG_TEXT];
 
-    reserve_entry(entry);
-    struct redis_reply *reply = settle_and_read(entry, "100");
-    assert_int_equal(redis_reply_number(redis_reply_at(reply, 0)), 1);
-    assert_int_equal(redis_reply_count(redis_reply_at(reply, 1)), 0);
-    redis_reply_free(reply);
-    assert_int_equal(rig_how_many_wait(), 1);
+    reserve_entry(first);
+    assert_int_equal(take_over("other", "60000", "9"), 0);
+    assert_int_equal(take_over("other", "0", "1"), 1);
+    assert_int_equal(pending("other"), 1);
+    assert_int_equal(pending("me"), 1);
+    /* An hour old, and the other's for a moment. */
+    rig_ask("DEL " ORDERS);
+    rig_ask("XGROUP CREATE " ORDERS " writers 0 MKSTREAM");
+    rig_ask("XADD " ORDERS " 1-1 product 7 epoch 1 orders old");
+    assert_int_equal(take_over("me", "60000", "9"), 1); /* it was nobody's */
+    assert_int_equal(take_over("other", "60000", "9"), 0);
+    assert_int_equal(pending("me"), 1);
 }
 
 static void an_order_is_found_while_it_waits(void **state)
@@ -230,8 +238,8 @@ int main(void)
         cmocka_unit_test(a_credit_names_its_generation),
         cmocka_unit_test(an_entry_is_let_go_once),
         cmocka_unit_test(an_entry_settled_in_part_is_not_let_go_whole),
-        cmocka_unit_test(who_lets_go_takes_the_next_entries),
-        cmocka_unit_test(letting_go_does_without_a_group),
+        cmocka_unit_test(an_entry_is_its_members_from_the_start),
+        cmocka_unit_test(only_what_lies_for_long_is_taken_over),
         cmocka_unit_test(an_order_is_found_while_it_waits),
         cmocka_unit_test(an_id_is_not_found_in_a_key),
     };

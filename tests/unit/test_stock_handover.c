@@ -1,0 +1,135 @@
+/* What workers put for the writer, and when nothing is kept for it. */
+#include "lib/t.h"
+
+#include "base/clock.h"
+#include "strategy/stock_handover.h"
+
+#include <string.h>
+
+enum { COUNT = 3, PATIENCE_US = 60000000, MANY = 500, TOO_MANY = 20000 / MANY + 1 };
+
+static struct order made[MANY];
+static struct order *orders[MANY];
+static struct claim claims[WRITE_MAX];
+static struct stock_part part;
+
+static int start(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        made[i] = (struct order){.outcome = ORDER_ACCEPTED,
+                                 .product_id = 7,
+                                 .user_id = 100 + i,
+                                 .quantity = 1 + i,
+                                 .created_us = 1000 + i};
+        made[i].id.bytes[0] = (uint8_t)i;
+        orders[i] = &made[i];
+    }
+    snprintf(made[1].key, sizeof made[1].key, "k");
+    part = (struct stock_part){.claims = claims};
+    stock_handover_start();
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    stock_handover_stop();
+    return 0;
+}
+
+/* Whether there is something now. */
+static bool take(void)
+{
+    return stock_handover_take(&part, clock_mono_us());
+}
+
+static void nothing_is_kept_before_it_is_open(void **state)
+{
+    (void)state;
+    stock_handover_put("1-1", 4, orders, COUNT);
+    assert_false(take());
+    stock_handover_open();
+    assert_false(take());
+    stock_handover_put("1-2", 4, orders, COUNT);
+    stock_handover_close();
+    assert_false(stock_handover_is_open());
+    assert_true(stock_handover_is_empty());
+    stock_handover_put("1-3", 4, orders, COUNT);
+    assert_false(take());
+}
+
+static void what_was_accepted_is_taken_as_claims(void **state)
+{
+    (void)state;
+    stock_handover_open();
+    made[0].outcome = ORDER_SOLD_OUT;
+    stock_handover_put("1-1", 4, orders, COUNT);
+    stock_handover_put("1-2", 5, orders + COUNT, 1);
+    assert_false(stock_handover_is_empty());
+    assert_true(stock_handover_take(&part, clock_mono_us() + PATIENCE_US));
+    assert_true(stock_handover_is_empty());
+    assert_true(part.fresh);
+    assert_int_equal(part.entries_count, 2);
+    assert_string_equal(part.entries[0].id, "1-1");
+    assert_int_equal(part.entries[0].first, 0);
+    assert_int_equal(part.entries[0].count, 2);
+    assert_string_equal(part.entries[1].id, "1-2");
+    assert_int_equal(part.entries[1].first, 2);
+    assert_int_equal(part.entries[1].count, 1);
+    assert_true(part.entries[0].whole && part.entries[1].whole);
+    assert_int_equal(part.count, 3);
+    for (int i = 0; i < part.count; i++) {
+        const struct claim *claim = &part.claims[i];
+        assert_true(uuid_equal(&claim->order.id, &made[i + 1].id));
+        assert_int_equal(claim->order.product_id, 7);
+        assert_int_equal(claim->order.epoch, i < 2 ? 4 : 5);
+        assert_int_equal(claim->order.user_id, made[i + 1].user_id);
+        assert_int_equal(claim->order.quantity, made[i + 1].quantity);
+        assert_int_equal(claim->order.created_us, made[i + 1].created_us);
+        assert_string_equal(claim->order.key, i == 0 ? "k" : "");
+        assert_int_equal(claim->fate, CLAIM_OPEN);
+    }
+}
+
+static void entries_are_taken_whole(void **state)
+{
+    (void)state;
+    stock_handover_open();
+    for (int i = 0; i < 3; i++)
+        stock_handover_put("1-1", 4, orders, MANY - 1);
+    assert_true(take());
+    assert_int_equal(part.entries_count, 2);
+    assert_int_equal(part.count, 2 * (MANY - 1));
+    assert_true(take());
+    assert_int_equal(part.entries_count, 1);
+    assert_false(take());
+}
+
+static void more_than_can_be_written_is_not_kept(void **state)
+{
+    (void)state;
+    stock_handover_open();
+    for (int i = 0; i < TOO_MANY; i++) {
+        assert_true(stock_handover_is_open());
+        stock_handover_put("1-1", 4, orders, MANY);
+    }
+    assert_false(stock_handover_is_open());
+    assert_false(take());
+    stock_handover_open();
+    stock_handover_put("1-2", 4, orders, COUNT);
+    assert_true(take());
+    assert_int_equal(part.count, COUNT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nothing_is_kept_before_it_is_open, start, stop),
+        cmocka_unit_test_setup_teardown(what_was_accepted_is_taken_as_claims, start, stop),
+        cmocka_unit_test_setup_teardown(entries_are_taken_whole, start, stop),
+        cmocka_unit_test_setup_teardown(more_than_can_be_written_is_not_kept, start, stop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}
