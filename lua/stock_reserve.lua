@@ -3,11 +3,11 @@
 --       how many wait in all), the caller's last answer ("number epoch left codes entry")
 -- ARGV: prefix, product, epoch as the caller knows it (0: not at all), most orders that may wait, ms that a key
 --       lives, this call's number, the group of the orders' ids, whether some have a key ("1"), how many orders, their
---       units in all, what is queued, a line an order: "id user quantity created key\n"; the consumer group and the consumer
---       whose the entry is
--- Answers {verdict}, or {0, epoch, stock left, codes, entry}: a digit an order, and the entry if any was reserved. Verdicts: 0 done, 1 not loaded, 2 another
--- epoch, 3 too many wait, 4 this call was given up (stock_recall). Codes: 1 reserved, 2 the key has an order, 3 limit
--- reached, 4 sold out, 5 not open.
+--       units in all, what is queued, a line an order: "id user quantity created key\n"; the consumer group, and the
+--       consumer whose the entry is from the start
+-- Answers {verdict}, or {0, epoch, stock left, codes, entry}: a digit an order, and the entry if there is one.
+-- Verdicts: 0 done, 1 not loaded, 2 another epoch, 3 too many wait, 4 this call was given up (stock_recall). Codes:
+-- 1 reserved, 2 the key has an order, 3 limit reached, 4 sold out, 5 not open.
 -- Every key's type is seen before the first write, and nothing after it can fail: a script is not rolled back.
 local prefix, product, number, group = ARGV[1], ARGV[2], ARGV[6], ARGV[7]
 local mirror = redis.call('HMGET', KEYS[1], 'epoch', 'generation', 'stock', 'limit', 'opens', 'closes')
@@ -80,7 +80,7 @@ redis.call('HSET', KEYS[3], group, entry)
 redis.call('HINCRBY', KEYS[4], product .. ':' .. epoch, sum)
 redis.call('HINCRBY', KEYS[4], 'orders', reserved)
 redis.call('HINCRBY', KEYS[1], 'stock', -sum)
--- Nothing of it may fail the call: where there is no group, as after a FLUSHALL, there is one then.
+-- It must not fail the call. Where there is no group, as after a FLUSHALL, there is one then.
 local function claim()
     return redis.pcall('XCLAIM', KEYS[2], ARGV[12], ARGV[13], 0, entry, 'FORCE', 'JUSTID')
 end

@@ -100,7 +100,7 @@ static bool has_stock_redis(const struct services *services)
     return services->stock_cache != NULL;
 }
 
-/* Redis 6.2 has XAUTOCLAIM; 0: nobody has asked it yet. */
+/* Older than any that was tried; 0: nobody has asked it yet. */
 static bool stock_redis_is_old(const struct services *services)
 {
     int version = cache_version(services->stock_cache);
