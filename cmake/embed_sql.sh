@@ -2,7 +2,8 @@
 # embed_sql.sh SQL_DIR OUT_DIR: turns schema.sql and statements.sql into sql_text.[ch].
 #
 # A statement SQL_X for each "-- name: x" (comments are dropped); an entry of sql_schema[] for each
-# "-- version: N", which must count up from 1.
+# "-- version: N", which must count up from 1. In parentheses, because clang takes a text of several
+# lines in a list for a comma that was forgotten.
 set -eu
 sql=$1 out=$2
 mkdir -p "$out/new-sql"
@@ -37,9 +38,9 @@ awk '
     print "const char *const sql_names[SQL_COUNT] = {" > code
     for (i = 1; i <= n["name"]; i++) print "    \"" label["name", i] "\"," > code
     print "};\n\nconst char *const sql_texts[SQL_COUNT] = {" > code
-    for (i = 1; i <= n["name"]; i++) print "    /* " label["name", i] " */" text["name", i] "," > code
+    for (i = 1; i <= n["name"]; i++) print "    /* " label["name", i] " */ (" text["name", i] ")," > code
     print "};\n\nconst char *const sql_schema[SQL_SCHEMA_VERSION] = {" > code
-    for (i = 1; i <= n["version"]; i++) print text["version", i] "," > code
+    for (i = 1; i <= n["version"]; i++) print "    (" text["version", i] ")," > code
     print "};" > code
   }
 ' OUT="$out/new-sql" "$sql/schema.sql" "$sql/statements.sql"
