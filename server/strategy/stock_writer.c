@@ -125,12 +125,13 @@ static void fall_behind(struct writer *at)
 }
 
 /* Brings it into PostgreSQL and lets go of it. */
-static bool write_part(struct writer *at, struct stock_part *part, bool later)
+static bool write_part(struct writer *at, struct stock_part *part)
 {
     stock_write(&at->link, part->claims, part->count, part->fresh);
     struct spending_count count = count_fates(part);
     FAILPOINT("stock-writer-committed");
-    bool done = stock_settle(at->stream, &at->link, part, later && !stock_handover_is_empty());
+    bool done =
+        stock_settle(at->stream, &at->link, part, part->fresh && !stock_handover_is_empty());
     spending_charge_count(&strategy_redis_stock, &count);
     at->quiet_since_us = clock_mono_us();
     at->round_at_us = 0; /* figures have moved: a round when it is quiet again */
@@ -182,7 +183,7 @@ static int read_and_write(struct writer *at, enum stock_source source)
     }
     FAILPOINT("stock-writer-read");
     while (stock_stream_next(at->stream, &part))
-        done &= write_part(at, &part, false);
+        done &= write_part(at, &part);
     conclude(at, done);
     return n;
 }
@@ -215,7 +216,7 @@ static bool write_handed(struct writer *at)
         return false;
     }
     FAILPOINT("stock-writer-read");
-    conclude(at, write_part(at, &part, true));
+    conclude(at, write_part(at, &part));
     return true;
 }
 

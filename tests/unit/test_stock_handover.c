@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "strategy/stock_handover.h"
 
-#include <string.h>
+#include <stdio.h>
 
 enum { COUNT = 3, PATIENCE_US = 60000000, MANY = 500, TOO_MANY = 20000 / MANY + 1 };
 
