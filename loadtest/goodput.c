@@ -12,14 +12,17 @@ static bool run_believed(const struct fleet *fleet, const struct phase_plan *pla
                        result->error);
 }
 
-/* Only what the generator saw committed before the schedule's end. Twice as long as the peak: at
- * twice the peak the first seconds do no more than fill the queues. */
+/* Only what the generator saw committed before the schedule's end. At twice the peak the first
+ * seconds do no more than fill the queues; and each of so many connections, and each order that
+ * waits, is the first in its memory, which a machine that is somebody's guest may have to get from
+ * its host, page by page. That is the beginning of an overload: it is offered, and not counted. */
 static bool overload(const struct fleet *fleet, const struct phase_plan *plan, double rate_per_s,
                      int64_t connections, double *committed_per_s, struct problem *problem)
 {
     struct phase_result result;
     struct phase_plan offered = *plan;
     offered.duration_s *= 2;
+    offered.lead_s = plan->duration_s;
     offered.threads = 1;
     offered.connections = connections;
     offered.rate_per_s = rate_per_s > 1 ? (int64_t)rate_per_s : 1;

@@ -45,7 +45,8 @@ struct open_loop_load {
     int64_t first_user;
     int64_t first_product, products;
     int64_t lag_limit_us;
-    int64_t start_us;            /* CLOCK_MONOTONIC; 0: as soon as the connections stand */
+    int64_t lead_us;  /* of the schedule: what is committed in it is not in committed_in_time */
+    int64_t start_us; /* CLOCK_MONOTONIC; 0: as soon as the connections stand */
     void (*tick)(void *context); /* about five times a second; may be NULL */
     void *context;
 };
@@ -65,7 +66,7 @@ struct open_loop_result {
     struct latency_figures all; /* every arrival */
     struct latency_figures lag; /* from an arrival's time until the generator took it up */
     bool too_late;
-    int64_t committed_in_time; /* committed before the schedule's end */
+    int64_t committed_in_time; /* committed after the lead and before the schedule's end */
     int64_t answers, not_2xx;
     int64_t unanswered;  /* started, no answer that could be read: nobody knows what became of it */
     int64_t duration_us; /* the schedule's, or until the last answer if that came later */

@@ -48,6 +48,7 @@ struct phase_plan {
     int64_t surge; /* bell: times the rate */
     int64_t max_lag_ms;
     int64_t duration_s;
+    int64_t lead_s; /* with a rate: offered first, for so long, and not in committed_in_time */
     int64_t stock;
     int64_t first_product, products;
     int64_t seed;

@@ -9,7 +9,8 @@
 #include "loadtest/phase.h"
 
 /* The parts of the bell scenario: a fifth of the time at the rate before the sale opens, three
- * tenths at `surge` times the rate, the rest at the rate again. Of all others: one. */
+ * tenths at `surge` times the rate, the rest at the rate again. Of all others: one, after its lead
+ * if it has one. */
 void phase_open_schedule(const struct phase_plan *plan, int64_t duration_us,
                          struct arrivals_plan *out);
 

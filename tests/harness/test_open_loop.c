@@ -7,6 +7,7 @@
 #include "harness/bed.h"
 #include "loadtest/api.h"
 #include "loadtest/open_loop.h"
+#include "loadtest/phase_open.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -133,6 +134,37 @@ static void so_is_every_order_of_a_crowd(void **state)
 {
     (void)state;
     count_orders(10000, 1000000, 10000);
+}
+
+/* However late an answer comes: here nothing follows the lead. */
+static void what_the_lead_commits_is_not_counted(void **state)
+{
+    (void)state;
+    put_on_sale(50);
+    struct open_loop_load load = load_of(200, 500000);
+    load.lead_us = 500000;
+    if (!open_loop_run(&load, &result, &problem))
+        fail_msg("%s", problem.text);
+    assert_int_equal(of_class(OPEN_LOOP_COMMITTED), 50);
+    assert_int_equal(result.committed_in_time, 0);
+}
+
+static void a_lead_comes_first(void **state)
+{
+    (void)state;
+    struct arrivals_plan schedule;
+    struct phase_plan plan = {.scenario = SCENARIO_HOT, .rate_per_s = 100, .lead_s = 3};
+    phase_open_schedule(&plan, 6000000, &schedule);
+    assert_int_equal(schedule.parts_count, 2);
+    assert_string_equal(schedule.parts[0].name, "lead");
+    assert_int_equal(schedule.parts[0].duration_us, 3000000);
+    assert_string_equal(schedule.parts[1].name, "steady");
+    assert_int_equal(schedule.parts[1].duration_us, 6000000);
+    assert_true(schedule.parts[0].rate_per_s == 100 && schedule.parts[1].rate_per_s == 100);
+    plan.lead_s = 0;
+    phase_open_schedule(&plan, 6000000, &schedule);
+    assert_int_equal(schedule.parts_count, 1);
+    assert_string_equal(schedule.parts[0].name, "steady");
 }
 
 /* A server that stands still for 400 ms: the 40 orders of 100 that were due meanwhile all waited,
@@ -273,6 +305,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_order_is_counted_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(so_is_every_order_of_a_crowd, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_the_lead_commits_is_not_counted, set_up, tear_down),
+        cmocka_unit_test(a_lead_comes_first),
         cmocka_unit_test_setup_teardown(a_stall_is_in_every_latency, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_dies_is_a_result, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_late_generator_says_so, set_up, tear_down),
