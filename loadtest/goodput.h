@@ -3,8 +3,8 @@
  * that saturates it. Peaks and overloads take turns, a peak first and last, and each figure is the
  * mean of its phases, because machines drift. The peak is wrk's; the overload comes from the
  * open-loop generator, which does not slow down when the server does, over so many connections that
- * the server's own queues fill and it must refuse. Only what was answered within the offered time
- * counts.
+ * the server's own queues fill and it must refuse. Only what was answered within the offered time,
+ * and after its lead, counts.
  */
 #ifndef SECKILL_LOADTEST_GOODPUT_H
 #define SECKILL_LOADTEST_GOODPUT_H
