@@ -36,7 +36,8 @@ struct http {
     struct request *waiting; /* every suspended request */
     int64_t waiting_count;
     int64_t arrived;        /* orders, in this turn */
-    int64_t turned_away;    /* orders that found the queues full, since the turn before */
+    int64_t turned_away;    /* orders that found the queues full, since this turn began */
+    int64_t full_until_us;  /* monotonic: till then the queues count as full */
     int64_t worked_from_us; /* monotonic: since when this turn has not rested */
     int64_t rest_left_us;   /* what this turn may still rest */
 

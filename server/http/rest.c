@@ -11,7 +11,10 @@
  *
  * And where the queues are full the loop could spend a whole core on turning orders away, which the
  * workers and PostgreSQL then lack for those that were let in: it takes a ninth of one. What
- * arrives meanwhile waits in its socket.
+ * arrives meanwhile waits in its socket. Queues that have turned an order away count as full for a
+ * while: libmicrohttpd takes a request in five passes (header, body, reply, its end, a read that
+ * finds nothing), so the refused come in waves, and between two of them there are turns that turn
+ * nobody away but have no less to do.
  */
 #include "http/edge.h"
 
@@ -19,9 +22,10 @@
 #include "metrics/metrics.h"
 
 /* With more than CROWD waiting, a turn begins no earlier than so long after the one before, for
- * each beyond; when MANY have come in this one, with more than GROUP. A turn that turns orders away
- * rests after each BURST_US of work, and at its end, so many times as long as it has worked. All
- * rests of a turn together are no longer than the last. */
+ * each beyond; when MANY have come in this one, with more than GROUP. While the queues count as
+ * full, which is FULL_US from an order that was turned away, a turn rests after each BURST_US of
+ * work, and at its end, so many times as long as it has worked; in all no longer than REST_MOST_US.
+ */
 enum {
     CROWD = 512,
     GROUP = 64,
@@ -29,7 +33,8 @@ enum {
     PAUSE_NS = 600,
     BURST_US = 100,
     REST_TIMES = 8,
-    REST_MOST_US = 50000
+    REST_MOST_US = 50000,
+    FULL_US = 5 * REST_MOST_US
 };
 
 void edge_rest_init(struct http *http)
@@ -41,6 +46,9 @@ void edge_rest_init(struct http *http)
 
 void edge_rest_begin(struct http *http)
 {
+    if (http->turned_away > 0)
+        http->full_until_us = http->now_us + FULL_US;
+    http->turned_away = http->arrived = 0;
     http->worked_from_us = http->now_us;
     http->rest_left_us = REST_MOST_US;
 }
@@ -62,9 +70,14 @@ static int64_t rested_by_us(const struct http *http, int64_t now_us)
     return now_us + REST_TIMES * (now_us - http->worked_from_us);
 }
 
+static bool is_full(const struct http *http)
+{
+    return http->now_us < http->full_until_us;
+}
+
 void edge_breathe(struct http *http)
 {
-    if (http->turned_away == 0)
+    if (!is_full(http))
         return;
     int64_t now_us = clock_mono_us();
     if (now_us - http->worked_from_us >= BURST_US)
@@ -79,8 +92,7 @@ void edge_rest(struct http *http)
 
     if (http->waiting_count > crowd)
         until_us = http->now_us + (http->waiting_count - crowd) * PAUSE_NS / 1000;
-    if (http->turned_away > 0 && rested_by_us(http, now_us) > until_us)
+    if (is_full(http) && rested_by_us(http, now_us) > until_us)
         until_us = rested_by_us(http, now_us);
-    http->turned_away = http->arrived = 0;
     rest(http, now_us, until_us);
 }

@@ -20,19 +20,27 @@ static int open_metrics(void **state)
     return 0;
 }
 
+/* Whether orders were turned away in the turn before is all that this one knows of others. */
+static void begin(int64_t turned_away, int64_t worked_us)
+{
+    http.full_until_us = 0;
+    http.turned_away = turned_away;
+    http.arrived = 1;
+    http.now_us = clock_mono_us() - worked_us;
+    edge_rest_begin(&http);
+    assert_int_equal(http.turned_away, 0);
+    assert_int_equal(http.arrived, 0);
+}
+
 /* How long the loop rests at the end of a turn that has lasted so long already. */
 static int64_t rest_of_turn(int64_t waiting, int64_t arrived, int64_t turned_away,
                             int64_t worked_us)
 {
-    http.now_us = clock_mono_us() - worked_us;
-    edge_rest_begin(&http);
+    begin(turned_away, worked_us);
     int64_t left_us = http.rest_left_us;
     http.waiting_count = waiting;
     http.arrived = arrived;
-    http.turned_away = turned_away;
     edge_rest(&http);
-    assert_int_equal(http.arrived, 0);
-    assert_int_equal(http.turned_away, 0);
     return left_us - http.rest_left_us;
 }
 
@@ -86,25 +94,36 @@ static int64_t breath(int64_t worked_us)
 static void a_long_turn_rests_on_its_way(void **state)
 {
     (void)state;
-    http.now_us = clock_mono_us();
-    edge_rest_begin(&http);
-    http.turned_away = 0;
+    begin(0, 0);
     assert_int_equal(breath(1 * MS), 0);
-    http.turned_away = 1;
+    begin(1, 0);
     assert_true(breath(1 * MS) >= 8 * MS);
     /* It counts from there on. */
     assert_true(clock_mono_us() - http.worked_from_us < 1000 * MS);
     assert_int_equal(breath(-1000 * MS), 0);
 }
 
+/* The refused come in waves: a turn between two of them works for them as well. */
+static void full_queues_are_remembered_for_some_turns(void **state)
+{
+    (void)state;
+    begin(1, 0);
+    int64_t until_us = http.full_until_us;
+    assert_true(until_us >= http.now_us + 5 * http.rest_left_us);
+    http.now_us = until_us - 1;
+    edge_rest_begin(&http);
+    assert_true(breath(1 * MS) >= 8 * MS);
+    http.now_us = until_us;
+    edge_rest_begin(&http);
+    assert_int_equal(breath(1 * MS), 0);
+}
+
 /* Those that wait are answered all the same. */
 static void a_turn_does_not_rest_for_ever(void **state)
 {
     (void)state;
-    http.now_us = clock_mono_us();
-    edge_rest_begin(&http);
+    begin(1, 0);
     int64_t most_us = http.rest_left_us;
-    http.turned_away = 1;
     assert_int_equal(most_us, 50 * MS);
     int64_t rested_us = breath(100 * MS);
     assert_true(rested_us >= most_us && rested_us < 800 * MS);
@@ -121,6 +140,7 @@ int main(void)
         cmocka_unit_test(a_long_turn_is_rest_enough),
         cmocka_unit_test(turning_away_costs_a_rest),
         cmocka_unit_test(a_long_turn_rests_on_its_way),
+        cmocka_unit_test(full_queues_are_remembered_for_some_turns),
         cmocka_unit_test(a_turn_does_not_rest_for_ever),
     };
 
