@@ -26,6 +26,7 @@ struct arrivals_plan {
     int64_t seed;
     struct arrivals_part parts[ARRIVALS_PARTS_MAX];
     size_t parts_count;
+    int64_t lead_us; /* the beginning, which is offered and not counted */
 };
 
 int64_t arrivals_duration_us(const struct arrivals_plan *plan);

@@ -12,14 +12,13 @@ static bool run_believed(const struct fleet *fleet, const struct phase_plan *pla
                        result->error);
 }
 
-/* Only what the generator saw committed before the schedule's end. At twice the peak the first
- * seconds do no more than fill the queues; and each of so many connections, and each order that
- * waits, is the first in its memory, which a machine that is somebody's guest may have to get from
- * its host, page by page. That is the beginning of an overload: it is offered, and not counted. */
-static bool overload(const struct fleet *fleet, const struct phase_plan *plan, double rate_per_s,
-                     int64_t connections, double *committed_per_s, struct problem *problem)
+/* At twice the peak the first seconds do no more than fill the queues; and each of so many
+ * connections, and each order that waits, is the first in its memory, which a machine that is
+ * somebody's guest may have to get from its host, page by page. That is the beginning of an
+ * overload: it is offered, and not counted. */
+struct phase_plan goodput_overload(const struct phase_plan *plan, double rate_per_s,
+                                   int64_t connections)
 {
-    struct phase_result result;
     struct phase_plan offered = *plan;
     offered.duration_s *= 2;
     offered.lead_s = plan->duration_s;
@@ -27,6 +26,15 @@ static bool overload(const struct fleet *fleet, const struct phase_plan *plan, d
     offered.connections = connections;
     offered.rate_per_s = rate_per_s > 1 ? (int64_t)rate_per_s : 1;
     offered.arrivals = ARRIVALS_POISSON;
+    return offered;
+}
+
+/* Only what the generator saw committed before the schedule's end. */
+static bool overload(const struct fleet *fleet, const struct phase_plan *plan, double rate_per_s,
+                     int64_t connections, double *committed_per_s, struct problem *problem)
+{
+    struct phase_result result;
+    struct phase_plan offered = goodput_overload(plan, rate_per_s, connections);
     if (!run_believed(fleet, &offered, &result, problem))
         return problem_prefix(problem, "offered %.0f orders/s", rate_per_s);
     *committed_per_s = (double)result.open.committed_in_time / (double)offered.duration_s;
@@ -65,7 +73,7 @@ bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, i
         next.first_product += plan->products;
         overloaded_per_s += committed_per_s;
     }
-    out->peak_per_s = peaks_per_s / (GOODPUT_CYCLES + 1);
-    out->overloaded_per_s = overloaded_per_s / GOODPUT_CYCLES;
+    out->peak_per_s = peaks_per_s / (double)(GOODPUT_CYCLES + 1);
+    out->overloaded_per_s = overloaded_per_s / (double)GOODPUT_CYCLES;
     return true;
 }

@@ -20,6 +20,10 @@ struct goodput {
     double overloaded_per_s; /* committed when `times` the peak was offered */
 };
 
+/* The overload beside a peak of `plan`: twice as long, after a lead as long as the peak. */
+struct phase_plan goodput_overload(const struct phase_plan *plan, double rate_per_s,
+                                   int64_t connections);
+
 /* `plan` is that of a speed phase by wrk (strategy, connections, threads, duration, products,
  * seed), with its max_lag_ms for the overload. GOODPUT_PHASES phases, audited like any; each sells
  * the next plan->products products, so that it has no rows of another to wait for. False when one

@@ -34,7 +34,7 @@ struct open_loop {
     struct connection *connections; /* owned */
     struct connection **idle;       /* owned: a ring of those without an order */
     size_t count, idle_at, idle_count;
-    int64_t began_us, end_us, ticked_us, timer_us, turned_us, answered_us;
+    int64_t began_us, counted_from_us, end_us, ticked_us, timer_us, turned_us, answered_us;
     struct arrivals due, next;
     int64_t due_count, next_count;
     int64_t late_until; /* arrivals below this number found no connection when they fell due */
@@ -99,7 +99,7 @@ static void count_answer(struct open_loop *loop, const struct connection *connec
     latency_add(&loop->latencies[connection->part][class], loop->answered_us - connection->due_us);
     loop->result->answers++;
     loop->result->not_2xx += status >= 300;
-    if (class == OPEN_LOOP_COMMITTED && loop->answered_us > loop->began_us + loop->load->lead_us &&
+    if (class == OPEN_LOOP_COMMITTED && loop->answered_us > loop->counted_from_us &&
         loop->answered_us <= loop->end_us)
         loop->result->committed_in_time++;
 }
@@ -183,7 +183,7 @@ static void set_timer(struct open_loop *loop)
 static bool is_crowded(const struct open_loop *loop)
 {
     return !loop->due.ended &&
-           loop->load->arrivals.parts[loop->due.part].rate_per_s > CROWD_RATE_PER_S;
+           loop->load->arrivals.parts[loop->due.part].rate_per_s > (double)CROWD_RATE_PER_S;
 }
 
 /* To program a timer for each arrival, and to wake up for each answer, would cost a core at rates
@@ -288,6 +288,7 @@ static bool drive(struct open_loop *loop, struct problem *problem)
     loop->began_us = loop->load->start_us > 0 ? loop->load->start_us : now_us;
     if (loop->began_us < now_us)
         return problem_set(problem, "the connections did not stand in time for the schedule");
+    loop->counted_from_us = loop->began_us + loop->load->arrivals.lead_us;
     loop->end_us = loop->began_us + arrivals_duration_us(&loop->load->arrivals);
     loop->answered_us = loop->end_us;
     struct precedence before = take_precedence();

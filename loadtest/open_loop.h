@@ -45,8 +45,7 @@ struct open_loop_load {
     int64_t first_user;
     int64_t first_product, products;
     int64_t lag_limit_us;
-    int64_t lead_us;  /* of the schedule: what is committed in it is not in committed_in_time */
-    int64_t start_us; /* CLOCK_MONOTONIC; 0: as soon as the connections stand */
+    int64_t start_us;            /* CLOCK_MONOTONIC; 0: as soon as the connections stand */
     void (*tick)(void *context); /* about five times a second; may be NULL */
     void *context;
 };

@@ -11,10 +11,10 @@ void phase_open_schedule(const struct phase_plan *plan, int64_t duration_us,
                          struct arrivals_plan *out)
 {
     double rate = (double)plan->rate_per_s;
-    *out = (struct arrivals_plan){.kind = plan->arrivals, .seed = plan->seed};
-    if (plan->lead_s > 0)
-        out->parts[out->parts_count++] =
-            (struct arrivals_part){"lead", rate, plan->lead_s * 1000000};
+    *out = (struct arrivals_plan){
+        .kind = plan->arrivals, .seed = plan->seed, .lead_us = plan->lead_s * 1000000};
+    if (out->lead_us > 0)
+        out->parts[out->parts_count++] = (struct arrivals_part){"lead", rate, out->lead_us};
     out->parts[out->parts_count++] = (struct arrivals_part){"steady", rate, duration_us};
     if (plan->scenario != SCENARIO_BELL)
         return;
@@ -52,7 +52,6 @@ bool phase_open_load(const struct fleet *fleet, const struct wrk_load *load,
         .first_product = load->first_product,
         .products = load->products,
         .lag_limit_us = plan->max_lag_ms * 1000,
-        .lead_us = plan->lead_s * 1000000,
         .tick = load->tick,
         .context = load->context,
     };

@@ -142,7 +142,7 @@ static void what_the_lead_commits_is_not_counted(void **state)
     (void)state;
     put_on_sale(50);
     struct open_loop_load load = load_of(200, 500000);
-    load.lead_us = 500000;
+    load.arrivals.lead_us = 500000;
     if (!open_loop_run(&load, &result, &problem))
         fail_msg("%s", problem.text);
     assert_int_equal(of_class(OPEN_LOOP_COMMITTED), 50);
@@ -157,6 +157,7 @@ static void a_lead_comes_first(void **state)
     phase_open_schedule(&plan, 6000000, &schedule);
     assert_int_equal(schedule.parts_count, 2);
     assert_string_equal(schedule.parts[0].name, "lead");
+    assert_int_equal(schedule.lead_us, 3000000);
     assert_int_equal(schedule.parts[0].duration_us, 3000000);
     assert_string_equal(schedule.parts[1].name, "steady");
     assert_int_equal(schedule.parts[1].duration_us, 6000000);

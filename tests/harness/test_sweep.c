@@ -115,6 +115,19 @@ static void what_cannot_be_swept(void **state)
     assert_non_null(strstr(bed->output, "magic"));
 }
 
+static void an_overload_has_a_lead(void **state)
+{
+    (void)state;
+    struct phase_plan plan = {.duration_s = 3, .connections = 256, .threads = 2};
+    struct phase_plan overload = goodput_overload(&plan, 1234.5, 12000);
+    assert_int_equal(overload.lead_s, 3);
+    assert_int_equal(overload.duration_s, 6);
+    assert_int_equal(overload.rate_per_s, 1234);
+    assert_int_equal(overload.connections, 12000);
+    assert_int_equal(overload.threads, 1);
+    assert_int_equal(goodput_overload(&plan, 0.5, 64).rate_per_s, 1);
+}
+
 /* Two phases on one server, few enough to be quick: all that is asked is that they agree. */
 static void goodput_is_measured(void **state)
 {
@@ -182,6 +195,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(redis_is_further_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(servers_get_the_settings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_swept, set_up, tear_down),
+        cmocka_unit_test(an_overload_has_a_lead),
         cmocka_unit_test_setup_teardown(goodput_is_measured, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
