@@ -25,12 +25,13 @@ enum { POINTS_MAX = 8 };
 
 static struct point {
     char name[64];
-    char action[16]; /* kill, stop, pause, fail, skew */
+    char action[16]; /* kill, stop, pause, hold, fail, skew */
     long ms;         /* of a pause or a skew */
     atomic_int passages_left;
 } points[POINTS_MAX];
 static int point_count;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool let_go;
 
 /* NAME=ACTION[:MS][@N] */
 static bool parse_point(const char *text, size_t length, struct point *out)
@@ -59,7 +60,8 @@ static bool parse_point(const char *text, size_t length, struct point *out)
     snprintf(out->action, sizeof out->action, "%s", action);
     atomic_store(&out->passages_left, passage);
     return strcmp(action, "kill") == 0 || strcmp(action, "stop") == 0 ||
-           strcmp(action, "fail") == 0 || (strcmp(action, "skew") == 0 && out->ms != 0) ||
+           strcmp(action, "hold") == 0 || strcmp(action, "fail") == 0 ||
+           (strcmp(action, "skew") == 0 && out->ms != 0) ||
            (strcmp(action, "pause") == 0 && out->ms > 0);
 }
 
@@ -76,12 +78,23 @@ static bool parse_all(const char *spec, struct point *out, int *count)
     return true;
 }
 
+static void on_let_go(int number)
+{
+    (void)number;
+    atomic_store(&let_go, true);
+}
+
 bool failpoint_check(const char *spec)
 {
+    struct sigaction action = {.sa_handler = on_let_go, .sa_flags = SA_RESTART};
     struct point scratch[POINTS_MAX];
     int count;
 
-    return parse_all(spec, scratch, &count);
+    if (!parse_all(spec, scratch, &count))
+        return false;
+    if (count > 0)
+        sigaction(SIGUSR1, &action, NULL);
+    return true;
 }
 
 static void read_environment(void)
@@ -99,6 +112,9 @@ static void act(const struct point *point)
         raise(SIGSTOP); /* to this thread: it must not get past the place before all have stopped */
     else if (strcmp(point->action, "pause") == 0)
         clock_sleep_until(clock_mono_us() + point->ms * CLOCK_US_PER_MS);
+    else if (strcmp(point->action, "hold") == 0)
+        while (!atomic_load(&let_go))
+            clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
 }
 
 /* The point of this name whose turn it is at this passage. */

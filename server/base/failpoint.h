@@ -3,10 +3,11 @@
  *
  * Built in by SECKILL_FAILPOINTS alone (the development presets have it, release does not); armed
  * by the environment: SECKILL_FAILPOINTS="NAME=ACTION[@N],…", where ACTION is kill (SIGKILL), stop
- * (SIGSTOP the whole process), pause:MS (this thread alone), fail (what the place says fails) or
- * skew:MS (a clock that is wrong, from then on), and N says at which passage it happens
- * (default 1, the first). The names are listed in tests/README.md. Idea: FreeBSD's fail(9) and
- * etcd's gofail.
+ * (SIGSTOP the whole process), pause:MS (this thread alone), hold (this thread alone, until the
+ * process gets SIGUSR1; there is one go for every hold, those to come too), fail (what the place
+ * says fails) or skew:MS (a clock that is wrong, from then on), and N says at which passage it
+ * happens (default 1, the first). The names are listed in tests/README.md. Idea: FreeBSD's fail(9)
+ * and etcd's gofail.
  */
 #ifndef SECKILL_BASE_FAILPOINT_H
 #define SECKILL_BASE_FAILPOINT_H
@@ -27,8 +28,8 @@ int64_t failpoint_skew_ms(const char *name);
 #define FAILPOINT_SKEW_MS(name) INT64_C(0)
 #endif
 
-/* False when `spec` cannot be obeyed: malformed, or this build has no failpoints. NULL and "" are
- * fine. */
+/* To be asked once, before there are threads: from then on SIGUSR1 lets go. False when `spec`
+ * cannot be obeyed: malformed, or this build has no failpoints. NULL and "" are fine. */
 bool failpoint_check(const char *spec);
 
 #endif

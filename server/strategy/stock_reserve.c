@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum { CALLS_MAX = 5, ROW_PATIENCE_US = 200000 };
-_Static_assert((int)RESERVE_MAX <= (int)UUID_GROUP_MAX, "a call's orders are one group of ids");
+_Static_assert(RESERVE_MAX + 0 <= UUID_GROUP_MAX + 0, "a call's orders are one group of ids");
 
 enum verdict { VERDICT_DONE, VERDICT_NOT_LOADED, VERDICT_EPOCH, VERDICT_FULL, VERDICT_GIVEN_UP };
 enum code { CODE_RESERVED = 1, CODE_KEY, CODE_LIMIT, CODE_SOLD_OUT, CODE_NOT_OPEN };

@@ -18,18 +18,9 @@ struct buy plug_buy(int64_t product, int64_t user, int64_t quantity)
                         .more = "&wait_ms=60000"};
 }
 
-static void wait_metric(const char *family, const char *labels, int64_t value)
-{
-    int64_t until_us = clock_mono_us() + PLUG_PATIENCE_US;
-
-    while (server_metric(plugged.server, family, labels) != value)
-        if (clock_mono_us() >= until_us)
-            fail_msg("%s is not %lld", family, (long long)value);
-}
-
 void plug_wait_queued(int64_t count)
 {
-    wait_metric("seckill_lane_waiting", "strategy=\"batch\"", count);
+    server_wait_metric(plugged.server, "seckill_lane_waiting", "strategy=\"batch\"", count);
 }
 
 void plug_wait_locked(void)
@@ -47,7 +38,7 @@ struct crowd *plug_begin(void)
     struct crowd *crowd = crowd_create();
     struct buy buy = plug_buy(PLUG, 1, 1);
 
-    wait_metric("seckill_orders_in_flight", "", 0);
+    server_wait_metric(plugged.server, "seckill_orders_in_flight", "", 0);
     shop_put(plugged.server, PLUG, 1000, NULL);
     witness_run(plugged.holder, "BEGIN");
     witness_run(plugged.holder, "SELECT 1 FROM product WHERE id = %d FOR UPDATE", PLUG);

@@ -127,9 +127,7 @@ static void a_late_release_that_compares_frees_nobody(void **state)
 
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
         struct third the = release_late(strategies[i], "lock.releasing=stop");
-        int64_t begun_us = clock_mono_us();
-        while (server_metric(the.a, "seckill_lease_overruns_total", strategies[i]) != 1)
-            look_again(begun_us);
+        server_wait_metric(the.a, "seckill_lease_overruns_total", strategies[i], 1);
         rival_waits_in_vain(the.c, strategies[i], 3);
         server_resume(the.b);
         rival_finish(the.next, 201, "");

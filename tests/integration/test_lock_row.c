@@ -140,8 +140,7 @@ static void only_the_owner_deletes_it(void **state)
     crowd_finish(crowd, PATIENCE_US);
     assert_int_equal(crowd_count(crowd, 201, ""), 1);
     crowd_destroy(crowd);
-    while (server_metric(server, "seckill_lease_overruns_total", "strategy=\"lock-row\"") != 1)
-        assert_true(clock_mono_us() < until_us);
+    server_wait_metric(server, "seckill_lease_overruns_total", "strategy=\"lock-row\"", 1);
     assert_true(is_locked());
     server_stop(server);
 }

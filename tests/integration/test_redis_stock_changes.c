@@ -65,7 +65,7 @@ static void put_amid(const char *key)
     char new[SHOP_ID_SIZE];
 
     bed.product++;
-    bed_start("stock-writer-read=pause:1500", NULL);
+    bed_start("stock-writer-read=hold", NULL);
     shop_put(bed.servers[0], bed.product, 10, NULL);
     struct buy buy = bed_buy(1, 7);
     buy.key = key;
@@ -76,9 +76,11 @@ static void put_amid(const char *key)
     bed_expect_status(bed.servers[0], old, "404");
     assert_int_equal(bed_mirror(), 10);
     bed_accept(bed.servers[0], &buy, new);
+    server_let_go(bed.servers[0]);
     bed_wait_status(bed.servers[0], new, "confirmed");
     bed_expect_status(bed.servers[0], old, "404");
-    assert_int_equal(bed_claims("sale_ended"), 1);
+    /* The old one may come to the writer twice, handed over and from the history: see catch_up. */
+    assert_true(bed_claims("sale_ended") >= 1);
     assert_int_equal(bed_claims("confirmed"), 1);
     bed_expect_reconciled();
     assert_int_equal(witness_sale(bed.witness, bed.product).stock, 3);
@@ -134,7 +136,7 @@ static void a_mirror_that_is_deleted(void **state)
 
     (void)state;
     bed.product++;
-    bed_start("stock-writer-read=pause:1500", NULL);
+    bed_start("stock-writer-read=hold", NULL);
     shop_put(bed.servers[0], bed.product, 5, ", \"limit_per_user\": 3");
     buy = bed_buy(1, 3);
     bed_accept(bed.servers[0], &buy, NULL);
@@ -147,6 +149,7 @@ static void a_mirror_that_is_deleted(void **state)
     bed_accept(bed.servers[0], &buy, NULL);
     buy = bed_buy(3, 1);
     shop_expect_buy(bed.servers[0], &buy, 409, "sold_out", NULL);
+    server_let_go(bed.servers[0]);
     bed_expect_reconciled();
     assert_int_equal(bed_claims("refused"), 0);
     assert_int_equal(witness_sale(bed.witness, bed.product).sold, 5);

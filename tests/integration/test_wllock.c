@@ -69,10 +69,12 @@ static void w4_w5_it_spins_and_for_half_of_its_time(void **state)
 /* Orders that queue while the first is slow: how many holds do they take? */
 static int64_t holds(const char *strategy, int orders)
 {
-    struct server *a = rival_start("lock.acquired=pause:1500", "30000", "25000");
+    struct server *a = rival_start("lock.acquired=hold", "30000", "25000");
 
     rivals_put(a, 100);
     struct crowd *crowd = begin(a, order(strategy, "&wait_ms=40000", 1), orders);
+    server_wait_metric(a, "seckill_orders_in_flight", "", orders);
+    server_let_go(a);
     crowd_finish(crowd, RIVALS_PATIENCE_US);
     assert_int_equal(crowd_count(crowd, 201, NULL), orders);
     crowd_destroy(crowd);

@@ -294,6 +294,11 @@ void server_resume(struct server *server)
     server_signal(server, SIGCONT);
 }
 
+void server_let_go(struct server *server)
+{
+    server_signal(server, SIGUSR1);
+}
+
 int server_teardown(void **state)
 {
     (void)state;

@@ -55,6 +55,8 @@ void server_pause(struct server *server);
 /* Waits until a failpoint has stopped the whole process; server_resume lets it go on. */
 void server_wait_stopped(struct server *server);
 void server_resume(struct server *server);
+/* Lets go what failpoints hold, or would hold later. */
+void server_let_go(struct server *server);
 
 /* One call on a connection of its own; not getting a reply ends the test. Free with
  * http_reply_fini. */
@@ -65,6 +67,9 @@ int server_status(struct server *server, const char *method, const char *target,
                   const char *headers, const char *body);
 /* The sum of a family's series in /metrics whose labels contain `labels`. */
 int64_t server_metric(struct server *server, const char *family, const char *labels);
+/* Waits until that sum is `value`. */
+void server_wait_metric(struct server *server, const char *family, const char *labels,
+                        int64_t value);
 /* Orders and replies of this server that ended as internal_error; the other ends the test if there
  * is one. */
 int64_t server_bugs(struct server *server);

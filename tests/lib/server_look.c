@@ -55,6 +55,18 @@ int64_t server_metric(struct server *server, const char *family, const char *lab
     return sum;
 }
 
+void server_wait_metric(struct server *server, const char *family, const char *labels,
+                        int64_t value)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (server_metric(server, family, labels) != value) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("%s{%s} never is %lld", family, labels, (long long)value);
+        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
+    }
+}
+
 int64_t server_bugs(struct server *server)
 {
     return server_metric(server, "seckill_orders_total", "outcome=\"internal_error\"") +
