@@ -17,8 +17,10 @@
 #define NO_LIMIT INT64_C(-1)
 
 /* A run: orders of one product that one session makes one after the other, each its own
- * transaction, so that the next can begin without waiting for us. */
-enum { RUN_MAX = 8 };
+ * transaction, so that the next can begin without waiting for us. From one run to the next it does
+ * wait, longer than for an order where the machine is busy; this many, or what drive.c's time
+ * allows, make that a small part. */
+enum { RUN_MAX = 32 };
 
 struct product_row {
     int64_t stock;
