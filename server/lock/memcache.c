@@ -4,9 +4,11 @@
  * `add` stores what is not there, so one wins. The owner releases by `gets`, which gives the value
  * and its number, and `cas` under that number with an expiry that is long past: a comparison and a
  * deletion in one step, where `delete` after `get` would free whoever came in between. memcached
- * counts in whole seconds by a clock that ticks once a second, so a lease may end up to a second
- * early: it is rounded up and made a second longer than what is counted on here. An expiry above 30
- * days would be read as a date; --lock-ttl-ms ends far below.
+ * counts in whole seconds, which it reads a second after it has read them last (clock_handler in
+ * its memcached.c). What it has read may be two seconds old, nearly: the rest of the second in
+ * which it was read, and the second since. So a lease is rounded up and made two seconds longer
+ * than what is counted on here. An expiry above 30 days would be read as a date; --lock-ttl-ms ends
+ * far below.
  *
  * How it fails: memcached is a cache. A restart empties it, and without -M a full one throws locks
  * out (the log then says nothing): two owners at once. A paused holder still writes. A request
@@ -27,6 +29,7 @@
 enum {
     HOST_MAX = 255,
     PATIENCE_MS = 500,
+    CLOCK_BEHIND_S = 2,
     CLOSED_AFTER_FAILURE_US = 250000,
     LONG_PAST = 30 * 24 * 60 * 60 + 1 /* the first expiry that is a date: in January 1970 */
 };
@@ -151,8 +154,8 @@ static memcached_return_t keep_or_hang_up(struct memcache_session *session,
 static memcached_return_t add(struct memcache_session *session, const struct lease *lease,
                               int64_t ttl_ms)
 {
-    /* 1 to 2592000: rounded up, and a second for its clock. */
-    time_t seconds = (time_t)((ttl_ms + 999) / 1000 + 1);
+    /* 1 to 2592000: rounded up, and what its clock may be behind. */
+    time_t seconds = (time_t)((ttl_ms + 999) / 1000 + CLOCK_BEHIND_S);
     memcached_return_t result = MEMCACHED_MEMORY_ALLOCATION_FAILURE;
 
     if (prepare(session))

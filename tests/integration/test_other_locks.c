@@ -225,7 +225,7 @@ static void redlock_has_two_owners_when_a_node_forgets(void **state)
 /* Memcached -------------------------------------------------------------------------------------
  */
 
-static void memcached_leases_are_a_second_longer_than_counted_on(void **state)
+static void memcached_leases_are_longer_than_counted_on(void **state)
 {
     (void)state;
     rig.settings.lock_ttl_ms = 1000;
@@ -298,7 +298,7 @@ int main(void)
         RIG_TEST(redlock_outlives_a_dead_and_a_hanging_node),
         RIG_TEST(redlock_takes_the_drift_off_the_lease),
         RIG_TEST(redlock_has_two_owners_when_a_node_forgets),
-        RIG_TEST(memcached_leases_are_a_second_longer_than_counted_on),
+        RIG_TEST(memcached_leases_are_longer_than_counted_on),
         RIG_TEST(memcached_forgets_when_it_is_restarted),
         RIG_TEST(a_memcached_that_hangs_is_unknown),
         RIG_TEST(a_store_that_is_gone_is_unknown),
