@@ -7,18 +7,19 @@
 #include "lib/cases.h"
 
 #include "base/clock.h"
+#include "strategy/purchase.h"
 
 #include <stdio.h>
 
-/* ORDERS: more than a run takes. */
-enum { ORDERS = 12, BUSY_ORDERS = 40, PATIENCE_US = 60000000 };
+/* A second worker comes when half of what a run took wait. */
+enum { ORDERS = 2 * RUN_MAX, BUSY_ORDERS = 5 * RUN_MAX, PATIENCE_US = 60000000 };
 
 static struct server *server;
 
 static int start(void **state)
 {
     (void)state;
-    server = server_start("--pg-sessions", "6", "--work-ms", "300", "--amqp", "",
+    server = server_start("--pg-sessions", "6", "--work-ms", "60", "--amqp", "",
                           "--in-flight-per-product", "2");
     shop_put(server, 1, 1000, NULL);
     return 0;
