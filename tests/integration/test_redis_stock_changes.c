@@ -24,7 +24,9 @@ static void refuse_everywhere(void)
     crowd_destroy(crowd);
 }
 
-/* Once the answer to whatever added stock is there, no instance refuses on old news. */
+/* Once the answer to whatever added stock is there, no instance refuses on old news. That no round
+ * of the reconciler has found anything is not asked: it may meet stock that is committed and of
+ * which the mirror is just about to hear. */
 static void stock_that_comes_back_is_seen_at_once(void **state)
 {
     enum { ROUNDS = 16 };
@@ -55,7 +57,6 @@ static void stock_that_comes_back_is_seen_at_once(void **state)
         shop_expect_buy(buying, &buy, 201, "", id);
         bed_expect_settled();
     }
-    bed_expect_reconciled();
     bed_stop_all();
 }
 
