@@ -85,7 +85,7 @@ static const struct settings_row rows[] = {
         .detail =
             "The memcached that holds the locks of `memcached-lock`: `HOST:PORT` or `unix:///PATH`. "
             "Run it with `-M`, so that a full one refuses a lock instead of throwing another out. "
-            "Its leases are whole seconds: `--lock-ttl-ms` rounded up, and one more. Empty means that "
+            "Its leases are whole seconds: `--lock-ttl-ms` rounded up, and two more. Empty means that "
             "there is none: the strategy is listed as unavailable and answers 503, the others do not "
             "notice. It need not be up when the server starts.",
     },
