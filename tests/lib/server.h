@@ -70,6 +70,9 @@ int64_t server_metric(struct server *server, const char *family, const char *lab
 /* Waits until that sum is `value`. */
 void server_wait_metric(struct server *server, const char *family, const char *labels,
                         int64_t value);
+/* Orders that this server has accepted since it started, answered or not. Unlike those in flight
+ * they never become fewer, so who waits for a number of them cannot miss it. */
+int64_t server_accepted(struct server *server);
 /* Orders and replies of this server that ended as internal_error; the other ends the test if there
  * is one. */
 int64_t server_bugs(struct server *server);

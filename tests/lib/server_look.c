@@ -67,6 +67,14 @@ void server_wait_metric(struct server *server, const char *family, const char *l
     }
 }
 
+int64_t server_accepted(struct server *server)
+{
+    /* In this order an order that is answered in between is missed, and counted the next time. */
+    int64_t answered = server_metric(server, "seckill_orders_total", "");
+
+    return answered + server_metric(server, "seckill_orders_in_flight", "");
+}
+
 int64_t server_bugs(struct server *server)
 {
     return server_metric(server, "seckill_orders_total", "outcome=\"internal_error\"") +
