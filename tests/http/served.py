@@ -86,12 +86,14 @@ def wait_until(what, is_true):
         time.sleep(0.01)
 
 
+def is_blocked(command):
+    """Does a statement of a server of ours that begins with `command` wait for a row?"""
+    return sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
+               f" application_name = 'seckill' AND wait_event_type = 'Lock' AND query LIKE '{command} %'") != "0"
+
+
 def wait_until_blocked(command):
-    """Until a statement of a server of ours that begins with `command` waits for a row."""
-    wait_until(f"{command} that waits for a row",
-               lambda: sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
-                           f" application_name = 'seckill' AND wait_event_type = 'Lock' AND query LIKE '{command} %'")
-               != "0")
+    wait_until(f"{command} that waits for a row", lambda: is_blocked(command))
 
 
 class HeldRow:
@@ -128,6 +130,9 @@ class Aside:
             self.result = server.call(*args, **kwargs)
         except Exception as error:  # told by answer(), on the test's own thread
             self.result = error
+
+    def is_answered(self):
+        return not self.thread.is_alive()
 
     def answer(self):
         self.thread.join(PATIENCE_S)

@@ -14,8 +14,8 @@ import sys
 import unittest
 
 from openapi import METHODS, forbidden
-from served import (CHECKOUT, COMPONENTS, PATIENCE_S, REDIS, SPEC, Aside, HeldRow, Server, buy, listens, new_product,
-                    product_ids, sql, wait_until, wait_until_blocked)
+from served import (CHECKOUT, COMPONENTS, PATIENCE_S, REDIS, SPEC, Aside, HeldRow, Server, buy, is_blocked, listens,
+                    new_product, product_ids, sql, wait_until, wait_until_blocked)
 
 ADMIN_TOKEN = "open-sesame"
 NO_ORDER = "01900000-0000-7000-8000-000000000000"
@@ -177,7 +177,7 @@ class Orders(Shared):
     def test_waits(self):
         product = new_product(self.server)
         with HeldRow(product):
-            buy(self.server, product, 503, query={"strategy": "pessimistic", "wait_ms": 50}, phase="lock")
+            buy(self.server, product, 503, query={"strategy": "pessimistic", "wait_ms": 1000}, phase="lock")
             local = {"strategy": "local-lock"}
             first = Aside(self.server, "placeOrder", query=local, body={"product_id": product, "user_id": 1})
             wait_until_blocked("UPDATE")
@@ -185,12 +185,19 @@ class Orders(Shared):
         self.assertEqual(first.answer().status, 201)
 
     def test_lost_race(self):
+        """An order without patience waits 0.2 s for a row, so it may be over before the other one commits."""
         product = new_product(self.server)
-        with HeldRow(product, "UPDATE product SET version = version + 1 WHERE id = {}", "COMMIT"):
-            order = Aside(self.server, "placeOrder", query={"strategy": "optimistic", "wait_ms": 0},
-                          body={"product_id": product, "user_id": 1}, status=503, code="cas_exhausted")
-            wait_until_blocked("UPDATE")
-        order.answer()
+
+        def is_lost():
+            with HeldRow(product, "UPDATE product SET version = version + 1 WHERE id = {}", "COMMIT"):
+                order = Aside(self.server, "placeOrder", query={"strategy": "optimistic", "wait_ms": 0},
+                              body={"product_id": product, "user_id": 1}, status=503)
+                wait_until("an order to meet the row", lambda: order.is_answered() or is_blocked("UPDATE"))
+            code = order.answer().json["code"]
+            self.assertIn(code, ("cas_exhausted", "wait_timeout"))
+            return code == "cas_exhausted"
+
+        wait_until("a race that is lost", is_lost)
 
 
 class Products(Shared):
