@@ -126,14 +126,14 @@ static void count_orders(double rate_per_s, int64_t duration_us, int64_t arrival
 static void every_order_is_counted_once(void **state)
 {
     (void)state;
-    count_orders(200, 1000000, 200);
+    count_orders(200, 5000000, 1000);
 }
 
 /* It takes turns where arrivals are close together. */
 static void so_is_every_order_of_a_crowd(void **state)
 {
     (void)state;
-    count_orders(10000, 1000000, 10000);
+    count_orders(10000, 3000000, 30000);
 }
 
 /* However late an answer comes: here nothing follows the lead. */
@@ -141,8 +141,8 @@ static void what_the_lead_commits_is_not_counted(void **state)
 {
     (void)state;
     put_on_sale(50);
-    struct open_loop_load load = load_of(200, 500000);
-    load.arrivals.lead_us = 500000;
+    struct open_loop_load load = load_of(200, 5000000);
+    load.arrivals.lead_us = 5000000;
     if (!open_loop_run(&load, &result, &problem))
         fail_msg("%s", problem.text);
     assert_int_equal(of_class(OPEN_LOOP_COMMITTED), 50);
@@ -168,18 +168,18 @@ static void a_lead_comes_first(void **state)
     assert_string_equal(schedule.parts[0].name, "steady");
 }
 
-/* A server that stands still for 400 ms: the 40 orders of 100 that were due meanwhile all waited,
+/* A server that stands still for 1.5 s: the 150 orders of 500 that were due meanwhile all waited,
  * though only four could be sent. A generator that waits for answers would have seen four slow
  * ones. */
 static void a_stall_is_in_every_latency(void **state)
 {
     (void)state;
     put_on_sale(1000000);
-    struct open_loop_load load = load_of(100, 1000000);
-    struct mischief stall = {.at_us = 300000, .for_us = 400000, .signal_number = SIGSTOP};
+    struct open_loop_load load = load_of(100, 5000000);
+    struct mischief stall = {.at_us = 300000, .for_us = 1500000, .signal_number = SIGSTOP};
     run_with_mischief(&load, &stall);
     int64_t stalled_us = stall.continued_us - stall.stopped_us;
-    assert_true(stalled_us >= 400000);
+    assert_true(stalled_us >= 1500000);
     assert_int_equal(in_all(), result.parts[0].arrivals);
     assert_true(result.all.max_us >= stalled_us - 20000);
     assert_true(result.parts[0].classes[OPEN_LOOP_COMMITTED].p90_us >= 250000);
@@ -190,7 +190,7 @@ static void a_server_that_dies_is_a_result(void **state)
 {
     (void)state;
     put_on_sale(1000000);
-    struct open_loop_load load = load_of(500, 1000000);
+    struct open_loop_load load = load_of(500, 5000000);
     struct mischief death = {.at_us = 300000, .signal_number = SIGKILL};
     run_with_mischief(&load, &death);
     assert_int_equal(in_all(), result.parts[0].arrivals);
@@ -248,8 +248,8 @@ static int64_t count_of(const json_t *part, const char *class)
 static void a_sale_from_before_its_bell(void **state)
 {
     (void)state;
-    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario bell --duration 4s "
-                                  "--rate 100 --surge 5 --stock 150 --strategies conditional "
+    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario bell --duration 12s "
+                                  "--rate 50 --surge 5 --stock 150 --strategies conditional "
                                   "--max-lag-ms 60000"),
                      0);
     json_t *results = bed_results(bed);

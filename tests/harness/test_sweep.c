@@ -43,7 +43,7 @@ static void values_take_turns(void **state)
     char row[600];
     assert_int_equal(bed_run(bed, "sweep --server-binary " SERVER " --strategies batch,conditional "
                                   "--over max-batch=1,500 --set in-flight-per-product=3,"
-                                  "connections=8 --duration 1s --rounds 2"),
+                                  "connections=8 --duration 3s --rounds 2"),
                      0);
     static const double values[] = {1, 1, 500, 500, 1, 1, 500, 500};
     for (int i = 0; i < 8; i++) {
@@ -66,7 +66,7 @@ static void redis_is_further_away(void **state)
     char row[600];
     assert_int_equal(bed_run(bed, "sweep --server-binary " SERVER " --strategies redis-token "
                                   "--over redis-delay-us=0,100000 --set connections=1 "
-                                  "--duration 2s --rounds 1"),
+                                  "--duration 5s --rounds 1"),
                      0);
     assert_true(read_row(2, row, sizeof row));
     assert_true(column(row, "value") == 100000);

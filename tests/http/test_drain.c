@@ -47,7 +47,7 @@ static void send_order(struct http_client *client, int user)
     char *text;
 
     snprintf(body, sizeof body, "{\"product_id\": 1, \"user_id\": %d}", user);
-    text = http_request("POST", "/orders?strategy=none&wait_ms=60000", NULL, body);
+    text = http_request("POST", "/orders?strategy=pessimistic&wait_ms=60000", NULL, body);
     send_text(client, text);
     free(text);
 }
@@ -74,7 +74,7 @@ static void wait_until_refused(void)
 static void what_was_accepted_is_answered(void **state)
 {
     enum { ORDERS = 30 };
-    server = server_start("--work-ms", "700", NULL);
+    server = server_start(NULL, NULL);
     struct http_client *orders[ORDERS];
     struct http_client *kept = open_kept();
     struct http_client *watcher = open_kept();
@@ -82,6 +82,7 @@ static void what_was_accepted_is_answered(void **state)
 
     (void)state;
     put_product(server, 1, "{\"stock\": 1000}");
+    struct witness *holder = stage_hold_product();
     for (int i = 0; i < ORDERS; i++) {
         orders[i] = open_client();
         send_order(orders[i], i + 1);
@@ -104,6 +105,7 @@ static void what_was_accepted_is_answered(void **state)
     assert_false(reply.keeps_alive);
     http_reply_fini(&reply);
     assert_true(http_client_ended(kept, patience()));
+    stage_release(holder);
 
     for (int i = 0; i < ORDERS; i++) {
         assert_int_equal(http_client_read(orders[i], false, patience(), &reply), HTTP_REPLY);
@@ -128,28 +130,33 @@ static void idle_and_unfinished_requests_do_not_hold_it_up(void **state)
     (void)state;
     send_text(unfinished, "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{");
     wait_for_in_flight(2);
+    server_expect_sound(server);
     began_us = clock_mono_us();
-    server_stop(server);
+    server_signal(server, SIGTERM);
+    assert_true(http_client_ended(unfinished, patience()));
     assert_true(clock_mono_us() - began_us < 5 * CLOCK_US_PER_S);
+    assert_int_equal(server_wait(server, NULL, 0), 0);
     http_client_close(idle);
     http_client_close(unfinished);
 }
 
 static void a_second_stop_ends_it_at_once(void **state)
 {
-    server = server_start("--work-ms", "2000", NULL);
+    server = server_start(NULL, NULL);
     struct http_client *client = open_client();
     struct http_reply reply;
     char log[4096];
 
     (void)state;
     put_product(server, 1, "{\"stock\": 1000}");
+    struct witness *holder = stage_hold_product();
     send_order(client, 1);
     wait_for_in_flight(2);
     server_signal(server, SIGTERM);
     wait_until_refused();
     server_signal(server, SIGTERM);
     assert_int_equal(http_client_read(client, false, patience(), &reply), HTTP_CLOSED);
+    stage_release(holder); /* its worker is let finish */
     assert_int_equal(server_wait(server, log, sizeof log), 1);
     http_client_close(client);
 }
