@@ -27,12 +27,16 @@ COMPONENTS = [f"--{name}={os.environ[variable]}" for name in ("redlock", "memcac
 SPEC = Spec(CHECKOUT / "docs/openapi.yaml")
 
 
+# No test of ours waits for these: they are for a machine on which everything takes long.
+PATIENT = ["--lock-wait-ms", "20000", "--work-timeout-ms", "20000", "--lock-ttl-ms", "40000"]
+
+
 class Server:
     """A server of our own on a free port; `stop` wants exit status 0."""
 
     def __init__(self, *flags, database=None):
         self.process = subprocess.Popen(
-            [SERVER, "--listen", "127.0.0.1:0", "--database", database or DATABASE, *flags],
+            [SERVER, "--listen", "127.0.0.1:0", "--database", database or DATABASE, *PATIENT, *flags],
             stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         assert line.startswith("listening on http://"), f"the server does not start: {line!r}"
