@@ -27,7 +27,7 @@ static int start(void **state)
 
 static struct buy buy_by(const char *strategy, int64_t user)
 {
-    return (struct buy){.strategy = strategy, .product = 1, .user = user};
+    return (struct buy){.strategy = strategy, .product = 1, .user = user, .more = "&wait_ms=60000"};
 }
 
 static int64_t workers_of(const char *strategy)
@@ -75,6 +75,8 @@ static void idle_workers_make_room(void **state)
         if (server_metric(server, "seckill_orders_in_flight", "") == 0)
             break;
     }
+    if (most < 2) /* the second may have come between the last two looks */
+        most = workers_of("conditional");
     crowd_finish(crowd, PATIENCE_US);
     assert_int_equal(crowd_count(crowd, 201, ""), ORDERS);
     crowd_destroy(crowd);
