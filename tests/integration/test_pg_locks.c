@@ -7,7 +7,15 @@
 
 #include <stdlib.h>
 
-enum { PATIENCE_US = 60000000, WAIT_US = 300000, LATE_US = 1000000 };
+/* A wait may end late, but not as late as the work's allowance, which is 5 s; who does not wait is
+ * answered in a second. */
+enum {
+    PATIENCE_US = 60000000,
+    WAIT_US = 300000,
+    LATE_US = 4000000,
+    AT_ONCE_US = 1000000,
+    TRIES = 10
+};
 
 static struct server *server;
 static struct witness *witness;
@@ -45,16 +53,25 @@ static void a_serialization_failure_is_made_again(void **state)
     witness_expect_exact(witness, product);
 }
 
+/* On a slow machine their time may be over before there is a race at all; so more than one round
+ * may have to be made. */
 static void a_serialization_failure_without_time_says_so(void **state)
 {
+    int exhausted = 0;
+
     (void)state;
-    shop_put(server, product, 10, NULL);
-    struct crowd *crowd = buyers("serializable", 4, "&wait_ms=150");
-    int sold = crowd_count(crowd, 201, "");
-    if (sold < 1 || sold > 3 || sold + crowd_count(crowd, 503, "cas_exhausted") != 4)
-        fail_msg("%s", crowd_summary(crowd));
-    crowd_destroy(crowd);
-    witness_expect_exact(witness, product);
+    for (int attempt = 0; attempt < TRIES && exhausted == 0; attempt++) {
+        shop_put(server, product, 10, NULL);
+        struct crowd *crowd = buyers("serializable", 4, "&wait_ms=150");
+        int sold = crowd_count(crowd, 201, "");
+        exhausted = crowd_count(crowd, 503, "cas_exhausted");
+        if ((exhausted > 0 && sold == 0) ||
+            sold + exhausted + crowd_count(crowd, 503, "wait_timeout") != 4)
+            fail_msg("%s", crowd_summary(crowd));
+        crowd_destroy(crowd);
+        witness_expect_exact(witness, product);
+    }
+    assert_true(exhausted > 0);
 }
 
 /* What another strategy wrote after the snapshot is refused, too. */
@@ -108,7 +125,7 @@ static void the_advisory_lock_is_asked_for(void **state)
         struct crowd *crowd = crowd_create();
         shop_crowd_cancel(crowd, server, id); /* it changes the stock, so it waits as well */
         crowd_send(crowd);
-        assert_false(crowd_wait(crowd, 1, clock_mono_us() + LATE_US));
+        assert_false(crowd_wait(crowd, 1, clock_mono_us() + AT_ONCE_US));
         witness_run(witness, "SELECT pg_advisory_unlock_all()");
         crowd_finish(crowd, PATIENCE_US);
         assert_int_equal(crowd_count(crowd, 200, ""), 1);
@@ -125,7 +142,7 @@ static void the_schemas_lock_is_another(void **state)
     shop_put(server, product, 10, NULL);
     witness_run(witness, "SELECT pg_advisory_lock(32476585539202156)");
     struct buy buy = {
-        .strategy = "advisory-lock", .product = product, .user = 1, .more = "&wait_ms=0"};
+        .strategy = "advisory-lock", .product = product, .user = 1, .more = "&wait_ms=2000"};
     shop_expect_buy(server, &buy, 201, "", NULL);
     witness_run(witness, "SELECT pg_advisory_unlock_all()");
 }
