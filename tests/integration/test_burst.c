@@ -51,6 +51,7 @@ static void expect_settled(struct server *server, int descriptors, int64_t kib)
     assert_int_equal(server_metric(server, "seckill_orders_in_flight", ""), 0);
 }
 
+/* The server finds all of them there at once, however slowly they are sent. */
 static struct crowd *burst(struct server *server, const char *strategy, int64_t product, int count)
 {
     struct crowd *crowd = crowd_create();
@@ -59,6 +60,9 @@ static struct crowd *burst(struct server *server, const char *strategy, int64_t 
         struct buy buy = {.strategy = strategy, .product = product, .user = 1 + i};
         shop_crowd_buy(crowd, server, &buy);
     }
+    server_pause(server);
+    crowd_send(crowd);
+    server_resume(server);
     crowd_finish(crowd, PATIENCE_US);
     return crowd;
 }
