@@ -245,7 +245,7 @@ static void be_left_in_the_dark(const struct way *way, bool committed)
     here.product++;
     shop_put(here.server, here.product, STOCK, way->more);
     struct buy buy = way_buy(way);
-    buy.more = "&wait_ms=200";
+    buy.more = "&wait_ms=1500"; /* in which a worker must come to life */
     shop_crowd_buy(crowd, here.server, &buy);
     pg_proxy_refuse_after_fault(here.db.proxy, true);
     pg_proxy_arm(here.db.proxy, way->statement,
@@ -255,7 +255,7 @@ static void be_left_in_the_dark(const struct way *way, bool committed)
     if (crowd_count(crowd, 504, "outcome_unknown") != 1)
         fail_msg("%s: %s", way->strategy, crowd_summary(crowd));
     /* The wait, and then the work's allowance (2 s). */
-    assert_in_range(crowd_at(crowd, 0)->took_us, 2150000, 4000000);
+    assert_in_range(crowd_at(crowd, 0)->took_us, 3450000, 9000000);
     http_reply_text(&crowd_at(crowd, 0)->reply, "order_id", id, sizeof id);
     crowd_destroy(crowd);
 
