@@ -111,11 +111,11 @@ static void a_dead_holder_is_waited_out(void **state)
     snprintf(system, sizeof system, "dead-%d", (int)getpid());
     for (int row = 0; row < ROWS; row++) {
         server_use_failpoints("lock.acquired=kill");
-        struct server *a = server_start("--system-name", system, "--lock-ttl-ms", "1000",
-                                        "--work-timeout-ms", "900");
+        struct server *a = server_start("--system-name", system, "--lock-ttl-ms", "4000",
+                                        "--work-timeout-ms", "3900");
         server_use_failpoints(NULL);
-        struct server *b = server_start("--system-name", system, "--lock-ttl-ms", "1000",
-                                        "--work-timeout-ms", "900");
+        struct server *b = server_start("--system-name", system, "--lock-ttl-ms", "4000",
+                                        "--work-timeout-ms", "3900");
         struct crowd *crowd = crowd_create();
         char log[64];
         shop_put(b, ++product, STOCK, NULL);
@@ -198,8 +198,8 @@ static void a_node_that_forgets_makes_redlock_oversell(void **state)
 static void a_late_majority_is_none(void **state)
 {
     (void)state;
-    server_use_failpoints("redlock.voted=pause:1500");
-    struct server *server = server_start("--lock-ttl-ms", "1000", "--work-timeout-ms", "900");
+    server_use_failpoints("redlock.voted=pause:5000");
+    struct server *server = server_start("--lock-ttl-ms", "4000", "--work-timeout-ms", "3900");
 
     server_use_failpoints(NULL);
     shop_put(server, ++product, 1, NULL);
@@ -227,7 +227,7 @@ static void a_late_release_of_memcached_frees_nobody(void **state)
 {
     (void)state;
     server_use_failpoints("memcached.release=stop");
-    struct server *a = server_start("--lock-ttl-ms", "1000", "--work-timeout-ms", "900");
+    struct server *a = server_start("--lock-ttl-ms", "3000", "--work-timeout-ms", "2900");
     struct server *b = start("body.after-read=stop");
     struct server *c = start(NULL);
     struct crowd *first = crowd_create();
