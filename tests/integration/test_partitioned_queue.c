@@ -43,7 +43,7 @@ static void sells_what_there_is(void **state)
     queue_shop_close(&shop);
 }
 
-/* A transaction takes 400 ms here, so nothing is decided when the wait is over. */
+/* The consumer is stopped, so nothing is decided when the wait is over. */
 static void a_short_wait_is_accepted_and_decided_later(void **state)
 {
     struct queue_shop shop;
@@ -52,13 +52,15 @@ static void a_short_wait_is_accepted_and_decided_later(void **state)
     struct buy buy = queue_buy(PRODUCT, 1);
 
     (void)state;
-    queue_shop_open(&shop, "400", -1, NULL);
-    shop_put(shop.servers[0], PRODUCT, 1, NULL);
-    queue_expect_accepted(shop.servers[0], &buy, first);
-    queue_expect_status(shop.servers[1], first, "queued", NULL);
+    queue_shop_open(&shop, NULL, -1, NULL);
+    shop_put(shop.servers[1], PRODUCT, 1, NULL);
+    server_pause(shop.servers[0]);
+    queue_expect_accepted(shop.servers[1], &buy, first);
+    queue_expect_status(shop.servers[2], first, "queued", NULL);
     shop_expect_consistent(shop.servers[2], PRODUCT);
     buy.user = 2;
-    queue_expect_accepted(shop.servers[0], &buy, second);
+    queue_expect_accepted(shop.servers[1], &buy, second);
+    server_resume(shop.servers[0]);
     queue_wait_decided(&shop, PRODUCT);
     queue_expect_status(shop.servers[2], first, "confirmed", NULL);
     queue_expect_status(shop.servers[1], second, "failed", "sold_out");
@@ -75,14 +77,16 @@ static void reserved_is_what_waits(void **state)
     struct buy buy = queue_buy(PRODUCT, 1);
 
     (void)state;
-    queue_shop_open(&shop, "1000", -1, NULL);
-    shop_put(shop.servers[0], PRODUCT, 10, NULL);
+    queue_shop_open(&shop, NULL, -1, NULL);
+    shop_put(shop.servers[1], PRODUCT, 10, NULL);
     buy.quantity = 3;
-    queue_expect_accepted(shop.servers[0], &buy, id);
+    server_pause(shop.servers[0]);
+    queue_expect_accepted(shop.servers[2], &buy, id);
     struct http_reply reply = server_call(shop.servers[1], "GET", "/products/17", NULL, NULL);
     assert_int_equal(http_reply_int(&reply, "reserved"), 3);
     assert_int_equal(http_reply_int(&reply, "stock"), 10);
     http_reply_fini(&reply);
+    server_resume(shop.servers[0]);
     queue_wait_decided(&shop, PRODUCT);
     reply = server_call(shop.servers[1], "GET", "/products/17", NULL, NULL);
     assert_int_equal(http_reply_int(&reply, "reserved"), 0);
@@ -211,7 +215,7 @@ static void an_order_twice_in_a_batch_is_decided_once(void **state)
     server_pause(shop.servers[0]);
     buy.key = "twice";
     queue_expect_accepted(shop.servers[1], &buy, id);
-    buy.more = "&wait_ms=1000";
+    buy.more = "&wait_ms=2500";
     shop_expect_buy(shop.servers[2], &buy, 200, "", NULL);
     server_resume(shop.servers[0]);
     queue_wait_decided(&shop, PRODUCT);
@@ -221,7 +225,8 @@ static void an_order_twice_in_a_batch_is_decided_once(void **state)
     queue_shop_close(&shop);
 }
 
-/* A refusal is not remembered, whether it was told as 409 or came after a 202. */
+/* A refusal is not remembered, whether it was told as 409 or came after a 202. A repeat of what is
+ * queued waits for the decision, for as long as it may; then it gets the order as it is. */
 static void a_refused_key_may_come_again(void **state)
 {
     struct queue_shop shop;
@@ -230,17 +235,17 @@ static void a_refused_key_may_come_again(void **state)
     struct buy restock = queue_buy(PRODUCT, 0);
 
     (void)state;
+    /* A decision takes half a second, so that who does not wait for it sees a queued order. */
     queue_shop_open(&shop, "500", -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 0, NULL);
     buy.key = "again";
     shop_expect_buy(shop.servers[0], &buy, 409, "sold_out", NULL);
+    server_pause(shop.servers[0]);
     queue_expect_accepted(shop.servers[1], &buy, id);
-    /* A repeat waits for the decision, for as long as it may; then it gets the order as it is. As
-     * long as the lane may keep it on a slow machine, too, and not as long as the decision takes.
-     */
-    buy.more = "&wait_ms=100";
+    buy.more = "&wait_ms=2500";
     shop_expect_buy(shop.servers[2], &buy, 200, "", NULL);
-    buy.more = NULL;
+    server_resume(shop.servers[0]);
+    buy.more = "&wait_ms=30000";
     shop_expect_buy(shop.servers[2], &buy, 409, "sold_out", NULL);
     queue_expect_status(shop.servers[0], id, "failed", "sold_out");
     restock.quantity = 1;

@@ -25,6 +25,18 @@ static int64_t republished(const struct queue_shop *shop)
     return sum;
 }
 
+/* Counted once the broker has confirmed it, and so perhaps after the decision. */
+static void wait_republished(const struct queue_shop *shop, int64_t orders)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+
+    while (republished(shop) < orders) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("not published again");
+        clock_sleep_until(clock_mono_us() + 50000);
+    }
+}
+
 /* The server has ended by itself. */
 static void expect_killed(struct queue_shop *shop, int number)
 {
@@ -118,7 +130,7 @@ static void an_instance_dies_before_it_publishes(void **state)
                        "SELECT count(*) FROM orders WHERE product_id = 17 AND status IN (0, 1)"),
         1);
     queue_wait_decided(&shop, PRODUCT);
-    assert_true(republished(&shop) >= 1);
+    wait_republished(&shop, 1);
     assert_int_equal(witness_sale(shop.witness, PRODUCT).orders, 1);
     assert_int_equal(witness_sale(shop.witness, PRODUCT).stock, 1);
     witness_expect_exact(shop.witness, PRODUCT);
@@ -261,7 +273,8 @@ static void the_broker_is_down_and_comes_back(void **state)
         shop_expect_buy(shop.servers[i], &buy, 503, "backend_unavailable", NULL);
         restock.quantity = 1;
         shop_expect_restock(shop.servers[i], &restock, 503, "backend_unavailable");
-        assert_true(clock_mono_us() - begun_us < 2000000);
+        /* Less than a single question to a broker that does not answer. */
+        assert_true(clock_mono_us() - begun_us < 4500000);
     }
     other.strategy = "conditional";
     shop_expect_buy(shop.servers[1], &other, 201, "", NULL);
@@ -287,7 +300,8 @@ static void the_broker_dies_between_commit_and_reply(void **state)
     wait_for_sync();
     shop_put(shop.servers[1], PRODUCT, BUYERS, NULL);
     server_pause(shop.servers[0]);
-    crowd_the_others(crowd, &shop, BUYERS, "&wait_ms=500");
+    /* Time for the messages to go one by one, and not for any to go again. */
+    crowd_the_others(crowd, &shop, BUYERS, "&wait_ms=2500");
     crowd_answers(crowd, QUEUE_PATIENCE_US);
     if (crowd_count(crowd, 202, "") != BUYERS)
         fail_msg("%s", crowd_summary(crowd));
