@@ -89,7 +89,7 @@ static void redis_is_killed_amid_purchases(void **state)
     shop_put(bed.servers[0], 80000, 5, NULL); /* a PUT does not need Redis */
     shop_expect_buy(bed.servers[1], &other, 201, "", NULL);
     struct buy late = bed_buy(800, 1);
-    late.more = "&wait_ms=0";
+    late.more = "&wait_ms=3000";
     late.product = 80000; /* nobody stands before it there */
     shop_expect_buy(bed.servers[2], &late, 503, "backend_unavailable", NULL);
     stack_up();
