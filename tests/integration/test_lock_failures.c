@@ -78,7 +78,7 @@ struct third {
  * read the stock; A releases. */
 static struct third release_late(const char *strategy, const char *failpoint)
 {
-    struct third the = {rival_start(failpoint, "1500", "1400"),
+    struct third the = {rival_start(failpoint, "3000", "2900"),
                         rival_start("body.after-read=stop", "60000", "50000"),
                         rival_start(NULL, "60000", "50000"), NULL};
 
