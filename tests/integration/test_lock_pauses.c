@@ -18,24 +18,51 @@
  */
 
 /* A stops with the lock, and again after it has read the stock; B waits for the lease to end, and
- * sells; A goes on. */
-static void pause_holder(const char *strategy, const char *failpoints, int status, const char *code)
-{
-    struct server *a = rival_start(failpoints, "4000", "3800");
-    struct server *b = rival_start(NULL, "4000", "3800");
-    int64_t begun_us = clock_mono_us();
+ * sells; A goes on. Several strategies go through it at once, each on a product of its own, for
+ * most of it is waiting for the leases. */
+struct paused {
+    const char *strategy;
+    const char *failpoints;
+    int64_t product;
+    struct server *a;
+    struct crowd *late;
+    struct crowd *next;
+};
 
-    rivals_put(a, 1);
-    struct crowd *late = rival_begin(a, strategy, 1);
-    server_wait_stopped(a);
-    struct crowd *next = rival_begin(b, strategy, 2);
-    clock_sleep_until(begun_us + 2500 * CLOCK_US_PER_MS);
-    server_resume(a);
-    server_wait_stopped(a);
-    rival_finish(next, 201, "");
-    server_resume(a);
-    rival_finish(late, status, code);
-    server_kill(a);
+static void pause_holders(struct paused *rows, int count, int status, const char *code)
+{
+    struct server *b = rival_start(NULL, "12000", "11400");
+
+    for (int i = 0; i < count; i++) {
+        rows[i].a = rival_start(rows[i].failpoints, "12000", "11400");
+        rivals_put(rows[i].a, 1);
+        rows[i].product = rivals.product;
+    }
+    int64_t begun_us = clock_mono_us();
+    for (int i = 0; i < count; i++) {
+        rivals.product = rows[i].product;
+        rows[i].late = rival_begin(rows[i].a, rows[i].strategy, 1);
+    }
+    for (int i = 0; i < count; i++) {
+        server_wait_stopped(rows[i].a);
+        rivals.product = rows[i].product;
+        rows[i].next = rival_begin(b, rows[i].strategy, 2);
+    }
+    /* Five seconds are left to begin the work in, and six from the lease's end to that of the work.
+     */
+    clock_sleep_until(begun_us + 7 * CLOCK_US_PER_S);
+    for (int i = 0; i < count; i++)
+        server_resume(rows[i].a);
+    for (int i = 0; i < count; i++)
+        server_wait_stopped(rows[i].a);
+    for (int i = 0; i < count; i++)
+        rival_finish(rows[i].next, 201, "");
+    for (int i = 0; i < count; i++)
+        server_resume(rows[i].a);
+    for (int i = 0; i < count; i++) {
+        rival_finish(rows[i].late, status, code);
+        server_kill(rows[i].a);
+    }
     server_stop(b);
 }
 
@@ -45,24 +72,35 @@ static void a_holder_paused_past_its_lease_oversells(void **state)
     static const char *const strategies[] = {"redis-setnx", "redis-getset",  "redis-expiry",
                                              "redis-uuid",  "redis-token",   "redis-reentrant",
                                              "wllock",      "redis-watchdog"};
+    enum { AT_ONCE = 4, ROUNDS = sizeof strategies / sizeof *strategies / AT_ONCE };
 
-    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+    for (int round = 0; round < ROUNDS; round++) {
+        struct paused rows[AT_ONCE];
         /* The renewer would wake with its process, so it is kept asleep. */
-        pause_holder(strategies[i],
-                     "lock.acquired=stop,body.after-read=stop,renewer.renew=pause:60000", 201, "");
-        rivals_expect_oversold(1);
+        for (int i = 0; i < AT_ONCE; i++)
+            rows[i] = (struct paused){
+                .strategy = strategies[round * AT_ONCE + i],
+                .failpoints = "lock.acquired=stop,body.after-read=stop,renewer.renew=pause:60000"};
+        pause_holders(rows, AT_ONCE, 201, "");
+        for (int i = 0; i < AT_ONCE; i++) {
+            rivals.product = rows[i].product;
+            rivals_expect_oversold(1);
+        }
     }
 }
 
 static void a_fence_refuses_the_paused_holder(void **state)
 {
     (void)state;
-    pause_holder("redis-fenced", "lock.acquired=stop,body.after-read=stop", 503, "lease_lost");
-    witness_expect_exact(rivals.witness, rivals.product);
-    pause_holder("redis-queue",
-                 "lock.acquired=stop,fence.registered=stop,renewer.renew=pause:60000", 503,
-                 "lease_lost");
-    witness_expect_exact(rivals.witness, rivals.product);
+    struct paused rows[] = {
+        {.strategy = "redis-fenced", .failpoints = "lock.acquired=stop,body.after-read=stop"},
+        {.strategy = "redis-queue",
+         .failpoints = "lock.acquired=stop,fence.registered=stop,renewer.renew=pause:60000"},
+    };
+
+    pause_holders(rows, 2, 503, "lease_lost");
+    for (int i = 0; i < 2; i++)
+        witness_expect_exact(rivals.witness, rows[i].product);
 }
 
 /* Stopped between its lock and its first look at the stock: it does not even look. */
@@ -122,12 +160,12 @@ static void a_redis_that_forgets_gives_the_lock_to_two(void **state)
 /* Work that outlasts its lease -------------------------------------------------------------------
  */
 
-/* A's worker alone is slow, for 6 s under a lease of 4; its watchdog lives. */
+/* A's worker alone is slow, for 13 s under a lease of 10; its watchdog lives. */
 static void outlast(const char *strategy, const char *lock, int status, const char *code)
 {
     struct server *a =
-        rival_start("lock.acquired=pause:3000,body.after-read=pause:3000", "4000", "3800");
-    struct server *b = rival_start(NULL, "4000", "3800");
+        rival_start("lock.acquired=pause:6000,body.after-read=pause:7000", "10000", "9600");
+    struct server *b = rival_start(NULL, "10000", "9600");
 
     rivals_put(a, 1);
     struct crowd *first = rival_begin(a, strategy, 1);
