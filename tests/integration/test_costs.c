@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORDERS_SENT = 4 };
+enum { ORDERS_SENT = 4, MISSES_MAX = 3 };
 
 enum figure {
     ORDERS,
@@ -55,6 +55,7 @@ struct cost_row {
     const char *body;
     const char *limit; /* of the product */
     bool keyed;
+    bool may_miss; /* a node that is late by a fifth of a second makes it another figure */
 };
 
 #define LIMIT ", \"limit_per_user\": 1000"
@@ -101,7 +102,7 @@ static struct cost_row rows[] = {
     {"redis-reentrant", "committed", 3, 5, 1, 4, .limit = NULL},
     {"redis-watchdog", "committed", 2, 5, 1, 2, .limit = NULL},
     {"redis-fenced", "committed", 3, 6, 2, 2, .limit = NULL},
-    {"redlock", "committed", 2, 5, 1, 6, .limit = NULL},
+    {"redlock", "committed", 2, 5, 1, 6, .may_miss = true},
     {"wllock", "committed", 2, 5, 1, 2, .limit = NULL},
     {"redis-queue", "committed", 2, 2, 2, 2, .limit = NULL},
     {"redis-queue", "refused", 3, 4, 1, 2, .first_costs_more = true},
@@ -218,6 +219,15 @@ static void add_one(const struct cost_row *row, int64_t figures[FIGURES])
     figures[REDIS_FLUSHES] += row->redis_flushes;
 }
 
+static void print_difference(int order, const int64_t expected[FIGURES], const int64_t got[FIGURES])
+{
+    for (int figure = 0; figure < BYTES; figure++)
+        if (got[figure] != expected[figure])
+            print_error("order %d: %s %s: %+lld\n", order, names[figure].family,
+                        names[figure].store ? names[figure].store : "",
+                        (long long)(got[figure] - expected[figure]));
+}
+
 static void an_order_costs_what_is_written(void **state)
 {
     const struct cost_row *row = *state;
@@ -235,17 +245,16 @@ static void an_order_costs_what_is_written(void **state)
         assert_true(wait_figures(row, expected, are_as_many, got));
         memcpy(expected, got, sizeof expected);
     }
-    for (int i = 1; i <= ORDERS_SENT; i++) {
+    for (int i = 1, misses = 0; i <= ORDERS_SENT + misses; i++) {
         add_one(row, expected);
         buy(row, product, i);
         if (wait_figures(row, expected, are_equal, got))
             continue;
-        for (int figure = 0; figure < BYTES; figure++)
-            if (got[figure] != expected[figure])
-                print_error("order %d: %s %s: %+lld\n", i, names[figure].family,
-                            names[figure].store ? names[figure].store : "",
-                            (long long)(got[figure] - expected[figure]));
-        fail_msg("it costs something else");
+        print_difference(i, expected, got);
+        /* A figure that is wrong is wrong each time. */
+        if (!row->may_miss || ++misses > MISSES_MAX)
+            fail_msg("it costs something else");
+        memcpy(expected, got, sizeof expected);
     }
     assert_int_equal(got[BYTES] > expected[BYTES], row->round_trips > 0);
     assert_int_equal(got[REDIS_BYTES] > expected[REDIS_BYTES], row->redis_round_trips > 0);
