@@ -18,8 +18,11 @@
  */
 
 /* A stops with the lock, and again after it has read the stock; B waits for the lease to end, and
- * sells; A goes on. Several strategies go through it at once, each on a product of its own, for
- * most of it is waiting for the leases. */
+ * sells all of it; A goes on. B sells two, so that the figure that A has in its hand is wrong also
+ * where nothing but the figure is written. Several strategies go through it at once, each on a
+ * product of its own, for most of it is waiting for the leases. */
+enum { PAUSED_STOCK = 2 };
+
 struct paused {
     const char *strategy;
     const char *failpoints;
@@ -29,13 +32,33 @@ struct paused {
     struct crowd *next;
 };
 
+static struct crowd *begin_selling_out(struct server *server, const char *strategy)
+{
+    struct crowd *crowd = crowd_create();
+
+    for (int i = 0; i < PAUSED_STOCK; i++) {
+        struct buy buy = rival_order(strategy, 2 + i);
+        shop_crowd_buy(crowd, server, &buy);
+    }
+    crowd_send(crowd);
+    return crowd;
+}
+
+static void finish_selling_out(struct crowd *crowd)
+{
+    crowd_finish(crowd, RIVALS_PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != PAUSED_STOCK)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+}
+
 static void pause_holders(struct paused *rows, int count, int status, const char *code)
 {
     struct server *b = rival_start(NULL, "12000", "11400");
 
     for (int i = 0; i < count; i++) {
         rows[i].a = rival_start(rows[i].failpoints, "12000", "11400");
-        rivals_put(rows[i].a, 1);
+        rivals_put(rows[i].a, PAUSED_STOCK);
         rows[i].product = rivals.product;
     }
     int64_t begun_us = clock_mono_us();
@@ -46,7 +69,7 @@ static void pause_holders(struct paused *rows, int count, int status, const char
     for (int i = 0; i < count; i++) {
         server_wait_stopped(rows[i].a);
         rivals.product = rows[i].product;
-        rows[i].next = rival_begin(b, rows[i].strategy, 2);
+        rows[i].next = begin_selling_out(b, rows[i].strategy);
     }
     /* Five seconds are left to begin the work in, and six from the lease's end to that of the work.
      */
@@ -56,7 +79,7 @@ static void pause_holders(struct paused *rows, int count, int status, const char
     for (int i = 0; i < count; i++)
         server_wait_stopped(rows[i].a);
     for (int i = 0; i < count; i++)
-        rival_finish(rows[i].next, 201, "");
+        finish_selling_out(rows[i].next);
     for (int i = 0; i < count; i++)
         server_resume(rows[i].a);
     for (int i = 0; i < count; i++) {
