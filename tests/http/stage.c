@@ -2,8 +2,6 @@
 
 #include "lib/stack.h"
 
-#include "base/clock.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -60,26 +58,5 @@ int stage_run_bare(const char *name, const struct CMUnitTest *tests, size_t coun
 
 struct witness *stage_hold_product(void)
 {
-    struct witness *holder = witness_open(database);
-
-    witness_run(holder, "BEGIN");
-    witness_run(holder, "SELECT 1 FROM product WHERE id = 1 FOR UPDATE");
-    return holder;
-}
-
-void stage_release(struct witness *holder)
-{
-    witness_run(holder, "ROLLBACK");
-    witness_close(holder);
-}
-
-void stage_wait_blocked(void)
-{
-    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
-
-    while (witness_number(witness, "SELECT count(*) FROM pg_stat_activity WHERE datname = "
-                                   "current_database() AND wait_event_type = 'Lock'") == 0) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 2000);
-    }
+    return witness_hold(database, 1);
 }

@@ -21,11 +21,7 @@ int stage_run(const char *name, const struct CMUnitTest *tests, size_t count);
 int stage_run_bare(const char *name, const struct CMUnitTest *tests, size_t count);
 #define STAGE_TEST(name) cmocka_unit_test_teardown(name, server_teardown)
 
-/* The row of product 1 is held until it is released, so that whoever wants to write it waits for as
- * long as the test wants. */
+/* witness_hold for product 1. */
 struct witness *stage_hold_product(void);
-void stage_release(struct witness *holder);
-/* Waits until a statement stands still before a row. */
-void stage_wait_blocked(void);
 
 #endif

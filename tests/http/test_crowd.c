@@ -184,7 +184,7 @@ static void twice_the_queue_is_answered(void **state)
     int64_t until_us = patience();
     while (server_accepted(server) < 2 * CAPACITY)
         assert_true(clock_mono_us() < until_us);
-    stage_release(holder);
+    witness_release(holder);
     tally = read_all(2 * CAPACITY);
     close_all(2 * CAPACITY);
     assert_int_equal(tally.bought, 10);

@@ -105,7 +105,7 @@ static void what_was_accepted_is_answered(void **state)
     assert_false(reply.keeps_alive);
     http_reply_fini(&reply);
     assert_true(http_client_ended(kept, patience()));
-    stage_release(holder);
+    witness_release(holder);
 
     for (int i = 0; i < ORDERS; i++) {
         assert_int_equal(http_client_read(orders[i], false, patience(), &reply), HTTP_REPLY);
@@ -156,7 +156,7 @@ static void a_second_stop_ends_it_at_once(void **state)
     wait_until_refused();
     server_signal(server, SIGTERM);
     assert_int_equal(http_client_read(client, false, patience(), &reply), HTTP_CLOSED);
-    stage_release(holder); /* its worker is let finish */
+    witness_release(holder); /* its worker is let finish */
     assert_int_equal(server_wait(server, log, sizeof log), 1);
     http_client_close(client);
 }

@@ -166,7 +166,7 @@ static void a_full_queue_and_a_long_wait_are_503(void **state)
     put_product(slow, 1, "{\"stock\": 9}");
     struct witness *holder = stage_hold_product();
     first = post_without_waiting(slow, target);
-    stage_wait_blocked();
+    witness_wait_blocked(witness, 1);
     reply = server_call(slow, "POST", "/orders?strategy=local-lock&wait_ms=100", NULL, order);
     assert_problem(&reply, 503, "wait_timeout", NULL);
     assert_text(&reply, "phase", "queue");
@@ -175,7 +175,7 @@ static void a_full_queue_and_a_long_wait_are_503(void **state)
     struct http_client *second = post_without_waiting(slow, target);
     server_wait_metric(slow, "seckill_lane_waiting", "strategy=\"local-lock\"", 1);
     expect_problem(slow, 503, "queue_full", NULL, "POST", target, NULL, order);
-    stage_release(holder);
+    witness_release(holder);
     assert_int_equal(read_status(first), 201);
     assert_int_equal(read_status(second), 201);
     server_stop(slow);
@@ -195,7 +195,7 @@ static void waiting_for_a_lock_too_long_is_503(void **state)
     reply = server_call(server, "POST", "/orders?strategy=pessimistic&wait_ms=0", NULL, order);
     assert_problem(&reply, 503, "wait_timeout", NULL);
     http_reply_fini(&reply);
-    stage_release(holder);
+    witness_release(holder);
     /* The statement that was given up may meet the row once more, and a worker may be slow. */
     int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
     while (server_status(server, "POST", "/orders?strategy=pessimistic&wait_ms=0", NULL, order) !=

@@ -25,12 +25,7 @@ void plug_wait_queued(int64_t count)
 
 void plug_wait_locked(void)
 {
-    int64_t until_us = clock_mono_us() + PLUG_PATIENCE_US;
-
-    while (witness_number(plugged.witness,
-                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type ="
-                          " 'Lock' AND datname = current_database()") == 0)
-        assert_true(clock_mono_us() < until_us);
+    witness_wait_blocked(plugged.witness, 1);
 }
 
 struct crowd *plug_begin(void)

@@ -164,10 +164,7 @@ static void the_impatient_do_not_wait_for_the_others(void **state)
     (void)state;
     shop_put(plugged.server, plugged.product, 10, NULL);
     struct crowd *crowd = plug_begin();
-    struct witness *second = witness_open(plugged.conninfo);
-    witness_run(second, "BEGIN");
-    witness_run(second, "SELECT 1 FROM product WHERE id = %lld FOR UPDATE",
-                (long long)plugged.product);
+    struct witness *second = witness_hold(plugged.conninfo, plugged.product);
     struct buy patient = plug_buy(plugged.product, ++plugged.users, 1);
     struct buy impatient = plug_buy(plugged.product, ++plugged.users, 1);
     impatient.more = "&wait_ms=3000";
@@ -179,8 +176,7 @@ static void the_impatient_do_not_wait_for_the_others(void **state)
     plug_expect(crowd, 2, 503, "wait_timeout");
     /* Its batch would give up the row ten seconds later. */
     assert_in_range(crowd_at(crowd, 2)->took_us, 3000000, 20000000);
-    witness_run(second, "ROLLBACK");
-    witness_close(second);
+    witness_release(second);
     crowd_finish(crowd, PLUG_PATIENCE_US);
     plug_expect(crowd, 1, 201, "");
     crowd_destroy(crowd);

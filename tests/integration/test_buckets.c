@@ -238,7 +238,6 @@ static void a_put_ends_them(void **state)
  * order is sold before it, in the old sale, or after it, in the new one; never in between. */
 static void a_put_waits_for_who_holds_one(void **state)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
     struct buy buy = buy_by("buckets", 1, 1);
     struct crowd *crowd = crowd_create();
     char target[64];
@@ -251,12 +250,9 @@ static void a_put_waits_for_who_holds_one(void **state)
     snprintf(target, sizeof target, "/products/%lld", (long long)product);
     crowd_add(crowd, servers[1], "PUT", target, NULL, "{\"stock\": 5, \"limit_per_user\": 1}");
     crowd_send(crowd);
-    while (witness_number(witness, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type ="
-                                   " 'Lock' AND datname = current_database()") < 2)
-        assert_true(clock_mono_us() < until_us);
+    witness_wait_blocked(witness, 2);
     assert_false(crowd_wait(crowd, 1, clock_mono_us() + 100000));
-    witness_run(holder, "ROLLBACK");
-    witness_close(holder);
+    witness_release(holder);
     crowd_finish(crowd, PATIENCE_US);
     if (crowd_count(crowd, 201, "") != 1 || crowd_count(crowd, 200, "") != 1)
         fail_msg("%s", crowd_summary(crowd));
@@ -281,8 +277,7 @@ static void a_wait_for_a_bucket_ends(void **state)
     buy.more = "&wait_ms=400";
     shop_crowd_buy(crowd, servers[1], &buy);
     crowd_finish(crowd, PATIENCE_US);
-    witness_run(holder, "ROLLBACK");
-    witness_close(holder);
+    witness_release(holder);
     if (crowd_count(crowd, 503, "wait_timeout") != 2)
         fail_msg("%s", crowd_summary(crowd));
     assert_true(crowd_at(crowd, 0)->took_us < LATE_US);

@@ -42,10 +42,7 @@ static void wait_for_other(struct crowd *other)
 {
     int64_t until_us = clock_mono_us() + PATIENCE_US;
 
-    while (!crowd_wait(other, 1, clock_mono_us()) &&
-           witness_number(here.db.witness,
-                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND"
-                          " datname = current_database()") == 0) {
+    while (!crowd_wait(other, 1, clock_mono_us()) && witness_blocked(here.db.witness) == 0) {
         assert_true(clock_mono_us() < until_us);
         clock_sleep_until(clock_mono_us() + 2000);
     }
@@ -238,8 +235,7 @@ static void meet_the_next_sale(const char *strategy, const char *statement, enum
     shop_put(other, here.product, NEW_STOCK, NULL);
     pg_proxy_release(here.db.proxy);
     crowd_finish(crowd, PATIENCE_US);
-    witness_run(holder, "ROLLBACK");
-    witness_close(holder);
+    witness_release(holder);
     if (crowd_count(crowd, what == BUY ? 201 : 404, what == BUY ? "" : "not_found") != 1)
         fail_msg("%s", crowd_summary(crowd));
     crowd_destroy(crowd);

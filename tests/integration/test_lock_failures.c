@@ -203,16 +203,12 @@ static void an_unlock_before_the_commit_oversells(void **state)
     (void)state;
     struct server *a = rival_start("control.unlocked=stop", "30000", "25000");
     struct server *b = rival_start(NULL, "30000", "25000");
-    const char *waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
-                          "AND datname = current_database()";
 
     rivals_put(a, 1);
     struct crowd *first = rival_begin(a, "control-unlock-before-commit", 1);
     server_wait_stopped(a);
     struct crowd *second = rival_begin(b, "control-unlock-before-commit", 2);
-    int64_t begun_us = clock_mono_us();
-    while (witness_number(rivals.witness, "%s", waiting) == 0)
-        look_again(begun_us);
+    witness_wait_blocked(rivals.witness, 1);
     server_resume(a);
     rival_finish(first, 201, "");
     rival_finish(second, 201, "");

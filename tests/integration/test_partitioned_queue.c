@@ -260,19 +260,6 @@ static void a_refused_key_may_come_again(void **state)
     queue_shop_close(&shop);
 }
 
-static void wait_blocked(struct queue_shop *shop, int64_t sessions)
-{
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
-
-    while (witness_number(shop->witness,
-                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND"
-                          " datname = current_database()") < sessions) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("nobody waits for the row");
-        clock_sleep_until(clock_mono_us() + 2000);
-    }
-}
-
 /* The sale that it was queued for is over: nobody gets it, and nothing of it stays. The row is held
  * until first the PUT and then the consumer wait for it. */
 static void a_put_ends_what_waits(void **state)
@@ -284,17 +271,14 @@ static void a_put_ends_what_waits(void **state)
     (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 5, NULL);
-    struct witness *holder = witness_open(shop.conninfo);
-    witness_run(holder, "BEGIN");
-    witness_run(holder, "SELECT FROM product WHERE id = 17 FOR UPDATE");
+    struct witness *holder = witness_hold(shop.conninfo, PRODUCT);
     crowd_add(crowd, shop.servers[2], "PUT", "/products/17", NULL, "{\"stock\": 5}");
     crowd_send(crowd);
-    wait_blocked(&shop, 1);
+    witness_wait_blocked(shop.witness, 1);
     shop_crowd_buy(crowd, shop.servers[1], &buy);
     crowd_send(crowd);
-    wait_blocked(&shop, 2);
-    witness_run(holder, "ROLLBACK");
-    witness_close(holder);
+    witness_wait_blocked(shop.witness, 2);
+    witness_release(holder);
     crowd_finish(crowd, QUEUE_PATIENCE_US);
     if (crowd_count(crowd, 409, "sale_not_open") != 1 || crowd_count(crowd, 200, "") != 1)
         fail_msg("%s", crowd_summary(crowd));

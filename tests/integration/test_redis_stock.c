@@ -69,7 +69,7 @@ static void what_waits_is_one_call(void **state)
     assert_int_equal(crowd_count(crowd, 409, "sold_out"), BUYERS - STOCK);
     assert_int_equal(bed_redis("XLEN @orders"), CALLS + 1);
     assert_int_equal(bed_waiting(), STOCK);
-    bed_release(holder);
+    witness_release(holder);
     crowd_finish(crowd, BED_PATIENCE_US);
     assert_int_equal(crowd_count(crowd, 201, ""), STOCK);
     crowd_destroy(crowd);
@@ -99,7 +99,7 @@ static void every_instance_knows_every_state(void **state)
     assert_int_equal(http_reply_count(&list, "orders"), 0);
     http_reply_fini(&list);
 
-    bed_release(holder);
+    witness_release(holder);
     for (int i = 0; i < BED_INSTANCES; i++)
         bed_wait_status(bed.servers[i], id, "confirmed");
     bed_expect_settled();
@@ -131,7 +131,7 @@ static void a_queued_order_is_cancelled_once_decided(void **state)
     crowd_send(crowd);
     assert_false(crowd_wait(crowd, 1, clock_mono_us() + 300000));
     bed_expect_status(bed.servers[1], id, "queued");
-    bed_release(holder);
+    witness_release(holder);
     crowd_finish(crowd, BED_PATIENCE_US);
     if (crowd_count(crowd, 200, "") != 6)
         fail_msg("%s", crowd_summary(crowd));
@@ -164,7 +164,7 @@ static void a_cancel_waits_no_longer_than_it_may(void **state)
     shop_expect(server, "POST", target, NULL, NULL, 503, "wait_timeout");
     int64_t took_us = clock_mono_us() - begun_us;
     assert_true(took_us >= 200000 && took_us < 10 * CLOCK_US_PER_S);
-    bed_release(holder);
+    witness_release(holder);
     bed_wait_status(server, id, "confirmed");
     bed_stop_all();
 }
@@ -203,7 +203,7 @@ static void a_key_is_known_while_its_order_waits(void **state)
     buy.quantity = 1;
     shop_expect_buy(bed.servers[1], &buy, 409, "idempotency_mismatch", NULL);
     buy.quantity = 2;
-    bed_release(holder);
+    witness_release(holder);
     bed_wait_status(bed.servers[0], id, "confirmed");
     for (int i = 0; i < BED_INSTANCES; i++)
         expect_replay(bed.servers[i], &buy, id, "confirmed");
@@ -253,7 +253,7 @@ static void a_202_that_loses_its_key(void **state)
     struct buy first = {
         .strategy = "conditional", .product = 70000, .user = buy.user, .key = "both"};
     shop_expect_buy(bed.servers[1], &first, 201, "", winner);
-    bed_release(holder);
+    witness_release(holder);
     bed_wait_status(bed.servers[2], id, "failed");
     snprintf(target, sizeof target, "/orders/%s", id);
     struct http_reply reply = server_call(bed.servers[1], "GET", target, NULL, NULL);
@@ -283,7 +283,7 @@ static void a_limit_counts_what_waits(void **state)
     bed_accept(bed.servers[2], &buy, NULL);
     for (int i = 0; i < BED_INSTANCES; i++)
         shop_expect_buy(bed.servers[i], &buy, 409, "limit_reached", NULL);
-    bed_release(holder);
+    witness_release(holder);
     bed_expect_settled();
     assert_int_equal(witness_sale(bed.witness, bed.product).sold, 3);
     /* A mirror that is loaded anew knows what users hold. */

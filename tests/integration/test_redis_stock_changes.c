@@ -255,7 +255,8 @@ static void a_sale_that_closes_meanwhile(void **state)
     bed_accept(bed.servers[0], &buy, id);
     witness_run(holder, "UPDATE product SET closes_at = clock_timestamp() WHERE id = %lld",
                 (long long)bed.product);
-    bed_release(holder);
+    witness_run(holder, "COMMIT");
+    witness_close(holder);
     bed_wait_status(bed.servers[1], id, "failed");
     bed_status(bed.servers[1], id, status, reason);
     assert_string_equal(reason, "sale_not_open");

@@ -68,17 +68,11 @@ static void begin_jam(const char *strategy, int64_t stock, const char *more)
     struct buy buy = {.strategy = strategy, .product = ++here.product, .user = 1, .more = more};
 
     shop_put(here.server, here.product, stock, NULL);
-    jam.holder = witness_open(here.db.conninfo);
-    witness_run(jam.holder, "BEGIN");
-    witness_run(jam.holder, "SELECT 1 FROM product WHERE id = %lld FOR UPDATE",
-                (long long)here.product);
+    jam.holder = witness_hold(here.db.conninfo, here.product);
     jam.first = crowd_create();
     shop_crowd_buy(jam.first, here.server, &buy);
     crowd_send(jam.first);
-    while (!crowd_wait(jam.first, 1, clock_mono_us()) &&
-           witness_number(here.db.witness,
-                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                          " AND datname = current_database()") == 0)
+    while (!crowd_wait(jam.first, 1, clock_mono_us()) && witness_blocked(here.db.witness) == 0)
         assert_true(clock_mono_us() < until_us);
 }
 
@@ -101,8 +95,7 @@ static void send_all(struct crowd *crowd)
 
 static void let_go(void)
 {
-    witness_run(jam.holder, "ROLLBACK");
-    witness_close(jam.holder);
+    witness_release(jam.holder);
     crowd_finish(jam.first, PATIENCE_US);
 }
 

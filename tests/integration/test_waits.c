@@ -11,26 +11,10 @@
  * be late, but not as late as the blockers' work's allowance, which is 20 s. */
 enum { BLOCKERS = 24, PATIENCE_US = 60000000, WAIT_US = 300000, LATE_US = 5000000 };
 
-static void wait_number(struct witness *witness, const char *query, int64_t least)
-{
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
-
-    while (witness_number(witness, "%s", query) < least) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("in vain: %s", query);
-        clock_sleep_until(clock_mono_us() + 2000);
-    }
-}
-
 /* Holds the product's row in a transaction of the test's own. */
 static struct witness *hold_row(const struct test_case *the)
 {
-    struct witness *holder = witness_open(cases_conninfo());
-
-    witness_run(holder, "BEGIN");
-    witness_run(holder, "SELECT 1 FROM product WHERE id = %lld FOR UPDATE",
-                (long long)the->product);
-    return holder;
+    return witness_hold(cases_conninfo(), the->product);
 }
 
 /* Fills the case's lanes with orders that can get no further while the row is held. */
@@ -48,10 +32,7 @@ static struct crowd *send_blockers(const struct test_case *the)
     for (int i = 0; i < the->instances; i++)
         while (server_metric(the->servers[i], "seckill_orders_in_flight", "") < BLOCKERS)
             assert_true(clock_mono_us() < until_us);
-    wait_number(the->witness,
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                " AND datname = current_database()",
-                1);
+    witness_wait_blocked(the->witness, 1);
     return crowd;
 }
 
@@ -101,8 +82,7 @@ static void a_wait_ends_at_its_deadline(struct test_case *the)
     }
     crowd_destroy(waiting);
 
-    witness_run(holder, "ROLLBACK");
-    witness_close(holder);
+    witness_release(holder);
     crowd_finish(blockers, PATIENCE_US);
     if (the->exact && crowd_count(blockers, 201, "") != crowd_size(blockers))
         fail_msg("%s", crowd_summary(blockers));
@@ -133,8 +113,7 @@ static void a_wait_for_the_row_alone(struct test_case *the)
     crowd_finish(crowd, PATIENCE_US);
     expect_timeout(crowd_at(crowd, 1), WAIT_US);
     crowd_destroy(crowd);
-    witness_run(holder, "ROLLBACK");
-    witness_close(holder);
+    witness_release(holder);
     assert_int_equal(witness_sale(the->witness, the->product).orders, 0);
     case_expect_rows(the, NULL);
 }

@@ -176,18 +176,7 @@ void bed_wait_status(struct server *server, const char *id, const char *expected
 
 struct witness *bed_hold(void)
 {
-    struct witness *holder = witness_open(bed.conninfo);
-
-    witness_run(holder, "BEGIN");
-    witness_number(holder, "SELECT id FROM product WHERE id = %lld FOR UPDATE",
-                   (long long)bed.product);
-    return holder;
-}
-
-void bed_release(struct witness *holder)
-{
-    witness_run(holder, "COMMIT");
-    witness_close(holder);
+    return witness_hold(bed.conninfo, bed.product);
 }
 
 /* Splits at spaces; "@NAME" is the bed's key, and "~" a space within a word. */

@@ -51,9 +51,8 @@ void bed_expect_status(struct server *server, const char *id, const char *expect
 /* Waits for it. */
 void bed_wait_status(struct server *server, const char *id, const char *expected);
 
-/* Locks the bed's product's row; release with bed_release. */
+/* witness_hold for the bed's product. */
 struct witness *bed_hold(void);
-void bed_release(struct witness *holder);
 
 /* A Redis command of the stack's stock server; "@NAME" is the bed's own key, "~" a space
  * within a word. The integer that it

@@ -107,6 +107,38 @@ int64_t witness_number(struct witness *witness, const char *format, ...)
     return number;
 }
 
+struct witness *witness_hold(const char *conninfo, int64_t product)
+{
+    struct witness *holder = witness_open(conninfo);
+
+    witness_run(holder, "BEGIN");
+    witness_number(holder, "SELECT id FROM product WHERE id = %lld FOR UPDATE", (long long)product);
+    return holder;
+}
+
+void witness_release(struct witness *holder)
+{
+    witness_run(holder, "ROLLBACK");
+    witness_close(holder);
+}
+
+int64_t witness_blocked(struct witness *witness)
+{
+    return witness_number(witness, "SELECT count(*) FROM pg_stat_activity WHERE"
+                                   " wait_event_type = 'Lock' AND datname = current_database()");
+}
+
+void witness_wait_blocked(struct witness *witness, int64_t least)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (witness_blocked(witness) < least) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("%lld sessions never stand before a lock", (long long)least);
+        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
+    }
+}
+
 struct sale witness_sale(struct witness *witness, int64_t product)
 {
     static const char text[] =
