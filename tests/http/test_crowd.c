@@ -182,7 +182,7 @@ static void twice_the_queue_is_answered(void **state)
     struct witness *holder = stage_hold_product();
     send_all(2 * CAPACITY, "pessimistic");
     int64_t until_us = patience();
-    while (server_accepted(server) < 2 * CAPACITY)
+    while (server_accepted(server) < INT64_C(2) * CAPACITY)
         assert_true(clock_mono_us() < until_us);
     witness_release(holder);
     tally = read_all(2 * CAPACITY);
