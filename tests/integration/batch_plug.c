@@ -23,11 +23,6 @@ void plug_wait_queued(int64_t count)
     server_wait_metric(plugged.server, "seckill_lane_waiting", "strategy=\"batch\"", count);
 }
 
-void plug_wait_locked(void)
-{
-    witness_wait_blocked(plugged.witness, 1);
-}
-
 struct crowd *plug_begin(void)
 {
     struct crowd *crowd = crowd_create();
@@ -39,7 +34,7 @@ struct crowd *plug_begin(void)
     witness_run(plugged.holder, "SELECT 1 FROM product WHERE id = %d FOR UPDATE", PLUG);
     shop_crowd_buy(crowd, plugged.server, &buy);
     crowd_send(crowd);
-    plug_wait_locked();
+    witness_wait_blocked(plugged.witness, 1);
     return crowd;
 }
 

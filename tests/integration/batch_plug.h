@@ -34,8 +34,6 @@ struct crowd *plug_begin(void);
 void plug_queue(struct crowd *crowd, const struct buy *buy);
 /* Waits until so many stand in the queue. */
 void plug_wait_queued(int64_t count);
-/* Something of this test's server waits for a row. */
-void plug_wait_locked(void);
 void plug_end(struct crowd *crowd);
 /* All of it: two batches, PLUG's order, and so many of one unit behind it. */
 void plug_sell(int count);

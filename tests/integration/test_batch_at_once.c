@@ -74,7 +74,7 @@ static void one_statement_is_of_one_sale(void **state)
     }
     witness_run(plugged.holder, "ROLLBACK");
     plug_wait_queued(0);
-    plug_wait_locked();
+    witness_wait_blocked(plugged.witness, 1);
     witness_run(second, "COMMIT");
     witness_close(second);
     crowd_finish(crowd, PLUG_PATIENCE_US);

@@ -17,10 +17,6 @@
 /* Paused past its lease -------------------------------------------------------------------------
  */
 
-/* A stops with the lock, and again after it has read the stock; B waits for the lease to end, and
- * sells all of it; A goes on. B sells two, so that the figure that A has in its hand is wrong also
- * where nothing but the figure is written. Several strategies go through it at once, each on a
- * product of its own, for most of it is waiting for the leases. */
 enum { PAUSED_STOCK = 2 };
 
 struct paused {
@@ -52,6 +48,10 @@ static void finish_selling_out(struct crowd *crowd)
     crowd_destroy(crowd);
 }
 
+/* A stops with the lock, and again after it has read the stock; B waits for the lease to end, and
+ * sells all of it; A goes on. B sells two, so that the figure that A has in its hand is wrong also
+ * where nothing but the figure is written. Several strategies go through it at once, each on a
+ * product of its own, for most of it is waiting for the leases. */
 static void pause_holders(struct paused *rows, int count, int status, const char *code)
 {
     struct server *b = rival_start(NULL, "12000", "11400");

@@ -11,12 +11,6 @@
  * be late, but not as late as the blockers' work's allowance, which is 20 s. */
 enum { BLOCKERS = 24, PATIENCE_US = 60000000, WAIT_US = 300000, LATE_US = 5000000 };
 
-/* Holds the product's row in a transaction of the test's own. */
-static struct witness *hold_row(const struct test_case *the)
-{
-    return witness_hold(cases_conninfo(), the->product);
-}
-
 /* Fills the case's lanes with orders that can get no further while the row is held. */
 static struct crowd *send_blockers(const struct test_case *the)
 {
@@ -65,7 +59,7 @@ static void a_wait_ends_at_its_deadline(struct test_case *the)
         return;
     }
     shop_put(the->servers[0], the->product, 500, NULL);
-    struct witness *holder = hold_row(the);
+    struct witness *holder = witness_hold(cases_conninfo(), the->product);
     struct crowd *blockers = send_blockers(the);
     for (int i = 0; i < 2 * the->instances; i++) {
         struct buy buy = case_buy(the, 1000 + i);
@@ -102,7 +96,7 @@ static void a_wait_for_the_row_alone(struct test_case *the)
         return;
     }
     shop_put(the->servers[0], the->product, 5, NULL);
-    struct witness *holder = hold_row(the);
+    struct witness *holder = witness_hold(cases_conninfo(), the->product);
     struct buy buy = case_buy(the, 1);
     buy.more = "&wait_ms=0";
     shop_crowd_buy(crowd, case_server(the, 0), &buy);
