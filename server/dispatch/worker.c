@@ -1,6 +1,7 @@
 #include "dispatch/worker.h"
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/log.h"
 #include "strategy/drive.h"
 
@@ -133,6 +134,7 @@ static void serve(struct worker *worker, struct mailbox *mailbox)
     const struct worker_lane *at = worker->at;
     struct order *first = take(worker, mailbox, 1);
 
+    cores_choose(at->strategy->runs);
     if (at->max_batch == 1)
         offer(worker, mailbox);
     if (first && !drive_enter(worker->session, at->strategy, first)) {

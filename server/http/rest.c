@@ -14,11 +14,14 @@
  * arrives meanwhile waits in its socket. Queues that have turned an order away count as full for a
  * while: libmicrohttpd takes a request in five passes (header, body, reply, its end, a read that
  * finds nothing), so the refused come in waves, and between two of them there are turns that turn
- * nobody away but have no less to do.
+ * nobody away but have no less to do. As long as they count as full the loop keeps to one core, and
+ * the workers whose orders follow each other to the others: it wakes a thousand times a second, and
+ * where it would meet one of them, everybody waits.
  */
 #include "http/edge.h"
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "metrics/metrics.h"
 
 /* With more than CROWD waiting, a turn begins no earlier than so long after the one before, for
@@ -44,10 +47,19 @@ void edge_rest_init(struct http *http)
         "How long the HTTP loop has rested because the queues were full or crowded.", "");
 }
 
+static bool is_full(const struct http *http)
+{
+    return http->now_us < http->full_until_us;
+}
+
 void edge_rest_begin(struct http *http)
 {
     if (http->turned_away > 0)
         http->full_until_us = http->now_us + FULL_US;
+    if (is_full(http))
+        cores_claim();
+    else
+        cores_release();
     http->turned_away = http->arrived = 0;
     http->worked_from_us = http->now_us;
     http->rest_left_us = REST_MOST_US;
@@ -68,11 +80,6 @@ static void rest(struct http *http, int64_t now_us, int64_t until_us)
 static int64_t rested_by_us(const struct http *http, int64_t now_us)
 {
     return now_us + REST_TIMES * (now_us - http->worked_from_us);
-}
-
-static bool is_full(const struct http *http)
-{
-    return http->now_us < http->full_until_us;
 }
 
 void edge_breathe(struct http *http)
