@@ -132,7 +132,7 @@ static void make_log_files(struct bench *bench)
     bench->log_files = witness_ask(witness, "CHECKPOINT", nothing, sizeof nothing, &problem);
 }
 
-/* One that holds orders of somebody else is left alone. */
+/* A table that holds orders of somebody else is left alone. */
 static bool empty_orders(const struct bench *bench)
 {
     char sql[400], nothing[16];

@@ -8,8 +8,8 @@
 static struct {
     pthread_mutex_t mutex;
     _Atomic unsigned version; /* 0: there was no claim yet */
-    bool claimed;
-    cpu_set_t all;
+    bool claimed;     /* written by the claiming thread alone, which may look without the mutex */
+    cpu_set_t all;    /* so is this */
     cpu_set_t others; /* all but the claimed one */
 } cores = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 

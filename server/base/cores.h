@@ -2,10 +2,9 @@
  * Which cores a thread may use, while one thread that could do without has more to do than it
  * should.
  *
- * Linux wakes a thread where it ran last if it can, and one that shared a core unevenly is still
- * queued there when it sleeps (EEVDF's delayed dequeue, Linux 6.12 and later), so two threads that
- * met on a core go on meeting there while another core is idle. Where one of them is a link of a
- * chain that everybody waits for, the claim keeps them apart: sched_setaffinity(2).
+ * Linux wakes a thread where it ran last if it can, so two threads that met on a core go on meeting
+ * there while another core is idle. Where one of them is a link of a chain that everybody waits
+ * for, the claim keeps them apart: sched_setaffinity(2).
  *
  * Nothing is touched before the first claim, nor where the process may use one core only. After
  * that the threads have the cores that the claiming one had (taskset, cpusets) before its claim.

@@ -15,8 +15,8 @@
  * while: libmicrohttpd takes a request in five passes (header, body, reply, its end, a read that
  * finds nothing), so the refused come in waves, and between two of them there are turns that turn
  * nobody away but have no less to do. As long as they count as full the loop keeps to one core, and
- * the workers whose orders follow each other to the others: it wakes a thousand times a second, and
- * where it would meet one of them, everybody waits.
+ * the workers whose orders follow each other to the others: it wakes hundreds of times a second,
+ * and where it would meet one of them, everybody waits.
  */
 #include "http/edge.h"
 

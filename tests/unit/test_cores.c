@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -152,30 +151,34 @@ static void a_claim_keeps_one_core_and_the_others_from_it(void **state)
     other_end(&worker);
 }
 
-static void who_need_not_keep_off_may_run_anywhere(void **state)
+/* What a thread may use that a claiming one has started, and that begins on its core. */
+static cpu_set_t started_under_a_claim(bool apart)
 {
-    (void)state;
     struct other worker;
 
     cores_claim();
-    other_start(&worker); /* which begins on this thread's core */
-    cpu_set_t set = other_does(&worker, choose, false);
-    assert_true(CPU_EQUAL(&set, &all));
+    other_start(&worker);
+    cpu_set_t set = other_does(&worker, choose, apart);
     other_end(&worker);
+    return set;
+}
+
+static void who_need_not_keep_off_may_run_anywhere(void **state)
+{
+    (void)state;
+    cpu_set_t set = started_under_a_claim(false);
+
+    assert_true(CPU_EQUAL(&set, &all));
 }
 
 static void a_thread_that_begins_on_the_claimed_core_leaves_it(void **state)
 {
     (void)state;
-    struct other worker;
-
-    cores_claim();
+    cpu_set_t set = started_under_a_claim(true);
     cpu_set_t loop = mine();
-    other_start(&worker);
-    cpu_set_t set = other_does(&worker, choose, true);
+
     CPU_AND(&set, &set, &loop);
     assert_int_equal(CPU_COUNT(&set), 0);
-    other_end(&worker);
 }
 
 static void a_release_gives_everybody_all_cores_back(void **state)
@@ -201,14 +204,10 @@ static void a_release_gives_everybody_all_cores_back(void **state)
 static void whoever_may_use_one_core_goes_on_using_it(void **state)
 {
     (void)state;
-    struct other worker;
     cpu_set_t one = keep_to_one();
+    cpu_set_t set = started_under_a_claim(true);
 
-    cores_claim();
-    other_start(&worker);
-    cpu_set_t set = other_does(&worker, choose, true);
     assert_true(CPU_EQUAL(&set, &one));
-    other_end(&worker);
     /* Nothing was claimed: what it is allowed later it keeps. */
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     cores_release();
@@ -237,24 +236,22 @@ static void run(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-#define IN_A_PROCESS(test)                                                                         \
+#define IN_A_PROCESS(its_test)                                                                     \
+    .name = #its_test, .test_func = run, .initial_state = &(struct in_a_process)                   \
     {                                                                                              \
-#test, run, NULL, NULL, &(struct in_a_process)                                             \
-        {                                                                                          \
-            test                                                                                   \
-        }                                                                                          \
+        its_test                                                                                   \
     }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_A_PROCESS(nothing_is_touched_before_a_claim),
-        IN_A_PROCESS(a_claim_keeps_one_core_and_the_others_from_it),
-        IN_A_PROCESS(who_need_not_keep_off_may_run_anywhere),
-        IN_A_PROCESS(a_thread_that_begins_on_the_claimed_core_leaves_it),
-        IN_A_PROCESS(a_release_gives_everybody_all_cores_back),
-        IN_A_PROCESS(what_is_released_already_is_left_alone),
-        IN_A_PROCESS(whoever_may_use_one_core_goes_on_using_it),
+        {IN_A_PROCESS(nothing_is_touched_before_a_claim)},
+        {IN_A_PROCESS(a_claim_keeps_one_core_and_the_others_from_it)},
+        {IN_A_PROCESS(who_need_not_keep_off_may_run_anywhere)},
+        {IN_A_PROCESS(a_thread_that_begins_on_the_claimed_core_leaves_it)},
+        {IN_A_PROCESS(a_release_gives_everybody_all_cores_back)},
+        {IN_A_PROCESS(what_is_released_already_is_left_alone)},
+        {IN_A_PROCESS(whoever_may_use_one_core_goes_on_using_it)},
     };
 
     if (sched_getaffinity(0, sizeof all, &all) != 0)
