@@ -196,9 +196,12 @@ static bool greet(struct redis *redis, int64_t until_us)
     char database[8];
 
     snprintf(database, sizeof database, "%d", redis->cache->database);
-    /* SELECT answers -LOADING, -NOAUTH and the like, so that a session that opens can serve. */
     enum redis_status status =
         redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us);
+    /* A session that opens can serve: a Redis that still reads its file answers SELECT, but not
+     * this. (PING is refused also by one that takes no writes and can be read.) */
+    if (status == REDIS_OK)
+        status = redis_send(redis, 1, (const char *const[]){"DBSIZE"}, until_us);
     cost_of_thread[COST_REDIS] = before;
     return status == REDIS_OK;
 }

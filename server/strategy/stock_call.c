@@ -119,21 +119,22 @@ static void number_call(struct stock_call *call, const struct settings *settings
     stock_number(++calls, call->number);
 }
 
-/* An answer that was lost: what became of the call? */
+/* An answer that was lost: what became of the call? A Redis that refuses to say, because it still
+ * reads its file or a script keeps it busy, has said nothing of the call, and is asked again. */
 static enum redis_status recall(struct session *session, const struct stock_call *call,
                                 int64_t until_us, struct redis_reply **reply)
 {
-    enum redis_status status = REDIS_LOST;
-
     log_warn("redis-stock: an answer was lost: %s", redis_error(session->stock)->text);
-    while (status == REDIS_LOST && clock_mono_us() < until_us) {
-        if (redis_connect(session->stock, until_us))
-            status = redis_eval(session->stock, LUA_STOCK_RECALL, 1, 2,
-                                (const char *const[]){call->caller, call->number}, until_us, reply);
-        if (status == REDIS_LOST)
-            clock_sleep_until(clock_mono_us() + RECONNECT_PAUSE_US);
+    FAILPOINT("stock-recall");
+    while (clock_mono_us() < until_us) {
+        if (redis_connect(session->stock, until_us) &&
+            redis_eval(session->stock, LUA_STOCK_RECALL, 1, 2,
+                       (const char *const[]){call->caller, call->number}, until_us,
+                       reply) == REDIS_OK)
+            return REDIS_OK;
+        clock_sleep_until(clock_mono_us() + RECONNECT_PAUSE_US);
     }
-    return status;
+    return REDIS_LOST;
 }
 
 enum redis_status stock_call_send(struct session *session, struct stock_call *call, int64_t epoch,
@@ -159,10 +160,16 @@ enum redis_status stock_call_send(struct session *session, struct stock_call *ca
                                      call->lines,
                                      STOCK_GROUP,
                                      call->member};
+    FAILPOINT("stock-reserving");
     enum redis_status status =
         redis_eval(session->stock, LUA_STOCK_RESERVE, CALL_KEYS,
                    sizeof arguments / sizeof *arguments, arguments, session->work_until_us, reply);
     FAILPOINT("stock-reserved");
+    if (status == REDIS_OK && FAILPOINT_FAILS("stock-reply")) {
+        redis_reply_free(*reply);
+        redis_close(session->stock);
+        status = REDIS_LOST;
+    }
     return status == REDIS_LOST ? recall(session, call, settle_until_us, reply) : status;
 }
 

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Everything that waited is lost: the orders are unknown, the stock is sold to others, and not one
@@ -109,61 +110,152 @@ static void redis_is_killed_amid_purchases(void **state)
     bed_stop_all();
 }
 
-/* Redis stops, the answer does not come; what was reserved is found by the call's number. */
-static void an_answer_is_lost(void **state)
+static bool says(struct server *server, const char *sought)
+{
+    char line[512];
+    bool found = false;
+    FILE *log = t_open(server_log_path(server));
+
+    while (!found && fgets(line, sizeof line, log))
+        found = strstr(line, sought) != NULL;
+    fclose(log);
+    return found;
+}
+
+/* What the call with the lost answer has reserved, or has not, is found by its number. */
+static void expect_sold(struct crowd *crowd, int64_t orders)
+{
+    crowd_finish(crowd, BED_PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != crowd_size(crowd))
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    bed_expect_settled();
+    assert_int_equal(witness_sale(bed.witness, bed.product).orders, orders);
+    bed_stop_all();
+}
+
+/* Redis stops before it has the call, and goes on when nobody waits for its answer any more. */
+static void an_answer_comes_too_late(void **state)
 {
     struct crowd *crowd = crowd_create();
 
     (void)state;
     bed.product++;
-    struct server *server = bed_start(NULL, NULL);
+    struct server *server = bed_start("stock-reserving=stop@2", NULL);
     shop_put(server, bed.product, 5, NULL);
     struct buy buy = bed_buy(1, 1);
-    shop_expect_buy(server, &buy, 201, "", NULL); /* its worker is connected */
-    stack_kill("stock", SIGSTOP);
+    shop_expect_buy(server, &buy, 201, "", NULL);
     buy = bed_buy(2, 1);
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
-    /* Longer than the work's allowance of 1 s, less than the order's whole time. */
-    assert_false(crowd_wait(crowd, 1, clock_mono_us() + 1500000));
+    server_wait_stopped(server); /* its worker is connected */
+    stack_kill("stock", SIGSTOP);
+    server_resume(server);
+    BED_WAIT(says(server, "an answer was lost"));
     stack_kill("stock", SIGCONT);
-    crowd_finish(crowd, BED_PATIENCE_US);
-    if (crowd_count(crowd, 201, "") != 1)
-        fail_msg("%s", crowd_summary(crowd));
-    crowd_destroy(crowd);
-    bed_expect_settled();
-    assert_int_equal(witness_sale(bed.witness, bed.product).orders, 2);
-    bed_stop_all();
+    expect_sold(crowd, 2);
+}
+
+/* How many scripts Redis has refused to run. */
+static int64_t refused_scripts(void)
+{
+    static const char sought[] = "cmdstat_evalsha:";
+    char text[16384];
+
+    bed_redis_text(text, sizeof text, "INFO commandstats");
+    const char *line = strstr(text, sought);
+    const char *rejected = line ? strstr(line, "rejected_calls=") : NULL;
+    return rejected ? atoll(rejected + strlen("rejected_calls=")) : 0;
+}
+
+/* A Redis that refuses to say what became of the call, as one does that reads its file after a
+ * restart, has not said that it was not executed: nobody is told that nothing was sold. */
+static void an_answer_is_lost_and_refused(void **state)
+{
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start("stock-reply=fail,stock-recall=hold", NULL);
+    shop_put(server, bed.product, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    BED_WAIT(says(server, "an answer was lost"));
+    int64_t before = refused_scripts();
+    bed_redis("ACL SETUSER default resetkeys ~*:stock:[^c]*"); /* all but the calls' answers */
+    server_let_go(server);
+    BED_WAIT(refused_scripts() > before + 1);
+    bed_redis("ACL SETUSER default allkeys");
+    expect_sold(crowd, 1);
+}
+
+/* What /readyz says of the stock's Redis. */
+static void stock_redis_detail(struct server *server, char text[160])
+{
+    struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
+    char path[64];
+
+    assert_int_equal(reply.status, 200);
+    int i = 0;
+    do {
+        assert_true(i < http_reply_count(&reply, "backends"));
+        snprintf(path, sizeof path, "backends.%d.name", i);
+        http_reply_text(&reply, path, text, 160);
+        snprintf(path, sizeof path, "backends.%d.detail", i++);
+    } while (strcmp(text, "stock-redis") != 0);
+    http_reply_text(&reply, path, text, 160);
+    http_reply_fini(&reply);
 }
 
 static void a_redis_that_may_forget_is_told_of(void **state)
 {
     char text[160];
-    bool told = false;
 
     (void)state;
     /* The locks' Redis keeps no append-only file. */
     struct server *server = server_start("--stock-redis", stack_redis());
-    struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
-    assert_int_equal(reply.status, 200);
-    for (int i = 0; i < http_reply_count(&reply, "backends"); i++) {
-        char path[64];
-        snprintf(path, sizeof path, "backends.%d.name", i);
-        http_reply_text(&reply, path, text, sizeof text);
-        if (strcmp(text, "stock-redis") != 0)
-            continue;
-        snprintf(path, sizeof path, "backends.%d.detail", i);
-        http_reply_text(&reply, path, text, sizeof text);
-        told = strstr(text, "appendonly") != NULL;
-    }
-    assert_true(told);
-    http_reply_fini(&reply);
-    FILE *log = t_open(server_log_path(server));
-    char lines[2048] = "";
-    lines[fread(lines, 1, sizeof lines - 1, log)] = '\0';
-    fclose(log);
-    assert_non_null(strstr(lines, "appendonly is not yes"));
+    stock_redis_detail(server, text);
+    assert_non_null(strstr(text, "appendonly"));
+    assert_true(says(server, "appendonly is not yes"));
     server_stop(server);
+}
+
+/* It opens sessions and obeys SELECT, as one does that still reads its file: this one is a replica
+ * that has lost its master. */
+static void a_redis_that_serves_nobody_is_out_of_reach(void **state)
+{
+    char text[160];
+
+    (void)state;
+    bed.product++;
+    bed_redis("CONFIG SET replica-serve-stale-data no");
+    bed_redis("REPLICAOF 127.0.0.1 1");
+    struct server *server = server_start(NULL);
+    stock_redis_detail(server, text);
+    assert_string_equal(text, "out of reach");
+    shop_put(server, bed.product, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
+    bed_redis("REPLICAOF NO ONE");
+    shop_expect_buy_soon(server, &buy, 201);
+    stock_redis_detail(server, text);
+    assert_string_equal(text, "");
+    server_stop(server);
+}
+
+static int a_master_again(void **state)
+{
+    bed_redis("REPLICAOF NO ONE");
+    bed_redis("CONFIG SET replica-serve-stale-data yes");
+    return bed_teardown(state);
+}
+
+static int goes_on(void **state)
+{
+    stack_kill("stock", SIGCONT);
+    bed_redis("ACL SETUSER default allkeys");
+    return bed_teardown(state);
 }
 
 int main(void)
@@ -172,8 +264,10 @@ int main(void)
         cmocka_unit_test_teardown(a_flush_loses_what_waited, bed_teardown),
         cmocka_unit_test_teardown(flushes_amid_purchases, bed_teardown),
         cmocka_unit_test_teardown(redis_is_killed_amid_purchases, bed_teardown),
-        cmocka_unit_test_teardown(an_answer_is_lost, bed_teardown),
+        cmocka_unit_test_teardown(an_answer_comes_too_late, goes_on),
+        cmocka_unit_test_teardown(an_answer_is_lost_and_refused, goes_on),
         cmocka_unit_test_teardown(a_redis_that_may_forget_is_told_of, bed_teardown),
+        cmocka_unit_test_teardown(a_redis_that_serves_nobody_is_out_of_reach, a_master_again),
     };
 
     bed_begin("redis_stock_losses");

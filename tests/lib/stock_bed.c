@@ -194,7 +194,7 @@ static redisReply *ask(char *text)
             to += sprintf(to, "{%s}:stock:%s", here.system, word + 1) + 1;
         else
             to += sprintf(to, "%s", word) + 1;
-        for (char *c = words[n]; *c; c++)
+        for (char *c = words[n] + 1; *c; c++)
             if (*c == '~')
                 *c = ' ';
         lengths[n] = strlen(words[n]);
