@@ -2,53 +2,61 @@
 #include "http/render.h"
 
 #include "base/clock.h"
+#include "base/put.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int append_timings(char *out, size_t size, const struct order *order)
+static char *put_member(char *out, const char *before, int64_t number)
 {
-    return snprintf(
-        out, size, ", \"timings\": {\"queue_us\": %lld, \"lock_us\": %lld, \"work_us\": %lld}",
-        (long long)order->queue_us, (long long)order->lock_us, (long long)order->work_us);
+    return put_number(put_text(out, before), number);
+}
+
+static char *put_timings(char *out, const struct order *order)
+{
+    out = put_member(out, ", \"timings\": {\"queue_us\": ", order->queue_us);
+    out = put_member(out, ", \"lock_us\": ", order->lock_us);
+    out = put_member(out, ", \"work_us\": ", order->work_us);
+    return put_text(out, "}");
 }
 
 /* "duplicate ID" names the first order with the key. */
-static int append_reason(char *out, size_t size, const char *reason)
+static char *put_reason(char *out, const char *reason)
 {
     size_t length = strcspn(reason, " ");
-    int n = snprintf(out, size, ", \"reason\": \"%.*s\"", (int)length, reason);
 
+    out = put_text(out, ", \"reason\": \"");
+    memcpy(out, reason, length);
+    out += length;
     if (reason[length] == ' ')
-        n += snprintf(out + n, size - (size_t)n, ", \"first_order_id\": \"%s\"",
-                      reason + length + 1);
-    return n;
+        out = put_text(put_text(out, "\", \"first_order_id\": \""), reason + length + 1);
+    return put_text(out, "\"");
 }
 
 size_t render_order(const struct order_record *record, const struct order *timings,
                     char out[RENDER_ORDER_MAX])
 {
-    char id[UUID_TEXT_LENGTH + 1];
-    char created_at[CLOCK_RFC3339_LENGTH + 1];
-    size_t size = RENDER_ORDER_MAX;
-    int n;
+    char *at = put_text(out, "{\"id\": \"");
 
-    uuid_format(&record->id, id);
-    clock_format_rfc3339(record->created_us, created_at);
-    n = snprintf(out, size,
-                 "{\"id\": \"%s\", \"product_id\": %lld, \"user_id\": %lld, \"quantity\": %lld, "
-                 "\"strategy\": \"%s\", \"status\": \"%s\"",
-                 id, (long long)record->product_id, (long long)record->user_id,
-                 (long long)record->quantity, record->strategy, order_status_name(record->status));
+    uuid_format(&record->id, at);
+    at = put_text(at + UUID_TEXT_LENGTH, "\"");
+    at = put_member(at, ", \"product_id\": ", record->product_id);
+    at = put_member(at, ", \"user_id\": ", record->user_id);
+    at = put_member(at, ", \"quantity\": ", record->quantity);
+    at = put_text(put_text(at, ", \"strategy\": \""), record->strategy);
+    at = put_text(put_text(at, "\", \"status\": \""), order_status_name(record->status));
+    at = put_text(at, "\"");
     if (record->status == STATUS_FAILED)
-        n += append_reason(out + n, size - (size_t)n, record->reason);
-    n += snprintf(out + n, size - (size_t)n, ", \"created_at\": \"%s\"", created_at);
+        at = put_reason(at, record->reason);
+    at = put_text(at, ", \"created_at\": \"");
+    clock_format_rfc3339(record->created_us, at);
+    at = put_text(at + CLOCK_RFC3339_LENGTH, "\"");
     if (timings)
-        n += append_timings(out + n, size - (size_t)n, timings);
-    n += snprintf(out + n, size - (size_t)n, "}");
-    return (size_t)n;
+        at = put_timings(at, timings);
+    at = put_text(at, "}");
+    return (size_t)(at - out);
 }
 
 char *render_orders(const struct order_record *records, int count, const struct uuid *next)

@@ -1,9 +1,9 @@
 /*
  * Render: from records to the JSON of api.md. No libmicrohttpd here; any thread.
  *
- * Orders are written by snprintf, because they are the hot path and every string in them is ours.
- * Whatever may hold a client's text goes through jansson. Functions that return `char *` return a
- * heap string that the caller frees, NULL when there is no memory.
+ * Orders are put together by hand (base/put.h), because they are the hot path and every string in
+ * them is ours. Whatever may hold a client's text goes through jansson. Functions that return
+ * `char *` return a heap string that the caller frees, NULL when there is no memory.
  */
 #ifndef SECKILL_HTTP_RENDER_H
 #define SECKILL_HTTP_RENDER_H
@@ -15,6 +15,8 @@
 #include <stddef.h>
 
 enum { RENDER_ORDER_MAX = 768 };
+/* Names, numbers, dates and ids take fewer than 640. */
+_Static_assert(RENDER_ORDER_MAX > 640 + ORDER_STRATEGY_MAX + ORDER_REASON_MAX, "an order fits");
 
 /* `timings` is the order whose times are told, or NULL. Returns the length. */
 size_t render_order(const struct order_record *record, const struct order *timings,
