@@ -3,8 +3,9 @@
  *
  * First pgbench's best client count, in a short trial. Then every round makes each measurement
  * once, every other round in the opposite order, so that what changes on the machine meanwhile
- * meets both sides of a ratio. Exit status 0 when every row reaches its bound (what is not
- * installed is left out), 1 when one misses it, 2 when one could not be measured.
+ * meets both sides of a ratio. Rows that are within noise then get more rounds. Exit status 0 when
+ * every row reaches its bound (what is not installed is left out), 1 when one misses it, 2 when one
+ * could not be measured.
  */
 #include "loadtest/bench.h"
 
@@ -22,7 +23,8 @@ enum {
     MOST_CONNECTIONS = 10000,
     LOG_FILE_MIB = 16,
     LOG_MIB_PER_S = 32, /* what `batch` writes at 70,000 orders/s, and some */
-    LOG_FILES_MAX = 128
+    LOG_FILES_MAX = 128,
+    BRIEF_MS = 225000 /* the short form measures for under four minutes */
 };
 
 struct bench_series *bench_series_of(struct bench *bench, const struct bench_measure *measure)
@@ -106,7 +108,7 @@ static int64_t log_files_wanted(const struct bench *bench)
     int64_t seconds = 0;
     for (size_t i = 1; i < BENCH_MEASURES; i++)
         if (bench->series[i].wanted)
-            seconds += options->rounds * options->duration_s;
+            seconds += (options->rounds + options->more_rounds) * options->duration_s;
     int64_t files = seconds * LOG_MIB_PER_S / LOG_FILE_MIB;
     return files < LOG_FILES_MAX ? files : LOG_FILES_MAX;
 }
@@ -172,24 +174,48 @@ static bool take_one(struct bench *bench, size_t which, struct problem *problem)
     bench_say(bench, text);
     /* It begins where every other one did: on a table of orders that is empty, and for which no
      * autovacuum is due. Else each figure stands on the rows of those before it. */
+    int64_t begun_ms = process_now_ms();
     if (!bench->crowd_product && !empty_orders(bench))
         bench->orders_grew = true;
     if (!bench_measures[which].take(bench, &bench_measures[which], &sample, problem))
         return problem_prefix(problem, "%s", bench_measures[which].name);
     if (!*series->why)
         series->samples[series->count++] = sample;
+    series->took_ms += process_now_ms() - begun_ms;
+    return true;
+}
+
+static bool take_round(struct bench *bench, bool last, bool doubted, struct problem *problem)
+{
+    for (size_t i = 1; i < BENCH_MEASURES; i++) {
+        size_t which = bench->round % 2 ? i : BENCH_MEASURES - i;
+        if (bench_measures[which].last == last && (!doubted || bench->series[which].doubted) &&
+            !take_one(bench, which, problem))
+            return false;
+    }
     return true;
 }
 
 static bool take_rounds(struct bench *bench, bool last, struct problem *problem)
 {
-    for (bench->round = 1; bench->round <= (int)bench->session.options->rounds; bench->round++) {
-        for (size_t i = 1; i < BENCH_MEASURES; i++) {
-            size_t which = bench->round % 2 ? i : BENCH_MEASURES - i;
-            if (bench_measures[which].last == last && !take_one(bench, which, problem))
-                return false;
-        }
-    }
+    for (bench->round = 1; bench->round <= (int)bench->session.options->rounds; bench->round++)
+        if (!take_round(bench, last, false, problem))
+            return false;
+    return true;
+}
+
+/* What comes last comes once: the others begin with an empty table. */
+static bool take_more_rounds(struct bench_report *report, struct bench *bench,
+                             struct problem *problem)
+{
+    const struct options *options = bench->session.options;
+    bool brief = !options->full && options->rows.count == 0;
+    bench_doubt(report->rows, report->count, bench->series, options->more_rounds, process_now_ms(),
+                brief ? bench->begun_ms + BRIEF_MS : INT64_MAX);
+    int end = bench->round + (int)options->more_rounds;
+    for (; bench->round < end; bench->round++)
+        if (!take_round(bench, false, true, problem))
+            return false;
     return true;
 }
 
@@ -218,7 +244,8 @@ static bool make(struct bench *bench, struct bench_report *report, struct proble
     make_log_files(bench);
     return bench_use_instances(bench, 1, problem) && start_ceiling(bench, problem) &&
            start_nginx(bench, problem) && try_all_clients(bench, problem) &&
-           take_rounds(bench, false, problem) && take_rounds(bench, true, problem);
+           take_rounds(bench, false, problem) && take_more_rounds(report, bench, problem) &&
+           take_rounds(bench, true, problem);
 }
 
 static int tell(struct bench_report *report)
@@ -248,6 +275,7 @@ int command_bench(struct options *options)
     if (!bench)
         return problem_exit("out of memory");
     struct bench_report report = {.bench = bench};
+    bench->begun_ms = process_now_ms();
     bench->next_product = options->first_product;
     (void)getloadavg(&bench->load_average, 1);
     bool begun =

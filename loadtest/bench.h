@@ -14,7 +14,7 @@
 #include "loadtest/session.h"
 #include "loadtest/usage.h"
 
-enum { BENCH_ROUNDS_MAX = 100, BENCH_CLIENT_COUNTS = 5, BENCH_ROWS_MAX = 64 };
+enum { BENCH_ROUNDS_MAX = 200, BENCH_CLIENT_COUNTS = 5, BENCH_ROWS_MAX = 64 };
 
 enum bench_figure {
     FIGURE_RATE,      /* answers of the kind asked for, a second: 201, 202, or the refusals */
@@ -44,6 +44,8 @@ struct bench_series {
     char note[200];                    /* what a reader of the figures should know; "" */
     struct bench_sample samples[BENCH_ROUNDS_MAX];
     size_t count;
+    int64_t took_ms; /* all of them, with what making them needs besides */
+    bool doubted;    /* --more-rounds of it are made */
 };
 
 struct bench;
@@ -158,6 +160,7 @@ struct bench_judgement {
     struct bench_span of, against;
     double ratio;              /* of the medians */
     double least, most;        /* the rounds' own ratios */
+    size_t rounds;             /* that both sides have */
     bool same;                 /* the two sides' spreads overlap */
     bool unsure;               /* some rounds reach the bound and some do not */
     enum usage_limit limit[2]; /* of most rounds: `of`, `against` */
@@ -165,6 +168,11 @@ struct bench_judgement {
 };
 void bench_judge(const struct bench_row *row, const struct bench_series *series,
                  struct bench_judgement *out);
+
+/* Marks as doubted what the rows within noise are made of, row by row, as far as it can be made so
+ * often again until `until_ms`. */
+void bench_doubt(const struct bench_row *const *rows, size_t count, struct bench_series *series,
+                 int64_t more_rounds, int64_t now_ms, int64_t until_ms);
 
 /* 1 when a row is missed, else 2 when one could not be measured, else 0. */
 int bench_exit_status(const struct bench_judgement *judgements, size_t count);
@@ -182,6 +190,7 @@ struct bench {
     bool log_files;          /* were made before the first measurement */
     bool orders_grew;        /* the table was not emptied before each */
     double load_average;     /* of the machine's last minute, before the first measurement */
+    int64_t begun_ms;        /* monotonic */
     int round;
     struct bench_series series[BENCH_MEASURES];
 };

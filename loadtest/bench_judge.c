@@ -3,8 +3,10 @@
  *
  * A ratio is that of the medians. Each round has a ratio of its own too, of two figures that were
  * taken close to each other; where some of those reach the bound and some do not, the verdict is
- * within noise. Where the generator was at its limit and the server was not, in most rounds of
- * either side, the figure is the generator's, and no ratio is given.
+ * within noise, and such a row is measured again, whichever side of the bound its medians are on:
+ * who repeats what was missed alone repeats until it is met. Where the generator was at its limit
+ * and the server was not, in most rounds of either side, the figure is the generator's, and no
+ * ratio is given.
  */
 #include "loadtest/bench.h"
 
@@ -106,12 +108,13 @@ void bench_judge(const struct bench_row *row, const struct bench_series *series,
         return;
     out->why = "";
     size_t count = take_figures(left, row->of.figure, of);
+    size_t others = alone ? count : take_figures(right, row->against.figure, against);
+    count = others < count ? others : count; /* one side may have been doubted in another row */
+    out->rounds = count;
     out->of = bench_span(of, count);
     out->limit[0] = limit_of(left);
     if (!alone) {
-        size_t others = take_figures(right, row->against.figure, against);
-        count = others < count ? others : count;
-        out->against = bench_span(against, others);
+        out->against = bench_span(against, count);
         out->limit[1] = limit_of(right);
         out->same = out->of.least <= out->against.most && out->against.least <= out->of.most;
     }
@@ -129,6 +132,34 @@ void bench_judge(const struct bench_row *row, const struct bench_series *series,
         out->verdict = BENCH_TOLD;
     else
         out->verdict = reaches(row, out->ratio) ? BENCH_MET : BENCH_MISSED;
+}
+
+/* What it takes to make the row's figures so often again. */
+static int64_t cost_ms(const struct bench_row *row, const struct bench_series *series,
+                       int64_t more_rounds)
+{
+    const struct bench_series *sides[] = {&series[row->of.measure], &series[row->against.measure]};
+    int64_t cost = 0;
+    for (size_t i = 0; i < (sides[0] == sides[1] ? 1 : 2); i++)
+        if (sides[i]->count > 0 && !sides[i]->doubted)
+            cost += sides[i]->took_ms * more_rounds / (int64_t)sides[i]->count;
+    return cost;
+}
+
+void bench_doubt(const struct bench_row *const *rows, size_t count, struct bench_series *series,
+                 int64_t more_rounds, int64_t now_ms, int64_t until_ms)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct bench_judgement judgement;
+        bench_judge(rows[i], series, &judgement);
+        bool doubted = judgement.verdict <= BENCH_MISSED && judgement.unsure;
+        int64_t cost = cost_ms(rows[i], series, more_rounds);
+        if (!doubted || now_ms + cost > until_ms)
+            continue;
+        now_ms += cost;
+        series[rows[i]->of.measure].doubted = true;
+        series[rows[i]->against.measure].doubted = true;
+    }
 }
 
 int bench_exit_status(const struct bench_judgement *judgements, size_t count)

@@ -22,7 +22,9 @@ static void span_text(const struct bench_span *span, char *out, size_t size)
              number(span->most, most));
 }
 
-static void print_row(FILE *to, const struct bench_row *row, const struct bench_judgement *of)
+/* A row that had more rounds than the `usual` number says so. */
+static void print_row(FILE *to, const struct bench_row *row, const struct bench_judgement *of,
+                      int64_t usual)
 {
     char left[80] = "-", right[80] = "-", ratio[80] = "-", bound[24] = "-", aim[24] = "-";
     bool figures = of->verdict <= BENCH_TOLD;
@@ -37,11 +39,14 @@ static void print_row(FILE *to, const struct bench_row *row, const struct bench_
         snprintf(bound, sizeof bound, "%s%.2f", row->most ? "<= " : ">= ", row->bound);
     if (row->aim > 0)
         snprintf(aim, sizeof aim, "%.2f", row->aim);
-    fprintf(to, "%2d  %-44s %24s %24s %20s %8s %6s  %s%s%s\n", row->number, row->what, left, right,
-            figures && !alone ? ratio : "", bound, aim,
+    char rounds[24] = "";
+    if (figures && of->rounds > (size_t)usual)
+        snprintf(rounds, sizeof rounds, ", %zu rounds", of->rounds);
+    fprintf(to, "%2d  %-44s %24s %24s %20s %8s %6s  %s%s%s%s\n", row->number, row->what, left,
+            right, figures && !alone ? ratio : "", bound, aim,
             of->verdict == BENCH_TOLD ? "" : bench_verdict_name(of->verdict),
             figures && of->unsure ? ", within noise" : "",
-            figures && of->same ? (row->bound > 0 ? ", sides alike" : "sides alike") : "");
+            figures && of->same ? (row->bound > 0 ? ", sides alike" : "sides alike") : "", rounds);
 }
 
 /* Each reason once, however many rows it concerns. */
@@ -120,7 +125,7 @@ void bench_print(FILE *to, const struct bench_report *report)
     fprintf(to, "%3s %-44s %24s %24s %20s %8s %6s\n", "row", "", "this", "against", "ratio",
             "bound", "aim");
     for (size_t i = 0; i < report->count; i++)
-        print_row(to, report->rows[i], &report->judgements[i]);
+        print_row(to, report->rows[i], &report->judgements[i], options->rounds);
     fputc('\n', to);
     print_reasons(to, report);
     print_limits(to, report);

@@ -88,6 +88,8 @@ static const struct row rows[] = {
      "how often everything is repeated, values in turn"},
     {"rounds", BENCH, KIND_COUNT, AT(rounds), "3", 3, 100, NULL, "N",
      "how often everything is repeated, both sides in turn"},
+    {"more-rounds", BENCH, KIND_COUNT, AT(more_rounds), "3", 0, 100, NULL, "N",
+     "then again, for rows within noise (in the short form as far as four minutes go)"},
     {"work-ms", RUN, KIND_COUNT, AT(work_ms), "-1", 0, 60000, NULL, "N",
      "started servers hold their protection N ms longer"},
     {"body", RUN | SWEEP, KIND_TEXT, AT(body), "", 0, 0, NULL, "plain|guarded",

@@ -52,8 +52,9 @@ struct options {
     int64_t stock;
     int64_t products;
     int64_t rounds;
-    int64_t work_ms; /* -1: the server's own */
-    int64_t wait_ms; /* -1: the server's own */
+    int64_t more_rounds; /* bench: for rows that are within noise */
+    int64_t work_ms;     /* -1: the server's own */
+    int64_t wait_ms;     /* -1: the server's own */
     /* Of started servers, 0: their own. Experiments and sweeps set them; they are no flags. */
     int64_t queue_capacity, in_flight_per_product, pg_sessions, max_batch;
     int64_t redis_delay_us; /* sweep's, the same */

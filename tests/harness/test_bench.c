@@ -87,6 +87,88 @@ static void noise_is_said(void **state)
     assert_false(judged.unsure || judged.same);
 }
 
+/* `count` more rounds, all alike, that took as long as those before. */
+static void measured_again(enum bench_measure_id id, size_t count, double value)
+{
+    for (size_t i = 0; i < count; i++) {
+        series[id].samples[series[id].count] = series[id].samples[0];
+        series[id].samples[series[id].count++].figures[FIGURE_RATE] = value;
+    }
+}
+
+static void a_side_with_more_rounds_is_not_compared_by_them(void **state)
+{
+    (void)state;
+    struct bench_row of = row(0.85, false);
+    measured(MEASURE_E, USAGE_SERVER, 80, 90, 100);
+    measured(MEASURE_NGINX, USAGE_SERVER, 90, 100, 110);
+    measured_again(MEASURE_NGINX, 3, 1000);
+    assert_int_equal(judge(&of), BENCH_MET);
+    assert_true(judged.ratio == 0.9 && judged.against.most == 110);
+    assert_int_equal(judged.rounds, 3);
+    measured_again(MEASURE_E, 3, 100);
+    assert_int_equal(judge(&of), BENCH_MISSED);
+    assert_int_equal(judged.rounds, 6);
+}
+
+static bool doubted(const struct bench_row *first, const struct bench_row *second, int64_t until_ms)
+{
+    const struct bench_row *const both[] = {first, second};
+    for (size_t i = 0; i < BENCH_MEASURES; i++) {
+        series[i].doubted = false;
+        series[i].took_ms = 3000;
+    }
+    bench_doubt(both, 2, series, 2, 1000, until_ms);
+    return series[MEASURE_E].doubted;
+}
+
+/* Whether its medians reach the bound or not. */
+static void rows_within_noise_are_measured_again(void **state)
+{
+    (void)state;
+    struct bench_row noisy = row(0.9, false), clear = row(0.5, false);
+    clear.of.measure = MEASURE_BATCH;
+    measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
+    measured(MEASURE_BATCH, USAGE_SERVER, 90, 95, 96);
+    measured(MEASURE_E, USAGE_SERVER, 80, 95, 96);
+    assert_int_equal(judge(&noisy), BENCH_MET);
+    assert_true(doubted(&clear, &noisy, INT64_MAX));
+    assert_true(series[MEASURE_NGINX].doubted);
+    assert_false(series[MEASURE_BATCH].doubted);
+    measured(MEASURE_E, USAGE_SERVER, 80, 85, 96);
+    assert_int_equal(judge(&noisy), BENCH_MISSED);
+    assert_true(doubted(&noisy, &clear, INT64_MAX));
+    measured(MEASURE_E, USAGE_SERVER, 80, 85, 86);
+    assert_int_equal(judge(&noisy), BENCH_MISSED);
+    assert_false(doubted(&noisy, &clear, INT64_MAX));
+    noisy.bound = 0; /* a row that is told has nothing to reach */
+    measured(MEASURE_E, USAGE_SERVER, 80, 95, 96);
+    assert_false(doubted(&noisy, &clear, INT64_MAX));
+}
+
+/* A round of a side takes a second here, and two more are wanted. */
+static void as_far_as_there_is_time(void **state)
+{
+    (void)state;
+    struct bench_row first = row(0.9, false), second = row(0.9, false);
+    second.of.measure = MEASURE_BATCH;
+    measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
+    measured(MEASURE_BATCH, USAGE_SERVER, 80, 95, 96);
+    measured(MEASURE_E, USAGE_SERVER, 80, 95, 96);
+    assert_false(doubted(&first, &second, 1000 + 3999));
+    assert_false(series[MEASURE_BATCH].doubted);
+    assert_true(doubted(&first, &second, 1000 + 4000));
+    assert_false(series[MEASURE_BATCH].doubted);
+    assert_true(doubted(&first, &second, 1000 + 6000)); /* nginx is measured once for both */
+    assert_true(series[MEASURE_BATCH].doubted);
+    first.against = first.of;
+    first.against.figure = FIGURE_OVERLOADED; /* both sides of one measurement: it is made once */
+    for (size_t i = 0; i < 3; i++)
+        series[MEASURE_E].samples[i].figures[FIGURE_OVERLOADED] = 100;
+    assert_true(doubted(&first, &first, 1000 + 2000));
+    assert_false(series[MEASURE_NGINX].doubted);
+}
+
 static void the_generators_figures_are_not_told(void **state)
 {
     (void)state;
@@ -212,6 +294,9 @@ int main(void)
         cmocka_unit_test(a_ratio_of_medians_against_its_bound),
         cmocka_unit_test(at_most_is_the_other_way_round),
         cmocka_unit_test(noise_is_said),
+        cmocka_unit_test(a_side_with_more_rounds_is_not_compared_by_them),
+        cmocka_unit_test(rows_within_noise_are_measured_again),
+        cmocka_unit_test(as_far_as_there_is_time),
         cmocka_unit_test(the_generators_figures_are_not_told),
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(exit_statuses),
