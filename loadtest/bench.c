@@ -172,9 +172,9 @@ static bool take_one(struct bench *bench, size_t which, struct problem *problem)
         return true;
     snprintf(text, sizeof text, "%s, round %d", bench_measures[which].name, bench->round);
     bench_say(bench, text);
+    int64_t begun_ms = process_now_ms();
     /* It begins where every other one did: on a table of orders that is empty, and for which no
      * autovacuum is due. Else each figure stands on the rows of those before it. */
-    int64_t begun_ms = process_now_ms();
     if (!bench->crowd_product && !empty_orders(bench))
         bench->orders_grew = true;
     if (!bench_measures[which].take(bench, &bench_measures[which], &sample, problem))

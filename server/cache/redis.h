@@ -53,8 +53,8 @@ bool redis_survey(struct redis *redis, int64_t until_us);
 struct redis *redis_create(struct cache *cache); /* borrowed: cache */
 void redis_destroy(struct redis *redis);         /* NULL is allowed */
 
-/* Makes sure of an open session; cheap when there is one. After a failed attempt others fail at
- * once for a quarter of a second. */
+/* Makes sure of an open session that is served; cheap when there is one. After a failed attempt
+ * others fail at once for a quarter of a second. */
 bool redis_connect(struct redis *redis, int64_t until_us);
 void redis_close(struct redis *redis);
 struct cache *redis_cache(const struct redis *redis);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/put.h"
 #include "base/random.h"
 #include "strategy/purchase.h"
 #include "strategy/stock_waiting.h"
@@ -42,7 +43,7 @@ void stock_key_add(char key[STOCK_KEY_MAX], const char *more)
 
 void stock_number(int64_t n, char out[STOCK_NUMBER_MAX])
 {
-    snprintf(out, STOCK_NUMBER_MAX, "%lld", (long long)n);
+    put_number(out, n);
 }
 
 enum stock_result stock_redis_failed(struct redis *redis)

@@ -87,7 +87,7 @@ static void noise_is_said(void **state)
     assert_false(judged.unsure || judged.same);
 }
 
-/* `count` more rounds, all alike, that took as long as those before. */
+/* `count` more rounds, all alike. */
 static void measured_again(enum bench_measure_id id, size_t count, double value)
 {
     for (size_t i = 0; i < count; i++) {

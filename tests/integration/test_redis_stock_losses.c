@@ -110,18 +110,6 @@ static void redis_is_killed_amid_purchases(void **state)
     bed_stop_all();
 }
 
-static bool says(struct server *server, const char *sought)
-{
-    char line[512];
-    bool found = false;
-    FILE *log = t_open(server_log_path(server));
-
-    while (!found && fgets(line, sizeof line, log))
-        found = strstr(line, sought) != NULL;
-    fclose(log);
-    return found;
-}
-
 /* What the call with the lost answer has reserved, or has not, is found by its number. */
 static void expect_sold(struct crowd *crowd, int64_t orders)
 {
@@ -151,7 +139,7 @@ static void an_answer_comes_too_late(void **state)
     server_wait_stopped(server); /* its worker is connected */
     stack_kill("stock", SIGSTOP);
     server_resume(server);
-    BED_WAIT(says(server, "an answer was lost"));
+    BED_WAIT(server_says(server, "an answer was lost"));
     stack_kill("stock", SIGCONT);
     expect_sold(crowd, 2);
 }
@@ -181,7 +169,7 @@ static void an_answer_is_lost_and_refused(void **state)
     struct buy buy = bed_buy(1, 1);
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
-    BED_WAIT(says(server, "an answer was lost"));
+    BED_WAIT(server_says(server, "an answer was lost"));
     int64_t before = refused_scripts();
     bed_redis("ACL SETUSER default resetkeys ~*:stock:[^c]*"); /* all but the calls' answers */
     server_let_go(server);
@@ -217,7 +205,7 @@ static void a_redis_that_may_forget_is_told_of(void **state)
     struct server *server = server_start("--stock-redis", stack_redis());
     stock_redis_detail(server, text);
     assert_non_null(strstr(text, "appendonly"));
-    assert_true(says(server, "appendonly is not yes"));
+    assert_true(server_says(server, "appendonly is not yes"));
     server_stop(server);
 }
 

@@ -65,6 +65,8 @@ struct http_reply server_call(struct server *server, const char *method, const c
 /* The same when only the status counts. */
 int server_status(struct server *server, const char *method, const char *target,
                   const char *headers, const char *body);
+/* Whether a line of its log holds `text`. */
+bool server_says(const struct server *server, const char *text);
 /* The sum of a family's series in /metrics whose labels contain `labels`. */
 int64_t server_metric(struct server *server, const char *family, const char *labels);
 /* Waits until that sum is `value`. */

@@ -37,6 +37,18 @@ int server_status(struct server *server, const char *method, const char *target,
     return status;
 }
 
+bool server_says(const struct server *server, const char *text)
+{
+    FILE *log = t_open(server_log_path(server));
+    char line[512];
+    bool found = false;
+
+    while (!found && fgets(line, sizeof line, log))
+        found = strstr(line, text) != NULL;
+    fclose(log);
+    return found;
+}
+
 int64_t server_metric(struct server *server, const char *family, const char *labels)
 {
     struct http_reply reply = server_call(server, "GET", "/metrics", NULL, NULL);
