@@ -3,9 +3,9 @@
  *
  * First pgbench's best client count, in a short trial. Then every round makes each measurement
  * once, every other round in the opposite order, so that what changes on the machine meanwhile
- * meets both sides of a ratio. Rows that are within noise then get more rounds. Exit status 0 when
- * every row reaches its bound (what is not installed is left out), 1 when one misses it, 2 when one
- * could not be measured.
+ * meets both sides of a ratio. Rows that are within noise, or from which the host took the cores
+ * away, then get more rounds. Exit status 0 when every row reaches its bound (what is not installed
+ * is left out), 1 when one misses it, 2 when one could not be measured.
  */
 #include "loadtest/bench.h"
 
@@ -166,7 +166,8 @@ static bool try_all_clients(struct bench *bench, struct problem *problem)
 static bool take_one(struct bench *bench, size_t which, struct problem *problem)
 {
     struct bench_series *series = &bench->series[which];
-    struct bench_sample sample = {0};
+    struct bench_sample sample = {.round = bench->round};
+    struct cores before, after;
     char text[100];
     if (!series->wanted || *series->why)
         return true;
@@ -177,19 +178,23 @@ static bool take_one(struct bench *bench, size_t which, struct problem *problem)
      * autovacuum is due. Else each figure stands on the rows of those before it. */
     if (!bench->crowd_product && !empty_orders(bench))
         bench->orders_grew = true;
+    cores_look(&before);
     if (!bench_measures[which].take(bench, &bench_measures[which], &sample, problem))
         return problem_prefix(problem, "%s", bench_measures[which].name);
+    cores_look(&after);
+    sample.stolen = cores_stolen(&before, &after);
+    sample.robbed = 100 * sample.stolen > (double)bench->session.options->max_steal;
     if (!*series->why)
         series->samples[series->count++] = sample;
     series->took_ms += process_now_ms() - begun_ms;
     return true;
 }
 
-static bool take_round(struct bench *bench, bool last, bool doubted, struct problem *problem)
+static bool take_round(struct bench *bench, bool last, bool again, struct problem *problem)
 {
     for (size_t i = 1; i < BENCH_MEASURES; i++) {
         size_t which = bench->round % 2 ? i : BENCH_MEASURES - i;
-        if (bench_measures[which].last == last && (!doubted || bench->series[which].doubted) &&
+        if (bench_measures[which].last == last && (!again || bench->series[which].again) &&
             !take_one(bench, which, problem))
             return false;
     }
@@ -210,12 +215,15 @@ static bool take_more_rounds(struct bench_report *report, struct bench *bench,
 {
     const struct options *options = bench->session.options;
     bool brief = !options->full && options->rows.count == 0;
-    bench_doubt(report->rows, report->count, bench->series, options->more_rounds, process_now_ms(),
-                brief ? bench->begun_ms + BRIEF_MS : INT64_MAX);
+    int64_t until_ms = brief ? bench->begun_ms + BRIEF_MS : INT64_MAX;
     int end = bench->round + (int)options->more_rounds;
-    for (; bench->round < end; bench->round++)
+    for (; bench->round < end; bench->round++) {
+        if (!bench_choose_again(report->rows, report->count, bench->series, options->rounds,
+                                process_now_ms(), until_ms))
+            break;
         if (!take_round(bench, false, true, problem))
             return false;
+    }
     return true;
 }
 

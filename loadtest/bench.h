@@ -10,6 +10,7 @@
 #ifndef SECKILL_LOADTEST_BENCH_H
 #define SECKILL_LOADTEST_BENCH_H
 
+#include "loadtest/cores.h"
 #include "loadtest/nginx.h"
 #include "loadtest/session.h"
 #include "loadtest/usage.h"
@@ -31,8 +32,11 @@ const char *bench_figure_name(enum bench_figure figure);
 
 /* One measurement of one round. */
 struct bench_sample {
+    int round;
     double figures[BENCH_FIGURES]; /* 0: it has none of that kind */
     enum usage_limit limit;
+    double stolen; /* share of the cores' time that the host took meanwhile */
+    bool robbed;   /* more than --max-steal */
 };
 
 struct bench_series {
@@ -45,7 +49,7 @@ struct bench_series {
     struct bench_sample samples[BENCH_ROUNDS_MAX];
     size_t count;
     int64_t took_ms; /* all of them, with what making them needs besides */
-    bool doubted;    /* --more-rounds of it are made */
+    bool again;      /* to be made in the next of --more-rounds */
 };
 
 struct bench;
@@ -160,7 +164,9 @@ struct bench_judgement {
     struct bench_span of, against;
     double ratio;              /* of the medians */
     double least, most;        /* the rounds' own ratios */
-    size_t rounds;             /* that both sides have */
+    size_t rounds;             /* that both sides have and that count */
+    size_t left_out;           /* rounds that do not count: robbed, and enough others are left */
+    bool robbed;               /* robbed rounds count, because too few others are left */
     bool same;                 /* the two sides' spreads overlap */
     bool unsure;               /* some rounds reach the bound and some do not */
     enum usage_limit limit[2]; /* of most rounds: `of`, `against` */
@@ -169,10 +175,12 @@ struct bench_judgement {
 void bench_judge(const struct bench_row *row, const struct bench_series *series,
                  struct bench_judgement *out);
 
-/* Marks as doubted what the rows within noise are made of, row by row, as far as it can be made so
- * often again until `until_ms`. */
-void bench_doubt(const struct bench_row *const *rows, size_t count, struct bench_series *series,
-                 int64_t more_rounds, int64_t now_ms, int64_t until_ms);
+/* Marks what is to be made again: that of which rows are made that are within noise, or have fewer
+ * than `rounds` rounds that were not robbed; row by row, as far as it can be made until `until_ms`.
+ * False when that is nothing. */
+bool bench_choose_again(const struct bench_row *const *rows, size_t count,
+                        struct bench_series *series, int64_t rounds, int64_t now_ms,
+                        int64_t until_ms);
 
 /* 1 when a row is missed, else 2 when one could not be measured, else 0. */
 int bench_exit_status(const struct bench_judgement *judgements, size_t count);

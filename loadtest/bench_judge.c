@@ -4,9 +4,10 @@
  * A ratio is that of the medians. Each round has a ratio of its own too, of two figures that were
  * taken close to each other; where some of those reach the bound and some do not, the verdict is
  * within noise, and such a row is measured again, whichever side of the bound its medians are on:
- * who repeats what was missed alone repeats until it is met. Where the generator was at its limit
- * and the server was not, in most rounds of either side, the figure is the generator's, and no
- * ratio is given.
+ * who repeats what was missed alone repeats until it is met. A round in which the host took the
+ * cores away is left out where enough others are left, whatever its figures were, and is measured
+ * again where they are not. Where the generator was at its limit and the server was not, in most
+ * rounds of either side, the figure is the generator's, and no ratio is given.
  */
 #include "loadtest/bench.h"
 
@@ -41,11 +42,52 @@ struct bench_span bench_span(const double *values, size_t count)
     return span;
 }
 
-static size_t take_figures(const struct bench_series *series, enum bench_figure figure, double *out)
+/* Median of fewer rounds than that: nobody's word. */
+enum { CALM_LEAST = 3 };
+
+/* The figures of a row by rounds; of a figure that stands alone both sides are the same. */
+struct rounds {
+    double of[BENCH_ROUNDS_MAX], against[BENCH_ROUNDS_MAX];
+    size_t count;
+};
+
+static const struct bench_sample *sample_of(const struct bench_series *series, int round)
 {
     for (size_t i = 0; i < series->count; i++)
-        out[i] = series->samples[i].figures[figure];
-    return series->count;
+        if (series->samples[i].round == round)
+            return &series->samples[i];
+    return NULL;
+}
+
+/* Those that both sides have: one side may have been made again for another row. */
+static void pair_rounds(const struct bench_row *row, const struct bench_series *left,
+                        const struct bench_series *right, bool calm, struct rounds *out)
+{
+    out->count = 0;
+    for (size_t i = 0; i < left->count; i++) {
+        const struct bench_sample *of = &left->samples[i];
+        const struct bench_sample *against = sample_of(right, of->round);
+        if (!against || (calm && (of->robbed || against->robbed)))
+            continue;
+        out->of[out->count] = of->figures[row->of.figure];
+        out->against[out->count++] = against->figures[row->against.figure];
+    }
+}
+
+static void choose_rounds(const struct bench_row *row, const struct bench_series *left,
+                          const struct bench_series *right, struct rounds *chosen,
+                          struct bench_judgement *out)
+{
+    pair_rounds(row, left, right, false, chosen);
+    size_t all = chosen->count;
+    pair_rounds(row, left, right, true, chosen);
+    out->left_out = all - chosen->count;
+    out->robbed = out->left_out > 0 && chosen->count < CALM_LEAST;
+    if (out->robbed) {
+        pair_rounds(row, left, right, false, chosen);
+        out->left_out = 0;
+    }
+    out->rounds = chosen->count;
 }
 
 static enum usage_limit limit_of(const struct bench_series *series)
@@ -101,24 +143,21 @@ void bench_judge(const struct bench_row *row, const struct bench_series *series,
 {
     const struct bench_series *left = &series[row->of.measure];
     const struct bench_series *right = &series[row->against.measure];
-    double of[BENCH_ROUNDS_MAX], against[BENCH_ROUNDS_MAX];
+    struct rounds rounds;
     bool alone = row->against.measure == MEASURE_NONE;
     *out = (struct bench_judgement){.verdict = BENCH_FAILED};
     if (!has_figures(left, out) || (!alone && !has_figures(right, out)))
         return;
     out->why = "";
-    size_t count = take_figures(left, row->of.figure, of);
-    size_t others = alone ? count : take_figures(right, row->against.figure, against);
-    count = others < count ? others : count; /* one side may have been doubted in another row */
-    out->rounds = count;
-    out->of = bench_span(of, count);
+    choose_rounds(row, left, alone ? left : right, &rounds, out);
+    out->of = bench_span(rounds.of, rounds.count);
     out->limit[0] = limit_of(left);
     if (!alone) {
-        out->against = bench_span(against, count);
+        out->against = bench_span(rounds.against, rounds.count);
         out->limit[1] = limit_of(right);
         out->same = out->of.least <= out->against.most && out->against.least <= out->of.most;
     }
-    compare_rounds(row, of, alone ? NULL : against, count, out);
+    compare_rounds(row, rounds.of, alone ? NULL : rounds.against, rounds.count, out);
     if (out->of.median <= 0 || (!alone && out->against.median <= 0)) {
         out->verdict = BENCH_FAILED;
         out->why =
@@ -134,32 +173,44 @@ void bench_judge(const struct bench_row *row, const struct bench_series *series,
         out->verdict = reaches(row, out->ratio) ? BENCH_MET : BENCH_MISSED;
 }
 
-/* What it takes to make the row's figures so often again. */
-static int64_t cost_ms(const struct bench_row *row, const struct bench_series *series,
-                       int64_t more_rounds)
+/* What it takes to make the row's figures once more. */
+static int64_t cost_ms(const struct bench_row *row, const struct bench_series *series)
 {
     const struct bench_series *sides[] = {&series[row->of.measure], &series[row->against.measure]};
     int64_t cost = 0;
     for (size_t i = 0; i < (sides[0] == sides[1] ? 1 : 2); i++)
-        if (sides[i]->count > 0 && !sides[i]->doubted)
-            cost += sides[i]->took_ms * more_rounds / (int64_t)sides[i]->count;
+        if (sides[i]->count > 0 && !sides[i]->again)
+            cost += sides[i]->took_ms / (int64_t)sides[i]->count;
     return cost;
 }
 
-void bench_doubt(const struct bench_row *const *rows, size_t count, struct bench_series *series,
-                 int64_t more_rounds, int64_t now_ms, int64_t until_ms)
+static bool is_wanted_again(const struct bench_row *row, const struct bench_series *series,
+                            int64_t rounds)
 {
+    struct bench_judgement judgement;
+    bench_judge(row, series, &judgement);
+    bool has_target = judgement.verdict == BENCH_MET || judgement.verdict == BENCH_MISSED;
+    bool too_few = judgement.robbed || judgement.rounds < (size_t)rounds;
+    return has_target && (judgement.unsure || too_few);
+}
+
+bool bench_choose_again(const struct bench_row *const *rows, size_t count,
+                        struct bench_series *series, int64_t rounds, int64_t now_ms,
+                        int64_t until_ms)
+{
+    bool any = false;
+    for (size_t i = 0; i < BENCH_MEASURES; i++)
+        series[i].again = false;
     for (size_t i = 0; i < count; i++) {
-        struct bench_judgement judgement;
-        bench_judge(rows[i], series, &judgement);
-        bool doubted = judgement.verdict <= BENCH_MISSED && judgement.unsure;
-        int64_t cost = cost_ms(rows[i], series, more_rounds);
-        if (!doubted || now_ms + cost > until_ms)
+        int64_t cost = cost_ms(rows[i], series);
+        if (!is_wanted_again(rows[i], series, rounds) || now_ms + cost > until_ms)
             continue;
         now_ms += cost;
-        series[rows[i]->of.measure].doubted = true;
-        series[rows[i]->against.measure].doubted = true;
+        series[rows[i]->of.measure].again = true;
+        series[rows[i]->against.measure].again = true;
+        any = true;
     }
+    return any;
 }
 
 int bench_exit_status(const struct bench_judgement *judgements, size_t count)

@@ -22,7 +22,19 @@ static void span_text(const struct bench_span *span, char *out, size_t size)
              number(span->most, most));
 }
 
-/* A row that had more rounds than the `usual` number says so. */
+/* How many rounds count, when not the `usual` number, and what the host took from them. */
+static void rounds_text(const struct bench_judgement *of, int64_t usual, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (of->rounds != (size_t)usual)
+        snprintf(out, size, ", %zu rounds", of->rounds);
+    size_t used = strlen(out);
+    if (of->left_out > 0)
+        snprintf(out + used, size - used, ", %zu with steal left out", of->left_out);
+    else if (of->robbed)
+        snprintf(out + used, size - used, ", with steal");
+}
+
 static void print_row(FILE *to, const struct bench_row *row, const struct bench_judgement *of,
                       int64_t usual)
 {
@@ -39,9 +51,9 @@ static void print_row(FILE *to, const struct bench_row *row, const struct bench_
         snprintf(bound, sizeof bound, "%s%.2f", row->most ? "<= " : ">= ", row->bound);
     if (row->aim > 0)
         snprintf(aim, sizeof aim, "%.2f", row->aim);
-    char rounds[24] = "";
-    if (figures && of->rounds > (size_t)usual)
-        snprintf(rounds, sizeof rounds, ", %zu rounds", of->rounds);
+    char rounds[64] = "";
+    if (figures)
+        rounds_text(of, usual, rounds, sizeof rounds);
     fprintf(to, "%2d  %-44s %24s %24s %20s %8s %6s  %s%s%s%s\n", row->number, row->what, left,
             right, figures && !alone ? ratio : "", bound, aim,
             of->verdict == BENCH_TOLD ? "" : bench_verdict_name(of->verdict),
@@ -111,6 +123,26 @@ static void print_costs(FILE *to, const struct bench_report *report)
         fputc('\n', to);
 }
 
+static void print_steal(FILE *to, const struct bench_report *report)
+{
+    size_t count = 0, robbed = 0;
+    double most = 0;
+    for (size_t i = 1; i < BENCH_MEASURES; i++) {
+        const struct bench_series *series = &report->bench->series[i];
+        count += series->count;
+        for (size_t k = 0; k < series->count; k++) {
+            const struct bench_sample *sample = &series->samples[k];
+            robbed += sample->robbed;
+            most = sample->stolen > most ? sample->stolen : most;
+        }
+    }
+    if (robbed > 0)
+        fprintf(to,
+                "  STEAL: in %zu of %zu measurements the host took more than %" PRId64
+                " %% of the time for which this machine wanted its cores, %.0f %% at most\n",
+                robbed, count, report->bench->session.options->max_steal, 100 * most);
+}
+
 void bench_print(FILE *to, const struct bench_report *report)
 {
     const struct session *session = &report->bench->session;
@@ -131,6 +163,7 @@ void bench_print(FILE *to, const struct bench_report *report)
     print_limits(to, report);
     print_notes(to, report);
     print_costs(to, report);
+    print_steal(to, report);
     if (load > LOAD_BUSY * (double)session->machine.cores)
         fprintf(to,
                 "  THE MACHINE WAS BUSY: its load average was %.1f before the first measurement\n",

@@ -33,20 +33,22 @@ static json_t *json_row(const struct bench_row *row, const struct bench_judgemen
 {
     bool figures = judgement->verdict <= BENCH_TOLD;
     struct bench_span ratio = {judgement->ratio, judgement->least, judgement->most};
-    return json_pack("{si ss so so so ss so so ss sb sb sI ss}", "row", row->number, "what",
+    return json_pack("{si ss so so so ss so so ss sb sb sI sI sb ss}", "row", row->number, "what",
                      row->what, "of", json_side(&row->of, &judgement->of, judgement->limit[0]),
                      "against", json_side(&row->against, &judgement->against, judgement->limit[1]),
                      "ratio", figures ? json_span(&ratio) : json_null(), "reach",
                      row->most ? "at most" : "at least", "bound", json_target(row->bound), "aim",
                      json_target(row->aim), "verdict", bench_verdict_name(judgement->verdict),
                      "within_noise", figures && judgement->unsure, "sides_alike",
-                     figures && judgement->same, "rounds", (json_int_t)judgement->rounds, "why",
-                     judgement->why);
+                     figures && judgement->same, "rounds", (json_int_t)judgement->rounds,
+                     "left_out", (json_int_t)judgement->left_out, "with_steal", judgement->robbed,
+                     "why", judgement->why);
 }
 
 static json_t *json_sample(const struct bench_sample *sample)
 {
-    json_t *object = json_pack("{ss}", "limit", usage_limit_name(sample->limit));
+    json_t *object = json_pack("{si ss sf}", "round", sample->round, "limit",
+                               usage_limit_name(sample->limit), "stolen", sample->stolen);
     for (int i = 0; i < BENCH_FIGURES; i++) {
         if (sample->figures[i] > 0)
             json_object_set_new(object, bench_figure_name((enum bench_figure)i),
@@ -80,15 +82,15 @@ bool bench_write_json(const struct bench_report *report, struct problem *problem
             json_array_append_new(measures,
                                   json_measure(&bench_measures[i], &report->bench->series[i]));
     }
-    json_t *document =
-        json_pack("{so so so so sf sb sb s{sI sI sI sI sb so}}", "rows", rows, "measurements",
-                  measures, "machine", results_json_machine(&session->machine), "versions",
-                  results_json_versions(&session->machine), "load_average",
-                  report->bench->load_average, "log_files_made", (int)report->bench->log_files,
-                  "orders_grew", (int)report->bench->orders_grew, "settings", "connections",
-                  options->connections, "duration_s", options->duration_s, "rounds",
-                  options->rounds, "more_rounds", options->more_rounds, "full", (int)options->full,
-                  "postgresql", results_json_database(&session->machine));
+    json_t *document = json_pack(
+        "{so so so so sf sb sb s{sI sI sI sI sI sb so}}", "rows", rows, "measurements", measures,
+        "machine", results_json_machine(&session->machine), "versions",
+        results_json_versions(&session->machine), "load_average", report->bench->load_average,
+        "log_files_made", (int)report->bench->log_files, "orders_grew",
+        (int)report->bench->orders_grew, "settings", "connections", options->connections,
+        "duration_s", options->duration_s, "rounds", options->rounds, "more_rounds",
+        options->more_rounds, "max_steal", options->max_steal, "full", (int)options->full,
+        "postgresql", results_json_database(&session->machine));
     return results_json_write(session->folder, "bench.json", document, problem);
 }
 
@@ -100,7 +102,7 @@ bool bench_write_csv(const struct bench_report *report, struct problem *problem)
     if (!file)
         return problem_set(problem, "cannot write %s: %s", path, strerror(errno));
     fputs("row,what,of,of_min,of_max,against,against_min,against_max,ratio,ratio_min,ratio_max,"
-          "reach,bound,aim,verdict,within_noise,sides_alike,rounds\n",
+          "reach,bound,aim,verdict,within_noise,sides_alike,rounds,left_out,with_steal\n",
           file);
     for (size_t i = 0; i < report->count; i++) {
         const struct bench_row *row = report->rows[i];
@@ -113,9 +115,9 @@ bool bench_write_csv(const struct bench_report *report, struct problem *problem)
                     it->most);
         else
             fputs(",,,,,,,,", file);
-        fprintf(file, ",%s,%g,%g,%s,%d,%d,%zu\n", row->most ? "at most" : "at least", row->bound,
-                row->aim, bench_verdict_name(it->verdict), figures && it->unsure,
-                figures && it->same, it->rounds);
+        fprintf(file, ",%s,%g,%g,%s,%d,%d,%zu,%zu,%d\n", row->most ? "at most" : "at least",
+                row->bound, row->aim, bench_verdict_name(it->verdict), figures && it->unsure,
+                figures && it->same, it->rounds, it->left_out, it->robbed);
     }
     bool written = !ferror(file);
     written = fclose(file) == 0 && written;

@@ -52,7 +52,8 @@ struct options {
     int64_t stock;
     int64_t products;
     int64_t rounds;
-    int64_t more_rounds; /* bench: for rows that are within noise */
+    int64_t more_rounds; /* bench: for rows that are within noise, or with steal */
+    int64_t max_steal;   /* bench: percent of the time that the machine wanted its cores */
     int64_t work_ms;     /* -1: the server's own */
     int64_t wait_ms;     /* -1: the server's own */
     /* Of started servers, 0: their own. Experiments and sweeps set them; they are no flags. */

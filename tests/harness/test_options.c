@@ -63,7 +63,8 @@ static void defaults(void **state)
     assert_true(parse("bench", no_environment));
     assert_int_equal(options.connections, 256);
     assert_int_equal(options.rounds, 3);
-    assert_int_equal(options.more_rounds, 3);
+    assert_int_equal(options.more_rounds, 6);
+    assert_int_equal(options.max_steal, 5);
     assert_false(options.full);
     assert_int_equal(options.rows.count, 0);
     assert_true(parse("bench --full --rows 2,12", no_environment));
