@@ -24,7 +24,10 @@ enum {
     LOG_FILE_MIB = 16,
     LOG_MIB_PER_S = 32, /* what `batch` writes at 70,000 orders/s, and some */
     LOG_FILES_MAX = 128,
-    BRIEF_MS = 225000 /* the short form measures for under four minutes */
+    BRIEF_MS = 225000, /* the short form measures for under four minutes */
+    TAKES_MAX = 3,
+    PROBE_MS = 500,
+    PROBE_AGAIN_MS = 2000
 };
 
 struct bench_series *bench_series_of(struct bench *bench, const struct bench_measure *measure)
@@ -163,27 +166,70 @@ static bool try_all_clients(struct bench *bench, struct problem *problem)
     return true;
 }
 
-static bool take_one(struct bench *bench, size_t which, struct problem *problem)
+static bool is_brief(const struct bench *bench)
 {
-    struct bench_series *series = &bench->series[which];
-    struct bench_sample sample = {.round = bench->round};
+    return !bench->session.options->full && bench->session.options->rows.count == 0;
+}
+
+static bool is_robbed(const struct bench *bench, double stolen)
+{
+    return 100 * stolen > (double)bench->session.options->max_steal;
+}
+
+/* Steal comes and goes over tens of seconds, so it is worth waiting. */
+static void await_calm(struct bench *bench)
+{
+    int64_t budget_ms = bench->session.options->max_wait_s * 1000;
+    bool calm = false;
+    while (!calm && bench->waited_ms < budget_ms && !process_interrupted()) {
+        int64_t begun_ms = process_now_ms();
+        bench_say(bench, "waiting for a host that takes the cores away");
+        calm = !is_robbed(bench, cores_probe(PROBE_MS));
+        if (!calm)
+            (void)process_sleep_ms(PROBE_AGAIN_MS);
+        bench->waited_ms += process_now_ms() - begun_ms;
+    }
+}
+
+static bool take_sample(struct bench *bench, size_t which, struct bench_sample *sample,
+                        struct problem *problem)
+{
     struct cores before, after;
     char text[100];
-    if (!series->wanted || *series->why)
-        return true;
     snprintf(text, sizeof text, "%s, round %d", bench_measures[which].name, bench->round);
     bench_say(bench, text);
-    int64_t begun_ms = process_now_ms();
+    *sample = (struct bench_sample){.round = bench->round};
     /* It begins where every other one did: on a table of orders that is empty, and for which no
      * autovacuum is due. Else each figure stands on the rows of those before it. */
     if (!bench->crowd_product && !empty_orders(bench))
         bench->orders_grew = true;
     cores_look(&before);
-    if (!bench_measures[which].take(bench, &bench_measures[which], &sample, problem))
+    if (!bench_measures[which].take(bench, &bench_measures[which], sample, problem))
         return problem_prefix(problem, "%s", bench_measures[which].name);
     cores_look(&after);
-    sample.stolen = cores_stolen(&before, &after);
-    sample.robbed = 100 * sample.stolen > (double)bench->session.options->max_steal;
+    sample->stolen = cores_stolen(&before, &after);
+    sample->robbed = is_robbed(bench, sample->stolen);
+    return true;
+}
+
+/* A robbed measurement is made again at once, whatever its figures were. */
+static bool take_one(struct bench *bench, size_t which, struct problem *problem)
+{
+    struct bench_series *series = &bench->series[which];
+    struct bench_sample sample;
+    int most = is_brief(bench) ? 1 : TAKES_MAX;
+    if (!series->wanted || *series->why)
+        return true;
+    int64_t begun_ms = process_now_ms();
+    if (!take_sample(bench, which, &sample, problem))
+        return false;
+    int takes = 1;
+    for (; sample.robbed && takes < most && !*series->why; takes++) {
+        await_calm(bench);
+        if (!take_sample(bench, which, &sample, problem))
+            return false;
+    }
+    sample.takes = takes;
     if (!*series->why)
         series->samples[series->count++] = sample;
     series->took_ms += process_now_ms() - begun_ms;
@@ -214,8 +260,7 @@ static bool take_more_rounds(struct bench_report *report, struct bench *bench,
                              struct problem *problem)
 {
     const struct options *options = bench->session.options;
-    bool brief = !options->full && options->rows.count == 0;
-    int64_t until_ms = brief ? bench->begun_ms + BRIEF_MS : INT64_MAX;
+    int64_t until_ms = is_brief(bench) ? bench->begun_ms + BRIEF_MS : INT64_MAX;
     int end = bench->round + (int)options->more_rounds;
     for (; bench->round < end; bench->round++) {
         if (!bench_choose_again(report->rows, report->count, bench->series, options->rounds,

@@ -37,6 +37,7 @@ struct bench_sample {
     enum usage_limit limit;
     double stolen; /* share of the cores' time that the host took meanwhile */
     bool robbed;   /* more than --max-steal */
+    int takes;     /* how often it was made; this is the last time */
 };
 
 struct bench_series {
@@ -199,6 +200,7 @@ struct bench {
     bool orders_grew;        /* the table was not emptied before each */
     double load_average;     /* of the machine's last minute, before the first measurement */
     int64_t begun_ms;        /* monotonic */
+    int64_t waited_ms;       /* for a host that took the cores away */
     int round;
     struct bench_series series[BENCH_MEASURES];
 };

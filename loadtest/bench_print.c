@@ -125,7 +125,7 @@ static void print_costs(FILE *to, const struct bench_report *report)
 
 static void print_steal(FILE *to, const struct bench_report *report)
 {
-    size_t count = 0, robbed = 0;
+    size_t count = 0, robbed = 0, again = 0;
     double most = 0;
     for (size_t i = 1; i < BENCH_MEASURES; i++) {
         const struct bench_series *series = &report->bench->series[i];
@@ -133,14 +133,17 @@ static void print_steal(FILE *to, const struct bench_report *report)
         for (size_t k = 0; k < series->count; k++) {
             const struct bench_sample *sample = &series->samples[k];
             robbed += sample->robbed;
+            again += (size_t)sample->takes - 1;
             most = sample->stolen > most ? sample->stolen : most;
         }
     }
-    if (robbed > 0)
+    if (robbed + again > 0)
         fprintf(to,
                 "  STEAL: in %zu of %zu measurements the host took more than %" PRId64
-                " %% of the time for which this machine wanted its cores, %.0f %% at most\n",
-                robbed, count, report->bench->session.options->max_steal, 100 * most);
+                " %% of the time for which this machine wanted its cores, %.0f %% at most; "
+                "%zu were made again for that, after %" PRId64 " s of waiting in all\n",
+                robbed, count, report->bench->session.options->max_steal, 100 * most, again,
+                report->bench->waited_ms / 1000);
 }
 
 void bench_print(FILE *to, const struct bench_report *report)

@@ -47,8 +47,8 @@ static json_t *json_row(const struct bench_row *row, const struct bench_judgemen
 
 static json_t *json_sample(const struct bench_sample *sample)
 {
-    json_t *object = json_pack("{si ss sf}", "round", sample->round, "limit",
-                               usage_limit_name(sample->limit), "stolen", sample->stolen);
+    json_t *object = json_pack("{si si ss sf}", "round", sample->round, "takes", sample->takes,
+                               "limit", usage_limit_name(sample->limit), "stolen", sample->stolen);
     for (int i = 0; i < BENCH_FIGURES; i++) {
         if (sample->figures[i] > 0)
             json_object_set_new(object, bench_figure_name((enum bench_figure)i),
@@ -83,14 +83,15 @@ bool bench_write_json(const struct bench_report *report, struct problem *problem
                                   json_measure(&bench_measures[i], &report->bench->series[i]));
     }
     json_t *document = json_pack(
-        "{so so so so sf sb sb s{sI sI sI sI sI sb so}}", "rows", rows, "measurements", measures,
-        "machine", results_json_machine(&session->machine), "versions",
+        "{so so so so sf sf sb sb s{sI sI sI sI sI sI sb so}}", "rows", rows, "measurements",
+        measures, "machine", results_json_machine(&session->machine), "versions",
         results_json_versions(&session->machine), "load_average", report->bench->load_average,
-        "log_files_made", (int)report->bench->log_files, "orders_grew",
-        (int)report->bench->orders_grew, "settings", "connections", options->connections,
-        "duration_s", options->duration_s, "rounds", options->rounds, "more_rounds",
-        options->more_rounds, "max_steal", options->max_steal, "full", (int)options->full,
-        "postgresql", results_json_database(&session->machine));
+        "waited_s", (double)report->bench->waited_ms / 1000, "log_files_made",
+        (int)report->bench->log_files, "orders_grew", (int)report->bench->orders_grew, "settings",
+        "connections", options->connections, "duration_s", options->duration_s, "rounds",
+        options->rounds, "more_rounds", options->more_rounds, "max_steal", options->max_steal,
+        "max_wait_s", options->max_wait_s, "full", (int)options->full, "postgresql",
+        results_json_database(&session->machine));
     return results_json_write(session->folder, "bench.json", document, problem);
 }
 

@@ -1,9 +1,15 @@
 /* See cores.h. */
 #include "loadtest/cores.h"
 
+#include "loadtest/process.h"
+
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { PROBE_THREADS = 256 };
 
 /* In the order of proc(5). Where the kernel counts what was stolen, it has taken it out of the
  * others. */
@@ -47,4 +53,31 @@ double cores_stolen(const struct cores *before, const struct cores *after)
     int64_t wanted = after->ran - before->ran + stolen;
 
     return stolen > 0 && wanted > 0 ? (double)stolen / (double)wanted : 0;
+}
+
+static void *spin(void *context)
+{
+    const int64_t *until_ms = context;
+
+    while (process_now_ms() < *until_ms)
+        continue;
+    return NULL;
+}
+
+double cores_probe(int ms)
+{
+    pthread_t threads[PROBE_THREADS];
+    struct cores before, after;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    int wanted = online < PROBE_THREADS ? (int)online : PROBE_THREADS;
+    int count = 0;
+    int64_t until_ms = process_now_ms() + ms;
+
+    cores_look(&before);
+    while (count < wanted && pthread_create(&threads[count], NULL, spin, &until_ms) == 0)
+        count++;
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    cores_look(&after);
+    return cores_stolen(&before, &after);
 }

@@ -24,4 +24,8 @@ void cores_look(struct cores *out);
 /* Of the time that was wanted between two looks, the share that was stolen: 0 to 1. */
 double cores_stolen(const struct cores *before, const struct cores *after);
 
+/* The same of the next milliseconds, with every core wanted all the time: steal is not seen while
+ * there is nothing to run. */
+double cores_probe(int ms);
+
 #endif

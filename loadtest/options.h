@@ -54,6 +54,7 @@ struct options {
     int64_t rounds;
     int64_t more_rounds; /* bench: for rows that are within noise, or with steal */
     int64_t max_steal;   /* bench: percent of the time that the machine wanted its cores */
+    int64_t max_wait_s;  /* bench: in all, for less steal than that */
     int64_t work_ms;     /* -1: the server's own */
     int64_t wait_ms;     /* -1: the server's own */
     /* Of started servers, 0: their own. Experiments and sweeps set them; they are no flags. */

@@ -126,11 +126,22 @@ static void has_rounds_enough(const json_t *row, const json_t *measures)
         assert_true(counting.last);
 }
 
+/* What still has steal was made three times. */
+static void has_takes_enough(const json_t *samples)
+{
+    for (size_t i = 0; i < json_array_size(samples); i++) {
+        const json_t *sample = json_array_get(samples, i);
+        double takes = number(sample, "takes");
+        assert_true(takes >= 1 && takes <= 3);
+        assert_true(takes == 3 || 100 * number(sample, "stolen") <= MAX_STEAL);
+    }
+}
+
 static void a_row_against_pgbench(void **state)
 {
     (void)state;
     int status = bed_run(bed, "bench --server-binary " SERVER " --rows 2 --duration 2s "
-                              "--more-rounds 2 --connections 16");
+                              "--more-rounds 2 --max-wait 0s --connections 16");
     assert_true(status >= 0 && status <= 2);
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
@@ -144,6 +155,8 @@ static void a_row_against_pgbench(void **state)
     assert_int_equal(json_array_size(measures), 3); /* E, batch, pgbench: each once */
     for (size_t i = 0; i < 2; i++)
         has_rounds_enough(json_array_get(rows, i), measures);
+    for (size_t i = 0; i < 3; i++)
+        has_takes_enough(json_object_get(json_array_get(measures, i), "rounds"));
     assert_int_equal(json_array_size(json_object_get(json_array_get(measures, 2), "trial")), 5);
     assert_true(json_is_object(json_object_get(document, "machine")));
     assert_true(json_is_object(json_object_get(document, "settings")));
@@ -163,7 +176,8 @@ static void ask(const char *sql, char *out, size_t size)
 /* Runs a short bench; whether its figures stand on the rows of those before them. */
 static bool orders_grow(void)
 {
-    (void)bed_run(bed, "bench --server-binary " SERVER " --rows 6 --duration 1s --more-rounds 0 "
+    (void)bed_run(bed, "bench --server-binary " SERVER
+                       " --rows 6 --duration 1s --more-rounds 0 --max-steal 100 "
                        "--connections 16");
     json_t *document = load();
     bool grew = json_is_true(json_object_get(document, "orders_grew"));
@@ -195,7 +209,7 @@ static void the_ceiling_against_nginx(void **state)
     if (!nginx_find(program, sizeof program))
         skip();
     int status = bed_run(bed, "bench --server-binary " SERVER " --rows 1 --duration 2s "
-                              "--more-rounds 0 --connections 16");
+                              "--more-rounds 0 --max-steal 100 --connections 16");
     assert_true(status >= 0 && status <= 2);
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
@@ -212,7 +226,8 @@ static void the_ceiling_against_nginx(void **state)
 static void idle_connections_are_held_and_served(void **state)
 {
     (void)state;
-    int status = bed_run(bed, "bench --server-binary " SERVER " --rows 16 --more-rounds 0");
+    int status =
+        bed_run(bed, "bench --server-binary " SERVER " --rows 16 --more-rounds 0 --max-steal 100");
     json_t *document = load();
     json_t *served = json_array_get(json_object_get(document, "rows"), 1);
     if (strcmp(text(served, "verdict"), "left out") == 0) {
@@ -227,9 +242,9 @@ static void idle_connections_are_held_and_served(void **state)
 static void goodput_under_overload(void **state)
 {
     (void)state;
-    int status =
-        bed_run(bed, "bench --server-binary " SERVER " --rows 17 --duration 1s --more-rounds 0 "
-                     "--connections 16 --max-lag-ms 60000");
+    int status = bed_run(bed, "bench --server-binary " SERVER
+                              " --rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
+                              "--connections 16 --max-lag-ms 60000");
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
     assert_int_equal(json_array_size(rows), 4);
@@ -257,9 +272,9 @@ static void goodput_under_overload(void **state)
 static void an_overload_that_was_not_offered_is_no_figure(void **state)
 {
     (void)state;
-    int status =
-        bed_run(bed, "bench --server-binary " SERVER " --rows 17 --duration 1s --more-rounds 0 "
-                     "--connections 16 --max-lag-ms 0");
+    int status = bed_run(bed, "bench --server-binary " SERVER
+                              " --rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
+                              "--connections 16 --max-lag-ms 0");
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
     if (strcmp(text(json_array_get(rows, 0), "verdict"), "left out") == 0) {

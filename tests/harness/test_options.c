@@ -65,6 +65,7 @@ static void defaults(void **state)
     assert_int_equal(options.rounds, 3);
     assert_int_equal(options.more_rounds, 6);
     assert_int_equal(options.max_steal, 5);
+    assert_int_equal(options.max_wait_s, 600);
     assert_false(options.full);
     assert_int_equal(options.rows.count, 0);
     assert_true(parse("bench --full --rows 2,12", no_environment));
