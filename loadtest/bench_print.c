@@ -139,11 +139,11 @@ static void print_steal(FILE *to, const struct bench_report *report)
     }
     if (robbed + again > 0)
         fprintf(to,
-                "  STEAL: in %zu of %zu measurements the host took more than %" PRId64
-                " %% of the time for which this machine wanted its cores, %.0f %% at most; "
-                "%zu were made again for that, after %" PRId64 " s of waiting in all\n",
-                robbed, count, report->bench->session.options->max_steal, 100 * most, again,
-                report->bench->waited_ms / 1000);
+                "  STEAL: the host took cores away from this machine; %zu measurements were made "
+                "again for that, after %" PRId64 " s of waiting in all, and %zu of %zu still have "
+                "more than %" PRId64 " %%, %.0f at most\n",
+                again, report->bench->waited_ms / 1000, robbed, count,
+                report->bench->session.options->max_steal, 100 * most);
 }
 
 void bench_print(FILE *to, const struct bench_report *report)

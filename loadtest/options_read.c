@@ -24,7 +24,7 @@ bool options_read_seconds(const struct options_range *range, const char *text, i
     char *end = NULL;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    bool number = !errno && end != text && value > 0 && value <= range->max;
+    bool number = !errno && end != text && value >= range->min && value <= range->max;
     long long unit = 0;
     if (*end == '\0' || strcmp(end, "s") == 0)
         unit = 1;

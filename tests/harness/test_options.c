@@ -68,6 +68,8 @@ static void defaults(void **state)
     assert_int_equal(options.max_wait_s, 600);
     assert_false(options.full);
     assert_int_equal(options.rows.count, 0);
+    assert_true(parse("bench --max-wait 0s --max-steal 0", no_environment));
+    assert_int_equal(options.max_wait_s + options.max_steal, 0);
     assert_true(parse("bench --full --rows 2,12", no_environment));
     assert_true(options.full);
     assert_string_equal(options.rows.items[1], "12");
@@ -164,6 +166,8 @@ static void bad_arguments_are_named(void **state)
         {"run --connections 3x", "--connections"},
         {"run --connections -1", "--connections"},
         {"run --duration 0s", "--duration"},
+        {"bench --max-wait -1s", "--max-wait"},
+        {"bench --max-steal 101", "--max-steal"},
         {"run --duration 1.5s", "--duration"},
         {"run --duration 10h", "--duration"},
         {"run --duration s", "--duration"},
