@@ -176,12 +176,16 @@ static bool is_robbed(const struct bench *bench, double stolen)
     return 100 * stolen > (double)bench->session.options->max_steal;
 }
 
+static bool may_wait(const struct bench *bench)
+{
+    return !is_brief(bench) && bench->waited_ms < bench->session.options->max_wait_s * 1000;
+}
+
 /* Steal comes and goes over tens of seconds, so it is worth waiting. */
 static void await_calm(struct bench *bench)
 {
-    int64_t budget_ms = bench->session.options->max_wait_s * 1000;
     bool calm = false;
-    while (!calm && bench->waited_ms < budget_ms && !process_interrupted()) {
+    while (!calm && may_wait(bench) && !process_interrupted()) {
         int64_t begun_ms = process_now_ms();
         bench_say(bench, "waiting for a host that takes the cores away");
         calm = !is_robbed(bench, cores_probe(PROBE_MS));
@@ -212,19 +216,19 @@ static bool take_sample(struct bench *bench, size_t which, struct bench_sample *
     return true;
 }
 
-/* A robbed measurement is made again at once, whatever its figures were. */
+/* A robbed measurement is made again at once, whatever its figures were, as long as there is
+ * patience left for the host. */
 static bool take_one(struct bench *bench, size_t which, struct problem *problem)
 {
     struct bench_series *series = &bench->series[which];
     struct bench_sample sample;
-    int most = is_brief(bench) ? 1 : TAKES_MAX;
     if (!series->wanted || *series->why)
         return true;
     int64_t begun_ms = process_now_ms();
     if (!take_sample(bench, which, &sample, problem))
         return false;
     int takes = 1;
-    for (; sample.robbed && takes < most && !*series->why; takes++) {
+    for (; sample.robbed && takes < TAKES_MAX && may_wait(bench) && !*series->why; takes++) {
         await_calm(bench);
         if (!take_sample(bench, which, &sample, problem))
             return false;
@@ -255,12 +259,22 @@ static bool take_rounds(struct bench *bench, bool last, struct problem *problem)
     return true;
 }
 
+/* The short form ends within its minutes; in the full form more rounds take no longer than those
+ * before them, however bad the hour. Who names rows has the time. */
+static int64_t more_rounds_end_ms(const struct bench *bench)
+{
+    if (is_brief(bench))
+        return bench->begun_ms + BRIEF_MS;
+    int64_t now_ms = process_now_ms();
+    return bench->session.options->rows.count ? INT64_MAX : now_ms + (now_ms - bench->begun_ms);
+}
+
 /* What comes last comes once: the others begin with an empty table. */
 static bool take_more_rounds(struct bench_report *report, struct bench *bench,
                              struct problem *problem)
 {
     const struct options *options = bench->session.options;
-    int64_t until_ms = is_brief(bench) ? bench->begun_ms + BRIEF_MS : INT64_MAX;
+    int64_t until_ms = more_rounds_end_ms(bench);
     int end = bench->round + (int)options->more_rounds;
     for (; bench->round < end; bench->round++) {
         if (!bench_choose_again(report->rows, report->count, bench->series, options->rounds,

@@ -18,11 +18,12 @@ enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, TICKS };
 bool cores_parse(const char *line, struct cores *out)
 {
     int64_t ticks[TICKS];
-    const char *at = line + strlen("cpu");
+    static const char name[] = "cpu ";
 
     *out = (struct cores){0, 0};
-    if (strncmp(line, "cpu ", strlen("cpu ")) != 0)
+    if (strncmp(line, name, strlen(name)) != 0)
         return false;
+    const char *at = line + strlen(name);
     for (int i = 0; i < TICKS; i++) {
         char *end = NULL;
         ticks[i] = strtoll(at, &end, 10);
