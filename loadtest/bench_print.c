@@ -22,17 +22,28 @@ static void span_text(const struct bench_span *span, char *out, size_t size)
              number(span->most, most));
 }
 
-/* How many rounds count, when not the `usual` number, and what the host took from them. */
-static void rounds_text(const struct bench_judgement *of, int64_t usual, char *out, size_t size)
+/* The verdict, and what makes it less than certain; how many rounds count, when not the `usual`
+ * number, and what the host took from them. */
+static void verdict_text(const struct bench_judgement *of, int64_t usual, char *out, size_t size)
 {
+    bool figures = of->verdict <= BENCH_TOLD;
+    char rounds[24] = "", left_out[40] = "";
+    snprintf(rounds, sizeof rounds, "%zu rounds", of->rounds);
+    snprintf(left_out, sizeof left_out, "%zu with steal left out", of->left_out);
+    const char *const parts[] = {
+        of->verdict == BENCH_TOLD ? "" : bench_verdict_name(of->verdict),
+        figures && of->unsure ? "within noise" : "",
+        figures && of->same ? "sides alike" : "",
+        figures && of->rounds != (size_t)usual ? rounds : "",
+        figures && of->left_out > 0 ? left_out : "",
+        figures && of->robbed ? "with steal" : "",
+    };
+    size_t used = 0;
     out[0] = '\0';
-    if (of->rounds != (size_t)usual)
-        snprintf(out, size, ", %zu rounds", of->rounds);
-    size_t used = strlen(out);
-    if (of->left_out > 0)
-        snprintf(out + used, size - used, ", %zu with steal left out", of->left_out);
-    else if (of->robbed)
-        snprintf(out + used, size - used, ", with steal");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && used < size; i++) {
+        if (*parts[i])
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", parts[i]);
+    }
 }
 
 static void print_row(FILE *to, const struct bench_row *row, const struct bench_judgement *of,
@@ -51,14 +62,10 @@ static void print_row(FILE *to, const struct bench_row *row, const struct bench_
         snprintf(bound, sizeof bound, "%s%.2f", row->most ? "<= " : ">= ", row->bound);
     if (row->aim > 0)
         snprintf(aim, sizeof aim, "%.2f", row->aim);
-    char rounds[64] = "";
-    if (figures)
-        rounds_text(of, usual, rounds, sizeof rounds);
-    fprintf(to, "%2d  %-44s %24s %24s %20s %8s %6s  %s%s%s%s\n", row->number, row->what, left,
-            right, figures && !alone ? ratio : "", bound, aim,
-            of->verdict == BENCH_TOLD ? "" : bench_verdict_name(of->verdict),
-            figures && of->unsure ? ", within noise" : "",
-            figures && of->same ? (row->bound > 0 ? ", sides alike" : "sides alike") : "", rounds);
+    char verdict[120];
+    verdict_text(of, usual, verdict, sizeof verdict);
+    fprintf(to, "%2d  %-44s %24s %24s %20s %8s %6s  %s\n", row->number, row->what, left, right,
+            figures && !alone ? ratio : "", bound, aim, verdict);
 }
 
 /* Each reason once, however many rows it concerns. */
