@@ -12,6 +12,7 @@
 #include "loadtest/commands.h"
 #include "loadtest/pgbench.h"
 #include "loadtest/results.h"
+#include "loadtest/steal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -188,7 +189,7 @@ static void await_calm(struct bench *bench)
     while (!calm && may_wait(bench) && !process_interrupted()) {
         int64_t begun_ms = process_now_ms();
         bench_say(bench, "waiting for a host that takes the cores away");
-        calm = !is_robbed(bench, cores_probe(PROBE_MS));
+        calm = !is_robbed(bench, steal_probe(PROBE_MS));
         if (!calm)
             (void)process_sleep_ms(PROBE_AGAIN_MS);
         bench->waited_ms += process_now_ms() - begun_ms;
@@ -198,7 +199,7 @@ static void await_calm(struct bench *bench)
 static bool take_sample(struct bench *bench, size_t which, struct bench_sample *sample,
                         struct problem *problem)
 {
-    struct cores before, after;
+    struct steal before, after;
     char text[100];
     snprintf(text, sizeof text, "%s, round %d", bench_measures[which].name, bench->round);
     bench_say(bench, text);
@@ -207,11 +208,11 @@ static bool take_sample(struct bench *bench, size_t which, struct bench_sample *
      * autovacuum is due. Else each figure stands on the rows of those before it. */
     if (!bench->crowd_product && !empty_orders(bench))
         bench->orders_grew = true;
-    cores_look(&before);
+    steal_look(&before);
     if (!bench_measures[which].take(bench, &bench_measures[which], sample, problem))
         return problem_prefix(problem, "%s", bench_measures[which].name);
-    cores_look(&after);
-    sample->stolen = cores_stolen(&before, &after);
+    steal_look(&after);
+    sample->stolen = steal_share(&before, &after);
     sample->robbed = is_robbed(bench, sample->stolen);
     return true;
 }

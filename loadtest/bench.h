@@ -10,7 +10,6 @@
 #ifndef SECKILL_LOADTEST_BENCH_H
 #define SECKILL_LOADTEST_BENCH_H
 
-#include "loadtest/cores.h"
 #include "loadtest/nginx.h"
 #include "loadtest/session.h"
 #include "loadtest/usage.h"

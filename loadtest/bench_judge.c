@@ -59,9 +59,9 @@ static const struct bench_sample *sample_of(const struct bench_series *series, i
     return NULL;
 }
 
-/* Those that both sides have: one side may have been made again for another row. */
-static void pair_rounds(const struct bench_row *row, const struct bench_series *left,
-                        const struct bench_series *right, bool calm, struct rounds *out)
+/* Those that both sides have: one side may have been made again for another row. How many. */
+static size_t pair_rounds(const struct bench_row *row, const struct bench_series *left,
+                          const struct bench_series *right, bool calm, struct rounds *out)
 {
     out->count = 0;
     for (size_t i = 0; i < left->count; i++) {
@@ -72,22 +72,18 @@ static void pair_rounds(const struct bench_row *row, const struct bench_series *
         out->of[out->count] = of->figures[row->of.figure];
         out->against[out->count++] = against->figures[row->against.figure];
     }
+    return out->count;
 }
 
 static void choose_rounds(const struct bench_row *row, const struct bench_series *left,
                           const struct bench_series *right, struct rounds *chosen,
                           struct bench_judgement *out)
 {
-    pair_rounds(row, left, right, false, chosen);
-    size_t all = chosen->count;
-    pair_rounds(row, left, right, true, chosen);
-    out->left_out = all - chosen->count;
-    out->robbed = out->left_out > 0 && chosen->count < CALM_LEAST;
-    if (out->robbed) {
-        pair_rounds(row, left, right, false, chosen);
-        out->left_out = 0;
-    }
-    out->rounds = chosen->count;
+    size_t all = pair_rounds(row, left, right, false, chosen);
+    size_t calm = pair_rounds(row, left, right, true, chosen);
+    out->robbed = calm < all && calm < CALM_LEAST;
+    out->rounds = out->robbed ? pair_rounds(row, left, right, false, chosen) : calm;
+    out->left_out = all - out->rounds;
 }
 
 static enum usage_limit limit_of(const struct bench_series *series)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How close the server comes to what this machine can do, in one command: the table of docs/PERFORMANCE.md.
 # Installs what is missing, builds, starts a private PostgreSQL and Redis, measures, and stops everything again.
-# It measures for under four minutes on two cores; with --full every row, twenty and more.
+# It measures for under four minutes on two cores; with --full every row, half an hour or more.
 #
 # Arguments go to seckill-loadtest bench: bench.sh --full, bench.sh --rows 2,5 --rounds 5
 # The exit status is the harness's: 0 when every row reaches its bound, 1 when one misses it, 2 when one could not be

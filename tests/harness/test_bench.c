@@ -3,6 +3,7 @@
 #include "lib/t.h"
 
 #include "loadtest/bench.h"
+#include "loadtest/steal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -355,21 +356,21 @@ static void shares_of_the_time_watched(void **state)
 static void what_the_host_took(void **state)
 {
     (void)state;
-    struct cores before, after;
-    assert_true(cores_parse("cpu  100 10 50 900 40 5 15 20 0 0\n", &before));
+    struct steal before, after;
+    assert_true(steal_parse("cpu  100 10 50 900 40 5 15 20 0 0\n", &before));
     assert_int_equal(before.ran, 180);
     assert_int_equal(before.stolen, 20);
-    after = (struct cores){before.ran + 300, before.stolen + 100};
-    assert_true(cores_stolen(&before, &after) == 0.25);
-    assert_true(cores_stolen(&before, &before) <= 0);
-    after = (struct cores){before.ran + 300, before.stolen - 1}; /* a guest that was moved */
-    assert_true(cores_stolen(&before, &after) <= 0);
-    assert_false(cores_parse("cpu  100 10 50", &before)); /* older than what counts steal */
-    assert_false(cores_parse("intr 1 2 3 4 5 6 7 8 9", &before));
+    after = (struct steal){before.ran + 300, before.stolen + 100};
+    assert_true(steal_share(&before, &after) == 0.25);
+    assert_true(steal_share(&before, &before) <= 0);
+    after = (struct steal){before.ran + 300, before.stolen - 1}; /* a guest that was moved */
+    assert_true(steal_share(&before, &after) <= 0);
+    assert_false(steal_parse("cpu  100 10 50", &before)); /* older than what counts steal */
+    assert_false(steal_parse("intr 1 2 3 4 5 6 7 8 9", &before));
     assert_int_equal(before.ran + before.stolen, 0);
-    cores_look(&before);
-    double share = cores_probe(300);
-    cores_look(&after);
+    steal_look(&before);
+    double share = steal_probe(300);
+    steal_look(&after);
     assert_true(share >= 0 && share <= 1);
     /* at least one core was wanted all the time: 30 ticks */
     assert_true(after.ran - before.ran + after.stolen - before.stolen >= 20);

@@ -22,9 +22,14 @@ static json_t *load(void)
     return document;
 }
 
+static double number(const json_t *object, const char *name)
+{
+    return json_number_value(json_object_get(object, name));
+}
+
 static double figure(const json_t *object, const char *side, const char *name)
 {
-    return json_number_value(json_object_get(json_object_get(object, side), name));
+    return number(json_object_get(object, side), name);
 }
 
 static const char *text(const json_t *object, const char *name)
@@ -71,11 +76,6 @@ static const json_t *of_round(const json_t *samples, int round)
             return sample;
     }
     return NULL;
-}
-
-static double number(const json_t *object, const char *name)
-{
-    return json_number_value(json_object_get(object, name));
 }
 
 enum { ROUNDS = 3, MORE_ROUNDS = 2, MAX_STEAL = 5 };

@@ -1,5 +1,5 @@
-/* See cores.h. */
-#include "loadtest/cores.h"
+/* See steal.h. */
+#include "loadtest/steal.h"
 
 #include "loadtest/process.h"
 
@@ -15,12 +15,12 @@ enum { PROBE_THREADS = 256 };
  * others. */
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, TICKS };
 
-bool cores_parse(const char *line, struct cores *out)
+bool steal_parse(const char *line, struct steal *out)
 {
     int64_t ticks[TICKS];
     static const char name[] = "cpu ";
 
-    *out = (struct cores){0, 0};
+    *out = (struct steal){0, 0};
     if (strncmp(line, name, strlen(name)) != 0)
         return false;
     const char *at = line + strlen(name);
@@ -36,7 +36,7 @@ bool cores_parse(const char *line, struct cores *out)
     return true;
 }
 
-void cores_look(struct cores *out)
+void steal_look(struct steal *out)
 {
     char line[300] = "";
     FILE *file = fopen("/proc/stat", "r");
@@ -45,10 +45,10 @@ void cores_look(struct cores *out)
         line[0] = '\0';
     if (file)
         fclose(file);
-    (void)cores_parse(line, out);
+    (void)steal_parse(line, out);
 }
 
-double cores_stolen(const struct cores *before, const struct cores *after)
+double steal_share(const struct steal *before, const struct steal *after)
 {
     int64_t stolen = after->stolen - before->stolen;
     int64_t wanted = after->ran - before->ran + stolen;
@@ -65,20 +65,20 @@ static void *spin(void *context)
     return NULL;
 }
 
-double cores_probe(int ms)
+double steal_probe(int ms)
 {
     pthread_t threads[PROBE_THREADS];
-    struct cores before, after;
+    struct steal before, after;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     int wanted = online < PROBE_THREADS ? (int)online : PROBE_THREADS;
     int count = 0;
     int64_t until_ms = process_now_ms() + ms;
 
-    cores_look(&before);
+    steal_look(&before);
     while (count < wanted && pthread_create(&threads[count], NULL, spin, &until_ms) == 0)
         count++;
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
-    cores_look(&after);
-    return cores_stolen(&before, &after);
+    steal_look(&after);
+    return steal_share(&before, &after);
 }
