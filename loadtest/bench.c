@@ -172,11 +172,6 @@ static bool is_brief(const struct bench *bench)
     return !bench->session.options->full && bench->session.options->rows.count == 0;
 }
 
-static bool is_robbed(const struct bench *bench, double stolen)
-{
-    return 100 * stolen > (double)bench->session.options->max_steal;
-}
-
 static bool may_wait(const struct bench *bench)
 {
     return !is_brief(bench) && bench->waited_ms < bench->session.options->max_wait_s * 1000;
@@ -189,7 +184,7 @@ static void await_calm(struct bench *bench)
     while (!calm && may_wait(bench) && !process_interrupted()) {
         int64_t begun_ms = process_now_ms();
         bench_say(bench, "waiting for a host that takes the cores away");
-        calm = !is_robbed(bench, steal_probe(PROBE_MS));
+        calm = !bench_is_robbed(steal_probe(PROBE_MS), bench->session.options->max_steal);
         if (!calm)
             (void)process_sleep_ms(PROBE_AGAIN_MS);
         bench->waited_ms += process_now_ms() - begun_ms;
@@ -212,8 +207,8 @@ static bool take_sample(struct bench *bench, size_t which, struct bench_sample *
     if (!bench_measures[which].take(bench, &bench_measures[which], sample, problem))
         return problem_prefix(problem, "%s", bench_measures[which].name);
     steal_look(&after);
-    sample->stolen = steal_share(&before, &after);
-    sample->robbed = is_robbed(bench, sample->stolen);
+    bench_mark_stolen(&bench->series[which], sample, steal_share(&before, &after),
+                      bench->session.options->max_steal);
     return true;
 }
 

@@ -36,6 +36,7 @@ struct bench_sample {
     enum usage_limit limit;
     double stolen; /* share of the cores' time that the host took meanwhile */
     bool robbed;   /* more than --max-steal */
+    bool late;     /* the generator was, and for no other reason there are no figures */
     int takes;     /* how often it was made; this is the last time */
 };
 
@@ -174,6 +175,13 @@ struct bench_judgement {
 };
 void bench_judge(const struct bench_row *row, const struct bench_series *series,
                  struct bench_judgement *out);
+
+/* A share of the cores' time that is more than --max-steal. */
+bool bench_is_robbed(double stolen, int64_t max_steal);
+/* Notes the share that the host took of the sample's time. Where it took so much, that the
+ * generator was late says nothing against the measurement: the series goes on without the round. */
+void bench_mark_stolen(struct bench_series *series, struct bench_sample *sample, double stolen,
+                       int64_t max_steal);
 
 /* Marks what is to be made again: that of which rows are made that are within noise, or have fewer
  * than `rounds` rounds that were not robbed; row by row, as far as it can be made until `until_ms`.

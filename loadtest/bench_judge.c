@@ -49,6 +49,7 @@ enum { CALM_LEAST = 3 };
 struct rounds {
     double of[BENCH_ROUNDS_MAX], against[BENCH_ROUNDS_MAX];
     size_t count;
+    size_t late; /* not among them: there are no figures */
 };
 
 static const struct bench_sample *sample_of(const struct bench_series *series, int round)
@@ -63,12 +64,16 @@ static const struct bench_sample *sample_of(const struct bench_series *series, i
 static size_t pair_rounds(const struct bench_row *row, const struct bench_series *left,
                           const struct bench_series *right, bool calm, struct rounds *out)
 {
-    out->count = 0;
+    out->count = out->late = 0;
     for (size_t i = 0; i < left->count; i++) {
         const struct bench_sample *of = &left->samples[i];
         const struct bench_sample *against = sample_of(right, of->round);
         if (!against || (calm && (of->robbed || against->robbed)))
             continue;
+        if (of->late || against->late) {
+            out->late++;
+            continue;
+        }
         out->of[out->count] = of->figures[row->of.figure];
         out->against[out->count++] = against->figures[row->against.figure];
     }
@@ -80,10 +85,11 @@ static void choose_rounds(const struct bench_row *row, const struct bench_series
                           struct bench_judgement *out)
 {
     size_t all = pair_rounds(row, left, right, false, chosen);
+    size_t late = chosen->late;
     size_t calm = pair_rounds(row, left, right, true, chosen);
     out->robbed = calm < all && calm < CALM_LEAST;
     out->rounds = out->robbed ? pair_rounds(row, left, right, false, chosen) : calm;
-    out->left_out = all - out->rounds;
+    out->left_out = all + late - out->rounds;
 }
 
 static enum usage_limit limit_of(const struct bench_series *series)
@@ -91,11 +97,25 @@ static enum usage_limit limit_of(const struct bench_series *series)
     size_t rounds[USAGE_GENERATOR + 1] = {0};
     enum usage_limit most = USAGE_UNKNOWN;
     for (size_t i = 0; i < series->count; i++) {
-        enum usage_limit limit = series->samples[i].limit;
-        if (++rounds[limit] > rounds[most])
-            most = limit;
+        const struct bench_sample *sample = &series->samples[i];
+        if (!sample->late && ++rounds[sample->limit] > rounds[most])
+            most = sample->limit;
     }
     return most;
+}
+
+bool bench_is_robbed(double stolen, int64_t max_steal)
+{
+    return 100 * stolen > (double)max_steal;
+}
+
+void bench_mark_stolen(struct bench_series *series, struct bench_sample *sample, double stolen,
+                       int64_t max_steal)
+{
+    sample->stolen = stolen;
+    sample->robbed = bench_is_robbed(stolen, max_steal);
+    if (sample->robbed && sample->late)
+        series->why[0] = '\0';
 }
 
 static bool reaches(const struct bench_row *row, double ratio)
@@ -157,7 +177,9 @@ void bench_judge(const struct bench_row *row, const struct bench_series *series,
     if (out->of.median <= 0 || (!alone && out->against.median <= 0)) {
         out->verdict = BENCH_FAILED;
         out->why =
-            "a figure is missing: too short, or the machine is too busy, or nothing was done";
+            out->left_out > 0 && out->rounds == 0
+                ? "the host took the cores in every round, and the generator was late"
+                : "a figure is missing: too short, or the machine is too busy, or nothing was done";
         return;
     }
     out->ratio = alone ? out->of.median : out->of.median / out->against.median;
@@ -187,7 +209,8 @@ static bool is_wanted_again(const struct bench_row *row, const struct bench_seri
     bench_judge(row, series, &judgement);
     bool has_target = judgement.verdict == BENCH_MET || judgement.verdict == BENCH_MISSED;
     bool too_few = judgement.robbed || judgement.rounds < (size_t)rounds;
-    return has_target && (judgement.unsure || too_few);
+    bool none = judgement.rounds == 0 && judgement.left_out > 0;
+    return none || (has_target && (judgement.unsure || too_few));
 }
 
 bool bench_choose_again(const struct bench_row *const *rows, size_t count,

@@ -35,6 +35,7 @@ bool bench_take_overload(struct bench *bench, const struct bench_measure *measur
     plan.max_lag_ms = bench->session.options->max_lag_ms;
     if (!goodput_measure(fleet, &plan, measure->times, GOODPUT_CONNECTIONS, &goodput, problem)) {
         snprintf(series->why, sizeof series->why, "%s", problem->text);
+        sample->late = goodput.late;
         return !is_over(fleet, problem);
     }
     sample->figures[FIGURE_RATE] = goodput.peak_per_s;

@@ -47,8 +47,9 @@ static json_t *json_row(const struct bench_row *row, const struct bench_judgemen
 
 static json_t *json_sample(const struct bench_sample *sample)
 {
-    json_t *object = json_pack("{si si ss sf}", "round", sample->round, "takes", sample->takes,
-                               "limit", usage_limit_name(sample->limit), "stolen", sample->stolen);
+    json_t *object = json_pack("{si si ss sf sb}", "round", sample->round, "takes", sample->takes,
+                               "limit", usage_limit_name(sample->limit), "stolen", sample->stolen,
+                               "late", (int)sample->late);
     for (int i = 0; i < BENCH_FIGURES; i++) {
         if (sample->figures[i] > 0)
             json_object_set_new(object, bench_figure_name((enum bench_figure)i),

@@ -30,14 +30,16 @@ struct phase_plan goodput_overload(const struct phase_plan *plan, double rate_pe
 }
 
 /* Only what the generator saw committed before the schedule's end. */
-static bool overload(const struct fleet *fleet, const struct phase_plan *plan, double rate_per_s,
-                     int64_t connections, double *committed_per_s, struct problem *problem)
+static bool overload(const struct fleet *fleet, const struct phase_plan *offered,
+                     struct goodput *out, struct problem *problem)
 {
     struct phase_result result;
-    struct phase_plan offered = goodput_overload(plan, rate_per_s, connections);
-    if (!run_believed(fleet, &offered, &result, problem))
-        return problem_prefix(problem, "offered %.0f orders/s", rate_per_s);
-    *committed_per_s = (double)result.open.committed_in_time / (double)offered.duration_s;
+    if (!run_believed(fleet, offered, &result, problem)) {
+        out->late = result.late;
+        return problem_prefix(problem, "offered %lld orders/s", (long long)offered->rate_per_s);
+    }
+    out->overloaded_per_s +=
+        (double)result.open.committed_in_time / (double)offered->duration_s / GOODPUT_CYCLES;
     return true;
 }
 
@@ -56,24 +58,19 @@ bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, i
                      int64_t overload_connections, struct goodput *out, struct problem *problem)
 {
     struct phase_plan next = *plan;
-    double peaks_per_s = 0;
-    double overloaded_per_s = 0;
     double peak_per_s = 0;
-    double committed_per_s = 0;
+    *out = (struct goodput){0};
     for (int cycle = 0;; cycle++) {
         if (!take_peak(fleet, &next, &peak_per_s, &out->limit, problem))
             return false;
         next.first_product += plan->products;
-        peaks_per_s += peak_per_s;
+        out->peak_per_s += peak_per_s / (GOODPUT_CYCLES + 1);
         if (cycle == GOODPUT_CYCLES)
-            break;
-        if (!overload(fleet, &next, times * peak_per_s, overload_connections, &committed_per_s,
-                      problem))
+            return true;
+        struct phase_plan offered =
+            goodput_overload(&next, times * peak_per_s, overload_connections);
+        if (!overload(fleet, &offered, out, problem))
             return false;
         next.first_product += plan->products;
-        overloaded_per_s += committed_per_s;
     }
-    out->peak_per_s = peaks_per_s / (double)(GOODPUT_CYCLES + 1);
-    out->overloaded_per_s = overloaded_per_s / (double)GOODPUT_CYCLES;
-    return true;
 }

@@ -18,6 +18,7 @@ struct goodput {
     double peak_per_s;
     enum usage_limit limit;  /* of the last peak */
     double overloaded_per_s; /* committed when `times` the peak was offered */
+    bool late; /* there are no figures because the generator was late, and for no other reason */
 };
 
 /* The overload beside a peak of `plan`: twice as long, after a lead as long as the peak. */

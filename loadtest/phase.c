@@ -272,6 +272,7 @@ static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *
     return true;
 }
 
+/* A late generator's figures are not the servers', but what was sold was sold. */
 static void judge(const struct phase_plan *plan, struct phase_result *result)
 {
     bool counter = plan->scenario == SCENARIO_COUNTER;
@@ -286,6 +287,12 @@ static void judge(const struct phase_plan *plan, struct phase_result *result)
         .audit = &result->audit,
     };
     result->verdict = verdict_of(&evidence);
+    struct problem problem;
+    result->late = result->verdict != VERDICT_BROKEN && !phase_open_in_time(result, &problem);
+    if (!result->late)
+        return;
+    result->verdict = VERDICT_NO_RUN;
+    snprintf(result->error, sizeof result->error, "%s", problem.text);
 }
 
 /* Once more, because what was accepted has been decided since the last answer. */
@@ -346,7 +353,7 @@ bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
     struct scrape scrapes[OPTIONS_MAX_INSTANCES];
     bool made = take_steps(fleet, plan, scrapes, result, problem);
     if (made && reconcile_counts(scrapes, fleet->count, result, problem) &&
-        phase_open_in_time(result, problem) && reconcile_audits(fleet, result, problem)) {
+        reconcile_audits(fleet, result, problem)) {
         judge(plan, result);
         return true;
     }

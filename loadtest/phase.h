@@ -83,6 +83,7 @@ struct phase_result {
     bool complete;
     enum verdict verdict;
     char error[600]; /* why there is no run; "" */
+    bool late;       /* there is none because the generator was late, and for no other reason */
     struct article_note article;
 };
 

@@ -2,270 +2,96 @@
  */
 #include "lib/t.h"
 
-#include "loadtest/bench.h"
+#include "harness/bench_case.h"
 #include "loadtest/steal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static struct bench_series series[BENCH_MEASURES];
-static struct bench_judgement judged;
-
-/* A row of the figures of E against those of nginx. */
-static struct bench_row row(double bound, bool most)
-{
-    return (struct bench_row){.number = 1,
-                              .what = "a row",
-                              .of = {MEASURE_E, FIGURE_RATE},
-                              .against = {MEASURE_NGINX, FIGURE_RATE},
-                              .bound = bound,
-                              .most = most};
-}
-
-static void measured(enum bench_measure_id id, enum usage_limit limit, double a, double b, double c)
-{
-    const double values[] = {a, b, c};
-    series[id] = (struct bench_series){.wanted = true, .count = 3};
-    for (size_t i = 0; i < 3; i++) {
-        series[id].samples[i].round = (int)i + 1;
-        series[id].samples[i].figures[FIGURE_RATE] = values[i];
-        series[id].samples[i].limit = limit;
-    }
-}
-
-static enum bench_verdict judge(const struct bench_row *of)
-{
-    bench_judge(of, series, &judged);
-    return judged.verdict;
-}
-
 static void a_ratio_of_medians_against_its_bound(void **state)
 {
     (void)state;
-    struct bench_row of = row(0.85, false);
-    measured(MEASURE_E, USAGE_SERVER, 80, 90, 100);
-    measured(MEASURE_NGINX, USAGE_SERVER, 90, 100, 110);
-    assert_int_equal(judge(&of), BENCH_MET);
-    assert_true(judged.ratio == 0.9);
-    assert_true(judged.of.median == 90 && judged.of.least == 80 && judged.of.most == 100);
+    struct bench_row of = case_row(0.85, false);
+    case_measured(MEASURE_E, USAGE_SERVER, 80, 90, 100);
+    case_measured(MEASURE_NGINX, USAGE_SERVER, 90, 100, 110);
+    assert_int_equal(case_judge(&of), BENCH_MET);
+    assert_true(case_judged.ratio == 0.9);
+    assert_true(case_judged.of.median == 90 && case_judged.of.least == 80 &&
+                case_judged.of.most == 100);
     of.bound = 0.91;
-    assert_int_equal(judge(&of), BENCH_MISSED);
+    assert_int_equal(case_judge(&of), BENCH_MISSED);
     of.bound = 0;
-    assert_int_equal(judge(&of), BENCH_TOLD);
+    assert_int_equal(case_judge(&of), BENCH_TOLD);
 }
 
 static void at_most_is_the_other_way_round(void **state)
 {
     (void)state;
-    struct bench_row of = row(1.3, true);
-    measured(MEASURE_E, USAGE_NOBODY, 12, 12, 12);
-    measured(MEASURE_NGINX, USAGE_NOBODY, 10, 10, 10);
-    assert_int_equal(judge(&of), BENCH_MET);
+    struct bench_row of = case_row(1.3, true);
+    case_measured(MEASURE_E, USAGE_NOBODY, 12, 12, 12);
+    case_measured(MEASURE_NGINX, USAGE_NOBODY, 10, 10, 10);
+    assert_int_equal(case_judge(&of), BENCH_MET);
     of.bound = 1.1;
-    assert_int_equal(judge(&of), BENCH_MISSED);
+    assert_int_equal(case_judge(&of), BENCH_MISSED);
     of.against.measure = MEASURE_NONE;
     of.bound = 12;
-    assert_int_equal(judge(&of), BENCH_MET);
-    assert_true(judged.ratio == 12);
+    assert_int_equal(case_judge(&of), BENCH_MET);
+    assert_true(case_judged.ratio == 12);
     of.bound = 11.9;
-    assert_int_equal(judge(&of), BENCH_MISSED);
+    assert_int_equal(case_judge(&of), BENCH_MISSED);
 }
 
 static void noise_is_said(void **state)
 {
     (void)state;
-    struct bench_row of = row(0.9, false);
-    measured(MEASURE_E, USAGE_SERVER, 80, 95, 96);
-    measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
-    assert_int_equal(judge(&of), BENCH_MET);
-    assert_true(judged.unsure); /* the first round alone would have missed */
-    assert_false(judged.same);
-    measured(MEASURE_E, USAGE_SERVER, 95, 95, 101);
-    assert_int_equal(judge(&of), BENCH_MET);
-    assert_false(judged.unsure);
-    assert_true(judged.same);
-    measured(MEASURE_E, USAGE_SERVER, 60, 61, 62);
-    assert_int_equal(judge(&of), BENCH_MISSED);
-    assert_false(judged.unsure || judged.same);
-}
-
-/* Rounds `first` to `last` as well, all alike. */
-static void measured_again(enum bench_measure_id id, int first, int last, double value)
-{
-    for (int round = first; round <= last; round++) {
-        struct bench_sample *sample = &series[id].samples[series[id].count++];
-        *sample = series[id].samples[0];
-        sample->round = round;
-        sample->robbed = false;
-        sample->figures[FIGURE_RATE] = value;
-    }
-}
-
-static void a_side_with_more_rounds_is_not_compared_by_them(void **state)
-{
-    (void)state;
-    struct bench_row of = row(0.85, false);
-    measured(MEASURE_E, USAGE_SERVER, 80, 90, 100);
-    measured(MEASURE_NGINX, USAGE_SERVER, 90, 100, 110);
-    measured_again(MEASURE_NGINX, 4, 6, 1000);
-    assert_int_equal(judge(&of), BENCH_MET);
-    assert_true(judged.ratio == 0.9 && judged.against.most == 110);
-    assert_int_equal(judged.rounds, 3);
-    measured_again(MEASURE_E, 5, 7, 100);
-    assert_int_equal(judge(&of), BENCH_MET); /* rounds 1, 2, 3, 5 and 6 */
-    assert_int_equal(judged.rounds, 5);
-    assert_true(judged.of.median == 100 && judged.against.median == 110);
-}
-
-static void robbed(enum bench_measure_id id, size_t which)
-{
-    series[id].samples[which].robbed = true;
-}
-
-/* Whatever its figures, and whichever side was robbed. */
-static void a_robbed_round_is_left_out_where_three_others_are_left(void **state)
-{
-    (void)state;
-    struct bench_row of = row(0.85, false);
-    measured(MEASURE_E, USAGE_SERVER, 80, 88, 10);
-    measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
-    robbed(MEASURE_E, 2);
-    assert_int_equal(judge(&of), BENCH_MISSED); /* two others: all three count */
-    assert_int_equal(judged.rounds, 3);
-    assert_int_equal(judged.left_out, 0);
-    assert_true(judged.robbed && judged.least == 0.1);
-    measured_again(MEASURE_E, 4, 4, 88);
-    measured_again(MEASURE_NGINX, 4, 4, 100);
-    assert_int_equal(judge(&of), BENCH_MET);
-    assert_int_equal(judged.rounds, 3);
-    assert_int_equal(judged.left_out, 1);
-    assert_true(!judged.robbed && judged.least == 0.8);
-    robbed(MEASURE_NGINX, 1);
-    assert_int_equal(judge(&of), BENCH_MISSED);
-    assert_true(judged.robbed && judged.rounds == 4 && judged.left_out == 0);
-    measured(MEASURE_E, USAGE_SERVER, 80, 90, 1000);
-    measured_again(MEASURE_E, 4, 4, 80);
-    robbed(MEASURE_E, 2); /* a round that would have helped */
-    measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
-    measured_again(MEASURE_NGINX, 4, 4, 100);
-    assert_int_equal(judge(&of), BENCH_MISSED);
-    assert_true(judged.left_out == 1 && judged.most == 0.9);
-    of.against.measure = MEASURE_NONE;
-    assert_int_equal(judge(&of), BENCH_MET);
-    assert_true(judged.left_out == 1 && judged.rounds == 3 && judged.most == 90);
-}
-
-static bool again(const struct bench_row *first, const struct bench_row *second, int64_t until_ms)
-{
-    const struct bench_row *const both[] = {first, second};
-    for (size_t i = 0; i < BENCH_MEASURES; i++)
-        series[i].took_ms = 3000;
-    bool any = bench_choose_again(both, 2, series, 3, 1000, until_ms);
-    assert_int_equal(any, series[MEASURE_E].again || series[MEASURE_BATCH].again);
-    return series[MEASURE_E].again;
-}
-
-/* Whether its medians reach the bound or not. */
-static void rows_within_noise_are_measured_again(void **state)
-{
-    (void)state;
-    struct bench_row noisy = row(0.9, false), clear = row(0.5, false);
-    clear.of.measure = MEASURE_BATCH;
-    measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
-    measured(MEASURE_BATCH, USAGE_SERVER, 90, 95, 96);
-    measured(MEASURE_E, USAGE_SERVER, 80, 95, 96);
-    assert_int_equal(judge(&noisy), BENCH_MET);
-    assert_true(again(&clear, &noisy, INT64_MAX));
-    assert_true(series[MEASURE_NGINX].again);
-    assert_false(series[MEASURE_BATCH].again);
-    measured(MEASURE_E, USAGE_SERVER, 80, 85, 96);
-    assert_int_equal(judge(&noisy), BENCH_MISSED);
-    assert_true(again(&noisy, &clear, INT64_MAX));
-    measured(MEASURE_E, USAGE_SERVER, 80, 85, 86);
-    assert_int_equal(judge(&noisy), BENCH_MISSED);
-    assert_false(again(&noisy, &clear, INT64_MAX));
-    noisy.bound = 0; /* a row that is told has nothing to reach */
-    measured(MEASURE_E, USAGE_SERVER, 80, 95, 96);
-    assert_false(again(&noisy, &clear, INT64_MAX));
-}
-
-static void robbed_rounds_are_measured_again(void **state)
-{
-    (void)state;
-    struct bench_row of = row(0.5, false), other = row(0.5, false);
-    other.of.measure = MEASURE_BATCH;
-    measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
-    measured(MEASURE_BATCH, USAGE_SERVER, 90, 95, 96);
-    measured(MEASURE_E, USAGE_SERVER, 90, 95, 96);
-    robbed(MEASURE_E, 0);
-    assert_true(again(&of, &other, INT64_MAX));
-    assert_false(series[MEASURE_BATCH].again);
-    measured_again(MEASURE_E, 4, 4, 96);
-    measured_again(MEASURE_NGINX, 4, 4, 100);
-    assert_false(again(&of, &other, INT64_MAX));
-    const struct bench_row *const alone = &of;
-    assert_false(bench_choose_again(&alone, 1, series, 3, 1000, INT64_MAX));
-    assert_true(bench_choose_again(&alone, 1, series, 4, 1000, INT64_MAX)); /* --rounds 4 */
-    robbed(MEASURE_NGINX, 2); /* of both rows; the other one has no round of its own left for it */
-    assert_true(again(&of, &other, INT64_MAX));
-    assert_true(series[MEASURE_BATCH].again);
-}
-
-/* A round of a side takes a second here. */
-static void as_far_as_there_is_time(void **state)
-{
-    (void)state;
-    struct bench_row first = row(0.9, false), second = row(0.9, false);
-    second.of.measure = MEASURE_BATCH;
-    measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
-    measured(MEASURE_BATCH, USAGE_SERVER, 80, 95, 96);
-    measured(MEASURE_E, USAGE_SERVER, 80, 95, 96);
-    assert_false(again(&first, &second, 1000 + 1999));
-    assert_false(series[MEASURE_BATCH].again);
-    assert_true(again(&first, &second, 1000 + 2000));
-    assert_false(series[MEASURE_BATCH].again);
-    assert_true(again(&first, &second, 1000 + 3000)); /* nginx is measured once for both */
-    assert_true(series[MEASURE_BATCH].again);
-    first.against = first.of;
-    first.against.figure = FIGURE_OVERLOADED; /* both sides of one measurement: it is made once */
-    for (size_t i = 0; i < 3; i++)
-        series[MEASURE_E].samples[i].figures[FIGURE_OVERLOADED] = 100;
-    assert_true(again(&first, &first, 1000 + 1000));
-    assert_false(series[MEASURE_NGINX].again);
+    struct bench_row of = case_row(0.9, false);
+    case_measured(MEASURE_E, USAGE_SERVER, 80, 95, 96);
+    case_measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
+    assert_int_equal(case_judge(&of), BENCH_MET);
+    assert_true(case_judged.unsure); /* the first round alone would have missed */
+    assert_false(case_judged.same);
+    case_measured(MEASURE_E, USAGE_SERVER, 95, 95, 101);
+    assert_int_equal(case_judge(&of), BENCH_MET);
+    assert_false(case_judged.unsure);
+    assert_true(case_judged.same);
+    case_measured(MEASURE_E, USAGE_SERVER, 60, 61, 62);
+    assert_int_equal(case_judge(&of), BENCH_MISSED);
+    assert_false(case_judged.unsure || case_judged.same);
 }
 
 static void the_generators_figures_are_not_told(void **state)
 {
     (void)state;
-    struct bench_row of = row(0.5, false);
-    measured(MEASURE_E, USAGE_SERVER, 90, 90, 90);
-    measured(MEASURE_NGINX, USAGE_GENERATOR, 100, 100, 100);
-    assert_int_equal(judge(&of), BENCH_GENERATOR);
-    measured(MEASURE_NGINX, USAGE_BOTH, 100, 100, 100);
-    assert_int_equal(judge(&of), BENCH_MET);
-    series[MEASURE_NGINX].samples[0].limit = USAGE_GENERATOR; /* one round of three */
-    assert_int_equal(judge(&of), BENCH_MET);
-    measured(MEASURE_E, USAGE_GENERATOR, 90, 90, 90);
-    assert_int_equal(judge(&of), BENCH_GENERATOR);
+    struct bench_row of = case_row(0.5, false);
+    case_measured(MEASURE_E, USAGE_SERVER, 90, 90, 90);
+    case_measured(MEASURE_NGINX, USAGE_GENERATOR, 100, 100, 100);
+    assert_int_equal(case_judge(&of), BENCH_GENERATOR);
+    case_measured(MEASURE_NGINX, USAGE_BOTH, 100, 100, 100);
+    assert_int_equal(case_judge(&of), BENCH_MET);
+    case_series[MEASURE_NGINX].samples[0].limit = USAGE_GENERATOR; /* one round of three */
+    assert_int_equal(case_judge(&of), BENCH_MET);
+    case_measured(MEASURE_E, USAGE_GENERATOR, 90, 90, 90);
+    assert_int_equal(case_judge(&of), BENCH_GENERATOR);
     for (size_t i = 0; i < 3; i++)
-        series[MEASURE_E].samples[i].figures[FIGURE_CPU_US] = 1;
+        case_series[MEASURE_E].samples[i].figures[FIGURE_CPU_US] = 1;
     of.of.figure = FIGURE_CPU_US; /* what an answer costs is the server's, whoever waits */
-    assert_int_equal(judge(&of), BENCH_MISSED);
+    assert_int_equal(case_judge(&of), BENCH_MISSED);
 }
 
 static void what_is_missing_is_said(void **state)
 {
     (void)state;
-    struct bench_row of = row(0.5, false);
-    measured(MEASURE_E, USAGE_SERVER, 90, 90, 90);
-    series[MEASURE_NGINX] = (struct bench_series){.wanted = true, .absent = true, .why = "gone"};
-    assert_int_equal(judge(&of), BENCH_ABSENT);
-    assert_string_equal(judged.why, "gone");
-    series[MEASURE_NGINX].absent = false;
-    assert_int_equal(judge(&of), BENCH_FAILED);
-    measured(MEASURE_NGINX, USAGE_SERVER, 0, 0, 0);
-    assert_int_equal(judge(&of), BENCH_FAILED);
-    assert_true(*judged.why);
+    struct bench_row of = case_row(0.5, false);
+    case_measured(MEASURE_E, USAGE_SERVER, 90, 90, 90);
+    case_series[MEASURE_NGINX] =
+        (struct bench_series){.wanted = true, .absent = true, .why = "gone"};
+    assert_int_equal(case_judge(&of), BENCH_ABSENT);
+    assert_string_equal(case_judged.why, "gone");
+    case_series[MEASURE_NGINX].absent = false;
+    assert_int_equal(case_judge(&of), BENCH_FAILED);
+    case_measured(MEASURE_NGINX, USAGE_SERVER, 0, 0, 0);
+    assert_int_equal(case_judge(&of), BENCH_FAILED);
+    assert_true(*case_judged.why);
 }
 
 static int status_of(enum bench_verdict a, enum bench_verdict b)
@@ -382,11 +208,6 @@ int main(void)
         cmocka_unit_test(a_ratio_of_medians_against_its_bound),
         cmocka_unit_test(at_most_is_the_other_way_round),
         cmocka_unit_test(noise_is_said),
-        cmocka_unit_test(a_side_with_more_rounds_is_not_compared_by_them),
-        cmocka_unit_test(a_robbed_round_is_left_out_where_three_others_are_left),
-        cmocka_unit_test(rows_within_noise_are_measured_again),
-        cmocka_unit_test(robbed_rounds_are_measured_again),
-        cmocka_unit_test(as_far_as_there_is_time),
         cmocka_unit_test(the_generators_figures_are_not_told),
         cmocka_unit_test(what_is_missing_is_said),
         cmocka_unit_test(exit_statuses),

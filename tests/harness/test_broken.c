@@ -142,9 +142,9 @@ static int open_listener(int *port)
     return fd;
 }
 
-static void a_strategy_without_its_guard_is_broken(void **state)
+/* Through the proxy; the exit status. */
+static int run_lied_to(struct bed *bed, const char *more)
 {
-    struct bed *bed = *state;
     struct wrk_url url;
     struct problem problem;
     assert_true(wrk_split_url(bed->servers[0].url, &url, &problem));
@@ -159,22 +159,40 @@ static void a_strategy_without_its_guard_is_broken(void **state)
     char arguments[256];
     snprintf(arguments, sizeof arguments,
              "run --server http://127.0.0.1:%d --duration 1s --strategies none,conditional "
-             "--first-product 3000001",
-             port);
+             "--first-product 3000001 --reset %s",
+             port, more);
+    atomic_store(&lies, 0);
     int status = bed_run(bed, arguments);
     shutdown(listener, SHUT_RDWR);
     pthread_join(acceptor, NULL);
     close(listener);
     while (atomic_load(&relays) > 0)
         poll(NULL, 0, 1);
-
     assert_int_equal(atomic_load(&lies), 1); /* of all strategies, `none` alone promises nothing */
-    assert_int_equal(status, 1);
+    return status;
+}
+
+static void a_strategy_without_its_guard_is_broken(void **state)
+{
+    struct bed *bed = *state;
+    assert_int_equal(run_lied_to(bed, ""), 1);
     json_t *results = bed_results(bed);
     assert_string_equal(bed_verdict(results, "none", "truth", 1), "BROKEN");
     assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "kept");
     json_decref(results);
     assert_non_null(strstr(bed->output, "BROKEN"));
+}
+
+/* No generator is never late: the figures are worth nothing then, and what was oversold was. */
+static void a_late_generator_hides_nothing(void **state)
+{
+    struct bed *bed = *state;
+    assert_int_equal(run_lied_to(bed, "--rate 3000 --max-lag-ms 0"), 1);
+    json_t *results = bed_results(bed);
+    assert_string_equal(bed_verdict(results, "none", "truth", 1), "BROKEN");
+    assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "no run");
+    json_decref(results);
+    assert_non_null(strstr(bed->output, "could not keep up"));
 }
 
 static int set_up(void **state)
@@ -193,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_strategy_without_its_guard_is_broken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_late_generator_hides_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
