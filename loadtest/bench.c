@@ -178,13 +178,14 @@ static bool may_wait(const struct bench *bench)
 }
 
 /* Steal comes and goes over tens of seconds, so it is worth waiting. */
-static void await_calm(struct bench *bench)
+static void await_calm(struct bench *bench, enum bench_steal allowed)
 {
     bool calm = false;
     while (!calm && may_wait(bench) && !process_interrupted()) {
         int64_t begun_ms = process_now_ms();
         bench_say(bench, "waiting for a host that takes the cores away");
-        calm = !bench_is_robbed(steal_probe(PROBE_MS), bench->session.options->max_steal);
+        calm =
+            bench_steal_grade(steal_probe(PROBE_MS), bench->session.options->max_steal) <= allowed;
         if (!calm)
             (void)process_sleep_ms(PROBE_AGAIN_MS);
         bench->waited_ms += process_now_ms() - begun_ms;
@@ -212,8 +213,8 @@ static bool take_sample(struct bench *bench, size_t which, struct bench_sample *
     return true;
 }
 
-/* A robbed measurement is made again at once, whatever its figures were, as long as there is
- * patience left for the host. */
+/* Where the host took too much of the time, a measurement is made again at once, whatever its
+ * figures were, as long as there is patience left for the host; the calmest counts. */
 static bool take_one(struct bench *bench, size_t which, struct problem *problem)
 {
     struct bench_series *series = &bench->series[which];
@@ -223,11 +224,16 @@ static bool take_one(struct bench *bench, size_t which, struct problem *problem)
     int64_t begun_ms = process_now_ms();
     if (!take_sample(bench, which, &sample, problem))
         return false;
+    enum bench_steal allowed = bench_steal_allowed(series->again_calm);
     int takes = 1;
-    for (; sample.robbed && takes < TAKES_MAX && may_wait(bench) && !*series->why; takes++) {
-        await_calm(bench);
-        if (!take_sample(bench, which, &sample, problem))
+    for (; sample.steal > allowed && takes < TAKES_MAX && may_wait(bench) && !*series->why;
+         takes++) {
+        struct bench_sample next;
+        await_calm(bench, allowed);
+        if (!take_sample(bench, which, &next, problem))
             return false;
+        if (next.stolen < sample.stolen)
+            sample = next;
     }
     sample.takes = takes;
     if (!*series->why)

@@ -29,15 +29,24 @@ enum bench_figure {
 };
 const char *bench_figure_name(enum bench_figure figure);
 
+/* How much of the cores' time the host took, against --max-steal. A core that is taken away for ten
+ * milliseconds hardly changes a rate, but every order in flight then waits so much longer: where
+ * that happens for a hundredth of the time, a p99 is the host's. */
+enum bench_steal {
+    BENCH_CALM,  /* at most a tenth of it */
+    BENCH_TAKEN, /* too much for a p99 */
+    BENCH_ROBBED /* more than it: too much for anything */
+};
+
 /* One measurement of one round. */
 struct bench_sample {
     int round;
     double figures[BENCH_FIGURES]; /* 0: it has none of that kind */
     enum usage_limit limit;
     double stolen; /* share of the cores' time that the host took meanwhile */
-    bool robbed;   /* more than --max-steal */
-    bool late;     /* the generator was, and for no other reason there are no figures */
-    int takes;     /* how often it was made; this is the last time */
+    enum bench_steal steal;
+    bool late; /* the generator was, and for no other reason there are no figures */
+    int takes; /* how often it was made; this is the calmest */
 };
 
 struct bench_series {
@@ -51,6 +60,7 @@ struct bench_series {
     size_t count;
     int64_t took_ms; /* all of them, with what making them needs besides */
     bool again;      /* to be made in the next of --more-rounds */
+    bool again_calm; /* and for a p99 */
 };
 
 struct bench;
@@ -166,8 +176,8 @@ struct bench_judgement {
     double ratio;              /* of the medians */
     double least, most;        /* the rounds' own ratios */
     size_t rounds;             /* that both sides have and that count */
-    size_t left_out;           /* rounds that do not count: robbed, and enough others are left */
-    bool robbed;               /* robbed rounds count, because too few others are left */
+    size_t left_out;           /* rounds that do not count: steal, and enough others are left */
+    bool with_steal;           /* such rounds count, because too few others are left */
     bool same;                 /* the two sides' spreads overlap */
     bool unsure;               /* some rounds reach the bound and some do not */
     enum usage_limit limit[2]; /* of most rounds: `of`, `against` */
@@ -176,16 +186,17 @@ struct bench_judgement {
 void bench_judge(const struct bench_row *row, const struct bench_series *series,
                  struct bench_judgement *out);
 
-/* A share of the cores' time that is more than --max-steal. */
-bool bench_is_robbed(double stolen, int64_t max_steal);
+enum bench_steal bench_steal_grade(double stolen, int64_t max_steal);
+/* The most that a round may have and count: for a p99, for anything else. */
+enum bench_steal bench_steal_allowed(bool p99);
 /* Notes the share that the host took of the sample's time. Where it took so much, that the
  * generator was late says nothing against the measurement: the series goes on without the round. */
 void bench_mark_stolen(struct bench_series *series, struct bench_sample *sample, double stolen,
                        int64_t max_steal);
 
 /* Marks what is to be made again: that of which rows are made that are within noise, or have fewer
- * than `rounds` rounds that were not robbed; row by row, as far as it can be made until `until_ms`.
- * False when that is nothing. */
+ * than `rounds` rounds without too much steal; row by row, as far as it can be made until
+ * `until_ms`. False when that is nothing. */
 bool bench_choose_again(const struct bench_row *const *rows, size_t count,
                         struct bench_series *series, int64_t rounds, int64_t now_ms,
                         int64_t until_ms);

@@ -62,13 +62,14 @@ static const struct bench_sample *sample_of(const struct bench_series *series, i
 
 /* Those that both sides have: one side may have been made again for another row. How many. */
 static size_t pair_rounds(const struct bench_row *row, const struct bench_series *left,
-                          const struct bench_series *right, bool calm, struct rounds *out)
+                          const struct bench_series *right, enum bench_steal most,
+                          struct rounds *out)
 {
     out->count = out->late = 0;
     for (size_t i = 0; i < left->count; i++) {
         const struct bench_sample *of = &left->samples[i];
         const struct bench_sample *against = sample_of(right, of->round);
-        if (!against || (calm && (of->robbed || against->robbed)))
+        if (!against || of->steal > most || against->steal > most)
             continue;
         if (of->late || against->late) {
             out->late++;
@@ -80,16 +81,29 @@ static size_t pair_rounds(const struct bench_row *row, const struct bench_series
     return out->count;
 }
 
+enum bench_steal bench_steal_allowed(bool p99)
+{
+    return p99 ? BENCH_CALM : BENCH_TAKEN;
+}
+
+static bool is_p99(const struct bench_row *row)
+{
+    return row->of.figure == FIGURE_P99_MS;
+}
+
 static void choose_rounds(const struct bench_row *row, const struct bench_series *left,
                           const struct bench_series *right, struct rounds *chosen,
                           struct bench_judgement *out)
 {
-    size_t all = pair_rounds(row, left, right, false, chosen);
+    enum bench_steal most = bench_steal_allowed(is_p99(row));
+    size_t all = pair_rounds(row, left, right, BENCH_ROBBED, chosen);
     size_t late = chosen->late;
-    size_t calm = pair_rounds(row, left, right, true, chosen);
-    out->robbed = calm < all && calm < CALM_LEAST;
-    out->rounds = out->robbed ? pair_rounds(row, left, right, false, chosen) : calm;
-    out->left_out = all + late - out->rounds;
+    size_t count = pair_rounds(row, left, right, most, chosen);
+    out->with_steal = count < all && count < CALM_LEAST;
+    while (count < all && count < CALM_LEAST)
+        count = pair_rounds(row, left, right, ++most, chosen);
+    out->rounds = count;
+    out->left_out = all + late - count;
 }
 
 static enum usage_limit limit_of(const struct bench_series *series)
@@ -104,17 +118,19 @@ static enum usage_limit limit_of(const struct bench_series *series)
     return most;
 }
 
-bool bench_is_robbed(double stolen, int64_t max_steal)
+enum bench_steal bench_steal_grade(double stolen, int64_t max_steal)
 {
-    return 100 * stolen > (double)max_steal;
+    if (100 * stolen > (double)max_steal)
+        return BENCH_ROBBED;
+    return 1000 * stolen > (double)max_steal ? BENCH_TAKEN : BENCH_CALM;
 }
 
 void bench_mark_stolen(struct bench_series *series, struct bench_sample *sample, double stolen,
                        int64_t max_steal)
 {
     sample->stolen = stolen;
-    sample->robbed = bench_is_robbed(stolen, max_steal);
-    if (sample->robbed && sample->late)
+    sample->steal = bench_steal_grade(stolen, max_steal);
+    if (sample->steal == BENCH_ROBBED && sample->late)
         series->why[0] = '\0';
 }
 
@@ -208,7 +224,7 @@ static bool is_wanted_again(const struct bench_row *row, const struct bench_seri
     struct bench_judgement judgement;
     bench_judge(row, series, &judgement);
     bool has_target = judgement.verdict == BENCH_MET || judgement.verdict == BENCH_MISSED;
-    bool too_few = judgement.robbed || judgement.rounds < (size_t)rounds;
+    bool too_few = judgement.with_steal || judgement.rounds < (size_t)rounds;
     bool none = judgement.rounds == 0 && judgement.left_out > 0;
     return none || (has_target && (judgement.unsure || too_few));
 }
@@ -219,14 +235,18 @@ bool bench_choose_again(const struct bench_row *const *rows, size_t count,
 {
     bool any = false;
     for (size_t i = 0; i < BENCH_MEASURES; i++)
-        series[i].again = false;
+        series[i].again = series[i].again_calm = false;
     for (size_t i = 0; i < count; i++) {
         int64_t cost = cost_ms(rows[i], series);
         if (!is_wanted_again(rows[i], series, rounds) || now_ms + cost > until_ms)
             continue;
         now_ms += cost;
-        series[rows[i]->of.measure].again = true;
-        series[rows[i]->against.measure].again = true;
+        struct bench_series *sides[] = {&series[rows[i]->of.measure],
+                                        &series[rows[i]->against.measure]};
+        for (size_t k = 0; k < 2; k++) {
+            sides[k]->again = true;
+            sides[k]->again_calm = sides[k]->again_calm || is_p99(rows[i]);
+        }
         any = true;
     }
     return any;

@@ -36,7 +36,7 @@ static void verdict_text(const struct bench_judgement *of, int64_t usual, char *
         figures && of->same ? "sides alike" : "",
         figures && of->rounds != (size_t)usual ? rounds : "",
         figures && of->left_out > 0 ? left_out : "",
-        figures && of->robbed ? "with steal" : "",
+        figures && of->with_steal ? "with steal" : "",
     };
     size_t used = 0;
     out[0] = '\0';
@@ -139,7 +139,7 @@ static void print_steal(FILE *to, const struct bench_report *report)
         count += series->count;
         for (size_t k = 0; k < series->count; k++) {
             const struct bench_sample *sample = &series->samples[k];
-            robbed += sample->robbed;
+            robbed += sample->steal == BENCH_ROBBED;
             again += (size_t)sample->takes - 1;
             most = sample->stolen > most ? sample->stolen : most;
         }

@@ -41,8 +41,8 @@ static json_t *json_row(const struct bench_row *row, const struct bench_judgemen
                      json_target(row->aim), "verdict", bench_verdict_name(judgement->verdict),
                      "within_noise", figures && judgement->unsure, "sides_alike",
                      figures && judgement->same, "rounds", (json_int_t)judgement->rounds,
-                     "left_out", (json_int_t)judgement->left_out, "with_steal", judgement->robbed,
-                     "why", judgement->why);
+                     "left_out", (json_int_t)judgement->left_out, "with_steal",
+                     judgement->with_steal, "why", judgement->why);
 }
 
 static json_t *json_sample(const struct bench_sample *sample)
@@ -119,7 +119,7 @@ bool bench_write_csv(const struct bench_report *report, struct problem *problem)
             fputs(",,,,,,,,", file);
         fprintf(file, ",%s,%g,%g,%s,%d,%d,%zu,%zu,%d\n", row->most ? "at most" : "at least",
                 row->bound, row->aim, bench_verdict_name(it->verdict), figures && it->unsure,
-                figures && it->same, it->rounds, it->left_out, it->robbed);
+                figures && it->same, it->rounds, it->left_out, it->with_steal);
     }
     bool written = !ferror(file);
     written = fclose(file) == 0 && written;

@@ -93,7 +93,8 @@ static const struct row rows[] = {
     {"max-wait", BENCH, KIND_SECONDS, AT(max_wait_s), "600s", 0, 86400, NULL, "10s",
      "how long to wait in all for a host that takes the cores away (not in the short form)"},
     {"max-steal", BENCH, KIND_COUNT, AT(max_steal), "5", 0, 100, NULL, "N",
-     "percent of the wanted time that the host may take from the cores in a round that counts"},
+     "percent of the wanted time that the host may take from the cores in a round that counts; "
+     "for a p99 a tenth of it"},
     {"work-ms", RUN, KIND_COUNT, AT(work_ms), "-1", 0, 60000, NULL, "N",
      "started servers hold their protection N ms longer"},
     {"body", RUN | SWEEP, KIND_TEXT, AT(body), "", 0, 0, NULL, "plain|guarded",

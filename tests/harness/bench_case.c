@@ -37,7 +37,7 @@ void case_again(enum bench_measure_id id, int first, int last, double value)
         struct bench_sample *sample = &case_series[id].samples[case_series[id].count++];
         *sample = case_series[id].samples[0];
         sample->round = round;
-        sample->robbed = false;
+        sample->steal = BENCH_CALM;
         sample->figures[FIGURE_RATE] = value;
     }
 }
