@@ -286,7 +286,6 @@ void lane_leave(struct lane *lane, struct mailbox *mailbox)
 {
     pthread_mutex_lock(&lane->shared.mutex);
     mailbox->in_flight--;
-    mailbox->forming = false;
     make_ready(lane, mailbox, false);
     mailboxes_remove_if_empty(&lane->shared.boxes, mailbox);
     pthread_mutex_unlock(&lane->shared.mutex);

@@ -50,7 +50,7 @@ struct mailbox *lane_wait(struct lane *lane, int64_t until_us);
 /* Takes up to `max` more orders of the mailbox, oldest first. */
 struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int *count);
 /* Who has taken all that he will: another batch may begin with what is left, and a worker is woken
- * for it. */
+ * for it. Said once of every batch, be it empty, before it is left. */
 void lane_offer(struct lane *lane, struct mailbox *mailbox);
 /* `count` orders taken from the mailbox are decided. Said before anybody hears of it: then an order
  * that may not wait, and comes because of it, is not turned away. */

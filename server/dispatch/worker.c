@@ -137,17 +137,19 @@ static void serve(struct worker *worker, struct mailbox *mailbox)
     cores_choose(at->strategy->runs);
     if (at->max_batch == 1)
         offer(worker, mailbox);
-    if (first && !drive_enter(worker->session, at->strategy, first)) {
-        finish(worker, mailbox, first);
-    } else if (first) {
-        if (at->max_batch > 1) {
+    bool entered = first && drive_enter(worker->session, at->strategy, first);
+    if (at->max_batch > 1) {
+        if (entered)
             first->next = take(worker, mailbox, at->max_batch - 1);
-            offer(worker, mailbox);
-        }
+        offer(worker, mailbox);
+    }
+    if (entered) {
         sell(worker, mailbox, first);
         drive_leave(worker->session, at->strategy);
+    } else if (first) {
+        finish(worker, mailbox, first);
     }
-    lane_leave(worker->at->lane, mailbox);
+    lane_leave(at->lane, mailbox);
 }
 
 static bool somebody_is_hungry(struct workers *workers)

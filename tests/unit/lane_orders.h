@@ -26,4 +26,11 @@ static inline struct mailbox *poll_lane(struct lane *lane)
     return lane_wait(lane, clock_mono_us());
 }
 
+/* Nothing more is taken for it, and it is over. */
+static inline void end_batch(struct lane *lane, struct mailbox *mailbox)
+{
+    lane_offer(lane, mailbox);
+    lane_leave(lane, mailbox);
+}
+
 #endif

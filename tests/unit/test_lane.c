@@ -28,7 +28,7 @@ static void orders_of_one_product_come_out_in_order(void **state)
     assert_int_equal(count, 2);
     assert_int_equal(list->user_id, 3);
     lane_done(lane, mailbox, 5);
-    lane_leave(lane, mailbox);
+    end_batch(lane, mailbox);
     assert_int_equal(lane_counts(lane).mailboxes, 0);
     assert_int_equal(lane_counts(lane).working, 0);
     lane_destroy(lane);
@@ -54,12 +54,12 @@ static void a_keyed_product_has_one_batch_in_flight(void **state)
     assert_non_null(free_one);
     assert_int_equal(mailbox_product(free_one), 2);
 
-    lane_leave(lane, mailbox);
+    end_batch(lane, mailbox);
     mailbox = poll_lane(lane);
     assert_ptr_equal(lane_take(lane, mailbox, 1, &count), &second);
-    lane_leave(lane, mailbox);
+    end_batch(lane, mailbox);
     lane_take(lane, free_one, 1, &count);
-    lane_leave(lane, free_one);
+    end_batch(lane, free_one);
     lane_destroy(lane);
 }
 
@@ -88,7 +88,7 @@ static void a_rule_of_four_lets_four_in(void **state)
     assert_non_null(lane_flush(lane, ORDER_SHUTTING_DOWN));
     struct mailbox *emptied = poll_lane(lane);
     assert_null(lane_take(lane, emptied, 1, &count));
-    lane_leave(lane, emptied);
+    end_batch(lane, emptied);
     lane_destroy(lane);
 }
 
@@ -108,7 +108,7 @@ static void ready_products_take_turns(void **state)
         struct mailbox *mailbox = poll_lane(lane);
         assert_int_equal(mailbox_product(mailbox), expected[i]);
         lane_take(lane, mailbox, 1, &count);
-        lane_leave(lane, mailbox);
+        end_batch(lane, mailbox);
     }
     assert_null(poll_lane(lane));
     lane_destroy(lane);
@@ -135,7 +135,7 @@ static void a_keyed_lane_is_full_by_product_another_in_all(void **state)
         }
         lane_flush(lane, ORDER_SHUTTING_DOWN);
         for (struct mailbox *mailbox; (mailbox = poll_lane(lane));)
-            lane_leave(lane, mailbox);
+            end_batch(lane, mailbox);
         lane_destroy(lane);
     }
 }
@@ -162,12 +162,12 @@ static void an_order_that_may_not_wait_is_taken_only_into_free_hands(void **stat
     assert_int_equal(orders[2].outcome, ORDER_QUEUE_TIMEOUT);
     assert_int_equal(lane_counts(lane).mailboxes, 1);
 
-    lane_leave(lane, mailbox);
+    end_batch(lane, mailbox);
     assert_true(lane_worker_leaves(lane, false));
     assert_null(put_one(lane, &orders[3]));
     mailbox = poll_lane(lane);
     lane_take(lane, mailbox, 1, &count);
-    lane_leave(lane, mailbox);
+    end_batch(lane, mailbox);
     lane_destroy(lane);
 }
 
@@ -189,11 +189,11 @@ static void who_has_decided_all_is_as_good_as_gone(void **state)
     lane_take(lane, mailbox, 1, &count);
     lane_done(lane, mailbox, 1);
     assert_null(put_one(lane, &second));
-    lane_leave(lane, mailbox);
+    end_batch(lane, mailbox);
     mailbox = poll_lane(lane);
     assert_ptr_equal(lane_take(lane, mailbox, 1, &count), &second);
     lane_done(lane, mailbox, 1);
-    lane_leave(lane, mailbox);
+    end_batch(lane, mailbox);
     lane_destroy(lane);
 }
 
@@ -222,7 +222,7 @@ static void expiry_takes_what_is_over_and_leaves_the_rest_in_order(void **state)
     assert_int_equal(count, 3);
     for (int i = 0; i < 5; i += 2, list = list->next)
         assert_int_equal(list->user_id, i);
-    lane_leave(lane, mailbox);
+    end_batch(lane, mailbox);
     lane_destroy(lane);
 }
 
@@ -245,7 +245,7 @@ static void an_order_that_comes_later_may_be_over_sooner(void **state)
     assert_ptr_equal(lane_expire(lane, 2999), &orders[2]);
     assert_ptr_equal(lane_expire(lane, 3000), &orders[0]);
     assert_null(lane_expire(lane, INT64_MAX));
-    lane_leave(lane, poll_lane(lane)); /* the mailbox, empty, still stands in the ready list */
+    end_batch(lane, poll_lane(lane)); /* the mailbox, empty, still stands in the ready list */
     lane_destroy(lane);
 }
 
@@ -279,7 +279,7 @@ static void a_worker_stays_while_there_is_work(void **state)
     assert_true(lane_worker_leaves(lane, true));
     lane_flush(lane, ORDER_SHUTTING_DOWN);
     for (struct mailbox *mailbox; (mailbox = poll_lane(lane));)
-        lane_leave(lane, mailbox);
+        end_batch(lane, mailbox);
     assert_true(lane_worker_leaves(lane, false));
     lane_destroy(lane);
 }

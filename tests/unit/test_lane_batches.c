@@ -37,7 +37,7 @@ static void no_batch_begins_while_another_forms(void **state)
     lane_take(lane, second, 10, &count);
     assert_int_equal(count, 2);
     lane_leave(lane, mailbox);
-    lane_leave(lane, second);
+    end_batch(lane, second);
     lane_destroy(lane);
 }
 
@@ -70,7 +70,33 @@ static void beside_a_batch_another_has_half_as_many(void **state)
     first = poll_lane(lane);
     assert_non_null(first);
     lane_take(lane, first, 10, &count);
-    lane_leave(lane, first);
+    end_batch(lane, first);
+    lane_destroy(lane);
+}
+
+/* Nor when one that was under way beside it ends meanwhile. */
+static void no_batch_begins_because_another_ends_while_one_forms(void **state)
+{
+    (void)state;
+    struct lane *lane = lane_create(&two_batches, 100);
+    struct order orders[6];
+    int count = 0;
+
+    put_some(lane, orders, 1);
+    struct mailbox *ends = poll_lane(lane);
+    lane_take(lane, ends, 1, &count);
+    lane_offer(lane, ends);
+    put_some(lane, orders + 1, 1);
+    struct mailbox *forms = poll_lane(lane);
+    assert_non_null(forms);
+    lane_take(lane, forms, 1, &count);
+    put_some(lane, orders + 2, 4);
+    lane_leave(lane, ends);
+    assert_null(poll_lane(lane));
+    lane_take(lane, forms, 9, &count);
+    assert_int_equal(count, 4);
+    lane_offer(lane, forms);
+    lane_leave(lane, forms);
     lane_destroy(lane);
 }
 
@@ -92,7 +118,7 @@ static void the_rest_follows_the_last_batch(void **state)
     assert_non_null(mailbox);
     lane_take(lane, mailbox, 10, &count);
     assert_int_equal(count, 1);
-    lane_leave(lane, mailbox);
+    end_batch(lane, mailbox);
     lane_destroy(lane);
 }
 
@@ -101,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_batch_begins_while_another_forms),
         cmocka_unit_test(beside_a_batch_another_has_half_as_many),
+        cmocka_unit_test(no_batch_begins_because_another_ends_while_one_forms),
         cmocka_unit_test(the_rest_follows_the_last_batch),
     };
 

@@ -57,7 +57,7 @@ static void consume_mailbox(struct race *race, struct mailbox *mailbox)
     lane_done(race->lane, mailbox, count);
     atomic_fetch_add(&race->seen, count);
     atomic_fetch_sub(&race->inside[product], 1);
-    lane_leave(race->lane, mailbox);
+    end_batch(race->lane, mailbox);
 }
 
 static void *consume(void *argument)
@@ -154,7 +154,7 @@ static struct lane *half_done(struct order orders[2], struct idler *idler)
     lane_take(lane, mailbox, 1, &count);
     start_idler(idler, lane);
     lane_done(lane, mailbox, count);
-    lane_leave(lane, mailbox);
+    end_batch(lane, mailbox);
     return lane;
 }
 
@@ -172,7 +172,7 @@ static void who_ends_a_batch_goes_on_with_the_next(void **state)
     lane_take(lane, mailbox, 1, &count);
     assert_int_equal(count, 1);
     lane_done(lane, mailbox, count);
-    lane_leave(lane, mailbox);
+    end_batch(lane, mailbox);
     lane_wake(lane, true);
     end_idler(&idler);
     assert_null(idler.got);
@@ -192,7 +192,7 @@ static void who_leaves_for_good_wakes_another(void **state)
     assert_non_null(idler.got);
     lane_take(lane, idler.got, 1, &count);
     lane_done(lane, idler.got, count);
-    lane_leave(lane, idler.got);
+    end_batch(lane, idler.got);
     lane_destroy(lane);
 }
 
