@@ -123,16 +123,18 @@ int cases_run(const char *group, const struct case_test *tests, size_t count,
         abort();
     shared.group = group;
     shared.flags = flags;
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < strategy_count(); j++)
-            for (int variant = 0; variant < VARIANTS; variant++) {
-                const struct strategy *strategy = strategy_at(j);
-                bool guarded = variant / 2;
-                int instances = variant % 2 ? CASES_INSTANCES : 1;
-                if ((guarded && !strategy->bodies) || instances < LEAST_INSTANCES)
-                    continue;
-                add(&list[n++], &tests[i], strategy, guarded ? "guarded" : NULL, instances);
-            }
+    /* A strategy's cases follow each other: a lane that has rested closes its sessions, and a new
+     * one costs more than most cases do. */
+    for (size_t i = 0; i < strategy_count(); i++)
+        for (int variant = 0; variant < VARIANTS; variant++) {
+            const struct strategy *strategy = strategy_at(i);
+            bool guarded = variant / 2;
+            int instances = variant % 2 ? CASES_INSTANCES : 1;
+            if ((guarded && !strategy->bodies) || instances < LEAST_INSTANCES)
+                continue;
+            for (size_t j = 0; j < count; j++)
+                add(&list[n++], &tests[j], strategy, guarded ? "guarded" : NULL, instances);
+        }
     int failed = t_run(group, list, n, start, stop);
     for (size_t i = 0; i < n; i++)
         free(list[i].initial_state);
