@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Where an order's time goes, strategy by strategy, while wrk buys one product that does not run out: CPU time and
-# waiting for a core by process, and what an order costs in system calls, allocations, statements and flushes.
+# Where an order's time goes, strategy by strategy, while wrk buys what does not run out: CPU time and waiting for a
+# core by process, and what an order costs in system calls, allocations, statements and flushes.
 # Installs what is missing, builds, brings a private PostgreSQL and Redis, and stops everything again.
 #
-#   profile.sh [--seconds N] [--connections N] [STRATEGY]...
+#   profile.sh [--seconds N] [--connections N] [--products N] [STRATEGY]...
 #
 # bench-answer is E of docs/PERFORMANCE.md, an answer without a lane. CPU and waiting are the kernel's own figures
 # (/proc/PID/task/TID/schedstat), statements the server's (/metrics). System calls and allocations are counted by perf,
@@ -14,12 +14,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 usage() { sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
-seconds=4 connections=256
+seconds=4 connections=256 products=1
 strategies=(bench-answer batch redis-queue redis-stock conditional optimistic pessimistic redis-token)
 while [ $# -gt 0 ]; do
   case $1 in
     --seconds) seconds=${2:?--seconds takes a number}; shift 2 ;;
     --connections) connections=${2:?--connections takes a number}; shift 2 ;;
+    --products) products=${2:?--products takes a number}; shift 2 ;;
     -h | --help) usage; exit 0 ;;
     -*) die "unknown option $1; see --help" ;;
     *) break ;;
@@ -28,11 +29,12 @@ done
 [ $# = 0 ] || strategies=("$@")
 [[ $seconds =~ ^[1-9][0-9]{0,2}$ ]] || die "--seconds takes 1 to 999, not $seconds"
 [[ $connections =~ ^[1-9][0-9]{0,3}$ ]] || die "--connections takes 1 to 9999, not $connections"
+[[ $products =~ ^[1-9][0-9]{0,2}$ ]] || die "--products takes 1 to 999, not $products"
 
-readonly product=1000001 stock=1000000000 lead=1   # the seconds before anything is counted
+readonly first_product=1000001 stock=1000000000 lead=1   # the seconds before anything is counted
 readonly work=$root/build/profile probes=seckill_profile
 declare -A pids=()   # GROUP: process ids
-load=''
+load='' has_probes=''
 
 # --- processes ---
 
@@ -55,7 +57,7 @@ start_load() { # STRATEGY
   local host=${url#http://}
   { printf 'P = {targets = {{host = "%s", port = "%s", authority = "%s"}}, path = "/orders?strategy=%s", token = "",\n' \
       "${host%:*}" "${host##*:}" "$host" "$1"
-    printf '    user = 1000000000, users = 1000000000, product = %d, products = 1, seed = 1}\n' $product
+    printf '    user = 1000000000, users = 1000000000, product = %d, products = %d, seed = 1}\n' $first_product "$products"
     cat "$root/loadtest/wrk/load.lua"
   } >"$work/load.lua"
   wrk -t2 -c "$connections" -d 3600 -s "$work/load.lua" "$url" >"$work/wrk.log" 2>&1 8>&- 3<&- &
@@ -126,21 +128,27 @@ can_count() {
 # perf finds them in the C library that the server has loaded.
 add_probes() {
   local library function
+  has_probes=yes
   library=$(awk '$NF ~ /\/libc\.so/ { print $NF; exit }' "/proc/$child/maps")
   for function in malloc calloc realloc; do
     as_root perf probe -q -f -x "$library" "$probes:$function=$function" >"$work/probe.log" 2>&1 || return 1
   done
 }
 
-drop_probes() { as_root perf probe -q -d "$probes:*" >/dev/null 2>&1 || true; }
+drop_probes() {
+  [ -n "$has_probes" ] || return 0
+  as_root perf probe -q -d "$probes:*" >/dev/null 2>&1 || true
+  has_probes=
+}
 
 # --- one strategy ---
 
 # What earlier strategies have sold would be deleted meanwhile.
-put_product() {
+put_products() {
   psql -XAtqc 'TRUNCATE orders' "$SECKILL_DATABASE"
-  curl -sS --fail-with-body --max-time 10 -X PUT "$url/products/$product" -d "{\"stock\": $stock}" >"$work/put.log" ||
-    die "the product could not be made: $(cat "$work/put.log")"
+  curl -sS --fail-with-body --max-time 60 -X PUT -d "{\"stock\": $stock}" \
+    "$url/products/[$first_product-$((first_product + products - 1))]" >"$work/put.log" ||
+    die "the products could not be made: $(tail -n 5 "$work/put.log")"
 }
 
 # Each counting has the same seconds of its own, and the orders that were made in them.
@@ -166,7 +174,6 @@ take() { # STRATEGY
     done
   } >"$work/calls"
 
-  drop_probes
   add_probes || return 0
   look "$strategy" >"$work/a"
   count_events server "$probes:malloc" "$probes:calloc" "$probes:realloc"
@@ -211,7 +218,7 @@ profile() { # STRATEGY
   rm -f "$work"/{threads,calls,allocations}
   touch "$work"/{threads,calls,allocations}
   start_server
-  put_product
+  put_products
   start_load "$1"
   sleep $lead
   find_processes
@@ -233,7 +240,7 @@ trap pass_on INT TERM HUP
 use_stack "$root/.stack/profile" fresh
 trap leave EXIT
 can_count || say "system calls and allocations are not counted: that needs root, perf and tracefs (mount -t tracefs nodev /sys/kernel/tracing)"
-echo "$connections connections, one product"
+echo "$connections connections, $([ "$products" = 1 ] && echo one product || echo "$products products")"
 echo
 echo 'microseconds an order   CPU                                      waiting for a core                  cores'
 echo 'strategy       orders/s    loop workers    wrk PostgreSQL  Redis    loop workers PostgreSQL  Redis   idle'
