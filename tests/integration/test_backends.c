@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BUYERS = 40, STOCK = 1000, PATIENCE_US = 60000000 };
+enum { BUYERS = 40, STOCK = 1000, PATIENCE_US = 120000000 };
 
 static struct {
     char *conninfo; /* owned */
@@ -39,7 +39,7 @@ static struct crowd *send_everywhere(struct server *server)
             struct buy buy = {.strategy = strategy_at(i)->name,
                               .product = (int64_t)i + 1,
                               .user = 1 + j,
-                              .more = "&wait_ms=20000"};
+                              .more = "&wait_ms=60000"};
             shop_crowd_buy(crowd, server, &buy);
         }
     crowd_send(crowd);

@@ -1,7 +1,7 @@
 /*
- * Cases: every strategy of the registry, with one and with three instances, plain and guarded where
- * it takes a body. A conformance program names its tests once and main() runs each of them in every
- * case.
+ * Cases: every strategy of the registry, with three instances, and with one where that promises
+ * more (with ThreadSanitizer: with one), plain and guarded where it takes a body. A conformance
+ * program names its tests once and main() runs each of them in every case.
  *
  * The servers are started once for the program, on a database of its own, and serve all cases in
  * turn; each test gets a product of its own. After each test no order may have ended as
