@@ -4,9 +4,9 @@
  *
  * Repeats are counted in a small table, keyed by the format string: a slot is one format's current
  * second. When the second is over the slot's next caller, or whoever logs anything, or the end of
- * the process, writes how many were left out. A table full of busy slots limits nothing: better too
- * many lines than the wrong ones missing. The mutex guards the table alone; nothing is written
- * while it is held.
+ * the process, writes how many were left out, like the last one that was not. A table full of busy
+ * slots limits nothing: better too many lines than the wrong ones missing. The mutex guards the
+ * table alone; nothing is written while it is held.
  */
 #include "base/log.h"
 
@@ -22,13 +22,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MESSAGE_MAX = 2048, REPEATS_MAX = 10, SLOTS = 64 };
+enum { MESSAGE_MAX = 2048, LIKE_MAX = 256, REPEATS_MAX = 10, SLOTS = 64 };
 
 struct slot {
     const char *format; /* borrowed: a literal; NULL: free */
     enum log_level level;
     int64_t ends_us; /* monotonic */
     unsigned seen;
+    char like[LIKE_MAX]; /* the last line that was not left out; its first part, if it is long */
 };
 
 static const char *const names[] = {"error", "warn", "info", "debug"};
@@ -153,7 +154,7 @@ static void write_summaries(const struct slot *ended, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char message[MESSAGE_MAX];
-        snprintf(message, sizeof message, "%s … and %u more like it", ended[i].format,
+        snprintf(message, sizeof message, "%s … and %u more like it", ended[i].like,
                  ended[i].seen - REPEATS_MAX);
         write_line(ended[i].level, message);
     }
@@ -169,30 +170,44 @@ static void sweep_at_exit(void)
     write_summaries(ended, count);
 }
 
-/* Counts one more line of this format; says whether it is to be written. */
-static bool admit(enum log_level level, const char *format)
+/* Counts one more line of this format; returns its number within the second, or 0 when it is not to
+ * be written. */
+static unsigned admit(enum log_level level, const char *format)
 {
     struct slot ended[SLOTS];
     int64_t now_us = clock_mono_us();
-    bool admitted = true;
+    unsigned place = 1;
 
     pthread_mutex_lock(&repeats.mutex);
     size_t count = sweep(now_us, ended);
     struct slot *slot = find_slot(format, now_us);
     if (slot != NULL) {
-        if (slot->format == NULL)
-            *slot = (struct slot){format, level, now_us + CLOCK_US_PER_S, 0};
+        if (slot->format == NULL) {
+            *slot = (struct slot){format, level, now_us + CLOCK_US_PER_S, 0, ""};
+            snprintf(slot->like, sizeof slot->like, "%s", format); /* until there is a last line */
+        }
         slot->seen++;
-        admitted = slot->seen <= REPEATS_MAX;
-        if (!admitted && slot->ends_us < repeats.next_sweep_us)
+        place = slot->seen <= REPEATS_MAX ? slot->seen : 0;
+        if (place == 0 && slot->ends_us < repeats.next_sweep_us)
             repeats.next_sweep_us = slot->ends_us;
     }
-    if (!admitted && !repeats.at_exit)
+    if (place == 0 && !repeats.at_exit)
         repeats.at_exit = atexit(sweep_at_exit) == 0;
     pthread_mutex_unlock(&repeats.mutex);
 
     write_summaries(ended, count);
-    return admitted;
+    return place;
+}
+
+static void remember(const char *format, const char *message)
+{
+    pthread_mutex_lock(&repeats.mutex);
+    for (size_t i = 0; i < SLOTS; i++) {
+        struct slot *slot = &repeats.slots[i];
+        if (slot->format != NULL && strcmp(slot->format, format) == 0)
+            snprintf(slot->like, sizeof slot->like, "%.*s", LIKE_MAX - 1, message);
+    }
+    pthread_mutex_unlock(&repeats.mutex);
 }
 
 void log_write(enum log_level level, const char *format, ...)
@@ -201,13 +216,16 @@ void log_write(enum log_level level, const char *format, ...)
         return;
 
     int saved_errno = errno;
-    if (admit(level, format)) {
+    unsigned place = admit(level, format);
+    if (place > 0) {
         char message[MESSAGE_MAX];
         va_list arguments;
         va_start(arguments, format);
         vsnprintf(message, sizeof message, format, arguments);
         va_end(arguments);
         write_line(level, message);
+        if (place == REPEATS_MAX)
+            remember(format, message);
     }
     errno = saved_errno;
 }

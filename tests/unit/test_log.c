@@ -188,7 +188,7 @@ static void repeats_are_summed_up(void **state)
     assert_int_equal(count("not hidden by the flood"), 1);
     assert_int_equal(count("more like it"), 0);
     after_that_second();
-    assert_int_equal(count(" warn repeat of %s %d \xe2\x80\xa6 and 15 more like it\n"), 1);
+    assert_int_equal(count(" warn repeat of first 9 \xe2\x80\xa6 and 15 more like it\n"), 1);
     assert_int_equal(count("more like it"), 1);
 
     /* A new second, a new ten; and what was summed up once is not told again. */
@@ -197,7 +197,7 @@ static void repeats_are_summed_up(void **state)
     after_that_second();
     within_a_second("fourth", 14, log_third);
     after_that_second();
-    assert_int_equal(count(" warn a third of %s %d \xe2\x80\xa6 and 4 more like it\n"), 1);
+    assert_int_equal(count(" warn a third of fourth 9 \xe2\x80\xa6 and 4 more like it\n"), 1);
     assert_int_equal(count("more like it"), 1);
 }
 
@@ -216,7 +216,7 @@ static void the_end_sums_up(void **state)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    assert_int_equal(count(" error the end %d \xe2\x80\xa6 and 4 more like it\n"), 1);
+    assert_int_equal(count(" error the end 9 \xe2\x80\xa6 and 4 more like it\n"), 1);
 }
 
 enum { THREADS = 8, EACH = 400 };
