@@ -113,14 +113,22 @@ count_parameters() { # FILE
        END { print name, most }' "$1"
 }
 
+# Names of strategies: all, and those that promise more of one instance than of many (see tests/lib/cases.c).
+list_strategies() { sed -n 's/^    \.name = "\([a-z-]*\)",$/\1/p' "$root"/server/strategy/*.c; }
+
+list_local_strategies() {
+  awk -F '"' '/^    \.name = "/ { name = $2 } /^    \.guarantees = GUARANTEE_ONE,$/ { print name }' "$root"/server/strategy/*.c
+}
+
 # The names of a program's tests: functions that take a state, and what walks the registry.
 list_tests() { # PROGRAM
   local source=$root/tests/${1%%.*}/test_${1#*.}.c
   sed -n 's/^static void \([a-z0-9_]*\)(void \*\*state)$/\1/p' "$source"
   sed -n 's/^ *{"\([^"]*\)", [a-z_]*},*$/\1/p' "$source" | while read -r test; do
     while read -r strategy; do
-      printf "$test: $strategy%s\n" ', 1 instance' ', 3 instances' ' guarded, 1 instance' ' guarded, 3 instances'
-    done < <(sed -n 's/^    \.name = "\([a-z-]*\)",$/\1/p' "$root"/server/strategy/*.c)
+      printf "$test: $strategy%s\n" ', 3 instances' ' guarded, 3 instances'
+    done < <(list_strategies)
+    while read -r strategy; do echo "$test: $strategy, 1 instance"; done < <(list_local_strategies)
   done
 }
 
