@@ -29,7 +29,7 @@ void queue_shop_open(struct queue_shop *shop, const char *work_ms, int armed,
             if (i == 0)
                 shop_put(shop->servers[0], buy.product, 100, NULL);
             if (i != armed || i == 0)
-                shop_expect_buy(shop->servers[i], &buy, 201, "", NULL);
+                shop_expect_buy_soon(shop->servers[i], &buy, 201);
         }
     }
     server_use_failpoints(NULL);
