@@ -12,14 +12,14 @@
  * one, in which all orders contend. A sanitizer sees in the plain bodies and `conditional` what it
  * would see in the guarded ones. */
 #if defined(__SANITIZE_THREAD__)
-enum { ALWAYS_ONE = true, SERVERS = 1, BODIES = 1 };
+enum { SERVERS = 1, BODIES = 1 };
 #elif defined(SECKILL_SANITIZE)
-enum { ALWAYS_ONE = false, SERVERS = CASES_INSTANCES, BODIES = 1 };
+enum { SERVERS = CASES_INSTANCES, BODIES = 1 };
 #else
-enum { ALWAYS_ONE = false, SERVERS = CASES_INSTANCES, BODIES = 2 };
+enum { SERVERS = CASES_INSTANCES, BODIES = 2 };
 #endif
 
-enum { USERS_A_CASE = 100000, VARIANTS = 2 * BODIES, NAME_MAX_LENGTH = 120 };
+enum { USERS_A_CASE = 100000, NAME_MAX_LENGTH = 120 };
 
 static struct {
     const char *group;
@@ -101,9 +101,8 @@ static bool is_exact(const struct strategy *strategy, const char *body, int inst
 
 static bool is_worth_it(const struct strategy *strategy, const char *body, int instances)
 {
-    if (instances > 1)
-        return instances <= SERVERS;
-    return ALWAYS_ONE || is_exact(strategy, body, 1) != is_exact(strategy, body, CASES_INSTANCES);
+    return instances == SERVERS ||
+           (instances == 1 && is_exact(strategy, body, 1) != is_exact(strategy, body, SERVERS));
 }
 
 static void add(struct CMUnitTest *out, const struct case_test *test,
@@ -131,7 +130,7 @@ static void add(struct CMUnitTest *out, const struct case_test *test,
 int cases_run(const char *group, const struct case_test *tests, size_t count,
               const char *const flags[])
 {
-    struct CMUnitTest *list = calloc(count * strategy_count() * VARIANTS, sizeof *list);
+    struct CMUnitTest *list = calloc(count * strategy_count() * BODIES * SERVERS, sizeof *list);
     size_t n = 0;
 
     if (!list)
@@ -141,10 +140,10 @@ int cases_run(const char *group, const struct case_test *tests, size_t count,
     /* A strategy's cases follow each other: a lane that has rested closes its sessions, and a new
      * one costs more than most cases do. */
     for (size_t i = 0; i < strategy_count(); i++)
-        for (int variant = 0; variant < VARIANTS; variant++) {
+        for (int variant = 0; variant < BODIES * SERVERS; variant++) {
             const struct strategy *strategy = strategy_at(i);
-            const char *body = variant / 2 ? "guarded" : NULL;
-            int instances = variant % 2 ? CASES_INSTANCES : 1;
+            const char *body = variant / SERVERS ? "guarded" : NULL;
+            int instances = 1 + variant % SERVERS;
             if ((body && !strategy->bodies) || !is_worth_it(strategy, body, instances))
                 continue;
             for (size_t j = 0; j < count; j++)
