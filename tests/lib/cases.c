@@ -46,8 +46,10 @@ static int start(void **state)
     char name[64];
 
     (void)state;
-    for (int i = 0; shared.flags[i] && i + 3 < FLAGS_MAX; i++)
+    for (int i = 0; shared.flags[i]; i++) {
+        assert_true(i + 3 < FLAGS_MAX);
         flags[i + 2] = shared.flags[i];
+    }
     snprintf(name, sizeof name, "seckill_%s", shared.group);
     shared.conninfo = stack_database_create(name);
     server_use_database(shared.conninfo);
