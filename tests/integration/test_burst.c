@@ -20,13 +20,13 @@ enum {
 
 static char *conninfo; /* owned */
 
-static void expect_all_answered(struct crowd *crowd)
+static void expect_all_answered(struct crowd *crowd, const char *strategy)
 {
     int answered = crowd_count(crowd, 201, "") + crowd_count(crowd, 409, "sold_out") +
                    crowd_count(crowd, 503, "queue_full") + crowd_count(crowd, 503, "wait_timeout");
 
     if (answered != crowd_size(crowd))
-        fail_msg("%s", crowd_summary(crowd));
+        fail_msg("%s: %s", strategy, crowd_summary(crowd));
 }
 
 /* The descriptors of the burst are closed; sessions of idle workers may stay for a while. */
@@ -82,7 +82,7 @@ static void burst_twice(struct server *server, int count, bool overflows)
             /* Who refuses without a queue must have something left, or the queue stays short. */
             shop_put(server, (int64_t)i + 1, strategy->refuse_now ? count : 50, NULL);
             struct crowd *crowd = burst(server, strategy->name, (int64_t)i + 1, count);
-            expect_all_answered(crowd);
+            expect_all_answered(crowd, strategy->name);
             if (overflows && crowd_count(crowd, 503, "queue_full") == 0)
                 fail_msg("%s: nothing was turned away: %s", strategy->name, crowd_summary(crowd));
             assert_int_equal(witness_sale(witness, (int64_t)i + 1).orders,
