@@ -115,8 +115,6 @@ static bool acquire(struct session *session, const struct strategy *strategy, st
     switch (result) {
     case LOCK_OWNED:
         hold->held = true;
-        hold->abandoned = false;
-        hold->fence = 0;
         hold->since_us = clock_mono_us();
         FAILPOINT("lock.acquired");
         return true;
@@ -135,6 +133,9 @@ bool drive_enter(struct session *session, const struct strategy *strategy, struc
 {
     first->outcome = ORDER_PENDING;
     session->spent_on = SPENT_NEITHER;
+    /* The last hold may have been another strategy's. */
+    session->hold.held = session->hold.abandoned = false;
+    session->hold.fence = 0;
     bool entered = connect_backends(session, strategy);
     if (!entered)
         first->outcome = ORDER_BACKEND_UNAVAILABLE;
