@@ -92,7 +92,7 @@ static bool is_full(const struct lane *lane, const struct mailbox *mailbox)
 static bool is_free(const struct lane *lane, const struct mailbox *mailbox)
 {
     const struct lane_counts *counts = &lane->shared.counts;
-    int hands = counts->idle + (lane->rule.workers - counts->workers);
+    int hands = counts->idle + counts->coming + (lane->rule.workers - counts->workers);
     bool ends = mailbox->in_flight > 0 && mailbox->working == 0; /* somebody is about to leave */
     bool begins = has_slot(lane, mailbox) && is_worth_it(mailbox, 1);
 
@@ -231,6 +231,7 @@ struct mailbox *lane_wait(struct lane *lane, int64_t until_us)
 
     pthread_mutex_lock(&lane->shared.mutex);
     unsigned wakes = lane->shared.wakes;
+    lane->shared.counts.coming--;
     while (!lane->shared.first_ready && !late && !lane->shared.closing &&
            wakes == lane->shared.wakes) {
         lane->shared.counts.idle++;
@@ -239,6 +240,8 @@ struct mailbox *lane_wait(struct lane *lane, int64_t until_us)
     }
     if (lane->shared.first_ready)
         mailbox = pop_ready(lane);
+    else
+        lane->shared.counts.coming++;
     pthread_mutex_unlock(&lane->shared.mutex);
     return mailbox;
 }
@@ -286,36 +289,45 @@ void lane_leave(struct lane *lane, struct mailbox *mailbox)
 {
     pthread_mutex_lock(&lane->shared.mutex);
     mailbox->in_flight--;
+    lane->shared.counts.coming++;
     make_ready(lane, mailbox, false);
     mailboxes_remove_if_empty(&lane->shared.boxes, mailbox);
     pthread_mutex_unlock(&lane->shared.mutex);
 }
 
-int lane_wants(struct lane *lane)
+static int wanted(const struct lane *lane)
 {
-    pthread_mutex_lock(&lane->shared.mutex);
-    int missing = lane->shared.ready - lane->shared.counts.idle;
-    int room = lane->rule.workers - lane->shared.counts.workers;
-    pthread_mutex_unlock(&lane->shared.mutex);
+    const struct lane_counts *counts = &lane->shared.counts;
+    int missing = lane->shared.ready - counts->idle - counts->coming;
+    int room = lane->rule.workers - counts->workers;
+
     return missing < room ? missing : room;
 }
 
-void lane_worker_joins(struct lane *lane)
+int lane_wants(struct lane *lane)
 {
     pthread_mutex_lock(&lane->shared.mutex);
-    lane->shared.counts.workers++;
+    int count = wanted(lane);
     pthread_mutex_unlock(&lane->shared.mutex);
+    return count;
+}
+
+bool lane_worker_joins(struct lane *lane)
+{
+    pthread_mutex_lock(&lane->shared.mutex);
+    bool joins = wanted(lane) > 0;
+    lane->shared.counts.workers += joins;
+    lane->shared.counts.coming += joins;
+    pthread_mutex_unlock(&lane->shared.mutex);
+    return joins;
 }
 
 bool lane_worker_leaves(struct lane *lane, bool force)
 {
-    struct lane_counts *counts = &lane->shared.counts;
-
     pthread_mutex_lock(&lane->shared.mutex);
-    bool leaves =
-        !lane->shared.first_ready || (force && (counts->workers > 1 || counts->waiting == 0));
-    if (leaves)
-        counts->workers--;
+    bool leaves = force || !lane->shared.first_ready;
+    lane->shared.counts.workers -= leaves;
+    lane->shared.counts.coming -= leaves;
     if (leaves && lane->shared.first_ready)
         pthread_cond_signal(&lane->shared.changed);
     pthread_mutex_unlock(&lane->shared.mutex);
@@ -329,6 +341,14 @@ void lane_wake(struct lane *lane, bool for_good)
     lane->shared.closing |= for_good;
     pthread_cond_broadcast(&lane->shared.changed);
     pthread_mutex_unlock(&lane->shared.mutex);
+}
+
+bool lane_is_closing(struct lane *lane)
+{
+    pthread_mutex_lock(&lane->shared.mutex);
+    bool closing = lane->shared.closing;
+    pthread_mutex_unlock(&lane->shared.mutex);
+    return closing;
 }
 
 struct lane_counts lane_counts(struct lane *lane)

@@ -27,7 +27,8 @@ struct lane_counts {
     int waiting; /* orders in mailboxes */
     int working; /* orders in workers' hands */
     int workers; /* threads that serve the lane */
-    int idle;    /* of these, without work */
+    int coming;  /* of these, on their way to lane_wait */
+    int idle;    /* of these, asleep in it */
     int mailboxes;
 };
 
@@ -59,14 +60,16 @@ void lane_done(struct lane *lane, struct mailbox *mailbox, int count);
  * lane_worker_leaves, because what has waited for the batch to end is its own to take. */
 void lane_leave(struct lane *lane, struct mailbox *mailbox);
 
-/* How many workers could be of use now and are missing. */
+/* How many workers could be of use now and are missing; who is on the way is not missing. */
 int lane_wants(struct lane *lane);
-void lane_worker_joins(struct lane *lane);
+/* False: nobody more is wanted. Else the caller goes on to lane_wait, or leaves again. */
+bool lane_worker_joins(struct lane *lane);
 /* False when work has come in the meantime and the worker must stay. `force` leaves all the same,
- * unless it is the last one and orders are waiting. */
+ * and the lane may then want somebody. */
 bool lane_worker_leaves(struct lane *lane, bool force);
 /* Lets every idle worker return from lane_wait; from now on too, if `for_good`. */
 void lane_wake(struct lane *lane, bool for_good);
+bool lane_is_closing(struct lane *lane); /* it was woken for good */
 
 struct lane_counts lane_counts(struct lane *lane);
 int64_t mailbox_product(const struct mailbox *mailbox); /* 0: of all products */

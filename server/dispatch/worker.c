@@ -21,8 +21,8 @@ struct workers {
         pthread_cond_t ended;
         int permits; /* left */
         int threads;
-        bool hungry;     /* some lane with orders has no worker at all */
-        int64_t told_us; /* when idle workers were last asked to make room */
+        bool hungry;     /* a lane with orders may have no worker at all */
+        int64_t told_us; /* when idle workers were last asked to come */
     } shared;
 };
 
@@ -122,11 +122,16 @@ static void sell(struct worker *worker, struct mailbox *mailbox, struct order *o
     }
 }
 
+static void call(struct workers *workers, const struct worker_lane *at)
+{
+    workers_call(workers, (size_t)(at - workers->lanes));
+}
+
 /* What is left in the mailbox may want another pair of hands. */
 static void offer(struct worker *worker, struct mailbox *mailbox)
 {
     lane_offer(worker->at->lane, mailbox);
-    workers_call(worker->workers, (size_t)(worker->at - worker->workers->lanes));
+    call(worker->workers, worker->at);
 }
 
 static void serve(struct worker *worker, struct mailbox *mailbox)
@@ -160,27 +165,94 @@ static bool somebody_is_hungry(struct workers *workers)
     return hungry;
 }
 
+static void note_hunger(struct workers *workers, bool hungry)
+{
+    pthread_mutex_lock(&workers->shared.mutex);
+    workers->shared.hungry = hungry;
+    pthread_mutex_unlock(&workers->shared.mutex);
+}
+
+/* Joins a lane that wants somebody; `hungry`: one that has nobody. The search begins behind the
+ * worker's own lane, so that where lanes are more than workers these go round. */
+static struct worker_lane *join_another(const struct worker *worker, bool hungry)
+{
+    const struct workers *workers = worker->workers;
+    size_t own = (size_t)(worker->at - workers->lanes);
+
+    for (size_t i = 1; i < workers->count; i++) {
+        struct worker_lane *at = &workers->lanes[(own + i) % workers->count];
+        if ((!hungry || lane_counts(at->lane).workers == 0) && lane_worker_joins(at->lane))
+            return at;
+    }
+    return NULL;
+}
+
+/* Goes to a lane that has nobody, be there work where it is: that lane may be the next to have
+ * nobody. What turns hungry during the search is noted after it was said that nobody is. */
+static void help_the_hungry(struct worker *worker)
+{
+    struct worker_lane *from = worker->at;
+
+    note_hunger(worker->workers, false);
+    struct worker_lane *to = join_another(worker, true);
+    if (!to)
+        return;
+    note_hunger(worker->workers, true); /* there may be more of them */
+    lane_worker_leaves(from->lane, true);
+    worker->at = to;
+    call(worker->workers, from);
+}
+
+/* One who has nothing to do goes where another pair of hands is wanted. */
+static bool finds_work(struct worker *worker)
+{
+    struct worker_lane *to = join_another(worker, true);
+
+    if (!to)
+        to = join_another(worker, false);
+    if (!to)
+        return false;
+    if (lane_worker_leaves(worker->at->lane, false)) {
+        worker->at = to;
+        return true;
+    }
+    lane_worker_leaves(to->lane, true);
+    call(worker->workers, to);
+    return false;
+}
+
+/* Takes its session wherever it goes, because a new one costs PostgreSQL a process. */
+static void work(struct worker *worker)
+{
+    int64_t until_us = clock_mono_us() + IDLE_US;
+
+    for (;;) {
+        struct mailbox *mailbox = lane_wait(worker->at->lane, until_us);
+        if (mailbox) {
+            serve(worker, mailbox);
+            if (somebody_is_hungry(worker->workers))
+                help_the_hungry(worker);
+        } else if (!finds_work(worker)) {
+            bool over = clock_mono_us() >= until_us || lane_is_closing(worker->at->lane);
+            if (over && lane_worker_leaves(worker->at->lane, false))
+                return;
+            continue;
+        }
+        until_us = clock_mono_us() + IDLE_US;
+    }
+}
+
 static void *worker_main(void *argument)
 {
     struct worker *worker = argument;
     struct workers *workers = worker->workers;
-    struct lane *lane = worker->at->lane;
 
-    for (;;) {
-        struct mailbox *mailbox = lane_wait(lane, clock_mono_us() + IDLE_US);
-        if (mailbox)
-            serve(worker, mailbox);
-        else if (lane_worker_leaves(lane, false))
-            break;
-        if (mailbox && somebody_is_hungry(workers) && lane_worker_leaves(lane, true))
-            break;
-    }
+    work(worker);
     session_destroy(worker->session);
     free(worker);
 
     pthread_mutex_lock(&workers->shared.mutex);
     workers->shared.permits++;
-    workers->shared.hungry = false;
     pthread_mutex_unlock(&workers->shared.mutex);
     for (size_t i = 0; i < workers->count; i++)
         workers_call(workers, i);
@@ -205,12 +277,10 @@ static bool start(struct workers *workers, struct worker_lane *at)
     worker->session = session_create(workers->services);
     pthread_attr_init(&detached);
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    lane_worker_joins(at->lane);
     bool started = worker->session && pthread_create(&thread, &detached, worker_main, worker) == 0;
     pthread_attr_destroy(&detached);
     if (!started) {
         log_error("%s: cannot start a worker: out of threads or memory", at->strategy->name);
-        lane_worker_leaves(at->lane, true);
         session_destroy(worker->session);
         free(worker);
     }
@@ -218,14 +288,14 @@ static bool start(struct workers *workers, struct worker_lane *at)
 }
 
 /* One permit and the right to start a thread. When there is none, idle workers of all lanes are
- * asked to make room; busy ones do so only for a lane that has nobody. */
+ * asked to come, and busy ones if the lane has nobody. */
 static bool take_permit(struct workers *workers, bool has_nobody)
 {
     int64_t now_us = clock_mono_us();
 
     pthread_mutex_lock(&workers->shared.mutex);
     bool got = workers->shared.permits > 0;
-    bool tell = !got && now_us - workers->shared.told_us >= ASK_AGAIN_US;
+    bool tell = !got && (has_nobody || now_us - workers->shared.told_us >= ASK_AGAIN_US);
     if (got) {
         workers->shared.permits--;
         workers->shared.threads++;
@@ -253,13 +323,16 @@ void workers_call(struct workers *workers, size_t i)
 {
     struct worker_lane *at = &workers->lanes[i];
 
-    for (int wanted = lane_wants(at->lane); wanted > 0; wanted--) {
+    while (lane_wants(at->lane) > 0) {
         if (!take_permit(workers, lane_counts(at->lane).workers == 0))
             return;
-        if (!start(workers, at)) {
-            return_permit(workers);
-            return;
-        }
+        bool joined = lane_worker_joins(at->lane);
+        if (joined && start(workers, at))
+            continue;
+        if (joined)
+            lane_worker_leaves(at->lane, true);
+        return_permit(workers);
+        return;
     }
 }
 

@@ -3,8 +3,9 @@
  *
  * A worker starts when orders wait and nobody is free, and ends after ten seconds without any. Each
  * holds one session with PostgreSQL (and Redis); permits cap the sessions of the process over all
- * lanes. When a lane has orders and no permit is left, idle workers of other lanes go at once and
- * busy ones after their batch, as long as their own lane keeps one.
+ * lanes. When a lane has orders and no permit is left, idle workers of other lanes come with their
+ * sessions, and if it has nobody at all a busy one does after its batch. So where lanes with orders
+ * are more than permits, workers go round.
  */
 #ifndef SECKILL_DISPATCH_WORKER_H
 #define SECKILL_DISPATCH_WORKER_H

@@ -152,7 +152,7 @@ static void an_order_that_may_not_wait_is_taken_only_into_free_hands(void **stat
     for (int i = 0; i < 4; i++)
         orders[i].no_wait = true;
     assert_null(put_one(lane, &orders[0]));
-    lane_worker_joins(lane);
+    assert_true(lane_worker_joins(lane));
     struct mailbox *mailbox = poll_lane(lane);
     lane_take(lane, mailbox, 1, &count);
 
@@ -183,8 +183,8 @@ static void who_has_decided_all_is_as_good_as_gone(void **state)
     int count = 0;
 
     second.no_wait = true;
-    lane_worker_joins(lane);
     put_one(lane, &first);
+    assert_true(lane_worker_joins(lane));
     struct mailbox *mailbox = poll_lane(lane);
     lane_take(lane, mailbox, 1, &count);
     lane_done(lane, mailbox, 1);
@@ -268,19 +268,59 @@ static void a_worker_stays_while_there_is_work(void **state)
     struct lane *lane = lane_create(&keyed, 10);
     struct order orders[2] = {order_for(1, 1), order_for(2, 2)};
 
-    assert_int_equal(lane_wants(lane), 0);
     put_one(lane, &orders[0]);
     put_one(lane, &orders[1]);
-    assert_int_equal(lane_wants(lane), 2);
-    lane_worker_joins(lane);
+    assert_true(lane_worker_joins(lane));
     assert_false(lane_worker_leaves(lane, false));
-    assert_false(lane_worker_leaves(lane, true)); /* the last one, and orders wait */
-    lane_worker_joins(lane);
     assert_true(lane_worker_leaves(lane, true));
+    assert_int_equal(lane_counts(lane).workers, 0);
+    assert_int_equal(lane_wants(lane), 2);
+    assert_true(lane_worker_joins(lane));
     lane_flush(lane, ORDER_SHUTTING_DOWN);
     for (struct mailbox *mailbox; (mailbox = poll_lane(lane));)
         end_batch(lane, mailbox);
     assert_true(lane_worker_leaves(lane, false));
+    lane_destroy(lane);
+}
+
+/* Who is on the way to an order is as good as there: it takes one worker, however often it is asked
+ * for and however long he takes. */
+static void as_many_workers_join_as_are_wanted(void **state)
+{
+    (void)state;
+    struct lane *lane = lane_create(&keyed, 10);
+    struct order orders[6];
+
+    assert_false(lane_worker_joins(lane));
+    for (int i = 0; i < 2; i++) {
+        orders[i] = order_for(1 + i, 1);
+        put_one(lane, &orders[i]);
+    }
+    assert_int_equal(lane_wants(lane), 2);
+    assert_true(lane_worker_joins(lane));
+    assert_int_equal(lane_wants(lane), 1);
+    assert_true(lane_worker_joins(lane));
+    assert_false(lane_worker_joins(lane));
+
+    struct mailbox *mailbox = poll_lane(lane);
+    assert_non_null(mailbox);
+    assert_false(lane_worker_joins(lane)); /* one has his order, one is on the way to the other */
+    for (int i = 2; i < 6; i++) {
+        orders[i] = order_for(1 + i, 1);
+        put_one(lane, &orders[i]);
+    }
+    assert_int_equal(lane_wants(lane), 2); /* the rule has four */
+    assert_true(lane_worker_joins(lane));
+    assert_true(lane_worker_joins(lane));
+    assert_false(lane_worker_joins(lane));
+
+    end_batch(lane, mailbox);
+    lane_flush(lane, ORDER_SHUTTING_DOWN);
+    while ((mailbox = poll_lane(lane)))
+        end_batch(lane, mailbox);
+    for (int i = 0; i < 4; i++)
+        assert_true(lane_worker_leaves(lane, false));
+    assert_int_equal(lane_counts(lane).coming, 0);
     lane_destroy(lane);
 }
 
@@ -298,6 +338,7 @@ int main(void)
         cmocka_unit_test(an_order_that_comes_later_may_be_over_sooner),
         cmocka_unit_test(a_closing_lane_refuses_and_lets_its_workers_go),
         cmocka_unit_test(a_worker_stays_while_there_is_work),
+        cmocka_unit_test(as_many_workers_join_as_are_wanted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

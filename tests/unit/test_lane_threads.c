@@ -124,7 +124,6 @@ static void start_idler(struct idler *idler, struct lane *lane)
     int64_t until_us = clock_mono_us() + PATIENCE_US;
 
     *idler = (struct idler){.lane = lane};
-    lane_worker_joins(lane);
     pthread_create(&idler->thread, NULL, idle, idler);
     while (lane_counts(lane).idle == 0)
         assert_true(clock_mono_us() < until_us);
@@ -145,11 +144,11 @@ static struct lane *half_done(struct order orders[2], struct idler *idler)
     struct lane *lane = lane_create(&keyed, 10);
     int count = 0;
 
-    lane_worker_joins(lane);
     orders[0] = order_for(1, 1);
     orders[1] = order_for(1, 2);
     put_one(lane, &orders[0]);
     put_one(lane, &orders[1]);
+    assert_true(lane_worker_joins(lane));
     struct mailbox *mailbox = lane_wait(lane, clock_mono_us());
     lane_take(lane, mailbox, 1, &count);
     start_idler(idler, lane);
