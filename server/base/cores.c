@@ -54,13 +54,17 @@ void cores_release(void)
 void cores_choose(bool apart)
 {
     static _Thread_local unsigned seen;
+    static _Thread_local bool was_apart;
     cpu_set_t set;
 
-    if (atomic_load(&cores.version) == seen)
+    if (atomic_load(&cores.version) == seen && apart == was_apart)
         return;
     pthread_mutex_lock(&cores.mutex);
+    bool changes = cores.claimed || atomic_load(&cores.version) != seen;
     seen = atomic_load(&cores.version);
+    was_apart = apart;
     set = apart ? cores.others : cores.all;
     pthread_mutex_unlock(&cores.mutex);
-    use(&set);
+    if (changes)
+        use(&set);
 }

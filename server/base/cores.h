@@ -20,8 +20,8 @@ void cores_claim(void);
 void cores_release(void);
 
 /* Any thread, before each piece of work: `apart` keeps off the claimed core, otherwise every core
- * will do. It costs a system call after a change, and an atomic load else. Threads that a claiming
- * one starts begin on its core: they have to call it. */
+ * will do. It costs a system call after a change of either, and an atomic load else. Threads that a
+ * claiming one starts begin on its core: they have to call it. */
 void cores_choose(bool apart);
 
 #endif

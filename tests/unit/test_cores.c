@@ -129,6 +129,7 @@ static void what_is_released_already_is_left_alone(void **state)
     cpu_set_t one = keep_to_one();
     cores_release();
     cores_choose(true);
+    cores_choose(false);
     cpu_set_t set = mine();
     assert_true(CPU_EQUAL(&set, &one));
 }
@@ -179,6 +180,24 @@ static void a_thread_that_begins_on_the_claimed_core_leaves_it(void **state)
 
     CPU_AND(&set, &set, &loop);
     assert_int_equal(CPU_COUNT(&set), 0);
+}
+
+static void whoever_does_something_else_chooses_anew(void **state)
+{
+    (void)state;
+    struct other worker;
+
+    cores_claim();
+    cpu_set_t loop = mine();
+    other_start(&worker);
+    for (int i = 0; i < 2; i++) {
+        cpu_set_t set = other_does(&worker, choose, true);
+        CPU_AND(&set, &set, &loop);
+        assert_int_equal(CPU_COUNT(&set), 0);
+        set = other_does(&worker, choose, false);
+        assert_true(CPU_EQUAL(&set, &all));
+    }
+    other_end(&worker);
 }
 
 static void a_release_gives_everybody_all_cores_back(void **state)
@@ -249,6 +268,7 @@ int main(void)
         {IN_A_PROCESS(a_claim_keeps_one_core_and_the_others_from_it)},
         {IN_A_PROCESS(who_need_not_keep_off_may_run_anywhere)},
         {IN_A_PROCESS(a_thread_that_begins_on_the_claimed_core_leaves_it)},
+        {IN_A_PROCESS(whoever_does_something_else_chooses_anew)},
         {IN_A_PROCESS(a_release_gives_everybody_all_cores_back)},
         {IN_A_PROCESS(what_is_released_already_is_left_alone)},
         {IN_A_PROCESS(whoever_may_use_one_core_goes_on_using_it)},
