@@ -10,6 +10,9 @@
 
 enum { IDLE_US = 10000000, ASK_AGAIN_US = 100000 };
 
+/* What lanes want of other lanes' workers, because no permit is left. */
+enum want { WANT_NOTHING, WANT_IDLE_ONES, WANT_ANYBODY };
+
 struct workers {
     const struct services *services; /* borrowed: app */
     struct worker_lane *lanes;       /* borrowed: dispatch */
@@ -21,8 +24,8 @@ struct workers {
         pthread_cond_t ended;
         int permits; /* left */
         int threads;
-        bool hungry;     /* a lane with orders may have no worker at all */
-        int64_t told_us; /* when idle workers were last asked to come */
+        enum want want;  /* ANYBODY: a lane with orders may have no worker at all */
+        int64_t told_us; /* when idle workers were last asked to help those that have one */
     } shared;
 };
 
@@ -157,18 +160,28 @@ static void serve(struct worker *worker, struct mailbox *mailbox)
     lane_leave(at->lane, mailbox);
 }
 
-static bool somebody_is_hungry(struct workers *workers)
+static enum want what_is_wanted(struct workers *workers)
 {
     pthread_mutex_lock(&workers->shared.mutex);
-    bool hungry = workers->shared.hungry;
+    enum want want = workers->shared.want;
     pthread_mutex_unlock(&workers->shared.mutex);
-    return hungry;
+    return want;
 }
 
-static void note_hunger(struct workers *workers, bool hungry)
+/* Before a search: what is asked for during it must not be forgotten after it. */
+static void want_no_more_than(struct workers *workers, enum want want)
 {
     pthread_mutex_lock(&workers->shared.mutex);
-    workers->shared.hungry = hungry;
+    if (workers->shared.want > want)
+        workers->shared.want = want;
+    pthread_mutex_unlock(&workers->shared.mutex);
+}
+
+static void want_at_least(struct workers *workers, enum want want)
+{
+    pthread_mutex_lock(&workers->shared.mutex);
+    if (workers->shared.want < want)
+        workers->shared.want = want;
     pthread_mutex_unlock(&workers->shared.mutex);
 }
 
@@ -188,30 +201,33 @@ static struct worker_lane *join_another(const struct worker *worker, bool hungry
 }
 
 /* Goes to a lane that has nobody, be there work where it is: that lane may be the next to have
- * nobody. What turns hungry during the search is noted after it was said that nobody is. */
-static void help_the_hungry(struct worker *worker)
+ * nobody. */
+static bool helps_the_hungry(struct worker *worker)
 {
     struct worker_lane *from = worker->at;
 
-    note_hunger(worker->workers, false);
+    want_no_more_than(worker->workers, WANT_IDLE_ONES);
     struct worker_lane *to = join_another(worker, true);
     if (!to)
-        return;
-    note_hunger(worker->workers, true); /* there may be more of them */
+        return false;
+    want_at_least(worker->workers, WANT_ANYBODY); /* there may be more of them */
     lane_worker_leaves(from->lane, true);
     worker->at = to;
     call(worker->workers, from);
+    return true;
 }
 
 /* One who has nothing to do goes where another pair of hands is wanted. */
 static bool finds_work(struct worker *worker)
 {
+    want_no_more_than(worker->workers, WANT_NOTHING);
     struct worker_lane *to = join_another(worker, true);
-
+    enum want more = to ? WANT_ANYBODY : WANT_IDLE_ONES;
     if (!to)
         to = join_another(worker, false);
     if (!to)
         return false;
+    want_at_least(worker->workers, more);
     if (lane_worker_leaves(worker->at->lane, false)) {
         worker->at = to;
         return true;
@@ -219,6 +235,17 @@ static bool finds_work(struct worker *worker)
     lane_worker_leaves(to->lane, true);
     call(worker->workers, to);
     return false;
+}
+
+/* Between two batches. */
+static void look_around(struct worker *worker)
+{
+    enum want want = what_is_wanted(worker->workers);
+
+    if (want == WANT_ANYBODY && helps_the_hungry(worker))
+        return;
+    if (want != WANT_NOTHING)
+        finds_work(worker);
 }
 
 /* Takes its session wherever it goes, because a new one costs PostgreSQL a process. */
@@ -230,8 +257,7 @@ static void work(struct worker *worker)
         struct mailbox *mailbox = lane_wait(worker->at->lane, until_us);
         if (mailbox) {
             serve(worker, mailbox);
-            if (somebody_is_hungry(worker->workers))
-                help_the_hungry(worker);
+            look_around(worker);
         } else if (!finds_work(worker)) {
             bool over = clock_mono_us() >= until_us || lane_is_closing(worker->at->lane);
             if (over && lane_worker_leaves(worker->at->lane, false))
@@ -287,27 +313,33 @@ static bool start(struct workers *workers, struct worker_lane *at)
     return started;
 }
 
-/* One permit and the right to start a thread. When there is none, idle workers of all lanes are
- * asked to come, and busy ones if the lane has nobody. */
-static bool take_permit(struct workers *workers, bool has_nobody)
+/* The right to start a thread. */
+static bool take_permit(struct workers *workers)
 {
-    int64_t now_us = clock_mono_us();
-
     pthread_mutex_lock(&workers->shared.mutex);
     bool got = workers->shared.permits > 0;
-    bool tell = !got && (has_nobody || now_us - workers->shared.told_us >= ASK_AGAIN_US);
-    if (got) {
-        workers->shared.permits--;
-        workers->shared.threads++;
-    } else {
-        workers->shared.hungry |= has_nobody;
-    }
-    if (tell)
+    workers->shared.permits -= got;
+    workers->shared.threads += got;
+    pthread_mutex_unlock(&workers->shared.mutex);
+    return got;
+}
+
+/* Where no thread can be started: wakes the idle workers of all lanes, who look around. For a lane
+ * that has somebody not each time that it asks. */
+static void ask(struct workers *workers, enum want want)
+{
+    int64_t now_us = clock_mono_us();
+    bool tell = want == WANT_ANYBODY;
+
+    want_at_least(workers, want);
+    pthread_mutex_lock(&workers->shared.mutex);
+    if (!tell && now_us - workers->shared.told_us >= ASK_AGAIN_US) {
+        tell = true;
         workers->shared.told_us = now_us;
+    }
     pthread_mutex_unlock(&workers->shared.mutex);
     for (size_t i = 0; tell && i < workers->count; i++)
         lane_wake(workers->lanes[i].lane, false);
-    return got;
 }
 
 static void return_permit(struct workers *workers)
@@ -319,21 +351,31 @@ static void return_permit(struct workers *workers)
     pthread_mutex_unlock(&workers->shared.mutex);
 }
 
+/* A thread of its own for whom the lane wants; false: none could be had. */
+static bool hire(struct workers *workers, struct worker_lane *at)
+{
+    if (!take_permit(workers))
+        return false;
+    if (!lane_worker_joins(at->lane)) {
+        return_permit(workers);
+        return true; /* somebody has come meanwhile */
+    }
+    if (start(workers, at))
+        return true;
+    lane_worker_leaves(at->lane, true);
+    return_permit(workers);
+    return false;
+}
+
 void workers_call(struct workers *workers, size_t i)
 {
     struct worker_lane *at = &workers->lanes[i];
 
-    while (lane_wants(at->lane) > 0) {
-        if (!take_permit(workers, lane_counts(at->lane).workers == 0))
+    while (lane_wants(at->lane) > 0)
+        if (!hire(workers, at)) {
+            ask(workers, lane_counts(at->lane).workers == 0 ? WANT_ANYBODY : WANT_IDLE_ONES);
             return;
-        bool joined = lane_worker_joins(at->lane);
-        if (joined && start(workers, at))
-            continue;
-        if (joined)
-            lane_worker_leaves(at->lane, true);
-        return_permit(workers);
-        return;
-    }
+        }
 }
 
 void workers_destroy(struct workers *workers)

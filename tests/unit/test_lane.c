@@ -283,6 +283,30 @@ static void a_worker_stays_while_there_is_work(void **state)
     lane_destroy(lane);
 }
 
+/* A worker between two batches is a free hand, also where the lane may have no more of them. */
+static void who_is_on_the_way_takes_what_may_not_wait(void **state)
+{
+    (void)state;
+    const struct lane_rule rule = {.in_flight_per_product = 1, .workers = 1, .max_batch = 1};
+    struct lane *lane = lane_create(&rule, 10);
+    struct order orders[2] = {order_for(1, 1), order_for(2, 2)};
+    int count = 0;
+
+    orders[1].no_wait = true;
+    put_one(lane, &orders[0]);
+    assert_true(lane_worker_joins(lane));
+    for (int i = 0; i < 2; i++) {
+        struct mailbox *mailbox = poll_lane(lane);
+        lane_take(lane, mailbox, 1, &count);
+        assert_int_equal(count, 1);
+        lane_done(lane, mailbox, 1);
+        end_batch(lane, mailbox);
+        if (i == 0)
+            assert_null(put_one(lane, &orders[1]));
+    }
+    lane_destroy(lane);
+}
+
 /* Who is on the way to an order is as good as there: it takes one worker, however often it is asked
  * for and however long he takes. */
 static void as_many_workers_join_as_are_wanted(void **state)
@@ -338,6 +362,7 @@ int main(void)
         cmocka_unit_test(an_order_that_comes_later_may_be_over_sooner),
         cmocka_unit_test(a_closing_lane_refuses_and_lets_its_workers_go),
         cmocka_unit_test(a_worker_stays_while_there_is_work),
+        cmocka_unit_test(who_is_on_the_way_takes_what_may_not_wait),
         cmocka_unit_test(as_many_workers_join_as_are_wanted),
     };
 
