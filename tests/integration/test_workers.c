@@ -17,10 +17,27 @@
 enum { ORDERS = 2 * RUN_MAX, BUSY_ORDERS = 5 * RUN_MAX, HELD_ORDERS = 40, PATIENCE_US = 60000000 };
 
 static struct server *server;
+static int64_t started_us; /* not before */
+
+/* PostgreSQL's time in microseconds. */
+static int64_t pg_now_us(struct witness *witness)
+{
+    return witness_number(witness,
+                          "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+}
+
+static void note_start(void)
+{
+    struct witness *witness = witness_open(stack_database());
+
+    started_us = pg_now_us(witness);
+    witness_close(witness);
+}
 
 static int start(void **state)
 {
     (void)state;
+    note_start();
     server = server_start("--pg-sessions", "6", "--work-ms", "60", "--amqp", "",
                           "--in-flight-per-product", "2");
     shop_put(server, 1, 1000, NULL);
@@ -124,22 +141,21 @@ static void busy_workers_make_room_for_who_has_nobody(void **state)
     server_stop(server);
 }
 
-/* Sessions of servers that began before `mark`, a time of PostgreSQL's in microseconds. */
+/* This server's sessions that began before `mark`; those of the test before may still be ending. */
 static int64_t sessions_from_before(struct witness *witness, int64_t mark)
 {
     return witness_number(witness,
                           "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'seckill'"
                           " AND datname = current_database()"
-                          " AND extract(epoch FROM backend_start) * 1000000 < %lld",
-                          (long long)mark);
+                          " AND extract(epoch FROM backend_start) * 1000000 BETWEEN %lld AND %lld",
+                          (long long)started_us, (long long)mark);
 }
 
 /* Every order finds its lane without a worker; none of the sessions that there are is closed. */
 static void sell_on_the_sessions_there_are(const char *const *strategies, size_t count)
 {
     struct witness *witness = witness_open(stack_database());
-    int64_t mark =
-        witness_number(witness, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+    int64_t mark = pg_now_us(witness);
     int64_t sessions = sessions_from_before(witness, mark);
 
     for (size_t i = 0; i < 2 * count; i++) {
@@ -167,6 +183,7 @@ static void idle_workers_keep_their_sessions(void **state)
 static int start_alone(void **state)
 {
     (void)state;
+    note_start();
     server = server_start("--pg-sessions", "5", "--amqp", "");
     shop_put(server, 1, 1000, NULL);
     return 0;
