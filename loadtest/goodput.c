@@ -39,7 +39,7 @@ static bool overload(const struct fleet *fleet, const struct phase_plan *offered
         return problem_prefix(problem, "offered %lld orders/s", (long long)offered->rate_per_s);
     }
     out->overloaded_per_s +=
-        (double)result.open.committed_in_time / (double)offered->duration_s / GOODPUT_CYCLES;
+        (double)result.open.committed_in_time / (double)(offered->duration_s * GOODPUT_CYCLES);
     return true;
 }
 

@@ -19,7 +19,8 @@ bench_packages=(nginx-light:nginx)   # a point of reference
 # what some strategies need besides: client libraries to build with, servers for stack.sh --with
 component_packages=(librabbitmq-dev rabbitmq-server libmemcached-dev memcached:memcached libzookeeper-mt-dev
   libzookeeper-java default-jre-headless:java)
-test_packages=(clang:clang clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
+# clang-19: what Debian 13 calls clang; it warns of more than Debian 12's
+test_packages=(clang:clang clang-19:clang-19 clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
   git:git python3:python3 python3-yaml python3-jsonschema)
 
 say() { echo "$me: $*"; }

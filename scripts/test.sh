@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every test, in one ctest run over three builds: plain, with AddressSanitizer and UndefinedBehaviorSanitizer (names
-# that begin with asan.), and with ThreadSanitizer (tsan.). Everything is also compiled by clang. Warnings are errors.
+# that begin with asan.), and with ThreadSanitizer (tsan.). Everything is also compiled by clang, and by
+# the newest clang that Debian 12 and 13 both have, which warns of more. Warnings are errors.
 # Installs what is missing first. Arguments go to ctest: test.sh -L unit, test.sh -R http.
 #
 # The last lines are ctest's summary, and the exit status is ctest's.
@@ -29,6 +30,7 @@ install_packages "${build_packages[@]}" "${run_packages[@]}" "${bench_packages[@
   "${test_packages[@]}"
 for preset in dev asan tsan; do build "$preset"; done
 build dev-clang
+build dev-clang-19
 
 mkdir -p "$all"
 echo 'subdirs(../dev ../asan ../tsan)' >"$all/CTestTestfile.cmake"

@@ -78,7 +78,8 @@ static const json_t *of_round(const json_t *samples, int round)
     return NULL;
 }
 
-enum { ROUNDS = 3, MORE_ROUNDS = 2, MAX_STEAL = 5 };
+enum { ROUNDS = 3, MORE_ROUNDS = 2 };
+static const double max_steal_percent = 5;
 
 /* What counts of a row's rounds, from the figures in the file. */
 struct counting {
@@ -96,8 +97,8 @@ static struct counting count_rounds(const json_t *row, const json_t *measures)
         if (!of || !against)
             continue;
         bool reached = number(of, "per_s") >= number(row, "bound") * number(against, "per_s");
-        bool calm =
-            100 * number(of, "stolen") <= MAX_STEAL && 100 * number(against, "stolen") <= MAX_STEAL;
+        bool calm = 100 * number(of, "stolen") <= max_steal_percent &&
+                    100 * number(against, "stolen") <= max_steal_percent;
         counting.all++;
         counting.calm += calm;
         counting.reached[0] += reached;
@@ -133,7 +134,7 @@ static void has_takes_enough(const json_t *samples, bool patient)
         const json_t *sample = json_array_get(samples, i);
         double takes = number(sample, "takes");
         assert_true(takes >= 1 && takes <= 3);
-        if (patient && 100 * number(sample, "stolen") > MAX_STEAL)
+        if (patient && 100 * number(sample, "stolen") > max_steal_percent)
             assert_true(takes == 3);
     }
 }

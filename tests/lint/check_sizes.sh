@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_sizes.sh [ROOT]: no C file over 400 lines, and none that holds a strategy (its `const struct strategy`)
+# check_sizes.sh [ROOT]: no C file over 600 lines, and none that holds a strategy (its `const struct strategy`)
 # over 150: what is longer has a second job, which wants a file of its own.
 set -euo pipefail
 
@@ -10,7 +10,7 @@ broken=0
 
 while IFS= read -r file; do
   files=$((files + 1))
-  most=400
+  most=600
   ! grep -qE '^const struct strategy [a-z_]+ = \{' "$file" || most=150
   lines=$(wc -l <"$file")
   if [ "$lines" -gt "$most" ]; then

@@ -13,19 +13,19 @@ lines() { # how many
 strategy=$'const struct strategy strategy_x = {\n'
 
 refuses "a tree without sources"
-put server/strategy/strategy.h "$(lines 400)"
+put server/strategy/strategy.h "$(lines 600)"
 put server/strategy/registry.c "static const struct strategy *const strategies[] = {
-$(lines 399)"
+$(lines 599)"
 put server/strategy/x.c "$strategy$(lines 149)"
-put loadtest/run.c "$(lines 400)"
-put tests/unit/test_x.c "$(lines 400)"
-put sql/statements.sql "$(lines 401)"
+put loadtest/run.c "$(lines 600)"
+put tests/unit/test_x.c "$(lines 600)"
+put sql/statements.sql "$(lines 601)"
 passes "a tree in order"
 
-catches server/app.c "$(lines 401)"
-catches server/strategy/bad.h "$(lines 401)"
-catches loadtest/bad.c "$(lines 401)"
-catches tests/unit/test_bad.c "$(lines 401)"
+catches server/app.c "$(lines 601)"
+catches server/strategy/bad.h "$(lines 601)"
+catches loadtest/bad.c "$(lines 601)"
+catches tests/unit/test_bad.c "$(lines 601)"
 catches server/strategy/bad.c "$strategy$(lines 150)"
 passes "the tree in order, again"
 judge
