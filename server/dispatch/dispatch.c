@@ -1,9 +1,9 @@
 /*
  * Lanes, workers, tasks and the janitor, put together.
  *
- * The janitor looks at the lanes every few milliseconds for orders whose wait is over, because the
- * workers may all be busy with something slow: a wait_timeout comes at its deadline, not when a
- * worker finds the time.
+ * The janitor looks at the lanes and the tasks every few milliseconds for what has waited too long,
+ * because the workers may all be busy with something slow: a wait_timeout comes at its deadline,
+ * not when a worker finds the time.
  */
 #include "dispatch/dispatch.h"
 
@@ -30,9 +30,9 @@ struct dispatch {
     struct completion completion;
     struct worker_lane lanes[STRATEGIES_MAX];
     size_t count;
-    struct workers *workers;       /* owned */
-    struct tasks *tasks;           /* owned */
-    struct background *background; /* owned */
+    struct workers *workers;              /* owned */
+    struct tasks *tasks[TASK_KIND_COUNT]; /* owned */
+    struct background *background;        /* owned */
     _Atomic int64_t orders_in_flight;
     _Atomic int64_t tasks_in_flight;
     atomic_bool draining;
@@ -168,6 +168,8 @@ static void *janitor_main(void *argument)
         pthread_cond_timedwait(&dispatch->shared.changed, &dispatch->shared.mutex, &wake);
         pthread_mutex_unlock(&dispatch->shared.mutex);
         parking_expire(dispatch->services->parking, clock_mono_us());
+        for (int kind = 0; kind < TASK_KIND_COUNT; kind++)
+            tasks_expire(dispatch->tasks[kind], clock_mono_us());
         for (size_t i = 0; i < dispatch->count; i++) {
             if (lane_counts(dispatch->lanes[i].lane).waiting == 0)
                 continue;
@@ -230,18 +232,29 @@ static int consumers_sessions(const struct services *services)
     return sessions;
 }
 
+static bool start_tasks(struct dispatch *dispatch, int threads)
+{
+    for (int kind = 0; kind < TASK_KIND_COUNT; kind++) {
+        dispatch->tasks[kind] =
+            tasks_create(dispatch->services->store, threads, complete_task, dispatch);
+        if (!dispatch->tasks[kind])
+            return false;
+    }
+    return true;
+}
+
 static bool start_threads(struct dispatch *dispatch)
 {
     const struct services *services = dispatch->services;
+    int threads = tasks_threads(services->settings->pg_sessions);
     int sessions = (int)services->settings->pg_sessions - consumers_sessions(services);
-    int permits = sessions - TASKS_THREADS - BACKGROUND_SESSIONS;
+    int permits = sessions - TASK_KIND_COUNT * threads - BACKGROUND_SESSIONS;
 
     dispatch->workers = workers_create(services, dispatch->lanes, dispatch->count,
                                        permits > 0 ? permits : 1, complete, dispatch);
-    dispatch->tasks = tasks_create(services->store, complete_task, dispatch);
     dispatch->background = background_create(services, is_busy, dispatch);
     dispatch->janitor_started =
-        dispatch->workers && dispatch->tasks && dispatch->background &&
+        dispatch->workers && start_tasks(dispatch, threads) && dispatch->background &&
         pthread_create(&dispatch->janitor, NULL, janitor_main, dispatch) == 0;
     return dispatch->janitor_started;
 }
@@ -322,7 +335,7 @@ void dispatch_submit(struct dispatch *dispatch, struct order *list)
 bool dispatch_submit_task(struct dispatch *dispatch, struct task *task)
 {
     atomic_fetch_add(&dispatch->tasks_in_flight, 1);
-    if (!atomic_load(&dispatch->draining) && tasks_put(dispatch->tasks, task))
+    if (!atomic_load(&dispatch->draining) && tasks_put(dispatch->tasks[task->kind], task))
         return true;
     atomic_fetch_sub(&dispatch->tasks_in_flight, 1);
     return false;
@@ -361,7 +374,8 @@ void dispatch_destroy(struct dispatch *dispatch)
     }
     workers_destroy(dispatch->workers);
     parking_close(dispatch->services->parking);
-    tasks_destroy(dispatch->tasks);
+    for (int kind = 0; kind < TASK_KIND_COUNT; kind++)
+        tasks_destroy(dispatch->tasks[kind]);
     background_destroy(dispatch->background);
     for (size_t i = 0; i < dispatch->count; i++)
         lane_destroy(dispatch->lanes[i].lane);

@@ -2,9 +2,9 @@
  * Dispatch: from the edge's thread to the workers' and back.
  *
  * Orders go to their strategy's lane (lane.h): bounded mailboxes in front of worker threads. Tasks
- * (reads and admin calls that need a PostgreSQL session but no strategy) go to a small pool of
- * their own. Whatever goes in comes out exactly once, decided, through the completion; an order
- * that finds no room comes out at once.
+ * (reads and admin calls that need a PostgreSQL session but no strategy) go to small pools of their
+ * own, one a kind. Whatever goes in comes out exactly once, decided, through the completion; an
+ * order that finds no room comes out at once.
  *
  * Thread rule: submit from any thread; the completion is called from workers, from the janitor, and
  * from inside submit, and must not block.
@@ -19,12 +19,21 @@
 struct pg;
 struct dispatch;
 
+/* What a task may wait for: a look-up for no lock and not for long; an admin call for a product's
+ * row, or for a great deal of work. */
+enum task_kind { TASK_LOOKUP, TASK_ADMIN, TASK_KIND_COUNT };
+
 /* Work that needs a PostgreSQL session. `run` is called on a pool thread with a connected session,
- * or with NULL when PostgreSQL is out of reach (and `error` says why) or the server is stopping. */
+ * or with NULL when PostgreSQL is out of reach (and `error` says why). A task that is still queued
+ * at `wait_until_us` runs with NULL and `late`, maybe on the janitor's thread: it must not block
+ * then. Both times are monotonic. */
 struct task {
     struct task *next;
+    enum task_kind kind;
+    bool late;
     void (*run)(struct task *task, struct pg *pg, struct error *error);
-    int64_t until_us; /* monotonic; a task that is still queued then runs with NULL */
+    int64_t wait_until_us; /* for a session, and for a product's row */
+    int64_t until_us;      /* the end of its work */
 };
 
 struct completion {
@@ -39,7 +48,7 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
 /* Takes every order of the list (one loop pass of the edge), each to the lane of its strategy. */
 void dispatch_submit(struct dispatch *dispatch, struct order *list);
 
-/* False, and the task is not taken, when the pool's queue is full or the server is stopping. */
+/* False, and the task is not taken, when its pool's queue is full or the server is stopping. */
 bool dispatch_submit_task(struct dispatch *dispatch, struct task *task);
 
 /* Orders and tasks inside. */

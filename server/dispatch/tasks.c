@@ -6,13 +6,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { CONNECT_PATIENCE_US = 2000000 };
+/* FEW_SESSIONS: below it one thread a pool has to do. */
+enum { CONNECT_PATIENCE_US = 2000000, FEW_SESSIONS = 8 };
 
 struct tasks {
     struct store *store; /* borrowed: app */
     void (*done)(void *context, struct task *task);
     void *context;
-    pthread_t threads[TASKS_THREADS];
+    pthread_t threads[TASKS_THREADS_MAX];
     int started;
     struct {
         pthread_mutex_t mutex;
@@ -20,9 +21,15 @@ struct tasks {
         struct task *first;
         struct task *last;
         int count;
+        int64_t due_us; /* no queued task's time is over before */
         bool stopping;
     } shared;
 };
+
+int tasks_threads(int64_t pg_sessions)
+{
+    return pg_sessions < FEW_SESSIONS ? 1 : TASKS_THREADS_MAX;
+}
 
 /* NULL: the server is stopping and nothing is left. */
 static struct task *next_task(struct tasks *tasks)
@@ -39,16 +46,24 @@ static struct task *next_task(struct tasks *tasks)
     return task;
 }
 
+static void run_late(struct task *task)
+{
+    struct error error;
+
+    task->late = true;
+    error_set(&error, ERROR_TIMEOUT, "waited too long for a PostgreSQL session");
+    task->run(task, NULL, &error);
+}
+
 static void run(struct task *task, struct pg *pg)
 {
     int64_t now_us = clock_mono_us();
     int64_t patience_us = now_us + CONNECT_PATIENCE_US;
     struct error error = {ERROR_NONE, ""};
 
-    if (now_us >= task->until_us) {
-        error_set(&error, ERROR_TIMEOUT, "waited too long for a PostgreSQL session");
-        task->run(task, NULL, &error);
-    } else if (!pg_connect(pg, task->until_us < patience_us ? task->until_us : patience_us)) {
+    if (now_us >= task->wait_until_us) {
+        run_late(task);
+    } else if (!pg_connect(pg, clock_earlier(task->until_us, patience_us))) {
         error = *pg_error(pg);
         task->run(task, NULL, &error);
     } else {
@@ -69,8 +84,8 @@ static void *tasks_main(void *argument)
     return NULL;
 }
 
-struct tasks *tasks_create(struct store *store, void (*done)(void *context, struct task *task),
-                           void *context)
+struct tasks *tasks_create(struct store *store, int threads,
+                           void (*done)(void *context, struct task *task), void *context)
 {
     struct tasks *tasks = calloc(1, sizeof *tasks);
 
@@ -79,9 +94,10 @@ struct tasks *tasks_create(struct store *store, void (*done)(void *context, stru
     tasks->store = store;
     tasks->done = done;
     tasks->context = context;
+    tasks->shared.due_us = INT64_MAX;
     pthread_mutex_init(&tasks->shared.mutex, NULL);
     pthread_cond_init(&tasks->shared.changed, NULL);
-    for (int i = 0; i < TASKS_THREADS; i++) {
+    for (int i = 0; i < threads; i++) {
         if (pthread_create(&tasks->threads[i], NULL, tasks_main, tasks) != 0) {
             tasks_destroy(tasks);
             return NULL;
@@ -91,22 +107,66 @@ struct tasks *tasks_create(struct store *store, void (*done)(void *context, stru
     return tasks;
 }
 
+/* The mutex is held. */
+static void append(struct tasks *tasks, struct task *task)
+{
+    task->next = NULL;
+    if (tasks->shared.first)
+        tasks->shared.last->next = task;
+    else
+        tasks->shared.first = task;
+    tasks->shared.last = task;
+    tasks->shared.count++;
+    tasks->shared.due_us = clock_earlier(tasks->shared.due_us, task->wait_until_us);
+}
+
 bool tasks_put(struct tasks *tasks, struct task *task)
 {
     pthread_mutex_lock(&tasks->shared.mutex);
     bool taken = tasks->shared.count < TASKS_CAPACITY && !tasks->shared.stopping;
     if (taken) {
-        task->next = NULL;
-        if (tasks->shared.first)
-            tasks->shared.last->next = task;
-        else
-            tasks->shared.first = task;
-        tasks->shared.last = task;
-        tasks->shared.count++;
+        append(tasks, task);
         pthread_cond_signal(&tasks->shared.changed);
     }
     pthread_mutex_unlock(&tasks->shared.mutex);
     return taken;
+}
+
+/* Takes out of the queue what is over at `now_us`. Looks at every task, so not while nobody's time
+ * can be over. */
+static struct task *take_late(struct tasks *tasks, int64_t now_us)
+{
+    struct task *late = NULL;
+
+    pthread_mutex_lock(&tasks->shared.mutex);
+    if (tasks->shared.due_us <= now_us) {
+        struct task *queued = tasks->shared.first;
+        tasks->shared.first = NULL;
+        tasks->shared.count = 0;
+        tasks->shared.due_us = INT64_MAX;
+        for (struct task *next; queued; queued = next) {
+            next = queued->next;
+            if (queued->wait_until_us > now_us) {
+                append(tasks, queued);
+                continue;
+            }
+            queued->next = late;
+            late = queued;
+        }
+    }
+    pthread_mutex_unlock(&tasks->shared.mutex);
+    return late;
+}
+
+void tasks_expire(struct tasks *tasks, int64_t now_us)
+{
+    struct task *late = take_late(tasks, now_us);
+
+    for (struct task *next; late; late = next) {
+        next = late->next;
+        run_late(late);
+        tasks->done(tasks->context, late);
+    }
 }
 
 void tasks_destroy(struct tasks *tasks)

@@ -1,19 +1,29 @@
 /*
- * The task pool: a few threads, each with a PostgreSQL session, and one bounded queue of reads and
- * admin calls. A long PUT or audit does not stand in an order's way, nor an order in theirs.
+ * A task pool: a few threads, each with a PostgreSQL session, and one bounded queue. Look-ups have
+ * one and admin calls another, so that PUTs that wait for a product's row, or long audits, stand in
+ * the way of no look-up and no cancel, and none of them in an order's.
+ *
+ * A task that is still queued when its time is over is taken out by tasks_expire, even while every
+ * thread waits.
  */
 #ifndef SECKILL_DISPATCH_TASKS_H
 #define SECKILL_DISPATCH_TASKS_H
 
 #include "dispatch/dispatch.h"
 
-enum { TASKS_THREADS = 2, TASKS_CAPACITY = 4096 };
+enum { TASKS_THREADS_MAX = 2, TASKS_CAPACITY = 4096 };
 
 struct tasks;
 
-struct tasks *tasks_create(struct store *store, void (*done)(void *context, struct task *task),
-                           void *context);
+/* How many threads, and so sessions, each pool has where the instance may open `pg_sessions`. */
+int tasks_threads(int64_t pg_sessions);
+
+/* `done` gets every task that has run. */
+struct tasks *tasks_create(struct store *store, int threads,
+                           void (*done)(void *context, struct task *task), void *context);
 bool tasks_put(struct tasks *tasks, struct task *task); /* false: full */
+/* Runs every queued task whose time is over at `now_us`, as late. */
+void tasks_expire(struct tasks *tasks, int64_t now_us);
 /* Finishes what is queued. NULL is allowed. */
 void tasks_destroy(struct tasks *tasks);
 

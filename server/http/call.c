@@ -2,7 +2,8 @@
  * Calls to the catalog: a task on a pool thread, which reads or writes, renders what it found and
  * leaves the edge's thread nothing but to send it.
  *
- * A failure is logged here, once, with its text; the client gets its class alone.
+ * A failure is logged here, once, with its text; the client gets its class alone. A call that found
+ * no session in time is not one: it is wait_timeout.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,12 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How long a call may wait for a session, and for a product's row. */
+enum { WAIT_MS = 5000 };
+
 static void run(struct task *task, struct pg *pg, struct error *error)
 {
     struct request *request = request_of_task(task);
     struct call *call = request->call;
 
     call->result = pg ? call->work(call, pg, error) : CATALOG_FAILED;
+    if (task->late)
+        return;
     if (call->result == CATALOG_FAILED || call->result == CATALOG_UNKNOWN)
         log_warn("%s: %s", request->route->pattern, error->text);
 }
@@ -46,7 +52,8 @@ struct call *request_call(struct request *request,
     call->work = work;
     call->missing = missing;
     call->task.run = run;
-    call->task.until_us = clock_mono_us() + allowance_ms * CLOCK_US_PER_MS;
+    call->task.wait_until_us = clock_mono_us() + WAIT_MS * CLOCK_US_PER_MS;
+    call->task.until_us = call->task.wait_until_us + (allowance_ms - WAIT_MS) * CLOCK_US_PER_MS;
     return call;
 }
 
@@ -56,6 +63,8 @@ static enum order_outcome judge(const struct request *request)
 
     if (call->refused)
         return request->http->draining ? ORDER_SHUTTING_DOWN : ORDER_QUEUE_FULL;
+    if (call->task.late)
+        return ORDER_QUEUE_TIMEOUT;
     switch (call->result) {
     case CATALOG_OK:
         break;

@@ -57,15 +57,15 @@ void problem_outcome(struct problem *problem, enum order_outcome outcome)
     const struct order_outcome_row *row = order_outcome_row(outcome);
 
     problem_set(problem, row->http_status, row->code, NULL, "%s", row->meaning);
+    if (outcome == ORDER_QUEUE_TIMEOUT)
+        problem->phase = "queue";
+    if (outcome == ORDER_LOCK_TIMEOUT)
+        problem->phase = "lock";
 }
 
 void problem_from_order(struct problem *problem, const struct order *order)
 {
     problem_outcome(problem, order->outcome);
-    if (order->outcome == ORDER_QUEUE_TIMEOUT)
-        problem->phase = "queue";
-    if (order->outcome == ORDER_LOCK_TIMEOUT)
-        problem->phase = "lock";
     /* A restock leaves no order that GET /orders/ID could find. */
     if (order->outcome == ORDER_OUTCOME_UNKNOWN && order->kind != ORDER_RESTOCK)
         uuid_format(&order->id, problem->order_id);

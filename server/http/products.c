@@ -139,6 +139,7 @@ void products_put(struct request *request)
     call = request_call(request, put, ORDER_UNKNOWN_PRODUCT, PUT_MS);
     if (!call)
         return;
+    call->task.kind = TASK_ADMIN;
     call->product = product;
     request_wait_call(request, rendered);
 }
@@ -176,6 +177,7 @@ void products_put_run(struct request *request)
     call = request_call(request, put_run, ORDER_UNKNOWN_PRODUCT, RUN_MS);
     if (!call)
         return;
+    call->task.kind = TASK_ADMIN;
     call->id = members[FIRST_ID].number;
     call->count = members[COUNT].number;
     call->stock = members[STOCK].number;
@@ -200,9 +202,15 @@ static enum catalog_result audit(struct call *call, struct pg *pg, struct error 
 
 void products_audit(struct request *request)
 {
-    if (request_query(request, NULL, 0) &&
-        request_call(request, audit, ORDER_UNKNOWN_PRODUCT, AUDIT_MS))
-        request_wait_call(request, rendered);
+    struct call *call;
+
+    if (!request_query(request, NULL, 0))
+        return;
+    call = request_call(request, audit, ORDER_UNKNOWN_PRODUCT, AUDIT_MS);
+    if (!call)
+        return;
+    call->task.kind = TASK_ADMIN;
+    request_wait_call(request, rendered);
 }
 
 /* The restock is committed whatever happens now, so no answer may say that nothing was done. */

@@ -125,8 +125,8 @@ bool request_json(struct request *request, struct member *members, size_t count)
 void request_wait_order(struct request *request, void (*step)(struct request *));
 void request_wait_call(struct request *request, void (*step)(struct request *));
 
-/* The request's call, cleared, with `work` set and due in `allowance_ms`; NULL, with the request
- * refused, when there is no memory. */
+/* The request's call, a look-up until the caller says otherwise, with `work` set and due in
+ * `allowance_ms`, which is 5 s or more; NULL, with the request refused, when there is no memory. */
 struct call *request_call(struct request *request,
                           enum catalog_result (*work)(struct call *, struct pg *, struct error *),
                           enum order_outcome missing, int64_t allowance_ms);

@@ -42,11 +42,11 @@ struct strategy;
     X(NOT_CANCELLABLE, "not_cancellable", 409, "not_cancellable", "A failed order has no stock.")  \
     X(UNKNOWN_PRODUCT, "unknown_product", 404, "unknown_product", "There is no such product.")     \
     X(NOT_FOUND, "not_found", 404, "not_found", "There is no such order.")                         \
-    X(QUEUE_FULL, "queue_full", 503, "queue_full", "Too many orders are waiting.")                 \
+    X(QUEUE_FULL, "queue_full", 503, "queue_full", "Too many requests are waiting.")               \
     X(QUEUE_TIMEOUT, "queue_timeout", 503, "wait_timeout",                                         \
-      "The order waited in the queue for as long as it may.")                                      \
+      "The request waited in the queue for as long as it may.")                                    \
     X(LOCK_TIMEOUT, "lock_timeout", 503, "wait_timeout",                                           \
-      "The order waited for the lock for as long as it may.")                                      \
+      "The request waited for the lock for as long as it may.")                                    \
     X(CAS_EXHAUSTED, "cas_exhausted", 503, "cas_exhausted",                                        \
       "Other buyers changed the stock first each time.")                                           \
     X(LEASE_LOST, "lease_lost", 503, "lease_lost", "The lock's lease ended before the work did.")  \
