@@ -128,12 +128,12 @@ SET units = CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + e
     epoch = excluded.epoch
 WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units <= $5::bigint
 
--- Before order_cancel, by the lock order; so it looks whether that will match. The product's row is locked, so
--- nobody changes the order in between.
+-- Before order_cancel, by the lock order. A second cancel of an order may come as far as here, where one has added to
+-- the product's row and the other to a bucket: it finds too few units, or takes another order's, and is rolled back
+-- because order_cancel matches no row.
 -- name: purchase_return
 UPDATE purchase SET units = units - $4::bigint
-WHERE product_id = $1::bigint AND user_id = $2::bigint AND epoch = $3::bigint
-  AND EXISTS (SELECT FROM orders WHERE id = $5::uuid AND status = 1)
+WHERE product_id = $1::bigint AND user_id = $2::bigint AND epoch = $3::bigint AND units >= $4::bigint
 
 -- name: order_insert
 INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)

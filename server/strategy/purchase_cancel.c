@@ -61,7 +61,7 @@ bool purchase_cancel_by(struct session *session, struct order *order,
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_PURCHASE_RETURN,
                          PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
-                                 pg_int8(epoch), pg_int8(order->quantity), pg_uuid(&order->id)),
+                                 pg_int8(epoch), pg_int8(order->quantity)),
                          session->work_until_us);
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_ORDER_CANCEL,

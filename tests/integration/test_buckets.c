@@ -220,6 +220,64 @@ static void restocks_and_cancels_come_back(void **state)
     witness_expect_exact(witness, product);
 }
 
+/* Sends a cancel, and waits until `blocked` sessions stand before a lock in statements like this.
+ */
+static struct crowd *begin_cancel(const char *id, const char *statement, int64_t blocked)
+{
+    struct crowd *crowd = crowd_create();
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    shop_crowd_cancel(crowd, servers[blocked % 2], id);
+    crowd_send(crowd);
+    while (witness_number(witness,
+                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                          " AND query LIKE '%s%%' AND datname = current_database()",
+                          statement) < blocked) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 2000);
+    }
+    return crowd;
+}
+
+/* The buckets go and come again while the first one waits for them: so it adds to the product's
+ * row, and the second to a bucket, and they meet on what the user holds. */
+static void two_cancels_give_back_once(void **state)
+{
+    char id[SHOP_ID_SIZE];
+    struct buy buy = buy_by("buckets", 1, 3);
+    struct witness *folding = witness_open(conninfo);
+    struct witness *holder = witness_open(conninfo);
+
+    (void)state;
+    shop_put(servers[0], product, 50, ", \"limit_per_user\": 5");
+    shop_expect_buy(servers[0], &buy, 201, "", id);
+    witness_run(holder, "BEGIN");
+    witness_run(holder, "SELECT 1 FROM purchase WHERE product_id = %lld FOR UPDATE",
+                (long long)product);
+    witness_run(folding, "BEGIN");
+    witness_run(folding, "CREATE TEMP TABLE was AS SELECT * FROM bucket WHERE product_id = %lld",
+                (long long)product);
+    witness_run(folding, "DELETE FROM bucket WHERE product_id = %lld", (long long)product);
+    struct crowd *first = begin_cancel(id, "UPDATE bucket", 1);
+    witness_run(folding, "INSERT INTO bucket SELECT * FROM was");
+    witness_run(folding, "COMMIT");
+    struct crowd *second = begin_cancel(id, "UPDATE purchase", 2);
+    witness_release(holder);
+    crowd_finish(first, PATIENCE_US);
+    crowd_finish(second, PATIENCE_US);
+    if (crowd_count(first, 200, "") != 1 || crowd_count(second, 200, "") != 1)
+        fail_msg("%s; %s", crowd_summary(first), crowd_summary(second));
+    crowd_destroy(first);
+    crowd_destroy(second);
+    witness_close(folding);
+    assert_int_equal(witness_sale(witness, product).stock, 50);
+    witness_expect_exact(witness, product);
+    buy.quantity = 5; /* the whole of the limit is the user's again */
+    shop_expect_buy(servers[1], &buy, 201, "", NULL);
+    buy.quantity = 1;
+    shop_expect_buy(servers[1], &buy, 409, "limit_reached", NULL);
+}
+
 static void a_put_ends_them(void **state)
 {
     (void)state;
@@ -304,6 +362,7 @@ int main(void)
         TEST(they_mix_in_a_crowd),
         TEST(reads_count_row_and_buckets),
         TEST(restocks_and_cancels_come_back),
+        TEST(two_cancels_give_back_once),
         TEST(a_put_ends_them),
         TEST(a_put_waits_for_who_holds_one),
         TEST(a_wait_for_a_bucket_ends),
