@@ -219,6 +219,13 @@ ON CONFLICT (id) DO NOTHING
 -- name: restock_status
 SELECT quantity FROM restock WHERE id = $1::uuid
 
+-- order_read, behind whatever transaction has changed the order's row: a cancel that may yet commit.
+-- name: order_read_settled
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch
+FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
+WHERE orders.id = $1::uuid
+FOR SHARE OF orders
+
 -- Locks in the database --------------------------------------------------------------------------------------
 
 -- Two numbers, so apart from the schema's lock, which is one: PostgreSQL keeps the two kinds apart. The first is

@@ -45,10 +45,13 @@ static bool read_order(struct session *session, struct order *order)
 
 bool partition_decide_cancel(struct session *session, struct partition_entry *entry)
 {
+    /* It waits for the row as long as its work may take: an earlier delivery's COMMIT may stand in
+     * the way, so no wait that ends early may be answered with "not done". */
     struct order order = {.kind = ORDER_CANCEL,
                           .strategy = &strategy_partitioned_queue,
                           .id = entry->id,
-                          .product_id = entry->product_id};
+                          .product_id = entry->product_id,
+                          .wait_until_us = INT64_MAX};
 
     if (!partition_decide_buys(session, entry, 1) || !begin_work(session) ||
         !read_order(session, &order))

@@ -74,6 +74,48 @@ static bool settle_commit(struct session *session, struct order *order)
     return false;
 }
 
+/* The cancel's transaction locks the order's row before its COMMIT, so whoever has a lock on that
+ * row has outlived it. True when *order says what became of it. */
+static bool find_cancel(struct session *session, struct order *order)
+{
+    struct pg *pg = session->pg;
+
+    if (!pg_connect(pg, order->settle_until_us) ||
+        pg_exec(pg, SQL_ORDER_READ_SETTLED, PG_ARGS(pg_uuid(&order->id)), order->settle_until_us) !=
+            PG_OK)
+        return false;
+    if (pg_rows(pg) == 0) {
+        order->outcome = ORDER_NOT_FOUND; /* a PUT has ended its sale */
+        return true;
+    }
+    order_record_read(pg, 0, &order->record);
+    if (order->record.status == STATUS_CANCELLED)
+        order->outcome = ORDER_CANCELLED;
+    else if (!order->no_wait && clock_mono_us() < order->wait_until_us)
+        order->outcome = ORDER_RETRY;
+    else
+        order->outcome = order->if_not_done;
+    return true;
+}
+
+static bool settle_cancel(struct session *session, struct order *order)
+{
+    char id[UUID_TEXT_LENGTH + 1];
+
+    uuid_format(&order->id, id);
+    while (clock_mono_us() < order->settle_until_us) {
+        if (find_cancel(session, order)) {
+            log_info("order %s: the lost commit of its cancel is settled: %s", id,
+                     order->outcome == ORDER_CANCELLED ? "committed" : "not committed");
+            return true;
+        }
+        clock_sleep_until(clock_mono_us() + RECONNECT_PAUSE_US);
+    }
+    log_error("order %s: whether it was cancelled is unknown: %s", id, pg_error(session->pg)->text);
+    order->outcome = ORDER_OUTCOME_UNKNOWN;
+    return false;
+}
+
 static bool is_refusal(enum order_outcome outcome)
 {
     return outcome == ORDER_SOLD_OUT || outcome == ORDER_LIMIT_REACHED ||
@@ -122,10 +164,9 @@ bool settle_batch(struct session *session, struct batch *batch)
     bool settled = true;
 
     for (struct order *order = batch->orders; order; order = order->next) {
-        if (order->outcome == ORDER_UNSETTLED && order->kind == ORDER_CANCEL)
-            order->outcome = ORDER_RETRY;
-        else if (order->outcome == ORDER_UNSETTLED)
-            settled &= settle_commit(session, order);
+        if (order->outcome == ORDER_UNSETTLED)
+            settled &= order->kind == ORDER_CANCEL ? settle_cancel(session, order)
+                                                   : settle_commit(session, order);
         else if (order->key[0] && is_refusal(order->outcome)) {
             pg_connect(session->pg, session->work_until_us); /* another order may have lost it */
             if (order->kind == ORDER_RESTOCK)

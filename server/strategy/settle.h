@@ -5,7 +5,11 @@
  * insert waits for a twin that is still running, and then either finds the order, which was
  * committed, or takes the id, so that a twin that arrives late fails on it. Looking with a SELECT
  * would miss a twin still in progress; an insert rolled back afterwards would miss one that has not
- * begun. Cancels need none of this: they are made again, because a second cancel changes nothing.
+ * begun.
+ *
+ * A cancel needs no tombstone: its transaction has locked the order's row before the COMMIT is
+ * sent. A locking read of that row waits for it, and sees what it left. A cancel that was not
+ * committed is made again while its wait lasts.
  *
  * A refusal of an order with an Idempotency-Key: a first order with that key is looked up before
  * the refusal may stand, so that a repeat after sell-out gets its order and not "sold out".

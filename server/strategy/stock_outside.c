@@ -165,6 +165,13 @@ static void start_sale(const struct services *services, struct pg *pg, int64_t f
     stock_flag_wait();
 }
 
+/* Has this order added units to its product's row, or may it have? */
+static bool may_have_added(const struct order *order)
+{
+    return order->outcome == ORDER_RESTOCKED || order->outcome == ORDER_CANCELLED ||
+           (order->outcome == ORDER_OUTCOME_UNKNOWN && order->kind != ORDER_BUY);
+}
+
 static void add_stock(struct session *session, const struct order *list)
 {
     struct stock_link link = stock_link_of(session);
@@ -172,7 +179,7 @@ static void add_stock(struct session *session, const struct order *list)
 
     for (const struct order *order = list; order; order = order->next) {
         int64_t gone = 0;
-        if (order->outcome != ORDER_RESTOCKED && order->outcome != ORDER_CANCELLED)
+        if (!may_have_added(order))
             continue;
         link.until_us = clock_mono_us() + PATIENCE_US;
         if (!redis_connect(session->stock, link.until_us) ||

@@ -308,7 +308,7 @@ static void an_unknown_commit_keeps_its_lock(void **state)
     server_stop(here.server);
 }
 
-/* Restocks are settled the same way; a cancel is simply made again. */
+/* Restocks are settled the same way; a cancel that was not done is made again. */
 static void restocks_and_cancels(void **state)
 {
     (void)state;
@@ -337,6 +337,96 @@ static void restocks_and_cancels(void **state)
             assert_int_equal(witness_sale(here.db.witness, here.product).cancelled, 1);
             witness_expect_exact(here.db.witness, here.product);
         }
+    }
+    server_stop(here.server);
+}
+
+/* Sends a cancel of a new order whose COMMIT meets the fault. */
+static struct crowd *begin_cancel(const char *strategy, enum pg_fault fault)
+{
+    struct buy buy = {.strategy = strategy, .product = ++here.product, .user = here.product};
+    struct crowd *crowd = crowd_create();
+    char id[SHOP_ID_SIZE];
+
+    shop_put(here.server, here.product, STOCK, NULL);
+    shop_expect_buy(here.server, &buy, 201, "", id);
+    shop_crowd_cancel(crowd, here.server, id);
+    pg_proxy_arm(here.db.proxy, "commit", fault);
+    crowd_send(crowd);
+    pg_proxy_wait_fault(here.db.proxy);
+    return crowd;
+}
+
+static void expect_cancelled(bool cancelled)
+{
+    struct sale sale = witness_sale(here.db.witness, here.product);
+
+    assert_int_equal(sale.cancelled, cancelled);
+    assert_int_equal(sale.stock, cancelled ? STOCK : STOCK - 1);
+    witness_expect_exact(here.db.witness, here.product);
+}
+
+static const char *const cancellers[] = {"conditional", "pessimistic", "buckets", "redis-token",
+                                         "redis-queue"};
+enum { CANCELLERS = sizeof cancellers / sizeof *cancellers };
+
+/* There is no time to make it again, and there was no need. */
+static void a_cancel_without_a_wait_is_looked_up(void **state)
+{
+    (void)state;
+    here.server = server_start("--lock-wait-ms", "0");
+    for (int i = 0; i < CANCELLERS; i++) {
+        end(begin_cancel(cancellers[i], PG_FAULT_LOSE_REPLY), cancellers[i], 200, "");
+        expect_cancelled(true);
+        end(begin_cancel(cancellers[i], PG_FAULT_LOSE_REQUEST), cancellers[i], 503,
+            "backend_unavailable");
+        expect_cancelled(false);
+    }
+    server_stop(here.server);
+}
+
+/* Its COMMIT is still under way: the look waits for it. */
+static void a_cancels_slow_commit_is_waited_for(void **state)
+{
+    (void)state;
+    here.server =
+        server_start("--lock-wait-ms", "0", "--work-timeout-ms", "20000", "--lock-ttl-ms", "30000");
+    struct crowd *crowd = begin_cancel("conditional", PG_FAULT_DELAY);
+    witness_wait_blocked(here.db.witness, 1);
+    pg_proxy_release(here.db.proxy);
+    end(crowd, "a slow cancel", 200, "");
+    expect_cancelled(true);
+    server_stop(here.server);
+}
+
+/* PostgreSQL is away after the COMMIT: for a moment, or for longer than anybody may wait. */
+static void a_cancel_outlasts_an_absence(void **state)
+{
+    (void)state;
+    here.server =
+        server_start("--lock-wait-ms", "500", "--work-timeout-ms", "1500", "--lock-ttl-ms", "3000");
+    for (int i = 0; i < 4; i++) {
+        bool committed = i % 2, comes_back = i / 2;
+        pg_proxy_refuse_after_fault(here.db.proxy, true);
+        struct crowd *crowd =
+            begin_cancel("conditional", committed ? PG_FAULT_LOSE_REPLY : PG_FAULT_LOSE_REQUEST);
+        if (comes_back) {
+            /* Longer than the cancel's own wait. */
+            assert_false(crowd_wait(crowd, 1, clock_mono_us() + 600000));
+            pg_proxy_refuse_after_fault(here.db.proxy, false);
+            end(crowd, "PostgreSQL is back", committed ? 200 : 503,
+                committed ? "" : "backend_unavailable");
+        } else {
+            char id[SHOP_ID_SIZE];
+            crowd_finish(crowd, PATIENCE_US);
+            assert_int_equal(crowd_count(crowd, 504, "outcome_unknown"), 1);
+            http_reply_text(&crowd_at(crowd, 0)->reply, "order_id", id, sizeof id);
+            assert_in_range(crowd_at(crowd, 0)->took_us, 1900000, 6000000);
+            crowd_destroy(crowd);
+            pg_proxy_refuse_after_fault(here.db.proxy, false);
+        }
+        expect_cancelled(committed);
+        wait_ready();
     }
     server_stop(here.server);
 }
@@ -378,6 +468,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(nobody_knows, start_server, server_teardown),
         cmocka_unit_test_teardown(an_unknown_commit_keeps_its_lock, server_teardown),
         cmocka_unit_test_setup_teardown(restocks_and_cancels, start_server, server_teardown),
+        cmocka_unit_test_teardown(a_cancel_without_a_wait_is_looked_up, server_teardown),
+        cmocka_unit_test_teardown(a_cancels_slow_commit_is_waited_for, server_teardown),
+        cmocka_unit_test_teardown(a_cancel_outlasts_an_absence, server_teardown),
         cmocka_unit_test_setup_teardown(a_batch_is_settled_together, start_server, server_teardown),
     };
 
