@@ -3,10 +3,63 @@
 
 #include "loadtest/process.h"
 
+#include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+/* What the quota in a cgroup's files comes to: the least of all folders from the process's own up
+ * to the root; 0: none. Version 2 has "QUOTA PERIOD" or "max PERIOD" in cpu.max. */
+static double quota_of(const char *root, const char *path)
+{
+    double least = 0;
+    char folder[600];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (;;) {
+        char file[800];
+        double quota = 0, period = 0;
+        snprintf(file, sizeof file, "%s%s/cpu.max", root, folder);
+        FILE *limits = fopen(file, "r");
+        if (limits && fscanf(limits, "%lf %lf", &quota, &period) == 2 && period > 0 &&
+            (least <= 0 || quota / period < least))
+            least = quota / period;
+        if (limits)
+            fclose(limits);
+        char *slash = strrchr(folder, '/');
+        if (!slash)
+            return least;
+        *slash = '\0';
+    }
+}
+
+long machine_cores_of(const char *cgroup_file, const char *root)
+{
+    cpu_set_t allowed;
+    long cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0
+                     ? CPU_COUNT(&allowed)
+                     : sysconf(_SC_NPROCESSORS_ONLN);
+    char line[600] = "";
+    FILE *groups = fopen(cgroup_file, "r");
+    while (groups && fgets(line, sizeof line, groups)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "0::/", 4) != 0)
+            continue; /* version 1's; a machine with it alone counts by affinity */
+        double quota = quota_of(root, strcmp(line + 3, "/") == 0 ? "" : line + 3);
+        long whole = (long)ceil(quota);
+        if (whole > 0 && whole < cores)
+            cores = whole;
+    }
+    if (groups)
+        fclose(groups);
+    return cores > 0 ? cores : 1;
+}
+
+long machine_cores(void)
+{
+    return machine_cores_of("/proc/self/cgroup", "/sys/fs/cgroup");
+}
 
 static void look_cpu(char *out, size_t size)
 {
@@ -28,7 +81,7 @@ bool machine_look(struct machine *machine, struct witness *witness, struct probl
 {
     static const char *const names[] = {"server_version",   "synchronous_commit", "fsync",
                                         "full_page_writes", "shared_buffers",     "max_wal_size"};
-    *machine = (struct machine){.cores = sysconf(_SC_NPROCESSORS_ONLN)};
+    *machine = (struct machine){.cores = machine_cores()};
     machine->memory_mib = sysconf(_SC_PHYS_PAGES) / (1024L * 1024 / sysconf(_SC_PAGESIZE));
     look_cpu(machine->cpu, sizeof machine->cpu);
     struct utsname kernel;
@@ -61,9 +114,9 @@ void machine_ask_server(struct machine *machine, const char *binary)
 
 void machine_line(const struct machine *machine, char *out, size_t size)
 {
-    snprintf(out, size, "%ld core%s of %s, %ld MiB, %s, PostgreSQL %s, wrk %s, durable: %s",
+    snprintf(out, size, "%ld core%s of %s, %ld MiB, %s, PostgreSQL %s%s%s, durable: %s",
              machine->cores, machine->cores == 1 ? "" : "s", machine->cpu, machine->memory_mib,
-             machine->kernel, machine->postgresql, machine->wrk,
+             machine->kernel, machine->postgresql, *machine->wrk ? ", wrk " : "", machine->wrk,
              machine->durable ? "true"
                               : "false (fsync, full_page_writes or synchronous_commit is off)");
 }

@@ -9,7 +9,7 @@ struct machine {
     char kernel[256];
     long cores;
     long memory_mib;
-    char wrk[64];
+    char wrk[64]; /* "": it was not needed */
     char postgresql[64];
     char server[128]; /* what --version says; "" when the servers are not ours */
     struct {
@@ -19,6 +19,12 @@ struct machine {
     size_t database_settings_count;
     bool durable; /* by /readyz */
 };
+
+/* Cores that this process may use: its affinity, and its cgroup's quota where that is less. At
+ * least one. */
+long machine_cores(void);
+/* The same by other files, for tests. */
+long machine_cores_of(const char *cgroup_file, const char *root);
 
 /* Everything but `wrk`, `server` and `durable`, which others learn on their way. */
 bool machine_look(struct machine *machine, struct witness *witness, struct problem *problem);

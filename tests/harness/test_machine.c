@@ -1,0 +1,98 @@
+/* The cores that a process may use: those of its affinity, or less where its cgroup has a quota. */
+#include "lib/t.h"
+
+#include "loadtest/machine.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static char root[64]; /* stands in for /sys/fs/cgroup */
+
+static void write_file(const char *name, const char *text)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static long cores_of(const char *groups)
+{
+    char path[200];
+    write_file("groups", groups);
+    snprintf(path, sizeof path, "%s/groups", root);
+    return machine_cores_of(path, root);
+}
+
+static void a_quota_counts_where_it_is_less(void **state)
+{
+    (void)state;
+    long all = cores_of("0::/\n"); /* no quota anywhere yet */
+    assert_true(all >= 1);
+    write_file("outer/inner/cpu.max", "max 100000\n");
+    assert_int_equal(cores_of("0::/outer/inner\n"), all);
+    write_file("outer/cpu.max", "50000 100000\n"); /* what holds the folder holds what is in it */
+    assert_int_equal(cores_of("0::/outer/inner\n"), 1);
+    assert_int_equal(cores_of("0::/other\n"), all);
+    write_file("outer/cpu.max", "6400000 100000\n");
+    assert_int_equal(cores_of("0::/outer/inner\n"), all);
+    assert_int_equal(cores_of("7:cpu:/outer\n0::/\n"), all);
+    write_file("cpu.max", "100000 100000\n"); /* as in a container with a namespace of its own */
+    assert_int_equal(cores_of("0::/\n"), 1);
+    write_file("cpu.max", "max 100000\n");
+    assert_int_equal(machine_cores_of("/nonexistent", root), all);
+}
+
+static void affinity_counts(void **state)
+{
+    (void)state;
+    cpu_set_t before, one;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++) {
+        if (CPU_ISSET(cpu, &before))
+            CPU_SET(cpu, &one);
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(machine_cores(), 1);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+static int set_up(void **state)
+{
+    char path[200];
+    (void)state;
+    snprintf(root, sizeof root, "/tmp/seckill-cgroup.XXXXXX");
+    assert_non_null(mkdtemp(root));
+    snprintf(path, sizeof path, "%s/outer", root);
+    assert_int_equal(mkdir(path, 0755), 0);
+    snprintf(path, sizeof path, "%s/outer/inner", root);
+    assert_int_equal(mkdir(path, 0755), 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const names[] = {
+        "groups", "cpu.max", "outer/inner/cpu.max", "outer/inner", "outer/cpu.max", "outer", ""};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[200];
+        snprintf(path, sizeof path, "%s/%s", root, names[i]);
+        assert_int_equal(remove(path), 0);
+    }
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_quota_counts_where_it_is_less, set_up, tear_down),
+        cmocka_unit_test(affinity_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
