@@ -46,9 +46,11 @@ void audit_add(struct audit *sum, const struct audit *one)
     sum->queued += one->queued;
     sum->confirmed_rows += one->confirmed_rows;
     sum->restock_rows += one->restock_rows;
+    sum->failed_rows += one->failed_rows;
     sum->negative += one->negative;
     sum->undersold += one->undersold;
     sum->missing += one->missing;
+    sum->resold += one->resold;
     char names[AUDIT_STRATEGIES_MAX];
     snprintf(names, sizeof names, "%s", one->strategies);
     char *rest = NULL;
@@ -71,5 +73,6 @@ bool audit_consistent(const struct audit *audit)
 int64_t audit_violations(const struct audit *audit)
 {
     return audit->oversold + audit->lost_updates + audit->duplicate_orders +
-           audit->limit_violations + audit->negative + audit->undersold + audit->missing;
+           audit->limit_violations + audit->negative + audit->undersold + audit->missing +
+           audit->resold;
 }

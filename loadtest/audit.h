@@ -22,9 +22,11 @@ struct audit {
     int64_t lowest_stock;  /* the least K of any product */
     int64_t oversold, lost_updates, duplicate_orders, limit_violations, queued;
     int64_t confirmed_rows, restock_rows;
-    int64_t negative;  /* products with K < 0 */
-    int64_t undersold; /* audit_undersell decides */
-    int64_t missing;   /* 2xx answers without their row: the phase knows the answers */
+    int64_t failed_rows; /* accepted, and decided against; tombstones are not among them */
+    int64_t negative;    /* products with K < 0 */
+    int64_t undersold;   /* audit_undersell decides */
+    int64_t missing;     /* 201s and 202s without their row: the phase knows the answers */
+    int64_t resold;      /* sales that were begun after somebody had been told "sold out" */
     char strategies[AUDIT_STRATEGIES_MAX]; /* names seen, separated by ',', each once */
     size_t strategies_count;
 };

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     }
     process_end_all();
     curl_global_cleanup();
-    if (process_interrupted())
+    if (process_interrupted() && status == 0)
         status = 2;
     return status;
 }

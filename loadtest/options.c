@@ -154,6 +154,11 @@ static const struct {
 
 static const char *const scenarios[] = {"hot", "soldout", "spread", "counter", "bell", "articles"};
 
+bool options_use_wrk(const struct options *options)
+{
+    return options->rate_per_s == 0 && options->scenario != SCENARIO_ARTICLES;
+}
+
 const char *scenario_name(enum scenario scenario)
 {
     return scenarios[scenario];

@@ -88,6 +88,9 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
 
 void options_print_help(FILE *to, enum command command); /* 0: the commands alone */
 
+/* Whether wrk makes the load; else a generator of the harness's own does. */
+bool options_use_wrk(const struct options *options);
+
 const char *scenario_name(enum scenario scenario);
 
 #endif

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum {
     QUIET_LIMIT_MS = 90000,    /* an order's longest wait and work, and some */
@@ -128,8 +129,24 @@ bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last,
 struct loading {
     const struct fleet *fleet;
     const struct phase_plan *plan;
+    struct phase_result *result;
     int64_t started_ms;
 };
+
+/* Whether all connections stand, asked until they do. One of each instance's is the asker's. */
+static void count_connections(const struct loading *loading)
+{
+    struct scrape scrapes[OPTIONS_MAX_INSTANCES];
+    struct problem ignored; /* a server that does not answer shows in everything else */
+    int64_t open = 0;
+    if (loading->result->connections_seen >= loading->plan->connections ||
+        !scrape_all(loading->fleet, loading->plan, scrapes, &ignored))
+        return;
+    for (size_t i = 0; i < loading->fleet->count; i++)
+        open += scrapes[i].connections - 1;
+    if (open > loading->result->connections_seen)
+        loading->result->connections_seen = open;
+}
 
 static void tick(void *context)
 {
@@ -143,6 +160,8 @@ static void tick(void *context)
              loading->fleet->count == 1 ? "" : "s", loading->plan->round,
              phase_name(loading->plan->kind), elapsed_ms / 1000);
     say(loading->fleet, text);
+    if (loading->plan->rate_per_s == 0 && !loading->plan->counted)
+        count_connections(loading);
 }
 
 static void request_path(const struct phase_plan *plan, char *out, size_t size)
@@ -164,7 +183,8 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
 {
     char path[300];
     request_path(plan, path, sizeof path);
-    struct loading loading = {.fleet = fleet, .plan = plan, .started_ms = process_now_ms()};
+    struct loading loading = {
+        .fleet = fleet, .plan = plan, .result = result, .started_ms = process_now_ms()};
     int64_t number = plan->seed % 100 + result->wrk_runs;
     struct wrk_load load = {
         .targets = fleet->urls,
@@ -180,6 +200,8 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
         .first_product = plan->first_product,
         .products = plan->products,
         .seed = plan->seed * 31 + result->wrk_runs,
+        .watch_sold_out = plan->kind == PHASE_TRUTH && plan->products == 1,
+        .sold_out_us = result->wrk.sold_out_us,
         .tick = tick,
         .context = &loading,
     };
@@ -200,7 +222,8 @@ static bool load_counted(const struct fleet *fleet, const struct phase_plan *pla
 {
     char path[300];
     request_path(plan, path, sizeof path);
-    struct loading loading = {.fleet = fleet, .plan = plan, .started_ms = process_now_ms()};
+    struct loading loading = {
+        .fleet = fleet, .plan = plan, .result = result, .started_ms = process_now_ms()};
     struct counted_load load = {
         .targets = fleet->urls,
         .targets_count = fleet->count,
@@ -272,7 +295,28 @@ static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *
     return true;
 }
 
-/* A late generator's figures are not the servers', but what was sold was sold. */
+/* What fewer clients were answered is no figure of as many as were asked for. */
+static bool all_connected(const struct phase_result *result, struct problem *problem)
+{
+    const struct phase_plan *plan = &result->plan;
+    struct rlimit files = {0};
+    if (plan->rate_per_s > 0 || plan->counted)
+        return true; /* these make all their connections before they begin, or fail */
+    getrlimit(RLIMIT_NOFILE, &files);
+    if (result->wrk.connect_errors > 0)
+        return problem_set(problem,
+                           "wrk could not open all of its %" PRId64 " connections (%" PRId64
+                           " errors; this shell's limit is %lld open files, see ulimit -n)",
+                           plan->connections, result->wrk.connect_errors,
+                           (long long)files.rlim_cur);
+    return result->connections_seen >= plan->connections ||
+           problem_set(problem,
+                       "the servers never had more than %" PRId64 " of the %" PRId64
+                       " connections (--max-connections, ulimit -n)",
+                       result->connections_seen, plan->connections);
+}
+
+/* Such a generator's figures are not the servers', but what was sold was sold. */
 static void judge(const struct phase_plan *plan, struct phase_result *result)
 {
     bool counter = plan->scenario == SCENARIO_COUNTER;
@@ -288,7 +332,8 @@ static void judge(const struct phase_plan *plan, struct phase_result *result)
     };
     result->verdict = verdict_of(&evidence);
     struct problem problem;
-    result->late = result->verdict != VERDICT_BROKEN && !phase_open_in_time(result, &problem);
+    result->late = result->verdict != VERDICT_BROKEN &&
+                   (!phase_open_in_time(result, &problem) || !all_connected(result, &problem));
     if (!result->late)
         return;
     result->verdict = VERDICT_NO_RUN;

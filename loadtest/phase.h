@@ -75,6 +75,8 @@ struct phase_result {
     bool promised;
     struct wrk_result wrk; /* the sum of its runs, or what another load was answered */
     int64_t wrk_runs;
+    int64_t connections_seen; /* that the servers had at once while wrk ran; the harness's own are
+                                 not among them */
     struct open_loop_result open; /* with a rate; of its last run */
     struct counts counts;
     struct costs costs;
@@ -83,7 +85,7 @@ struct phase_result {
     bool complete;
     enum verdict verdict;
     char error[600]; /* why there is no run; "" */
-    bool late;       /* there is none because the generator was late, and for no other reason */
+    bool late;       /* there is none because of the generator, and for no other reason */
     struct article_note article;
 };
 

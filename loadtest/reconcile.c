@@ -49,7 +49,12 @@ bool reconcile_rows(const struct counts *counts, bool counter, struct audit *aud
                            "%" PRId64 " rows for at most %" PRId64
                            " answers: orders that were refused or shed were written",
                            rows, most);
-    audit->missing = rows < counts->committed ? counts->committed - rows : 0;
+    /* A 202 ends as a row, confirmed or failed. (An order that was queued as a row and refused has
+     * failed as well; so this may be too few and is never too many.) */
+    int64_t told = counts->committed + counts->accepted;
+    int64_t found = counter ? rows : rows + audit->failed_rows;
+    int64_t sure = rows < counts->committed ? counts->committed - rows : 0;
+    audit->missing = told - found > sure ? told - found : sure;
     return true;
 }
 
@@ -134,5 +139,8 @@ bool reconcile_audits(const struct fleet *fleet, struct phase_result *result,
         result->complete = reconcile_expected(plan->counted, &result->counts, counter, sum);
     else
         audit_undersell(sum, result->counts.sold_out, 1);
+    /* Units of an order that failed after its 202 were back on the shelf: then both were right. */
+    if (sum->failed_rows == 0)
+        sum->resold = result->wrk.resold;
     return true;
 }

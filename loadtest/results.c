@@ -126,10 +126,10 @@ static void write_csv_row(FILE *file, const struct phase_result *run)
             wrk->p99_us, wrk->max_us);
     fprintf(file,
             ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%" PRId64
-            ",%" PRId64 ",%" PRId64,
+            ",%" PRId64 ",%" PRId64 ",%" PRId64,
             audit->sold, audit->oversold, audit->lost_updates, audit->duplicate_orders,
             audit->limit_violations, audit->queued, audit_consistent(audit) ? "true" : "false",
-            audit->undersold, audit->missing, audit->stock);
+            audit->undersold, audit->missing, audit->resold, audit->stock);
     const char *names[4] = {NULL};
     struct promise promise = promise_of(run);
     size_t count = promises(&promise, names);
@@ -159,7 +159,8 @@ bool results_write_csv(const char *folder, const struct results *results, struct
           "products,requests,requests_per_s,committed,committed_per_s,refused,failed,unknown,"
           "latency_us_p50,latency_us_p90,latency_us_p99,latency_us_max,audit_sold,audit_oversold,"
           "audit_lost_updates,audit_duplicate_orders,audit_limit_violations,audit_queued,"
-          "audit_consistent,audit_undersold,audit_missing,audit_stock,promise,verdict,error,"
+          "audit_consistent,audit_undersold,audit_missing,audit_resold,audit_stock,promise,verdict,"
+          "error,"
           "article_number,article_experiment,article_did,article_published,article_ours\n",
           file);
     for (size_t i = 0; i < results->count; i++)
@@ -184,12 +185,12 @@ static json_t *json_audit(const struct audit *audit)
     char *rest = NULL;
     for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
         json_array_append_new(strategies, json_string(name));
-    return json_pack("{sI sI sI sI sI sI so sb sI sI sI}", "sold", audit->sold, "oversold",
+    return json_pack("{sI sI sI sI sI sI so sb sI sI sI sI}", "sold", audit->sold, "oversold",
                      audit->oversold, "lost_updates", audit->lost_updates, "duplicate_orders",
                      audit->duplicate_orders, "limit_violations", audit->limit_violations, "queued",
                      audit->queued, "strategies", strategies, "consistent", audit_consistent(audit),
-                     "undersold", audit->undersold, "missing", audit->missing, "stock",
-                     audit->stock);
+                     "undersold", audit->undersold, "missing", audit->missing, "resold",
+                     audit->resold, "stock", audit->stock);
 }
 
 /* One order's, by how it ended; an ending that no order had is left out. */

@@ -3,7 +3,8 @@
  *
  * Rounds go round the strategies, so that what changes on the machine meanwhile meets all of them.
  * A phase whose books do not agree is "no run" and the next one goes on; a server that died ends
- * everything, and what was found so far is still printed and written.
+ * everything, and what was found so far is still printed and written. So does Ctrl-C: what it
+ * interrupted is left out, because half of a strategy's phases prove nothing of it.
  */
 #include "loadtest/commands.h"
 
@@ -23,7 +24,8 @@ static const int64_t SPEED_STOCK = 1000000000;
 
 struct run {
     struct session session;
-    struct results results;                                    /* owned: items */
+    struct results results; /* owned: items */
+    size_t complete; /* of the results: those of strategies whose phases of a round are all there */
     const struct api_strategy *chosen[SESSION_STRATEGIES_MAX]; /* borrowed: session */
     size_t chosen_count;
 };
@@ -88,6 +90,21 @@ static bool may_reset(const struct run *run, struct problem *problem)
                                             options->first_product, last, state.orders);
 }
 
+static bool has_one_phase(const struct run *run)
+{
+    enum scenario scenario = run->session.options->scenario;
+    return scenario == SCENARIO_SOLDOUT || scenario == SCENARIO_COUNTER ||
+           scenario == SCENARIO_BELL;
+}
+
+/* How many there will be in all. Every fleet has the same strategies. */
+static size_t phases_of(const struct run *run)
+{
+    const struct options *options = run->session.options;
+    return options->instances_count * (size_t)options->rounds * run->chosen_count *
+           (has_one_phase(run) ? 1 : 2);
+}
+
 static bool run_phase(struct run *run, const struct api_strategy *strategy, int round,
                       enum phase_kind kind, struct problem *problem)
 {
@@ -120,17 +137,21 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     struct phase_result *result = results_next(&run->results);
     if (!result)
         return problem_set(problem, "out of memory");
-    return phase_run(&run->session.fleet, &plan, result, problem);
+    bool made = phase_run(&run->session.fleet, &plan, result, problem);
+    if (!process_interrupted())
+        session_phase_over(&run->session, result, run->results.count, phases_of(run));
+    return made;
 }
 
 static bool run_strategy(struct run *run, const struct api_strategy *strategy, int round,
                          struct problem *problem)
 {
-    enum scenario scenario = run->session.options->scenario;
-    if (scenario == SCENARIO_SOLDOUT || scenario == SCENARIO_COUNTER || scenario == SCENARIO_BELL)
-        return run_phase(run, strategy, round, PHASE_LOAD, problem);
-    return run_phase(run, strategy, round, PHASE_SPEED, problem) &&
-           run_phase(run, strategy, round, PHASE_TRUTH, problem);
+    bool made = has_one_phase(run) ? run_phase(run, strategy, round, PHASE_LOAD, problem)
+                                   : run_phase(run, strategy, round, PHASE_SPEED, problem) &&
+                                         run_phase(run, strategy, round, PHASE_TRUTH, problem);
+    if (!process_interrupted())
+        run->complete = run->results.count;
+    return made;
 }
 
 static bool run_fleet(struct run *run, int count, struct problem *problem)
@@ -207,6 +228,15 @@ static int report(const struct run *run)
     return verdict_exit_status(&tally);
 }
 
+static void forget_the_interrupted(struct run *run)
+{
+    struct results *results = &run->results;
+    if (!is_articles(run))
+        results->count = run->complete;
+    else if (results->count > 0 && results->items[results->count - 1].verdict == VERDICT_NO_RUN)
+        results->count--; /* each of these stands for itself */
+}
+
 int command_run(struct options *options)
 {
     struct run *run = calloc(1, sizeof *run);
@@ -217,7 +247,9 @@ int command_run(struct options *options)
     bool made = begun && (is_articles(run) ? articles_run(&run->session, &run->results, &problem)
                                            : run_everything(run, &problem));
     clear_progress(run);
-    int status = begun && !process_interrupted() ? report(run) : 2;
+    if (process_interrupted())
+        forget_the_interrupted(run);
+    int status = begun ? report(run) : 2;
     if (!made) {
         problem_exit(problem.text);
         /* A verdict of BROKEN stands, whatever ended the run. */

@@ -9,6 +9,7 @@
 #define ORDERS_PREFIX   "seckill_orders_total{"
 #define ATTEMPTS_PREFIX "seckill_attempts_total{"
 #define GAUGE_PREFIX    "seckill_orders_in_flight"
+#define OPEN_PREFIX     "seckill_http_connections "
 
 #define MEMBER(member)  offsetof(struct counts, member)
 
@@ -113,6 +114,15 @@ static bool attempts_line(const char *line, const char *strategy, struct counts 
     return true;
 }
 
+static bool gauge_line(const char *line, int64_t *sum, struct problem *problem)
+{
+    int64_t value = 0;
+    if (!value_of(line, &value))
+        return problem_set(problem, "cannot read the metric %.120s", line);
+    *sum += value;
+    return true;
+}
+
 bool scrape_parse(const char *text, const char *strategy, const char *kind, struct scrape *out,
                   struct problem *problem)
 {
@@ -129,11 +139,12 @@ bool scrape_parse(const char *text, const char *strategy, const char *kind, stru
             if (!attempts_line(line, strategy, &out->counts, problem))
                 return false;
         } else if (strncmp(line, GAUGE_PREFIX, strlen(GAUGE_PREFIX)) == 0) {
-            int64_t value = 0;
-            if (!value_of(line, &value))
-                return problem_set(problem, "cannot read the metric %.120s", line);
-            out->in_flight += value;
+            if (!gauge_line(line, &out->in_flight, problem))
+                return false;
             gauge = true;
+        } else if (strncmp(line, OPEN_PREFIX, strlen(OPEN_PREFIX)) == 0) {
+            if (!gauge_line(line, &out->connections, problem))
+                return false;
         } else {
             costs_add_metric(&out->costs, line, strategy);
         }

@@ -28,6 +28,7 @@ struct scrape {
     struct counts counts; /* since the server started */
     struct costs costs;   /* the same */
     int64_t in_flight;
+    int64_t connections; /* that clients have open */
 };
 
 /* Reads Prometheus text. `kind` is buy, cancel or restock. False when a line that matters cannot be

@@ -3,6 +3,7 @@
 
 #include "loadtest/results.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,11 +16,25 @@ static void progress(void *context, const char *text)
     fflush(stderr);
 }
 
+void session_phase_over(const struct session *session, const struct phase_result *result,
+                        size_t number, size_t all)
+{
+    const struct phase_plan *plan = &result->plan;
+    if (session->fleet.progress)
+        return;
+    fprintf(stderr,
+            "seckill-loadtest: %zu of %zu: %s, %d instance%s, round %d, %s: %.0f committed/s, "
+            "%" PRId64 " sold, %s\n",
+            number, all, plan->strategy->name, result->instances, result->instances == 1 ? "" : "s",
+            plan->round, phase_name(plan->kind), phase_committed_per_s(result), result->audit.sold,
+            verdict_name(result->verdict));
+}
+
 bool session_init(struct session *session, const struct options *options, struct problem *problem)
 {
     *session = (struct session){.options = options};
-    char wrk_version[64];
-    if (!wrk_init(wrk_version, sizeof wrk_version, problem))
+    char wrk[sizeof session->machine.wrk] = "";
+    if (options_use_wrk(options) && !wrk_version(wrk, sizeof wrk, problem))
         return false;
     session->api = api_create(options->admin_token);
     if (!session->api)
@@ -31,7 +46,7 @@ bool session_init(struct session *session, const struct options *options, struct
     if (!session->witness || !machine_look(&session->machine, session->witness, problem) ||
         !results_make_folder(options->out, session->folder, sizeof session->folder, problem))
         return false;
-    snprintf(session->machine.wrk, sizeof session->machine.wrk, "%s", wrk_version);
+    memcpy(session->machine.wrk, wrk, sizeof wrk);
     if (*session->binary)
         machine_ask_server(&session->machine, session->binary);
     session->fleet = (struct fleet){
@@ -48,6 +63,8 @@ void session_fini(struct session *session)
     api_destroy(session->api);
     witness_destroy(session->witness);
     wrk_fini();
+    if (*session->folder)
+        rmdir(session->folder); /* it goes only when nothing was written */
 }
 
 bool session_open_fleet(struct session *session, int count, struct problem *problem)

@@ -24,6 +24,11 @@ struct session {
     size_t strategies_count;
 };
 
+/* A phase is over: where no terminal shows what is going on, a line on stderr says how it ended.
+ * `all`: how many there will be. */
+void session_phase_over(const struct session *session, const struct phase_result *result,
+                        size_t number, size_t all);
+
 bool session_init(struct session *session, const struct options *options, struct problem *problem);
 /* Also stops a fleet that still runs. */
 void session_fini(struct session *session);

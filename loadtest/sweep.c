@@ -34,6 +34,7 @@ struct sweep {
     struct delay *delays[2]; /* owned: --redis's and --stock-redis's */
     struct swept *runs;      /* owned */
     size_t count, room;
+    size_t complete; /* of the runs: all but one that was interrupted */
 };
 
 /* Puts a delay before a Redis; *url becomes its address. */
@@ -108,7 +109,12 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
     wrk_shape(&plan.connections, &plan.threads, (int64_t)sweep->session.fleet.count);
     struct swept *run = &sweep->runs[sweep->count++];
     run->value = value;
-    return phase_run(&sweep->session.fleet, &plan, &run->result, problem);
+    bool made = phase_run(&sweep->session.fleet, &plan, &run->result, problem);
+    if (!process_interrupted()) {
+        sweep->complete = sweep->count;
+        session_phase_over(&sweep->session, &run->result, sweep->count, sweep->room);
+    }
+    return made;
 }
 
 static bool run_value(struct sweep *sweep, size_t value, int round, struct problem *problem)
@@ -146,6 +152,7 @@ struct cell {
     double median, least, most; /* committed/s */
     double p50_ms, p99_ms, failed_per_s;
     size_t rounds;
+    size_t runs; /* rounds, and those that could not be made; 0: interrupted before */
     enum verdict verdict;
     const char *error;
 };
@@ -165,6 +172,7 @@ static struct cell cell_of(const struct sweep *sweep, const char *strategy, size
         const struct phase_result *run = &sweep->runs[i].result;
         if (!is_of(&sweep->runs[i], strategy, value))
             continue;
+        cell.runs++;
         cell.verdict = verdict_merge(cell.verdict, run->verdict);
         if (*run->error) {
             cell.error = run->error;
@@ -205,6 +213,8 @@ static void print_strategy(const struct sweep *sweep, const char *strategy,
     }
     for (size_t i = 0; i < sweep->plan.count; i++) {
         struct cell cell = cell_of(sweep, strategy, i);
+        if (cell.runs == 0)
+            continue;
         printf("%-18s %21" PRId64 " %9.0f %9.0f %9.0f %6.2f  %-6s %9.2f %9.2f %9.0f\n", strategy,
                sweep->plan.values[i], cell.median, cell.least, cell.most,
                best.median > 0 ? cell.median / best.median : 0, mark(&cell, &best), cell.p50_ms,
@@ -273,7 +283,9 @@ int command_sweep(const struct options *options)
     bool made = begin(sweep, options, &problem) && run_everything(sweep, &problem);
     if (sweep->session.fleet.progress)
         sweep->session.fleet.progress(NULL, "");
-    int status = sweep->count > 0 && !process_interrupted() ? report(sweep) : 2;
+    if (process_interrupted())
+        sweep->count = sweep->complete;
+    int status = sweep->count > 0 ? report(sweep) : 2;
     if (!made) {
         problem_exit(problem.text);
         status = status == 1 ? 1 : 2;

@@ -60,8 +60,8 @@ struct line {
     const struct phase_result *worst; /* of the phase that sells out, where there is one */
     int64_t lost_updates;
     enum verdict verdict;
-    const char *error;                                   /* NULL: each could be made */
-    int64_t internal_errors, undersold, missing, others; /* violations without a column */
+    const char *error;                                           /* NULL: each could be made */
+    int64_t internal_errors, undersold, missing, resold, others; /* violations without a column */
 };
 
 static bool is_worse(const struct phase_result *run, const struct phase_result *worst)
@@ -85,6 +85,7 @@ static void gather(const struct phase_result *runs, size_t count, const struct p
         line->internal_errors += run->counts.internal_errors;
         line->undersold += run->audit.undersold;
         line->missing += run->audit.missing;
+        line->resold += run->audit.resold;
         line->others +=
             run->audit.duplicate_orders + run->audit.limit_violations + run->audit.negative;
         if (run->audit.lost_updates > line->lost_updates)
@@ -210,9 +211,13 @@ static void print_alarms(FILE *to, const struct line *line)
         fprintf(to, "  ! the server answered internal_error %" PRId64 " times: see its log\n",
                 line->internal_errors);
     if (line->missing)
-        fprintf(to, "  ! %" PRId64 " orders were answered 201 and have no row\n", line->missing);
+        fprintf(to, "  ! %" PRId64 " orders were answered 201 or 202 and have no row\n",
+                line->missing);
     if (line->undersold)
         fprintf(to, "  ! sold out was answered with %" PRId64 " units left\n", line->undersold);
+    if (line->resold)
+        fprintf(to, "  ! sold out was answered, and %" PRId64 " orders that came later were sold\n",
+                line->resold);
     if (line->others)
         fprintf(to, "  ! %" PRId64 " duplicate orders, limits exceeded or negative stocks\n",
                 line->others);

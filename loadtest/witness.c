@@ -10,9 +10,10 @@ struct witness {
     PGconn *connection; /* owned */
 };
 
-/* One statement is one snapshot. Status: 0 queued, 1 confirmed, 2 cancelled, 3 failed. A failed
- * order and a restock of nothing are tombstones: they say that something was not done. A user's
- * share of the limit is what they have: what they wait for may still be refused. */
+/* One statement is one snapshot. Status: 0 queued, 1 confirmed, 2 cancelled, 3 failed. An order
+ * that failed as "not_committed" and a restock of nothing are tombstones: they say that something
+ * was not done, and nobody was told that it had been accepted. A user's share of the limit is what
+ * they have: what they wait for may still be refused. */
 static const char audit_sql[] =
     "WITH item AS MATERIALIZED ("
     "  SELECT id, epoch, initial_stock, limit_per_user,"
@@ -43,6 +44,10 @@ static const char audit_sql[] =
     "    WHERE s.status = 1 AND i.limit_per_user IS NOT NULL"
     "    GROUP BY s.id, s.user_id, i.limit_per_user"
     "    HAVING sum(s.quantity) > i.limit_per_user) AS by_user GROUP BY id),"
+    " denied AS ("
+    "  SELECT o.product_id AS id, count(*) AS rows"
+    "  FROM orders o JOIN item i ON i.id = o.product_id AND i.epoch = o.epoch"
+    "  WHERE o.status = 3 AND o.reason IS DISTINCT FROM 'not_committed' GROUP BY o.product_id),"
     " names AS ("
     "  SELECT id, string_agg(DISTINCT strategy, ',' ORDER BY strategy) AS list FROM ("
     "    SELECT id, strategy FROM sale UNION ALL SELECT id, strategy FROM refill) AS every"
@@ -50,9 +55,10 @@ static const char audit_sql[] =
     " SELECT i.id, i.epoch, i.initial_stock, i.stock, coalesce(refilled.units, 0),"
     "   coalesce(sold.units, 0), coalesce(sold.waiting, 0), coalesce(doubled.rows, 0),"
     "   coalesce(greedy.users, 0), coalesce(sold.rows, 0), coalesce(refilled.rows, 0),"
-    "   coalesce(names.list, '')"
+    "   coalesce(names.list, ''), coalesce(denied.rows, 0)"
     " FROM item i LEFT JOIN sold USING (id) LEFT JOIN refilled USING (id)"
     "   LEFT JOIN doubled USING (id) LEFT JOIN greedy USING (id) LEFT JOIN names USING (id)"
+    "   LEFT JOIN denied USING (id)"
     " ORDER BY i.id";
 
 static const char look_sql[] =
@@ -150,7 +156,8 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
                       .duplicate_orders = number(rows, i, 7),
                       .limit_violations = number(rows, i, 8),
                       .confirmed_rows = number(rows, i, 9),
-                      .restock_rows = number(rows, i, 10)},
+                      .restock_rows = number(rows, i, 10),
+                      .failed_rows = number(rows, i, 12)},
         };
         char names[AUDIT_STRATEGIES_MAX];
         snprintf(names, sizeof names, "%s", PQgetvalue(rows, i, 11));

@@ -2,6 +2,8 @@
 #include "loadtest/wrk.h"
 
 #include "gen/load_lua.h"
+#include "loadtest/connection.h"
+#include "loadtest/machine.h"
 #include "loadtest/process.h"
 
 #include <inttypes.h>
@@ -20,9 +22,8 @@ static char script[300];
 void wrk_shape(int64_t *connections, int64_t *threads, int64_t instances)
 {
     if (*threads == 0) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        *threads = cores > 0 ? cores : 1;
-        *threads = *threads < *connections ? *threads : *connections;
+        long cores = machine_cores();
+        *threads = cores < *connections ? cores : *connections;
     }
     *threads = (*threads + instances - 1) / instances * instances;
     *connections = (*connections + *threads - 1) / *threads * *threads;
@@ -56,6 +57,8 @@ bool wrk_parse(const char *output, struct wrk_result *result, struct problem *pr
         {"p90", &result->p90_us},
         {"p99", &result->p99_us},
         {"max", &result->max_us},
+        {"sold_out", &result->sold_out_us},
+        {"resold", &result->resold},
     };
     *result = (struct wrk_result){0};
     const char *line = strstr(output, "seckill-wrk ");
@@ -87,6 +90,9 @@ void wrk_add(struct wrk_result *sum, const struct wrk_result *one)
     sum->p90_us = greater(one->p90_us, sum->p90_us);
     sum->p99_us = greater(one->p99_us, sum->p99_us);
     sum->max_us = greater(one->max_us, sum->max_us);
+    sum->resold += one->resold;
+    if (sum->sold_out_us == 0)
+        sum->sold_out_us = one->sold_out_us;
     sum->usage = one->usage; /* where it matters there is one run */
 }
 
@@ -116,16 +122,8 @@ bool wrk_split_url(const char *url, struct wrk_url *out, struct problem *problem
     return true;
 }
 
-bool wrk_init(char *version, size_t size, struct problem *problem)
+bool wrk_version(char *version, size_t size, struct problem *problem)
 {
-    const char *root = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/seckill-loadtest.XXXXXX", root && *root ? root : "/tmp");
-    if (!mkdtemp(folder)) {
-        folder[0] = '\0';
-        return problem_set(problem, "cannot make a folder in %s", root && *root ? root : "/tmp");
-    }
-    snprintf(script, sizeof script, "%s/load.lua", folder);
-
     /* wrk -v says its version and then, without a URL, ends with status 1. */
     char output[4096] = "";
     const char *const argv[] = {"wrk", "-v", NULL};
@@ -135,6 +133,21 @@ bool wrk_init(char *version, size_t size, struct problem *problem)
     if (strncmp(output, "wrk ", 4) != 0)
         return problem_set(problem, "wrk is needed and does not run (Debian's package is wrk)");
     snprintf(version, size, "%.*s", (int)strcspn(output + 4, " \n"), output + 4);
+    return true;
+}
+
+/* Once; the folder stays until wrk_fini. */
+static bool make_folder(struct problem *problem)
+{
+    if (*folder)
+        return true;
+    const char *root = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/seckill-loadtest.XXXXXX", root && *root ? root : "/tmp");
+    if (!mkdtemp(folder)) {
+        folder[0] = '\0';
+        return problem_set(problem, "cannot make a folder in %s", root && *root ? root : "/tmp");
+    }
+    snprintf(script, sizeof script, "%s/load.lua", folder);
     return true;
 }
 
@@ -192,9 +205,10 @@ static bool write_script(const struct wrk_load *load, struct problem *problem)
     write_string(to, load->token);
     fprintf(to,
             ", restock = %s, user = %" PRId64 ", users = %" PRId64 ", product = %" PRId64
-            ", products = %" PRId64 ", seed = %" PRId64 "}\n",
+            ", products = %" PRId64 ", seed = %" PRId64 ", watch = %s, sold_out = %" PRId64 "}\n",
             load->restock ? "true" : "false", load->first_user, load->users_per_thread,
-            load->first_product, load->products, load->seed);
+            load->first_product, load->products, load->seed,
+            load->watch_sold_out ? "true" : "false", load->sold_out_us);
     fwrite(load_lua, 1, load_lua_length, to);
     bool written = !ferror(to);
     written = fclose(to) == 0 && written;
@@ -216,7 +230,8 @@ static void tick(void *context)
 
 bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct problem *problem)
 {
-    if (!write_script(load, problem))
+    if (!connection_allow(load->connections, problem) || !make_folder(problem) ||
+        !write_script(load, problem))
         return false;
     char threads[24], connections[24], duration[24];
     snprintf(threads, sizeof threads, "-t%" PRId64, load->threads);

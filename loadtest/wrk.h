@@ -20,6 +20,8 @@ struct wrk_result {
     int64_t not_2xx;
     int64_t connect_errors, read_errors, write_errors, timeouts;
     int64_t p50_us, p90_us, p99_us, max_us;
+    int64_t sold_out_us; /* when "sold out" was first answered (CLOCK_MONOTONIC); 0: never */
+    int64_t resold;      /* orders sent after that, and sold or accepted */
     struct usage usage;
 };
 
@@ -34,6 +36,8 @@ struct wrk_load {
     int64_t first_user, users_per_thread;
     int64_t first_product, products;
     int64_t seed;
+    bool watch_sold_out; /* of one product; it costs the generator, so the figures are not speed */
+    int64_t sold_out_us; /* a sold_out_us of an earlier run of the same sale; 0: none */
     void (*tick)(void *context); /* about five times a second; may be NULL */
     void *context;
     pid_t servers[USAGE_PROCESSES]; /* whose threads are watched */
@@ -58,10 +62,11 @@ struct wrk_url {
 };
 bool wrk_split_url(const char *url, struct wrk_url *out, struct problem *problem);
 
-/* Makes the private folder; false when wrk is not installed. `version` gets wrk's own word for it.
- */
-bool wrk_init(char *version, size_t size, struct problem *problem);
-void wrk_fini(void); /* removes the folder */
+/* wrk's own word for its version; false when it is not installed. */
+bool wrk_version(char *version, size_t size, struct problem *problem);
+
+/* Removes what wrk_run has left for the next one. */
+void wrk_fini(void);
 
 bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct problem *problem);
 

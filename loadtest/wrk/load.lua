@@ -4,16 +4,24 @@
 --   restock        true: POST the same restock again and again; false: orders
 --   user, users    the first user id of thread 0, and how many ids each thread has for itself
 --   product, products, seed   the products, and what decides their order
+--   watch, sold_out   true: look at the answers for a false "sold out"; when it was answered first, 0 for not yet
 -- Ids have a fixed number of digits, so that a request is a prefix, two numbers and a suffix: init() does next
--- to nothing (wrk's first thread is loading already while the others initialise) and there is no response().
+-- to nothing (wrk's first thread is loading already while the others initialise) and there is no response(), but for
+-- a sale whose speed nobody measures.
+--
+-- A false "sold out": stock only falls while orders come in, so whoever asks after somebody was told "sold out" gets
+-- nothing. An order that was sent after such an answer had come, and was sold, proves the answer wrong. Times are the
+-- generator's own.
 
 local started = 0
+local threads = {}
 
 function setup(thread)
     local target = P.targets[started % #P.targets + 1]
     thread:set("number", started)
     thread.addr = wrk.lookup(target.host, target.port)[1]
     started = started + 1
+    threads[started] = thread
 end
 
 local before_product, before_user, after, user, random, whole
@@ -46,15 +54,63 @@ function request()
         product = product + random % P.products
     end
     user = user + 1
+    if sent then
+        sent[user] = now_us()
+    end
     return before_product .. product .. before_user .. user .. after
+end
+
+if P.watch then
+    local ffi = require("ffi")
+    ffi.cdef("typedef struct { long s, ns; } seckill_time; int clock_gettime(int clock, seckill_time *time);")
+    local time = ffi.new("seckill_time")
+
+    function now_us() -- CLOCK_MONOTONIC
+        ffi.C.clock_gettime(1, time)
+        return tonumber(time.s) * 1000000 + math.floor(tonumber(time.ns) / 1000)
+    end
+
+    sent = {}     -- by user
+    sold = {}     -- when the orders that were sold had been sent
+    sold_out = 0  -- when this thread was first told so
+
+    function response(status, headers, body)
+        if status == 201 or status == 202 then
+            local buyer = tonumber(body:match('"user_id":%s*(%d+)'))
+            sold[#sold + 1] = sent[buyer]
+            sent[buyer] = nil
+        elseif status == 409 and sold_out == 0 and body:find('"sold_out"', 1, true) then
+            sold_out = now_us()
+        end
+    end
+end
+
+-- The first "sold out" of all threads and runs, and how many were sold what they asked for after it.
+local function look_for_resold()
+    local first, resold = P.sold_out, 0
+    for _, thread in ipairs(threads) do
+        local at = thread:get("sold_out") or 0
+        if at > 0 and (first == 0 or at < first) then
+            first = at
+        end
+    end
+    for _, thread in ipairs(threads) do
+        for _, at in ipairs(first > 0 and thread:get("sold") or {}) do
+            if at > first then
+                resold = resold + 1
+            end
+        end
+    end
+    return first, resold
 end
 
 function done(summary, latency, requests)
     local errors = summary.errors
+    local first, resold = look_for_resold()
     io.write(string.format(
         "seckill-wrk duration_us=%d requests=%d connect=%d read=%d write=%d status=%d timeout=%d " ..
-        "p50=%d p90=%d p99=%d max=%d\n",
+        "p50=%d p90=%d p99=%d max=%d sold_out=%d resold=%d\n",
         summary.duration, summary.requests, errors.connect, errors.read, errors.write, errors.status,
         errors.timeout, latency:percentile(50), latency:percentile(90), latency:percentile(99),
-        latency.max))
+        latency.max, first, resold))
 end

@@ -247,6 +247,11 @@ static void attempt(struct session *session, const struct strategy *strategy, st
         order->outcome = ORDER_PENDING;
         order->attempts++;
     }
+    if (FAILPOINT_FAILS("drive.denied")) {
+        for (struct order *order = batch->orders; order; order = order->next)
+            order->outcome = ORDER_SOLD_OUT;
+        return;
+    }
     begin_work(session, strategy, batch);
     if (strategy->lock && !lease_holds(&session->hold.lease)) {
         lease_was_lost(batch);

@@ -43,6 +43,40 @@ struct bed *bed_create(size_t count)
     return bed;
 }
 
+void bed_open_fleet(struct bed *bed, struct fleet *fleet)
+{
+    struct problem problem = {""};
+    *fleet = (struct fleet){.count = bed->count,
+                            .instances = bed->servers,
+                            .api = api_create(""),
+                            .witness = witness_create(bed_database(), &problem),
+                            .admin_token = ""};
+    assert_non_null(fleet->api);
+    assert_non_null(fleet->witness);
+    for (size_t i = 0; i < bed->count; i++)
+        fleet->urls[i] = bed->servers[i].url;
+}
+
+void bed_close_fleet(struct fleet *fleet)
+{
+    wrk_fini();
+    api_destroy(fleet->api);
+    witness_destroy(fleet->witness);
+}
+
+void bed_find_strategy(const struct fleet *fleet, const char *name, struct api_strategy *out)
+{
+    struct problem problem = {""};
+    struct api_strategy strategies[64];
+    int count = api_strategies(fleet->api, fleet->urls[0], strategies, 64, &problem);
+    for (int i = 0; i < count; i++) {
+        *out = strategies[i];
+        if (strcmp(out->name, name) == 0)
+            return;
+    }
+    fail_msg("no strategy %s: %s", name, problem.text);
+}
+
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
     (void)status, (void)kind, (void)walk;

@@ -3,6 +3,7 @@
 #define SECKILL_TESTS_HARNESS_BED_H
 
 #include "loadtest/instance.h"
+#include "loadtest/phase.h"
 
 #include <jansson.h>
 
@@ -36,5 +37,10 @@ const char *bed_verdict(const json_t *results, const char *strategy, const char 
                         int instances);
 
 const char *bed_database(void);
+
+/* The bed's servers as phases take them, and one of their strategies. */
+void bed_open_fleet(struct bed *bed, struct fleet *fleet);
+void bed_close_fleet(struct fleet *fleet);
+void bed_find_strategy(const struct fleet *fleet, const char *name, struct api_strategy *out);
 
 #endif

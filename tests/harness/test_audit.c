@@ -88,6 +88,18 @@ static void undersold_only_when_it_is_certain(void **state)
     assert_int_equal(sum.undersold, 0);
 }
 
+static void every_kind_is_a_violation(void **state)
+{
+    (void)state;
+    struct audit sum = {0};
+    struct audit one = {.missing = 2, .resold = 3};
+    audit_add(&sum, &one);
+    audit_add(&sum, &one);
+    assert_int_equal(sum.missing, 4);
+    assert_int_equal(sum.resold, 6);
+    assert_int_equal(audit_violations(&sum), 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +108,7 @@ int main(void)
         cmocka_unit_test(a_negative_stock_is_inconsistent),
         cmocka_unit_test(sums_do_not_cancel_out),
         cmocka_unit_test(undersold_only_when_it_is_certain),
+        cmocka_unit_test(every_kind_is_a_violation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void wrk_figures(void **state)
                           "  2 threads and 64 connections\n"
                           "Requests/sec:   1000.00\n"
                           "seckill-wrk duration_us=1001000 requests=1001 connect=1 read=2 write=3 "
-                          "status=900 timeout=4 p50=10 p90=20 p99=30 max=40\n",
+                          "status=900 timeout=4 p50=10 p90=20 p99=30 max=40 sold_out=50 resold=6\n",
                           &result, &problem));
     assert_int_equal(result.duration_us, 1001000);
     assert_int_equal(result.requests, 1001);
@@ -31,6 +31,22 @@ static void wrk_figures(void **state)
     assert_int_equal(result.p50_us, 10);
     assert_int_equal(result.p99_us, 30);
     assert_int_equal(result.max_us, 40);
+    assert_int_equal(result.sold_out_us, 50);
+    assert_int_equal(result.resold, 6);
+}
+
+/* Runs of one sale: what was first, and all that came after. */
+static void wrk_runs_are_summed(void **state)
+{
+    (void)state;
+    struct wrk_result sum = {.requests = 1};
+    wrk_add(&sum, &(struct wrk_result){.requests = 2});
+    wrk_add(&sum, &(struct wrk_result){.sold_out_us = 70, .resold = 1, .connect_errors = 3});
+    wrk_add(&sum, &(struct wrk_result){.sold_out_us = 70, .resold = 2, .connect_errors = 4});
+    assert_int_equal(sum.requests, 3);
+    assert_int_equal(sum.connect_errors, 7);
+    assert_int_equal(sum.sold_out_us, 70);
+    assert_int_equal(sum.resold, 3);
 }
 
 static void wrk_without_figures(void **state)
@@ -42,7 +58,7 @@ static void wrk_without_figures(void **state)
     assert_non_null(strstr(problem.text, "Connection refused"));
     assert_false(wrk_parse("seckill-wrk duration_us=5 requests=1 connect=0\n", &result, &problem));
     assert_false(wrk_parse("seckill-wrk duration_us=5 requests=1 connect=0 read=0 write=0 status=2 "
-                           "timeout=0 p50=1 p90=1 p99=1 max=1\n",
+                           "timeout=0 p50=1 p90=1 p99=1 max=1 sold_out=0 resold=0\n",
                            &result, &problem));
 }
 
@@ -211,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrk_figures),
         cmocka_unit_test(wrk_without_figures),
+        cmocka_unit_test(wrk_runs_are_summed),
         cmocka_unit_test(wrk_shapes_what_divides),
         cmocka_unit_test(urls),
         cmocka_unit_test(metrics_by_class),

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -148,6 +149,76 @@ static bool somebody_runs(const char *text)
     return process_capture(argv, &capture, &problem);
 }
 
+/* Reads the harness's words until they say `text`. */
+static void read_until(const struct process *harness, const char *text)
+{
+    char said[4096] = "";
+    size_t length = 0;
+    while (!strstr(said, text)) {
+        ssize_t got = read(harness->out_fd, said + length, sizeof said - 1 - length);
+        if (got <= 0)
+            fail_msg("it ended without saying '%s': %s", text, said);
+        length += (size_t)got;
+        said[length] = '\0';
+    }
+}
+
+/* Ctrl-C when one strategy is done and another half done: the first is told, and only it. */
+static void an_interrupt_keeps_what_is_complete(void **state)
+{
+    (void)state;
+    struct process harness;
+    bed_start(bed, "run --server-binary " SERVER " --duration 1s --strategies none,conditional",
+              &harness);
+    read_until(&harness, "3 of 4: conditional, 1 instance, round 1, speed");
+    kill(harness.pid, SIGINT);
+    assert_int_equal(bed_finish(bed, &harness), 2);
+    assert_non_null(strstr(bed->output, "interrupted"));
+    assert_non_null(strstr(bed->output, "Verdicts: 1 unsafe, as stated."));
+    json_t *results = bed_results(bed);
+    assert_string_equal(bed_verdict(results, "none", "truth", 1), "unsafe, as stated");
+    assert_int_equal(json_array_size(json_object_get(results, "runs")), 2);
+    json_decref(results);
+}
+
+/* wrk's own connections, not what it was asked for, are what a figure speaks of. */
+static void fewer_connections_are_no_run(void **state)
+{
+    (void)state;
+    setenv("SECKILL_MAX_CONNECTIONS", "40", 1);
+    int status = bed_run(bed, "run --server-binary " SERVER " --duration 1s --connections 64 "
+                              "--strategies conditional");
+    unsetenv("SECKILL_MAX_CONNECTIONS");
+    assert_int_equal(status, 2);
+    assert_non_null(strstr(bed->output, "of the 64 connections"));
+    json_t *results = bed_results(bed);
+    assert_string_equal(bed_verdict(results, "conditional", "speed", 1), "no run");
+    assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "no run");
+    json_decref(results);
+}
+
+/* Only where wrk makes the load must it be there; and a run that comes to nothing leaves nothing.
+ */
+static void wrk_is_needed_where_it_is_used(void **state)
+{
+    (void)state;
+    char path[8192], folder[64];
+    snprintf(path, sizeof path, "%s", getenv("PATH"));
+    snprintf(folder, sizeof folder, "%s", bed->folder);
+    setenv("PATH", "/nonexistent", 1);
+    int open_loop = bed_run(bed, "run --server-binary " SERVER " --duration 1s --rate 50 "
+                                 "--connections 8 --max-lag-ms 60000 --strategies conditional");
+    strncat(bed->folder, "/new", sizeof bed->folder - strlen(bed->folder) - 1);
+    int with_wrk = bed_run(bed, "run --server-binary " SERVER " --duration 1s");
+    setenv("PATH", path, 1);
+    assert_int_equal(open_loop, 0);
+    assert_int_equal(with_wrk, 2);
+    assert_non_null(strstr(bed->output, "wrk is needed"));
+    assert_int_equal(bed_run(bed, "run --server-binary /nowhere/seckill-server"), 2);
+    assert_int_not_equal(access(bed->folder, F_OK), 0);
+    snprintf(bed->folder, sizeof bed->folder, "%s", folder);
+}
+
 /* Ctrl-C in the middle of the load. */
 static void an_interrupt_stops_everything(void **state)
 {
@@ -197,6 +268,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(running_servers_are_reset_only_when_allowed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_interrupt_stops_everything, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_interrupt_keeps_what_is_complete, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(fewer_connections_are_no_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wrk_is_needed_where_it_is_used, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

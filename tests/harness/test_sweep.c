@@ -134,20 +134,13 @@ static void goodput_is_measured(void **state)
     (void)state;
     struct bed *served = bed_create(1);
     struct problem problem = {""};
-    struct api_strategy strategies[64];
-    char wrk_version[64];
-    struct fleet fleet = {.urls = {served->servers[0].url},
-                          .count = 1,
-                          .instances = served->servers,
-                          .api = api_create(""),
-                          .witness = witness_create(bed_database(), &problem),
-                          .admin_token = ""};
-    assert_non_null(fleet.api);
-    assert_non_null(fleet.witness);
-    assert_true(wrk_init(wrk_version, sizeof wrk_version, &problem));
-    int count = api_strategies(fleet.api, fleet.urls[0], strategies, 64, &problem);
+    struct api_strategy conditional;
+    struct fleet fleet;
+    bed_open_fleet(served, &fleet);
+    bed_find_strategy(&fleet, "conditional", &conditional);
     struct phase_plan plan = {.scenario = SCENARIO_HOT,
                               .kind = PHASE_SPEED,
+                              .strategy = &conditional,
                               .body = "",
                               .wait_ms = -1,
                               .connections = 8,
@@ -158,19 +151,12 @@ static void goodput_is_measured(void **state)
                               .products = 1,
                               .max_lag_ms = 60000,
                               .round = 1};
-    for (int i = 0; i < count; i++) {
-        if (strcmp(strategies[i].name, "conditional") == 0)
-            plan.strategy = &strategies[i];
-    }
-    assert_non_null(plan.strategy);
     struct goodput goodput;
     if (!goodput_measure(&fleet, &plan, 10, 64, &goodput, &problem))
         fail_msg("%s", problem.text);
     assert_true(goodput.peak_per_s > 0);
     assert_true(goodput.overloaded_per_s > 0);
-    wrk_fini();
-    api_destroy(fleet.api);
-    witness_destroy(fleet.witness);
+    bed_close_fleet(&fleet);
     bed_destroy(served);
 }
 

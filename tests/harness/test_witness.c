@@ -17,7 +17,8 @@ static const char tables[] =
     "  epoch bigint, split boolean DEFAULT false);"
     "CREATE TABLE bucket (product_id bigint, epoch bigint, stock bigint);"
     "CREATE TABLE orders (product_id bigint, epoch bigint, user_id bigint, quantity bigint,"
-    "  status smallint, strategy text DEFAULT 'none', idempotency_key text);"
+    "  status smallint, strategy text DEFAULT 'none', idempotency_key text,"
+    "  reason text);"
     "CREATE TABLE restock (product_id bigint, epoch bigint, quantity bigint,"
     "  strategy text DEFAULT 'none');";
 
@@ -56,14 +57,18 @@ static void only_rows_of_this_sale_count(void **state)
 {
     (void)state;
     sql("INSERT INTO product VALUES (1, 10, 8, NULL, 5);"
+        "INSERT INTO orders VALUES (1, 5, 7, 1, 3, 'refused', NULL, 'sold_out'),"
+        " (1, 5, 8, 1, 3, 'refused', NULL, NULL), (1, 4, 9, 1, 3, 'refused', NULL, 'sold_out');"
         "INSERT INTO orders VALUES (1, 5, 1, 2, 1), (1, 5, 2, 3, 0), (1, 5, 3, 4, 2), (2, 5, 6, 7, "
         "1);"
-        "INSERT INTO orders VALUES (1, 5, 4, 5, 3, 'tombstone'), (1, 4, 5, 6, 1, 'earlier');"
+        "INSERT INTO orders VALUES (1, 5, 4, 5, 3, 'tombstone', NULL, "
+        "'not_committed'), (1, 4, 5, 6, 1, 'earlier', NULL, NULL);"
         "INSERT INTO restock VALUES (1, 4, 8)");
     struct audit audit = audited(1);
     assert_int_equal(audit.initial_stock, 10);
     assert_int_equal(audit.sold, 2);
     assert_int_equal(audit.confirmed_rows, 1);
+    assert_int_equal(audit.failed_rows, 2);
     assert_int_equal(audit.queued, 3);
     assert_int_equal(audit.restocked, 0);
     assert_string_equal(audit.strategies, "none");
