@@ -2,10 +2,11 @@
  * The edge's daemon: libmicrohttpd's epoll set driven from a loop of our own, and the drain at the
  * end.
  *
- * One turn of the loop: let libmicrohttpd read, parse and write whatever is ready; hand what was
- * asked for to dispatch, all of it at once; wait for sockets, timeouts or completions; resume what
- * dispatch has decided. libmicrohttpd's own event thread is not used: it waits again before it has
- * handled a full event buffer, and so it stalls whenever exactly n * 128 connections are ready.
+ * One turn of the loop: accept who has connected; let libmicrohttpd read, parse and write whatever
+ * is ready; hand what was asked for to dispatch, all of it at once; wait for sockets, timeouts or
+ * completions; resume what dispatch has decided. libmicrohttpd's own event thread is not used: it
+ * waits again before it has handled a full event buffer, and so it stalls whenever exactly n * 128
+ * connections are ready.
  *
  * The first stop closes the listening socket and lets everything accepted be answered, within a
  * bound; a second one, or the bound, lets go of what is left and makes the exit status say so.
@@ -90,24 +91,22 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *cls, const char *
     log_debug("libmicrohttpd: %s", text);
 }
 
-static bool start_daemon(struct http *http, int listen_fd, unsigned connections,
-                         struct error *error)
+/* It gets its connections from accept.c. */
+static bool start_daemon(struct http *http, unsigned connections, struct error *error)
 {
     const union MHD_DaemonInfo *info;
 
     http->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-        request_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_LISTEN_SOCKET,
-        listen_fd, MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+        NULL, NULL, request_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+        MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, request_on_target, http,
         MHD_OPTION_NOTIFY_COMPLETED, request_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
         connection_on_change, http, MHD_OPTION_END);
-    if (!http->daemon) {
-        close(listen_fd);
+    if (!http->daemon)
         return error_set(error, ERROR_INTERNAL, "libmicrohttpd does not start: %s",
                          strerror(errno));
-    }
     info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     if (!info || info->epoll_fd < 0)
         return error_set(error, ERROR_UNSUITABLE, "libmicrohttpd was built without epoll");
@@ -120,12 +119,14 @@ struct http *http_create(const struct services *services, struct http_health hea
 {
     const struct settings *settings = services->settings;
     struct http *http = calloc(1, sizeof *http);
+    unsigned connections;
     int listen_fd;
 
     if (!http) {
         error_set(error, ERROR_INTERNAL, "no memory");
         return NULL;
     }
+    http->listen_fd = -1;
     json_object_seed(0); /* once, before other threads use it */
     http->services = services;
     http->health = health;
@@ -140,9 +141,13 @@ struct http *http_create(const struct services *services, struct http_health hea
         return NULL;
     }
     listen_fd = listen_open(settings->listen, http->address, sizeof http->address, error);
-    if (listen_fd < 0 ||
-        !start_daemon(http, listen_fd, listen_fit_connections((unsigned)settings->max_connections),
-                      error)) {
+    if (listen_fd < 0) {
+        http_destroy(http);
+        return NULL;
+    }
+    connections = listen_fit_connections((unsigned)settings->max_connections);
+    edge_accept_init(http, listen_fd, connections);
+    if (!start_daemon(http, connections, error)) {
         http_destroy(http);
         return NULL;
     }
@@ -266,6 +271,7 @@ static void wait_for_events(struct http *http, int64_t until_us)
     struct pollfd fds[] = {
         {.fd = http->epoll_fd, .events = POLLIN},
         {.fd = http->event_fd, .events = POLLIN},
+        {.events = POLLIN},
     };
     int64_t next_us = connection_next_us(http);
     int timeout_ms;
@@ -274,11 +280,15 @@ static void wait_for_events(struct http *http, int64_t until_us)
 
     if (until_us < next_us)
         next_us = until_us;
+    fds[2].fd = edge_accept_fd(http, &next_us);
     timeout_ms = next_us == INT64_MAX ? -1 : clock_poll_ms(next_us);
     if (MHD_get_timeout(http->daemon, &mhd_ms) == MHD_YES &&
         (timeout_ms < 0 || mhd_ms < (MHD_UNSIGNED_LONG_LONG)timeout_ms))
         timeout_ms = mhd_ms > INT_MAX ? INT_MAX : (int)mhd_ms;
-    if (poll(fds, sizeof fds / sizeof *fds, timeout_ms) > 0 && fds[1].revents != 0) {
+    if (poll(fds, sizeof fds / sizeof *fds, timeout_ms) <= 0)
+        return;
+    http->knocked = fds[2].revents != 0;
+    if (fds[1].revents != 0) {
         ssize_t ignored = read(http->event_fd, &count, sizeof count);
 
         (void)ignored; /* nobody else reads it, and what it announces is taken in any case */
@@ -297,6 +307,9 @@ static void turn(struct http *http, int64_t until_us)
     http->now_us = clock_mono_us();
     edge_rest_begin(http);
     connection_expire(http);
+    if (http->knocked)
+        edge_accept(http);
+    http->knocked = false;
     MHD_run(http->daemon);
     publish(http);
     edge_rest(http);
@@ -309,14 +322,11 @@ static bool drain(struct http *http)
     const struct settings *settings = http->services->settings;
     int64_t deadline_us = clock_mono_us() + DRAIN_WAIT_US + DRAIN_MARGIN_US +
                           (settings->work_timeout_ms + settings->work_ms) * CLOCK_US_PER_MS;
-    int listen_fd;
 
     http->draining = true;
     log_info("draining: %lld orders and calls are under way",
              (long long)dispatch_in_flight(http->dispatch));
-    listen_fd = MHD_quiesce_daemon(http->daemon);
-    if (listen_fd >= 0)
-        close(listen_fd);
+    edge_accept_close(http);
     dispatch_drain(http->dispatch);
     turn(http, http->now_us); /* whoever has been read but not handled is told */
     while (!is_quiet(http)) {
@@ -371,6 +381,7 @@ void http_destroy(struct http *http)
         stop_daemon(http);
     /* What dispatch gave back after the drain was cut short has no connection any more. */
     take_done(http);
+    edge_accept_close(http);
     if (http->event_fd >= 0)
         close(http->event_fd);
     pthread_mutex_destroy(&http->done.mutex);

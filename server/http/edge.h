@@ -21,6 +21,7 @@ struct http {
     const struct strategy *default_strategy; /* borrowed: registry */
     struct MHD_Daemon *daemon;               /* owned */
     int epoll_fd;                            /* borrowed: daemon */
+    int listen_fd;                           /* -1 once it is closed */
     int event_fd;
     char address[EDGE_ADDRESS_MAX];
 
@@ -31,7 +32,13 @@ struct http {
     int64_t now_us; /* monotonic, read once a turn */
     struct connection_list phases[CONNECTION_PHASES];
     int64_t connections;
-    int64_t requests; /* begun and not completed */
+    int64_t connections_most;
+    bool knocked;       /* the listening socket has connections to be accepted */
+    bool held_back;     /* there was no room for them when the loop last slept, or they failed */
+    bool accept_failed; /* the last attempt */
+    int64_t accept_again_us; /* monotonic: not before that */
+    int64_t waiting_left;    /* of those that had to wait, the ones not accepted yet */
+    int64_t requests;        /* begun and not completed */
     int64_t accepted; /* of these, those that waited or have a reply: a drain sees them through */
     struct request *waiting; /* every suspended request */
     int64_t waiting_count;
@@ -48,7 +55,9 @@ struct http {
     struct task **tasks_last;
 
     int responses[EDGE_STATUSES]; /* counters, by edge_status_index */
-    int rested_us;                /* a counter */
+    int rested_us;                /* these are counters */
+    int waited;
+    int accept_failures;
 
     /* What dispatch has given back; the only part that other threads touch. */
     struct {
@@ -58,6 +67,16 @@ struct http {
         bool signalled; /* event_fd was written since the loop last took the lists */
     } done;
 };
+
+/* From now on the edge accepts connections from `listen_fd`, which it owns, but no more than `most`
+ * at once. */
+void edge_accept_init(struct http *http, int listen_fd, unsigned most);
+/* What to poll for new connections; -1 while there is no room for any. Brings *next_us forward to
+ * when to ask again. */
+int edge_accept_fd(struct http *http, int64_t *next_us);
+void edge_accept(struct http *http);
+/* Nobody new; those that wait to be accepted are refused. */
+void edge_accept_close(struct http *http);
 
 void edge_rest_init(struct http *http);
 /* At the beginning of a turn, of each step of a request, and at the end of the turn: the last two

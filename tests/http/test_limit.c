@@ -1,0 +1,234 @@
+/*
+ * The limit on connections and the one on descriptors: what comes beyond them waits, and is served
+ * as soon as there is room again, whoever makes the room.
+ */
+#include "lib/t.h"
+
+#include "base/clock.h"
+#include "http/expect.h"
+#include "http/raw.h"
+#include "http/stage.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A server's descriptors are more; poll() wants a limit that is not below what it is given. */
+enum { LIMIT = 16, BEYOND = 4, NONE_LEFT = 5 };
+
+/* The longest that a request may wait once there is room; sanitized builds are slow. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define AT_ONCE_US (10 * CLOCK_US_PER_S)
+#else
+#define AT_ONCE_US CLOCK_US_PER_S
+#endif
+
+static struct http_client *open_client(void)
+{
+    struct http_client *client = http_client_open(server_address(server), raw_patience());
+
+    assert_non_null(client);
+    return client;
+}
+
+static enum http_result get(struct http_client *client, int64_t within_us)
+{
+    struct http_reply reply;
+    enum http_result result = http_client_call(client, "GET", "/healthz", NULL, NULL,
+                                               clock_mono_us() + within_us, &reply);
+
+    http_reply_fini(&reply);
+    return result;
+}
+
+/* A metric without labels, asked for on a connection that is open already. */
+static int64_t metric_over(struct http_client *client, const char *name)
+{
+    struct http_reply reply;
+    char line[128];
+
+    assert_int_equal(
+        http_client_call(client, "GET", "/metrics", NULL, NULL, raw_patience(), &reply),
+        HTTP_REPLY);
+    snprintf(line, sizeof line, "\n%s ", name);
+    const char *at = strstr(reply.body, line);
+    if (!at)
+        fail_msg("no %s in /metrics", name);
+    int64_t value = at ? strtoll(at + strlen(line), NULL, 10) : -1;
+    http_reply_fini(&reply);
+    return value;
+}
+
+/* Every connection of a round may be gone before the server looks again: then nothing but its own
+ * memory of the limit tells it to accept. */
+static void a_server_that_was_full_serves_the_next_request(void **state)
+{
+    enum { ROUNDS = 1000 };
+    struct http_client *clients[LIMIT + BEYOND];
+
+    (void)state;
+    server = server_start("--max-connections", "16", NULL);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < LIMIT + BEYOND; i++)
+            clients[i] = open_client();
+        for (int i = 0; i < LIMIT + BEYOND; i++)
+            http_client_close(clients[i]);
+        struct http_client *next = open_client();
+        if (get(next, AT_ONCE_US) != HTTP_REPLY)
+            fail_msg("round %d: the next request was not served", round);
+        http_client_close(next);
+    }
+    server_stop(server);
+}
+
+/* All are held, and go at once: paused, the server sees their ends together. */
+static void those_beyond_the_limit_wait_and_are_counted(void **state)
+{
+    struct http_client *clients[LIMIT + BEYOND];
+
+    (void)state;
+    server = server_start("--max-connections", "16", NULL);
+    for (int round = 1; round <= 3; round++) {
+        for (int i = 0; i < LIMIT; i++) {
+            clients[i] = open_client();
+            assert_int_equal(get(clients[i], SERVER_PATIENCE_US), HTTP_REPLY);
+        }
+        for (int i = LIMIT; i < LIMIT + BEYOND; i++)
+            clients[i] = raw_send(server, RAW_GET "\r\n");
+        /* Whoever is in is served while the others wait. */
+        struct http_reply reply;
+        assert_int_equal(metric_over(clients[0], "seckill_http_connections_waiting"), BEYOND);
+        assert_int_equal(metric_over(clients[0], "seckill_http_connections"), LIMIT);
+        server_pause(server);
+        for (int i = 0; i < LIMIT; i++)
+            http_client_close(clients[i]);
+        server_resume(server);
+        for (int i = LIMIT; i < LIMIT + BEYOND; i++) {
+            assert_int_equal(
+                http_client_read(clients[i], false, clock_mono_us() + AT_ONCE_US, &reply),
+                HTTP_REPLY);
+            http_reply_fini(&reply);
+            http_client_close(clients[i]);
+        }
+        assert_int_equal(server_metric(server, "seckill_http_connections_waited_total", ""),
+                         round * BEYOND);
+    }
+    assert_int_equal(server_metric(server, "seckill_http_connections_waiting", ""), 0);
+    server_stop(server);
+}
+
+/* What the server may open from now on, as a number that its next descriptor must stay below. */
+static void allow_descriptors(rlim_t count)
+{
+    struct rlimit limit;
+
+    assert_int_equal(prlimit(server_pid(server), RLIMIT_NOFILE, NULL, &limit), 0);
+    limit.rlim_cur = count;
+    assert_int_equal(prlimit(server_pid(server), RLIMIT_NOFILE, &limit, NULL), 0);
+}
+
+static int64_t cpu_ticks(void)
+{
+    char path[64];
+    unsigned long user, system;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)server_pid(server));
+    FILE *from = t_open(path);
+    assert_int_equal(fscanf(from,
+                            "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+                            &user, &system),
+                     2);
+    fclose(from);
+    return (int64_t)(user + system);
+}
+
+/* Waits until so many connections could not be accepted, and begins a request that cannot be. */
+static struct http_client *begin_without_descriptors(struct http_client *kept)
+{
+    struct http_client *late = raw_send(server, RAW_GET "\r\n");
+    int64_t until_us = raw_patience();
+
+    while (metric_over(kept, "seckill_http_accept_failures_total") == 0)
+        assert_true(clock_mono_us() < until_us);
+    return late;
+}
+
+static void a_server_without_descriptors_serves_when_it_has_them(void **state)
+{
+    struct http_reply reply;
+
+    (void)state;
+    server = server_start(NULL, NULL);
+    struct http_client *kept = open_client();
+    assert_int_equal(get(kept, SERVER_PATIENCE_US), HTTP_REPLY);
+    rlim_t enough = (rlim_t)sysconf(_SC_OPEN_MAX);
+    allow_descriptors(NONE_LEFT);
+    struct http_client *late = begin_without_descriptors(kept);
+    /* Nobody else's connection ends: the descriptors come from elsewhere. */
+    allow_descriptors(enough);
+    assert_int_equal(http_client_read(late, false, clock_mono_us() + AT_ONCE_US, &reply),
+                     HTTP_REPLY);
+    http_reply_fini(&reply);
+    http_client_close(late);
+    http_client_close(kept);
+    server_stop(server);
+}
+
+/* With no connection open there is nothing that would end and make room: it must look again, but
+ * not all the time. */
+static void a_server_without_descriptors_does_not_spin(void **state)
+{
+    struct http_reply reply;
+
+    (void)state;
+    server = server_start(NULL, NULL);
+    rlim_t enough = (rlim_t)sysconf(_SC_OPEN_MAX);
+    allow_descriptors(NONE_LEFT);
+    struct http_client *late = raw_send(server, RAW_GET "\r\n");
+    int64_t before = cpu_ticks();
+    clock_sleep_until(clock_mono_us() + CLOCK_US_PER_S); /* what is measured is this second */
+    int64_t spent = cpu_ticks() - before;
+    allow_descriptors(enough);
+    assert_int_equal(http_client_read(late, false, clock_mono_us() + AT_ONCE_US, &reply),
+                     HTTP_REPLY);
+    http_reply_fini(&reply);
+    http_client_close(late);
+    assert_in_range(spent, 0, sysconf(_SC_CLK_TCK) / 3);
+    server_stop(server);
+}
+
+static void a_full_server_drains(void **state)
+{
+    struct http_client *clients[LIMIT + BEYOND];
+
+    (void)state;
+    server = server_start("--max-connections", "16", NULL);
+    for (int i = 0; i < LIMIT; i++) {
+        clients[i] = open_client();
+        assert_int_equal(get(clients[i], SERVER_PATIENCE_US), HTTP_REPLY);
+    }
+    for (int i = LIMIT; i < LIMIT + BEYOND; i++)
+        clients[i] = raw_send(server, RAW_GET "\r\n");
+    server_signal(server, SIGTERM);
+    assert_int_equal(server_wait(server, NULL, 0), 0);
+    for (int i = 0; i < LIMIT + BEYOND; i++) {
+        assert_true(http_client_ended(clients[i], raw_patience()));
+        http_client_close(clients[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STAGE_TEST(a_server_that_was_full_serves_the_next_request),
+        STAGE_TEST(those_beyond_the_limit_wait_and_are_counted),
+        STAGE_TEST(a_server_without_descriptors_serves_when_it_has_them),
+        STAGE_TEST(a_server_without_descriptors_does_not_spin),
+        STAGE_TEST(a_full_server_drains),
+    };
+
+    return stage_run_bare("limit", tests, sizeof tests / sizeof *tests);
+}
