@@ -6,12 +6,27 @@
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* What the quota in a cgroup's files comes to: the least of all folders from the process's own up
- * to the root; 0: none. Version 2 has "QUOTA PERIOD" or "max PERIOD" in cpu.max. */
+/* Cores that a cpu.max of cgroups' version 2 allows, "QUOTA PERIOD" or "max PERIOD"; 0: no quota.
+ */
+static double quota_in(const char *path)
+{
+    char line[80] = "", *end = line;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    bool good = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    double quota = good ? strtod(line, &end) : 0; /* of "max" 0 */
+    double period = strtod(end, NULL);
+    return period > 0 ? quota / period : 0;
+}
+
+/* The least of all folders from the process's own up to the root. */
 static double quota_of(const char *root, const char *path)
 {
     double least = 0;
@@ -19,14 +34,10 @@ static double quota_of(const char *root, const char *path)
     snprintf(folder, sizeof folder, "%s", path);
     for (;;) {
         char file[800];
-        double quota = 0, period = 0;
         snprintf(file, sizeof file, "%s%s/cpu.max", root, folder);
-        FILE *limits = fopen(file, "r");
-        if (limits && fscanf(limits, "%lf %lf", &quota, &period) == 2 && period > 0 &&
-            (least <= 0 || quota / period < least))
-            least = quota / period;
-        if (limits)
-            fclose(limits);
+        double quota = quota_in(file);
+        if (quota > 0 && (least <= 0 || quota < least))
+            least = quota;
         char *slash = strrchr(folder, '/');
         if (!slash)
             return least;
