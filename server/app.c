@@ -187,7 +187,7 @@ static bool first_contact(struct services *services, struct error *error)
     struct pg *pg = pg_create(services->store);
     int64_t until_us = clock_mono_us() + FIRST_CONTACT_US;
 
-    bool fine = pg && store_prepare(services->store, pg, until_us, error);
+    bool fine = pg && store_prepare(services->store, pg, until_us, until_us, error);
     pg_destroy(pg);
     if (fine || (error->code == ERROR_UNSUITABLE))
         return fine;

@@ -12,6 +12,7 @@
 enum {
     PROBE_US = 500000,
     PROBE_PATIENCE_US = 2000000,
+    SCHEMA_PATIENCE_US = 300000000, /* an index of a large table */
     PURGE_PATIENCE_US = 30000000,
     PURGE_ROWS = 2000,
     PURGE_SALES = 100,
@@ -34,13 +35,23 @@ struct background {
     } shared;
 };
 
+static bool is_stopping(struct background *background)
+{
+    pthread_mutex_lock(&background->shared.mutex);
+    bool stopping = background->shared.stopping;
+    pthread_mutex_unlock(&background->shared.mutex);
+    return stopping;
+}
+
 static void probe(struct background *background)
 {
     struct error error = {ERROR_NONE, ""};
-    int64_t until_us = clock_mono_us() + PROBE_PATIENCE_US;
+    int64_t now_us = clock_mono_us();
+    int64_t until_us = now_us + PROBE_PATIENCE_US;
 
-    if (!store_prepare(background->services->store, background->pg, until_us, &error) &&
-        strcmp(error.text, background->last.text) != 0)
+    if (!store_prepare(background->services->store, background->pg, until_us,
+                       now_us + SCHEMA_PATIENCE_US, &error) &&
+        strcmp(error.text, background->last.text) != 0 && !is_stopping(background))
         log_warn("PostgreSQL: %s", error.text);
     else if (error.code == ERROR_NONE && background->last.code != ERROR_NONE)
         log_info("PostgreSQL is back");
@@ -159,6 +170,7 @@ void background_destroy(struct background *background)
     background->shared.stopping = true;
     pthread_cond_broadcast(&background->shared.changed);
     pthread_mutex_unlock(&background->shared.mutex);
+    pg_stop(background->pg); /* what it does is begun again by the next server */
     pthread_join(background->thread, NULL);
     release(background);
 }

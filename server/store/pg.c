@@ -25,12 +25,14 @@
 
 enum { COMMANDS_MAX = 4, CANCEL_PATIENCE_US = 1000000 };
 
-static enum pg_status give_up(struct pg *pg, int64_t until_us)
+enum pg_status pg_give_up(struct pg *pg, int64_t until_us)
 {
     bool timed_out = clock_mono_us() >= until_us && PQstatus(pg->conn) == CONNECTION_OK;
+    bool stopped = atomic_load_explicit(&pg->stopped, memory_order_relaxed);
 
-    if (timed_out) {
-        pg_set_error(pg, ERROR_TIMEOUT, "no answer from PostgreSQL in time");
+    if (timed_out || stopped) {
+        pg_set_error(pg, timed_out ? ERROR_TIMEOUT : ERROR_UNAVAILABLE,
+                     timed_out ? "no answer from PostgreSQL in time" : "the server is stopping");
         pg_interrupt(pg);
     } else {
         pg_set_error(pg, ERROR_UNAVAILABLE, PQerrorMessage(pg->conn));
@@ -39,11 +41,10 @@ static enum pg_status give_up(struct pg *pg, int64_t until_us)
     return timed_out ? PG_TIMEOUT : PG_LOST;
 }
 
-/* The next result; false when the deadline or the connection ended the wait. */
-static bool next_result(struct pg *pg, int64_t until_us, PGresult **out)
+bool pg_next_result(struct pg *pg, int64_t until_us, PGresult **out)
 {
     while (PQisBusy(pg->conn)) {
-        if (!pg_wait_socket(pg->conn, POLLIN, until_us) || !PQconsumeInput(pg->conn))
+        if (!pg_wait_socket(pg, POLLIN, until_us) || !PQconsumeInput(pg->conn))
             return false;
     }
     *out = PQgetResult(pg->conn);
@@ -53,7 +54,7 @@ static bool next_result(struct pg *pg, int64_t until_us, PGresult **out)
 /* True: it came in time, or after a cancel request, which *expired tells. */
 static bool next_or_cancel(struct pg *pg, int64_t *until_us, bool *expired, PGresult **out)
 {
-    if (next_result(pg, *until_us, out))
+    if (pg_next_result(pg, *until_us, out))
         return true;
     if (!pg->patient || *expired || PQstatus(pg->conn) != CONNECTION_OK)
         return false;
@@ -61,7 +62,7 @@ static bool next_or_cancel(struct pg *pg, int64_t *until_us, bool *expired, PGre
     atomic_store(&pg->cancel, PQgetCancel(pg->conn));
     pg->cancelled = *expired = true;
     *until_us = clock_mono_us() + CANCEL_PATIENCE_US;
-    return next_result(pg, *until_us, out);
+    return pg_next_result(pg, *until_us, out);
 }
 
 void pg_be_patient(struct pg *pg, bool patient)
@@ -90,7 +91,7 @@ bool pg_flush(struct pg *pg, int64_t until_us)
         if (left == 0)
             return true;
         /* The server may want to be read from before it reads on. */
-        if (left < 0 || !pg_wait_socket(pg->conn, POLLIN | POLLOUT, until_us) ||
+        if (left < 0 || !pg_wait_socket(pg, POLLIN | POLLOUT, until_us) ||
             !PQconsumeInput(pg->conn))
             return false;
     }
@@ -156,9 +157,9 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
             PGresult *result = NULL;
             PGresult *end = NULL;
             if (!next_or_cancel(pg, &until_us, &expired, &result) || !result ||
-                !next_result(pg, until_us, &end)) {
+                !pg_next_result(pg, until_us, &end)) {
                 PQclear(result);
-                return give_up(pg, until_us);
+                return pg_give_up(pg, until_us);
             }
             if (status == PG_OK && PQresultStatus(result) != PGRES_PIPELINE_ABORTED) {
                 pg_cost_received(pg, statement, part == 0, result);
@@ -171,14 +172,14 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
         }
     }
     PGresult *sync = NULL;
-    if (!next_result(pg, until_us, &sync) || !sync)
-        return give_up(pg, until_us);
+    if (!pg_next_result(pg, until_us, &sync) || !sync)
+        return pg_give_up(pg, until_us);
     /* A statement outside a transaction is committed here: what comes in place of the sync is the
      * session's end, before or after that. */
     bool synced = PQresultStatus(sync) == PGRES_PIPELINE_SYNC;
     PQclear(sync);
     if (!synced)
-        return give_up(pg, until_us);
+        return pg_give_up(pg, until_us);
     if (status == PG_LOST)
         pg_close(pg);
     return expired && status == PG_CONFLICT ? PG_CANCELLED : status;
@@ -200,7 +201,7 @@ static enum pg_status run(struct pg *pg, const struct pg_command *commands, int 
         return PG_LOST;
     }
     if (!send_all(pg, commands, n, until_us))
-        return give_up(pg, until_us);
+        return pg_give_up(pg, until_us);
     pg_cost_round_trip();
     return pg_read_bundle(pg, commands, n, main, until_us);
 }
@@ -269,7 +270,7 @@ static enum pg_status read_ahead(struct pg *pg, const struct pg_command *command
     pg->in_transaction = pg->begin_pending;
     pg->begin_pending = false;
     if (!pg->in_transaction && !(pg_ahead_send(pg) && pg_flush(pg, until_us)))
-        return give_up(pg, until_us);
+        return pg_give_up(pg, until_us);
     return pg_read_bundle(pg, commands + skipped, 2 - skipped, 1 - skipped, until_us);
 }
 

@@ -57,9 +57,11 @@ bool store_ready(const struct store *store); /* the schema has been seen to */
 bool store_durable(const struct store *store);
 
 /* Creates the schema or brings it up to date, once however many instances start together; learns
- * whether the database is durable; then sessions may be used. False: out of reach, or
+ * whether the database is durable; then sessions may be used. What changes tables may take until
+ * `schema_until_us`, every other statement until `until_us`. False: out of reach, or
  * ERROR_UNSUITABLE for a schema newer than this server. */
-bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, struct error *error);
+bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
+                   struct error *error);
 
 struct pg *pg_create(struct store *store); /* borrowed: store */
 void pg_destroy(struct pg *pg);            /* NULL is allowed */
@@ -75,6 +77,9 @@ const struct error *pg_error(const struct pg *pg);
 /* From any thread: cancels what the session runs now, if it runs something; it ends as PG_FAILED,
  * and the session is opened anew before its next use. */
 void pg_interrupt(struct pg *pg);
+/* From any thread: whatever the session waits for, now or later, ends within a tenth of a second as
+ * PG_LOST. For the session of a thread that is to end. */
+void pg_stop(struct pg *pg);
 
 /* A parameter, passed in binary. Text and arrays are borrowed until the call returns; NULL text is
  * SQL NULL. */

@@ -33,6 +33,7 @@ struct pg {
     bool writes[SQL_COUNT]; /* of those that are prepared: can it write? */
     bool patient;           /* pg_be_patient */
     bool cancelled; /* a cancel request is under way, and may hit whatever runs when it arrives */
+    atomic_bool stopped; /* pg_stop */
     struct error error;
     struct pg_ahead {
         struct pg_ahead_item {
@@ -59,8 +60,13 @@ bool pg_open(struct pg *pg, int64_t until_us);
 
 void pg_set_error(struct pg *pg, enum error_code code, const char *text);
 
-/* Waits until the socket is ready for what libpq wants; false when the deadline has passed. */
-bool pg_wait_socket(PGconn *conn, short events, int64_t until_us);
+/* Waits until the socket is ready for what libpq wants; false when the deadline has passed, or the
+ * session was told to stop. */
+bool pg_wait_socket(struct pg *pg, short events, int64_t until_us);
+/* The next result, NULL at their end; false when the deadline or the connection ended the wait. */
+bool pg_next_result(struct pg *pg, int64_t until_us, PGresult **out);
+/* Closes a session that has not answered, and says why: PG_TIMEOUT or PG_LOST. */
+enum pg_status pg_give_up(struct pg *pg, int64_t until_us);
 
 /* Puts a statement, with its PREPARE if it needs one, into libpq's hands. */
 bool pg_send_command(struct pg *pg, const struct pg_command *command);
@@ -82,8 +88,8 @@ bool pg_ahead_take(struct pg *pg, const struct pg_command *command, bool *sent);
 /* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
 enum pg_status pg_classify(const char *sqlstate);
 
-/* Runs plain SQL, several statements allowed; for the schema. */
-enum pg_status pg_script(struct pg *pg, const char *text, int64_t until_us);
+/* What store_prepare says of the schema; a session that is not fit for use afterwards is closed. */
+bool schema_ensure(struct pg *pg, int64_t until_us, int64_t schema_until_us, struct error *error);
 
 /* Encodes `values` into the session's buffer and points libpq's parameter arrays at it. */
 enum { PG_MAX_PARAMETERS = 16 };

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOSED_AFTER_FAILURE_US = 250000 };
+enum { CLOSED_AFTER_FAILURE_US = 250000, STOP_SEEN_US = 100000 };
 
 static void ignore_notice(void *context, const PGresult *result)
 {
@@ -69,19 +69,26 @@ void pg_set_error(struct pg *pg, enum error_code code, const char *text)
             *c = c[1] ? ' ' : '\0';
 }
 
-bool pg_wait_socket(PGconn *conn, short events, int64_t until_us)
+bool pg_wait_socket(struct pg *pg, short events, int64_t until_us)
 {
-    struct pollfd fd = {.fd = PQsocket(conn), .events = events};
+    struct pollfd fd = {.fd = PQsocket(pg->conn), .events = events};
 
     for (;;) {
-        int ready = poll(&fd, 1, clock_poll_ms(until_us));
+        int64_t turn_us = clock_earlier(until_us, clock_mono_us() + STOP_SEEN_US);
+        int ready = poll(&fd, 1, clock_poll_ms(turn_us));
         if (ready > 0)
             return true;
-        if (ready == 0 && clock_mono_us() >= until_us)
+        if (ready == 0 && (clock_mono_us() >= until_us ||
+                           atomic_load_explicit(&pg->stopped, memory_order_relaxed)))
             return false;
         if (ready < 0 && errno != EINTR)
             return true; /* libpq will say what is wrong */
     }
+}
+
+void pg_stop(struct pg *pg)
+{
+    atomic_store_explicit(&pg->stopped, true, memory_order_relaxed);
 }
 
 static bool connect_in_time(struct pg *pg, int64_t until_us)
@@ -98,8 +105,7 @@ static bool connect_in_time(struct pg *pg, int64_t until_us)
     PostgresPollingStatusType state = PGRES_POLLING_WRITING;
     while (PQstatus(pg->conn) != CONNECTION_BAD && state != PGRES_POLLING_OK &&
            state != PGRES_POLLING_FAILED) {
-        if (!pg_wait_socket(pg->conn, state == PGRES_POLLING_READING ? POLLIN : POLLOUT,
-                            until_us)) {
+        if (!pg_wait_socket(pg, state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until_us)) {
             pg_set_error(pg, ERROR_TIMEOUT, "no connection in time");
             return false;
         }

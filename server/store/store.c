@@ -1,20 +1,10 @@
-/*
- * The database as a whole: where it is, whether it is ready, and its schema.
- *
- * Many instances may start together on an empty database. Each takes one advisory lock in a
- * transaction, reads the schema's version under it and runs what is missing; the losers find
- * nothing left to do. A version above ours means that a newer server has been here: this one must
- * not touch the rows.
- */
+/* The database as a whole: where it is, and whether it is ready. */
 #include "store/pg_internal.h"
 
 #include "base/log.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Any number that other programs are unlikely to lock in the same database: "seckill" in ASCII. */
-#define SCHEMA_LOCK "32476585539202156"
 
 struct store *store_create(const char *conninfo, struct store_limits limits, struct error *error)
 {
@@ -68,84 +58,14 @@ bool store_durable(const struct store *store)
     return atomic_load_explicit(&store->durable, memory_order_relaxed);
 }
 
-/* Plain SQL has no place in pipeline mode, and the schema needs several statements in one text. */
-enum pg_status pg_script(struct pg *pg, const char *text, int64_t until_us)
-{
-    (void)until_us; /* statement_timeout bounds it on the server's side */
-    PQclear(pg->result);
-    pg->result = NULL;
-    if (!PQexitPipelineMode(pg->conn)) {
-        error_set(&pg->error, ERROR_INTERNAL, "the session is busy");
-        return PG_FAILED;
-    }
-    PQsetnonblocking(pg->conn, 0);
-    PGresult *result = PQexec(pg->conn, text);
-    ExecStatusType kind = PQresultStatus(result);
-    if (kind == PGRES_COMMAND_OK || kind == PGRES_TUPLES_OK) {
-        pg->result = result;
-    } else {
-        error_set(&pg->error, ERROR_UNAVAILABLE, "%s", PQerrorMessage(pg->conn));
-        PQclear(result);
-    }
-    PQsetnonblocking(pg->conn, 1);
-    PQenterPipelineMode(pg->conn);
-    return pg->result ? PG_OK : PG_FAILED;
-}
-
-static bool read_version(struct pg *pg, int *version, int64_t until_us)
-{
-    if (pg_script(pg,
-                  "SELECT pg_advisory_xact_lock(" SCHEMA_LOCK ");"
-                  "CREATE TABLE IF NOT EXISTS seckill_schema (version integer NOT NULL);"
-                  "SELECT coalesce(max(version), 0) FROM seckill_schema",
-                  until_us) != PG_OK)
-        return false;
-    *version = (int)strtol(PQgetvalue(pg->result, 0, 0), NULL, 10);
-    return true;
-}
-
-static bool migrate(struct pg *pg, int from, int64_t until_us)
-{
-    char done[64];
-
-    for (int i = from; i < SQL_SCHEMA_VERSION; i++)
-        if (pg_script(pg, sql_schema[i], until_us) != PG_OK)
-            return false;
-    snprintf(done, sizeof done, "INSERT INTO seckill_schema VALUES (%d)", SQL_SCHEMA_VERSION);
-    return from == SQL_SCHEMA_VERSION || pg_script(pg, done, until_us) == PG_OK;
-}
-
-static bool ensure_schema(struct pg *pg, int64_t until_us, struct error *error)
-{
-    int version = 0;
-
-    bool done = pg_script(pg, "BEGIN", until_us) == PG_OK && read_version(pg, &version, until_us);
-    if (done && version > SQL_SCHEMA_VERSION) {
-        pg_close(pg);
-        return error_set(
-            error, ERROR_UNSUITABLE,
-            "the database's schema is version %d and this server knows %d: start the newer "
-            "server, or give this one a database of its own (--database)",
-            version, SQL_SCHEMA_VERSION);
-    }
-    done = done && migrate(pg, version, until_us) && pg_script(pg, "COMMIT", until_us) == PG_OK;
-    if (!done) {
-        *error = pg->error;
-        error_prefix(error, "the schema");
-        pg_close(pg);
-    } else if (version < SQL_SCHEMA_VERSION) {
-        log_info("schema brought from version %d to %d", version, SQL_SCHEMA_VERSION);
-    }
-    return done;
-}
-
-bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, struct error *error)
+bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
+                   struct error *error)
 {
     if (!pg_lives(pg) && !pg_open(pg, until_us)) {
         *error = pg->error;
         return false;
     }
-    if (!store_ready(store) && !ensure_schema(pg, until_us, error))
+    if (!store_ready(store) && !schema_ensure(pg, until_us, schema_until_us, error))
         return false;
     if (pg_exec(pg, SQL_DURABILITY, PG_NO_ARGS, until_us) != PG_OK) {
         *error = pg->error;

@@ -43,7 +43,7 @@ static int set_up(void **state)
     rig.store = store_create(rig.through, (struct store_limits){60000, 60000}, &error);
     assert_non_null(rig.store);
     rig.pg = pg_create(rig.store);
-    assert_true(store_prepare(rig.store, rig.pg, soon(), &error));
+    assert_true(store_prepare(rig.store, rig.pg, soon(), soon(), &error));
     assert_true(pg_connect(rig.pg, soon()));
     free(folder);
     cost_take(COST_POSTGRESQL);

@@ -159,7 +159,7 @@ static int set_up(void **state)
     here.store = store_create(here.conninfo, (struct store_limits){60000, 60000}, &error);
     assert_non_null(here.store);
     here.pg = pg_create(here.store);
-    assert_true(store_prepare(here.store, here.pg, soon(), &error));
+    assert_true(store_prepare(here.store, here.pg, soon(), soon(), &error));
     assert_true(pg_connect(here.pg, soon()));
     here.witness = witness_open(here.conninfo);
     here.holder = witness_open(here.conninfo);

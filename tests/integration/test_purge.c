@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #define PATIENCE_US INT64_C(60000000)
@@ -67,11 +68,37 @@ static void small_sales_are_cleared_together(void **state)
     server_stop(server);
 }
 
+/* A purge may wait half a minute for rows that somebody holds; a server that is told to end does
+ * not. */
+static void a_purge_that_waits_is_left(void **state)
+{
+    (void)state;
+    enum { SOON_US = 15000000 };
+    struct server *server = server_start(NULL);
+
+    holder = witness_open(conninfo);
+    witness = witness_open(conninfo);
+    shop_put(server, 2, 1, NULL);
+    witness_run(holder, "BEGIN");
+    witness_run(holder, "LOCK TABLE purchase IN ACCESS EXCLUSIVE MODE");
+    shop_put(server, 2, 1, NULL);
+    wait_number(1, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                   " AND datname = current_database() AND query LIKE 'DELETE FROM purchase%'");
+    int64_t begun_us = clock_mono_us();
+    server_signal(server, SIGTERM);
+    assert_int_equal(server_wait(server, NULL, 0), 0);
+    assert_in_range(clock_mono_us() - begun_us, 0, SOON_US);
+    witness_run(holder, "ROLLBACK");
+    witness_close(holder);
+    witness_close(witness);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(small_sales_are_cleared_together, server_teardown),
         cmocka_unit_test_teardown(a_purge_leaves_the_new_sales_limits, server_teardown),
+        cmocka_unit_test_teardown(a_purge_that_waits_is_left, server_teardown),
     };
 
     conninfo = stack_database_create("seckill_purge");

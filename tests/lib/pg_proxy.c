@@ -26,8 +26,8 @@ struct stream {
 struct session {
     int client, server; /* -1: gone */
     bool begun;         /* the startup message, which has no type, is through */
-    bool keeping;       /* from the fault on: what the client sends stays in `up` until its Sync */
-    bool kept;          /* the Sync is there */
+    bool keeping;       /* from the fault on: what the client sends stays in `up` until its end */
+    bool kept;          /* that, a Sync or a plain query, is there */
     bool losing;        /* what the server says is thrown away, and its ReadyForQuery ends all */
     bool released;      /* the server's next ReadyForQuery answers what was kept */
     enum pg_fault fault;
@@ -130,14 +130,20 @@ static size_t message_length(const char *at, size_t used, bool typed)
     return used < whole ? 0 : whole;
 }
 
+/* Binds the statement of this name, or is plain SQL with this text in it. */
+static bool is_of(const char *message, const char *statement)
+{
+    if (message[0] == 'Q')
+        return strstr(message + 5, statement) != NULL;
+    /* The name stands behind the portal's. */
+    return message[0] == 'B' && strcmp(message + 5 + strlen(message + 5) + 1, statement) == 0;
+}
+
 /* Is this client's message the one that was waited for? Then the fault happens here. */
 static bool strikes(struct pg_proxy *proxy, struct session *session, const char *message)
 {
-    if (message[0] != 'B')
-        return false;
-    const char *statement = message + 5 + strlen(message + 5) + 1; /* after the portal's name */
     pthread_mutex_lock(&proxy->shared.mutex);
-    bool hit = proxy->shared.statement[0] && strcmp(statement, proxy->shared.statement) == 0 &&
+    bool hit = proxy->shared.statement[0] && is_of(message, proxy->shared.statement) &&
                proxy->shared.passing-- <= 0;
     if (hit) {
         session->fault = proxy->shared.fault;
@@ -183,7 +189,7 @@ static void pump_up(struct pg_proxy *proxy, struct session *session)
                 message = up->bytes;
             }
         }
-        session->kept = session->keeping && message[0] == 'S';
+        session->kept = session->keeping && (message[0] == 'S' || message[0] == 'Q');
         session->begun = true;
         at += length;
     }
