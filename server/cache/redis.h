@@ -26,7 +26,8 @@ struct redis_reply;
 enum redis_status {
     REDIS_OK,
     REDIS_REFUSED, /* an error reply: nothing was executed */
-    REDIS_LOST     /* no reply: whether it was executed is unknown; the session is closed */
+    REDIS_LOST     /* no reply, and the session is closed; or a script failed on its way: what was
+                      executed is unknown */
 };
 
 /* Parses redis://[HOST][:PORT][/DB] or unix:///PATH; connects to nothing. */

@@ -4,6 +4,7 @@
  * A script goes as EVALSHA with the digest that this session was told when it loaded it. A Redis
  * that has forgotten its scripts (restarted, flushed) answers NOSCRIPT and has executed nothing:
  * the script is loaded again and called again, once. A second NOSCRIPT is an error like any other.
+ * An error of a command inside a script is not: what the script had written stays written.
  */
 #include "cache/redis_internal.h"
 
@@ -27,6 +28,12 @@ static enum redis_status load_script(struct redis *redis, enum lua script, int64
     if (reply)
         freeReplyObject(reply);
     return status;
+}
+
+/* Every Redis since 6.2 says of such an error where in the script it was met: "@user_script:12". */
+static bool failed_inside(const redisReply *answer)
+{
+    return answer && strstr(answer->str, "user_script");
 }
 
 static enum redis_status eval(struct redis *redis, enum lua script, int keys, int count,
@@ -54,6 +61,8 @@ static enum redis_status eval(struct redis *redis, enum lua script, int keys, in
             *answer = NULL;
             status = redis_lose(redis, ERROR_TIMEOUT, "a test lost the reply");
         }
+        if (status == REDIS_REFUSED && failed_inside(*answer))
+            return REDIS_LOST;
         if (status != REDIS_REFUSED || !strstr(redis->error.text, "NOSCRIPT"))
             return status;
         freeReplyObject(*answer);

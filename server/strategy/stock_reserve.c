@@ -20,9 +20,17 @@
 enum { CALLS_MAX = 5, ROW_PATIENCE_US = 200000 };
 _Static_assert(RESERVE_MAX + 0 <= UUID_GROUP_MAX + 0, "a call's orders are one group of ids");
 
-enum verdict { VERDICT_DONE, VERDICT_NOT_LOADED, VERDICT_EPOCH, VERDICT_FULL, VERDICT_GIVEN_UP };
+enum verdict {
+    VERDICT_DONE,
+    VERDICT_NOT_LOADED,
+    VERDICT_EPOCH,
+    VERDICT_FULL,
+    VERDICT_GIVEN_UP,
+    VERDICT_REFUSED, /* Redis has refused a command; nothing is reserved */
+    VERDICT_UNKNOWN  /* recalled: it broke off, and what it has reserved cannot be told */
+};
 enum code { CODE_RESERVED = 1, CODE_KEY, CODE_LIMIT, CODE_SOLD_OUT, CODE_NOT_OPEN };
-enum { ANSWER_EPOCH = 1, ANSWER_LEFT = 2, ANSWER_CODES = 3, ANSWER_ENTRY = 4 };
+enum { ANSWER_EPOCH = 1, ANSWER_WHY = 1, ANSWER_LEFT = 2, ANSWER_CODES = 3, ANSWER_ENTRY = 4 };
 
 struct stock_link stock_link_of(struct session *session)
 {
@@ -227,6 +235,12 @@ static enum order_outcome take_answer(struct session *session, struct order **or
         return load(session, orders[0]);
     case VERDICT_FULL:
         return ORDER_QUEUE_FULL;
+    case VERDICT_REFUSED:
+        log_warn("redis-stock: %s", redis_reply_text(redis_reply_at(reply, ANSWER_WHY)));
+        return ORDER_BACKEND_UNAVAILABLE;
+    case VERDICT_UNKNOWN:
+        log_error("redis-stock: the script broke off: what it has reserved cannot be told");
+        return ORDER_OUTCOME_UNKNOWN;
     default:
         return ORDER_PENDING;
     }

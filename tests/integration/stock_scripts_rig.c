@@ -48,6 +48,7 @@ static int close_redis(void **state)
 static int forget(void **state)
 {
     (void)state;
+    rig_allow_all();
     redis_probe_at(stack_stock_redis(), "FLUSHALL");
     return 0;
 }
@@ -125,7 +126,9 @@ int rig_recall(const char *number)
     assert_int_equal(redis_eval(redis, LUA_STOCK_RECALL, 1, 2,
                                 (const char *const[]){CALLER, number}, rig_soon(), &reply),
                      REDIS_OK);
-    if (redis_reply_count(reply) > 0) {
+    if (redis_reply_number(redis_reply_at(reply, 0)) == BROKEN_OFF) {
+        codes = -1;
+    } else if (redis_reply_count(reply) > 0) {
         assert_int_equal(redis_reply_number(redis_reply_at(reply, 0)), DONE);
         sscanf(redis_reply_text(redis_reply_at(reply, CODES)), "%d", &codes);
     }
@@ -136,6 +139,19 @@ int rig_recall(const char *number)
 int64_t rig_ask(const char *command)
 {
     return redis_probe_at(stack_stock_redis(), command);
+}
+
+void rig_forbid(const char *command)
+{
+    char text[RIG_TEXT];
+
+    snprintf(text, sizeof text, "ACL SETUSER default %s", command);
+    rig_ask(text);
+}
+
+void rig_allow_all(void)
+{
+    rig_ask("ACL SETUSER default allcommands");
 }
 
 int64_t rig_how_many_wait(void)

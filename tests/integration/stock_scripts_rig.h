@@ -18,6 +18,7 @@
 #define WAITING    "{scripts-test}:stock:waiting"
 #define UNITS      "{scripts-test}:stock:units"
 #define PARTLY     "{scripts-test}:stock:partly"
+#define USERS      "{scripts-test}:stock:users:7:4711"
 #define CALLER     "{scripts-test}:stock:call:me"
 #define FIELD      "7:1"
 #define FIRST      "018f0000-0000-7000-8000-000000000001"
@@ -25,7 +26,7 @@
 #define THIRD      "018f0000-0000-7000-8000-000000000003"
 #define FOURTH     "018f0000-0000-7000-8000-000000000004"
 
-enum script_verdict { DONE, NOT_LOADED, OTHER_EPOCH, TOO_MANY, GIVEN_UP };
+enum script_verdict { DONE, NOT_LOADED, OTHER_EPOCH, TOO_MANY, GIVEN_UP, REFUSED, BROKEN_OFF };
 enum script_code { RESERVED = 1, KEY_TAKEN, LIMIT, SOLD_OUT, NOT_OPEN };
 enum { RIG_ORDERS_MAX = 4, RIG_TEXT = 64 };
 
@@ -37,6 +38,9 @@ struct redis *rig_redis(void);
 int64_t rig_soon(void);
 /* A command by hand, whose answer is a number. */
 int64_t rig_ask(const char *command);
+/* Takes a command from everybody ("-set"), or gives all back. */
+void rig_forbid(const char *command);
+void rig_allow_all(void);
 
 /* Loads the mirror; whether it was not there. */
 int64_t rig_load(const char *epoch, const char *generation, const char *stock, const char *limit);
@@ -48,7 +52,7 @@ enum redis_status rig_call_reserve(const char *number, const char *epoch, const 
 /* The verdict, and the orders' codes; `codes` may be NULL. */
 int64_t rig_reserve(const char *number, const char *epoch, const char *most, const char *lines,
                     int64_t codes[RIG_ORDERS_MAX]);
-/* The codes of the lost answer, as one number; 0: the call has not run. */
+/* The codes of the lost answer, as one number; 0: the call has not run; -1: nobody can tell. */
 int rig_recall(const char *number);
 
 void rig_read_first_entry(char entry[RIG_TEXT]);

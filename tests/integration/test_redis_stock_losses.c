@@ -178,6 +178,75 @@ static void an_answer_is_lost_and_refused(void **state)
     expect_sold(crowd, 1);
 }
 
+/* Whoever is told that nothing was done has bought nothing, whatever Redis refuses. */
+static void a_command_that_is_refused_sells_nothing(void **state)
+{
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 3, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    bed_redis("ACL SETUSER default -set");
+    for (int i = 0; i < 3; i++)
+        shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
+    bed_redis("ACL SETUSER default allcommands");
+    for (int i = 0; i < 2; i++) {
+        buy.user++;
+        shop_expect_buy_soon(server, &buy, 201);
+    }
+    buy.user++;
+    shop_expect_buy(server, &buy, 409, "sold_out", NULL);
+    bed_expect_reconciled();
+    assert_int_equal(witness_sale(bed.witness, bed.product).orders, 3);
+    bed_stop_all();
+}
+
+/* A mirror whose stock is no integer is loaded anew. */
+static void a_mirror_that_is_no_figure(void **state)
+{
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 3, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    bed_redis("HSET @mirror:%lld stock 5.5", (long long)bed.product);
+    buy.user++;
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    bed_redis("HSET @mirror:%lld stock abc", (long long)bed.product);
+    buy.user++;
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    shop_expect_buy(server, &buy, 409, "sold_out", NULL);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+/* The answer was lost, and the call's record says that the script broke off on its way. */
+static void a_call_that_broke_off_is_not_denied(void **state)
+{
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start("stock-reply=fail,stock-recall=hold", NULL);
+    shop_put(server, bed.product, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    BED_WAIT(server_says(server, "an answer was lost"));
+    int64_t records = bed_redis("EVAL local~n=0;for~_,k~in~ipairs(redis.call('KEYS',ARGV[1]))~do~"
+                                "local~c=redis.call('GET',k):match('^%%d+');"
+                                "redis.call('SET',k,c..'~?')~n=n+1~end;return~n 0 @call:*");
+    assert_true(records > 0);
+    server_let_go(server);
+    crowd_finish(crowd, BED_PATIENCE_US);
+    assert_int_equal(crowd_count(crowd, 504, "outcome_unknown"), 1);
+    crowd_destroy(crowd);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
 /* What /readyz says of the stock's Redis. */
 static void stock_redis_detail(struct server *server, char text[160])
 {
@@ -242,7 +311,7 @@ static int a_master_again(void **state)
 static int goes_on(void **state)
 {
     stack_kill("stock", SIGCONT);
-    bed_redis("ACL SETUSER default allkeys");
+    bed_redis("ACL SETUSER default allkeys allcommands");
     return bed_teardown(state);
 }
 
@@ -254,6 +323,9 @@ int main(void)
         cmocka_unit_test_teardown(redis_is_killed_amid_purchases, bed_teardown),
         cmocka_unit_test_teardown(an_answer_comes_too_late, goes_on),
         cmocka_unit_test_teardown(an_answer_is_lost_and_refused, goes_on),
+        cmocka_unit_test_teardown(a_command_that_is_refused_sells_nothing, goes_on),
+        cmocka_unit_test_teardown(a_mirror_that_is_no_figure, bed_teardown),
+        cmocka_unit_test_teardown(a_call_that_broke_off_is_not_denied, bed_teardown),
         cmocka_unit_test_teardown(a_redis_that_may_forget_is_told_of, bed_teardown),
         cmocka_unit_test_teardown(a_redis_that_serves_nobody_is_out_of_reach, a_master_again),
     };

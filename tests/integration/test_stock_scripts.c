@@ -5,6 +5,8 @@
  */
 #include "stock_scripts_rig.h"
 
+#include <stdio.h>
+
 static int64_t correct(const char *generation, const char *units)
 {
     int64_t done = -1;
@@ -133,18 +135,121 @@ static void a_call_that_fits_is_judged_all_the_same(void **state)
     assert_int_equal(rig_stock(), 8);
 }
 
+static void expect_nothing_reserved(void)
+{
+    assert_int_equal(rig_ask("XLEN " ORDERS), 0);
+    assert_int_equal(rig_ask("HLEN " WAITING), 0);
+    assert_int_equal(rig_stock(), 5);
+}
+
 /* A script is not rolled back, so a key of a wrong kind must be met before anything is written. */
 static void a_call_that_must_fail_writes_nothing(void **state)
 {
     (void)state;
-    struct redis_reply *reply = NULL;
-
     assert_int_equal(rig_load("1", GENERATION, "5", ""), 1);
     rig_ask("SET " UNITS " nonsense");
-    assert_int_equal(rig_call_reserve("1", "1", "100", FIRST " 31 2 1 \n", &reply), REDIS_REFUSED);
-    assert_int_equal(rig_ask("XLEN " ORDERS), 0);
-    assert_int_equal(rig_ask("HLEN " WAITING), 0);
-    assert_int_equal(rig_stock(), 5);
+    assert_int_equal(rig_reserve("1", "1", "100", FIRST " 31 2 1 \n", NULL), REFUSED);
+    expect_nothing_reserved();
+}
+
+/* Whichever command Redis refuses: nothing is reserved, and the call knows it, also if its answer
+ * is lost. With a limit and a key it uses all that it ever uses. */
+static void a_command_that_is_refused_reserves_nothing(void **state)
+{
+    static const char *const commands[] = {"-hmget", "-hget", "-get",     "-time",
+                                           "-set",   "-hset", "-hincrby", "-xadd"};
+    int calls = 0;
+
+    (void)state;
+    assert_int_equal(rig_load("1", GENERATION, "5", "4"), 1);
+    for (size_t i = 0; i < 2 * sizeof commands / sizeof *commands; i++) {
+        char number[RIG_TEXT];
+        snprintf(number, sizeof number, "%d", ++calls);
+        rig_forbid(commands[i / 2]);
+        assert_int_equal(rig_reserve(number, "1", "100",
+                                     i % 2 ? FIRST " 31 2 1 key\n" : FIRST " 31 2 1 \n", NULL),
+                         REFUSED);
+        rig_allow_all();
+        expect_nothing_reserved();
+        assert_int_equal(rig_ask("HLEN " UNITS), 0);
+        assert_int_equal(rig_ask("HLEN " USERS), 0);
+        assert_int_equal(rig_ask("EXISTS " PREFIX ":key:31:key"), 0);
+        assert_int_equal(rig_recall(number), 0);
+    }
+    assert_int_equal(rig_reserve("100", "1", "100", FIRST " 31 2 1 key\n", NULL), DONE);
+    assert_int_equal(rig_stock(), 3);
+}
+
+/* What HINCRBY would not take is no stock, and the mirror is loaded anew; what others may have made
+ * of the figures beside it counts as nothing. */
+static void what_is_no_figure_is_not_counted(void **state)
+{
+    static const char *const texts[] = {"5.5", "abc", "1e3", "007", "123456789012345678901"};
+
+    (void)state;
+    assert_int_equal(rig_load("1", GENERATION, "5", "4"), 1);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char command[2 * RIG_TEXT];
+        char number[RIG_TEXT];
+        snprintf(number, sizeof number, "%zu", i + 1);
+        snprintf(command, sizeof command, "HSET " MIRROR " stock %s", texts[i]);
+        rig_ask(command);
+        assert_int_equal(rig_reserve(number, "1", "100", FIRST " 31 2 1 \n", NULL), NOT_LOADED);
+        assert_int_equal(rig_load("1", GENERATION, "5", "4"), 1);
+    }
+    rig_ask("HSET " UNITS " orders 5.5 " FIELD " abc");
+    rig_ask("HSET " USERS " 31 abc");
+    assert_int_equal(rig_reserve("50", "1", "100", FIRST " 31 2 1 \n", NULL), DONE);
+    assert_int_equal(rig_stock(), 3);
+    assert_int_equal(rig_how_many_wait(), 1);
+}
+
+/* A script's error may come after it has written, unlike a command's. */
+static void an_error_inside_a_script_is_unknown(void **state)
+{
+    int64_t left = 0;
+
+    (void)state;
+    rig_forbid("-pexpire");
+    assert_int_equal(redis_script(rig_redis(), LUA_REENTRANT_ACQUIRE, 1, 3,
+                                  (const char *const[]){MIRROR, "me", "1000"}, rig_soon(), &left),
+                     REDIS_LOST);
+    rig_allow_all();
+    assert_int_equal(rig_ask("HLEN " MIRROR), 1);
+    rig_forbid("-evalsha");
+    assert_int_equal(redis_script(rig_redis(), LUA_REENTRANT_ACQUIRE, 1, 3,
+                                  (const char *const[]){MIRROR, "me", "1000"}, rig_soon(), &left),
+                     REDIS_REFUSED);
+    rig_allow_all();
+}
+
+static void a_call_that_broke_off_is_unknown(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        redis_send(rig_redis(), 3, (const char *const[]){"SET", CALLER, "7 ?"}, rig_soon()),
+        REDIS_OK);
+    assert_int_equal(rig_recall("7"), -1);
+}
+
+/* A load that is refused some command leaves no mirror, rather than half of one. */
+static void a_load_that_is_refused_leaves_no_mirror(void **state)
+{
+    static const char *const commands[] = {"-del", "-sadd", "-persist", "-hset"};
+    int64_t loaded = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        rig_forbid(commands[i]);
+        assert_int_equal(
+            redis_script(rig_redis(), LUA_STOCK_LOAD, 2, 11,
+                         (const char *const[]){MIRROR, LOADED, PREFIX, PRODUCT, "1", GENERATION,
+                                               "5", "", "1700000000000000", "", ""},
+                         rig_soon(), &loaded),
+            REDIS_LOST);
+        rig_allow_all();
+        assert_int_equal(rig_ask("EXISTS " MIRROR), 0);
+    }
 }
 
 /* Two instances load at once: the second one's figure is older than what the first has sold. */
@@ -181,6 +286,11 @@ int main(void)
         cmocka_unit_test(who_fits_is_served_when_not_all_do),
         cmocka_unit_test(a_call_that_fits_is_judged_all_the_same),
         cmocka_unit_test(a_call_that_must_fail_writes_nothing),
+        cmocka_unit_test(a_command_that_is_refused_reserves_nothing),
+        cmocka_unit_test(what_is_no_figure_is_not_counted),
+        cmocka_unit_test(an_error_inside_a_script_is_unknown),
+        cmocka_unit_test(a_call_that_broke_off_is_unknown),
+        cmocka_unit_test(a_load_that_is_refused_leaves_no_mirror),
         cmocka_unit_test(a_loaded_mirror_is_left_alone),
         cmocka_unit_test(a_correction_names_its_generation),
     };

@@ -35,6 +35,50 @@ static int64_t settle_entry(const char *entry)
     return done;
 }
 
+/* Whichever command Redis refuses, the reservation stands as before, and ends once when it is
+ * obeyed again. */
+static void a_command_that_is_refused_ends_nothing(void **state)
+{
+    static const char *const commands[] = {"-xack", "-xdel", "-hdel", "-hincrby"};
+    int64_t ignored = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char entry[RIG_TEXT];
+        char number[RIG_TEXT];
+        rig_ask("FLUSHALL");
+        assert_int_equal(rig_load("1", GENERATION, "9", ""), 1);
+        snprintf(number, sizeof number, "%zu", i + 1);
+        assert_int_equal(
+            rig_reserve(number, "1", "100", FIRST " 31 2 1 \n" SECOND " 32 2 1 \n", NULL), DONE);
+        rig_read_first_entry(entry);
+        rig_forbid(commands[i]);
+        assert_int_equal(
+            redis_script(rig_redis(), LUA_STOCK_SETTLE_ENTRIES, 4, 10,
+                         (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers", entry,
+                                               number, FIELD, "4", "2"},
+                         rig_soon(), &ignored),
+            REDIS_LOST);
+        assert_int_equal(
+            redis_script(rig_redis(), LUA_STOCK_SETTLE, 4, 11,
+                         (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, PREFIX, "writers",
+                                               "60000", entry, number, "1",
+                                               FIRST " " PRODUCT " 1 31 2 kept \n" SECOND
+                                                     " " PRODUCT " 1 32 2 kept \n"},
+                         rig_soon(), &ignored),
+            REDIS_LOST);
+        rig_allow_all();
+        assert_int_equal(rig_ask("XLEN " ORDERS), 1);
+        assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 4);
+        assert_int_equal(rig_how_many_wait(), 2);
+        /* And what somebody has made of a figure holds nobody up. */
+        rig_ask("HSET " UNITS " orders 5.5");
+        assert_int_equal(settle_entry(entry), 1);
+        assert_int_equal(rig_ask("XLEN " ORDERS), 0);
+        assert_int_equal(rig_ask("EXISTS " UNITS), 0);
+    }
+}
+
 /* How many entries the member takes that have been as they are for so long. */
 static int take_over(const char *member, const char *ms, const char *most)
 {
@@ -234,6 +278,7 @@ static void a_credit_names_its_generation(void **state)
 int main(void)
 {
     struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_command_that_is_refused_ends_nothing),
         cmocka_unit_test(a_reservation_is_credited_once),
         cmocka_unit_test(a_credit_names_its_generation),
         cmocka_unit_test(an_entry_is_let_go_once),
