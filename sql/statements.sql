@@ -579,13 +579,23 @@ FROM sale
 
 -- The house ----------------------------------------------------------------------------------------------------
 
--- No plan here depends on its values, and to plan anew costs more than a short statement's work.
--- name: session_limits
-SELECT set_config('statement_timeout', $1::text, false),
-       set_config('idle_in_transaction_session_timeout', $2::text, false),
-       set_config('client_connection_check_interval', '1s', false),
-       set_config('default_transaction_isolation', 'read committed', false),
-       set_config('plan_cache_mode', 'force_generic_plan', false)
+-- What a session relies on, whatever is set for its role or its database; a setting that this PostgreSQL does not know,
+-- and one whose value is NULL, is left out. No plan here depends on its values, and to plan anew costs more than a short
+-- statement's work. Text travels as it is stored.
+-- name: session_settings
+SELECT count(set_config(name, value, false))
+FROM (VALUES ('search_path', $1::text),
+             ('statement_timeout', $2::text),
+             ('idle_in_transaction_session_timeout', $3::text),
+             ('lock_timeout', '0'),
+             ('transaction_timeout', '0'),
+             ('idle_session_timeout', '0'),
+             ('client_connection_check_interval', '1s'),
+             ('default_transaction_isolation', 'read committed'),
+             ('default_transaction_deferrable', 'off'),
+             ('plan_cache_mode', 'force_generic_plan'),
+             ('client_encoding', current_setting('server_encoding'))) AS setting (name, value)
+WHERE value IS NOT NULL AND current_setting(name, true) IS NOT NULL
 
 -- name: durability
 SELECT current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on'

@@ -6,9 +6,10 @@
 #include "store/pg.h"
 
 #include <libpq-fe.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
-enum { PG_AHEAD_MAX = 4, PG_AHEAD_VALUES = 7 };
+enum { PG_AHEAD_MAX = 4, PG_AHEAD_VALUES = 7, STORE_PATH_SIZE = 160 };
 
 struct store {
     char *conninfo; /* owned */
@@ -18,6 +19,11 @@ struct store {
     atomic_bool ready;
     atomic_bool durable;
     _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */
+    _Atomic unsigned path_number;    /* how often `path` has changed */
+    struct {
+        pthread_mutex_t mutex;
+        char path[STORE_PATH_SIZE]; /* every session's search_path; "": not known yet */
+    } shared;
 };
 
 struct pg {
@@ -25,6 +31,7 @@ struct pg {
     PGconn *conn;               /* owned; NULL: not connected */
     _Atomic(PGcancel *) cancel; /* owned: how to cancel what conn runs; whoever takes it uses it */
     PGresult *result;           /* owned: the last statement's */
+    unsigned path_number;       /* of the search_path that it has */
     enum sql begin;             /* with begin_pending: which BEGIN */
     bool begin_pending;
     bool in_transaction;
@@ -87,6 +94,12 @@ bool pg_ahead_take(struct pg *pg, const struct pg_command *command, bool *sent);
 
 /* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
 enum pg_status pg_classify(const char *sqlstate);
+
+/* Every session looks for the tables where they were found, whatever becomes of the role's
+ * search_path: sets it for sessions opened from now on, and tells it; both answer its number. */
+unsigned store_set_path(struct store *store, const char *path);
+unsigned store_path(struct store *store, char path[STORE_PATH_SIZE]);
+unsigned store_path_number(const struct store *store);
 
 /* What store_prepare says of the schema; a session that is not fit for use afterwards is closed. */
 bool schema_ensure(struct pg *pg, int64_t until_us, int64_t schema_until_us, struct error *error);

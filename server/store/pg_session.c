@@ -118,16 +118,19 @@ static bool connect_in_time(struct pg *pg, int64_t until_us)
     return true;
 }
 
-static enum pg_status set_limits(struct pg *pg, int64_t until_us)
+static enum pg_status settle_in(struct pg *pg, int64_t until_us)
 {
     struct cost before = cost_of_thread[COST_POSTGRESQL];
+    char path[STORE_PATH_SIZE];
     char statement[32];
     char idle[32];
 
+    pg->path_number = store_path(pg->store, path);
     snprintf(statement, sizeof statement, "%lldms", (long long)pg->store->limits.statement_ms);
     snprintf(idle, sizeof idle, "%lldms", (long long)pg->store->limits.idle_in_transaction_ms);
-    enum pg_status status =
-        pg_exec(pg, SQL_SESSION_LIMITS, PG_ARGS(pg_text(statement), pg_text(idle)), until_us);
+    enum pg_status status = pg_exec(
+        pg, SQL_SESSION_SETTINGS,
+        PG_ARGS(pg_text(path[0] ? path : NULL), pg_text(statement), pg_text(idle)), until_us);
     cost_of_thread[COST_POSTGRESQL] = before;
     return status;
 }
@@ -142,7 +145,7 @@ bool pg_open(struct pg *pg, int64_t until_us)
     if (connect_in_time(pg, until_us)) {
         atomic_store(&pg->cancel, PQgetCancel(pg->conn));
         if (atomic_load(&pg->cancel) && PQsetnonblocking(pg->conn, 1) == 0 &&
-            PQenterPipelineMode(pg->conn) == 1 && set_limits(pg, until_us) == PG_OK) {
+            PQenterPipelineMode(pg->conn) == 1 && settle_in(pg, until_us) == PG_OK) {
             atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
             return true;
         }
@@ -160,13 +163,14 @@ bool pg_open(struct pg *pg, int64_t until_us)
 
 /* An idle session with something to read was ended by the server: first comes why, then the end, so
  * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) One
- * that was interrupted may yet be cancelled. */
+ * that was interrupted may yet be cancelled, and one that looks for the tables where they are not
+ * is of no use. */
 bool pg_lives(struct pg *pg)
 {
     if (pg->ahead.sent > 0)
         return true; /* what is there to be read is theirs */
     if (!pg->conn || !atomic_load(&pg->cancel) || pg->cancelled || pg->in_transaction ||
-        pg->begin_pending)
+        pg->begin_pending || pg->path_number != store_path_number(pg->store))
         return false;
     struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
     return poll(&fd, 1, 0) == 0;

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct store *store_create(const char *conninfo, struct store_limits limits, str
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
+    pthread_mutex_init(&store->shared.mutex, NULL);
     store->limits = limits;
     store->conninfo = strdup(conninfo);
     store->canceller = canceller_create();
@@ -39,6 +41,7 @@ void store_destroy(struct store *store)
     if (!store)
         return;
     canceller_destroy(store->canceller);
+    pthread_mutex_destroy(&store->shared.mutex);
     free(store->conninfo);
     free(store);
 }
@@ -56,6 +59,32 @@ bool store_ready(const struct store *store)
 bool store_durable(const struct store *store)
 {
     return atomic_load_explicit(&store->durable, memory_order_relaxed);
+}
+
+unsigned store_path_number(const struct store *store)
+{
+    return atomic_load_explicit(&store->path_number, memory_order_relaxed);
+}
+
+unsigned store_path(struct store *store, char path[STORE_PATH_SIZE])
+{
+    pthread_mutex_lock(&store->shared.mutex);
+    snprintf(path, STORE_PATH_SIZE, "%s", store->shared.path);
+    unsigned number = store_path_number(store);
+    pthread_mutex_unlock(&store->shared.mutex);
+    return number;
+}
+
+unsigned store_set_path(struct store *store, const char *path)
+{
+    pthread_mutex_lock(&store->shared.mutex);
+    if (strcmp(path, store->shared.path) != 0) {
+        snprintf(store->shared.path, sizeof store->shared.path, "%s", path);
+        atomic_fetch_add_explicit(&store->path_number, 1, memory_order_relaxed);
+    }
+    unsigned number = store_path_number(store);
+    pthread_mutex_unlock(&store->shared.mutex);
+    return number;
 }
 
 bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
