@@ -59,13 +59,11 @@ static void handle_signals(struct http *http)
     sigaction(SIGHUP, &ignore, NULL);
 }
 
-/* What is wrong with the Redis of --stock-redis, in words. */
-static const char *stock_redis_detail(const struct cache *cache)
+/* Why what the Redis of --stock-redis holds may be lost, in words. */
+static const char *stock_redis_flaw(const struct cache *cache)
 {
     unsigned flaws = cache_flaws(cache);
 
-    if (!cache_up(cache))
-        return "out of reach";
     if (flaws & CACHE_NO_APPEND_FILE)
         return "not durable: appendonly is not yes, a crash loses every 202";
     if (flaws & CACHE_LAZY_FSYNC)
@@ -77,9 +75,33 @@ static const char *stock_redis_detail(const struct cache *cache)
     return "";
 }
 
-static bool read_health(void *context, bool *durable,
-                        void (*row)(void *to, const char *backend, bool up, const char *detail),
-                        void *to)
+typedef void add_row(void *to, const char *backend, bool up, const char *detail);
+
+/* Redis's own words; for one that serves, `flaw`. */
+static void add_redis(struct cache *cache, const char *name, const char *flaw, add_row *row,
+                      void *to)
+{
+    char why[CACHE_WHY_MAX];
+
+    cache_why(cache, why);
+    row(to, name, !why[0], why[0] ? why : flaw);
+}
+
+/* The lock, which needs a majority of them, and each node. */
+static void add_redlock(const struct redlock *redlock, add_row *row, void *to)
+{
+    bool up = redlock_up(redlock);
+
+    row(to, "redlock", up, up ? "" : "no majority of the nodes serves");
+    for (int i = 0; i < redlock_count(redlock); i++) {
+        char name[24];
+
+        snprintf(name, sizeof name, "redlock-%d", i + 1);
+        add_redis(redlock_node(redlock, i), name, "", row, to);
+    }
+}
+
+static bool read_health(void *context, bool *durable, add_row *row, void *to)
 {
     const struct services *services = context;
     bool up = store_up(services->store);
@@ -88,14 +110,12 @@ static bool read_health(void *context, bool *durable,
     *durable = store_durable(services->store);
     row(to, "postgresql", ready, ready ? "" : up ? "the schema is not usable" : "out of reach");
     if (services->cache)
-        row(to, "redis", cache_up(services->cache),
-            cache_up(services->cache) ? "" : "out of reach");
+        add_redis(services->cache, "redis", "", row, to);
     if (services->stock_cache)
-        row(to, "stock-redis", cache_up(services->stock_cache),
-            stock_redis_detail(services->stock_cache));
+        add_redis(services->stock_cache, "stock-redis", stock_redis_flaw(services->stock_cache),
+                  row, to);
     if (services->redlock)
-        row(to, "redlock", redlock_up(services->redlock),
-            redlock_up(services->redlock) ? "" : "no majority answered");
+        add_redlock(services->redlock, row, to);
     if (services->memcache)
         row(to, "memcached", memcache_up(services->memcache),
             memcache_up(services->memcache) ? "" : "out of reach");
@@ -206,9 +226,9 @@ static void first_survey(const struct services *services)
     if (!redis || !redis_connect(redis, until_us) || !redis_survey(redis, until_us))
         log_warn("%s; redis-stock answers 503 until it is there (--stock-redis)",
                  redis ? redis_error(redis)->text : "out of memory");
-    else if (*stock_redis_detail(services->stock_cache))
+    else if (*stock_redis_flaw(services->stock_cache))
         log_warn("the Redis of redis-stock is %s (--stock-redis)",
-                 stock_redis_detail(services->stock_cache));
+                 stock_redis_flaw(services->stock_cache));
     redis_destroy(redis);
 }
 

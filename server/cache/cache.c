@@ -2,11 +2,12 @@
  * A Redis server as the sessions with it share it: where it is, and what is known of it.
  *
  * cache_create parses the URL and connects to nothing. The rest is written by whichever session
- * learns it and read by any thread without I/O: each is one atomic, and none goes with another. A
- * URL that cannot be read is the one error.
+ * learns it and read by any thread without I/O; whether it serves is in health.c. A URL that cannot
+ * be read is the one error.
  */
 #include "cache/redis_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,17 +71,25 @@ struct cache *cache_create(const char *url, struct error *error)
         free(cache);
         return NULL;
     }
+    pthread_mutex_init(&cache->state.mutex, NULL);
+    snprintf(cache->state.why, sizeof cache->state.why, "not asked yet");
     return cache;
 }
 
 void cache_destroy(struct cache *cache)
 {
+    if (!cache)
+        return;
+    pthread_mutex_destroy(&cache->state.mutex);
     free(cache);
 }
 
-bool cache_up(const struct cache *cache)
+void cache_place(const struct cache *cache, char *out, size_t size)
 {
-    return atomic_load_explicit(&cache->up, memory_order_relaxed);
+    if (cache->is_unix)
+        snprintf(out, size, "%s", cache->host);
+    else
+        snprintf(out, size, "%s:%d", cache->host, cache->port);
 }
 
 int cache_version(const struct cache *cache)

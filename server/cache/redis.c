@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOSED_AFTER_FAILURE_US = 250000 };
+#define PREFIX "Redis: "
+enum { CLOSED_AFTER_FAILURE_US = 250000, STALE_EVERY_US = 250000 };
 
 struct redis *redis_create(struct cache *cache)
 {
@@ -57,9 +58,14 @@ const struct error *redis_error(const struct redis *redis)
     return &redis->error;
 }
 
+const char *redis_reason(const struct redis *redis)
+{
+    return redis->error.text + strlen(PREFIX);
+}
+
 enum redis_status redis_lose(struct redis *redis, enum error_code code, const char *why)
 {
-    error_set(&redis->error, code, "Redis: %s", why && *why ? why : "the connection broke");
+    error_set(&redis->error, code, PREFIX "%s", why && *why ? why : "the connection broke");
     redis_close(redis);
     return REDIS_LOST;
 }
@@ -76,11 +82,35 @@ static enum redis_status flush(struct redis *redis, int64_t until_us)
     return REDIS_OK;
 }
 
+static bool is_stale(const struct redis *redis)
+{
+    return redis->opened_us <= atomic_load_explicit(&redis->cache->stale_us, memory_order_relaxed);
+}
+
+/* The address may have moved to a server that does it: whatever was opened before now is opened
+ * anew by its next redis_connect, those who only read too, which a demoted server would go on to
+ * answer from what it had. At most so often, or each order would make a connection. */
+void redis_caught(struct redis *redis, const char *words)
+{
+    struct cache *cache = redis->cache;
+    int64_t now_us = clock_mono_us();
+
+    if (redis->optional || !redis_is_refusal(words))
+        return;
+    cache_note_refusal(cache, words);
+    if (now_us - atomic_load_explicit(&cache->stale_us, memory_order_relaxed) >= STALE_EVERY_US)
+        atomic_store_explicit(&cache->stale_us, now_us, memory_order_relaxed);
+    if (is_stale(redis))
+        redis_close(redis);
+}
+
 enum redis_status redis_read(struct redis *redis, int64_t until_us, redisReply **out)
 {
     void *reply = NULL;
 
     *out = NULL;
+    if (!redis->context)
+        return redis_lose(redis, ERROR_UNAVAILABLE, "not connected");
     for (;;) {
         if (redisGetReplyFromReader(redis->context, &reply) != REDIS_OK)
             return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
@@ -96,11 +126,11 @@ enum redis_status redis_read(struct redis *redis, int64_t until_us, redisReply *
         cost_add(COST_REDIS, COST_BYTES, redis->context->reader->len - had);
     }
     *out = reply;
-    if ((*out)->type == REDIS_REPLY_ERROR) {
-        error_set(&redis->error, ERROR_UNAVAILABLE, "Redis: %s", (*out)->str);
-        return REDIS_REFUSED;
-    }
-    return REDIS_OK;
+    if ((*out)->type != REDIS_REPLY_ERROR)
+        return REDIS_OK;
+    error_set(&redis->error, ERROR_UNAVAILABLE, PREFIX "%s", (*out)->str);
+    redis_caught(redis, (*out)->str);
+    return REDIS_REFUSED;
 }
 
 enum redis_status redis_receive(struct redis *redis, int64_t until_us, redisReply **out)
@@ -190,11 +220,12 @@ static bool open_context(struct redis *redis, int64_t until_us)
     return true;
 }
 
-static bool greet(struct redis *redis, int64_t until_us)
+static enum redis_status greet(struct redis *redis, int64_t until_us)
 {
     struct cost before = cost_of_thread[COST_REDIS];
     char database[8];
 
+    redis->optional = true; /* sessions that are open may well be served */
     snprintf(database, sizeof database, "%d", redis->cache->database);
     enum redis_status status =
         redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us);
@@ -202,8 +233,9 @@ static bool greet(struct redis *redis, int64_t until_us)
      * this. (PING is refused also by one that takes no writes and can be read.) */
     if (status == REDIS_OK)
         status = redis_send(redis, 1, (const char *const[]){"DBSIZE"}, until_us);
+    redis->optional = false;
     cost_of_thread[COST_REDIS] = before;
-    return status == REDIS_OK;
+    return status;
 }
 
 /* Redis says nothing on an idle session but goodbye. */
@@ -214,26 +246,43 @@ static bool idle_session_lives(struct redis *redis)
     return poll(&fd, 1, 0) == 0;
 }
 
+bool redis_open(struct redis *redis, int64_t until_us)
+{
+    redis_close(redis);
+    memset(redis->sha, 0, sizeof redis->sha);
+    redis->opened_us = clock_mono_us();
+    enum redis_status status = open_context(redis, until_us) ? greet(redis, until_us) : REDIS_LOST;
+    if (status == REDIS_OK) {
+        cache_note_reached(redis->cache);
+        return true;
+    }
+    if (status == REDIS_REFUSED)
+        cache_note_refusal(redis->cache, redis_reason(redis));
+    else
+        cache_note_unreached(redis->cache, redis_reason(redis));
+    redis_close(redis);
+    return false;
+}
+
 bool redis_connect(struct redis *redis, int64_t until_us)
 {
     struct cache *cache = redis->cache;
+    char why[CACHE_WHY_MAX];
 
-    if (redis->context && idle_session_lives(redis))
+    if (redis->context && !is_stale(redis) && idle_session_lives(redis))
         return true;
     redis_close(redis);
-    if (clock_mono_us() < atomic_load_explicit(&cache->closed_until_us, memory_order_relaxed))
-        return error_set(&redis->error, ERROR_UNAVAILABLE, "Redis was out of reach a moment ago");
-    memset(redis->sha, 0, sizeof redis->sha);
-    bool up = open_context(redis, until_us) && greet(redis, until_us);
-    if (!up) {
-        redis_close(redis);
-        atomic_store_explicit(&cache->closed_until_us,
-                              clock_mono_us() + CLOSED_AFTER_FAILURE_US +
-                                  (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
-                              memory_order_relaxed);
+    if (clock_mono_us() < atomic_load_explicit(&cache->closed_until_us, memory_order_relaxed)) {
+        cache_why(cache, why);
+        return error_set(&redis->error, ERROR_UNAVAILABLE, "Redis, a moment ago: %s", why);
     }
-    atomic_store_explicit(&cache->up, up, memory_order_relaxed);
-    return up;
+    if (redis_open(redis, until_us))
+        return true;
+    atomic_store_explicit(&cache->closed_until_us,
+                          clock_mono_us() + CLOSED_AFTER_FAILURE_US +
+                              (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
+                          memory_order_relaxed);
+    return false;
 }
 
 enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until_us, bool *popped)

@@ -4,10 +4,13 @@
  * A `struct cache` is the server as a whole, shared by all threads; a `struct redis` is one session
  * and belongs to one thread at a time. Every call is bounded by an absolute monotonic deadline.
  * After any I/O error or timeout a session is closed: a late reply would answer the next command.
+ * So are all sessions, each before its next use, after an error that says that this server will not
+ * do it (READONLY, MISCONF, NOPERM …; health.c): where the address has moved to another server, the
+ * next connection meets that one.
  * Scripts go by EVALSHA and are loaded again when Redis has forgotten them.
  *
  * Sources: hiredis README; Redis documentation, EVALSHA, "Redis protocol specification" (error
- * prefixes).
+ * prefixes), "Redis Cluster specification".
  */
 #ifndef SECKILL_CACHE_REDIS_H
 #define SECKILL_CACHE_REDIS_H
@@ -17,6 +20,7 @@
 #include "lua_text.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct cache;
@@ -25,7 +29,7 @@ struct redis_reply;
 
 enum redis_status {
     REDIS_OK,
-    REDIS_REFUSED, /* an error reply: nothing was executed */
+    REDIS_REFUSED, /* an error reply: nothing was executed; the session may be closed */
     REDIS_LOST     /* no reply, and the session is closed; or a script failed on its way: what was
                       executed is unknown */
 };
@@ -34,8 +38,15 @@ enum redis_status {
 struct cache *cache_create(const char *url, struct error *error);
 void cache_destroy(struct cache *cache); /* after every session; NULL is allowed */
 
-/* Cached state, any thread, no I/O: the last attempt to connect succeeded. */
+/* Cached state, any thread, no I/O: whether this Redis serves what the strategies need, and why
+ * not: its own words (READONLY …), or "out of reach: " and the reason. "" while it serves, "not
+ * asked yet" at first. A failed connect and a refusal take it away at once; only a redis_try that
+ * went through ends a refusal. */
+enum { CACHE_WHY_MAX = 200 };
 bool cache_up(const struct cache *cache);
+void cache_why(struct cache *cache, char why[CACHE_WHY_MAX]);
+/* The server's place as it stands in messages: HOST:PORT, or a path. Any thread. */
+void cache_place(const struct cache *cache, char *out, size_t size);
 
 /* What redis_survey found when it last looked, any thread, no I/O. The version is 602 for 6.2, and
  * 0 while unknown; the flaws are why data in this Redis may be lost, and 0 while unknown. */
@@ -50,12 +61,17 @@ unsigned cache_flaws(const struct cache *cache);
 void cache_note(struct cache *cache, int version, unsigned flaws);
 /* Asks the session's server for its version and how durable it is, and notes both in its cache. */
 bool redis_survey(struct redis *redis, int64_t until_us);
+/* Tries what the strategies need, on a connection made anew: a script that is loaded and writes
+ * nothing, by a command that Redis refuses when it takes no writes. `key` is one that they might
+ * write; it should not exist. Notes the result in its cache and answers cache_up. */
+bool redis_try(struct redis *redis, const char *key, int64_t until_us);
 
 struct redis *redis_create(struct cache *cache); /* borrowed: cache */
 void redis_destroy(struct redis *redis);         /* NULL is allowed */
 
-/* Makes sure of an open session that is served; cheap when there is one. After a failed attempt
- * others fail at once for a quarter of a second. */
+/* Makes sure of an open session that is served; cheap when there is one, and none of this cache was
+ * refused since it was opened. After a failed attempt others fail at once for a quarter of a
+ * second. */
 bool redis_connect(struct redis *redis, int64_t until_us);
 void redis_close(struct redis *redis);
 struct cache *redis_cache(const struct redis *redis);
@@ -78,6 +94,8 @@ enum redis_status redis_call(struct redis *redis, int count, const char *const *
 enum redis_status redis_eval(struct redis *redis, enum lua script, int keys, int count,
                              const char *const *arguments, int64_t until_us,
                              struct redis_reply **reply);
+/* A script has caught this error and answers with its words: taken as if they were the reply. */
+void redis_caught(struct redis *redis, const char *words);
 void redis_reply_free(struct redis_reply *reply);       /* NULL is allowed */
 int redis_reply_count(const struct redis_reply *reply); /* of an array's elements, else 0 */
 const struct redis_reply *redis_reply_at(const struct redis_reply *reply, int i);

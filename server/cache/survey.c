@@ -1,5 +1,5 @@
 /* What a Redis says of itself: its version, and whether what it acknowledges may be lost. */
-#include "cache/redis.h"
+#include "cache/redis_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static enum redis_status read_setting(struct redis *redis, const char *name, con
     return status;
 }
 
-bool redis_survey(struct redis *redis, int64_t until_us)
+static bool survey(struct redis *redis, int64_t until_us)
 {
     static const struct {
         const char *name;
@@ -61,4 +61,13 @@ bool redis_survey(struct redis *redis, int64_t until_us)
             return false;
     cache_note(redis_cache(redis), version, flaws);
     return true;
+}
+
+/* A user who may not ask may well be allowed what the strategies need. */
+bool redis_survey(struct redis *redis, int64_t until_us)
+{
+    redis->optional = true;
+    bool done = survey(redis, until_us);
+    redis->optional = false;
+    return done;
 }

@@ -2,10 +2,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "cache/redis.h"
+#include "lock/redlock.h"
 #include "store/pg.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,20 +16,28 @@ enum {
     PROBE_US = 500000,
     PROBE_PATIENCE_US = 2000000,
     SCHEMA_PATIENCE_US = 300000000, /* an index of a large table */
+    REDIS_PATIENCE_US = 1000000,
     PURGE_PATIENCE_US = 30000000,
     PURGE_ROWS = 2000,
     PURGE_SALES = 100,
-    PURGE_PAUSE_US = 20000
+    PURGE_PAUSE_US = 20000,
+    WATCHED_MAX = 2 + REDLOCK_NODES_MAX,
+    PROBE_KEY_MAX = LOCK_NAME_MAX + 1,
+    PLACE_MAX = 300
 };
 
 struct background {
     const struct services *services; /* borrowed: app */
     bool (*busy)(void *context);
     void *context;
-    struct pg *pg;       /* owned; the thread's */
-    struct redis *redis; /* owned; the thread's; NULL when no Redis is configured */
-    struct error
-        last; /* what was logged last, so that a dead backend is not logged twice a second */
+    struct pg *pg;     /* owned; the thread's */
+    struct error last; /* what was logged, so that a dead backend is not logged twice a second */
+    struct watched {
+        const char *flag;
+        struct redis *redis; /* owned; the thread's */
+        char last[CACHE_WHY_MAX];
+    } watched[WATCHED_MAX];
+    int watched_count;
     pthread_t thread;
     struct {
         pthread_mutex_t mutex;
@@ -43,12 +54,39 @@ static bool is_stopping(struct background *background)
     return stopping;
 }
 
+/* Says when a Redis begins and when it ceases to serve, and when it does not for another reason. */
+static void probe_redis(struct background *background, struct watched *at)
+{
+    const struct services *services = background->services;
+    struct cache *cache = redis_cache(at->redis);
+    char key[PROBE_KEY_MAX];
+    char place[PLACE_MAX];
+    char why[CACHE_WHY_MAX];
+
+    /* Where a user's rights end at the keys that are in use, this one is among them. */
+    snprintf(key, sizeof key, cache == services->stock_cache ? "{%s}:stock:probe" : "%s:lock:probe",
+             services->settings->system_name);
+    redis_try(at->redis, key, clock_mono_us() + REDIS_PATIENCE_US);
+    cache_why(cache, why);
+    if (strcmp(why, at->last) == 0)
+        return;
+    cache_place(cache, place, sizeof place);
+    if (why[0])
+        log_warn("Redis at %s (%s) does not serve: %s", place, at->flag, why);
+    else
+        log_info("Redis at %s (%s) is back", place, at->flag);
+    memcpy(at->last, why, sizeof why);
+}
+
 static void probe(struct background *background)
 {
     struct error error = {ERROR_NONE, ""};
+
+    for (int i = 0; i < background->watched_count && !is_stopping(background); i++)
+        probe_redis(background, &background->watched[i]);
+
     int64_t now_us = clock_mono_us();
     int64_t until_us = now_us + PROBE_PATIENCE_US;
-
     if (!store_prepare(background->services->store, background->pg, until_us,
                        now_us + SCHEMA_PATIENCE_US, &error) &&
         strcmp(error.text, background->last.text) != 0 && !is_stopping(background))
@@ -56,8 +94,6 @@ static void probe(struct background *background)
     else if (error.code == ERROR_NONE && background->last.code != ERROR_NONE)
         log_info("PostgreSQL is back");
     background->last = error;
-    if (background->redis && redis_connect(background->redis, until_us))
-        redis_send(background->redis, 1, (const char *const[]){"PING"}, until_us);
 }
 
 /* Adds what the statement deleted to *rows; true when it found no more than a piece may have. */
@@ -135,8 +171,34 @@ static void release(struct background *background)
     pthread_cond_destroy(&background->shared.changed);
     pthread_mutex_destroy(&background->shared.mutex);
     pg_destroy(background->pg);
-    redis_destroy(background->redis);
+    for (int i = 0; i < background->watched_count; i++)
+        redis_destroy(background->watched[i].redis);
     free(background);
+}
+
+static bool watch(struct background *background, struct cache *cache, const char *flag)
+{
+    struct watched *at = &background->watched[background->watched_count];
+
+    at->flag = flag;
+    at->redis = redis_create(cache);
+    if (at->redis)
+        background->watched_count++;
+    return at->redis != NULL;
+}
+
+static bool watch_all(struct background *background)
+{
+    const struct services *services = background->services;
+    bool fine = true;
+
+    if (services->cache)
+        fine = watch(background, services->cache, "--redis");
+    if (fine && services->stock_cache)
+        fine = watch(background, services->stock_cache, "--stock-redis");
+    for (int i = 0; fine && services->redlock && i < redlock_count(services->redlock); i++)
+        fine = watch(background, redlock_node(services->redlock, i), "--redlock");
+    return fine;
 }
 
 struct background *background_create(const struct services *services, bool (*busy)(void *context),
@@ -150,11 +212,9 @@ struct background *background_create(const struct services *services, bool (*bus
     background->busy = busy;
     background->context = context;
     background->pg = pg_create(services->store);
-    if (services->cache)
-        background->redis = redis_create(services->cache);
     pthread_mutex_init(&background->shared.mutex, NULL);
     clock_cond_init(&background->shared.changed);
-    if (!background->pg || (services->cache && !background->redis) ||
+    if (!background->pg || !watch_all(background) ||
         pthread_create(&background->thread, NULL, background_main, background) != 0) {
         release(background);
         return NULL;

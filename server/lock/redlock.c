@@ -23,19 +23,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES_MAX = 5, URL_MAX = 300, NODE_PATIENCE_MAX_US = 200000 };
+enum { URL_MAX = 300, NODE_PATIENCE_MAX_US = 200000 };
 /* Of the lease: what one node may take of it, and what two clocks may drift apart in it. */
 enum { PATIENCE_SHARE = 20, DRIFT_SHARE = 100, DRIFT_LEAST_US = 2000 };
 
 struct redlock {
-    struct cache *nodes[NODES_MAX];
+    struct cache *nodes[REDLOCK_NODES_MAX];
     int count;
-    atomic_bool down;
 };
 
 struct redlock_sessions {
     struct redlock *redlock; /* borrowed */
-    struct redis *nodes[NODES_MAX];
+    struct redis *nodes[REDLOCK_NODES_MAX];
     struct error error;
 };
 
@@ -44,7 +43,7 @@ static bool add_node(struct redlock *redlock, const char *url, size_t length)
     char text[URL_MAX];
     struct error error;
 
-    if (redlock->count == NODES_MAX || length >= sizeof text)
+    if (redlock->count == REDLOCK_NODES_MAX || length >= sizeof text)
         return false;
     snprintf(text, sizeof text, "%.*s", (int)length, url);
     redlock->nodes[redlock->count] = cache_create(text, &error);
@@ -77,7 +76,21 @@ void redlock_destroy(struct redlock *redlock)
 
 bool redlock_up(const struct redlock *redlock)
 {
-    return !atomic_load_explicit(&redlock->down, memory_order_relaxed);
+    int up = 0;
+
+    for (int i = 0; i < redlock->count; i++)
+        up += cache_up(redlock->nodes[i]);
+    return up > redlock->count / 2;
+}
+
+int redlock_count(const struct redlock *redlock)
+{
+    return redlock->count;
+}
+
+struct cache *redlock_node(const struct redlock *redlock, int i)
+{
+    return redlock->nodes[i];
 }
 
 struct redlock_sessions *redlock_open(struct redlock *redlock)
@@ -147,6 +160,7 @@ static enum lock_result attempt(struct lock_client *client, struct lease *lease)
     int64_t asked_us = clock_mono_us();
     int owned = 0;
     int lost = 0;
+    char why[sizeof client->redlock->error.text] = "";
 
     for (int i = 0; i < redlock->count; i++) {
         struct lock_client node = node_client(client, i);
@@ -155,21 +169,19 @@ static enum lock_result attempt(struct lock_client *client, struct lease *lease)
         if (redis_connect(node.redis, until_us) &&
             redis_lock_set(&node, lease, lease->token, until_us, &mine) == REDIS_OK)
             owned += mine;
-        else
-            lost++;
+        else if (lost++ == 0)
+            snprintf(why, sizeof why, "%s", redis_error(node.redis)->text);
     }
     FAILPOINT("redlock.voted");
-    bool down = lost > redlock->count - majority(client);
-    atomic_store_explicit(&redlock->down, down, memory_order_relaxed);
     atomic_store(&lease->valid_until_us, asked_us + ttl_us - ttl_us / DRIFT_SHARE - DRIFT_LEAST_US);
     if (owned >= majority(client) && lease_holds(lease))
         return LOCK_OWNED;
     if (owned + lost > 0)
         redlock_release(client, lease, INT64_MAX);
-    if (!down)
+    if (lost <= redlock->count - majority(client))
         return LOCK_BUSY;
-    error_set(&client->redlock->error, ERROR_UNAVAILABLE, "%d of %d Redis nodes gave no answer",
-              lost, redlock->count);
+    error_set(&client->redlock->error, ERROR_UNAVAILABLE, "%d of %d Redis nodes do not serve: %s",
+              lost, redlock->count, why);
     return LOCK_UNKNOWN;
 }
 

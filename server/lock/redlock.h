@@ -9,6 +9,8 @@
 
 #include "lock/lock.h"
 
+enum { REDLOCK_NODES_MAX = 5 };
+
 struct redlock;
 struct redlock_sessions;
 
@@ -16,8 +18,10 @@ struct redlock_sessions;
 struct redlock *redlock_create(const char *urls, struct error *error);
 void redlock_destroy(struct redlock *redlock); /* after every session; NULL is allowed */
 
-/* No I/O: the last attempt to lock met a majority of the nodes (true before the first). */
+/* No I/O: a majority of the nodes serves (cache_up). */
 bool redlock_up(const struct redlock *redlock);
+int redlock_count(const struct redlock *redlock);
+struct cache *redlock_node(const struct redlock *redlock, int i); /* borrowed: redlock */
 
 /* A worker's sessions, one a node, connected when they are first needed. */
 struct redlock_sessions *redlock_open(struct redlock *redlock);

@@ -92,12 +92,15 @@ static enum catalog_result find_order(const struct services *services, struct pg
     struct redis *redis = borrow(services);
     struct stock_link link = {services->settings, pg, redis, soon(until_us)};
     struct waiting_order order;
+    char why[CACHE_WHY_MAX];
 
     enum stock_result found = redis ? stock_waiting_find(&link, id, &order) : STOCK_UNREACHABLE;
     if (redis)
         give_back(redis);
     if (found == STOCK_UNREACHABLE) {
-        error_set(error, ERROR_UNAVAILABLE, "Redis (--stock-redis) is out of reach");
+        cache_why(services->stock_cache, why);
+        error_set(error, ERROR_UNAVAILABLE, "Redis (--stock-redis): %s",
+                  why[0] ? why : "no answer");
         return CATALOG_FAILED;
     }
     if (found == STOCK_ABSENT)

@@ -208,6 +208,14 @@ static enum order_outcome load(struct session *session, const struct order *firs
     }
 }
 
+static void take_refusal(struct redis *redis, const char *why)
+{
+    if (!why)
+        return;
+    log_warn("redis-stock: %s", why);
+    redis_caught(redis, why);
+}
+
 /* What one call's answer says of all orders; PENDING: call again. */
 static enum order_outcome take_answer(struct session *session, struct order **orders, int count,
                                       int64_t sent_us, const struct redis_reply *reply)
@@ -236,7 +244,7 @@ static enum order_outcome take_answer(struct session *session, struct order **or
     case VERDICT_FULL:
         return ORDER_QUEUE_FULL;
     case VERDICT_REFUSED:
-        log_warn("redis-stock: %s", redis_reply_text(redis_reply_at(reply, ANSWER_WHY)));
+        take_refusal(session->stock, redis_reply_text(redis_reply_at(reply, ANSWER_WHY)));
         return ORDER_BACKEND_UNAVAILABLE;
     case VERDICT_UNKNOWN:
         log_error("redis-stock: the script broke off: what it has reserved cannot be told");

@@ -19,8 +19,10 @@ int64_t rig_soon(void)
     return clock_mono_us() + 30 * CLOCK_US_PER_S;
 }
 
+/* A refusal has it opened anew. */
 struct redis *rig_redis(void)
 {
+    assert_true(redis_connect(redis, rig_soon()));
     return redis;
 }
 
@@ -58,7 +60,7 @@ int64_t rig_load(const char *epoch, const char *generation, const char *stock, c
     int64_t loaded = -1;
 
     assert_int_equal(
-        redis_script(redis, LUA_STOCK_LOAD, 2, 11,
+        redis_script(rig_redis(), LUA_STOCK_LOAD, 2, 11,
                      (const char *const[]){MIRROR, LOADED, PREFIX, PRODUCT, epoch, generation,
                                            stock, limit, "1700000000000000", "", ""},
                      rig_soon(), &loaded),
@@ -100,8 +102,8 @@ enum redis_status rig_call_reserve(const char *number, const char *epoch, const 
                                      lines,
                                      "writers",
                                      "me"};
-    return redis_eval(redis, LUA_STOCK_RESERVE, 5, sizeof arguments / sizeof *arguments, arguments,
-                      rig_soon(), reply);
+    return redis_eval(rig_redis(), LUA_STOCK_RESERVE, 5, sizeof arguments / sizeof *arguments,
+                      arguments, rig_soon(), reply);
 }
 
 int64_t rig_reserve(const char *number, const char *epoch, const char *most, const char *lines,
@@ -123,7 +125,7 @@ int rig_recall(const char *number)
     struct redis_reply *reply = NULL;
     int codes = 0;
 
-    assert_int_equal(redis_eval(redis, LUA_STOCK_RECALL, 1, 2,
+    assert_int_equal(redis_eval(rig_redis(), LUA_STOCK_RECALL, 1, 2,
                                 (const char *const[]){CALLER, number}, rig_soon(), &reply),
                      REDIS_OK);
     if (redis_reply_number(redis_reply_at(reply, 0)) == BROKEN_OFF) {
@@ -163,9 +165,9 @@ static struct redis_reply *read_entries(void)
 {
     struct redis_reply *reply = NULL;
 
-    assert_int_equal(
-        redis_call(redis, 4, (const char *const[]){"XRANGE", ORDERS, "-", "+"}, rig_soon(), &reply),
-        REDIS_OK);
+    assert_int_equal(redis_call(rig_redis(), 4, (const char *const[]){"XRANGE", ORDERS, "-", "+"},
+                                rig_soon(), &reply),
+                     REDIS_OK);
     assert_true(redis_reply_count(reply) > 0);
     return reply;
 }
