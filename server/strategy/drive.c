@@ -241,6 +241,17 @@ static void sell(struct session *session, const struct strategy *strategy, struc
     pg_ahead_drop(session->pg, session->wait_until_us);
 }
 
+static void tell_of_stock(struct session *session, const struct strategy *strategy,
+                          const struct batch *batch)
+{
+    struct outside_gains gains;
+
+    gains.count = 0;
+    for (const struct order *order = batch->orders; order; order = order->next)
+        outside_gain(&gains, order->product_id, order->kind, order->outcome);
+    outside_stock_added(session, strategy, &gains);
+}
+
 static void attempt(struct session *session, const struct strategy *strategy, struct batch *batch)
 {
     for (struct order *order = batch->orders; order; order = order->next) {
@@ -271,7 +282,7 @@ static void attempt(struct session *session, const struct strategy *strategy, st
     blame_lost_lease(session, batch);
     if (!settle_batch(session, batch))
         session->hold.abandoned = true;
-    outside_stock_added(session, strategy, batch->orders);
+    tell_of_stock(session, strategy, batch);
 }
 
 static int count_buys(const struct batch *batch)

@@ -3,6 +3,8 @@
 
 #include "strategy/session.h"
 
+#include <stdlib.h>
+
 /* The next strategy that keeps something outside, from *i on; NULL at the end. */
 static const struct outside *next(const struct services *services, size_t *i)
 {
@@ -46,12 +48,35 @@ void outside_sale_started(const struct services *services, struct pg *pg, int64_
         at->sale_started(services, pg, first, count, until_us);
 }
 
+static bool may_have_added(enum order_kind kind, enum order_outcome outcome)
+{
+    if (kind == ORDER_BUY)
+        return false;
+    return outcome == ORDER_RESTOCKED || outcome == ORDER_CANCELLED ||
+           outcome == ORDER_OUTCOME_UNKNOWN || (outcome == ORDER_REPLAYED && kind == ORDER_RESTOCK);
+}
+
+void outside_gain(struct outside_gains *to, int64_t product_id, enum order_kind kind,
+                  enum order_outcome outcome)
+{
+    if (!may_have_added(kind, outcome))
+        return;
+    for (int i = 0; i < to->count; i++)
+        if (to->products[i] == product_id)
+            return;
+    if (to->count == OUTSIDE_GAINS_MAX)
+        abort();
+    to->products[to->count++] = product_id;
+}
+
 void outside_stock_added(struct session *session, const struct strategy *by,
-                         const struct order *list)
+                         const struct outside_gains *gains)
 {
     size_t i = 0;
 
+    if (gains->count == 0)
+        return;
     for (const struct outside *at; (at = next(session->services, &i));)
         if (at != by->outside)
-            at->stock_added(session, list);
+            at->stock_added(session, gains->products, gains->count);
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "strategy/outside.h"
 #include "strategy/partition.h"
 #include "strategy/strategies.h"
 
@@ -26,6 +27,8 @@ enum {
     SESSION_IDLE_US = 10000000,
     MESSAGES_MAX = 64
 };
+_Static_assert(2 * PARTITION_BATCH <= OUTSIDE_GAINS_MAX + 0,
+               "all that was taken in can be told of");
 
 struct consumer {
     const struct services *services; /* borrowed: app */
@@ -163,6 +166,19 @@ static bool decide(struct consumer *consumer)
     return decided;
 }
 
+/* Whoever keeps these products' stock outside PostgreSQL hears of what has come back, also of what
+ * an earlier delivery has committed: its consumer may have died before it said so. */
+static void tell_of_stock(const struct consumer *consumer)
+{
+    struct outside_gains gains;
+
+    gains.count = 0;
+    for (int i = 0; i < consumer->count; i++)
+        outside_gain(&gains, consumer->entries[i].product_id, consumer->entries[i].kind,
+                     consumer->entries[i].outcome);
+    outside_stock_added(consumer->session, &strategy_partitioned_queue, &gains);
+}
+
 /* One message for each queue that waits for some of the entries. */
 static void reply(struct consumer *consumer)
 {
@@ -218,6 +234,8 @@ static bool serve(struct consumer *consumer)
         return false;
     }
     charge(consumer);
+    FAILPOINT("queue.committed");
+    tell_of_stock(consumer);
     FAILPOINT("queue.decided");
     reply(consumer);
     if (!rabbit_ack(session->rabbit, consumer->tag)) {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "store/records.h"
+#include "strategy/outside.h"
 #include "strategy/parking.h"
 #include "strategy/partition.h"
 #include "strategy/purchase.h"
@@ -138,6 +139,16 @@ static void settle_restock(struct session *session, struct order *order)
     settle_batch(session, &batch);
 }
 
+/* The consumer that did it may not have come to it yet, or never will. */
+static void tell_of_stock(struct session *session, const struct order *order)
+{
+    struct outside_gains gains;
+
+    gains.count = 0;
+    outside_gain(&gains, order->product_id, order->kind, order->outcome);
+    outside_stock_added(session, &strategy_partitioned_queue, &gains);
+}
+
 static void settle_overdue(struct order *list)
 {
     for (struct order *next; list; list = next) {
@@ -147,6 +158,7 @@ static void settle_overdue(struct order *list)
             settle_cancel(here.keeper, list);
         else
             settle_restock(here.keeper, list);
+        tell_of_stock(here.keeper, list);
         parking_complete(here.services->parking, list);
     }
 }

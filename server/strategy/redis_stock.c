@@ -27,18 +27,21 @@
 #include "strategy/stock_writer.h"
 #include "strategy/strategies.h"
 
-/* A cancel or a restock, in PostgreSQL. Whether it has added stock there, or may have. */
+/* A cancel or a restock, in PostgreSQL. Whether it has added stock there. */
 static bool change_row(struct session *session, struct order *order)
 {
-    bool changed = false;
+    if (order->kind == ORDER_CANCEL)
+        return purchase_cancel(session, order);
+    body_guarded(session, order);
+    return order->outcome == ORDER_RESTOCKED;
+}
 
-    if (order->kind == ORDER_CANCEL) {
-        changed = purchase_cancel(session, order);
-    } else {
-        body_guarded(session, order);
-        changed = order->outcome == ORDER_RESTOCKED;
-    }
-    return changed || order->outcome == ORDER_UNSETTLED;
+/* It has a lost COMMIT, or finds it done already: whoever did it may have died before it corrected
+ * the mirror. */
+static bool may_have_changed(const struct order *order)
+{
+    return order->outcome == ORDER_UNSETTLED || order->outcome == ORDER_CANCELLED ||
+           order->outcome == ORDER_KEY_TAKEN;
 }
 
 /* Whether a lease has to be waited out. */
@@ -51,10 +54,11 @@ static bool change(struct session *session, struct order *order)
         order->outcome = ORDER_BACKEND_UNAVAILABLE; /* before anything was done */
         return false;
     }
-    if (!change_row(session, order))
+    bool changed = change_row(session, order);
+    if (!changed && !may_have_changed(order))
         return false;
-    /* A commit that is not settled: whoever loads the mirror waits for the row, and so for it. */
-    if (order->outcome == ORDER_UNSETTLED)
+    /* Whoever loads the mirror waits for the row, and so for a commit that is not settled. */
+    if (!changed)
         *generation = '\0';
     if (stock_mirror_correct(&link, order->product_id, generation, order->quantity,
                              order->user_id) != STOCK_DONE)

@@ -168,31 +168,22 @@ static void start_sale(const struct services *services, struct pg *pg, int64_t f
     stock_flag_wait();
 }
 
-/* Has this order added units to its product's row, or may it have? */
-static bool may_have_added(const struct order *order)
-{
-    return order->outcome == ORDER_RESTOCKED || order->outcome == ORDER_CANCELLED ||
-           (order->outcome == ORDER_OUTCOME_UNKNOWN && order->kind != ORDER_BUY);
-}
-
-static void add_stock(struct session *session, const struct order *list)
+static void add_stock(struct session *session, const int64_t *products, int count)
 {
     struct stock_link link = stock_link_of(session);
-    bool mirrored = false;
+    int64_t mirrored = 0;
 
-    for (const struct order *order = list; order; order = order->next) {
+    for (int i = 0; i < count; i++) {
         int64_t gone = 0;
-        if (!may_have_added(order))
-            continue;
         link.until_us = clock_mono_us() + PATIENCE_US;
         if (!redis_connect(session->stock, link.until_us) ||
-            stock_mirror_forget(&link, order->product_id, 1, &gone) != STOCK_DONE) {
+            stock_mirror_forget(&link, products[i], 1, &gone) != STOCK_DONE) {
             stock_writer_check();
             break;
         }
-        mirrored |= gone > 0;
+        mirrored += gone;
     }
-    if (mirrored)
+    if (mirrored > 0)
         stock_flag_wait();
 }
 

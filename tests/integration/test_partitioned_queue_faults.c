@@ -81,19 +81,29 @@ static void a_consumer_dies_between_commit_and_ack(void **state)
     queue_shop_close(&shop);
 }
 
-/* The same for what has no row: a restock is done, and once. */
+/* The same product's, from the stock as Redis has it. */
+static struct buy mirror_buy(int64_t user)
+{
+    return (struct buy){.strategy = "redis-stock", .product = PRODUCT, .user = user};
+}
+
+/* The same for what has no row: a restock is done, and once. And once its answer is there, what
+ * Redis knows of the product's stock is not the old news. */
 static void restock_through_a_death(const char *failpoint)
 {
     struct queue_shop shop;
     struct buy restock = queue_buy(PRODUCT, 0);
+    struct buy buy = mirror_buy(1);
 
     queue_shop_open(&shop, NULL, 0, failpoint);
     shop_put(shop.servers[1], PRODUCT, 0, NULL);
+    shop_expect_buy(shop.servers[1], &buy, 409, "sold_out", NULL);
     restock.quantity = 7;
     restock.more = "&wait_ms=30000";
     shop_expect_restock(shop.servers[1], &restock, 200, "");
+    shop_expect_buy(shop.servers[1], &buy, 201, "", NULL);
     expect_killed(&shop, 0);
-    assert_int_equal(witness_sale(shop.witness, PRODUCT).stock, 7);
+    assert_int_equal(witness_sale(shop.witness, PRODUCT).stock, 6);
     witness_expect_exact(shop.witness, PRODUCT);
     queue_shop_close(&shop);
 }
@@ -102,6 +112,58 @@ static void a_consumer_dies_after_a_restock(void **state)
 {
     (void)state;
     restock_through_a_death("queue.decided=kill" FIRST);
+}
+
+static void wait_sold_out(struct server *server, const struct buy *buy)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+    char code[32] = "";
+
+    while (strcmp(code, "sold_out") != 0) {
+        struct http_reply reply = shop_send(server, buy);
+        http_reply_code(&reply, code, sizeof code);
+        http_reply_fini(&reply);
+        if (clock_mono_us() >= until_us)
+            fail_msg("%s instead of sold_out", code);
+    }
+}
+
+/* Whoever gets the message next finds the restock done, and says so to Redis all the same. */
+static void a_consumer_dies_between_a_restock_and_its_mirror(void **state)
+{
+    (void)state;
+    restock_through_a_death("queue.committed=kill" FIRST);
+}
+
+/* The restock's wait ends while its consumer stands between COMMIT and mirror: whoever looks up
+ * what became of it says so to Redis before it answers. */
+static void a_mirror_is_told_before_the_answer(void **state)
+{
+    struct queue_shop shop;
+    struct buy restock = queue_buy(PRODUCT, 0);
+    struct buy buy = mirror_buy(1);
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    queue_shop_open(&shop, NULL, 0, "queue.committed=hold" FIRST);
+    shop_put(shop.servers[1], PRODUCT, 0, NULL);
+    shop_expect_buy(shop.servers[1], &buy, 409, "sold_out", NULL);
+    restock.quantity = 2;
+    restock.more = "&wait_ms=1000";
+    shop_expect_restock(shop.servers[1], &restock, 200, "");
+    shop_expect_buy(shop.servers[1], &buy, 201, "", NULL);
+    server_let_go(shop.servers[0]);
+    /* And a cancel's unit. */
+    struct buy last = queue_buy(PRODUCT, 2);
+    last.more = "&wait_ms=30000";
+    shop_expect_buy(shop.servers[2], &last, 201, "", id);
+    buy.user = 3;
+    /* The mirror does not know of that sale until an order that it lets in is refused. */
+    wait_sold_out(shop.servers[2], &buy);
+    queue_expect_cancel(shop.servers[2], id, 200, "");
+    shop_expect_buy(shop.servers[2], &buy, 201, "", NULL);
+    witness_expect_exact(shop.witness, PRODUCT);
+    queue_shop_close(&shop);
 }
 
 static void a_consumer_dies_before_a_restocks_commit(void **state)
@@ -377,6 +439,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_consumer_dies_between_commit_and_ack, server_teardown),
         cmocka_unit_test_teardown(a_consumer_dies_after_a_restock, server_teardown),
+        cmocka_unit_test_teardown(a_consumer_dies_between_a_restock_and_its_mirror,
+                                  server_teardown),
+        cmocka_unit_test_teardown(a_mirror_is_told_before_the_answer, server_teardown),
         cmocka_unit_test_teardown(a_consumer_dies_before_a_restocks_commit, server_teardown),
         cmocka_unit_test_teardown(an_instance_dies_before_it_publishes, server_teardown),
         cmocka_unit_test_teardown(what_is_published_twice_is_decided_once, server_teardown),

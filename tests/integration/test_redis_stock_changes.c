@@ -60,6 +60,56 @@ static void stock_that_comes_back_is_seen_at_once(void **state)
     bed_stop_all();
 }
 
+/* A unit on the shelf of which the mirror has not heard. */
+static void add_unheard_of(void)
+{
+    witness_run(bed.witness,
+                "UPDATE product SET stock = stock + 1, initial_stock = initial_stock + 1,"
+                " version = version + 1 WHERE id = %lld",
+                (long long)bed.product);
+}
+
+/* Who repeats a restock or a cancel, because there was no answer, gets one; and then the units are
+ * there for redis-stock, too. */
+static void who_finds_it_done_tells_the_mirror(void **state)
+{
+    static const char *const strategies[] = {"redis-stock", "conditional"};
+    char target[96];
+    char id[SHOP_ID_SIZE] = "";
+
+    (void)state;
+    bed_start_three();
+    for (int i = 0; i < 2; i++) {
+        struct buy restock = bed_buy(0, 1);
+        struct buy buy = bed_buy(1 + i, 1);
+        shop_put(bed.servers[0], bed.product, 0, NULL);
+        restock.key = strategies[i];
+        restock.strategy = strategies[i];
+        shop_expect_restock(bed.servers[0], &restock, 200, "");
+        buy.strategy = strategies[i];
+        shop_expect_buy(bed.servers[0], &buy, 201, "", id);
+        bed_expect_settled();
+        snprintf(target, sizeof target, "/orders/%s/cancel", id);
+        shop_expect(bed.servers[0], "POST", target, NULL, NULL, 200, "");
+        buy.strategy = "redis-stock";
+        shop_expect_buy(bed.servers[0], &buy, 201, "", id);
+        bed_expect_reconciled(); /* and no round comes soon */
+        /* As if whoever has added a unit had died before the mirror heard of it. */
+        add_unheard_of();
+        buy.user = 10 + i;
+        shop_expect_buy(bed.servers[1], &buy, 409, "sold_out", NULL);
+        shop_expect_restock(bed.servers[2], &restock, 200, "");
+        shop_expect_buy(bed.servers[1], &buy, 201, "", NULL);
+        bed_expect_reconciled(); /* and no round comes soon */
+        add_unheard_of();
+        buy.user = 20 + i;
+        shop_expect_buy(bed.servers[1], &buy, 409, "sold_out", NULL);
+        shop_expect(bed.servers[2], "POST", target, NULL, NULL, 200, "");
+        shop_expect_buy(bed.servers[1], &buy, 201, "", NULL);
+    }
+    bed_stop_all();
+}
+
 static void put_amid(const char *key)
 {
     char old[SHOP_ID_SIZE];
@@ -271,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(stock_that_comes_back_is_seen_at_once, bed_teardown),
+        cmocka_unit_test_teardown(who_finds_it_done_tells_the_mirror, bed_teardown),
         cmocka_unit_test_teardown(a_new_sale_amid_the_old_one, bed_teardown),
         cmocka_unit_test_teardown(a_new_sale_amid_orders_without_keys, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_of_an_ended_sale, bed_teardown),
