@@ -4,11 +4,13 @@
  * SET NX PX with a 128-bit token (Redis documentation, "Distributed Locks with Redis"),
  * compare-and-delete on release, renewed by the renewer. Waiters stand in a sorted set by ticket. A
  * release hands the free lock to the first of them: it reserves it for a grace period and pushes
- * onto the waiter's own list, on which the waiter sleeps with BLPOP. So nobody polls, and an
- * instance that has just released cannot overtake.
+ * onto the waiter's own list, on which the waiter sleeps with BLPOP. It wakes those next in line,
+ * too: one instance has one waiter, so they are few; they are told to try again at the end of the
+ * grace, or, mostly, what the new holder's lease has left. So nobody polls, and an instance that
+ * has just released cannot overtake.
  *
  * How it fails: a holder that dies keeps the lock until its lease ends, and the waiters sleep until
- * then; a waiter that dies in the queue costs one grace period; a wake-up that is lost costs at
+ * then; waiters that die in the queue cost one grace period; a wake-up that is lost costs at
  * most the wait that acquire was told. A Redis that loses its newest writes can give the lock to
  * two holders, and so can a pause longer than the lease: what runs under it needs a fence.
  */

@@ -284,6 +284,29 @@ static void a_release_wakes_who_waits(void **state)
     }
 }
 
+/* Two that died in the queue, in front of one that lives: their turn costs a grace period, where
+ * only being told keeps the one behind them from sleeping until the end of the lease, a minute. */
+static void dead_waiters_cost_a_grace_period(void **state)
+{
+    (void)state;
+    const struct lock *lock = &lock_redis_fair;
+    pthread_t waiter;
+    void *owned = NULL;
+
+    assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
+    redis_probe(NULL, 0, "ZADD locks-test:lock-queue:%d 1 dead 2 buried", LOCK_KEY);
+    redis_probe(NULL, 0, "SET locks-test:lock-tickets:%d 2", LOCK_KEY);
+    assert_int_equal(pthread_create(&waiter, NULL, wait_in_turn, &lock), 0);
+    while (redis_probe(NULL, 0, "ZCARD locks-test:lock-queue:%d", LOCK_KEY) < 3)
+        clock_sleep_until(in_ms(2));
+    int64_t begun_us = clock_mono_us();
+    assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(pthread_join(waiter, &owned), 0);
+    assert_non_null(owned);
+    assert_true(clock_mono_us() - begun_us < 10 * CLOCK_US_PER_S);
+    assert_int_equal(lock_let_go(lock, &rig.two, &rig.other), LOCK_RELEASED);
+}
+
 /* Free, and reserved by the last release for the one who has waited longest. */
 static void a_free_lock_is_kept_for_its_turn(void **state)
 {
@@ -375,6 +398,7 @@ int main(void)
         TEST(the_watchdog_renews_up_to_its_cap),
         TEST(a_lost_lease_is_told_once),
         TEST(a_release_wakes_who_waits),
+        TEST(dead_waiters_cost_a_grace_period),
         TEST(a_free_lock_is_kept_for_its_turn),
         TEST(w3_a_budget_of_nothing_is_no_budget),
         TEST(w9_wllock_waits_for_itself),
