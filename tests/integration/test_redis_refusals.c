@@ -178,11 +178,11 @@ static void each_refusal_is_told(const char *strategy, const char *backend,
         wait_backend(server, backend, NULL);
         for (int j = 0; j < count; j++)
             begin(fault, &places[j]);
+        wait_backend(server, backend, fault->word); /* no order has met it yet */
         if (fault->open_ones_serve)
             shop_expect_buy(server, &buy, 201, "", NULL);
         else
             shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
-        wait_backend(server, backend, fault->word);
         for (int j = 0; j < count; j++)
             end(fault, &places[j]);
         assert_true(server_says(server, fault->word));
