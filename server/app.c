@@ -101,13 +101,13 @@ static void add_redlock(const struct redlock *redlock, add_row *row, void *to)
     }
 }
 
-static bool read_health(void *context, bool *durable, add_row *row, void *to)
+static bool read_health(void *context, struct store_durability *durability, add_row *row, void *to)
 {
     const struct services *services = context;
     bool up = store_up(services->store);
     bool ready = up && store_ready(services->store);
 
-    *durable = store_durable(services->store);
+    *durability = store_durability(services->store);
     row(to, "postgresql", ready, ready ? "" : up ? "the schema is not usable" : "out of reach");
     if (services->cache)
         add_redis(services->cache, "redis", "", row, to);

@@ -200,26 +200,40 @@ ORDER BY orders.id LIMIT $2::bigint
 
 -- Settling a COMMIT whose reply was lost ---------------------------------------------------------------------
 
--- Waits for a twin that is still running; then either finds it, or makes sure that it can never commit.
+-- Makes the commit of this statement, or of its transaction, wait until the log is flushed up to here, on the synchronous
+-- standby too where there is one: everything that was read before is as durable as a commit of ours then. A commit
+-- that wrote nothing waits for nothing.
+-- name: flush_read
+SELECT pg_logical_emit_message(true, 'seckill', '') IS NOT NULL
+
+-- Waits for a twin that is still running; then either finds it, or makes sure that it can never commit. When it finds
+-- one it writes no row, so the message sees to it that the twin's commit is waited for as our own would be.
 -- name: order_tombstone
-INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, reason, created_at)
-SELECT $1::uuid, $2::bigint, coalesce((SELECT epoch FROM product WHERE id = $2::bigint), 0), $3::bigint,
-       $4::bigint, $5::text, 3, 'not_committed', $6::timestamptz
-ON CONFLICT (id) DO NOTHING
+WITH tombstone AS (
+    INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, reason, created_at)
+    SELECT $1::uuid, $2::bigint, coalesce((SELECT epoch FROM product WHERE id = $2::bigint), 0), $3::bigint,
+           $4::bigint, $5::text, 3, 'not_committed', $6::timestamptz
+    ON CONFLICT (id) DO NOTHING
+)
+SELECT pg_logical_emit_message(true, 'seckill', '') IS NOT NULL
 
 -- name: order_status
 SELECT status FROM orders WHERE id = $1::uuid
 
 -- name: restock_tombstone
-INSERT INTO restock (id, product_id, epoch, quantity, strategy, created_at)
-SELECT $1::uuid, $2::bigint, coalesce((SELECT epoch FROM product WHERE id = $2::bigint), 0), 0, $3::text,
-       $4::timestamptz
-ON CONFLICT (id) DO NOTHING
+WITH tombstone AS (
+    INSERT INTO restock (id, product_id, epoch, quantity, strategy, created_at)
+    SELECT $1::uuid, $2::bigint, coalesce((SELECT epoch FROM product WHERE id = $2::bigint), 0), 0, $3::text,
+           $4::timestamptz
+    ON CONFLICT (id) DO NOTHING
+)
+SELECT pg_logical_emit_message(true, 'seckill', '') IS NOT NULL
 
 -- name: restock_status
 SELECT quantity FROM restock WHERE id = $1::uuid
 
--- order_read, behind whatever transaction has changed the order's row: a cancel that may yet commit.
+-- order_read, behind whatever transaction has changed the order's row: a cancel that may yet commit. Its lock is a
+-- write, so its own commit waits for the log up to that one.
 -- name: order_read_settled
 SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
@@ -598,8 +612,8 @@ FROM (VALUES ('search_path', $1::text),
 WHERE value IS NOT NULL AND current_setting(name, true) IS NOT NULL
 
 -- name: durability
-SELECT current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on'
-       AND current_setting('synchronous_commit') NOT IN ('off', 'local'),
+SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
+       current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
        NOT pg_is_in_recovery()
 
 -- name: retired_next

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "dispatch/dispatch.h"
+#include "store/pg.h"
 #include "strategy/strategy.h"
 
 struct http;
@@ -19,7 +20,7 @@ struct http;
 struct http_health {
     void *context;
     /* Writes each backend's name and state through `row`; returns whether the server is ready. */
-    bool (*read)(void *context, bool *durable,
+    bool (*read)(void *context, struct store_durability *durability,
                  void (*row)(void *to, const char *backend, bool up, const char *detail), void *to);
 };
 

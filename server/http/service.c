@@ -46,19 +46,40 @@ static void add_backend(void *to, const char *backend, bool up, const char *deta
     json_array_append_new(to, row);
 }
 
+/* PostgreSQL's text, which may have been cut in the middle of a character. */
+static json_t *setting(const char *text)
+{
+    json_t *string = json_string(text);
+
+    return string ? string : json_string("?");
+}
+
+/* What "durable" covers. */
+static json_t *describe(const struct store_durability *durability)
+{
+    json_t *json = json_object();
+
+    json_object_set_new(json, "fsync", json_boolean(durability->fsync));
+    json_object_set_new(json, "full_page_writes", json_boolean(durability->full_page_writes));
+    json_object_set_new(json, "synchronous_commit", setting(durability->synchronous_commit));
+    json_object_set_new(json, "synchronous_standby_names", setting(durability->standby_names));
+    return json;
+}
+
 static enum MHD_Result answer_readyz(struct request *request)
 {
     struct http *http = request->http;
     json_t *json = json_object();
     json_t *backends = json_array();
-    bool durable = false;
-    bool ready = http->health.read(http->health.context, &durable, add_backend, backends);
+    struct store_durability durability;
+    bool ready = http->health.read(http->health.context, &durability, add_backend, backends);
     char *text;
 
     ready = ready && !http->draining;
     json_object_set_new(json, "ready", json_boolean(ready));
     json_object_set_new(json, "draining", json_boolean(http->draining));
-    json_object_set_new(json, "durable", json_boolean(durable));
+    json_object_set_new(json, "durable", json_boolean(durability.durable));
+    json_object_set_new(json, "durability", describe(&durability));
     json_object_set_new(json, "backends", backends);
     text = json_dumps(json, 0);
     json_decref(json);

@@ -9,10 +9,11 @@
  * While the answer to the end of a transaction is waited for, the server may have the first
  * statement of the next (pg_ahead.c).
  *
- * What goes wrong: no answer in time (the cancel request goes to the canceller, the session is
+ * What goes wrong: no answer in time (the request to cancel goes to the canceller, the session is
  * closed), the connection breaks (closed), the server says no (classified by SQLSTATE; the session
- * lives on). Whoever sent a COMMIT or a statement outside a transaction must treat PG_TIMEOUT and
- * PG_LOST as "unknown".
+ * lives on), it commits without having waited for its synchronous standby (closed, PG_LOST).
+ * Whoever sent a COMMIT or a statement outside a transaction must treat PG_TIMEOUT and PG_LOST as
+ * "unknown".
  */
 #include "store/pg_internal.h"
 
@@ -59,7 +60,7 @@ static bool next_or_cancel(struct pg *pg, int64_t *until_us, bool *expired, PGre
     if (!pg->patient || *expired || PQstatus(pg->conn) != CONNECTION_OK)
         return false;
     pg_interrupt(pg);
-    atomic_store(&pg->cancel, PQgetCancel(pg->conn));
+    atomic_store(&pg->cancel, cancel_request_create(pg->conn));
     pg->cancelled = *expired = true;
     *until_us = clock_mono_us() + CANCEL_PATIENCE_US;
     return pg_next_result(pg, *until_us, out);
@@ -180,6 +181,11 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
     PQclear(sync);
     if (!synced)
         return pg_give_up(pg, until_us);
+    if (pg->unreplicated && status == PG_OK && ends_transaction(pg, &commands[n - 1])) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, "committed, but perhaps on no synchronous standby");
+        status = PG_LOST;
+    }
+    pg->unreplicated = false;
     if (status == PG_LOST)
         pg_close(pg);
     return expired && status == PG_CONFLICT ? PG_CANCELLED : status;

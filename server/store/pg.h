@@ -50,11 +50,23 @@ struct store_limits {
 struct store *store_create(const char *conninfo, struct store_limits limits, struct error *error);
 void store_destroy(struct store *store); /* after every session; NULL is allowed */
 
-/* Cached state, any thread, no I/O. `durable` is false while fsync, full_page_writes or
- * synchronous_commit is off. */
+/* What a commit waits for before it is answered. All of it is false or "" until the first contact.
+ */
+struct store_durability {
+    bool durable; /* a crash of the server loses nothing: the next three, the last not off or local
+                   */
+    bool fsync;
+    bool full_page_writes;
+    char synchronous_commit[16];
+    char standby_names[256]; /* synchronous_standby_names, cut; "": a commit waits for no standby */
+};
+
+/* Cached state, any thread, no I/O. */
 bool store_up(const struct store *store);    /* the last contact succeeded */
 bool store_ready(const struct store *store); /* the schema has been seen to */
-bool store_durable(const struct store *store);
+struct store_durability store_durability(struct store *store);
+/* Does a commit wait for a synchronous standby? */
+bool store_waits(const struct store *store);
 
 /* Creates the schema or brings it up to date, once however many instances start together; learns
  * whether the database is durable; then sessions may be used. What changes tables may take until

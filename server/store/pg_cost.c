@@ -53,8 +53,8 @@ void pg_cost_sent(struct pg *pg, const struct pg_command *command,
     if (!pg->prepared[command->statement]) {
         size += MESSAGE + text_size(name) + text_size(text) + NUMBER2;
         /* "FOR UPDATE" and "DO UPDATE" are found, too. */
-        pg->writes[command->statement] =
-            strstr(text, "INSERT ") || strstr(text, "UPDATE") || strstr(text, "DELETE ");
+        pg->writes[command->statement] = strstr(text, "INSERT ") || strstr(text, "UPDATE") ||
+                                         strstr(text, "DELETE ") || strstr(text, "emit_message");
     }
     cost_add(COST_POSTGRESQL, COST_STATEMENTS, 1);
     cost_add(COST_POSTGRESQL, COST_BYTES, size);

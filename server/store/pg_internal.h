@@ -17,22 +17,24 @@ struct store {
     struct canceller *canceller; /* owned */
     atomic_bool up;
     atomic_bool ready;
-    atomic_bool durable;
+    atomic_bool waits;
     _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */
     _Atomic unsigned path_number;    /* how often `path` has changed */
     struct {
         pthread_mutex_t mutex;
         char path[STORE_PATH_SIZE]; /* every session's search_path; "": not known yet */
+        struct store_durability durability;
     } shared;
 };
 
 struct pg {
-    struct store *store;        /* borrowed */
-    PGconn *conn;               /* owned; NULL: not connected */
-    _Atomic(PGcancel *) cancel; /* owned: how to cancel what conn runs; whoever takes it uses it */
-    PGresult *result;           /* owned: the last statement's */
-    unsigned path_number;       /* of the search_path that it has */
-    enum sql begin;             /* with begin_pending: which BEGIN */
+    struct store *store; /* borrowed */
+    PGconn *conn;        /* owned; NULL: not connected */
+    /* owned: how to cancel what conn runs; whoever takes it uses it */
+    _Atomic(struct cancel_request *) cancel;
+    PGresult *result;     /* owned: the last statement's */
+    unsigned path_number; /* of the search_path that it has */
+    enum sql begin;       /* with begin_pending: which BEGIN */
     bool begin_pending;
     bool in_transaction;
     bool written; /* by the transaction: its COMMIT will wait for the log */
@@ -41,6 +43,7 @@ struct pg {
     bool patient;           /* pg_be_patient */
     bool cancelled; /* a cancel request is under way, and may hit whatever runs when it arrives */
     atomic_bool stopped; /* pg_stop */
+    bool unreplicated;   /* PostgreSQL has warned that a commit did not wait for the standby */
     struct error error;
     struct pg_ahead {
         struct pg_ahead_item {

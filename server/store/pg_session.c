@@ -17,10 +17,18 @@
 
 enum { CLOSED_AFTER_FAILURE_US = 250000, STOP_SEEN_US = 100000 };
 
-static void ignore_notice(void *context, const PGresult *result)
+/* A wait for the synchronous standby that somebody cancelled ends with a WARNING (01000) and a
+ * commit that no standby may have. It names no code of its own, and its text is translated; but
+ * what a trigger raises (exec_stmt_raise) is not meant. */
+static void take_notice(void *context, const PGresult *notice)
 {
-    (void)context;
-    (void)result;
+    struct pg *pg = context;
+    const char *state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+    const char *function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+
+    if (state && strcmp(state, "01000") == 0 &&
+        (!function || strcmp(function, "exec_stmt_raise") != 0))
+        pg->unreplicated = true;
 }
 
 struct pg *pg_create(struct store *store)
@@ -36,12 +44,12 @@ void pg_close(struct pg *pg)
 {
     PQclear(pg->result);
     pg->result = NULL;
-    PQfreeCancel(atomic_exchange(&pg->cancel, NULL));
+    cancel_request_free(atomic_exchange(&pg->cancel, NULL));
     if (pg->conn)
         PQfinish(pg->conn);
     pg->conn = NULL;
     pg->begin_pending = false;
-    pg->in_transaction = pg->written = pg->cancelled = false;
+    pg->in_transaction = pg->written = pg->cancelled = pg->unreplicated = false;
     pg->ahead.count = pg->ahead.sent = 0;
     memset(pg->prepared, 0, sizeof pg->prepared);
 }
@@ -101,7 +109,7 @@ static bool connect_in_time(struct pg *pg, int64_t until_us)
         pg_set_error(pg, ERROR_UNAVAILABLE, "out of memory");
         return false;
     }
-    PQsetNoticeReceiver(pg->conn, ignore_notice, NULL);
+    PQsetNoticeReceiver(pg->conn, take_notice, pg);
     PostgresPollingStatusType state = PGRES_POLLING_WRITING;
     while (PQstatus(pg->conn) != CONNECTION_BAD && state != PGRES_POLLING_OK &&
            state != PGRES_POLLING_FAILED) {
@@ -115,6 +123,7 @@ static bool connect_in_time(struct pg *pg, int64_t until_us)
         pg_set_error(pg, ERROR_UNAVAILABLE, PQerrorMessage(pg->conn));
         return false;
     }
+    pg->unreplicated = false; /* a warning while connecting was about something else */
     return true;
 }
 
@@ -143,7 +152,7 @@ bool pg_open(struct pg *pg, int64_t until_us)
         return false;
     }
     if (connect_in_time(pg, until_us)) {
-        atomic_store(&pg->cancel, PQgetCancel(pg->conn));
+        atomic_store(&pg->cancel, cancel_request_create(pg->conn));
         if (atomic_load(&pg->cancel) && PQsetnonblocking(pg->conn, 1) == 0 &&
             PQenterPipelineMode(pg->conn) == 1 && settle_in(pg, until_us) == PG_OK) {
             atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);

@@ -27,8 +27,9 @@ struct store *store_create(const char *conninfo, struct store_limits limits, str
     pthread_mutex_init(&store->shared.mutex, NULL);
     store->limits = limits;
     store->conninfo = strdup(conninfo);
-    store->canceller = canceller_create();
-    if (!store->conninfo || !store->canceller) {
+    if (store->conninfo)
+        store->canceller = canceller_create(store->conninfo);
+    if (!store->canceller) {
         error_set(error, ERROR_INTERNAL, "cannot start the canceller thread");
         store_destroy(store);
         return NULL;
@@ -56,9 +57,17 @@ bool store_ready(const struct store *store)
     return atomic_load_explicit(&store->ready, memory_order_acquire);
 }
 
-bool store_durable(const struct store *store)
+struct store_durability store_durability(struct store *store)
 {
-    return atomic_load_explicit(&store->durable, memory_order_relaxed);
+    pthread_mutex_lock(&store->shared.mutex);
+    struct store_durability durability = store->shared.durability;
+    pthread_mutex_unlock(&store->shared.mutex);
+    return durability;
+}
+
+bool store_waits(const struct store *store)
+{
+    return atomic_load_explicit(&store->waits, memory_order_relaxed);
 }
 
 unsigned store_path_number(const struct store *store)
@@ -87,6 +96,30 @@ unsigned store_set_path(struct store *store, const char *path)
     return number;
 }
 
+/* Of the present result of SQL_DURABILITY; logged when it is not what it was, or at the start. */
+static void take_durability(struct store *store, const struct pg *pg)
+{
+    struct store_durability now = {.fsync = pg_get_bool(pg, 0, 0),
+                                   .full_page_writes = pg_get_bool(pg, 0, 1)};
+
+    pg_get_text(pg, 0, 2, now.synchronous_commit, sizeof now.synchronous_commit);
+    pg_get_text(pg, 0, 3, now.standby_names, sizeof now.standby_names);
+    bool waits =
+        strcmp(now.synchronous_commit, "off") != 0 && strcmp(now.synchronous_commit, "local") != 0;
+    now.durable = now.fsync && now.full_page_writes && waits;
+    if (!waits)
+        now.standby_names[0] = '\0';
+    bool noted = now.durable || (store_ready(store) && !store_durability(store).durable);
+    if (!noted)
+        log_warn(
+            "PostgreSQL is not durable (fsync, full_page_writes or synchronous_commit is off): "
+            "a 201 may be lost in a crash");
+    atomic_store_explicit(&store->waits, now.standby_names[0] != '\0', memory_order_relaxed);
+    pthread_mutex_lock(&store->shared.mutex);
+    store->shared.durability = now;
+    pthread_mutex_unlock(&store->shared.mutex);
+}
+
 bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
                    struct error *error)
 {
@@ -101,17 +134,12 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t
         atomic_store_explicit(&store->up, false, memory_order_relaxed);
         return false;
     }
-    bool durable = pg_get_bool(pg, 0, 0);
-    if (!pg_get_bool(pg, 0, 1)) {
+    if (!pg_get_bool(pg, 0, 4)) {
         pg_close(pg);
         return error_set(error, ERROR_UNSUITABLE,
                          "PostgreSQL is a standby and cannot be written to");
     }
-    if (!durable && (store_durable(store) || !store_ready(store)))
-        log_warn(
-            "PostgreSQL is not durable (fsync, full_page_writes or synchronous_commit is off): "
-            "a 201 may be lost in a crash");
-    atomic_store_explicit(&store->durable, durable, memory_order_relaxed);
+    take_durability(store, pg);
     /* Another session may have failed to connect while this one lived on: whoever is told that
      * PostgreSQL is up may try at once. */
     atomic_store_explicit(&store->closed_until_us, 0, memory_order_relaxed);

@@ -194,10 +194,10 @@ static enum pg_status transact(struct session *session, struct work *work)
     if (status != PG_OK)
         return status;
     decide(work);
-    if (!has_queued(work)) {
-        pg_rollback(session->pg, session->work_until_us);
-        return PG_OK;
-    }
+    /* They were decided before, by a commit whose reply may have been lost: committing the rows'
+     * locks waits for what that one has to wait for. */
+    if (!has_queued(work))
+        return pg_commit(session->pg, session->work_until_us);
     session_work_pause(session);
     FAILPOINT("queue.deciding");
     status = tally_write_shares(&work->tally);

@@ -92,10 +92,10 @@ static void join_first(struct session *session, struct order *repeat)
         return;
     }
     order_record_read(session->pg, 0, record);
-    repeat->outcome =
-        record->product_id == repeat->product_id && record->quantity == repeat->quantity
-            ? ORDER_REPLAYED
-            : ORDER_IDEMPOTENCY_MISMATCH;
+    if (record->product_id != repeat->product_id || record->quantity != repeat->quantity)
+        repeat->outcome = ORDER_IDEMPOTENCY_MISMATCH;
+    else if (purchase_flush_read(session, repeat, session->work_until_us))
+        repeat->outcome = ORDER_REPLAYED;
 }
 
 static void write_failed(struct session *session, struct batch *batch, enum pg_status status)

@@ -118,7 +118,8 @@ static void settle_cancel(struct session *session, struct order *order)
     order_record_read(session->pg, 0, &order->record);
     switch (order->record.status) {
     case STATUS_CANCELLED:
-        order->outcome = ORDER_CANCELLED;
+        if (purchase_flush_read(session, order, order->settle_until_us))
+            order->outcome = ORDER_CANCELLED;
         break;
     case STATUS_FAILED:
         order->outcome = ORDER_NOT_CANCELLABLE;

@@ -64,16 +64,19 @@ bool partition_decide_cancel(struct session *session, struct partition_entry *en
     entry->outcome = order.outcome;
     entry->created_us = order.record.created_us;
     return order.outcome != ORDER_RETRY && order.outcome != ORDER_UNSETTLED &&
-           order.outcome != ORDER_BACKEND_UNAVAILABLE;
+           order.outcome != ORDER_OUTCOME_UNKNOWN && order.outcome != ORDER_BACKEND_UNAVAILABLE;
 }
 
-/* Its id or its key is there already: which, and what does that say? */
+/* Its id or its key is there already: which, and what does that say? Whoever wrote it may not have
+ * heard whether that is durable, so it is waited for first. */
 static enum pg_status look_up(struct session *session, struct partition_entry *entry)
 {
     struct pg *pg = session->pg;
-    enum pg_status status =
-        pg_exec(pg, SQL_RESTOCK_STATUS, PG_ARGS(pg_uuid(&entry->id)), session->work_until_us);
+    enum pg_status status = pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, session->work_until_us);
 
+    if (status == PG_OK)
+        status =
+            pg_exec(pg, SQL_RESTOCK_STATUS, PG_ARGS(pg_uuid(&entry->id)), session->work_until_us);
     if (status == PG_OK && pg_rows(pg) == 1) {
         /* A tombstone: the instance that it came from has said that it was not done. */
         entry->outcome = pg_get_int8(pg, 0, 0) > 0 ? ORDER_RESTOCKED : ORDER_BACKEND_UNAVAILABLE;

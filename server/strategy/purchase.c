@@ -104,6 +104,20 @@ void purchase_failed(struct session *session, struct order *order, enum pg_statu
     purchase_refuse(session, order, outcome);
 }
 
+bool purchase_flush_read(struct session *session, struct order *order, int64_t until_us)
+{
+    char id[UUID_TEXT_LENGTH + 1];
+
+    if (!store_waits(session->services->store) ||
+        pg_exec(session->pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us) == PG_OK)
+        return true;
+    uuid_format(&order->id, id);
+    log_warn("order %s: what it repeats may be on no synchronous standby: %s", id,
+             pg_error(session->pg)->text);
+    order->outcome = ORDER_OUTCOME_UNKNOWN;
+    return false;
+}
+
 void purchase_row_at(const struct pg *pg, int i, struct product_row *row)
 {
     *row = (struct product_row){

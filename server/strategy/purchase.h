@@ -102,6 +102,10 @@ enum pg_status purchase_return_stock(struct session *session, const struct order
  * commit had been sent, so a lost reply leaves it unsettled. */
 void purchase_failed(struct session *session, struct order *order, enum pg_status status,
                      bool committing);
+/* Before what a statement has read is told as done: waits until it is as durable as a commit of
+ * this session's, where that takes more than the server's own disk (store_waits). Until `until_us`;
+ * false: it is not known to be, and the order is OUTCOME_UNKNOWN. */
+bool purchase_flush_read(struct session *session, struct order *order, int64_t until_us);
 /* Sets the outcome and leaves the transaction. Always false. */
 bool purchase_refuse(struct session *session, struct order *order, enum order_outcome outcome);
 

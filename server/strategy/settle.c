@@ -132,10 +132,10 @@ static void look_up_restock(struct session *session, struct order *order)
         purchase_failed(session, order, status, false);
     else if (pg_rows(session->pg) == 0)
         order->outcome = ORDER_RETRY; /* its sale ended in between */
-    else if (pg_get_int8(session->pg, 0, 0) == order->quantity)
-        order->outcome = ORDER_REPLAYED;
-    else
+    else if (pg_get_int8(session->pg, 0, 0) != order->quantity)
         order->outcome = ORDER_IDEMPOTENCY_MISMATCH;
+    else if (purchase_flush_read(session, order, session->work_until_us))
+        order->outcome = ORDER_REPLAYED;
 }
 
 static void look_up_order(struct session *session, struct order *order)
@@ -156,7 +156,10 @@ static void look_up_order(struct session *session, struct order *order)
     order_record_read(session->pg, 0, &order->record);
     bool same =
         order->record.product_id == order->product_id && order->record.quantity == order->quantity;
-    order->outcome = same ? ORDER_REPLAYED : ORDER_IDEMPOTENCY_MISMATCH;
+    if (!same)
+        order->outcome = ORDER_IDEMPOTENCY_MISMATCH;
+    else if (purchase_flush_read(session, order, session->work_until_us))
+        order->outcome = ORDER_REPLAYED;
 }
 
 bool settle_batch(struct session *session, struct batch *batch)

@@ -11,6 +11,11 @@
  * sent. A locking read of that row waits for it, and sees what it left. A cancel that was not
  * committed is made again while its wait lasts.
  *
+ * Where PostgreSQL waits for a synchronous standby what can be read may be committed here alone,
+ * when somebody cancelled that wait or the server was started anew in it. So whoever settles makes
+ * a commit of their own that wrote something: the log is one sequence, and a standby that has this
+ * commit has the earlier one.
+ *
  * A refusal of an order with an Idempotency-Key: a first order with that key is looked up before
  * the refusal may stand, so that a repeat after sell-out gets its order and not "sold out".
  */
