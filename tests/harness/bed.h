@@ -2,8 +2,8 @@
 #ifndef SECKILL_TESTS_HARNESS_BED_H
 #define SECKILL_TESTS_HARNESS_BED_H
 
-#include "loadtest/instance.h"
-#include "loadtest/phase.h"
+#include "loadtest/fleet/instance.h"
+#include "loadtest/phase/phase.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
 #ifndef SECKILL_HARNESS_BENCH_CASE_H
 #define SECKILL_HARNESS_BENCH_CASE_H
 
-#include "loadtest/bench.h"
+#include "bench/bench.h"
 
 extern struct bench_series case_series[BENCH_MEASURES];
 extern struct bench_judgement case_judged; /* by the last case_judge */

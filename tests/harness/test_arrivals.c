@@ -1,9 +1,9 @@
 /* The open-loop generator's parts that need no server: schedules, latencies, answers. */
 #include "lib/t.h"
 
-#include "loadtest/answer.h"
-#include "loadtest/arrivals.h"
-#include "loadtest/latency.h"
+#include "loadtest/load/answer.h"
+#include "loadtest/load/arrivals.h"
+#include "loadtest/load/latency.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "lib/t.h"
 
 #include "harness/bed.h"
-#include "loadtest/articles.h"
+#include "loadtest/commands/articles.h"
 
 #include <curl/curl.h>
 #include <stdlib.h>

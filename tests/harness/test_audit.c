@@ -1,7 +1,7 @@
 /* The audit's formulas. */
 #include "lib/t.h"
 
-#include "loadtest/audit.h"
+#include "loadtest/judge/audit.h"
 
 static struct audit computed(int64_t initial, int64_t restocked, int64_t sold, int64_t left)
 {

@@ -2,8 +2,8 @@
  */
 #include "lib/t.h"
 
+#include "bench/steal.h"
 #include "harness/bench_case.h"
-#include "loadtest/steal.h"
 
 #include <stdio.h>
 #include <string.h>

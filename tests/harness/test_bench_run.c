@@ -4,8 +4,8 @@
 
 #include "harness/bed.h"
 
-#include "loadtest/nginx.h"
-#include "loadtest/witness.h"
+#include "bench/nginx.h"
+#include "loadtest/judge/witness.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "lib/t.h"
 
 #include "harness/bed.h"
-#include "loadtest/connection.h"
-#include "loadtest/wrk.h"
+#include "loadtest/load/connection.h"
+#include "loadtest/load/wrk.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* The relay that stands for a Redis further away: the test is both its client and its server. */
 #include "lib/t.h"
 
-#include "loadtest/delay.h"
-#include "loadtest/open_loop.h"
+#include "loadtest/fleet/delay.h"
+#include "loadtest/load/open_loop.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The cores that a process may use: those of its affinity, or less where its cgroup has a quota. */
 #include "lib/t.h"
 
-#include "loadtest/machine.h"
+#include "loadtest/fleet/machine.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #include "lib/t.h"
 
 #include "harness/bed.h"
-#include "loadtest/api.h"
-#include "loadtest/open_loop.h"
-#include "loadtest/phase_open.h"
+#include "loadtest/fleet/api.h"
+#include "loadtest/load/open_loop.h"
+#include "loadtest/phase/phase_open.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* The command line: defaults, what is read, and that every bad argument is named. */
 #include "lib/t.h"
 
-#include "loadtest/options.h"
-#include "loadtest/sweep_plan.h"
+#include "loadtest/base/options.h"
+#include "loadtest/commands/sweep_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

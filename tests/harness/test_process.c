@@ -1,7 +1,7 @@
 /* Children: how they end, what they wrote, and that none outlives the harness. */
 #include "lib/t.h"
 
-#include "loadtest/process.h"
+#include "loadtest/base/process.h"
 
 #include <poll.h>
 #include <signal.h>

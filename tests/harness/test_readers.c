@@ -1,11 +1,11 @@
 /* What the harness reads from others: wrk, pgbench, the metrics, a server's first line. */
 #include "lib/t.h"
 
-#include "loadtest/instance.h"
-#include "loadtest/pgbench.h"
-#include "loadtest/scrape.h"
-#include "loadtest/table.h"
-#include "loadtest/wrk.h"
+#include "bench/pgbench.h"
+#include "loadtest/fleet/instance.h"
+#include "loadtest/fleet/scrape.h"
+#include "loadtest/load/wrk.h"
+#include "loadtest/report/table.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * goodput, which nothing but bench calls. */
 #include "lib/t.h"
 
+#include "bench/goodput.h"
 #include "harness/bed.h"
-#include "loadtest/goodput.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The table for people: columns that stand under each other, and what is said below them. */
 #include "lib/t.h"
 
-#include "loadtest/table.h"
+#include "loadtest/report/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* api.md's verdicts and exit statuses, case by case. */
 #include "lib/t.h"
 
-#include "loadtest/verdict.h"
+#include "loadtest/judge/verdict.h"
 
 static struct audit clean(void)
 {

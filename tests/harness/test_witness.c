@@ -5,7 +5,7 @@
 #include "lib/t.h"
 
 #include "harness/bed.h"
-#include "loadtest/witness.h"
+#include "loadtest/judge/witness.h"
 
 #include <libpq-fe.h>
 #include <stdio.h>

@@ -33,10 +33,10 @@ put server/store/sql.c '#include "gen/sql_text.h"'
 put server/cache/redis.c '#include <hiredis/hiredis.h>'
 put loadtest/run.h '#include <stdio.h>'
 put loadtest/base/own.h '#include <stdio.h>'
-put loadtest/run.c '#include "run.h"'
-put loadtest/audit.c '#include <libpq-fe.h>'
+put loadtest/commands/run.c '#include "run.h"'
+put loadtest/judge/audit.c '#include <libpq-fe.h>'
 put loadtest/own.c '#include "base/own.h"'
-put loadtest/latency.h '#include "metrics/histogram.h"'
+put loadtest/load/latency.h '#include "metrics/histogram.h"'
 passes "a tree in order"
 
 # Against the order: each room includes each to its left.

@@ -17,7 +17,7 @@ while IFS= read -r file; do
     echo "$file: $lines lines, of $most at the most" >&2
     broken=$((broken + 1))
   fi
-done < <(find server loadtest tests -name '*.[ch]' 2>/dev/null | sort)
+done < <(find server loadtest bench tests -name '*.[ch]' 2>/dev/null | sort)
 
 if [ "$files" -eq 0 ]; then
   echo "no sources under $root: nothing was checked" >&2

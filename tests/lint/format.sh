@@ -7,7 +7,7 @@ if ! command -v clang-format >/dev/null; then
   echo "clang-format is not installed"
   exit 77
 fi
-mapfile -t files < <(find server loadtest tests -name '*.[ch]' | sort)
+mapfile -t files < <(find server loadtest bench tests -name '*.[ch]' | sort)
 [ "${#files[@]}" -gt 0 ]
 clang-format --dry-run -Werror "${files[@]}"
 echo "${#files[@]} files"

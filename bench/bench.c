@@ -1,0 +1,366 @@
+/*
+ * `bench`: the measurements that the rows asked for need, round by round, and what follows.
+ *
+ * First pgbench's best client count, in a short trial. Then every round makes each measurement
+ * once, every other round in the opposite order, so that what changes on the machine meanwhile
+ * meets both sides of a ratio. Rows that are within noise, or from which the host took the cores
+ * away, then get more rounds. Exit status 0 when every row reaches its bound (what is not installed
+ * is left out), 1 when one misses it, 2 when one could not be measured.
+ */
+#include "bench/bench.h"
+
+#include "bench/pgbench.h"
+#include "bench/steal.h"
+#include "loadtest/commands/commands.h"
+#include "loadtest/report/results.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MOST_CONNECTIONS = 10000,
+    LOG_FILE_MIB = 16,
+    LOG_MIB_PER_S = 32, /* what `batch` writes at 70,000 orders/s, and some */
+    LOG_FILES_MAX = 128,
+    BRIEF_MS = 225000, /* the short form measures for under four minutes */
+    TAKES_MAX = 3,
+    PROBE_MS = 500,
+    PROBE_AGAIN_MS = 2000
+};
+
+struct bench_series *bench_series_of(struct bench *bench, const struct bench_measure *measure)
+{
+    return &bench->series[measure - bench_measures];
+}
+
+void bench_say(const struct bench *bench, const char *text)
+{
+    const struct fleet *fleet = &bench->session.fleet;
+    if (fleet->progress)
+        fleet->progress(fleet->progress_context, text);
+}
+
+static void leave_out(struct bench_series *series, const char *why)
+{
+    series->absent = true;
+    snprintf(series->why, sizeof series->why, "%s", why);
+}
+
+static void ceiling_binary(const struct bench *bench, char *out, size_t size)
+{
+    const char *binary = bench->session.binary;
+    const char *slash = strrchr(binary, '/');
+    snprintf(out, size, "%.*sseckill-bench-server", slash ? (int)(slash - binary) + 1 : 0, binary);
+}
+
+bool bench_start_ceiling(struct bench *bench, struct instance *server, const char *name,
+                         struct problem *problem)
+{
+    struct options options = *bench->session.options;
+    char binary[1300], folder[1100];
+    options.redis = options.stock_redis = options.amqp = options.redlock = "";
+    options.memcached = options.zookeeper = "";
+    ceiling_binary(bench, binary, sizeof binary);
+    snprintf(folder, sizeof folder, "%s/%s", bench->session.folder, name);
+    (void)mkdir(folder, 0755);
+    return instance_start_all(server, 1, &options, binary, folder, problem);
+}
+
+static bool start_ceiling(struct bench *bench, struct problem *problem)
+{
+    char binary[1300];
+    ceiling_binary(bench, binary, sizeof binary);
+    if (access(binary, X_OK) == 0)
+        return !bench->series[MEASURE_E].wanted ||
+               bench_start_ceiling(bench, &bench->ceiling, "ceiling", problem);
+    leave_out(&bench->series[MEASURE_E], "there is no seckill-bench-server beside the server");
+    leave_out(&bench->series[MEASURE_IDLE], "there is no seckill-bench-server to be held");
+    return true;
+}
+
+static bool start_nginx(struct bench *bench, struct problem *problem)
+{
+    char program[300];
+    if (!bench->series[MEASURE_NGINX].wanted)
+        return true;
+    if (!nginx_find(program, sizeof program)) {
+        leave_out(&bench->series[MEASURE_NGINX],
+                  "nginx is not installed (Debian's package is nginx-light)");
+        return true;
+    }
+    return nginx_start(&bench->nginx, program, bench->session.folder, problem);
+}
+
+static void choose_rows(struct bench_report *report, struct bench *bench)
+{
+    for (size_t i = 0; i < bench_rows_count && report->count < BENCH_ROWS_MAX; i++) {
+        const struct bench_row *row = &bench_rows[i];
+        if (!bench_row_wanted(row, bench->session.options))
+            continue;
+        report->rows[report->count++] = row;
+        bench->series[row->of.measure].wanted = true;
+        bench->series[row->against.measure].wanted = true;
+    }
+}
+
+static int64_t log_files_wanted(const struct bench *bench)
+{
+    const struct options *options = bench->session.options;
+    int64_t seconds = 0;
+    for (size_t i = 1; i < BENCH_MEASURES; i++)
+        if (bench->series[i].wanted)
+            seconds += (options->rounds + options->more_rounds) * options->duration_s;
+    int64_t files = seconds * LOG_MIB_PER_S / LOG_FILE_MIB;
+    return files < LOG_FILES_MAX ? files : LOG_FILES_MAX;
+}
+
+/* PostgreSQL fills each file of its log with zeros before the first use, in the backend that needs
+ * it, and later uses old ones again. A database that has run for a while has those; a new one
+ * would be measured making them. So they are made first: the log goes on to the next file so
+ * often, and a checkpoint makes the old ones the next ones. */
+static void make_log_files(struct bench *bench)
+{
+    static const char *const steps[] = {"SELECT pg_logical_emit_message(true, 'seckill', '')",
+                                        "SELECT pg_switch_wal()"};
+    struct witness *witness = bench->session.witness;
+    int64_t wanted = log_files_wanted(bench);
+    struct problem problem;
+    char nothing[40];
+    bench_say(bench, "making files for PostgreSQL's log");
+    for (int64_t i = 0; i < wanted && !process_interrupted(); i++) {
+        if (!witness_ask(witness, steps[0], nothing, sizeof nothing, &problem) ||
+            !witness_ask(witness, steps[1], nothing, sizeof nothing, &problem))
+            return;
+    }
+    bench->log_files = witness_ask(witness, "CHECKPOINT", nothing, sizeof nothing, &problem);
+}
+
+/* A table that holds orders of somebody else is left alone. */
+static bool empty_orders(const struct bench *bench)
+{
+    char sql[400], nothing[16];
+    struct problem problem;
+    snprintf(sql, sizeof sql,
+             "DO $$ BEGIN PERFORM set_config('lock_timeout', '5s', true); LOCK TABLE orders;"
+             " IF EXISTS (SELECT FROM orders WHERE product_id < %" PRId64
+             " OR product_id >= %" PRId64 ") THEN RAISE EXCEPTION 'not ours'; END IF;"
+             " TRUNCATE orders; END $$",
+             bench->session.options->first_product, bench->next_product);
+    return witness_ask(bench->session.witness, sql, nothing, sizeof nothing, &problem);
+}
+
+static bool try_all_clients(struct bench *bench, struct problem *problem)
+{
+    bool found = pgbench_find(bench->pgbench, sizeof bench->pgbench, problem);
+    for (size_t i = 1; i < BENCH_MEASURES; i++) {
+        struct bench_series *series = &bench->series[i];
+        if (!series->wanted || bench_measures[i].take != bench_take_pgbench)
+            continue;
+        if (!found)
+            leave_out(series, problem->text);
+        else if (!bench_try_clients(bench, &bench_measures[i], problem))
+            return false;
+    }
+    return true;
+}
+
+static bool is_brief(const struct bench *bench)
+{
+    return !bench->session.options->full && bench->session.options->rows.count == 0;
+}
+
+static bool may_wait(const struct bench *bench)
+{
+    return !is_brief(bench) && bench->waited_ms < bench->session.options->max_wait_s * 1000;
+}
+
+/* Steal comes and goes over tens of seconds, so it is worth waiting. */
+static void await_calm(struct bench *bench, enum bench_steal allowed)
+{
+    bool calm = false;
+    while (!calm && may_wait(bench) && !process_interrupted()) {
+        int64_t begun_ms = process_now_ms();
+        bench_say(bench, "waiting for a host that takes the cores away");
+        calm =
+            bench_steal_grade(steal_probe(PROBE_MS), bench->session.options->max_steal) <= allowed;
+        if (!calm)
+            (void)process_sleep_ms(PROBE_AGAIN_MS);
+        bench->waited_ms += process_now_ms() - begun_ms;
+    }
+}
+
+static bool take_sample(struct bench *bench, size_t which, struct bench_sample *sample,
+                        struct problem *problem)
+{
+    struct steal before, after;
+    char text[100];
+    snprintf(text, sizeof text, "%s, round %d", bench_measures[which].name, bench->round);
+    bench_say(bench, text);
+    *sample = (struct bench_sample){.round = bench->round};
+    /* It begins where every other one did: on a table of orders that is empty, and for which no
+     * autovacuum is due. Else each figure stands on the rows of those before it. */
+    if (!bench->crowd_product && !empty_orders(bench))
+        bench->orders_grew = true;
+    steal_look(&before);
+    if (!bench_measures[which].take(bench, &bench_measures[which], sample, problem))
+        return problem_prefix(problem, "%s", bench_measures[which].name);
+    steal_look(&after);
+    bench_mark_stolen(&bench->series[which], sample, steal_share(&before, &after),
+                      bench->session.options->max_steal);
+    return true;
+}
+
+/* Where the host took too much of the time, a measurement is made again at once, whatever its
+ * figures were, as long as there is patience left for the host; the calmest counts. */
+static bool take_one(struct bench *bench, size_t which, struct problem *problem)
+{
+    struct bench_series *series = &bench->series[which];
+    struct bench_sample sample;
+    if (!series->wanted || *series->why)
+        return true;
+    int64_t begun_ms = process_now_ms();
+    if (!take_sample(bench, which, &sample, problem))
+        return false;
+    enum bench_steal allowed = bench_steal_allowed(series->again_calm);
+    int takes = 1;
+    for (; sample.steal > allowed && takes < TAKES_MAX && may_wait(bench) && !*series->why;
+         takes++) {
+        struct bench_sample next;
+        await_calm(bench, allowed);
+        if (!take_sample(bench, which, &next, problem))
+            return false;
+        if (next.stolen < sample.stolen)
+            sample = next;
+    }
+    sample.takes = takes;
+    if (!*series->why)
+        series->samples[series->count++] = sample;
+    series->took_ms += process_now_ms() - begun_ms;
+    return true;
+}
+
+static bool take_round(struct bench *bench, bool last, bool again, struct problem *problem)
+{
+    for (size_t i = 1; i < BENCH_MEASURES; i++) {
+        size_t which = bench->round % 2 ? i : BENCH_MEASURES - i;
+        if (bench_measures[which].last == last && (!again || bench->series[which].again) &&
+            !take_one(bench, which, problem))
+            return false;
+    }
+    return true;
+}
+
+static bool take_rounds(struct bench *bench, bool last, struct problem *problem)
+{
+    for (bench->round = 1; bench->round <= (int)bench->session.options->rounds; bench->round++)
+        if (!take_round(bench, last, false, problem))
+            return false;
+    return true;
+}
+
+/* The short form ends within its minutes; in the full form more rounds take no longer than those
+ * before them, however bad the hour. Who names rows has the time. */
+static int64_t more_rounds_end_ms(const struct bench *bench)
+{
+    if (is_brief(bench))
+        return bench->begun_ms + BRIEF_MS;
+    int64_t now_ms = process_now_ms();
+    return bench->session.options->rows.count ? INT64_MAX : now_ms + (now_ms - bench->begun_ms);
+}
+
+/* What comes last comes once: the others begin with an empty table. */
+static bool take_more_rounds(struct bench_report *report, struct bench *bench,
+                             struct problem *problem)
+{
+    const struct options *options = bench->session.options;
+    int64_t until_ms = more_rounds_end_ms(bench);
+    int end = bench->round + (int)options->more_rounds;
+    for (; bench->round < end; bench->round++) {
+        if (!bench_choose_again(report->rows, report->count, bench->series, options->rounds,
+                                process_now_ms(), until_ms))
+            break;
+        if (!take_round(bench, false, true, problem))
+            return false;
+    }
+    return true;
+}
+
+/* The sales are over in any case; rows that are neither truncated nor deleted in time go when the
+ * next server runs for a while, and the figures stand. */
+static void clean(struct bench *bench)
+{
+    const struct fleet *fleet = &bench->session.fleet;
+    int64_t first = bench->session.options->first_product;
+    int64_t count = bench->next_product - first;
+    struct problem problem;
+    if (fleet->count == 0 || count == 0)
+        return;
+    bench_say(bench, "deleting what was sold");
+    if ((!empty_orders(bench) && !bench_clean_long(bench, &problem)) ||
+        !api_put_products(fleet->api, fleet->urls[0], first, count, 0, &problem) ||
+        !phase_wait_clean(fleet, first, first + count - 1, &problem))
+        fprintf(stderr, "seckill-loadtest: not everything that was sold is deleted yet: %s\n",
+                problem.text);
+}
+
+static bool make(struct bench *bench, struct bench_report *report, struct problem *problem)
+{
+    choose_rows(report, bench);
+    (void)bench_allow_descriptors(MOST_CONNECTIONS); /* what then fails says so */
+    make_log_files(bench);
+    return bench_use_instances(bench, 1, problem) && start_ceiling(bench, problem) &&
+           start_nginx(bench, problem) && try_all_clients(bench, problem) &&
+           take_rounds(bench, false, problem) && take_more_rounds(report, bench, problem) &&
+           take_rounds(bench, true, problem);
+}
+
+static int tell(struct bench_report *report)
+{
+    struct problem problem;
+    for (size_t i = 0; i < report->count; i++)
+        bench_judge(report->rows[i], report->bench->series, &report->judgements[i]);
+    bench_print(stdout, report);
+    if (!bench_write_json(report, &problem) || !bench_write_csv(report, &problem))
+        return problem_exit(problem.text);
+    printf("Files: %s/bench.json, %s/bench.csv\n", report->bench->session.folder,
+           report->bench->session.folder);
+    return bench_exit_status(report->judgements, report->count);
+}
+
+static void stop_points_of_reference(struct bench *bench)
+{
+    struct problem ignored;
+    nginx_stop(&bench->nginx);
+    (void)instance_stop_all(&bench->ceiling, 1, &ignored);
+}
+
+int command_bench(struct options *options)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+    struct problem problem = {""};
+    if (!bench)
+        return problem_exit("out of memory");
+    struct bench_report report = {.bench = bench};
+    bench->begun_ms = process_now_ms();
+    bench->next_product = options->first_product;
+    (void)getloadavg(&bench->load_average, 1);
+    bool begun =
+        bench_rows_exist(options, &problem) && session_init(&bench->session, options, &problem);
+    bool made = begun && make(bench, &report, &problem);
+    if (made)
+        clean(bench);
+    made = made && session_close_fleet(&bench->session, &problem);
+    bench_say(bench, "");
+    int status = begun && !process_interrupted() ? tell(&report) : 2;
+    if (!made) {
+        problem_exit(problem.text);
+        status = status == 1 ? 1 : 2; /* what was missed was missed, whatever came then */
+    }
+    stop_points_of_reference(bench);
+    session_fini(&bench->session);
+    free(bench);
+    return status;
+}

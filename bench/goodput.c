@@ -1,0 +1,76 @@
+/* See goodput.h. */
+#include "bench/goodput.h"
+
+/* Runs the phase; false unless its figures can be believed. */
+static bool run_believed(const struct fleet *fleet, const struct phase_plan *plan,
+                         struct phase_result *result, struct problem *problem)
+{
+    if (!phase_run(fleet, plan, result, problem))
+        return false;
+    return result->verdict == VERDICT_KEPT ||
+           problem_set(problem, "%s: %s %s", plan->strategy->name, verdict_name(result->verdict),
+                       result->error);
+}
+
+/* At twice the peak the first seconds do no more than fill the queues; and each of so many
+ * connections, and each order that waits, is the first in its memory, which a machine that is
+ * somebody's guest may have to get from its host, page by page. That is the beginning of an
+ * overload: it is offered, and not counted. */
+struct phase_plan goodput_overload(const struct phase_plan *plan, double rate_per_s,
+                                   int64_t connections)
+{
+    struct phase_plan offered = *plan;
+    offered.duration_s *= 2;
+    offered.lead_s = plan->duration_s;
+    offered.threads = 1;
+    offered.connections = connections;
+    offered.rate_per_s = rate_per_s > 1 ? (int64_t)rate_per_s : 1;
+    offered.arrivals = ARRIVALS_POISSON;
+    return offered;
+}
+
+/* Only what the generator saw committed before the schedule's end. */
+static bool overload(const struct fleet *fleet, const struct phase_plan *offered,
+                     struct goodput *out, struct problem *problem)
+{
+    struct phase_result result;
+    if (!run_believed(fleet, offered, &result, problem)) {
+        out->late = result.late;
+        return problem_prefix(problem, "offered %lld orders/s", (long long)offered->rate_per_s);
+    }
+    out->overloaded_per_s +=
+        (double)result.open.committed_in_time / (double)(offered->duration_s * GOODPUT_CYCLES);
+    return true;
+}
+
+static bool take_peak(const struct fleet *fleet, const struct phase_plan *plan,
+                      double *committed_per_s, enum usage_limit *limit, struct problem *problem)
+{
+    struct phase_result result;
+    if (!run_believed(fleet, plan, &result, problem))
+        return problem_prefix(problem, "the peak");
+    *committed_per_s = phase_committed_per_s(&result);
+    *limit = usage_limit(&result.wrk.usage);
+    return true;
+}
+
+bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, int times,
+                     int64_t overload_connections, struct goodput *out, struct problem *problem)
+{
+    struct phase_plan next = *plan;
+    double peak_per_s = 0;
+    *out = (struct goodput){0};
+    for (int cycle = 0;; cycle++) {
+        if (!take_peak(fleet, &next, &peak_per_s, &out->limit, problem))
+            return false;
+        next.first_product += plan->products;
+        out->peak_per_s += peak_per_s / (GOODPUT_CYCLES + 1);
+        if (cycle == GOODPUT_CYCLES)
+            return true;
+        struct phase_plan offered =
+            goodput_overload(&next, times * peak_per_s, overload_connections);
+        if (!overload(fleet, &offered, out, problem))
+            return false;
+        next.first_product += plan->products;
+    }
+}

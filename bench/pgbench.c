@@ -1,0 +1,159 @@
+/* See pgbench.h. The statements are those of sql/statements.sql, word for word where pgbench's
+ * variables allow it; a change there belongs here too. */
+#include "bench/pgbench.h"
+
+#include "loadtest/base/process.h"
+
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* An id's first half is the same for the run and younger than every earlier id, as a UUIDv7's is;
+ * its second half counts. So the indexes grow where the server's do. */
+#define NUMBERS                                                                                    \
+    "\\set n :n + 1\n"                                                                             \
+    "\\set product random(:first, :last)\n"                                                        \
+    "\\set low :client_id * 1000000000 + :n\n"
+
+#define ID "(lpad(to_hex(:high ::bigint), 16, '0') || lpad(to_hex(:low ::bigint), 16, '0'))::uuid"
+
+#define OPEN                                                                                       \
+    "(opens_at IS NULL OR opens_at <= clock_timestamp())"                                          \
+    " AND (closes_at IS NULL OR clock_timestamp() < closes_at)"
+
+#define READ                                                                                       \
+    "SELECT stock, epoch, version, limit_per_user, " OPEN " AS open FROM product"                  \
+    " WHERE id = :product ::bigint"
+
+#define INSERT(strategy)                                                                           \
+    "INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)"  \
+    " VALUES (" ID ", :product ::bigint, :epoch ::bigint, :low ::bigint + 1, 1, '" strategy        \
+    "', 1, now());\n"
+
+static const struct {
+    const char *strategy;
+    const char *script;
+} scripts[] = {
+    {"pessimistic", NUMBERS "BEGIN;\n" READ " FOR UPDATE \\gset\n"
+                            "\\set left :stock - 1\n"
+                            "UPDATE product SET stock = :left ::bigint, version = version + 1"
+                            " WHERE id = :product ::bigint AND epoch = :epoch ::bigint;\n" INSERT(
+                                "pessimistic") "COMMIT;\n"},
+    {"optimistic",
+     NUMBERS READ " \\gset\n"
+                  "\\set left :stock - 1\n"
+                  "BEGIN;\n"
+                  "WITH taken AS (UPDATE product SET stock = :left ::bigint, version = version + 1"
+                  " WHERE id = :product ::bigint AND epoch = :epoch ::bigint"
+                  " AND version = :version ::bigint RETURNING 1)"
+                  " SELECT count(*) AS won FROM taken \\gset\n"
+                  "\\if :won\n" INSERT("optimistic") "COMMIT;\n"
+                                                     "\\else\n"
+                                                     "ROLLBACK;\n"
+                                                     "\\endif\n"},
+    {"conditional",
+     NUMBERS "WITH taken AS (UPDATE product SET stock = stock - 1, version = version + 1"
+             " WHERE id = :product ::bigint AND stock >= 1 AND limit_per_user IS NULL AND " OPEN
+             " RETURNING id, epoch)"
+             " INSERT INTO orders"
+             " (id, product_id, epoch, user_id, quantity, strategy, status, created_at)"
+             " SELECT " ID ", id, epoch, :low ::bigint + 1, 1, 'conditional', 1, now()"
+             " FROM taken;\n"},
+};
+
+bool pgbench_find(char *out, size_t size, struct problem *problem)
+{
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : ""; *at;) {
+        size_t length = strcspn(at, ":");
+        snprintf(out, size, "%.*s/pgbench", (int)length, at);
+        if (length > 0 && access(out, X_OK) == 0)
+            return true;
+        at += length + (at[length] == ':');
+    }
+    glob_t found;
+    bool good = glob("/usr/lib/postgresql/*/bin/pgbench", 0, NULL, &found) == 0;
+    if (good)
+        snprintf(out, size, "%s", found.gl_pathv[found.gl_pathc - 1]);
+    globfree(&found);
+    return good || problem_set(problem, "pgbench is needed (Debian's package is postgresql-contrib "
+                                        "or postgresql)");
+}
+
+bool pgbench_parse(const char *output, double *transactions, double *per_s, struct problem *problem)
+{
+    static const char processed[] = "number of transactions actually processed: ";
+    const char *count = strstr(output, processed);
+    const char *rate = strstr(output, "\ntps = ");
+    char *end = NULL;
+    *transactions = count ? strtod(count + strlen(processed), NULL) : 0;
+    *per_s = rate ? strtod(rate + strlen("\ntps = "), &end) : 0;
+    if (*transactions <= 0 || *per_s <= 0)
+        return problem_set(problem, "pgbench did not print its figures: %.400s", output);
+    if (strstr(output, "aborted in command"))
+        return problem_set(problem, "a client of pgbench was aborted: %.400s", output);
+    return true;
+}
+
+static bool write_script(const struct pgbench_load *load, char *path, size_t size,
+                         struct problem *problem)
+{
+    snprintf(path, size, "%s/pgbench-%s.sql", load->folder, load->strategy);
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
+        if (strcmp(scripts[i].strategy, load->strategy) != 0)
+            continue;
+        FILE *file = fopen(path, "w");
+        bool good = file && fputs(scripts[i].script, file) >= 0;
+        good = file && fclose(file) == 0 && good;
+        return good || problem_set(problem, "cannot write %s", path);
+    }
+    return problem_set(problem, "there is no pgbench script for %s", load->strategy);
+}
+
+static void take_rows(void *context, const struct witness_product *product)
+{
+    *(double *)context += (double)product->audit.confirmed_rows;
+}
+
+bool pgbench_run(const struct pgbench_load *load, struct witness *witness, double *orders_per_s,
+                 struct problem *problem)
+{
+    char script[1200], output[16384] = "";
+    if (!write_script(load, script, sizeof script, problem))
+        return false;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t high = ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000) << 16;
+    char clients[16], jobs[16], seconds[24], high_text[48], first[48], last[48];
+    int64_t last_product = load->first_product + load->products - 1;
+    snprintf(clients, sizeof clients, "%d", load->clients);
+    snprintf(jobs, sizeof jobs, "%d", load->clients < 2 ? 1 : 2);
+    snprintf(seconds, sizeof seconds, "%" PRId64, load->duration_s);
+    snprintf(high_text, sizeof high_text, "high=%" PRId64, high);
+    snprintf(first, sizeof first, "first=%" PRId64, load->first_product);
+    snprintf(last, sizeof last, "last=%" PRId64, last_product);
+    const char *const argv[] = {load->program, "-n",      "-M",
+                                "prepared",    "-c",      clients,
+                                "-j",          jobs,      "-T",
+                                seconds,       "-f",      script,
+                                "-D",          high_text, "-D",
+                                first,         "-D",      last,
+                                "-D",          "n=0",     *load->conninfo ? load->conninfo : NULL,
+                                NULL};
+    struct process_capture capture = {.output = output,
+                                      .size = sizeof output,
+                                      .limit_ms = (int)(load->duration_s * 1000 + 30000),
+                                      .tick = load->tick,
+                                      .context = load->context};
+    double transactions = 0, per_s = 0, rows = 0;
+    if (!process_capture(argv, &capture, problem) ||
+        !pgbench_parse(output, &transactions, &per_s, problem) ||
+        !witness_audit(witness, load->first_product, last_product, take_rows, &rows, problem))
+        return false;
+    *orders_per_s = rows * per_s / transactions;
+    return true;
+}

@@ -1,0 +1,237 @@
+/*
+ * How a figure is made. Every kind of load here lasts --duration, and each begins with products
+ * that were never sold, so that nobody's rows are being deleted while time is taken.
+ *
+ * What fails for one measurement alone (its books do not agree, it sold what it should not) is
+ * written into its series, and the others go on. A server that died ends everything.
+ */
+#include "bench/bench.h"
+
+#include "bench/pgbench.h"
+#include "loadtest/phase/phase.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const int64_t BENCH_STOCK = 1000000000;
+enum { TRIAL_MAX_S = 2, WHY_MAX = 600 };
+
+void bench_shape(const struct bench *bench, const struct bench_measure *measure,
+                 int64_t *connections, int64_t *threads)
+{
+    const struct options *options = bench->session.options;
+    *connections = measure->connections ? measure->connections : options->connections;
+    *threads = measure->threads ? measure->threads : options->threads;
+    wrk_shape(connections, threads, measure->instances ? measure->instances : 1);
+}
+
+static void take_latencies(const struct wrk_result *wrk, struct bench_sample *sample)
+{
+    sample->figures[FIGURE_P50_MS] = (double)wrk->p50_us / 1000;
+    sample->figures[FIGURE_P99_MS] = (double)wrk->p99_us / 1000;
+    double per_s = (double)wrk->requests * 1e6 / (double)wrk->duration_us;
+    if (wrk->requests > 0)
+        sample->figures[FIGURE_CPU_US] = wrk->usage.server_cpu * 1e6 / per_s;
+    sample->limit = usage_limit(&wrk->usage);
+}
+
+/* Answers at once, from a server that sells nothing: there are no books to compare. */
+static bool take_answers(struct bench *bench, const struct bench_measure *measure, const char *url,
+                         pid_t server, struct bench_sample *sample, struct problem *problem)
+{
+    struct bench_series *series = bench_series_of(bench, measure);
+    int64_t first = bench->session.options->first_product;
+    struct wrk_load load = {
+        .targets = &url,
+        .targets_count = 1,
+        .path = "/orders?strategy=bench-answer",
+        .token = "",
+        .duration_s = bench->session.options->duration_s,
+        .first_user = INT64_C(1000000000000),
+        .users_per_thread = INT64_C(1000000000),
+        .first_product = first,
+        .products = 1,
+        .servers = {server},
+        .servers_count = 1,
+    };
+    struct wrk_result wrk;
+    bench_shape(bench, measure, &load.connections, &load.threads);
+    if (!wrk_run(&load, &wrk, problem))
+        return false;
+    int64_t errors = wrk.connect_errors + wrk.read_errors + wrk.write_errors + wrk.timeouts;
+    if (wrk.not_2xx > 0 || errors > 0)
+        snprintf(series->why, sizeof series->why,
+                 "%" PRId64 " answers were none of 2xx, and %" PRId64 " were missing", wrk.not_2xx,
+                 errors);
+    sample->figures[FIGURE_RATE] = (double)wrk.requests * 1e6 / (double)wrk.duration_us;
+    take_latencies(&wrk, sample);
+    return true;
+}
+
+bool bench_take_ceiling(struct bench *bench, const struct bench_measure *measure,
+                        struct bench_sample *sample, struct problem *problem)
+{
+    return take_answers(bench, measure, bench->ceiling.url, bench->ceiling.process.pid, sample,
+                        problem);
+}
+
+bool bench_take_nginx(struct bench *bench, const struct bench_measure *measure,
+                      struct bench_sample *sample, struct problem *problem)
+{
+    return take_answers(bench, measure, bench->nginx.url, bench->nginx.process.pid, sample,
+                        problem);
+}
+
+bool bench_use_instances(struct bench *bench, int count, struct problem *problem)
+{
+    if (bench->instances == count)
+        return true;
+    if (bench->instances > 0 && !session_close_fleet(&bench->session, problem))
+        return false;
+    bench->instances = 0;
+    if (!session_open_fleet(&bench->session, count, problem))
+        return false;
+    bench->instances = count;
+    return true;
+}
+
+static int64_t products_of(const struct bench_measure *measure)
+{
+    return measure->products ? measure->products : 1;
+}
+
+static int64_t reserve_products(struct bench *bench, int64_t count)
+{
+    bench->next_product += count;
+    return bench->next_product - count;
+}
+
+bool bench_new_products(struct bench *bench, int64_t count, int64_t *first, struct problem *problem)
+{
+    const struct fleet *fleet = &bench->session.fleet;
+    *first = reserve_products(bench, count);
+    return api_put_products(fleet->api, fleet->urls[0], *first, count, BENCH_STOCK, problem) &&
+           phase_wait_clean(fleet, *first, *first + count - 1, problem);
+}
+
+bool bench_plan(struct bench *bench, const struct bench_measure *measure, struct phase_plan *plan)
+{
+    const struct options *options = bench->session.options;
+    struct bench_series *series = bench_series_of(bench, measure);
+    *plan = (struct phase_plan){
+        .scenario = measure->sold_out ? SCENARIO_SOLDOUT : SCENARIO_HOT,
+        .kind = measure->sold_out ? PHASE_LOAD : PHASE_SPEED,
+        .strategy = session_strategy(&bench->session, measure->strategy),
+        .body = "",
+        .wait_ms = -1,
+        .duration_s = options->duration_s,
+        .stock = measure->sold_out ? 0 : BENCH_STOCK,
+        .first_product = reserve_products(bench, products_of(measure)),
+        .products = products_of(measure),
+        .seed = options->seed + INT64_C(1000) * bench->round,
+        .round = bench->round,
+    };
+    bench_shape(bench, measure, &plan->connections, &plan->threads);
+    if (plan->strategy && plan->strategy->available)
+        return true;
+    series->absent = true;
+    snprintf(series->why, sizeof series->why, "%s is not available: %.200s", measure->strategy,
+             plan->strategy ? plan->strategy->unavailable_reason : "the server has none");
+    return false;
+}
+
+static void take_phase(const struct phase_result *result, bool sold_out,
+                       struct bench_sample *sample)
+{
+    int64_t answers = sold_out ? result->wrk.not_2xx - result->counts.failed
+                               : result->wrk.requests - result->wrk.not_2xx;
+    sample->figures[FIGURE_RATE] = phase_per_s(result, answers);
+    sample->figures[FIGURE_COMMITTED] = phase_committed_per_s(result);
+    take_latencies(&result->wrk, sample);
+}
+
+bool bench_take_http(struct bench *bench, const struct bench_measure *measure,
+                     struct bench_sample *sample, struct problem *problem)
+{
+    struct bench_series *series = bench_series_of(bench, measure);
+    struct phase_plan plan;
+    struct phase_result result;
+    if (!bench_use_instances(bench, measure->instances ? measure->instances : 1, problem))
+        return false;
+    if (!bench_plan(bench, measure, &plan))
+        return true;
+    if (!phase_run(&bench->session.fleet, &plan, &result, problem))
+        return false;
+    if (result.verdict != VERDICT_KEPT)
+        snprintf(series->why, sizeof series->why, "%s: %s", verdict_name(result.verdict),
+                 *result.error ? result.error : "see the server's log");
+    take_phase(&result, measure->sold_out, sample);
+    return true;
+}
+
+/* `why` says what pgbench had against it, and the figure is 0. */
+static bool take_clients(struct bench *bench, const struct bench_measure *measure, int clients,
+                         int64_t seconds, double *orders_per_s, struct problem *why,
+                         struct problem *problem)
+{
+    int64_t products = products_of(measure);
+    char text[100];
+    snprintf(text, sizeof text, "%s, %d clients", measure->name, clients);
+    bench_say(bench, text);
+    struct pgbench_load load = {
+        .program = bench->pgbench,
+        .conninfo = bench->session.options->database,
+        .strategy = measure->strategy,
+        .folder = bench->session.folder,
+        .products = products,
+        .clients = clients,
+        .duration_s = seconds,
+    };
+    *orders_per_s = 0;
+    why->text[0] = '\0';
+    if (!bench_use_instances(bench, 1, problem) ||
+        !bench_new_products(bench, products, &load.first_product, problem))
+        return false;
+    if (!pgbench_run(&load, bench->session.witness, orders_per_s, why))
+        *orders_per_s = 0;
+    return !process_interrupted() || problem_set(problem, "interrupted");
+}
+
+bool bench_take_pgbench(struct bench *bench, const struct bench_measure *measure,
+                        struct bench_sample *sample, struct problem *problem)
+{
+    struct bench_series *series = bench_series_of(bench, measure);
+    struct problem why;
+    bool made = take_clients(bench, measure, series->clients, bench->session.options->duration_s,
+                             &sample->figures[FIGURE_RATE], &why, problem);
+    if (made)
+        snprintf(series->why, sizeof series->why, "%.*s", WHY_MAX, why.text);
+    return made;
+}
+
+/* In the full form twice, the better figure of each: one disturbed trial must not choose. */
+bool bench_try_clients(struct bench *bench, const struct bench_measure *measure,
+                       struct problem *problem)
+{
+    struct bench_series *series = bench_series_of(bench, measure);
+    const int *counts = bench_client_counts[measure->products > 1];
+    const struct options *options = bench->session.options;
+    int64_t most = options->full ? TRIAL_MAX_S : 1;
+    int64_t seconds = options->duration_s < most ? options->duration_s : most;
+    size_t tries = (size_t)BENCH_CLIENT_COUNTS * (options->full ? 2 : 1);
+    for (size_t i = 0; i < tries; i++) {
+        size_t which = i % BENCH_CLIENT_COUNTS;
+        double figure = 0;
+        struct problem why; /* the best of the others stands */
+        if (!take_clients(bench, measure, counts[which], seconds, &figure, &why, problem))
+            return false;
+        if (figure > series->trial[which])
+            series->trial[which] = figure;
+    }
+    size_t best = 0;
+    for (size_t i = 1; i < BENCH_CLIENT_COUNTS; i++)
+        best = series->trial[i] > series->trial[best] ? i : best;
+    series->clients = counts[best];
+    return true;
+}

@@ -1,0 +1,96 @@
+/*
+ * The command line. One table of rows says every flag, the commands that take it, its default, its
+ * range and its help; it drives parsing and --help.
+ *
+ * --admin-token and the addresses of backends may also stand in the environment, as for the server
+ * (SECKILL_DATABASE, SECKILL_REDIS, SECKILL_AMQP …); the flag wins.
+ */
+#ifndef SECKILL_LOADTEST_OPTIONS_H
+#define SECKILL_LOADTEST_OPTIONS_H
+
+#include "loadtest/base/problem.h"
+#include "loadtest/load/arrivals.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum command { COMMAND_RUN = 1, COMMAND_AUDIT = 2, COMMAND_BENCH = 4, COMMAND_SWEEP = 8 };
+enum scenario {
+    SCENARIO_HOT,
+    SCENARIO_SOLDOUT,
+    SCENARIO_SPREAD,
+    SCENARIO_COUNTER,
+    SCENARIO_BELL,
+    SCENARIO_ARTICLES
+};
+enum options_action { OPTIONS_GO, OPTIONS_HELP, OPTIONS_VERSION };
+
+enum { OPTIONS_MAX_LIST = 64, OPTIONS_MAX_INSTANCES = 16 };
+
+/* A list as it was typed: "a,b,c". The items are copies. */
+struct option_list {
+    size_t count;
+    char items[OPTIONS_MAX_LIST][256];
+};
+
+/* Strings point into argv, the environment or the table: borrowed. */
+struct options {
+    enum command command;
+    struct option_list strategies; /* one item "all": every available one */
+    enum scenario scenario;
+    size_t instances_count;
+    int instances[OPTIONS_MAX_LIST]; /* how many instances, one after the other */
+    int64_t connections;
+    int64_t threads;      /* 0: one a core */
+    int64_t rate_per_s;   /* 0: wrk, as fast as the servers answer */
+    const char *arrivals; /* as typed */
+    enum arrivals_kind arrivals_kind;
+    int64_t surge;
+    int64_t max_lag_ms;
+    int64_t duration_s;
+    int64_t stock;
+    int64_t products;
+    int64_t rounds;
+    int64_t more_rounds; /* bench: for rows that are within noise, or with steal */
+    int64_t max_steal;   /* bench: percent of the time that the machine wanted its cores */
+    int64_t max_wait_s;  /* bench: in all, for less steal than that */
+    int64_t work_ms;     /* -1: the server's own */
+    int64_t wait_ms;     /* -1: the server's own */
+    /* Of started servers, 0: their own. Experiments and sweeps set them; they are no flags. */
+    int64_t queue_capacity, in_flight_per_product, pg_sessions, max_batch;
+    int64_t redis_delay_us; /* sweep's, the same */
+    const char *body;       /* "": the strategy's own */
+    int64_t seed;
+    int64_t first_product;
+    int64_t product; /* audit: 0 = all */
+    const char *database;
+    const char *redis;
+    const char *stock_redis; /* "": the same */
+    const char *amqp;
+    const char *redlock;
+    const char *memcached;
+    const char *zookeeper;
+    const char *admin_token;
+    const char *out;        /* "": a new folder under results/ */
+    const char *over;       /* sweep: NAME=1,2,4 */
+    struct option_list set; /* sweep: NAME=1 */
+    struct option_list servers;
+    const char *server_binary; /* "": found beside the harness */
+    bool reset;
+    bool full;               /* bench: every row */
+    struct option_list rows; /* bench: these rows; none: those of the form */
+};
+
+/* False with a text that names the flag and what it takes. `environment` looks a variable up. */
+bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
+                   char *(*environment)(const char *), struct problem *problem);
+
+void options_print_help(FILE *to, enum command command); /* 0: the commands alone */
+
+/* Whether wrk makes the load; else a generator of the harness's own does. */
+bool options_use_wrk(const struct options *options);
+
+const char *scenario_name(enum scenario scenario);
+
+#endif

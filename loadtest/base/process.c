@@ -1,0 +1,248 @@
+/* See process.h. */
+#include "loadtest/base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_CHILDREN = 64 };
+
+static pid_t children[MAX_CHILDREN];
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+void process_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+bool process_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+int64_t process_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool process_sleep_ms(int ms)
+{
+    struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    nanosleep(&pause, NULL);
+    return !process_interrupted();
+}
+
+static bool remember(pid_t pid)
+{
+    for (size_t i = 0; i < MAX_CHILDREN; i++) {
+        if (children[i] == 0) {
+            children[i] = pid;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void forget(pid_t pid)
+{
+    for (size_t i = 0; i < MAX_CHILDREN; i++) {
+        if (children[i] == pid)
+            children[i] = 0;
+    }
+}
+
+/* In the child, between fork and exec. */
+static _Noreturn void become(const char *const argv[], int out_fd, const char *log_path,
+                             const char *const environment[], pid_t parent)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(127); /* the harness died before prctl took hold */
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGPIPE, &action, NULL);
+
+    int nothing = open("/dev/null", O_RDONLY);
+    if (nothing >= 0)
+        dup2(nothing, STDIN_FILENO);
+    dup2(out_fd, STDOUT_FILENO);
+    int log_fd =
+        log_path ? open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : out_fd;
+    if (log_fd >= 0)
+        dup2(log_fd, STDERR_FILENO);
+    for (size_t i = 0; environment && environment[i]; i++) {
+        char *copy = strdup(environment[i]);
+        if (copy)
+            putenv(copy);
+    }
+    /* execvp never writes to its argv; its type is older than const. */
+    union {
+        const char *const *from;
+        char *const *to;
+    } arguments = {.from = argv};
+    execvp(argv[0], arguments.to);
+    dprintf(STDERR_FILENO, "cannot start %s: %s\n", argv[0], strerror(errno));
+    _exit(127);
+}
+
+bool process_start(struct process *process, const char *const argv[], const char *log_path,
+                   const char *const environment[], struct problem *problem)
+{
+    *process = (struct process){.out_fd = -1};
+    int pipe_fds[2];
+    if (pipe2(pipe_fds, O_CLOEXEC) != 0)
+        return problem_set(problem, "pipe: %s", strerror(errno));
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid < 0) {
+        close(pipe_fds[0]);
+        close(pipe_fds[1]);
+        return problem_set(problem, "fork: %s", strerror(errno));
+    }
+    if (pid == 0)
+        become(argv, pipe_fds[1], log_path, environment, parent);
+    close(pipe_fds[1]);
+    process->pid = pid;
+    process->out_fd = pipe_fds[0];
+    if (!remember(pid)) {
+        process_stop(process, SIGKILL, 0, NULL);
+        return problem_set(problem, "more than %d child processes", MAX_CHILDREN);
+    }
+    return true;
+}
+
+static void reaped(struct process *process)
+{
+    forget(process->pid);
+    process->pid = 0;
+    if (process->out_fd >= 0)
+        close(process->out_fd);
+    process->out_fd = -1;
+}
+
+bool process_ended(struct process *process, int *status)
+{
+    int result = 0;
+    if (process->pid == 0)
+        return true;
+    if (waitpid(process->pid, &result, WNOHANG) != process->pid)
+        return false;
+    if (status)
+        *status = result;
+    reaped(process);
+    return true;
+}
+
+void process_stop(struct process *process, int signal_number, int grace_ms, int *status)
+{
+    if (process->pid == 0)
+        return;
+    int64_t deadline_ms = process_now_ms() + grace_ms;
+    kill(process->pid, signal_number);
+    while (process_now_ms() < deadline_ms) {
+        if (process_ended(process, status))
+            return;
+        struct timespec pause = {.tv_nsec = 10L * 1000 * 1000};
+        nanosleep(&pause, NULL);
+    }
+    kill(process->pid, SIGKILL);
+    int result = 0;
+    while (waitpid(process->pid, &result, 0) < 0 && errno == EINTR)
+        ;
+    if (status)
+        *status = result;
+    reaped(process);
+}
+
+void process_end_all(void)
+{
+    for (size_t i = 0; i < MAX_CHILDREN; i++) {
+        if (children[i] == 0)
+            continue;
+        struct process child = {.pid = children[i], .out_fd = -1};
+        process_stop(&child, SIGTERM, 5000, NULL);
+    }
+}
+
+void process_describe(int status, char *out, size_t size)
+{
+    if (WIFSIGNALED(status))
+        snprintf(out, size, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(out, size, "exit status %d", WEXITSTATUS(status));
+}
+
+/* Reads until the end of its output; what does not fit is read and dropped, so that it never
+ * blocks. */
+static bool collect(struct process *child, const struct process_capture *capture, size_t *length,
+                    int64_t deadline_ms)
+{
+    for (;;) {
+        if (process_interrupted() || process_now_ms() > deadline_ms)
+            return false;
+        if (capture->tick)
+            capture->tick(capture->context);
+        struct pollfd ready = {.fd = child->out_fd, .events = POLLIN};
+        if (poll(&ready, 1, 200) <= 0)
+            continue;
+        char piece[4096];
+        ssize_t got = read(child->out_fd, piece, sizeof piece);
+        if (got == 0)
+            return true;
+        size_t room = capture->size - 1 - *length;
+        size_t taken = got > 0 ? (size_t)got : 0;
+        taken = taken < room ? taken : room;
+        memcpy(capture->output + *length, piece, taken);
+        *length += taken;
+        capture->output[*length] = '\0';
+    }
+}
+
+bool process_capture(const char *const argv[], const struct process_capture *capture,
+                     struct problem *problem)
+{
+    struct process child;
+    capture->output[0] = '\0';
+    if (!process_start(&child, argv, NULL, NULL, problem))
+        return false;
+    if (capture->child)
+        *capture->child = child.pid;
+    size_t length = 0;
+    if (!collect(&child, capture, &length, process_now_ms() + capture->limit_ms)) {
+        process_stop(&child, SIGKILL, 0, NULL);
+        return process_interrupted() ? problem_set(problem, "interrupted")
+                                     : problem_set(problem, "%s did not end within %d ms", argv[0],
+                                                   capture->limit_ms);
+    }
+    int status = 0;
+    while (!process_ended(&child, &status))
+        process_sleep_ms(1);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        char how[80];
+        process_describe(status, how, sizeof how);
+        return problem_set(problem, "%s ended with %s: %.300s", argv[0], how, capture->output);
+    }
+    return true;
+}

@@ -1,0 +1,153 @@
+/*
+ * `run --scenario articles`: each experiment, row by row, on servers with its settings; then the
+ * table, article by article.
+ *
+ * A strategy that the servers cannot run is left out and said so, as with --strategies all.
+ */
+#include "loadtest/commands/articles.h"
+
+#include "loadtest/report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool article_measure(struct session *session, const struct article_experiment *experiment,
+                     const struct article_row *row, struct phase_result *result,
+                     struct problem *problem)
+{
+    const struct options *options = session->options;
+    struct counted counted;
+    bool made = article_make_calls(experiment, options, &counted, problem);
+    enum scenario scenario = SCENARIO_HOT;
+    if (experiment->kind == ARTICLE_COUNTER)
+        scenario = SCENARIO_COUNTER;
+    else if (experiment->products > 1)
+        scenario = SCENARIO_SPREAD;
+    counted.must_shed = row->sheds;
+    struct phase_plan plan = {
+        .scenario = scenario,
+        .kind = PHASE_COUNTED,
+        .strategy = session_strategy(session, row->strategy),
+        .body = "",
+        .wait_ms = -1,
+        .connections = experiment->connections,
+        .threads = 1,
+        .stock = experiment->stock,
+        .first_product = options->first_product,
+        .products = experiment->products,
+        .seed = options->seed,
+        .round = 1,
+        .counted = &counted,
+    };
+    *result = (struct phase_result){.plan = plan, .verdict = VERDICT_NO_RUN};
+    made = made && phase_run(&session->fleet, &plan, result, problem);
+    result->plan.counted = NULL;
+    result->article = (struct article_note){.number = experiment->article,
+                                            .experiment = experiment->name,
+                                            .did = row->did,
+                                            .published = row->published};
+    if (made && result->verdict != VERDICT_NO_RUN)
+        article_describe(experiment, &counted, result, result->article.ours,
+                         sizeof result->article.ours);
+    free(counted.calls);
+    return made;
+}
+
+/* Servers for this row; those of the row before go on if they are the same. */
+static bool open_fleet(struct session *session, struct options *settings,
+                       const struct article_experiment *experiment, int instances,
+                       struct problem *problem)
+{
+    if (session->fleet.count == (size_t)instances && settings->work_ms == experiment->work_ms &&
+        settings->queue_capacity == experiment->queue_capacity &&
+        settings->in_flight_per_product == experiment->in_flight)
+        return true;
+    settings->work_ms = experiment->work_ms;
+    settings->queue_capacity = experiment->queue_capacity;
+    settings->in_flight_per_product = experiment->in_flight;
+    return session_close_fleet(session, problem) && session_open_fleet(session, instances, problem);
+}
+
+static bool run_row(struct session *session, const struct article_experiment *experiment,
+                    const struct article_row *row, struct results *results, struct problem *problem)
+{
+    const struct api_strategy *strategy = session_strategy(session, row->strategy);
+    if (!strategy)
+        return problem_set(problem, "the servers have no strategy '%s'", row->strategy);
+    if (!strategy->available) {
+        fprintf(stderr, "seckill-loadtest: article %s, %s, left out: %s (%s)\n",
+                experiment->article, experiment->name, row->strategy, strategy->unavailable_reason);
+        return true;
+    }
+    struct phase_result *result = results_next(results);
+    return result ? article_measure(session, experiment, row, result, problem)
+                  : problem_set(problem, "out of memory");
+}
+
+static bool run_experiment(struct session *session, struct options *settings,
+                           const struct article_experiment *experiment, struct results *results,
+                           struct problem *problem)
+{
+    for (size_t i = 0; i < experiment->rows_count; i++) {
+        const struct article_row *row = &experiment->rows[i];
+        if (!open_fleet(session, settings, experiment, row->instances, problem) ||
+            !run_row(session, experiment, row, results, problem))
+            return false;
+    }
+    return true;
+}
+
+bool articles_run(struct session *session, struct results *results, struct problem *problem)
+{
+    const struct options *given = session->options;
+    struct options *settings = malloc(sizeof *settings);
+    if (!settings)
+        return problem_set(problem, "out of memory");
+    *settings = *given;
+    session->options = settings;
+    bool made = true;
+    for (size_t i = 0; made && i < article_experiments_count; i++)
+        made = run_experiment(session, settings, &article_experiments[i], results, problem);
+    made = made && session_close_fleet(session, problem);
+    session->options = given;
+    free(settings);
+    return made;
+}
+
+static void print_row(FILE *to, const struct phase_result *result)
+{
+    const struct article_note *note = &result->article;
+    fprintf(to, "  %-46s %-17s %4d  %-23s  %-46s  %s\n", note->did, result->plan.strategy->name,
+            result->instances, *note->published ? note->published : "-",
+            *note->ours ? note->ours : "-", verdict_name(result->verdict));
+    table_print_alarms(to, result);
+}
+
+static bool belongs_to(const struct phase_result *result,
+                       const struct article_experiment *experiment)
+{
+    return strcmp(result->article.number, experiment->article) == 0 &&
+           strcmp(result->article.experiment, experiment->name) == 0;
+}
+
+void articles_print(FILE *to, const struct results *results, struct verdict_tally *tally)
+{
+    const struct article_experiment *experiment = NULL;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct phase_result *result = &results->items[i];
+        for (size_t j = 0; j < article_experiments_count; j++) {
+            if (&article_experiments[j] == experiment ||
+                !belongs_to(result, &article_experiments[j]))
+                continue;
+            experiment = &article_experiments[j];
+            fprintf(to, "\nArticle %s, %s: %s\n  %-46s %-17s %4s  %-23s  %-46s  %s\n",
+                    experiment->article, experiment->name, experiment->title, "what was done",
+                    "strategy", "inst", "published", "ours", "verdict");
+        }
+        print_row(to, result);
+        tally->counts[result->verdict]++;
+    }
+    fputs(
+        "\nEvery call was sent once and answered; what was sold is counted in PostgreSQL's rows.\n",
+        to);
+}

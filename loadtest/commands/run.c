@@ -1,0 +1,262 @@
+/*
+ * `run`: every strategy, with every number of instances, in every round; the table; the files.
+ *
+ * Rounds go round the strategies, so that what changes on the machine meanwhile meets all of them.
+ * A phase whose books do not agree is "no run" and the next one goes on; a server that died ends
+ * everything, and what was found so far is still printed and written. So does Ctrl-C: what it
+ * interrupted is left out, because half of a strategy's phases prove nothing of it.
+ */
+#include "loadtest/commands/commands.h"
+
+#include "loadtest/commands/articles.h"
+#include "loadtest/commands/session.h"
+#include "loadtest/report/open_results.h"
+#include "loadtest/report/results.h"
+#include "loadtest/report/table.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Stock that no duration sells out. */
+static const int64_t SPEED_STOCK = 1000000000;
+
+struct run {
+    struct session session;
+    struct results results; /* owned: items */
+    size_t complete; /* of the results: those of strategies whose phases of a round are all there */
+    const struct api_strategy *chosen[SESSION_STRATEGIES_MAX]; /* borrowed: session */
+    size_t chosen_count;
+};
+
+static bool is_articles(const struct run *run)
+{
+    return run->session.options->scenario == SCENARIO_ARTICLES;
+}
+
+static void clear_progress(const struct run *run)
+{
+    if (run->session.fleet.progress)
+        run->session.fleet.progress(NULL, "");
+}
+
+/* --strategies against what the servers have. */
+static bool choose(struct run *run, struct problem *problem)
+{
+    const struct option_list *wanted = &run->session.options->strategies;
+    run->chosen_count = 0;
+    if (wanted->count == 1 && strcmp(wanted->items[0], "all") == 0) {
+        for (size_t i = 0; i < run->session.strategies_count; i++) {
+            const struct api_strategy *strategy = &run->session.strategies[i];
+            if (strategy->available)
+                run->chosen[run->chosen_count++] = strategy;
+            else if (run->results.count == 0) /* said once, not for every fleet */
+                fprintf(stderr, "seckill-loadtest: left out: %s (%s)\n", strategy->name,
+                        strategy->unavailable_reason);
+        }
+        return run->chosen_count > 0 || problem_set(problem, "no strategy is available");
+    }
+    for (size_t i = 0; i < wanted->count; i++) {
+        const struct api_strategy *strategy = session_strategy(&run->session, wanted->items[i]);
+        if (!strategy)
+            return problem_set(problem, "--strategies: the servers have no '%s'", wanted->items[i]);
+        if (!strategy->available)
+            return problem_set(problem, "--strategies: %s is not available: %s", strategy->name,
+                               strategy->unavailable_reason);
+        run->chosen[run->chosen_count++] = strategy;
+    }
+    return true;
+}
+
+static int64_t products_of(const struct options *options)
+{
+    return options->scenario == SCENARIO_SPREAD ? options->products : 1;
+}
+
+/* Somebody else's orders are not ours to wipe out. */
+static bool may_reset(const struct run *run, struct problem *problem)
+{
+    const struct options *options = run->session.options;
+    if (options->servers.count == 0 || options->reset)
+        return true;
+    struct witness_state state;
+    int64_t last = options->first_product + products_of(options) - 1;
+    if (!witness_look(run->session.witness, options->first_product, last, &state, problem))
+        return false;
+    return state.orders == 0 || problem_set(problem,
+                                            "products %" PRId64 " to %" PRId64 " have %" PRId64
+                                            " orders: say --reset to wipe them out",
+                                            options->first_product, last, state.orders);
+}
+
+static bool has_one_phase(const struct run *run)
+{
+    enum scenario scenario = run->session.options->scenario;
+    return scenario == SCENARIO_SOLDOUT || scenario == SCENARIO_COUNTER ||
+           scenario == SCENARIO_BELL;
+}
+
+/* How many there will be in all. Every fleet has the same strategies. */
+static size_t phases_of(const struct run *run)
+{
+    const struct options *options = run->session.options;
+    return options->instances_count * (size_t)options->rounds * run->chosen_count *
+           (has_one_phase(run) ? 1 : 2);
+}
+
+static bool run_phase(struct run *run, const struct api_strategy *strategy, int round,
+                      enum phase_kind kind, struct problem *problem)
+{
+    const struct options *options = run->session.options;
+    struct phase_plan plan = {
+        .scenario = options->scenario,
+        .kind = kind,
+        .strategy = strategy,
+        .body = strategy->plain || strategy->guarded ? options->body : "",
+        .wait_ms = options->wait_ms,
+        .connections = options->connections,
+        .threads = options->rate_per_s > 0 ? 1 : options->threads,
+        .rate_per_s = options->rate_per_s,
+        .arrivals = options->arrivals_kind,
+        .surge = options->surge,
+        .max_lag_ms = options->max_lag_ms,
+        .duration_s = options->duration_s,
+        .stock = options->stock,
+        .first_product = options->first_product,
+        .products = products_of(options),
+        .seed = options->seed + INT64_C(1000) * round,
+        .round = round,
+    };
+    if (kind == PHASE_SPEED)
+        plan.stock = SPEED_STOCK;
+    if (kind == PHASE_LOAD && options->scenario != SCENARIO_BELL)
+        plan.stock = 0; /* soldout and counter begin with nothing */
+    if (plan.rate_per_s == 0)
+        wrk_shape(&plan.connections, &plan.threads, (int64_t)run->session.fleet.count);
+    struct phase_result *result = results_next(&run->results);
+    if (!result)
+        return problem_set(problem, "out of memory");
+    bool made = phase_run(&run->session.fleet, &plan, result, problem);
+    if (!process_interrupted())
+        session_phase_over(&run->session, result, run->results.count, phases_of(run));
+    return made;
+}
+
+static bool run_strategy(struct run *run, const struct api_strategy *strategy, int round,
+                         struct problem *problem)
+{
+    bool made = has_one_phase(run) ? run_phase(run, strategy, round, PHASE_LOAD, problem)
+                                   : run_phase(run, strategy, round, PHASE_SPEED, problem) &&
+                                         run_phase(run, strategy, round, PHASE_TRUTH, problem);
+    if (!process_interrupted())
+        run->complete = run->results.count;
+    return made;
+}
+
+static bool run_fleet(struct run *run, int count, struct problem *problem)
+{
+    if (!session_open_fleet(&run->session, count, problem) || !choose(run, problem) ||
+        (run->results.count == 0 && !may_reset(run, problem)))
+        return false;
+    for (int round = 1; round <= (int)run->session.options->rounds; round++) {
+        for (size_t i = 0; i < run->chosen_count; i++) {
+            if (!run_strategy(run, run->chosen[i], round, problem))
+                return false;
+        }
+    }
+    return session_close_fleet(&run->session, problem);
+}
+
+static bool run_everything(struct run *run, struct problem *problem)
+{
+    const struct options *options = run->session.options;
+    for (size_t i = 0; i < options->instances_count; i++) {
+        if (!run_fleet(run, options->instances[i], problem))
+            return false;
+    }
+    return true;
+}
+
+static const char *what_was_done(enum scenario scenario)
+{
+    if (scenario == SCENARIO_COUNTER)
+        return "A restock writes one row in restock and one update of the product's row";
+    return "An order writes one row in orders and one update of the product's row";
+}
+
+static void print_table(const struct run *run, struct verdict_tally *tally)
+{
+    const struct session *session = &run->session;
+    printf("\nscenario %s, %" PRId64 " connections, %" PRId64 " round%s of %" PRId64 " s\n\n",
+           scenario_name(session->options->scenario), run->results.items[0].plan.connections,
+           session->options->rounds, session->options->rounds == 1 ? "" : "s",
+           session->options->duration_s);
+    table_print(stdout, run->results.items, run->results.count, tally);
+    open_results_print(stdout, run->results.items, run->results.count);
+    printf("\n%s, committed with synchronous_commit on.\n",
+           what_was_done(session->options->scenario));
+    if (session->options->rounds > 1)
+        printf(
+            "Rates and latencies are medians of the rounds, ± half their spread; the rest is the "
+            "worst round's.\n");
+}
+
+/* Table, legend, files. Returns the exit status that the verdicts ask for. */
+static int report(const struct run *run)
+{
+    const struct session *session = &run->session;
+    struct verdict_tally tally = {{0}};
+    char line[600];
+    struct problem problem;
+    if (run->results.count == 0)
+        return 2;
+    if (is_articles(run))
+        articles_print(stdout, &run->results, &tally);
+    else
+        print_table(run, &tally);
+    machine_line(&session->machine, line, sizeof line);
+    printf("%s\n", line);
+    if (!results_write_csv(session->folder, &run->results, &problem) ||
+        !open_results_write_csv(session->folder, run->results.items, run->results.count,
+                                &problem) ||
+        !results_write_json(session->folder, &run->results, session->options, &session->machine,
+                            &problem))
+        return problem_exit(problem.text);
+    printf("Files: %s/results.csv, %s/results.json%s\n", session->folder, session->folder,
+           session->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "");
+    return verdict_exit_status(&tally);
+}
+
+static void forget_the_interrupted(struct run *run)
+{
+    struct results *results = &run->results;
+    if (!is_articles(run))
+        results->count = run->complete;
+    else if (results->count > 0 && results->items[results->count - 1].verdict == VERDICT_NO_RUN)
+        results->count--; /* each of these stands for itself */
+}
+
+int command_run(struct options *options)
+{
+    struct run *run = calloc(1, sizeof *run);
+    struct problem problem = {""};
+    if (!run)
+        return problem_exit("out of memory");
+    bool begun = session_init(&run->session, options, &problem);
+    bool made = begun && (is_articles(run) ? articles_run(&run->session, &run->results, &problem)
+                                           : run_everything(run, &problem));
+    clear_progress(run);
+    if (process_interrupted())
+        forget_the_interrupted(run);
+    int status = begun ? report(run) : 2;
+    if (!made) {
+        problem_exit(problem.text);
+        /* A verdict of BROKEN stands, whatever ended the run. */
+        status = status == 1 ? 1 : 2;
+    }
+    session_fini(&run->session);
+    free(run->results.items);
+    free(run);
+    return status;
+}

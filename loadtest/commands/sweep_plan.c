@@ -1,0 +1,126 @@
+/* See sweep_plan.h. */
+#include "loadtest/commands/sweep_plan.h"
+
+#include "loadtest/base/options_read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int64_t min, max; /* the server's own ranges, where it is a setting of the server */
+} dimensions[SWEEP_DIMENSIONS] = {
+    [SWEEP_IN_FLIGHT] = {"in-flight-per-product", 1, 1000},
+    [SWEEP_PG_SESSIONS] = {"pg-sessions", 4, 1000},
+    [SWEEP_MAX_BATCH] = {"max-batch", 1, 500},
+    [SWEEP_CONNECTIONS] = {"connections", 1, 20000},
+    [SWEEP_WORK_MS] = {"work-ms", 0, 60000},
+    [SWEEP_INSTANCES] = {"instances", 1, OPTIONS_MAX_INSTANCES},
+    [SWEEP_REDIS_DELAY_US] = {"redis-delay-us", 0, 1000000},
+};
+
+const char *sweep_dimension_name(enum sweep_dimension dimension)
+{
+    return dimensions[dimension].name;
+}
+
+void sweep_apply(struct options *options, enum sweep_dimension dimension, int64_t value)
+{
+    switch (dimension) {
+    case SWEEP_IN_FLIGHT:
+        options->in_flight_per_product = value;
+        break;
+    case SWEEP_PG_SESSIONS:
+        options->pg_sessions = value;
+        break;
+    case SWEEP_MAX_BATCH:
+        options->max_batch = value;
+        break;
+    case SWEEP_CONNECTIONS:
+        options->connections = value;
+        break;
+    case SWEEP_WORK_MS:
+        options->work_ms = value;
+        break;
+    case SWEEP_INSTANCES:
+        options->instances[0] = (int)value;
+        break;
+    case SWEEP_REDIS_DELAY_US:
+        options->redis_delay_us = value;
+        break;
+    case SWEEP_DIMENSIONS:
+        break;
+    }
+}
+
+/* "NAME=…": the dimension, and what follows the sign. */
+static bool split(const char *flag, const char *text, enum sweep_dimension *dimension,
+                  const char **values, struct problem *problem)
+{
+    size_t length = strcspn(text, "=");
+    for (int i = 0; i < SWEEP_DIMENSIONS && text[length] == '='; i++) {
+        if (strlen(dimensions[i].name) == length &&
+            strncmp(dimensions[i].name, text, length) == 0) {
+            *dimension = (enum sweep_dimension)i;
+            *values = text + length + 1;
+            return true;
+        }
+    }
+    char names[300] = "";
+    for (int i = 0; i < SWEEP_DIMENSIONS; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
+                 dimensions[i].name);
+    return problem_set(problem, "--%s takes NAME=NUMBERS with a name of %s, not '%s'", flag, names,
+                       text);
+}
+
+static bool read_value(const char *flag, enum sweep_dimension dimension, const char *text,
+                       int64_t *out, struct problem *problem)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s %s", flag, dimensions[dimension].name);
+    struct options_range range = {name, dimensions[dimension].min, dimensions[dimension].max};
+    return options_read_count(&range, text, out, problem);
+}
+
+static bool read_over(struct sweep_plan *plan, const char *text, struct problem *problem)
+{
+    struct option_list list;
+    const char *values = "";
+    if (!split("over", text, &plan->over, &values, problem) ||
+        !options_read_list("over", values, &list, problem))
+        return false;
+    for (; plan->count < list.count; plan->count++) {
+        if (!read_value("over", plan->over, list.items[plan->count], &plan->values[plan->count],
+                        problem))
+            return false;
+    }
+    return true;
+}
+
+static bool read_set(struct sweep_plan *plan, struct options *options, struct problem *problem)
+{
+    for (size_t i = 0; i < options->set.count; i++) {
+        enum sweep_dimension dimension = SWEEP_DIMENSIONS;
+        const char *text = "";
+        int64_t value = 0;
+        if (!split("set", options->set.items[i], &dimension, &text, problem) ||
+            !read_value("set", dimension, text, &value, problem))
+            return false;
+        if (dimension == plan->over)
+            return problem_set(problem, "--set %s is what --over varies",
+                               dimensions[dimension].name);
+        plan->delayed = plan->delayed || dimension == SWEEP_REDIS_DELAY_US;
+        sweep_apply(options, dimension, value);
+    }
+    return true;
+}
+
+bool sweep_plan_read(struct sweep_plan *plan, struct options *options, struct problem *problem)
+{
+    *plan = (struct sweep_plan){.count = 0};
+    if (!read_over(plan, options->over, problem))
+        return false;
+    plan->delayed = plan->over == SWEEP_REDIS_DELAY_US;
+    return read_set(plan, options, problem);
+}

@@ -1,0 +1,310 @@
+/* See api.h. */
+#include "loadtest/fleet/api.h"
+
+#include "loadtest/base/process.h"
+
+#include <curl/curl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CALL_LIMIT_MS = 60000, ANSWER_MAX_BYTES = 16 * 1024 * 1024 };
+
+struct api {
+    CURL *curl;                 /* owned */
+    struct curl_slist *headers; /* owned */
+    char *answer;               /* owned */
+    size_t length;
+};
+
+static size_t take(char *data, size_t size, size_t count, void *context)
+{
+    struct api *api = context;
+    size_t length = size * count;
+    if (api->length + length > ANSWER_MAX_BYTES)
+        return 0;
+    char *grown = realloc(api->answer, api->length + length + 1);
+    if (!grown)
+        return 0;
+    api->answer = grown;
+    memcpy(grown + api->length, data, length);
+    api->length += length;
+    grown[api->length] = '\0';
+    return length;
+}
+
+static int give_up(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    (void)context, (void)a, (void)b, (void)c, (void)d;
+    return process_interrupted();
+}
+
+struct api *api_create(const char *admin_token)
+{
+    struct api *api = calloc(1, sizeof *api);
+    if (!api)
+        return NULL;
+    api->curl = curl_easy_init();
+    api->headers = curl_slist_append(NULL, "Content-Type: application/json");
+    if (!api->curl || !api->headers) {
+        api_destroy(api);
+        return NULL;
+    }
+    if (*admin_token) {
+        char line[1024];
+        snprintf(line, sizeof line, "Authorization: Bearer %s", admin_token);
+        api->headers = curl_slist_append(api->headers, line);
+    }
+    curl_easy_setopt(api->curl, CURLOPT_HTTPHEADER, api->headers);
+    curl_easy_setopt(api->curl, CURLOPT_PROXY,
+                     ""); /* http_proxy is not for the server under test */
+    curl_easy_setopt(api->curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(api->curl, CURLOPT_TIMEOUT_MS, (long)CALL_LIMIT_MS);
+    curl_easy_setopt(api->curl, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(api->curl, CURLOPT_WRITEDATA, api);
+    curl_easy_setopt(api->curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(api->curl, CURLOPT_XFERINFOFUNCTION, give_up);
+    return api;
+}
+
+void api_destroy(struct api *api)
+{
+    if (!api)
+        return;
+    curl_easy_cleanup(api->curl);
+    curl_slist_free_all(api->headers);
+    free(api->answer);
+    free(api);
+}
+
+/* One call. The answer's text stands in api->answer until the next one. `body` NULL: GET, else PUT.
+ */
+static bool call(struct api *api, const char *server, const char *path, const char *body,
+                 long *status, struct problem *problem)
+{
+    char url[600];
+    snprintf(url, sizeof url, "%.*s%s", (int)strcspn(server + 7, "/") + 7, server, path);
+    api->length = 0;
+    if (api->answer)
+        *api->answer = '\0';
+    curl_easy_setopt(api->curl, CURLOPT_URL, url);
+    if (body) {
+        curl_easy_setopt(api->curl, CURLOPT_POSTFIELDS, body);
+        curl_easy_setopt(api->curl, CURLOPT_CUSTOMREQUEST, "PUT");
+    } else {
+        curl_easy_setopt(api->curl, CURLOPT_CUSTOMREQUEST, NULL);
+        curl_easy_setopt(api->curl, CURLOPT_HTTPGET, 1L);
+    }
+    CURLcode result = curl_easy_perform(api->curl);
+    if (process_interrupted())
+        return problem_set(problem, "interrupted");
+    if (result != CURLE_OK)
+        return problem_set(problem, "%s %s: %s", body ? "PUT" : "GET", url,
+                           curl_easy_strerror(result));
+    curl_easy_getinfo(api->curl, CURLINFO_RESPONSE_CODE, status);
+    return true;
+}
+
+/* A call that must be answered 2xx; `document` (may be NULL) gets its JSON, owned by the caller. */
+static bool call_json(struct api *api, const char *server, const char *path, const char *body,
+                      json_t **document, struct problem *problem)
+{
+    long status = 0;
+    if (!call(api, server, path, body, &status, problem))
+        return false;
+    if (status / 100 != 2)
+        return problem_set(problem, "%s %s%s: %ld %.200s", body ? "PUT" : "GET", server, path,
+                           status, api->answer ? api->answer : "");
+    if (!document)
+        return true;
+    json_error_t error;
+    *document = json_loadb(api->answer ? api->answer : "", api->length, 0, &error);
+    return *document || problem_set(problem, "GET %s%s: no JSON: %s", server, path, error.text);
+}
+
+static bool says(const json_t *list, const char *word)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *item = json_string_value(json_array_get(list, i));
+        if (item && strcmp(item, word) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void read_strategy(const json_t *from, struct api_strategy *to)
+{
+    *to = (struct api_strategy){0};
+    const char *name = json_string_value(json_object_get(from, "name"));
+    const char *reason = json_string_value(json_object_get(from, "unavailable_reason"));
+    const json_t *bodies = json_object_get(from, "bodies");
+    const json_t *promise = json_object_get(from, "guarantees");
+    snprintf(to->name, sizeof to->name, "%s", name ? name : "");
+    snprintf(to->unavailable_reason, sizeof to->unavailable_reason, "%s", reason ? reason : "");
+    to->available = json_is_true(json_object_get(from, "available"));
+    to->plain = says(bodies, "plain");
+    to->guarded = says(bodies, "guarded");
+    to->promise = (struct promise){
+        .one_instance = json_is_true(json_object_get(promise, "one_instance")),
+        .many_instances = json_is_true(json_object_get(promise, "many_instances")),
+        .paused_holder = json_is_true(json_object_get(promise, "paused_holder")),
+        .redis_failover = json_is_true(json_object_get(promise, "redis_failover")),
+    };
+}
+
+int api_strategies(struct api *api, const char *server, struct api_strategy *out, size_t size,
+                   struct problem *problem)
+{
+    json_t *document = NULL;
+    if (!call_json(api, server, "/strategies", NULL, &document, problem))
+        return -1;
+    size_t count = json_array_size(document);
+    if (count == 0 || count > size) {
+        problem_set(problem, "GET %s/strategies lists %zu strategies", server, count);
+        json_decref(document);
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++)
+        read_strategy(json_array_get(document, i), &out[i]);
+    json_decref(document);
+    return (int)count;
+}
+
+bool api_put_products(struct api *api, const char *server, int64_t first, int64_t count,
+                      int64_t stock, struct problem *problem)
+{
+    char path[64], body[160];
+    if (count == 1) {
+        snprintf(path, sizeof path, "/products/%" PRId64, first);
+        snprintf(body, sizeof body, "{\"stock\":%" PRId64 ",\"name\":\"load test\"}", stock);
+    } else {
+        snprintf(path, sizeof path, "/products");
+        snprintf(body, sizeof body,
+                 "{\"first_id\":%" PRId64 ",\"count\":%" PRId64 ",\"stock\":%" PRId64 "}", first,
+                 count, stock);
+    }
+    return call_json(api, server, path, body, NULL, problem);
+}
+
+static bool integer(const json_t *object, const char *name, int64_t *out, struct problem *problem)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!json_is_integer(value))
+        return problem_set(problem, "the answer has no integer '%s'", name);
+    *out = json_integer_value(value);
+    return true;
+}
+
+bool api_put_opening(struct api *api, const char *server, int64_t product, int64_t stock,
+                     const char *opens_at, struct problem *problem)
+{
+    char path[64], body[200];
+    snprintf(path, sizeof path, "/products/%" PRId64, product);
+    snprintf(body, sizeof body,
+             "{\"stock\":%" PRId64 ",\"name\":\"load test\",\"opens_at\":\"%s\"}", stock, opens_at);
+    return call_json(api, server, path, body, NULL, problem);
+}
+
+bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *epoch,
+               struct problem *problem)
+{
+    char path[64];
+    json_t *document = NULL;
+    snprintf(path, sizeof path, "/products/%" PRId64, product);
+    if (!call_json(api, server, path, NULL, &document, problem))
+        return false;
+    bool good = integer(document, "epoch", epoch, problem) ||
+                problem_prefix(problem, "GET %s%s", server, path);
+    json_decref(document);
+    return good;
+}
+
+/* Adds a page's products up to `last`; *next is where the next page begins, 0 at the end. */
+static bool add_reserved(const json_t *page, int64_t last, int64_t *units, bool *known,
+                         int64_t *next)
+{
+    const json_t *products = json_object_get(page, "products");
+    for (size_t i = 0; i < json_array_size(products); i++) {
+        const json_t *product = json_array_get(products, i);
+        const json_t *reserved = json_object_get(product, "reserved");
+        if (json_integer_value(json_object_get(product, "id")) > last) {
+            *next = 0;
+            return true;
+        }
+        *known = *known && json_is_integer(reserved);
+        *units += json_integer_value(reserved);
+    }
+    *next = json_integer_value(json_object_get(page, "next"));
+    return json_is_array(products);
+}
+
+bool api_reserved(struct api *api, const char *server, int64_t first, int64_t last, int64_t *units,
+                  bool *known, struct problem *problem)
+{
+    int64_t next = first - 1;
+    bool more = true;
+    *units = 0;
+    *known = true;
+    while (more) {
+        char path[96];
+        json_t *page = NULL;
+        snprintf(path, sizeof path, "/products?limit=1000&after=%" PRId64, next);
+        if (!call_json(api, server, path, NULL, &page, problem))
+            return false;
+        bool good = add_reserved(page, last, units, known, &next);
+        json_decref(page);
+        if (!good)
+            return problem_set(problem, "GET %s%s: no products in it", server, path);
+        more = next != 0 && next < last;
+    }
+    return true;
+}
+
+bool api_audit(struct api *api, const char *server, int64_t product, struct audit *out,
+               bool *consistent, struct problem *problem)
+{
+    char path[64];
+    json_t *document = NULL;
+    *out = (struct audit){0};
+    snprintf(path, sizeof path, "/products/%" PRId64 "/audit", product);
+    if (!call_json(api, server, path, NULL, &document, problem))
+        return false;
+    bool good = integer(document, "sold", &out->sold, problem) &&
+                integer(document, "oversold", &out->oversold, problem) &&
+                integer(document, "lost_updates", &out->lost_updates, problem) &&
+                integer(document, "duplicate_orders", &out->duplicate_orders, problem) &&
+                integer(document, "limit_violations", &out->limit_violations, problem) &&
+                integer(document, "queued", &out->queued, problem);
+    const json_t *names = json_object_get(document, "strategies");
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        audit_add_strategy(out, name ? name : "?");
+    }
+    *consistent = json_is_true(json_object_get(document, "consistent"));
+    json_decref(document);
+    return good || problem_prefix(problem, "GET %s%s", server, path);
+}
+
+bool api_scrape(struct api *api, const char *server, const char *strategy, const char *kind,
+                struct scrape *out, struct problem *problem)
+{
+    long status = 0;
+    if (!call(api, server, "/metrics", NULL, &status, problem))
+        return false;
+    if (status != 200)
+        return problem_set(problem, "GET %s/metrics: %ld", server, status);
+    return scrape_parse(api->answer ? api->answer : "", strategy, kind, out, problem) ||
+           problem_prefix(problem, "%s", server);
+}
+
+bool api_ready(struct api *api, const char *server, bool *durable, struct problem *problem)
+{
+    json_t *document = NULL;
+    if (!call_json(api, server, "/readyz", NULL, &document, problem))
+        return false;
+    *durable = json_is_true(json_object_get(document, "durable"));
+    json_decref(document);
+    return true;
+}

@@ -1,0 +1,60 @@
+/*
+ * The servers' HTTP API as the harness uses it: products, audits, strategies, metrics, readiness.
+ * Every call has a time limit and gives up when the harness is interrupted.
+ */
+#ifndef SECKILL_LOADTEST_API_H
+#define SECKILL_LOADTEST_API_H
+
+#include "loadtest/base/problem.h"
+#include "loadtest/fleet/scrape.h"
+#include "loadtest/judge/audit.h"
+#include "loadtest/judge/verdict.h"
+
+#include <stddef.h>
+
+struct api;
+
+/* `admin_token` ("": none) is sent with every call; borrowed. NULL when curl cannot start. */
+struct api *api_create(const char *admin_token);
+void api_destroy(struct api *api);
+
+struct api_strategy {
+    char name[64];
+    bool available;
+    char unavailable_reason[200];
+    bool plain, guarded; /* the bodies it has; neither: it has no choice */
+    struct promise promise;
+};
+/* `out` holds `size`; returns how many there are, -1 on failure. */
+int api_strategies(struct api *api, const char *server, struct api_strategy *out, size_t size,
+                   struct problem *problem);
+
+/* Starts the sale of products first … first + count - 1 afresh with `stock` each. */
+bool api_put_products(struct api *api, const char *server, int64_t first, int64_t count,
+                      int64_t stock, struct problem *problem);
+
+/* The same for one product, whose sale opens at a time that is still to come. */
+bool api_put_opening(struct api *api, const char *server, int64_t product, int64_t stock,
+                     const char *opens_at, struct problem *problem);
+
+/* The product's epoch as this server sees it. */
+bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *epoch,
+               struct problem *problem);
+
+/* The units of products first … last that are reserved and not decided; *known is false while the
+ * server cannot tell of one. */
+bool api_reserved(struct api *api, const char *server, int64_t first, int64_t last, int64_t *units,
+                  bool *known, struct problem *problem);
+
+/* GET /products/ID/audit. Only what the server says: undersold and missing stay 0. `consistent` is
+ * its word. */
+bool api_audit(struct api *api, const char *server, int64_t product, struct audit *out,
+               bool *consistent, struct problem *problem);
+
+bool api_scrape(struct api *api, const char *server, const char *strategy, const char *kind,
+                struct scrape *out, struct problem *problem);
+
+/* GET /readyz says 200; `durable` is its word on PostgreSQL. */
+bool api_ready(struct api *api, const char *server, bool *durable, struct problem *problem);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * A Redis that is further away: a thread that relays a unix socket of its own to the real one and
+ * holds each direction's bytes for half of the round trip's delay, in order.
+ *
+ * It adds some tens of microseconds by itself, at a delay of 0 too: compare with that, not with the
+ * real socket. A connection whose one side ends is ended on the other after what it still held. It
+ * reads no more than it may hold (a megabyte a direction).
+ */
+#ifndef SECKILL_LOADTEST_DELAY_H
+#define SECKILL_LOADTEST_DELAY_H
+
+#include "loadtest/base/problem.h"
+
+#include <stdint.h>
+
+struct delay;
+
+/* `url` is unix:///PATH. NULL with the problem. */
+struct delay *delay_create(const char *url, struct problem *problem);
+void delay_destroy(struct delay *delay); /* ends its connections; NULL is allowed */
+
+const char *delay_url(const struct delay *delay); /* where it listens */
+
+/* For what is read from now on. */
+void delay_set(struct delay *delay, int64_t round_trip_us);
+
+#endif

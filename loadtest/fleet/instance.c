@@ -1,0 +1,214 @@
+/* See instance.h. */
+#include "loadtest/fleet/instance.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { START_LIMIT_MS = 30000, STOP_LIMIT_MS = 90000, ARGUMENTS_MAX = 24 };
+
+bool instance_find_binary(const struct options *options, char *out, size_t size,
+                          struct problem *problem)
+{
+    if (*options->server_binary) {
+        snprintf(out, size, "%s", options->server_binary);
+        return access(out, X_OK) == 0 ||
+               problem_set(problem, "--server-binary %s cannot be run", out);
+    }
+    char self[1024];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0)
+        return problem_set(problem, "/proc/self/exe cannot be read; say --server-binary");
+    self[length] = '\0';
+    *strrchr(self, '/') = '\0';
+    static const char *const places[] = {"", "/../server"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        snprintf(out, size, "%s%s/seckill-server", self, places[i]);
+        if (access(out, X_OK) == 0)
+            return true;
+    }
+    return problem_set(problem, "there is no seckill-server beside %s; say --server-binary", self);
+}
+
+bool instance_read_url(const char *line, char *url, size_t size)
+{
+    static const char front[] = "listening on ";
+    if (strncmp(line, front, strlen(front)) != 0)
+        return false;
+    const char *at = line + strlen(front);
+    size_t length = strcspn(at, " \r\n");
+    if (strncmp(at, "http://", 7) != 0 || length >= size)
+        return false;
+    snprintf(url, size, "%.*s", (int)length, at);
+    return true;
+}
+
+/* The last line of its log: where a server that gives up says why. */
+static void last_words(const struct instance *instance, char *out, size_t size)
+{
+    snprintf(out, size, "(nothing written)");
+    FILE *log = fopen(instance->log_path, "r");
+    char line[512];
+    while (log && fgets(line, sizeof line, log)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (*line)
+            snprintf(out, size, "%.*s", (int)size - 1, line);
+    }
+    if (log)
+        fclose(log);
+}
+
+static bool died(struct instance *instance, int status, struct problem *problem)
+{
+    char how[80], words[300];
+    process_describe(status, how, sizeof how);
+    last_words(instance, words, sizeof words);
+    return problem_set(problem, "a server ended with %s: %s (%s)", how, words, instance->log_path);
+}
+
+/* Its first line on stdout; the pipe stays open, so that a later line does not end it by SIGPIPE.
+ */
+static bool wait_listening(struct instance *instance, struct problem *problem)
+{
+    char line[400] = "";
+    size_t length = 0;
+    int64_t deadline_ms = process_now_ms() + START_LIMIT_MS;
+    while (process_now_ms() < deadline_ms && !process_interrupted()) {
+        int status = 0;
+        struct pollfd ready = {.fd = instance->process.out_fd, .events = POLLIN};
+        if (poll(&ready, 1, 50) > 0 && length + 1 < sizeof line) {
+            ssize_t got = read(ready.fd, line + length, sizeof line - 1 - length);
+            length += got > 0 ? (size_t)got : 0;
+            line[length] = '\0';
+            if (strchr(line, '\n') && instance_read_url(line, instance->url, sizeof instance->url))
+                return true;
+            if (got == 0)
+                process_sleep_ms(20); /* its stdout is closed: it is about to end */
+        }
+        if (process_ended(&instance->process, &status))
+            return died(instance, status, problem);
+    }
+    if (process_interrupted())
+        return problem_set(problem, "interrupted");
+    return problem_set(problem, "a server did not say 'listening on http://…' within %d s (%s)",
+                       START_LIMIT_MS / 1000, instance->log_path);
+}
+
+/* A secret goes where ps does not show it. */
+struct secrets {
+    char texts[5][1100];
+    const char *list[6];
+};
+
+static void list_secrets(struct secrets *secrets, const struct options *options)
+{
+    const char *const rows[5][2] = {
+        {"SECKILL_ADMIN_TOKEN", options->admin_token}, {"SECKILL_AMQP", options->amqp},
+        {"SECKILL_REDLOCK", options->redlock},         {"SECKILL_MEMCACHED", options->memcached},
+        {"SECKILL_ZOOKEEPER", options->zookeeper},
+    };
+    size_t count = 0;
+
+    memset(secrets, 0, sizeof *secrets);
+    for (size_t i = 0; i < 5; i++) {
+        if (!rows[i][1] || !*rows[i][1])
+            continue;
+        snprintf(secrets->texts[count], sizeof secrets->texts[count], "%s=%s", rows[i][0],
+                 rows[i][1]);
+        secrets->list[count] = secrets->texts[count];
+        count++;
+    }
+}
+
+static bool start_one(struct instance *instance, const struct options *options, const char *binary,
+                      struct problem *problem)
+{
+    const char *argv[ARGUMENTS_MAX] = {binary, "--listen", "127.0.0.1:0"};
+    size_t count = 3;
+    if (*options->database) {
+        argv[count++] = "--database";
+        argv[count++] = options->database;
+    }
+    if (*options->redis) {
+        argv[count++] = "--redis";
+        argv[count++] = options->redis;
+    }
+    if (*options->stock_redis) {
+        argv[count++] = "--stock-redis";
+        argv[count++] = options->stock_redis;
+    }
+    const struct {
+        const char *flag;
+        int64_t value, least;
+    } numbers[] = {
+        {"--work-ms", options->work_ms, 0},
+        {"--queue-capacity", options->queue_capacity, 1},
+        {"--in-flight-per-product", options->in_flight_per_product, 1},
+        {"--pg-sessions", options->pg_sessions, 1},
+        {"--max-batch", options->max_batch, 1},
+    };
+    char digits[sizeof numbers / sizeof numbers[0]][24];
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (numbers[i].value < numbers[i].least)
+            continue;
+        snprintf(digits[i], sizeof digits[i], "%lld", (long long)numbers[i].value);
+        argv[count++] = numbers[i].flag;
+        argv[count++] = digits[i];
+    }
+    struct secrets secrets;
+    list_secrets(&secrets, options);
+    return process_start(&instance->process, argv, instance->log_path, secrets.list, problem) &&
+           wait_listening(instance, problem);
+}
+
+bool instance_start_all(struct instance *instances, size_t count, const struct options *options,
+                        const char *binary, const char *out_dir, struct problem *problem)
+{
+    for (size_t i = 0; i < count; i++) {
+        instances[i] = (struct instance){.process = {.out_fd = -1}};
+        snprintf(instances[i].log_path, sizeof instances[i].log_path, "%s/server-%zuof%zu.log",
+                 out_dir, i + 1, count);
+        unlink(instances[i].log_path); /* an earlier run's, in the same --out */
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!start_one(&instances[i], options, binary, problem)) {
+            struct problem second;
+            (void)instance_stop_all(instances, count, &second);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool instance_all_alive(struct instance *instances, size_t count, struct problem *problem)
+{
+    for (size_t i = 0; i < count; i++) {
+        int status = 0;
+        if (process_ended(&instances[i].process, &status))
+            return died(&instances[i], status, problem);
+    }
+    return true;
+}
+
+bool instance_stop_all(struct instance *instances, size_t count, struct problem *problem)
+{
+    bool good = true;
+    for (size_t i = 0; i < count; i++) {
+        if (instances[i].process.pid > 0)
+            kill(instances[i].process.pid, SIGTERM);
+    }
+    for (size_t i = 0; i < count; i++) {
+        int status = 0;
+        if (instances[i].process.pid == 0)
+            continue;
+        process_stop(&instances[i].process, 0, STOP_LIMIT_MS, &status);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            good = died(&instances[i], status, problem);
+    }
+    return good;
+}

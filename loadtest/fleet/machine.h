@@ -1,0 +1,38 @@
+/* What the figures were taken on: for the line under the table and for results.json. */
+#ifndef SECKILL_LOADTEST_MACHINE_H
+#define SECKILL_LOADTEST_MACHINE_H
+
+#include "loadtest/judge/witness.h"
+
+struct machine {
+    char cpu[128];
+    char kernel[256];
+    long cores;
+    long memory_mib;
+    char wrk[64]; /* "": it was not needed */
+    char postgresql[64];
+    char server[128]; /* what --version says; "" when the servers are not ours */
+    struct {
+        const char *name;
+        char value[64];
+    } database_settings[8];
+    size_t database_settings_count;
+    bool durable; /* by /readyz */
+};
+
+/* Cores that this process may use: its affinity, and its cgroup's quota where that is less. At
+ * least one. */
+long machine_cores(void);
+/* The same by other files, for tests. */
+long machine_cores_of(const char *cgroup_file, const char *root);
+
+/* Everything but `wrk`, `server` and `durable`, which others learn on their way. */
+bool machine_look(struct machine *machine, struct witness *witness, struct problem *problem);
+
+/* Fills `server` from the binary. */
+void machine_ask_server(struct machine *machine, const char *binary);
+
+/* "2 cores of AMD EPYC …, PostgreSQL 15.20, durable". */
+void machine_line(const struct machine *machine, char *out, size_t size);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * What a server's GET /metrics says about orders, summed into the classes that the harness speaks
+ * of.
+ */
+#ifndef SECKILL_LOADTEST_SCRAPE_H
+#define SECKILL_LOADTEST_SCRAPE_H
+
+#include "loadtest/base/problem.h"
+#include "loadtest/fleet/costs.h"
+
+#include <stdint.h>
+
+struct counts {
+    int64_t total;     /* orders of this strategy and kind, however they ended */
+    int64_t committed; /* confirmed; for restocks: restocked */
+    int64_t accepted;  /* 202: decided later */
+    int64_t other_2xx; /* replayed, cancelled */
+    int64_t sold_out;
+    int64_t refused; /* final noes, sold_out among them */
+    int64_t failed;  /* shed: nothing was done; internal_error among them */
+    int64_t internal_errors;
+    int64_t unknown;   /* 504: may have been done */
+    int64_t attempts;  /* how often the strategy tried, whatever for */
+    int64_t strangers; /* orders of other strategies or kinds */
+};
+
+struct scrape {
+    struct counts counts; /* since the server started */
+    struct costs costs;   /* the same */
+    int64_t in_flight;
+    int64_t connections; /* that clients have open */
+};
+
+/* Reads Prometheus text. `kind` is buy, cancel or restock. False when a line that matters cannot be
+ * read, an outcome is not known here, or the gauge is missing. */
+bool scrape_parse(const char *text, const char *strategy, const char *kind, struct scrape *out,
+                  struct problem *problem);
+
+struct counts counts_minus(const struct counts *after, const struct counts *before);
+void counts_add(struct counts *sum, const struct counts *one);
+
+#endif

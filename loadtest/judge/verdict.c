@@ -1,0 +1,68 @@
+/* See verdict.h. */
+#include "loadtest/judge/verdict.h"
+
+bool promise_in_force(const struct promise *promise, int instances, bool guarded)
+{
+    if (guarded)
+        return true;
+    return instances > 1 ? promise->many_instances : promise->one_instance;
+}
+
+/* Whether a run without a violation shows anything at all. */
+static bool proves_something(const struct evidence *evidence)
+{
+    if (!evidence->complete)
+        return false;
+    if (evidence->scenario == SCENARIO_SOLDOUT)
+        return evidence->refused > 0 && evidence->done == 0;
+    return evidence->done > 0;
+}
+
+enum verdict verdict_of(const struct evidence *evidence)
+{
+    /* The server says itself that it failed: no promise covers that. */
+    if (evidence->internal_errors > 0)
+        return VERDICT_BROKEN;
+    /* Promises speak of a product sold by one strategy alone. */
+    if (evidence->audit->strategies_count > 1)
+        return VERDICT_PROVED_NOTHING;
+    if (audit_violations(evidence->audit) > 0)
+        return evidence->promised ? VERDICT_BROKEN : VERDICT_UNSAFE;
+    if (!evidence->promised || !proves_something(evidence))
+        return VERDICT_PROVED_NOTHING;
+    return VERDICT_KEPT;
+}
+
+enum verdict verdict_merge(enum verdict a, enum verdict b)
+{
+    return a > b ? a : b;
+}
+
+const char *verdict_name(enum verdict verdict)
+{
+    switch (verdict) {
+    case VERDICT_KEPT:
+        return "kept";
+    case VERDICT_PROVED_NOTHING:
+        return "proved nothing";
+    case VERDICT_UNSAFE:
+        return "unsafe, as stated";
+    case VERDICT_BROKEN:
+        return "BROKEN";
+    case VERDICT_NO_RUN:
+        return "no run";
+    }
+    return "?";
+}
+
+int verdict_exit_status(const struct verdict_tally *tally)
+{
+    size_t all = 0;
+    for (size_t i = 0; i <= VERDICT_BROKEN; i++)
+        all += tally->counts[i];
+    if (tally->counts[VERDICT_BROKEN] > 0)
+        return 1;
+    if (all == 0 || tally->counts[VERDICT_PROVED_NOTHING] > 0 || tally->counts[VERDICT_NO_RUN] > 0)
+        return 2;
+    return 0;
+}

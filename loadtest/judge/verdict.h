@@ -1,0 +1,48 @@
+/* Verdicts: api.md's rules, as pure functions. */
+#ifndef SECKILL_LOADTEST_VERDICT_H
+#define SECKILL_LOADTEST_VERDICT_H
+
+#include "loadtest/base/options.h"
+#include "loadtest/judge/audit.h"
+
+/* In the order in which merging takes them: the later one wins. That gives both columns of api.md's
+ * rule: where nothing was promised one violation in any phase shows the danger, and where something
+ * was, one phase that proved nothing leaves the whole unproved. A run that could not be made hides
+ * neither a BROKEN one. */
+enum verdict {
+    VERDICT_KEPT,
+    VERDICT_PROVED_NOTHING,
+    VERDICT_UNSAFE,
+    VERDICT_NO_RUN,
+    VERDICT_BROKEN
+};
+
+struct promise {
+    bool one_instance, many_instances, paused_holder, redis_failover;
+};
+
+/* The promise in force: every letter with a guarded body, else what the number of instances asks
+ * for. */
+bool promise_in_force(const struct promise *promise, int instances, bool guarded);
+
+struct evidence {
+    enum scenario scenario;
+    bool promised;
+    bool complete;   /* the phase reached its end: stock gone, everybody refused */
+    int64_t done;    /* orders (or restocks) that a row proves */
+    int64_t refused; /* final noes */
+    int64_t internal_errors;
+    const struct audit *audit;
+};
+
+enum verdict verdict_of(const struct evidence *evidence);
+enum verdict verdict_merge(enum verdict a, enum verdict b);
+const char *verdict_name(enum verdict verdict);
+
+/* 0, 1 or 2, from all merged verdicts. */
+struct verdict_tally {
+    size_t counts[VERDICT_BROKEN + 1];
+};
+int verdict_exit_status(const struct verdict_tally *tally);
+
+#endif

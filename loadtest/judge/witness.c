@@ -1,0 +1,244 @@
+/* See witness.h. Only rows of a product's current epoch count: a PUT starts a new sale. */
+#include "loadtest/judge/witness.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct witness {
+    PGconn *connection; /* owned */
+};
+
+/* One statement is one snapshot. Status: 0 queued, 1 confirmed, 2 cancelled, 3 failed. An order
+ * that failed as "not_committed" and a restock of nothing are tombstones: they say that something
+ * was not done, and nobody was told that it had been accepted. A user's share of the limit is what
+ * they have: what they wait for may still be refused. */
+static const char audit_sql[] =
+    "WITH item AS MATERIALIZED ("
+    "  SELECT id, epoch, initial_stock, limit_per_user,"
+    "    stock + coalesce((SELECT sum(stock) FROM bucket b"
+    "      WHERE b.product_id = product.id AND b.epoch = product.epoch), 0) AS stock"
+    "  FROM product WHERE id BETWEEN $1 AND $2),"
+    " sale AS MATERIALIZED ("
+    "  SELECT o.product_id AS id, o.user_id, o.quantity, o.status, o.strategy, o.idempotency_key"
+    "  FROM orders o JOIN item i ON i.id = o.product_id AND i.epoch = o.epoch"
+    "  WHERE o.status <> 3),"
+    " refill AS ("
+    "  SELECT r.product_id AS id, r.quantity, r.strategy"
+    "  FROM restock r JOIN item i ON i.id = r.product_id AND i.epoch = r.epoch"
+    "  WHERE r.quantity > 0),"
+    " sold AS ("
+    "  SELECT id, sum(quantity) FILTER (WHERE status = 1) AS units,"
+    "    count(*) FILTER (WHERE status = 1) AS rows,"
+    "    sum(quantity) FILTER (WHERE status = 0) AS waiting"
+    "  FROM sale GROUP BY id),"
+    " refilled AS (SELECT id, sum(quantity) AS units, count(*) AS rows FROM refill GROUP BY id),"
+    " doubled AS ("
+    "  SELECT id, sum(n - 1) AS rows FROM ("
+    "    SELECT id, count(*) AS n FROM sale WHERE idempotency_key <> ''"
+    "    GROUP BY id, user_id, idempotency_key) AS by_key GROUP BY id),"
+    " greedy AS ("
+    "  SELECT id, count(*) AS users FROM ("
+    "    SELECT s.id FROM sale s JOIN item i ON i.id = s.id"
+    "    WHERE s.status = 1 AND i.limit_per_user IS NOT NULL"
+    "    GROUP BY s.id, s.user_id, i.limit_per_user"
+    "    HAVING sum(s.quantity) > i.limit_per_user) AS by_user GROUP BY id),"
+    " denied AS ("
+    "  SELECT o.product_id AS id, count(*) AS rows"
+    "  FROM orders o JOIN item i ON i.id = o.product_id AND i.epoch = o.epoch"
+    "  WHERE o.status = 3 AND o.reason IS DISTINCT FROM 'not_committed' GROUP BY o.product_id),"
+    " names AS ("
+    "  SELECT id, string_agg(DISTINCT strategy, ',' ORDER BY strategy) AS list FROM ("
+    "    SELECT id, strategy FROM sale UNION ALL SELECT id, strategy FROM refill) AS every"
+    "  GROUP BY id)"
+    " SELECT i.id, i.epoch, i.initial_stock, i.stock, coalesce(refilled.units, 0),"
+    "   coalesce(sold.units, 0), coalesce(sold.waiting, 0), coalesce(doubled.rows, 0),"
+    "   coalesce(greedy.users, 0), coalesce(sold.rows, 0), coalesce(refilled.rows, 0),"
+    "   coalesce(names.list, ''), coalesce(denied.rows, 0)"
+    " FROM item i LEFT JOIN sold USING (id) LEFT JOIN refilled USING (id)"
+    "   LEFT JOIN doubled USING (id) LEFT JOIN greedy USING (id) LEFT JOIN names USING (id)"
+    "   LEFT JOIN denied USING (id)"
+    " ORDER BY i.id";
+
+static const char look_sql[] =
+    "SELECT count(*), coalesce(sum(p.stock), 0) +"
+    "  (SELECT coalesce(sum(b.stock), 0) FROM bucket b"
+    "   JOIN product q ON q.id = b.product_id AND q.epoch = b.epoch WHERE q.id BETWEEN $1 AND $2),"
+    "  (SELECT count(*) FROM orders o JOIN product q ON q.id = o.product_id AND q.epoch = o.epoch"
+    "   WHERE q.id BETWEEN $1 AND $2),"
+    "  (SELECT count(*) FROM orders o JOIN product q ON q.id = o.product_id AND q.epoch = o.epoch"
+    "   WHERE q.id BETWEEN $1 AND $2 AND o.status = 0),"
+    "  EXISTS (SELECT FROM orders o JOIN product q ON q.id = o.product_id AND q.epoch <> o.epoch"
+    "   WHERE q.id BETWEEN $1 AND $2)::int"
+    " FROM product p WHERE p.id BETWEEN $1 AND $2";
+
+static bool failed(struct witness *witness, const char *what, struct problem *problem)
+{
+    problem_set(problem, "%s: %s", what, PQerrorMessage(witness->connection));
+    problem->text[strcspn(problem->text, "\n")] = '\0';
+    return false;
+}
+
+struct witness *witness_create(const char *conninfo, struct problem *problem)
+{
+    struct witness *witness = calloc(1, sizeof *witness);
+    if (!witness) {
+        problem_set(problem, "out of memory");
+        return NULL;
+    }
+    /* expand_dbname: a conninfo or a URI may stand in dbname; what it says wins over what precedes
+     * it. */
+    const char *const names[] = {"connect_timeout", "application_name", "dbname", NULL};
+    const char *const values[] = {"10", "seckill-loadtest", *conninfo ? conninfo : NULL, NULL};
+    witness->connection = PQconnectdbParams(names, values, 1);
+    if (PQstatus(witness->connection) != CONNECTION_OK) {
+        failed(witness, "the witness cannot connect to PostgreSQL (--database)", problem);
+        witness_destroy(witness);
+        return NULL;
+    }
+    /* Not through `options`, which the conninfo or PGOPTIONS may have a use for. */
+    PQclear(PQexec(witness->connection, "SET statement_timeout = '5min'"));
+    return witness;
+}
+
+void witness_destroy(struct witness *witness)
+{
+    if (!witness)
+        return;
+    PQfinish(witness->connection);
+    free(witness);
+}
+
+/* NULL with the problem unless the statement gave rows. */
+static PGresult *query(struct witness *witness, const char *sql, int count,
+                       const char *const *values, struct problem *problem)
+{
+    PGresult *result = PQexecParams(witness->connection, sql, count, NULL, values, NULL, NULL, 0);
+    if (PQresultStatus(result) == PGRES_TUPLES_OK)
+        return result;
+    PQclear(result);
+    failed(witness, "the witness's SQL", problem);
+    return NULL;
+}
+
+static PGresult *query_range(struct witness *witness, const char *sql, int64_t first, int64_t last,
+                             struct problem *problem)
+{
+    char from[24], to[24];
+    snprintf(from, sizeof from, "%lld", (long long)first);
+    snprintf(to, sizeof to, "%lld", (long long)last);
+    const char *values[] = {from, to};
+    return query(witness, sql, 2, values, problem);
+}
+
+static int64_t number(const PGresult *result, int row, int column)
+{
+    return strtoll(PQgetvalue(result, row, column), NULL, 10);
+}
+
+bool witness_audit(struct witness *witness, int64_t first, int64_t last,
+                   void (*each)(void *context, const struct witness_product *product),
+                   void *context, struct problem *problem)
+{
+    PGresult *rows = query_range(witness, audit_sql, first, last, problem);
+    if (!rows)
+        return false;
+    for (int i = 0; i < PQntuples(rows); i++) {
+        struct witness_product product = {
+            .id = number(rows, i, 0),
+            .epoch = number(rows, i, 1),
+            .audit = {.initial_stock = number(rows, i, 2),
+                      .stock = number(rows, i, 3),
+                      .restocked = number(rows, i, 4),
+                      .sold = number(rows, i, 5),
+                      .queued = number(rows, i, 6),
+                      .duplicate_orders = number(rows, i, 7),
+                      .limit_violations = number(rows, i, 8),
+                      .confirmed_rows = number(rows, i, 9),
+                      .restock_rows = number(rows, i, 10),
+                      .failed_rows = number(rows, i, 12)},
+        };
+        char names[AUDIT_STRATEGIES_MAX];
+        snprintf(names, sizeof names, "%s", PQgetvalue(rows, i, 11));
+        char *rest = NULL;
+        for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+            audit_add_strategy(&product.audit, name);
+        audit_compute(&product.audit);
+        each(context, &product);
+    }
+    PQclear(rows);
+    return true;
+}
+
+bool witness_look(struct witness *witness, int64_t first, int64_t last, struct witness_state *state,
+                  struct problem *problem)
+{
+    PGresult *rows = query_range(witness, look_sql, first, last, problem);
+    if (!rows)
+        return false;
+    *state = (struct witness_state){.products = number(rows, 0, 0),
+                                    .stock = number(rows, 0, 1),
+                                    .orders = number(rows, 0, 2),
+                                    .queued = number(rows, 0, 3),
+                                    .leftovers = number(rows, 0, 4) != 0};
+    PQclear(rows);
+    return true;
+}
+
+bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch,
+                   struct problem *problem)
+{
+    PGresult *rows = query_range(witness, "SELECT epoch FROM product WHERE id BETWEEN $1 AND $2",
+                                 product, product, problem);
+    if (!rows)
+        return false;
+    bool found = PQntuples(rows) == 1;
+    if (found)
+        *epoch = number(rows, 0, 0);
+    PQclear(rows);
+    return found || problem_set(problem,
+                                "the witness's database (--database) has no product %lld: "
+                                "the servers use another one",
+                                (long long)product);
+}
+
+bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t size,
+                  struct problem *problem)
+{
+    char after[24];
+    const char *values[] = {after};
+    snprintf(after, sizeof after, "%lld", (long long)after_us);
+    PGresult *rows = query(witness,
+                           "SELECT to_char((clock_timestamp() + $1::bigint * interval '1 us')"
+                           "  AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
+                           1, values, problem);
+    if (!rows)
+        return false;
+    snprintf(out, size, "%s", PQgetvalue(rows, 0, 0));
+    PQclear(rows);
+    return true;
+}
+
+bool witness_setting(struct witness *witness, const char *name, char *out, size_t size,
+                     struct problem *problem)
+{
+    const char *values[] = {name};
+    PGresult *rows = query(witness, "SELECT current_setting($1)", 1, values, problem);
+    if (!rows)
+        return false;
+    snprintf(out, size, "%s", PQgetvalue(rows, 0, 0));
+    PQclear(rows);
+    return true;
+}
+
+bool witness_ask(struct witness *witness, const char *sql, char *out, size_t size,
+                 struct problem *problem)
+{
+    PGresult *result = PQexec(witness->connection, sql);
+    ExecStatusType status = PQresultStatus(result);
+    bool good = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
+    snprintf(out, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
+    PQclear(result);
+    return good || failed(witness, "the witness's SQL", problem);
+}

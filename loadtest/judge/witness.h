@@ -1,0 +1,58 @@
+/*
+ * The witness: the harness's own connection to PostgreSQL. It reads the rows with its own SQL,
+ * which nobody shares with the server, so that a fault in the server's audit cannot hide one in its
+ * strategies.
+ */
+#ifndef SECKILL_LOADTEST_WITNESS_H
+#define SECKILL_LOADTEST_WITNESS_H
+
+#include "loadtest/base/problem.h"
+#include "loadtest/judge/audit.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct witness;
+
+/* `conninfo` "": libpq's PG* variables. NULL with the problem when the database is out of reach. */
+struct witness *witness_create(const char *conninfo, struct problem *problem);
+void witness_destroy(struct witness *witness);
+
+/* Calls `each` for every product from `first` to `last`, in id order, all from one snapshot. */
+struct witness_product {
+    int64_t id, epoch;
+    struct audit audit; /* computed */
+};
+bool witness_audit(struct witness *witness, int64_t first, int64_t last,
+                   void (*each)(void *context, const struct witness_product *product),
+                   void *context, struct problem *problem);
+
+/* A few units of work that the harness waits for or asks about, for the products from `first` to
+ * `last`. */
+struct witness_state {
+    int64_t products;
+    int64_t stock;  /* left in all */
+    int64_t orders; /* rows of the sales that run now */
+    int64_t queued; /* of them not decided */
+    bool leftovers; /* rows of earlier sales are still there */
+};
+bool witness_look(struct witness *witness, int64_t first, int64_t last, struct witness_state *state,
+                  struct problem *problem);
+
+bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch,
+                   struct problem *problem);
+
+/* PostgreSQL's clock `after_us` from now, as the API writes times. */
+bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t size,
+                  struct problem *problem);
+
+/* What a reader of the results wants to know of the database: "15.20", and a setting's value. */
+bool witness_setting(struct witness *witness, const char *name, char *out, size_t size,
+                     struct problem *problem);
+
+/* Any statement; `out` gets the first field of its first row, or "". For what the harness puts into
+ * the database, or wants to know of it, beside the sales. */
+bool witness_ask(struct witness *witness, const char *sql, char *out, size_t size,
+                 struct problem *problem);
+
+#endif

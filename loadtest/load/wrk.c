@@ -1,0 +1,255 @@
+/* See wrk.h. */
+#include "loadtest/load/wrk.h"
+
+#include "gen/load_lua.h"
+#include "loadtest/base/process.h"
+#include "loadtest/fleet/machine.h"
+#include "loadtest/load/connection.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Longer than any order may take (60 s of waiting, then its work): wrk's own limit must never be
+ * what ends a request, or its answer would be missing from the latencies. */
+#define WRK_TIMEOUT "70s"
+
+static char folder[256];
+static char script[300];
+
+void wrk_shape(int64_t *connections, int64_t *threads, int64_t instances)
+{
+    if (*threads == 0) {
+        long cores = machine_cores();
+        *threads = cores < *connections ? cores : *connections;
+    }
+    *threads = (*threads + instances - 1) / instances * instances;
+    *connections = (*connections + *threads - 1) / *threads * *threads;
+}
+
+/* The number after " name=" in the line; false when it is not there. */
+static bool read_figure(const char *line, const char *name, int64_t *out)
+{
+    char start[32];
+    snprintf(start, sizeof start, " %s=", name);
+    const char *at = strstr(line, start);
+    char *end = NULL;
+    *out = at ? strtoll(at + strlen(start), &end, 10) : 0;
+    return at && end != at + strlen(start);
+}
+
+bool wrk_parse(const char *output, struct wrk_result *result, struct problem *problem)
+{
+    const struct {
+        const char *name;
+        int64_t *to;
+    } figures[] = {
+        {"duration_us", &result->duration_us},
+        {"requests", &result->requests},
+        {"connect", &result->connect_errors},
+        {"read", &result->read_errors},
+        {"write", &result->write_errors},
+        {"status", &result->not_2xx},
+        {"timeout", &result->timeouts},
+        {"p50", &result->p50_us},
+        {"p90", &result->p90_us},
+        {"p99", &result->p99_us},
+        {"max", &result->max_us},
+        {"sold_out", &result->sold_out_us},
+        {"resold", &result->resold},
+    };
+    *result = (struct wrk_result){0};
+    const char *line = strstr(output, "seckill-wrk ");
+    bool good = line != NULL;
+    for (size_t i = 0; good && i < sizeof figures / sizeof figures[0]; i++)
+        good = read_figure(line, figures[i].name, figures[i].to);
+    if (!good)
+        return problem_set(problem, "wrk did not print its figures: %.400s", output);
+    if (result->duration_us <= 0 || result->not_2xx > result->requests)
+        return problem_set(problem, "wrk's figures make no sense: %.200s", line);
+    return true;
+}
+
+static int64_t greater(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void wrk_add(struct wrk_result *sum, const struct wrk_result *one)
+{
+    sum->duration_us += one->duration_us;
+    sum->requests += one->requests;
+    sum->not_2xx += one->not_2xx;
+    sum->connect_errors += one->connect_errors;
+    sum->read_errors += one->read_errors;
+    sum->write_errors += one->write_errors;
+    sum->timeouts += one->timeouts;
+    sum->p50_us = greater(one->p50_us, sum->p50_us);
+    sum->p90_us = greater(one->p90_us, sum->p90_us);
+    sum->p99_us = greater(one->p99_us, sum->p99_us);
+    sum->max_us = greater(one->max_us, sum->max_us);
+    sum->resold += one->resold;
+    if (sum->sold_out_us == 0)
+        sum->sold_out_us = one->sold_out_us;
+    sum->usage = one->usage; /* where it matters there is one run */
+}
+
+bool wrk_split_url(const char *url, struct wrk_url *out, struct problem *problem)
+{
+    const char *at = strncmp(url, "http://", 7) == 0 ? url + 7 : NULL;
+    if (!at)
+        return problem_set(problem, "'%s' is no http:// URL", url);
+    size_t length = strcspn(at, "/");
+    if (length == 0 || length >= sizeof out->authority || strcmp(at + length, "/") > 0)
+        return problem_set(problem, "'%s' is not http://HOST:PORT", url);
+    snprintf(out->authority, sizeof out->authority, "%.*s", (int)length, at);
+
+    char *host = out->authority;
+    char *end = host + strcspn(host, ":");
+    if (*host == '[') {
+        host++;
+        end = host + strcspn(host, "]");
+    }
+    snprintf(out->host, sizeof out->host, "%.*s", (int)(end - host), host);
+    const char *colon = strchr(*end == ']' ? end + 1 : end, ':');
+    const char *port = colon ? colon + 1 : "80";
+    if (strlen(port) >= sizeof out->port || strspn(port, "0123456789") != strlen(port) || !*port ||
+        !*out->host)
+        return problem_set(problem, "'%s' is not http://HOST:PORT", url);
+    snprintf(out->port, sizeof out->port, "%s", port);
+    return true;
+}
+
+bool wrk_version(char *version, size_t size, struct problem *problem)
+{
+    /* wrk -v says its version and then, without a URL, ends with status 1. */
+    char output[4096] = "";
+    const char *const argv[] = {"wrk", "-v", NULL};
+    struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 10000};
+    struct problem ignored;
+    (void)process_capture(argv, &capture, &ignored);
+    if (strncmp(output, "wrk ", 4) != 0)
+        return problem_set(problem, "wrk is needed and does not run (Debian's package is wrk)");
+    snprintf(version, size, "%.*s", (int)strcspn(output + 4, " \n"), output + 4);
+    return true;
+}
+
+/* Once; the folder stays until wrk_fini. */
+static bool make_folder(struct problem *problem)
+{
+    if (*folder)
+        return true;
+    const char *root = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/seckill-loadtest.XXXXXX", root && *root ? root : "/tmp");
+    if (!mkdtemp(folder)) {
+        folder[0] = '\0';
+        return problem_set(problem, "cannot make a folder in %s", root && *root ? root : "/tmp");
+    }
+    snprintf(script, sizeof script, "%s/load.lua", folder);
+    return true;
+}
+
+void wrk_fini(void)
+{
+    if (!*folder)
+        return;
+    unlink(script);
+    rmdir(folder);
+    folder[0] = '\0';
+}
+
+/* Lua's strings take C's escapes; everything that is not plain is written by its number. */
+static void write_string(FILE *to, const char *text)
+{
+    fputc('"', to);
+    for (const char *at = text; *at; at++) {
+        unsigned char c = (unsigned char)*at;
+        if (c < 0x20 || c > 0x7e || c == '"' || c == '\\')
+            fprintf(to, "\\%03u", c);
+        else
+            fputc(c, to);
+    }
+    fputc('"', to);
+}
+
+static bool write_targets(FILE *to, const struct wrk_load *load, struct problem *problem)
+{
+    fputs("P = {targets = {", to);
+    for (size_t i = 0; i < load->targets_count; i++) {
+        struct wrk_url url = {.host = ""};
+        if (!wrk_split_url(load->targets[i], &url, problem))
+            return false;
+        fputs("{host = ", to);
+        write_string(to, url.host);
+        fprintf(to, ", port = \"%s\", authority = ", url.port);
+        write_string(to, url.authority);
+        fputs("}, ", to);
+    }
+    return true;
+}
+
+static bool write_script(const struct wrk_load *load, struct problem *problem)
+{
+    FILE *to = fopen(script, "w");
+    if (!to)
+        return problem_set(problem, "cannot write %s", script);
+    if (!write_targets(to, load, problem)) {
+        fclose(to);
+        return false;
+    }
+    fputs("}, path = ", to);
+    write_string(to, load->path);
+    fputs(", token = ", to);
+    write_string(to, load->token);
+    fprintf(to,
+            ", restock = %s, user = %" PRId64 ", users = %" PRId64 ", product = %" PRId64
+            ", products = %" PRId64 ", seed = %" PRId64 ", watch = %s, sold_out = %" PRId64 "}\n",
+            load->restock ? "true" : "false", load->first_user, load->users_per_thread,
+            load->first_product, load->products, load->seed,
+            load->watch_sold_out ? "true" : "false", load->sold_out_us);
+    fwrite(load_lua, 1, load_lua_length, to);
+    bool written = !ferror(to);
+    written = fclose(to) == 0 && written;
+    return written || problem_set(problem, "cannot write %s", script);
+}
+
+struct watching {
+    const struct wrk_load *load;
+    struct usage_watch watch;
+};
+
+static void tick(void *context)
+{
+    struct watching *watching = context;
+    usage_watch_look(&watching->watch);
+    if (watching->load->tick)
+        watching->load->tick(watching->load->context);
+}
+
+bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct problem *problem)
+{
+    if (!connection_allow(load->connections, problem) || !make_folder(problem) ||
+        !write_script(load, problem))
+        return false;
+    char threads[24], connections[24], duration[24];
+    snprintf(threads, sizeof threads, "-t%" PRId64, load->threads);
+    snprintf(connections, sizeof connections, "-c%" PRId64, load->connections);
+    snprintf(duration, sizeof duration, "-d%" PRId64 "s", load->duration_s);
+    const char *const argv[] = {"wrk",       threads, connections, duration,         "--timeout",
+                                WRK_TIMEOUT, "-s",    script,      load->targets[0], NULL};
+    char output[16384] = "";
+    struct watching watching = {.load = load, .watch = {.servers_count = load->servers_count}};
+    memcpy(watching.watch.servers, load->servers, sizeof load->servers);
+    struct process_capture capture = {.output = output,
+                                      .size = sizeof output,
+                                      .limit_ms = (int)(load->duration_s * 1000 + 30000),
+                                      .tick = tick,
+                                      .context = &watching,
+                                      .child = &watching.watch.generator};
+    if (!process_capture(argv, &capture, problem) || !wrk_parse(output, result, problem))
+        return false;
+    result->usage = usage_watch_sum(&watching.watch, (size_t)load->threads);
+    return true;
+}

@@ -1,0 +1,111 @@
+/*
+ * A phase: one product (or a run of them) put on sale, loaded with wrk, at a given rate or with a
+ * counted list of calls, left to settle, and audited.
+ *
+ * Nothing is in flight before the PUT and before the audit, and no rows of an earlier sale are left
+ * to be deleted while time is taken. The servers' metrics, wrk's own counts, PostgreSQL's rows and
+ * the server's audit must agree with one another; where they do not, the phase is no run, and says
+ * why.
+ */
+#ifndef SECKILL_LOADTEST_PHASE_H
+#define SECKILL_LOADTEST_PHASE_H
+
+#include "loadtest/base/options.h"
+#include "loadtest/fleet/api.h"
+#include "loadtest/fleet/instance.h"
+#include "loadtest/fleet/scrape.h"
+#include "loadtest/judge/audit.h"
+#include "loadtest/judge/verdict.h"
+#include "loadtest/judge/witness.h"
+#include "loadtest/load/counted.h"
+#include "loadtest/load/open_loop.h"
+#include "loadtest/load/wrk.h"
+
+/* The servers under load, the same for many phases. */
+struct fleet {
+    const char *urls[OPTIONS_MAX_INSTANCES]; /* borrowed */
+    size_t count;
+    struct instance *instances;                        /* borrowed; NULL: not ours */
+    struct api *api;                                   /* borrowed */
+    struct witness *witness;                           /* borrowed */
+    const char *admin_token;                           /* borrowed */
+    void (*progress)(void *context, const char *text); /* NULL: nobody watches */
+    void *progress_context;
+};
+
+enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD, PHASE_COUNTED };
+
+/* What is wanted. */
+struct phase_plan {
+    enum scenario scenario;
+    enum phase_kind kind;
+    const struct api_strategy *strategy; /* borrowed */
+    const char *body;                    /* "": the strategy has no choice, or its default */
+    int64_t wait_ms;                     /* -1: the server's own */
+    int64_t connections, threads;
+    int64_t rate_per_s; /* 0: wrk makes the load; else the open-loop generator at this rate */
+    enum arrivals_kind arrivals;
+    int64_t surge; /* bell: times the rate */
+    int64_t max_lag_ms;
+    int64_t duration_s;
+    int64_t lead_s; /* with a rate: offered first, for so long, and not in committed_in_time */
+    int64_t stock;
+    int64_t first_product, products;
+    int64_t seed;
+    int round;
+    struct counted *counted; /* borrowed: PHASE_COUNTED's calls; NULL in the others */
+    /* About five times a second under load; may be NULL. */
+    void (*watch)(void *context, int64_t elapsed_ms);
+    void *watch_context;
+};
+
+/* Which experiment of which article a phase repeats. The strings are borrowed. */
+struct article_note {
+    const char *number;     /* "003"; NULL: no article's */
+    const char *experiment; /* a word */
+    const char *did;        /* what the article did */
+    const char *published;  /* its figure; "": none */
+    char ours[120];
+};
+
+/* What came of it: one element of "runs". */
+struct phase_result {
+    struct phase_plan plan;
+    int instances;
+    bool promised;
+    struct wrk_result wrk; /* the sum of its runs, or what another load was answered */
+    int64_t wrk_runs;
+    int64_t connections_seen; /* that the servers had at once while wrk ran; the harness's own are
+                                 not among them */
+    struct open_loop_result open; /* with a rate; of its last run */
+    struct counts counts;
+    struct costs costs;
+    struct audit audit;
+    int64_t settling_ms; /* from the end of the load until nothing was queued any more */
+    bool complete;
+    enum verdict verdict;
+    char error[600]; /* why there is no run; "" */
+    bool late;       /* there is none because of the generator, and for no other reason */
+    struct article_note article;
+};
+
+const char *phase_name(enum phase_kind kind);
+
+/* True when the phase was made, whatever its verdict, even "no run". False when there is no going
+ * on: a server died, the database is gone, the harness was interrupted. */
+bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
+               struct phase_result *result, struct problem *problem);
+
+/* After a PUT: waits until the rows of the products' earlier sales are deleted. */
+bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last,
+                      struct problem *problem);
+
+/* Orders that are committed: those answered 201, and those answered 202 that have their row by now.
+ */
+int64_t phase_committed(const struct phase_result *result);
+/* The same a second: orders answered 201 (or restocks) as wrk saw them in time; where there were
+ * 202s, rows over the time until the last one was decided. */
+double phase_committed_per_s(const struct phase_result *result);
+double phase_per_s(const struct phase_result *result, int64_t count);
+
+#endif

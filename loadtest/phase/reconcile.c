@@ -1,0 +1,146 @@
+/* See reconcile.h. */
+#include "loadtest/phase/reconcile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* `counted` by the servers must lie between what the load saw and that plus what it abandoned. */
+static bool agree(const char *what, int64_t seen, int64_t counted, int64_t slack,
+                  struct problem *problem)
+{
+    if (counted >= seen && counted <= seen + slack)
+        return true;
+    return problem_set(problem,
+                       "the load saw %" PRId64 " %s, the servers' metrics count %" PRId64
+                       " (at most %" PRId64 " more are requests that it abandoned)",
+                       seen, what, counted, slack);
+}
+
+bool reconcile_counts(const struct scrape *deltas, size_t count, struct phase_result *result,
+                      struct problem *problem)
+{
+    struct counts *sum = &result->counts;
+    for (size_t i = 0; i < count; i++) {
+        if (deltas[i].counts.total == 0)
+            return problem_set(problem, "instance %zu of %zu got no orders", i + 1, count);
+        counts_add(sum, &deltas[i].counts);
+    }
+    if (sum->strangers != 0)
+        return problem_set(problem, "somebody else sent %" PRId64 " orders meanwhile",
+                           sum->strangers);
+    const struct wrk_result *wrk = &result->wrk;
+    int64_t slack = result->plan.rate_per_s > 0 ? result->open.unanswered
+                                                : result->plan.connections * result->wrk_runs;
+    int64_t good = sum->committed + sum->accepted + sum->other_2xx;
+    return agree("answers", wrk->requests, sum->total, slack, problem) &&
+           agree("answers below 400", wrk->requests - wrk->not_2xx, good, slack, problem) &&
+           agree("answers from 400 on", wrk->not_2xx, sum->total - good, slack, problem);
+}
+
+bool reconcile_rows(const struct counts *counts, bool counter, struct audit *audit,
+                    struct problem *problem)
+{
+    int64_t rows = counter ? audit->restock_rows : audit->confirmed_rows;
+    /* A 504 may have written its row, a 202 may have been decided against. */
+    int64_t most = counts->committed + counts->accepted + counts->unknown;
+    if (rows > most)
+        return problem_set(problem,
+                           "%" PRId64 " rows for at most %" PRId64
+                           " answers: orders that were refused or shed were written",
+                           rows, most);
+    /* A 202 ends as a row, confirmed or failed. (An order that was queued as a row and refused has
+     * failed as well; so this may be too few and is never too many.) */
+    int64_t told = counts->committed + counts->accepted;
+    int64_t found = counter ? rows : rows + audit->failed_rows;
+    int64_t sure = rows < counts->committed ? counts->committed - rows : 0;
+    audit->missing = told - found > sure ? told - found : sure;
+    return true;
+}
+
+bool reconcile_expected(const struct counted *counted, const struct counts *counts, bool counter,
+                        struct audit *audit)
+{
+    int64_t rows = counter ? audit->restock_rows : audit->confirmed_rows;
+    int64_t shed = counts->failed + counts->unknown;
+    bool served = counted->may_shed || shed == 0;
+    int64_t due = counted->may_shed ? (int64_t)counted->count - shed : counted->expected;
+    /* A 2xx without its row is a violation of its own. */
+    int64_t short_of = due - rows - audit->missing;
+    audit->undersold = served && short_of > 0 ? short_of : 0;
+    return served && rows >= counted->expected && (shed > 0 || !counted->must_shed);
+}
+
+struct comparing {
+    const struct fleet *fleet;
+    struct phase_result *result;
+    struct problem *problem;
+    bool good;
+};
+
+static bool same_audit(const struct witness_product *ours, const struct audit *theirs,
+                       bool consistent, struct problem *problem)
+{
+    const struct audit *a = &ours->audit;
+    const struct {
+        const char *name;
+        int64_t witness, server;
+    } figures[] = {
+        {"sold", a->sold, theirs->sold},
+        {"oversold", a->oversold, theirs->oversold},
+        {"lost_updates", a->lost_updates, theirs->lost_updates},
+        {"duplicate_orders", a->duplicate_orders, theirs->duplicate_orders},
+        {"limit_violations", a->limit_violations, theirs->limit_violations},
+        {"queued", a->queued, theirs->queued},
+        {"strategies", (int64_t)a->strategies_count, (int64_t)theirs->strategies_count},
+        {"consistent", audit_consistent(a), consistent},
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        if (figures[i].witness != figures[i].server)
+            return problem_set(problem,
+                               "product %" PRId64 ": %s is %" PRId64 " to the witness and %" PRId64
+                               " in the server's audit",
+                               ours->id, figures[i].name, figures[i].witness, figures[i].server);
+    }
+    return true;
+}
+
+static void compare(void *context, const struct witness_product *product)
+{
+    struct comparing *comparing = context;
+    const struct fleet *fleet = comparing->fleet;
+    struct audit theirs;
+    bool consistent = false;
+    audit_add(&comparing->result->audit, &product->audit);
+    comparing->good = comparing->good &&
+                      api_audit(fleet->api, fleet->urls[0], product->id, &theirs, &consistent,
+                                comparing->problem) &&
+                      same_audit(product, &theirs, consistent, comparing->problem);
+}
+
+bool reconcile_audits(const struct fleet *fleet, struct phase_result *result,
+                      struct problem *problem)
+{
+    const struct phase_plan *plan = &result->plan;
+    struct comparing comparing = {
+        .fleet = fleet, .result = result, .problem = problem, .good = true};
+    if (!witness_audit(fleet->witness, plan->first_product,
+                       plan->first_product + plan->products - 1, compare, &comparing, problem))
+        return false;
+    if (!comparing.good)
+        return false;
+    struct audit *sum = &result->audit;
+    if (sum->products != plan->products || sum->initial_stock != plan->products * plan->stock)
+        return problem_set(problem, "the sale was reset by somebody else");
+    bool counter = plan->scenario == SCENARIO_COUNTER;
+    if (!reconcile_rows(&result->counts, counter, sum, problem))
+        return false;
+    if (plan->counted)
+        result->complete = reconcile_expected(plan->counted, &result->counts, counter, sum);
+    else
+        audit_undersell(sum, result->counts.sold_out, 1);
+    /* Units of an order that failed after its 202 were back on the shelf: then both were right. */
+    if (sum->failed_rows == 0)
+        sum->resold = result->wrk.resold;
+    return true;
+}

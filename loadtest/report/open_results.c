@@ -1,0 +1,174 @@
+/* See open_results.h. Figures of a run whose generator was late are left out everywhere. */
+#include "loadtest/report/open_results.h"
+
+#include "loadtest/report/results.h"
+#include "loadtest/report/table.h"
+
+#include <inttypes.h>
+
+enum { ROUNDS_MAX = 1000 };
+
+static bool has_figures(const struct phase_result *run)
+{
+    return run->plan.rate_per_s > 0 && run->plan.kind != PHASE_TRUTH && run->open.parts_count > 0 &&
+           !run->open.too_late;
+}
+
+enum column { PER_S, LATE, NEVER, P50, P90, P99, P999, MAX, COLUMNS };
+
+static double figure(const struct open_loop_part *part, enum open_loop_class class,
+                     enum column column)
+{
+    const struct latency_figures *latency = &part->classes[class];
+    switch (column) {
+    case PER_S:
+        return (double)latency->count * 1e6 / (double)part->duration_us;
+    case LATE:
+        return (double)part->late_starts;
+    case NEVER:
+        return (double)part->never_started;
+    case P50:
+        return (double)latency->p50_us / 1000;
+    case P90:
+        return (double)latency->p90_us / 1000;
+    case P99:
+        return (double)latency->p99_us / 1000;
+    case P999:
+        return (double)latency->p999_us / 1000;
+    case MAX:
+        return (double)latency->max_us / 1000;
+    case COLUMNS:
+        break;
+    }
+    return 0;
+}
+
+static void print_line(FILE *to, const struct phase_result *runs, size_t count,
+                       const struct phase_result *of, size_t part, enum open_loop_class class)
+{
+    double values[COLUMNS][ROUNDS_MAX];
+    size_t rounds = 0;
+    bool seen = false;
+    for (size_t i = 0; i < count && rounds < ROUNDS_MAX; i++) {
+        if (!table_same_line(&runs[i], of) || !has_figures(&runs[i]))
+            continue;
+        const struct open_loop_part *its = &runs[i].open.parts[part];
+        for (int column = 0; column < COLUMNS; column++)
+            values[column][rounds] = figure(its, class, (enum column)column);
+        seen = seen || its->classes[class].count > 0;
+        rounds++;
+    }
+    if (!seen)
+        return;
+    double median[COLUMNS];
+    for (int column = 0; column < COLUMNS; column++)
+        median[column] = table_median(values[column], rounds, NULL);
+    const struct open_loop_part *its = &of->open.parts[part];
+    fprintf(to, "%-18s %4d  %-7s %9.0f %7.0f %7.0f  %-9s %9.0f", of->plan.strategy->name,
+            of->instances, its->name, its->rate_per_s, median[LATE], median[NEVER],
+            open_loop_class_name(class), median[PER_S]);
+    for (int column = P50; column <= MAX; column++)
+        fprintf(to, " %9.2f", median[column]);
+    fputc('\n', to);
+}
+
+static bool comes_first(const struct phase_result *runs, size_t which)
+{
+    for (size_t i = 0; i < which; i++) {
+        if (has_figures(&runs[i]) && table_same_line(&runs[i], &runs[which]))
+            return false;
+    }
+    return has_figures(&runs[which]);
+}
+
+void open_results_print(FILE *to, const struct phase_result *runs, size_t count)
+{
+    bool titled = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!comes_first(runs, i))
+            continue;
+        if (!titled)
+            fprintf(to, "\n%-18s %4s  %-7s %9s %7s %7s  %-9s %9s %9s %9s %9s %9s %9s\n", "strategy",
+                    "inst", "part", "offered/s", "late", "never", "answer", "each s", "p50 ms",
+                    "p90 ms", "p99 ms", "p99.9 ms", "max ms");
+        titled = true;
+        for (size_t part = 0; part < runs[i].open.parts_count; part++) {
+            for (int class = 0; class < OPEN_LOOP_CLASSES; class ++)
+                print_line(to, runs, count, &runs[i], part, (enum open_loop_class) class);
+        }
+    }
+    if (titled)
+        fputs("Latencies are from when each order was due, and at most 6.25 % more than the truth."
+              "\nlate: orders that waited for a connection; never: orders that got none.\n",
+              to);
+}
+
+static void write_rows(FILE *file, const struct phase_result *run)
+{
+    for (size_t i = 0; i < run->open.parts_count; i++) {
+        const struct open_loop_part *part = &run->open.parts[i];
+        for (int class = 0; class < OPEN_LOOP_CLASSES; class ++) {
+            const struct latency_figures *its = &part->classes[class];
+            fprintf(file, "%s,%s,%d,%s,%s,%d,%s,%.1f,%.3f,%" PRId64 ",%" PRId64 ",%" PRId64,
+                    run->plan.strategy->name, run->plan.body, run->instances,
+                    scenario_name(run->plan.scenario), phase_name(run->plan.kind), run->plan.round,
+                    part->name, part->rate_per_s, (double)part->duration_us / 1e6, part->arrivals,
+                    part->late_starts, part->never_started);
+            fprintf(file,
+                    ",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+                    ",%" PRId64 "\n",
+                    open_loop_class_name((enum open_loop_class) class), its->count, its->p50_us,
+                    its->p90_us, its->p99_us, its->p999_us, its->max_us, run->open.lag.p99_us);
+        }
+    }
+}
+
+bool open_results_write_csv(const char *folder, const struct phase_result *runs, size_t count,
+                            struct problem *problem)
+{
+    if (count == 0 || runs[0].plan.rate_per_s == 0)
+        return true;
+    FILE *file = results_create_file(folder, "arrivals.csv", problem);
+    if (!file)
+        return false;
+    fputs("strategy,body,instances,scenario,phase,round,part,rate_per_s,duration_s,arrivals,"
+          "late_starts,never_started,answer,count,latency_us_p50,latency_us_p90,latency_us_p99,"
+          "latency_us_p999,latency_us_max,lag_us_p99\n",
+          file);
+    for (size_t i = 0; i < count; i++) {
+        if (has_figures(&runs[i]))
+            write_rows(file, &runs[i]);
+    }
+    return results_close_file(file, "arrivals.csv", problem);
+}
+
+static json_t *json_latency(const struct latency_figures *figures)
+{
+    return json_pack("{sI sI sI sI sI sI}", "count", figures->count, "p50", figures->p50_us, "p90",
+                     figures->p90_us, "p99", figures->p99_us, "p999", figures->p999_us, "max",
+                     figures->max_us);
+}
+
+static json_t *json_part(const struct open_loop_part *part)
+{
+    json_t *classes = json_object();
+    for (int class = 0; class < OPEN_LOOP_CLASSES; class ++)
+        json_object_set_new(classes, open_loop_class_name((enum open_loop_class) class),
+                            json_latency(&part->classes[class]));
+    return json_pack("{ss sf sf sI sI sI so}", "part", part->name, "rate_per_s", part->rate_per_s,
+                     "duration_s", (double)part->duration_us / 1e6, "arrivals", part->arrivals,
+                     "late_starts", part->late_starts, "never_started", part->never_started,
+                     "latency_us", classes);
+}
+
+json_t *open_results_json(const struct phase_result *run)
+{
+    json_t *parts = json_array();
+    for (size_t i = 0; i < run->open.parts_count && !run->open.too_late; i++)
+        json_array_append_new(parts, json_part(&run->open.parts[i]));
+    return json_pack("{ss sI sI sb so so}", "arrivals",
+                     run->plan.arrivals == ARRIVALS_CONSTANT ? "constant" : "poisson",
+                     "committed_in_time", run->open.committed_in_time, "unanswered",
+                     run->open.unanswered, "too_late", (int)run->open.too_late, "lag_us",
+                     json_latency(&run->open.lag), "parts", parts);
+}

@@ -1,0 +1,319 @@
+/* See results.h. The CSV's columns are the JSON's members, nested ones joined by '_', but for
+ * cost_per_order, which has no fixed ones. */
+#include "loadtest/report/results.h"
+
+#include "loadtest/report/open_results.h"
+#include "loadtest/report/results_json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+struct phase_result *results_next(struct results *results)
+{
+    if (results->count == results->room) {
+        size_t room = results->room ? results->room * 2 : 64;
+        struct phase_result *grown = realloc(results->items, room * sizeof *grown);
+        if (!grown)
+            return NULL;
+        results->items = grown;
+        results->room = room;
+    }
+    struct phase_result *result = &results->items[results->count++];
+    *result = (struct phase_result){.instances = 0};
+    return result;
+}
+
+static bool make_path(char *path, struct problem *problem)
+{
+    for (char *at = path + 1;; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        char kept = *at;
+        *at = '\0';
+        bool made = mkdir(path, 0755) == 0 || errno == EEXIST;
+        if (!made)
+            return problem_set(problem, "--out: cannot make %s: %s", path, strerror(errno));
+        *at = kept;
+        if (kept == '\0')
+            return true;
+    }
+}
+
+bool results_make_folder(const char *wanted, char *out, size_t size, struct problem *problem)
+{
+    if (*wanted) {
+        snprintf(out, size, "%s", wanted);
+    } else {
+        time_t now = time(NULL);
+        struct tm parts;
+        char stamp[32];
+        strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &parts));
+        snprintf(out, size, "results/%s", stamp);
+    }
+    return make_path(out, problem);
+}
+
+FILE *results_create_file(const char *folder, const char *name, struct problem *problem)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        problem_set(problem, "cannot write %s: %s", path, strerror(errno));
+    return file;
+}
+
+bool results_close_file(FILE *file, const char *name, struct problem *problem)
+{
+    bool written = !ferror(file);
+    written = fclose(file) == 0 && written;
+    return written || problem_set(problem, "cannot write %s", name);
+}
+
+/* The letters promised, as GET /strategies calls them. */
+static size_t promises(const struct promise *promise, const char *names[4])
+{
+    size_t count = 0;
+    if (promise->one_instance)
+        names[count++] = "one_instance";
+    if (promise->many_instances)
+        names[count++] = "many_instances";
+    if (promise->paused_holder)
+        names[count++] = "paused_holder";
+    if (promise->redis_failover)
+        names[count++] = "redis_failover";
+    return count;
+}
+
+/* A guarded body promises every letter, whatever the strategy's own are. */
+static struct promise promise_of(const struct phase_result *run)
+{
+    if (strcmp(run->plan.body, "guarded") == 0)
+        return (struct promise){true, true, true, true};
+    return run->plan.strategy->promise;
+}
+
+static void write_quoted(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', file);
+        fputc(*text, file);
+    }
+    fputc('"', file);
+}
+
+static void write_csv_row(FILE *file, const struct phase_result *run)
+{
+    const struct phase_plan *plan = &run->plan;
+    const struct wrk_result *wrk = &run->wrk;
+    const struct counts *counts = &run->counts;
+    const struct audit *audit = &run->audit;
+    fprintf(file, "%s,%s,%d,%s,%s,%d,%" PRId64 ",%" PRId64 ",%.3f,%" PRId64 ",%" PRId64,
+            plan->strategy->name, plan->body, run->instances, scenario_name(plan->scenario),
+            phase_name(plan->kind), plan->round, plan->connections, plan->threads,
+            (double)wrk->duration_us / 1e6, plan->stock, plan->products);
+    fprintf(file, ",%" PRId64 ",%.1f,%" PRId64 ",%.1f,%" PRId64 ",%" PRId64 ",%" PRId64,
+            wrk->requests, phase_per_s(run, wrk->requests), phase_committed(run),
+            phase_committed_per_s(run), counts->refused, counts->failed, counts->unknown);
+    fprintf(file, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64, wrk->p50_us, wrk->p90_us,
+            wrk->p99_us, wrk->max_us);
+    fprintf(file,
+            ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%" PRId64
+            ",%" PRId64 ",%" PRId64 ",%" PRId64,
+            audit->sold, audit->oversold, audit->lost_updates, audit->duplicate_orders,
+            audit->limit_violations, audit->queued, audit_consistent(audit) ? "true" : "false",
+            audit->undersold, audit->missing, audit->resold, audit->stock);
+    const char *names[4] = {NULL};
+    struct promise promise = promise_of(run);
+    size_t count = promises(&promise, names);
+    fputc(',', file);
+    for (size_t i = 0; i < count; i++)
+        fprintf(file, "%s%s", i ? " " : "", names[i]);
+    fputc(',', file);
+    write_quoted(file, verdict_name(run->verdict));
+    fputc(',', file);
+    write_quoted(file, run->error);
+    const struct article_note *note = &run->article;
+    const char *const notes[] = {note->number, note->experiment, note->did, note->published,
+                                 note->ours};
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        fputc(',', file);
+        write_quoted(file, note->number ? notes[i] : "");
+    }
+    fputc('\n', file);
+}
+
+bool results_write_csv(const char *folder, const struct results *results, struct problem *problem)
+{
+    FILE *file = results_create_file(folder, "results.csv", problem);
+    if (!file)
+        return false;
+    fputs("strategy,body,instances,scenario,phase,round,connections,threads,duration_s,stock,"
+          "products,requests,requests_per_s,committed,committed_per_s,refused,failed,unknown,"
+          "latency_us_p50,latency_us_p90,latency_us_p99,latency_us_max,audit_sold,audit_oversold,"
+          "audit_lost_updates,audit_duplicate_orders,audit_limit_violations,audit_queued,"
+          "audit_consistent,audit_undersold,audit_missing,audit_resold,audit_stock,promise,verdict,"
+          "error,"
+          "article_number,article_experiment,article_did,article_published,article_ours\n",
+          file);
+    for (size_t i = 0; i < results->count; i++)
+        write_csv_row(file, &results->items[i]);
+    return results_close_file(file, "results.csv", problem);
+}
+
+/* jansson's own pack: s string, i int, I json_int_t, f double, b bool, o stolen object. */
+static json_t *json_names(const char *const *names, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_string(names[i]));
+    return list;
+}
+
+static json_t *json_audit(const struct audit *audit)
+{
+    json_t *strategies = json_array();
+    char names[AUDIT_STRATEGIES_MAX];
+    snprintf(names, sizeof names, "%s", audit->strategies);
+    char *rest = NULL;
+    for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+        json_array_append_new(strategies, json_string(name));
+    return json_pack("{sI sI sI sI sI sI so sb sI sI sI sI}", "sold", audit->sold, "oversold",
+                     audit->oversold, "lost_updates", audit->lost_updates, "duplicate_orders",
+                     audit->duplicate_orders, "limit_violations", audit->limit_violations, "queued",
+                     audit->queued, "strategies", strategies, "consistent", audit_consistent(audit),
+                     "undersold", audit->undersold, "missing", audit->missing, "resold",
+                     audit->resold, "stock", audit->stock);
+}
+
+/* One order's, by how it ended; an ending that no order had is left out. */
+static json_t *json_costs(const struct costs *costs)
+{
+    json_t *all = json_object();
+    for (int end = 0; end < COSTS_ENDS; end++) {
+        if (costs->orders[end] <= 0)
+            continue;
+        json_t *one = json_pack("{sI}", "orders", costs->orders[end]);
+        for (int store = 0; store < COSTS_STORES; store++) {
+            json_t *each = json_object();
+            for (int measure = 0; measure < COSTS_MEASURES; measure++)
+                json_object_set_new(each, costs_measures[measure],
+                                    json_real(costs_each(costs, end, store, measure)));
+            json_object_set_new(one, costs_stores[store], each);
+        }
+        json_object_set_new(all, costs_ends[end], one);
+    }
+    return all;
+}
+
+static json_t *json_run(const struct phase_result *run)
+{
+    const struct phase_plan *plan = &run->plan;
+    const struct wrk_result *wrk = &run->wrk;
+    const struct counts *counts = &run->counts;
+    const char *names[4] = {NULL};
+    struct promise promise = promise_of(run);
+    json_t *row = json_pack("{ss ss si ss ss si sI sI sf sI sI}", "strategy", plan->strategy->name,
+                            "body", plan->body, "instances", run->instances, "scenario",
+                            scenario_name(plan->scenario), "phase", phase_name(plan->kind), "round",
+                            plan->round, "connections", plan->connections, "threads", plan->threads,
+                            "duration_s", (double)wrk->duration_us / 1e6, "stock", plan->stock,
+                            "products", plan->products);
+    json_t *figures = json_pack("{sI sf sI sf sI sI sI s{sI sI sI sI}}", "requests", wrk->requests,
+                                "requests_per_s", phase_per_s(run, wrk->requests), "committed",
+                                phase_committed(run), "committed_per_s", phase_committed_per_s(run),
+                                "refused", counts->refused, "failed", counts->failed, "unknown",
+                                counts->unknown, "latency_us", "p50", wrk->p50_us, "p90",
+                                wrk->p90_us, "p99", wrk->p99_us, "max", wrk->max_us);
+    json_object_update(row, figures);
+    json_decref(figures);
+    json_object_set_new(row, "audit", json_audit(&run->audit));
+    json_object_set_new(row, "cost_per_order", json_costs(&run->costs));
+    json_object_set_new(row, "promise", json_names(names, promises(&promise, names)));
+    json_object_set_new(row, "verdict", json_string(verdict_name(run->verdict)));
+    if (plan->rate_per_s > 0)
+        json_object_set_new(row, "open_loop", open_results_json(run));
+    if (*run->error)
+        json_object_set_new(row, "error", json_string(run->error));
+    const struct article_note *note = &run->article;
+    if (note->number)
+        json_object_set_new(row, "article",
+                            json_pack("{ss ss ss ss ss}", "number", note->number, "experiment",
+                                      note->experiment, "did", note->did, "published",
+                                      note->published, "ours", note->ours));
+    return row;
+}
+
+json_t *results_json_machine(const struct machine *machine)
+{
+    return json_pack("{ss ss sI sI sb}", "cpu", machine->cpu, "kernel", machine->kernel, "cores",
+                     (json_int_t)machine->cores, "memory_mib", (json_int_t)machine->memory_mib,
+                     "durable", (int)machine->durable);
+}
+
+json_t *results_json_versions(const struct machine *machine)
+{
+    return json_pack("{ss ss ss ss}", "seckill-loadtest", SECKILL_VERSION, "seckill-server",
+                     machine->server, "wrk", machine->wrk, "postgresql", machine->postgresql);
+}
+
+json_t *results_json_database(const struct machine *machine)
+{
+    json_t *settings = json_object();
+    for (size_t i = 0; i < machine->database_settings_count; i++)
+        json_object_set_new(settings, machine->database_settings[i].name,
+                            json_string(machine->database_settings[i].value));
+    return settings;
+}
+
+bool results_json_write(const char *folder, const char *name, json_t *document,
+                        struct problem *problem)
+{
+    if (!document)
+        return problem_set(problem, "%s: out of memory", name);
+    FILE *file = results_create_file(folder, name, problem);
+    bool written =
+        file && json_dumpf(document, file, JSON_INDENT(1) | JSON_REAL_PRECISION(10)) == 0;
+    json_decref(document);
+    if (!file)
+        return false;
+    fputc('\n', file);
+    return results_close_file(file, name, problem) &&
+           (written || problem_set(problem, "cannot write %s", name));
+}
+
+/* No connection strings and no token: a results file is for passing on. */
+static json_t *json_settings(const struct options *options, const struct machine *machine)
+{
+    json_t *instances = json_array();
+    for (size_t i = 0; i < options->instances_count; i++)
+        json_array_append_new(instances, json_integer(options->instances[i]));
+    return json_pack(
+        "{ss so sI sI sI sI sI sI sI sI sI ss si so}", "scenario", scenario_name(options->scenario),
+        "instances", instances, "connections", options->connections, "threads", options->threads,
+        "rate_per_s", options->rate_per_s, "duration_s", options->duration_s, "stock",
+        options->stock, "products", options->products, "rounds", options->rounds, "work_ms",
+        options->work_ms, "wait_ms", options->wait_ms, "body", options->body, "servers",
+        (int)options->servers.count, "postgresql", results_json_database(machine));
+}
+
+bool results_write_json(const char *folder, const struct results *results,
+                        const struct options *options, const struct machine *machine,
+                        struct problem *problem)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < results->count; i++)
+        json_array_append_new(list, json_run(&results->items[i]));
+    json_t *document =
+        json_pack("{so sI so so so}", "runs", list, "seed", options->seed, "machine",
+                  results_json_machine(machine), "versions", results_json_versions(machine),
+                  "settings", json_settings(options, machine));
+    return results_json_write(folder, "results.json", document, problem);
+}
