@@ -1,5 +1,5 @@
 /*
- * `bench`: the measurements that the rows asked for need, round by round, and what follows.
+ * The bench: the measurements that the rows asked for need, round by round, and what follows.
  *
  * First pgbench's best client count, in a short trial. Then every round makes each measurement
  * once, every other round in the opposite order, so that what changes on the machine meanwhile
@@ -11,7 +11,6 @@
 
 #include "bench/pgbench.h"
 #include "bench/steal.h"
-#include "loadtest/commands/commands.h"
 #include "loadtest/report/results.h"
 
 #include <inttypes.h>
@@ -98,7 +97,7 @@ static void choose_rows(struct bench_report *report, struct bench *bench)
 {
     for (size_t i = 0; i < bench_rows_count && report->count < BENCH_ROWS_MAX; i++) {
         const struct bench_row *row = &bench_rows[i];
-        if (!bench_row_wanted(row, bench->session.options))
+        if (!bench_row_wanted(row, bench->options))
             continue;
         report->rows[report->count++] = row;
         bench->series[row->of.measure].wanted = true;
@@ -112,7 +111,7 @@ static int64_t log_files_wanted(const struct bench *bench)
     int64_t seconds = 0;
     for (size_t i = 1; i < BENCH_MEASURES; i++)
         if (bench->series[i].wanted)
-            seconds += (options->rounds + options->more_rounds) * options->duration_s;
+            seconds += (options->rounds + bench->options->more_rounds) * options->duration_s;
     int64_t files = seconds * LOG_MIB_PER_S / LOG_FILE_MIB;
     return files < LOG_FILES_MAX ? files : LOG_FILES_MAX;
 }
@@ -169,12 +168,12 @@ static bool try_all_clients(struct bench *bench, struct problem *problem)
 
 static bool is_brief(const struct bench *bench)
 {
-    return !bench->session.options->full && bench->session.options->rows.count == 0;
+    return !bench->options->full && bench->options->rows.count == 0;
 }
 
 static bool may_wait(const struct bench *bench)
 {
-    return !is_brief(bench) && bench->waited_ms < bench->session.options->max_wait_s * 1000;
+    return !is_brief(bench) && bench->waited_ms < bench->options->max_wait_s * 1000;
 }
 
 /* Steal comes and goes over tens of seconds, so it is worth waiting. */
@@ -184,8 +183,7 @@ static void await_calm(struct bench *bench, enum bench_steal allowed)
     while (!calm && may_wait(bench) && !process_interrupted()) {
         int64_t begun_ms = process_now_ms();
         bench_say(bench, "waiting for a host that takes the cores away");
-        calm =
-            bench_steal_grade(steal_probe(PROBE_MS), bench->session.options->max_steal) <= allowed;
+        calm = bench_steal_grade(steal_probe(PROBE_MS), bench->options->max_steal) <= allowed;
         if (!calm)
             (void)process_sleep_ms(PROBE_AGAIN_MS);
         bench->waited_ms += process_now_ms() - begun_ms;
@@ -209,7 +207,7 @@ static bool take_sample(struct bench *bench, size_t which, struct bench_sample *
         return problem_prefix(problem, "%s", bench_measures[which].name);
     steal_look(&after);
     bench_mark_stolen(&bench->series[which], sample, steal_share(&before, &after),
-                      bench->session.options->max_steal);
+                      bench->options->max_steal);
     return true;
 }
 
@@ -268,7 +266,7 @@ static int64_t more_rounds_end_ms(const struct bench *bench)
     if (is_brief(bench))
         return bench->begun_ms + BRIEF_MS;
     int64_t now_ms = process_now_ms();
-    return bench->session.options->rows.count ? INT64_MAX : now_ms + (now_ms - bench->begun_ms);
+    return bench->options->rows.count ? INT64_MAX : now_ms + (now_ms - bench->begun_ms);
 }
 
 /* What comes last comes once: the others begin with an empty table. */
@@ -277,7 +275,7 @@ static bool take_more_rounds(struct bench_report *report, struct bench *bench,
 {
     const struct options *options = bench->session.options;
     int64_t until_ms = more_rounds_end_ms(bench);
-    int end = bench->round + (int)options->more_rounds;
+    int end = bench->round + (int)bench->options->more_rounds;
     for (; bench->round < end; bench->round++) {
         if (!bench_choose_again(report->rows, report->count, bench->series, options->rounds,
                                 process_now_ms(), until_ms))
@@ -337,7 +335,7 @@ static void stop_points_of_reference(struct bench *bench)
     (void)instance_stop_all(&bench->ceiling, 1, &ignored);
 }
 
-int command_bench(struct options *options)
+int bench_command(const struct bench_options *options)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     struct problem problem = {""};
@@ -345,10 +343,11 @@ int command_bench(struct options *options)
         return problem_exit("out of memory");
     struct bench_report report = {.bench = bench};
     bench->begun_ms = process_now_ms();
-    bench->next_product = options->first_product;
+    bench->options = options;
+    bench->next_product = options->base.first_product;
     (void)getloadavg(&bench->load_average, 1);
-    bool begun =
-        bench_rows_exist(options, &problem) && session_init(&bench->session, options, &problem);
+    bool begun = bench_rows_exist(options, &problem) &&
+                 session_init(&bench->session, &options->base, &problem);
     bool made = begun && make(bench, &report, &problem);
     if (made)
         clean(bench);

@@ -1,16 +1,17 @@
 /*
- * `bench`: how close the server comes to what the machine can do.
+ * The bench: how close the server comes to what the machine can do.
  *
  * A row is a ratio of two figures, or one figure, with what it must reach ("at least") and what is
  * aimed for. A figure belongs to a measurement, and a measurement is made once a round however many
  * rows use it: the ceiling E, and the hot figure of `batch`, stand in many. The rows and the
- * measurements are tables (bench_rows.c); each kind of measurement is one function (bench_take.c
- * and the files beside it); what follows from the figures is arithmetic alone (bench_judge.c).
+ * measurements are tables (rows.c); each kind of measurement is one function (take.c
+ * and the files beside it); what follows from the figures is arithmetic alone (judge.c).
  */
-#ifndef SECKILL_LOADTEST_BENCH_H
-#define SECKILL_LOADTEST_BENCH_H
+#ifndef SECKILL_BENCH_BENCH_H
+#define SECKILL_BENCH_BENCH_H
 
 #include "bench/nginx.h"
+#include "bench/options.h"
 #include "loadtest/commands/session.h"
 #include "loadtest/load/usage.h"
 
@@ -148,9 +149,9 @@ extern const size_t bench_rows_count;
 extern const int bench_client_counts[2][BENCH_CLIENT_COUNTS]; /* for one product; for many */
 
 /* Whatever --rows names is there. */
-bool bench_rows_exist(const struct options *options, struct problem *problem);
+bool bench_rows_exist(const struct bench_options *options, struct problem *problem);
 /* Asked for: by --rows, or by the form. */
-bool bench_row_wanted(const struct bench_row *row, const struct options *options);
+bool bench_row_wanted(const struct bench_row *row, const struct bench_options *options);
 
 /* --- what follows from the figures --- */
 
@@ -207,6 +208,7 @@ int bench_exit_status(const struct bench_judgement *judgements, size_t count);
 /* --- making it --- */
 
 struct bench {
+    const struct bench_options *options; /* borrowed; session.options is their base */
     struct session session;
     char pgbench[300];       /* "": not installed */
     struct instance ceiling; /* seckill-bench-server; no process: not built */
@@ -223,7 +225,7 @@ struct bench {
     struct bench_series series[BENCH_MEASURES];
 };
 
-/* What measurements are made of; bench_take.c. */
+/* What measurements are made of; take.c. */
 bool bench_take_ceiling(struct bench *bench, const struct bench_measure *measure,
                         struct bench_sample *sample, struct problem *problem);
 bool bench_take_nginx(struct bench *bench, const struct bench_measure *measure,
@@ -273,6 +275,9 @@ void bench_shape(const struct bench *bench, const struct bench_measure *measure,
                  int64_t *connections, int64_t *threads);
 
 /* --- telling it --- */
+
+/* All of it: measures, prints, writes the files. The program's exit status. */
+int bench_command(const struct bench_options *options);
 
 struct bench_report {
     const struct bench *bench;

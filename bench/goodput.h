@@ -6,8 +6,8 @@
  * the server's own queues fill and it must refuse. Only what was answered within the offered time,
  * and after its lead, counts.
  */
-#ifndef SECKILL_LOADTEST_GOODPUT_H
-#define SECKILL_LOADTEST_GOODPUT_H
+#ifndef SECKILL_BENCH_GOODPUT_H
+#define SECKILL_BENCH_GOODPUT_H
 
 #include "loadtest/phase/phase.h"
 

@@ -1,4 +1,4 @@
-/* The table of `bench` for people, and what stands below it. */
+/* The table of the bench for people, and what stands below it. */
 #include "bench/bench.h"
 
 #include <inttypes.h>
@@ -150,7 +150,7 @@ static void print_steal(FILE *to, const struct bench_report *report)
                 "again for that, after %" PRId64 " s of waiting in all, and %zu of %zu still have "
                 "more than %" PRId64 " %%, %.0f at most\n",
                 again, report->bench->waited_ms / 1000, robbed, count,
-                report->bench->session.options->max_steal, 100 * most);
+                report->bench->options->max_steal, 100 * most);
 }
 
 void bench_print(FILE *to, const struct bench_report *report)

@@ -75,6 +75,7 @@ bool bench_write_json(const struct bench_report *report, struct problem *problem
 {
     const struct session *session = &report->bench->session;
     const struct options *options = session->options;
+    const struct bench_options *own = report->bench->options;
     json_t *rows = json_array(), *measures = json_array();
     for (size_t i = 0; i < report->count; i++)
         json_array_append_new(rows, json_row(report->rows[i], &report->judgements[i]));
@@ -83,16 +84,16 @@ bool bench_write_json(const struct bench_report *report, struct problem *problem
             json_array_append_new(measures,
                                   json_measure(&bench_measures[i], &report->bench->series[i]));
     }
-    json_t *document = json_pack(
-        "{so so so so sf sf sb sb s{sI sI sI sI sI sI sb so}}", "rows", rows, "measurements",
-        measures, "machine", results_json_machine(&session->machine), "versions",
-        results_json_versions(&session->machine), "load_average", report->bench->load_average,
-        "waited_s", (double)report->bench->waited_ms / 1000, "log_files_made",
-        (int)report->bench->log_files, "orders_grew", (int)report->bench->orders_grew, "settings",
-        "connections", options->connections, "duration_s", options->duration_s, "rounds",
-        options->rounds, "more_rounds", options->more_rounds, "max_steal", options->max_steal,
-        "max_wait_s", options->max_wait_s, "full", (int)options->full, "postgresql",
-        results_json_database(&session->machine));
+    json_t *document =
+        json_pack("{so so so so sf sf sb sb s{sI sI sI sI sI sI sb so}}", "rows", rows,
+                  "measurements", measures, "machine", results_json_machine(&session->machine),
+                  "versions", results_json_versions(&session->machine), "load_average",
+                  report->bench->load_average, "waited_s", (double)report->bench->waited_ms / 1000,
+                  "log_files_made", (int)report->bench->log_files, "orders_grew",
+                  (int)report->bench->orders_grew, "settings", "connections", options->connections,
+                  "duration_s", options->duration_s, "rounds", options->rounds, "more_rounds",
+                  own->more_rounds, "max_steal", own->max_steal, "max_wait_s", own->max_wait_s,
+                  "full", (int)own->full, "postgresql", results_json_database(&session->machine));
     return results_json_write(session->folder, "bench.json", document, problem);
 }
 

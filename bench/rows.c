@@ -1,4 +1,4 @@
-/* The tables of `bench`: see bench.h, and docs/PERFORMANCE.md for what each row is about. */
+/* The tables of the bench: see bench.h, and docs/PERFORMANCE.md for what each row is about. */
 #include "bench/bench.h"
 
 #include <stdlib.h>
@@ -158,7 +158,7 @@ static bool is_named(const struct bench_row *row, const char *item)
     return strtol(item, &end, 10) == row->number && end != item && *end == '\0';
 }
 
-bool bench_rows_exist(const struct options *options, struct problem *problem)
+bool bench_rows_exist(const struct bench_options *options, struct problem *problem)
 {
     for (size_t i = 0; i < options->rows.count; i++) {
         bool found = false;
@@ -170,7 +170,7 @@ bool bench_rows_exist(const struct options *options, struct problem *problem)
     return true;
 }
 
-bool bench_row_wanted(const struct bench_row *row, const struct options *options)
+bool bench_row_wanted(const struct bench_row *row, const struct bench_options *options)
 {
     for (size_t i = 0; i < options->rows.count; i++) {
         if (is_named(row, options->rows.items[i]))

@@ -217,9 +217,9 @@ bool bench_try_clients(struct bench *bench, const struct bench_measure *measure,
     struct bench_series *series = bench_series_of(bench, measure);
     const int *counts = bench_client_counts[measure->products > 1];
     const struct options *options = bench->session.options;
-    int64_t most = options->full ? TRIAL_MAX_S : 1;
+    int64_t most = bench->options->full ? TRIAL_MAX_S : 1;
     int64_t seconds = options->duration_s < most ? options->duration_s : most;
-    size_t tries = (size_t)BENCH_CLIENT_COUNTS * (options->full ? 2 : 1);
+    size_t tries = (size_t)BENCH_CLIENT_COUNTS * (bench->options->full ? 2 : 1);
     for (size_t i = 0; i < tries; i++) {
         size_t which = i % BENCH_CLIENT_COUNTS;
         double figure = 0;

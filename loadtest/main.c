@@ -32,9 +32,6 @@ int main(int argc, char **argv)
     case COMMAND_AUDIT:
         status = command_audit(&options);
         break;
-    case COMMAND_BENCH:
-        status = command_bench(&options);
-        break;
     case COMMAND_SWEEP:
         status = command_sweep(&options);
         break;

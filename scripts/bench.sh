@@ -3,17 +3,17 @@
 # Installs what is missing, builds, starts a private PostgreSQL and Redis, measures, and stops everything again.
 # It measures for under four minutes on two cores; with --full every row, half an hour or more.
 #
-# Arguments go to seckill-loadtest bench: bench.sh --full, bench.sh --rows 2,5 --rounds 5
-# The exit status is the harness's: 0 when every row reaches its bound, 1 when one misses it, 2 when one could not be
+# Arguments go to seckill-bench: bench.sh --full, bench.sh --rows 2,5 --rounds 5
+# The exit status is the bench's: 0 when every row reaches its bound, 1 when one misses it, 2 when one could not be
 # measured.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 install_packages "${build_packages[@]}" "${run_packages[@]}" "${bench_packages[@]}"
-build release seckill-server seckill-bench-server seckill-loadtest
+build release seckill-server seckill-bench-server seckill-bench
 trap pass_on INT TERM HUP
 use_stack "$root/.stack/bench" fresh
 cd "$root"
-build/release/loadtest/seckill-loadtest bench --server-binary build/release/server/seckill-server "$@" &
+build/release/bench/seckill-bench --server-binary build/release/server/seckill-server "$@" &
 child=$!
 wait_child

@@ -1,21 +1,20 @@
 /*
- * The command line. One table of rows says every flag, the commands that take it, its default, its
- * range and its help; it drives parsing and --help.
+ * seckill-loadtest's command line, and what every part of the harness may ask of it. The flags are
+ * a table (option_rows.h).
  *
  * --admin-token and the addresses of backends may also stand in the environment, as for the server
  * (SECKILL_DATABASE, SECKILL_REDIS, SECKILL_AMQP …); the flag wins.
  */
-#ifndef SECKILL_LOADTEST_OPTIONS_H
-#define SECKILL_LOADTEST_OPTIONS_H
+#ifndef SECKILL_LOADTEST_BASE_OPTIONS_H
+#define SECKILL_LOADTEST_BASE_OPTIONS_H
 
 #include "loadtest/base/problem.h"
-#include "loadtest/load/arrivals.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-enum command { COMMAND_RUN = 1, COMMAND_AUDIT = 2, COMMAND_BENCH = 4, COMMAND_SWEEP = 8 };
+enum command { COMMAND_RUN = 1, COMMAND_AUDIT = 2, COMMAND_SWEEP = 4 };
 enum scenario {
     SCENARIO_HOT,
     SCENARIO_SOLDOUT,
@@ -24,6 +23,7 @@ enum scenario {
     SCENARIO_BELL,
     SCENARIO_ARTICLES
 };
+enum arrivals_kind { ARRIVALS_POISSON, ARRIVALS_CONSTANT };
 enum options_action { OPTIONS_GO, OPTIONS_HELP, OPTIONS_VERSION };
 
 enum { OPTIONS_MAX_LIST = 64, OPTIONS_MAX_INSTANCES = 16 };
@@ -52,11 +52,8 @@ struct options {
     int64_t stock;
     int64_t products;
     int64_t rounds;
-    int64_t more_rounds; /* bench: for rows that are within noise, or with steal */
-    int64_t max_steal;   /* bench: percent of the time that the machine wanted its cores */
-    int64_t max_wait_s;  /* bench: in all, for less steal than that */
-    int64_t work_ms;     /* -1: the server's own */
-    int64_t wait_ms;     /* -1: the server's own */
+    int64_t work_ms; /* -1: the server's own */
+    int64_t wait_ms; /* -1: the server's own */
     /* Of started servers, 0: their own. Experiments and sweeps set them; they are no flags. */
     int64_t queue_capacity, in_flight_per_product, pg_sessions, max_batch;
     int64_t redis_delay_us; /* sweep's, the same */
@@ -78,13 +75,16 @@ struct options {
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;
-    bool full;               /* bench: every row */
-    struct option_list rows; /* bench: these rows; none: those of the form */
 };
 
 /* False with a text that names the flag and what it takes. `environment` looks a variable up. */
 bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
                    char *(*environment)(const char *), struct problem *problem);
+
+/* For whoever has a table of his own: the options before any flag, and what is to be said of them
+ * together. */
+void options_begin(struct options *out);
+bool options_settle(struct options *options, struct problem *problem);
 
 void options_print_help(FILE *to, enum command command); /* 0: the commands alone */
 

@@ -71,3 +71,24 @@ bool options_read_instances(const struct options_range *range, const char *text,
     options->instances_count = list.count;
     return true;
 }
+
+static const char *const scenarios[] = {"hot", "soldout", "spread", "counter", "bell", "articles"};
+
+const char *scenario_name(enum scenario scenario)
+{
+    return scenarios[scenario];
+}
+
+bool options_read_scenario(const char *flag, const char *text, enum scenario *out,
+                           struct problem *problem)
+{
+    for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) {
+        if (strcmp(text, scenarios[i]) == 0) {
+            *out = (enum scenario)i;
+            return true;
+        }
+    }
+    return problem_set(problem,
+                       "--%s takes hot, soldout, spread, counter, bell or articles, not '%s'", flag,
+                       text);
+}

@@ -1,7 +1,7 @@
 /* What the command line's values are made of: numbers, seconds, lists. Each is false with a text
  * that names the flag and what it takes. */
-#ifndef SECKILL_LOADTEST_OPTIONS_READ_H
-#define SECKILL_LOADTEST_OPTIONS_READ_H
+#ifndef SECKILL_LOADTEST_BASE_OPTIONS_READ_H
+#define SECKILL_LOADTEST_BASE_OPTIONS_READ_H
 
 #include "loadtest/base/options.h"
 
@@ -19,5 +19,7 @@ bool options_read_list(const char *flag, const char *text, struct option_list *o
 /* A list of numbers, into `instances`. */
 bool options_read_instances(const struct options_range *range, const char *text,
                             struct options *options, struct problem *problem);
+bool options_read_scenario(const char *flag, const char *text, enum scenario *out,
+                           struct problem *problem);
 
 #endif

@@ -1,6 +1,7 @@
 /* See problem.h. */
 #include "loadtest/base/problem.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,6 @@ bool problem_prefix(struct problem *problem, const char *format, ...)
 
 int problem_exit(const char *text)
 {
-    fprintf(stderr, "seckill-loadtest: %s\n", text);
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
     return 2;
 }

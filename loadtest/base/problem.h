@@ -3,8 +3,8 @@
  * so there is no code; whoever cannot handle a problem puts what it was doing in front and passes
  * it up.
  */
-#ifndef SECKILL_LOADTEST_PROBLEM_H
-#define SECKILL_LOADTEST_PROBLEM_H
+#ifndef SECKILL_LOADTEST_BASE_PROBLEM_H
+#define SECKILL_LOADTEST_BASE_PROBLEM_H
 
 #include <stdbool.h>
 

@@ -8,8 +8,8 @@
  *
  * SIGINT and SIGTERM set a flag. Whatever waits looks at it (process_interrupted) and gives up.
  */
-#ifndef SECKILL_LOADTEST_PROCESS_H
-#define SECKILL_LOADTEST_PROCESS_H
+#ifndef SECKILL_LOADTEST_BASE_PROCESS_H
+#define SECKILL_LOADTEST_BASE_PROCESS_H
 
 #include "loadtest/base/problem.h"
 

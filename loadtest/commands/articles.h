@@ -2,8 +2,8 @@
  * The articles' own experiments: what `run --scenario articles` repeats. An experiment is a list of
  * calls and the settings of the servers; a row of it is one strategy with so many instances.
  */
-#ifndef SECKILL_LOADTEST_ARTICLES_H
-#define SECKILL_LOADTEST_ARTICLES_H
+#ifndef SECKILL_LOADTEST_COMMANDS_ARTICLES_H
+#define SECKILL_LOADTEST_COMMANDS_ARTICLES_H
 
 #include "loadtest/commands/session.h"
 #include "loadtest/report/results.h"

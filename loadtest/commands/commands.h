@@ -1,12 +1,11 @@
 /* The commands. Each returns the program's exit status: 0, 1 or 2, as api.md says. */
-#ifndef SECKILL_LOADTEST_COMMANDS_H
-#define SECKILL_LOADTEST_COMMANDS_H
+#ifndef SECKILL_LOADTEST_COMMANDS_COMMANDS_H
+#define SECKILL_LOADTEST_COMMANDS_COMMANDS_H
 
 #include "loadtest/base/options.h"
 
 int command_run(struct options *options);
 int command_audit(const struct options *options);
-int command_bench(struct options *options);
 int command_sweep(const struct options *options);
 
 #endif

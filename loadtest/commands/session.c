@@ -1,7 +1,7 @@
 /* See session.h. */
 #include "loadtest/commands/session.h"
 
-#include "loadtest/report/results.h"
+#include "loadtest/report/files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ bool session_init(struct session *session, const struct options *options, struct
         return false;
     session->witness = witness_create(options->database, problem);
     if (!session->witness || !machine_look(&session->machine, session->witness, problem) ||
-        !results_make_folder(options->out, session->folder, sizeof session->folder, problem))
+        !files_make_folder(options->out, session->folder, sizeof session->folder, problem))
         return false;
     memcpy(session->machine.wrk, wrk, sizeof wrk);
     if (*session->binary)

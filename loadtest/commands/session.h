@@ -1,9 +1,9 @@
 /*
- * What `run` and `bench` have in common: the out folder, wrk, the witness, the HTTP client, the
+ * What `run`, `sweep` and the bench have in common: the out folder, wrk, the witness, the HTTP client, the
  * machine, and a fleet of servers, started here or named by --server.
  */
-#ifndef SECKILL_LOADTEST_SESSION_H
-#define SECKILL_LOADTEST_SESSION_H
+#ifndef SECKILL_LOADTEST_COMMANDS_SESSION_H
+#define SECKILL_LOADTEST_COMMANDS_SESSION_H
 
 #include "loadtest/fleet/api.h"
 #include "loadtest/fleet/machine.h"

@@ -12,7 +12,7 @@
 #include "loadtest/commands/session.h"
 #include "loadtest/commands/sweep_plan.h"
 #include "loadtest/fleet/delay.h"
-#include "loadtest/report/results.h"
+#include "loadtest/report/files.h"
 #include "loadtest/report/table.h"
 
 #include <inttypes.h>
@@ -228,7 +228,7 @@ static void print_strategy(const struct sweep *sweep, const char *strategy,
 
 static bool write_csv(const struct sweep *sweep, struct problem *problem)
 {
-    FILE *file = results_create_file(sweep->session.folder, "sweep.csv", problem);
+    FILE *file = files_create(sweep->session.folder, "sweep.csv", problem);
     if (!file)
         return false;
     fputs("over,value,strategy,instances,connections,work_ms,redis_delay_us,round,requests_per_s,"
@@ -250,7 +250,7 @@ static bool write_csv(const struct sweep *sweep, struct problem *problem)
                 run->counts.refused, run->counts.failed, run->counts.unknown, run->wrk.p50_us,
                 run->wrk.p90_us, run->wrk.p99_us, run->wrk.max_us, verdict_name(run->verdict));
     }
-    return results_close_file(file, "sweep.csv", problem);
+    return files_close(file, "sweep.csv", problem);
 }
 
 static int report(const struct sweep *sweep)

@@ -1,6 +1,6 @@
 /* What a sweep varies: the dimensions by name, and reading --over and --set. Pure, for tests. */
-#ifndef SECKILL_LOADTEST_SWEEP_PLAN_H
-#define SECKILL_LOADTEST_SWEEP_PLAN_H
+#ifndef SECKILL_LOADTEST_COMMANDS_SWEEP_PLAN_H
+#define SECKILL_LOADTEST_COMMANDS_SWEEP_PLAN_H
 
 #include "loadtest/base/options.h"
 

@@ -2,8 +2,8 @@
  * The servers' HTTP API as the harness uses it: products, audits, strategies, metrics, readiness.
  * Every call has a time limit and gives up when the harness is interrupted.
  */
-#ifndef SECKILL_LOADTEST_API_H
-#define SECKILL_LOADTEST_API_H
+#ifndef SECKILL_LOADTEST_FLEET_API_H
+#define SECKILL_LOADTEST_FLEET_API_H
 
 #include "loadtest/base/problem.h"
 #include "loadtest/fleet/scrape.h"

@@ -2,8 +2,8 @@
  * What orders cost PostgreSQL and Redis, as a server's GET /metrics counts it
  * (seckill_cost_*_total): costs are charged to how the orders ended, so they can be divided.
  */
-#ifndef SECKILL_LOADTEST_COSTS_H
-#define SECKILL_LOADTEST_COSTS_H
+#ifndef SECKILL_LOADTEST_FLEET_COSTS_H
+#define SECKILL_LOADTEST_FLEET_COSTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

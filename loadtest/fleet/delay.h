@@ -6,8 +6,8 @@
  * real socket. A connection whose one side ends is ended on the other after what it still held. It
  * reads no more than it may hold (a megabyte a direction).
  */
-#ifndef SECKILL_LOADTEST_DELAY_H
-#define SECKILL_LOADTEST_DELAY_H
+#ifndef SECKILL_LOADTEST_FLEET_DELAY_H
+#define SECKILL_LOADTEST_FLEET_DELAY_H
 
 #include "loadtest/base/problem.h"
 

@@ -4,8 +4,8 @@
  * status 0, as a server that has answered every order does. What they write stands in the out
  * folder, a file an instance.
  */
-#ifndef SECKILL_LOADTEST_INSTANCE_H
-#define SECKILL_LOADTEST_INSTANCE_H
+#ifndef SECKILL_LOADTEST_FLEET_INSTANCE_H
+#define SECKILL_LOADTEST_FLEET_INSTANCE_H
 
 #include "loadtest/base/options.h"
 #include "loadtest/base/problem.h"

@@ -1,6 +1,6 @@
 /* What the figures were taken on: for the line under the table and for results.json. */
-#ifndef SECKILL_LOADTEST_MACHINE_H
-#define SECKILL_LOADTEST_MACHINE_H
+#ifndef SECKILL_LOADTEST_FLEET_MACHINE_H
+#define SECKILL_LOADTEST_FLEET_MACHINE_H
 
 #include "loadtest/judge/witness.h"
 
@@ -19,12 +19,6 @@ struct machine {
     size_t database_settings_count;
     bool durable; /* by /readyz */
 };
-
-/* Cores that this process may use: its affinity, and its cgroup's quota where that is less. At
- * least one. */
-long machine_cores(void);
-/* The same by other files, for tests. */
-long machine_cores_of(const char *cgroup_file, const char *root);
 
 /* Everything but `wrk`, `server` and `durable`, which others learn on their way. */
 bool machine_look(struct machine *machine, struct witness *witness, struct problem *problem);

@@ -2,8 +2,8 @@
  * What a server's GET /metrics says about orders, summed into the classes that the harness speaks
  * of.
  */
-#ifndef SECKILL_LOADTEST_SCRAPE_H
-#define SECKILL_LOADTEST_SCRAPE_H
+#ifndef SECKILL_LOADTEST_FLEET_SCRAPE_H
+#define SECKILL_LOADTEST_FLEET_SCRAPE_H
 
 #include "loadtest/base/problem.h"
 #include "loadtest/fleet/costs.h"

@@ -3,8 +3,8 @@
  * the rules can be tested without a database; where the figures come from (the witness's SQL, the
  * server's answer) is somebody else's business.
  */
-#ifndef SECKILL_LOADTEST_AUDIT_H
-#define SECKILL_LOADTEST_AUDIT_H
+#ifndef SECKILL_LOADTEST_JUDGE_AUDIT_H
+#define SECKILL_LOADTEST_JUDGE_AUDIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

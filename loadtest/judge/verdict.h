@@ -1,6 +1,6 @@
 /* Verdicts: api.md's rules, as pure functions. */
-#ifndef SECKILL_LOADTEST_VERDICT_H
-#define SECKILL_LOADTEST_VERDICT_H
+#ifndef SECKILL_LOADTEST_JUDGE_VERDICT_H
+#define SECKILL_LOADTEST_JUDGE_VERDICT_H
 
 #include "loadtest/base/options.h"
 #include "loadtest/judge/audit.h"

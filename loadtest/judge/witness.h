@@ -3,8 +3,8 @@
  * which nobody shares with the server, so that a fault in the server's audit cannot hide one in its
  * strategies.
  */
-#ifndef SECKILL_LOADTEST_WITNESS_H
-#define SECKILL_LOADTEST_WITNESS_H
+#ifndef SECKILL_LOADTEST_JUDGE_WITNESS_H
+#define SECKILL_LOADTEST_JUDGE_WITNESS_H
 
 #include "loadtest/base/problem.h"
 #include "loadtest/judge/audit.h"

@@ -3,8 +3,8 @@
  * whether the connection goes on. Small and strict: HTTP/1.1 with a Content-Length, one answer to
  * one request. Everything else is unexpected, and ends the connection.
  */
-#ifndef SECKILL_LOADTEST_ANSWER_H
-#define SECKILL_LOADTEST_ANSWER_H
+#ifndef SECKILL_LOADTEST_LOAD_ANSWER_H
+#define SECKILL_LOADTEST_LOAD_ANSWER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,14 +5,15 @@
  * The same plan gives the same times again, so two walks over it see the same arrivals: the one
  * that waits for each to fall due, and the one behind it that starts them.
  */
-#ifndef SECKILL_LOADTEST_ARRIVALS_H
-#define SECKILL_LOADTEST_ARRIVALS_H
+#ifndef SECKILL_LOADTEST_LOAD_ARRIVALS_H
+#define SECKILL_LOADTEST_LOAD_ARRIVALS_H
+
+#include "loadtest/base/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum arrivals_kind { ARRIVALS_POISSON, ARRIVALS_CONSTANT };
 enum { ARRIVALS_PARTS_MAX = 3 };
 
 struct arrivals_part {

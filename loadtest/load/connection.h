@@ -2,8 +2,8 @@
  * The open-loop generator's connections: non-blocking, kept alive, one order at a time on each. A
  * connection that has ended is opened again when it gets its next order.
  */
-#ifndef SECKILL_LOADTEST_CONNECTION_H
-#define SECKILL_LOADTEST_CONNECTION_H
+#ifndef SECKILL_LOADTEST_LOAD_CONNECTION_H
+#define SECKILL_LOADTEST_LOAD_CONNECTION_H
 
 #include "loadtest/base/problem.h"
 #include "loadtest/load/answer.h"

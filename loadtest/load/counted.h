@@ -5,8 +5,8 @@
  *
  * A call that gets no answer ends the load: nobody knows then what was done.
  */
-#ifndef SECKILL_LOADTEST_COUNTED_H
-#define SECKILL_LOADTEST_COUNTED_H
+#ifndef SECKILL_LOADTEST_LOAD_COUNTED_H
+#define SECKILL_LOADTEST_LOAD_COUNTED_H
 
 #include "loadtest/load/wrk.h"
 

@@ -2,8 +2,8 @@
  * Latencies, in the steps of the server's own histogram: whatever is read from them is the end of a
  * step, so it is never less than the truth and at most 6.25 % more. The largest is kept exactly.
  */
-#ifndef SECKILL_LOADTEST_LATENCY_H
-#define SECKILL_LOADTEST_LATENCY_H
+#ifndef SECKILL_LOADTEST_LOAD_LATENCY_H
+#define SECKILL_LOADTEST_LOAD_LATENCY_H
 
 #include "metrics/histogram.h"
 

@@ -4,7 +4,7 @@
 --   restock        true: POST the same restock again and again; false: orders
 --   user, users    the first user id of thread 0, and how many ids each thread has for itself
 --   product, products, seed   the products, and what decides their order
---   watch, sold_out   true: look at the answers for a false "sold out"; when it was answered first, 0 for not yet
+--   watch, sold_out   may be left out; true: look at the answers for a false "sold out"; when it was answered first
 -- Ids have a fixed number of digits, so that a request is a prefix, two numbers and a suffix: init() does next
 -- to nothing (wrk's first thread is loading already while the others initialise) and there is no response(), but for
 -- a sale whose speed nobody measures.
@@ -87,7 +87,7 @@ end
 
 -- The first "sold out" of all threads and runs, and how many were sold what they asked for after it.
 local function look_for_resold()
-    local first, resold = P.sold_out, 0
+    local first, resold = P.sold_out or 0, 0
     for _, thread in ipairs(threads) do
         local at = thread:get("sold_out") or 0
         if at > 0 and (first == 0 or at < first) then

@@ -14,8 +14,8 @@
  * arrival in a hundred lags by more than the limit, the figures are the generator's and not the
  * servers': `too_late` is set, and nobody may report them.
  */
-#ifndef SECKILL_LOADTEST_OPEN_LOOP_H
-#define SECKILL_LOADTEST_OPEN_LOOP_H
+#ifndef SECKILL_LOADTEST_LOAD_OPEN_LOOP_H
+#define SECKILL_LOADTEST_LOAD_OPEN_LOOP_H
 
 #include "loadtest/base/problem.h"
 #include "loadtest/load/arrivals.h"

@@ -7,8 +7,8 @@
  * whose cores are all taken, the time it ran alone would make everybody look idle. What wrk does
  * before and after its load is left out: the first and the last look lie inside of it.
  */
-#ifndef SECKILL_LOADTEST_USAGE_H
-#define SECKILL_LOADTEST_USAGE_H
+#ifndef SECKILL_LOADTEST_LOAD_USAGE_H
+#define SECKILL_LOADTEST_LOAD_USAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

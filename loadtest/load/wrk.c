@@ -3,8 +3,8 @@
 
 #include "gen/load_lua.h"
 #include "loadtest/base/process.h"
-#include "loadtest/fleet/machine.h"
 #include "loadtest/load/connection.h"
+#include "loadtest/load/cores.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static char script[300];
 void wrk_shape(int64_t *connections, int64_t *threads, int64_t instances)
 {
     if (*threads == 0) {
-        long cores = machine_cores();
+        long cores = cores_usable();
         *threads = cores < *connections ? cores : *connections;
     }
     *threads = (*threads + instances - 1) / instances * instances;

@@ -2,8 +2,8 @@
  * wrk as a child process: writes its script (built into this binary) to a private folder, runs it,
  * reads the one line that the script's done() prints.
  */
-#ifndef SECKILL_LOADTEST_WRK_H
-#define SECKILL_LOADTEST_WRK_H
+#ifndef SECKILL_LOADTEST_LOAD_WRK_H
+#define SECKILL_LOADTEST_LOAD_WRK_H
 
 #include "loadtest/base/problem.h"
 #include "loadtest/load/usage.h"

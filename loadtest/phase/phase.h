@@ -7,31 +7,16 @@
  * the server's audit must agree with one another; where they do not, the phase is no run, and says
  * why.
  */
-#ifndef SECKILL_LOADTEST_PHASE_H
-#define SECKILL_LOADTEST_PHASE_H
+#ifndef SECKILL_LOADTEST_PHASE_PHASE_H
+#define SECKILL_LOADTEST_PHASE_PHASE_H
 
 #include "loadtest/base/options.h"
-#include "loadtest/fleet/api.h"
-#include "loadtest/fleet/instance.h"
-#include "loadtest/fleet/scrape.h"
+#include "loadtest/fleet/fleet.h"
 #include "loadtest/judge/audit.h"
 #include "loadtest/judge/verdict.h"
-#include "loadtest/judge/witness.h"
 #include "loadtest/load/counted.h"
 #include "loadtest/load/open_loop.h"
 #include "loadtest/load/wrk.h"
-
-/* The servers under load, the same for many phases. */
-struct fleet {
-    const char *urls[OPTIONS_MAX_INSTANCES]; /* borrowed */
-    size_t count;
-    struct instance *instances;                        /* borrowed; NULL: not ours */
-    struct api *api;                                   /* borrowed */
-    struct witness *witness;                           /* borrowed */
-    const char *admin_token;                           /* borrowed */
-    void (*progress)(void *context, const char *text); /* NULL: nobody watches */
-    void *progress_context;
-};
 
 enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD, PHASE_COUNTED };
 

@@ -3,8 +3,8 @@
  * rate instead of as fast as the servers answer. The bell scenario's sale opens by PostgreSQL's
  * clock when its schedule comes to the bell.
  */
-#ifndef SECKILL_LOADTEST_PHASE_OPEN_H
-#define SECKILL_LOADTEST_PHASE_OPEN_H
+#ifndef SECKILL_LOADTEST_PHASE_PHASE_OPEN_H
+#define SECKILL_LOADTEST_PHASE_PHASE_OPEN_H
 
 #include "loadtest/phase/phase.h"
 

@@ -4,8 +4,8 @@
  * abandoned (wrk: at most one a connection and run; the open-loop generator knows how many) makes
  * the phase no run; a 2xx without its row is a violation and is told apart.
  */
-#ifndef SECKILL_LOADTEST_RECONCILE_H
-#define SECKILL_LOADTEST_RECONCILE_H
+#ifndef SECKILL_LOADTEST_PHASE_RECONCILE_H
+#define SECKILL_LOADTEST_PHASE_RECONCILE_H
 
 #include "loadtest/phase/phase.h"
 

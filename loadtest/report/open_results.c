@@ -1,7 +1,7 @@
 /* See open_results.h. Figures of a run whose generator was late are left out everywhere. */
 #include "loadtest/report/open_results.h"
 
-#include "loadtest/report/results.h"
+#include "loadtest/report/files.h"
 #include "loadtest/report/table.h"
 
 #include <inttypes.h>
@@ -128,7 +128,7 @@ bool open_results_write_csv(const char *folder, const struct phase_result *runs,
 {
     if (count == 0 || runs[0].plan.rate_per_s == 0)
         return true;
-    FILE *file = results_create_file(folder, "arrivals.csv", problem);
+    FILE *file = files_create(folder, "arrivals.csv", problem);
     if (!file)
         return false;
     fputs("strategy,body,instances,scenario,phase,round,part,rate_per_s,duration_s,arrivals,"
@@ -139,7 +139,7 @@ bool open_results_write_csv(const char *folder, const struct phase_result *runs,
         if (has_figures(&runs[i]))
             write_rows(file, &runs[i]);
     }
-    return results_close_file(file, "arrivals.csv", problem);
+    return files_close(file, "arrivals.csv", problem);
 }
 
 static json_t *json_latency(const struct latency_figures *figures)

@@ -1,7 +1,7 @@
 /* What the open-loop generator found, for people and for files: a line for each part of the
  * schedule and each class of answers in it. */
-#ifndef SECKILL_LOADTEST_OPEN_RESULTS_H
-#define SECKILL_LOADTEST_OPEN_RESULTS_H
+#ifndef SECKILL_LOADTEST_REPORT_OPEN_RESULTS_H
+#define SECKILL_LOADTEST_REPORT_OPEN_RESULTS_H
 
 #include "loadtest/phase/phase.h"
 

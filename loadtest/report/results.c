@@ -2,16 +2,14 @@
  * cost_per_order, which has no fixed ones. */
 #include "loadtest/report/results.h"
 
+#include "loadtest/report/files.h"
 #include "loadtest/report/open_results.h"
 #include "loadtest/report/results_json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
 struct phase_result *results_next(struct results *results)
 {
@@ -26,53 +24,6 @@ struct phase_result *results_next(struct results *results)
     struct phase_result *result = &results->items[results->count++];
     *result = (struct phase_result){.instances = 0};
     return result;
-}
-
-static bool make_path(char *path, struct problem *problem)
-{
-    for (char *at = path + 1;; at++) {
-        if (*at != '/' && *at != '\0')
-            continue;
-        char kept = *at;
-        *at = '\0';
-        bool made = mkdir(path, 0755) == 0 || errno == EEXIST;
-        if (!made)
-            return problem_set(problem, "--out: cannot make %s: %s", path, strerror(errno));
-        *at = kept;
-        if (kept == '\0')
-            return true;
-    }
-}
-
-bool results_make_folder(const char *wanted, char *out, size_t size, struct problem *problem)
-{
-    if (*wanted) {
-        snprintf(out, size, "%s", wanted);
-    } else {
-        time_t now = time(NULL);
-        struct tm parts;
-        char stamp[32];
-        strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &parts));
-        snprintf(out, size, "results/%s", stamp);
-    }
-    return make_path(out, problem);
-}
-
-FILE *results_create_file(const char *folder, const char *name, struct problem *problem)
-{
-    char path[1200];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    if (!file)
-        problem_set(problem, "cannot write %s: %s", path, strerror(errno));
-    return file;
-}
-
-bool results_close_file(FILE *file, const char *name, struct problem *problem)
-{
-    bool written = !ferror(file);
-    written = fclose(file) == 0 && written;
-    return written || problem_set(problem, "cannot write %s", name);
 }
 
 /* The letters promised, as GET /strategies calls them. */
@@ -152,7 +103,7 @@ static void write_csv_row(FILE *file, const struct phase_result *run)
 
 bool results_write_csv(const char *folder, const struct results *results, struct problem *problem)
 {
-    FILE *file = results_create_file(folder, "results.csv", problem);
+    FILE *file = files_create(folder, "results.csv", problem);
     if (!file)
         return false;
     fputs("strategy,body,instances,scenario,phase,round,connections,threads,duration_s,stock,"
@@ -165,7 +116,7 @@ bool results_write_csv(const char *folder, const struct results *results, struct
           file);
     for (size_t i = 0; i < results->count; i++)
         write_csv_row(file, &results->items[i]);
-    return results_close_file(file, "results.csv", problem);
+    return files_close(file, "results.csv", problem);
 }
 
 /* jansson's own pack: s string, i int, I json_int_t, f double, b bool, o stolen object. */
@@ -278,14 +229,14 @@ bool results_json_write(const char *folder, const char *name, json_t *document,
 {
     if (!document)
         return problem_set(problem, "%s: out of memory", name);
-    FILE *file = results_create_file(folder, name, problem);
+    FILE *file = files_create(folder, name, problem);
     bool written =
         file && json_dumpf(document, file, JSON_INDENT(1) | JSON_REAL_PRECISION(10)) == 0;
     json_decref(document);
     if (!file)
         return false;
     fputc('\n', file);
-    return results_close_file(file, name, problem) &&
+    return files_close(file, name, problem) &&
            (written || problem_set(problem, "cannot write %s", name));
 }
 

@@ -1,11 +1,9 @@
 /* results.csv and results.json: what a run found, in api.md's shape. */
-#ifndef SECKILL_LOADTEST_RESULTS_H
-#define SECKILL_LOADTEST_RESULTS_H
+#ifndef SECKILL_LOADTEST_REPORT_RESULTS_H
+#define SECKILL_LOADTEST_REPORT_RESULTS_H
 
 #include "loadtest/fleet/machine.h"
 #include "loadtest/phase/phase.h"
-
-#include <stdio.h>
 
 /* All phases of a run, in the order in which they were made. Begins as (struct results){0}; the
  * owner frees the items. */
@@ -16,13 +14,6 @@ struct results {
 
 /* A new one at the end, empty; NULL: out of memory. It moves with the next one. */
 struct phase_result *results_next(struct results *results);
-
-/* Makes `wanted`, or with "" a folder named after the time under results/. `out` gets its path. */
-bool results_make_folder(const char *wanted, char *out, size_t size, struct problem *problem);
-
-/* NULL with the problem when it cannot be made. Closing is false when not all was written. */
-FILE *results_create_file(const char *folder, const char *name, struct problem *problem);
-bool results_close_file(FILE *file, const char *name, struct problem *problem);
 
 bool results_write_csv(const char *folder, const struct results *results, struct problem *problem);
 bool results_write_json(const char *folder, const struct results *results,

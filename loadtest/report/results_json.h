@@ -1,7 +1,7 @@
 /* The pieces that every JSON file of the harness has; for the files that write one. The objects
  * returned are owned by the caller. */
-#ifndef SECKILL_LOADTEST_RESULTS_JSON_H
-#define SECKILL_LOADTEST_RESULTS_JSON_H
+#ifndef SECKILL_LOADTEST_REPORT_RESULTS_JSON_H
+#define SECKILL_LOADTEST_REPORT_RESULTS_JSON_H
 
 #include "loadtest/fleet/machine.h"
 

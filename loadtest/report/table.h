@@ -5,8 +5,8 @@
  * those of the worst round, so that they add up; lost updates are the worst of any phase; the
  * verdict is over all.
  */
-#ifndef SECKILL_LOADTEST_TABLE_H
-#define SECKILL_LOADTEST_TABLE_H
+#ifndef SECKILL_LOADTEST_REPORT_TABLE_H
+#define SECKILL_LOADTEST_REPORT_TABLE_H
 
 #include "loadtest/phase/phase.h"
 

@@ -93,9 +93,10 @@ void bed_destroy(struct bed *bed)
         fail_msg("%s", problem.text);
 }
 
-void bed_start(struct bed *bed, const char *arguments, struct process *process)
+static void start(struct bed *bed, const char *program, const char *arguments,
+                  struct process *process)
 {
-    const char *argv[48] = {LOADTEST};
+    const char *argv[48] = {program};
     size_t count = 1;
     char words[1024];
     char *rest = NULL;
@@ -113,6 +114,11 @@ void bed_start(struct bed *bed, const char *arguments, struct process *process)
     struct problem problem;
     bed->output[0] = '\0';
     assert_true(process_start(process, argv, NULL, NULL, &problem));
+}
+
+void bed_start(struct bed *bed, const char *arguments, struct process *process)
+{
+    start(bed, LOADTEST, arguments, process);
 }
 
 int bed_finish(struct bed *bed, struct process *process)
@@ -136,6 +142,13 @@ int bed_run(struct bed *bed, const char *arguments)
 {
     struct process process;
     bed_start(bed, arguments, &process);
+    return bed_finish(bed, &process);
+}
+
+int bed_bench(struct bed *bed, const char *arguments)
+{
+    struct process process;
+    start(bed, BENCH, arguments, &process);
     return bed_finish(bed, &process);
 }
 

@@ -25,6 +25,9 @@ void bed_destroy(struct bed *bed);
  * --out are added. Returns its exit status, or -1 when a signal ended it. */
 int bed_run(struct bed *bed, const char *arguments);
 
+/* The same with seckill-bench. */
+int bed_bench(struct bed *bed, const char *arguments);
+
 /* The same in two steps, for tests that interrupt it. */
 void bed_start(struct bed *bed, const char *arguments, struct process *process);
 int bed_finish(struct bed *bed, struct process *process);

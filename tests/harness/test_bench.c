@@ -113,12 +113,12 @@ static void exit_statuses(void **state)
 static void forms_and_rows(void **state)
 {
     (void)state;
-    static struct options options;
+    static struct bench_options options;
     struct problem problem;
     size_t brief = 0;
     for (size_t i = 0; i < bench_rows_count; i++) {
         const struct bench_row *of = &bench_rows[i];
-        options = (struct options){.full = false};
+        options = (struct bench_options){.full = false};
         brief += bench_row_wanted(of, &options);
         options.full = true;
         assert_true(bench_row_wanted(of, &options));
@@ -129,7 +129,7 @@ static void forms_and_rows(void **state)
         assert_true(of->bound <= 0 || of->aim <= 0 ||
                     (of->most ? of->aim <= of->bound : of->aim >= of->bound));
     }
-    options = (struct options){.rows = {.count = 2, .items = {"1", "17"}}};
+    options = (struct bench_options){.rows = {.count = 2, .items = {"1", "17"}}};
     assert_true(bench_rows_exist(&options, &problem));
     snprintf(options.rows.items[1], sizeof options.rows.items[1], "1x");
     assert_false(bench_rows_exist(&options, &problem));

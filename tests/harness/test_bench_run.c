@@ -142,8 +142,8 @@ static void has_takes_enough(const json_t *samples, bool patient)
 static void a_row_against_pgbench(void **state)
 {
     (void)state;
-    int status = bed_run(bed, "bench --server-binary " SERVER " --rows 2 --duration 2s "
-                              "--more-rounds 2 --max-wait 5s --connections 16");
+    int status = bed_bench(bed, "--server-binary " SERVER " --rows 2 --duration 2s "
+                                "--more-rounds 2 --max-wait 5s --connections 16");
     assert_true(status >= 0 && status <= 2);
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
@@ -179,9 +179,9 @@ static void ask(const char *sql, char *out, size_t size)
 /* Runs a short bench; whether its figures stand on the rows of those before them. */
 static bool orders_grow(void)
 {
-    (void)bed_run(bed, "bench --server-binary " SERVER
-                       " --rows 6 --duration 1s --more-rounds 0 --max-steal 100 "
-                       "--connections 16");
+    (void)bed_bench(bed, "--server-binary " SERVER
+                         " --rows 6 --duration 1s --more-rounds 0 --max-steal 100 "
+                         "--connections 16");
     json_t *document = load();
     bool grew = json_is_true(json_object_get(document, "orders_grew"));
     json_decref(document);
@@ -211,8 +211,8 @@ static void the_ceiling_against_nginx(void **state)
     char program[300];
     if (!nginx_find(program, sizeof program))
         skip();
-    int status = bed_run(bed, "bench --server-binary " SERVER " --rows 1 --duration 2s "
-                              "--more-rounds 0 --max-steal 100 --connections 16");
+    int status = bed_bench(bed, "--server-binary " SERVER " --rows 1 --duration 2s "
+                                "--more-rounds 0 --max-steal 100 --connections 16");
     assert_true(status >= 0 && status <= 2);
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
@@ -230,7 +230,7 @@ static void idle_connections_are_held_and_served(void **state)
 {
     (void)state;
     int status =
-        bed_run(bed, "bench --server-binary " SERVER " --rows 16 --more-rounds 0 --max-steal 100");
+        bed_bench(bed, "--server-binary " SERVER " --rows 16 --more-rounds 0 --max-steal 100");
     json_t *document = load();
     json_t *served = json_array_get(json_object_get(document, "rows"), 1);
     if (strcmp(text(served, "verdict"), "left out") == 0) {
@@ -245,9 +245,9 @@ static void idle_connections_are_held_and_served(void **state)
 static void goodput_under_overload(void **state)
 {
     (void)state;
-    int status = bed_run(bed, "bench --server-binary " SERVER
-                              " --rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
-                              "--connections 16 --max-lag-ms 60000");
+    int status = bed_bench(bed, "--server-binary " SERVER
+                                " --rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
+                                "--connections 16 --max-lag-ms 60000");
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
     assert_int_equal(json_array_size(rows), 4);
@@ -275,9 +275,9 @@ static void goodput_under_overload(void **state)
 static void an_overload_that_was_not_offered_is_no_figure(void **state)
 {
     (void)state;
-    int status = bed_run(bed, "bench --server-binary " SERVER
-                              " --rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
-                              "--connections 16 --max-lag-ms 0");
+    int status = bed_bench(bed, "--server-binary " SERVER
+                                " --rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
+                                "--connections 16 --max-lag-ms 0");
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
     if (strcmp(text(json_array_get(rows, 0), "verdict"), "left out") == 0) {
@@ -300,7 +300,7 @@ static void a_strategy_that_is_absent_is_left_out(void **state)
     /* the stack's locks Redis is not given: redis-token cannot be measured, and that is no fault */
     const char *redis = bed->options.redis;
     bed->options.redis = "";
-    assert_int_equal(bed_run(bed, "bench --server-binary " SERVER " --rows 4 --duration 1s"), 0);
+    assert_int_equal(bed_bench(bed, "--server-binary " SERVER " --rows 4 --duration 1s"), 0);
     bed->options.redis = redis;
     json_t *document = load();
     const json_t *row = json_array_get(json_object_get(document, "rows"), 0);

@@ -1,6 +1,7 @@
 /* The command line: defaults, what is read, and that every bad argument is named. */
 #include "lib/t.h"
 
+#include "bench/options.h"
 #include "loadtest/base/options.h"
 #include "loadtest/commands/sweep_plan.h"
 
@@ -60,19 +61,6 @@ static void defaults(void **state)
     assert_true(parse("run --scenario bell", no_environment));
     assert_int_equal(options.rate_per_s, 500);
     assert_int_equal(options.arrivals_kind, ARRIVALS_POISSON);
-    assert_true(parse("bench", no_environment));
-    assert_int_equal(options.connections, 256);
-    assert_int_equal(options.rounds, 3);
-    assert_int_equal(options.more_rounds, 6);
-    assert_int_equal(options.max_steal, 5);
-    assert_int_equal(options.max_wait_s, 600);
-    assert_false(options.full);
-    assert_int_equal(options.rows.count, 0);
-    assert_true(parse("bench --max-wait 0s --max-steal 0", no_environment));
-    assert_int_equal(options.max_wait_s + options.max_steal, 0);
-    assert_true(parse("bench --full --rows 2,12", no_environment));
-    assert_true(options.full);
-    assert_string_equal(options.rows.items[1], "12");
 }
 
 static void reads_every_kind(void **state)
@@ -147,9 +135,9 @@ static void help_and_version(void **state)
     assert_int_equal(action, OPTIONS_HELP);
     assert_true(parse("--version", no_environment));
     assert_int_equal(action, OPTIONS_VERSION);
-    assert_true(parse("bench --help", no_environment));
+    assert_true(parse("sweep --help", no_environment));
     assert_int_equal(action, OPTIONS_HELP);
-    assert_int_equal(options.command, COMMAND_BENCH);
+    assert_int_equal(options.command, COMMAND_SWEEP);
 }
 
 static void bad_arguments_are_named(void **state)
@@ -166,8 +154,6 @@ static void bad_arguments_are_named(void **state)
         {"run --connections 3x", "--connections"},
         {"run --connections -1", "--connections"},
         {"run --duration 0s", "--duration"},
-        {"bench --max-wait -1s", "--max-wait"},
-        {"bench --max-steal 101", "--max-steal"},
         {"run --duration 1.5s", "--duration"},
         {"run --duration 10h", "--duration"},
         {"run --duration s", "--duration"},
@@ -187,7 +173,6 @@ static void bad_arguments_are_named(void **state)
         {"run --rate 1000001", "--rate"},
         {"run --arrivals often", "--arrivals"},
         {"run --surge 0", "--surge"},
-        {"bench --rate 5", "--rate"},
         {"run --product 1", "--product"},
         {"run stock", "'stock'"},
         {"run --scenario articles --strategies none", "--strategies"},
@@ -199,15 +184,71 @@ static void bad_arguments_are_named(void **state)
         {"run --scenario articles --reset", "--reset"},
         {"audit --stock 5", "--stock"},
         {"audit --product 0", "--product"},
-        {"bench --rounds 2", "--rounds"},
-        {"bench --rows 2,,3", "--rows"},
         {"run --full", "--full"},
+        {"bench", "bench"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (parse(cases[i].line, no_environment))
             fail_msg("'%s' was taken", cases[i].line);
         if (!strstr(problem.text, cases[i].named))
             fail_msg("'%s' gave '%s'", cases[i].line, problem.text);
+    }
+}
+
+static struct bench_options bench;
+
+static bool parse_bench(const char *line)
+{
+    static char copy[512];
+    char *argv[32] = {"seckill-bench"};
+    int argc = 1;
+    char *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        argv[argc++] = word;
+    problem.text[0] = '\0';
+    return bench_options_parse(&bench, &action, argc, argv, some_environment, &problem);
+}
+
+/* The bench has flags of its own, and the harness's about backends. */
+static void the_bench_has_its_own(void **state)
+{
+    (void)state;
+    assert_true(parse_bench(""));
+    assert_int_equal(bench.base.connections, 256);
+    assert_int_equal(bench.base.rounds, 3);
+    assert_int_equal(bench.more_rounds, 6);
+    assert_int_equal(bench.max_steal, 5);
+    assert_int_equal(bench.max_wait_s, 600);
+    assert_false(bench.full);
+    assert_int_equal(bench.rows.count, 0);
+    assert_string_equal(bench.base.database, "host=/there");
+    assert_true(parse_bench("--max-wait 0s --max-steal 0 --redis redis://a:1 --seed 3"));
+    assert_int_equal(bench.max_wait_s + bench.max_steal, 0);
+    assert_string_equal(bench.base.redis, "redis://a:1");
+    assert_int_equal(bench.base.seed, 3);
+    assert_true(parse_bench("--full --rows 2,12"));
+    assert_true(bench.full);
+    assert_string_equal(bench.rows.items[1], "12");
+    assert_true(parse_bench("--help"));
+    assert_int_equal(action, OPTIONS_HELP);
+    assert_true(parse_bench("--version"));
+    assert_int_equal(action, OPTIONS_VERSION);
+
+    static const char *const bad[][2] = {{"--max-wait -1s", "--max-wait"},
+                                         {"--max-steal 101", "--max-steal"},
+                                         {"--rate 5", "--rate"},
+                                         {"--rounds 2", "--rounds"},
+                                         {"--rows 2,,3", "--rows"},
+                                         {"--strategies none", "--strategies"},
+                                         {"--full=1", "--full"},
+                                         {"--rounds", "--rounds"},
+                                         {"full", "'full'"}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (parse_bench(bad[i][0]))
+            fail_msg("'%s' was taken", bad[i][0]);
+        if (!strstr(problem.text, bad[i][1]))
+            fail_msg("'%s' gave '%s'", bad[i][0], problem.text);
     }
 }
 
@@ -219,6 +260,7 @@ int main(void)
         cmocka_unit_test(a_sweep_is_read),
         cmocka_unit_test(help_and_version),
         cmocka_unit_test(bad_arguments_are_named),
+        cmocka_unit_test(the_bench_has_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check_layers.sh [ROOT]: reads every #include of server/ and loadtest/ and fails when one breaks the order
-# of the rooms. The compiler cannot: third-party headers stand in /usr/include for everybody.
+# check_layers.sh [ROOT]: reads every #include of server/, loadtest/ and bench/ and fails when one breaks the
+# order of the rooms. The compiler cannot: third-party headers stand in /usr/include for everybody.
 set -euo pipefail
 
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -10,6 +10,12 @@ cd "$root"
 declare -A level=(
   [base]=0 [metrics]=1 [order]=2 [broker]=3 [cache]=3 [store]=3 [lock]=4
   [strategy]=5 [dispatch]=6 [http]=7 [app]=8 [main]=9 [loadtest]=10
+)
+
+# The harness's rooms, in the same way; its headers are included as "loadtest/room/file.h", and the bench's as
+# "bench/file.h".
+declare -A harness_level=(
+  [base]=0 [load]=1 [judge]=2 [fleet]=3 [phase]=4 [report]=5 [commands]=6 [main]=7 [bench]=8
 )
 
 # Headers that one room alone may include. sql_text.h and lua_text.h are generated from sql/ and lua/.
@@ -31,7 +37,7 @@ refuse() {
 find_room() {
   local path=${1#server/}
   case $1 in
-    loadtest/*) room=loadtest ;;
+    loadtest/* | bench/*) room=loadtest ;;
     server/*/*) room=${path%%/*} ;;
     server/main.c) room=main ;;
     server/app.[ch]) room=app ;;
@@ -61,11 +67,35 @@ check_server() { # where, room, included, "quoted" or "angled"
   fi
 }
 
+# "loadtest/load/wrk.c" → load. Sets $harness_room.
+find_harness_room() {
+  local path=${1#loadtest/}
+  case $1 in
+    bench/*) harness_room=bench ;;
+    loadtest/main.c) harness_room=main ;;
+    loadtest/*/*) harness_room=${path%%/*} ;;
+    *) harness_room=none ;;
+  esac
+}
+
 check_loadtest() { # where, included
   local where=$1 included=$2
-  local first=${included%%/*}
+  local first=${included%%/*} from
 
-  [[ $included != *../* && -e loadtest/$included ]] && return 0
+  case $included in
+    *../*) ;;
+    gen/*) return 0 ;;
+    loadtest/*/* | bench/*)
+      find_harness_room "${where%%:*}"
+      from=$harness_room
+      find_harness_room "$included"
+      if [ -n "${harness_level[$harness_room]:-}" ] &&
+        [ "${harness_level[$harness_room]}" -le "${harness_level[$from]:--1}" ]; then
+        return 0
+      fi
+      refuse "$where" "$from must not include $included: $harness_room does not stand to its right"
+      return 0 ;;
+  esac
   # The steps of a histogram are arithmetic, and judge nothing.
   [ "$included" != metrics/histogram.h ] || return 0
   case $included in
@@ -93,13 +123,17 @@ check_include() { # where, line
 }
 
 folders=(server)
-[ ! -d loadtest ] || folders+=(loadtest)
+for folder in loadtest bench; do
+  [ ! -d "$folder" ] || folders+=("$folder")
+done
 
 while IFS= read -r file; do
   files=$((files + 1))
   find_room "$file"
-  [ -n "${level[$room]:-}" ] ||
+  [ "$room" != loadtest ] || find_harness_room "$file"
+  if [ -z "${level[$room]:-}" ] || { [ "$room" = loadtest ] && [ -z "${harness_level[$harness_room]:-}" ]; }; then
     refuse "$file" "stands in no room: give it one in tests/lint/check_layers.sh"
+  fi
 done < <(find "${folders[@]}" -name '*.[ch]' | sort)
 
 while IFS=: read -r file number line; do

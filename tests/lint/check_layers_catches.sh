@@ -31,12 +31,22 @@ put server/http/json.c '#include <jansson.h>'
 put server/store/pg.c '#include <libpq-fe.h>'
 put server/store/sql.c '#include "gen/sql_text.h"'
 put server/cache/redis.c '#include <hiredis/hiredis.h>'
-put loadtest/run.h '#include <stdio.h>'
-put loadtest/base/own.h '#include <stdio.h>'
-put loadtest/commands/run.c '#include "run.h"'
-put loadtest/judge/audit.c '#include <libpq-fe.h>'
-put loadtest/own.c '#include "base/own.h"'
+harness=(base load judge fleet phase report commands)
+seen=()
+for room in "${harness[@]}"; do
+  put "loadtest/$room/$room.h" '#include <stdio.h>'
+  put "loadtest/$room/$room.c" "#include \"loadtest/$room/$room.h\""
+  for right in "${seen[@]}"; do
+    printf '#include "loadtest/%s/%s.h"\n' "$right" "$right" >>"$tree/loadtest/$room/$room.c"
+  done
+  seen+=("$room")
+done
+put loadtest/judge/witness.c '#include <libpq-fe.h>'
 put loadtest/load/latency.h '#include "metrics/histogram.h"'
+put loadtest/load/wrk.c '#include "gen/load_lua.h"'
+put loadtest/main.c '#include "loadtest/commands/commands.h"'
+put bench/bench.h '#include "loadtest/commands/commands.h"'
+put bench/main.c '#include "bench/bench.h"'
 passes "a tree in order"
 
 # Against the order: each room includes each to its left.
@@ -75,13 +85,24 @@ catches server/store/bad.c '#include HEADER'
 catches server/util/bad.c '#include <stdint.h>'
 catches server/bad.c '#include <stdint.h>'
 
-# The harness is a witness: it shares no code with what it judges.
-catches loadtest/bad.c '#include "base/base.h"'
-catches loadtest/bad.c '#include <order/order.h>'
-catches loadtest/bad.c '#include "app.h"'
-catches loadtest/bad.c '#include "server/order/order.h"'
-catches loadtest/bad.c '#include "../server/order/order.h"'
-catches loadtest/sub/bad.h '#include "../../server/order/order.h"'
+# The harness's rooms, as the server's.
+for ((i = 0; i < ${#harness[@]}; i++)); do
+  for ((j = i + 1; j < ${#harness[@]}; j++)); do
+    catches "loadtest/${harness[i]}/bad.c" "#include \"loadtest/${harness[j]}/${harness[j]}.h\""
+  done
+  catches "loadtest/${harness[i]}/bad.c" '#include "bench/bench.h"'
+done
+catches loadtest/bad.c '#include <stdint.h>'
+catches loadtest/util/bad.c '#include <stdint.h>'
+
+# It is a witness: it shares no code with what it judges.
+catches loadtest/load/bad.c '#include "base/base.h"'
+catches loadtest/load/bad.c '#include <order/order.h>'
+catches loadtest/load/bad.c '#include "app.h"'
+catches loadtest/load/bad.c '#include "server/order/order.h"'
+catches loadtest/load/bad.c '#include "../server/order/order.h"'
+catches loadtest/load/bad.h '#include "../../server/order/order.h"'
+catches bench/bad.c '#include "order/order.h"'
 
 passes "the tree in order, again"
 judge

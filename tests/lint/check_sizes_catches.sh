@@ -17,7 +17,7 @@ put server/strategy/strategy.h "$(lines 600)"
 put server/strategy/registry.c "static const struct strategy *const strategies[] = {
 $(lines 599)"
 put server/strategy/x.c "$strategy$(lines 149)"
-put loadtest/commands/run.c "$(lines 600)"
+put loadtest/run.c "$(lines 600)"
 put tests/unit/test_x.c "$(lines 600)"
 put sql/statements.sql "$(lines 601)"
 passes "a tree in order"

@@ -1,0 +1,184 @@
+/* See option_rows.h. */
+#include "loadtest/base/option_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOADS = COMMAND_RUN | COMMAND_SWEEP, ANY = LOADS | COMMAND_AUDIT };
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct option_row backends[] = {
+    {"threads", LOADS, OPTION_COUNT, AT(threads), "0", 0, 256, NULL, "N",
+     "wrk's threads, rounded up to a multiple of the instances; 0: one a core"},
+    {"seed", LOADS, OPTION_COUNT, AT(seed), "1", 0, 1000000000, NULL, "N",
+     "the same seed buys with the same user ids in the same order of products"},
+    {"first-product", LOADS, OPTION_COUNT, AT(first_product), "1000001", 1000000, 8000000, NULL,
+     "ID", "products ID, ID+1, … are sold, and reset"},
+    {"database", ANY, OPTION_TEXT, AT(database), "", 0, 0, "SECKILL_DATABASE", "CONNINFO",
+     "PostgreSQL, as libpq takes it (the PG* variables)"},
+    {"redis", LOADS, OPTION_TEXT, AT(redis), "", 0, 0, "SECKILL_REDIS", "URL",
+     "Redis for the started servers"},
+    {"stock-redis", LOADS, OPTION_TEXT, AT(stock_redis), "", 0, 0, "SECKILL_STOCK_REDIS", "URL",
+     "Redis for their redis-stock (--redis)"},
+    {"amqp", LOADS, OPTION_TEXT, AT(amqp), "", 0, 0, "SECKILL_AMQP", "URL",
+     "RabbitMQ for the started servers"},
+    {"redlock", LOADS, OPTION_TEXT, AT(redlock), "", 0, 0, "SECKILL_REDLOCK", "URL,URL,URL",
+     "Redlock's Redis nodes for the started servers"},
+    {"memcached", LOADS, OPTION_TEXT, AT(memcached), "", 0, 0, "SECKILL_MEMCACHED", "ADDRESS",
+     "memcached for the started servers"},
+    {"zookeeper", LOADS, OPTION_TEXT, AT(zookeeper), "", 0, 0, "SECKILL_ZOOKEEPER", "HOSTS",
+     "ZooKeeper for the started servers"},
+    {"admin-token", LOADS, OPTION_TEXT, AT(admin_token), "", 0, 0, "SECKILL_ADMIN_TOKEN", "T",
+     "sent with admin calls, and given to the started servers"},
+    {"out", LOADS, OPTION_TEXT, AT(out), "", 0, 0, NULL, "DIR",
+     "where the files go (a new folder in results/)"},
+    {"server-binary", LOADS, OPTION_TEXT, AT(server_binary), "", 0, 0, NULL, "PATH",
+     "the seckill-server to start (the one beside this program)"},
+};
+
+const struct option_table option_table_backends = {.rows = backends,
+                                                   .count = sizeof backends / sizeof backends[0]};
+
+/* A pointer into the options for a row: the one place where the table's offsets are used. */
+static void *field(struct options *options, const struct option_row *row)
+{
+    return (char *)options + row->offset;
+}
+
+static struct options_range range_of(const struct option_row *row)
+{
+    return (struct options_range){.flag = row->flag, .min = row->min, .max = row->max};
+}
+
+static bool read_value(struct options *options, const struct option_row *row, const char *text,
+                       struct problem *problem)
+{
+    struct options_range range = range_of(row);
+    switch (row->kind) {
+    case OPTION_TEXT:
+        *(const char **)field(options, row) = text;
+        return true;
+    case OPTION_COUNT:
+        return options_read_count(&range, text, field(options, row), problem);
+    case OPTION_SECONDS:
+        return options_read_seconds(&range, text, field(options, row), problem);
+    case OPTION_LIST:
+        return options_read_list(row->flag, text, field(options, row), problem);
+    case OPTION_NUMBERS:
+        return options_read_instances(&range, text, options, problem);
+    case OPTION_SCENARIO:
+        return options_read_scenario(row->flag, text, field(options, row), problem);
+    case OPTION_SWITCH:
+        *(bool *)field(options, row) = true;
+        return true;
+    }
+    return problem_set(problem, "--%s: a kind without a reader", row->flag);
+}
+
+/* Defaults may lie outside the range: they stand for "not given". */
+static bool set_fallback(struct options *options, const struct option_row *row,
+                         char *(*environment)(const char *), struct problem *problem)
+{
+    const char *value = row->environment ? environment(row->environment) : NULL;
+    if (value)
+        return read_value(options, row, value, problem);
+    if (!row->fallback)
+        return true;
+    if (row->kind == OPTION_COUNT) {
+        *(int64_t *)field(options, row) = strtoll(row->fallback, NULL, 10);
+        return true;
+    }
+    return read_value(options, row, row->fallback, problem);
+}
+
+static const struct option_row *find_row(const struct option_table *table, unsigned commands,
+                                         const char *flag, size_t length)
+{
+    for (; table; table = table->more) {
+        for (size_t i = 0; i < table->count; i++) {
+            const struct option_row *row = &table->rows[i];
+            if ((row->commands & commands) && strlen(row->flag) == length &&
+                strncmp(row->flag, flag, length) == 0)
+                return row;
+        }
+    }
+    return NULL;
+}
+
+static bool set_fallbacks(const struct option_table *table, unsigned commands, struct options *out,
+                          char *(*environment)(const char *), struct problem *problem)
+{
+    for (; table; table = table->more) {
+        for (size_t i = 0; i < table->count; i++) {
+            if ((table->rows[i].commands & commands) &&
+                !set_fallback(out, &table->rows[i], environment, problem))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* "--flag=value", or "--flag" and what stands behind it: *at is its number in argv. */
+static bool read_flag(const struct option_row *row, struct options *out, int argc, char **argv,
+                      int *at, struct problem *problem)
+{
+    const char *equals = strchr(argv[*at], '=');
+    if (row->kind == OPTION_SWITCH)
+        return equals ? problem_set(problem, "--%s takes no value", row->flag)
+                      : read_value(out, row, "", problem);
+    if (equals)
+        return read_value(out, row, equals + 1, problem);
+    if (++*at == argc)
+        return problem_set(problem, "--%s needs a value", row->flag);
+    return read_value(out, row, argv[*at], problem);
+}
+
+bool option_rows_parse(const struct option_table *table, unsigned commands, const char *command,
+                       struct options *out, int argc, char **argv,
+                       char *(*environment)(const char *), struct option_given *given, bool *help,
+                       struct problem *problem)
+{
+    *help = false;
+    given->count = 0;
+    if (!set_fallbacks(table, commands, out, environment, problem))
+        return false;
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            *help = true;
+            return true;
+        }
+        if (strncmp(argv[i], "--", 2) != 0)
+            return problem_set(problem, "'%s' is no flag", argv[i]);
+        const char *flag = argv[i] + 2;
+        size_t length = strcspn(flag, "=");
+        const struct option_row *row = find_row(table, commands, flag, length);
+        if (!row)
+            return problem_set(problem, "--%.*s is unknown to %s", (int)length, flag, command);
+        if (!read_flag(row, out, argc, argv, &i, problem))
+            return false;
+        if (given->count < sizeof given->flags / sizeof given->flags[0])
+            given->flags[given->count++] = row->flag;
+    }
+    return true;
+}
+
+void option_rows_print(FILE *to, const struct option_table *table, unsigned commands)
+{
+    for (; table; table = table->more) {
+        for (size_t i = 0; i < table->count; i++) {
+            const struct option_row *row = &table->rows[i];
+            if (!(row->commands & commands))
+                continue;
+            char left[64];
+            snprintf(left, sizeof left, "--%s %s", row->flag, row->value ? row->value : "");
+            fprintf(to, "  %-26s %s", left, row->help);
+            if (row->fallback && *row->fallback && *row->fallback != '-' &&
+                row->kind != OPTION_SWITCH && strcmp(row->fallback, "0") != 0)
+                fprintf(to, " (%s)", row->fallback);
+            if (row->environment)
+                fprintf(to, " [%s]", row->environment);
+            fputc('\n', to);
+        }
+    }
+}

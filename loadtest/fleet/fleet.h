@@ -1,0 +1,20 @@
+/* The servers under load, and what the harness speaks to them with; the same for many phases. */
+#ifndef SECKILL_LOADTEST_FLEET_FLEET_H
+#define SECKILL_LOADTEST_FLEET_FLEET_H
+
+#include "loadtest/fleet/api.h"
+#include "loadtest/fleet/instance.h"
+#include "loadtest/judge/witness.h"
+
+struct fleet {
+    const char *urls[OPTIONS_MAX_INSTANCES]; /* borrowed */
+    size_t count;
+    struct instance *instances;                        /* borrowed; NULL: not ours */
+    struct api *api;                                   /* borrowed */
+    struct witness *witness;                           /* borrowed */
+    const char *admin_token;                           /* borrowed */
+    void (*progress)(void *context, const char *text); /* NULL: nobody watches */
+    void *progress_context;
+};
+
+#endif

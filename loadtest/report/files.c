@@ -1,0 +1,54 @@
+/* See files.h. */
+#include "loadtest/report/files.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static bool make_path(char *path, struct problem *problem)
+{
+    for (char *at = path + 1;; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        char kept = *at;
+        *at = '\0';
+        bool made = mkdir(path, 0755) == 0 || errno == EEXIST;
+        if (!made)
+            return problem_set(problem, "--out: cannot make %s: %s", path, strerror(errno));
+        *at = kept;
+        if (kept == '\0')
+            return true;
+    }
+}
+
+bool files_make_folder(const char *wanted, char *out, size_t size, struct problem *problem)
+{
+    if (*wanted) {
+        snprintf(out, size, "%s", wanted);
+    } else {
+        time_t now = time(NULL);
+        struct tm parts;
+        char stamp[32];
+        strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &parts));
+        snprintf(out, size, "results/%s", stamp);
+    }
+    return make_path(out, problem);
+}
+
+FILE *files_create(const char *folder, const char *name, struct problem *problem)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        problem_set(problem, "cannot write %s: %s", path, strerror(errno));
+    return file;
+}
+
+bool files_close(FILE *file, const char *name, struct problem *problem)
+{
+    bool written = !ferror(file);
+    written = fclose(file) == 0 && written;
+    return written || problem_set(problem, "cannot write %s", name);
+}

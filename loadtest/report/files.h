@@ -1,0 +1,17 @@
+/* The folder that a command's files go to, and the files. */
+#ifndef SECKILL_LOADTEST_REPORT_FILES_H
+#define SECKILL_LOADTEST_REPORT_FILES_H
+
+#include "loadtest/base/problem.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Makes `wanted`, or with "" a folder named after the time under results/. `out` gets its path. */
+bool files_make_folder(const char *wanted, char *out, size_t size, struct problem *problem);
+
+/* NULL with the problem when it cannot be made. Closing is false when not all was written. */
+FILE *files_create(const char *folder, const char *name, struct problem *problem);
+bool files_close(FILE *file, const char *name, struct problem *problem);
+
+#endif
