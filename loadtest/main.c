@@ -1,7 +1,7 @@
 /* seckill-loadtest: reads the command line, runs the command, leaves nothing behind. */
-#include "loadtest/commands/commands.h"
 #include "loadtest/base/problem.h"
 #include "loadtest/base/process.h"
+#include "loadtest/commands/commands.h"
 
 #include <curl/curl.h>
 #include <stdio.h>

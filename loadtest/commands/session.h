@@ -1,6 +1,6 @@
 /*
- * What `run`, `sweep` and the bench have in common: the out folder, wrk, the witness, the HTTP client, the
- * machine, and a fleet of servers, started here or named by --server.
+ * What `run`, `sweep` and the bench have in common: the out folder, wrk, the witness, the HTTP
+ * client, the machine, and a fleet of servers, started here or named by --server.
  */
 #ifndef SECKILL_LOADTEST_COMMANDS_SESSION_H
 #define SECKILL_LOADTEST_COMMANDS_SESSION_H
