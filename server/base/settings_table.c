@@ -248,8 +248,8 @@ static const struct settings_row rows[] = {
         .flag = "max-connections", NUMBER(max_connections, "16384", 16, 1000000, "connections"),
         .help = "most HTTP connections at once",
         .detail =
-            "The most HTTP connections open at once; more wait until one of them ends. Each takes a "
-            "few kilobytes and one file descriptor, so `ulimit -n` must allow it.",
+            "The most HTTP connections open at once; more wait until one of them ends. Each takes "
+            "some 35 KiB of memory and a file descriptor, so `ulimit -n` must allow it.",
     },
 };
 /* clang-format on */

@@ -92,7 +92,7 @@ void connection_on_change(void *cls, struct MHD_Connection *mhd, void **context,
     if (!connection)
         return;
     if (connection->request)
-        request_complete(connection->request);
+        request_forgotten(connection->request);
     leave(http, connection);
     free(connection);
 }

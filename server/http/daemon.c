@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "http/edge.h"
+#include "http/head.h"
 #include "http/listen.h"
 #include "http/request.h"
 #include "metrics/metrics.h"
@@ -30,10 +31,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of one connection, for its request line, header fields and reply's header. A smaller pool is
- * faster: it is cleared for each request. */
-enum { CONNECTION_MEMORY_BYTES = 8 * 1024 };
-
 /* libmicrohttpd's own, of inactivity; connection.c has those that count. */
 enum { IDLE_TIMEOUT_S = 60 };
 
@@ -46,8 +43,8 @@ enum { IDLE_TIMEOUT_S = 60 };
  * to 0. */
 #define DRAIN_LOOK_US (10 * CLOCK_US_PER_MS)
 
-static const int statuses[EDGE_STATUSES] = {200, 201, 202, 400, 401, 403, 404,
-                                            405, 409, 413, 500, 503, 504};
+static const int statuses[EDGE_STATUSES] = {200, 201, 202, 400, 401, 403, 404, 405,
+                                            409, 413, 414, 431, 500, 503, 504};
 
 static int64_t read_gauge(void *context)
 {
@@ -100,7 +97,7 @@ static bool start_daemon(struct http *http, unsigned connections, struct error *
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
         NULL, NULL, request_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
         MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
+        (size_t)HEAD_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, request_on_target, http,
         MHD_OPTION_NOTIFY_COMPLETED, request_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
         connection_on_change, http, MHD_OPTION_END);

@@ -88,6 +88,10 @@ static const char *title(int status)
         return "Conflict";
     case 413:
         return "Content Too Large";
+    case 414:
+        return "URI Too Long";
+    case 431:
+        return "Request Header Fields Too Large";
     case 503:
         return "Service Unavailable";
     case 504:

@@ -114,6 +114,28 @@ static bool named(const char *name, size_t length, const char *wanted)
     return length == strlen(wanted) && strncasecmp(name, wanted, length) == 0;
 }
 
+/* RFC 9110, 5.6.2. */
+static bool is_token(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] <= 0x20 || text[i] >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", text[i]))
+            return false;
+    return length > 0;
+}
+
+static bool is_control(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+static bool is_field(const char *name, size_t name_length, const char *value, size_t value_length)
+{
+    for (size_t i = 0; i < value_length; i++)
+        if (is_control(value[i]) && value[i] != '\t')
+            return false;
+    return is_token(name, name_length);
+}
+
 static void take_content_length(struct headers *headers, const char *value, size_t length)
 {
     int64_t number = 0;
@@ -135,6 +157,10 @@ void reader_header(struct headers *headers, const char *name, size_t name_length
 {
     static const char x_forwarded[] = "x-forwarded-";
 
+    /* White space around a value is not part of it; libmicrohttpd 0.9.75 leaves what follows it. */
+    while (value_length > 0 && (value[value_length - 1] == ' ' || value[value_length - 1] == '\t'))
+        value_length--;
+    headers->bad_field |= !is_field(name, name_length, value, value_length);
     if (named(name, name_length, "host")) {
         headers->hosts++;
     } else if (named(name, name_length, "content-length")) {
@@ -146,6 +172,9 @@ void reader_header(struct headers *headers, const char *name, size_t name_length
         headers->keys++;
         headers->key = value;
         headers->key_length = value_length;
+    } else if (named(name, name_length, "cookie")) {
+        if (headers->cookies++ == 0)
+            headers->cookie_length = value_length;
     } else if (named(name, name_length, "authorization")) {
         headers->authorizations++;
         headers->authorization = value;
@@ -157,8 +186,23 @@ void reader_header(struct headers *headers, const char *name, size_t name_length
     }
 }
 
+bool reader_line(const char *method, const char *target, struct problem *problem)
+{
+    bool good = is_token(method, strlen(method));
+
+    for (; good && *target != '\0'; target++)
+        good = !is_control(*target) && *target != ' ';
+    if (!good)
+        return problem_set(problem, 400, "invalid_header", NULL,
+                           "The method or the target has a character that is not allowed.");
+    return true;
+}
+
 bool reader_framing(const struct headers *headers, struct problem *problem)
 {
+    if (headers->bad_field)
+        return problem_set(problem, 400, "invalid_header", NULL,
+                           "A header field has a character that is not allowed.");
     if (headers->hosts > 1)
         return problem_set(problem, 400, "invalid_header", "Host", "Host may stand once.");
     if (headers->lengths > 1 || headers->bad_length)

@@ -61,7 +61,9 @@ struct headers {
     unsigned encodings;
     unsigned keys;
     unsigned authorizations;
+    unsigned cookies;
     bool forwarded;   /* Forwarded, X-Forwarded-* or Origin: it came through somebody else */
+    bool bad_field;   /* a name that is no token, or a control character in a value */
     bool not_chunked; /* a Transfer-Encoding other than "chunked" */
     bool bad_length;  /* a Content-Length that is not a decimal number */
     int64_t content_length;
@@ -69,12 +71,18 @@ struct headers {
     size_t key_length;
     const char *authorization;
     size_t authorization_length;
+    size_t cookie_length; /* of the first Cookie */
 };
 
 void reader_header(struct headers *headers, const char *name, size_t name_length, const char *value,
                    size_t value_length);
 
-/* 400 invalid_header when two readers of this request could disagree where its body ends. */
+/* 400 invalid_header when the method is no token, or the target has a character that none has: a
+ * control character or a space. */
+bool reader_line(const char *method, const char *target, struct problem *problem);
+
+/* 400 invalid_header when a field is malformed, or two readers of this request could disagree where
+ * its body ends. */
 bool reader_framing(const struct headers *headers, struct problem *problem);
 
 /* Copies the Idempotency-Key, or "" when there is none; 400 invalid_header when it breaks the

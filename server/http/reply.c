@@ -3,8 +3,11 @@
 
 #include "http/edge.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 
 static void add_headers(struct MHD_Response *response, const struct request *request,
                         const struct reply *reply)
@@ -68,6 +71,31 @@ enum MHD_Result reply_problem(struct request *request)
 enum MHD_Result reply_problem_and_close(struct request *request)
 {
     return send_problem(request, true);
+}
+
+/* What the socket does not take at once is lost: its buffer is empty but for earlier replies. */
+void reply_bare(struct http *http, struct MHD_Connection *mhd, const struct problem *problem)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    char body[PROBLEM_JSON_MAX];
+    char text[PROBLEM_JSON_MAX + 256];
+    char date[40];
+    struct tm tm;
+    time_t now = time(NULL);
+    size_t length = problem_render(problem, body);
+
+    if (!info)
+        return;
+    strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &tm));
+    int n = snprintf(text, sizeof text,
+                     "HTTP/1.1 %d %s\r\nDate: %s\r\nConnection: close\r\n"
+                     "Content-Type: application/problem+json\r\nContent-Length: %zu\r\n\r\n%s",
+                     problem->status, MHD_get_reason_phrase_for((unsigned)problem->status), date,
+                     length, body);
+    if (send(info->connect_fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) == n)
+        edge_count_reply(http, problem->status);
+    shutdown(info->connect_fd, SHUT_RDWR);
 }
 
 static enum MHD_Result send_text(struct request *request, struct reply *reply, char *text)

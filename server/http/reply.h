@@ -23,6 +23,10 @@ enum MHD_Result reply_send(struct request *request, const struct reply *reply);
 enum MHD_Result reply_problem(struct request *request);
 enum MHD_Result reply_problem_and_close(struct request *request);
 
+/* Writes the problem to the socket past libmicrohttpd, whose memory may be used up, and ends the
+ * connection. Nothing else may have been begun on it: for the callbacks of a request's head. */
+void reply_bare(struct http *http, struct MHD_Connection *mhd, const struct problem *problem);
+
 /* A heap string, which is handed over; NULL (no memory) becomes a 500. */
 enum MHD_Result reply_text(struct request *request, int status, const char *type, char *text);
 

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "http/auth.h"
 #include "http/edge.h"
+#include "http/head.h"
 #include "http/reply.h"
 #include "http/router.h"
 
@@ -54,8 +55,14 @@ void *request_on_target(void *cls, const char *target, struct MHD_Connection *mh
     struct http *http = cls;
     struct connection *connection = connection_of(mhd);
     size_t length = strlen(target);
-    struct request *request = connection ? malloc(sizeof *request + length + 1) : NULL;
+    struct request *request;
+    struct problem problem;
 
+    if (!head_target_fits(target, &problem)) {
+        reply_bare(http, mhd, &problem);
+        return NULL;
+    }
+    request = connection ? malloc(sizeof *request + length + 1) : NULL;
     if (!request)
         return NULL;
     memset(request, 0, offsetof(struct request, body_inline));
@@ -63,6 +70,8 @@ void *request_on_target(void *cls, const char *target, struct MHD_Connection *mh
     request->connection = connection;
     request->body = request->body_inline;
     memcpy(request->target, target, length + 1);
+    request->target_at = target;
+    request->target_length = length;
     http->requests++;
     connection->request = request;
     connection_enter(http, connection, CONNECTION_READING);
@@ -128,11 +137,26 @@ static enum MHD_Result answer_early(struct request *request)
     return reply_problem_and_close(request);
 }
 
+/* By then it may be that no reply of libmicrohttpd's would fit into its memory. */
+static enum MHD_Result refuse_bare(struct request *request)
+{
+    request->phase = REQUEST_ANSWERED;
+    reply_bare(request->http, request->connection->mhd, &request->problem);
+    return MHD_NO;
+}
+
 static enum MHD_Result begin(struct request *request, const char *method, const char *version)
 {
+    struct MHD_Connection *mhd = request->connection->mhd;
     struct headers *headers = &request->headers;
+    const struct head_line line = {method, request->target_at, request->target_length, version};
 
-    MHD_get_connection_values_n(request->connection->mhd, MHD_HEADER_KIND, take_header, headers);
+    MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, take_header, headers);
+    if (!head_fits(mhd, headers, &request->problem))
+        return refuse_bare(request);
+    if (!head_is_plain(mhd, &line, &request->problem) ||
+        !reader_line(method, request->target, &request->problem))
+        return answer_early(request);
     if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0) {
         problem_set(&request->problem, 400, "invalid_header", NULL,
                     "The versions served are HTTP/1.1 and HTTP/1.0.");
@@ -184,6 +208,9 @@ static enum MHD_Result answer(struct request *request)
 
 static enum MHD_Result handle(struct request *request)
 {
+    if (request->headers.encodings > 0 &&
+        !head_trailers_fit(request->connection->mhd, &request->problem))
+        return refuse_bare(request);
     if (!request->refused)
         request->route->handle(request);
     if (request->pending)
@@ -253,6 +280,17 @@ void request_complete(struct request *request)
         request->connection = NULL;
     else
         destroy(request);
+}
+
+/* 0.9.75 lets go of a request without a word where the copy of a Cookie does not fit into its
+ * memory. */
+void request_forgotten(struct request *request)
+{
+    if (request->phase == REQUEST_NEW) {
+        head_too_large(&request->problem);
+        reply_bare(request->http, request->connection->mhd, &request->problem);
+    }
+    request_complete(request);
 }
 
 void request_accept(struct request *request)

@@ -87,10 +87,12 @@ struct request {
 
     struct headers headers;
     struct problem problem;
-    char allow[32];       /* for a 405 */
-    int64_t product_id;   /* from the path */
-    struct uuid order_id; /* from the path */
-    char *query;          /* points into `target`; NULL when there is none */
+    char allow[32];        /* for a 405 */
+    int64_t product_id;    /* from the path */
+    struct uuid order_id;  /* from the path */
+    char *query;           /* points into `target`; NULL when there is none */
+    const char *target_at; /* borrowed: where libmicrohttpd has the target, until `begin` is over */
+    size_t target_length;
 
     struct order order;
     struct call *call; /* owned; NULL until the first call */
@@ -112,6 +114,9 @@ void request_on_completed(void *cls, struct MHD_Connection *connection, void **r
 
 /* Its reply is written, or its connection gone. */
 void request_complete(struct request *request);
+
+/* Its connection is about to be closed, and libmicrohttpd has not reported it completed. */
+void request_forgotten(struct request *request);
 
 /* For handlers and steps: the request's problem is its answer. */
 void request_refuse(struct request *request);

@@ -94,25 +94,6 @@ static void a_client_that_vanishes_harms_nobody(void **state)
     witness_expect_exact(witness, 1);
 }
 
-/* libmicrohttpd 0.9.75 refuses this one itself, keeps it without an answer, and never says that it
- * is done with it. */
-static void a_request_that_libmicrohttpd_forgets_is_freed(void **state)
-{
-    char *crowded = raw_fill("GET /healthz?", "a&", 1500, " HTTP/1.1\r\nHost: x\r\n\r\n");
-    struct http_client *client = raw_send(server, crowded);
-    struct http_reply reply = {0};
-    int64_t until_us = raw_patience();
-
-    (void)state;
-    while (http_client_poll(client, &reply) == HTTP_TIMEOUT &&
-           server_metric(server, "seckill_http_requests_in_flight", "") < 2)
-        assert_true(clock_mono_us() < until_us);
-    http_reply_fini(&reply);
-    http_client_close(client);
-    wait_until_quiet();
-    free(crowded);
-}
-
 /* Each of these would stay for long; the third fills libmicrohttpd's buffer so that it cannot go
  * on. */
 static void an_unfinished_request_is_dropped_in_time(void **state)
@@ -142,7 +123,6 @@ int main(void)
         cmocka_unit_test(a_request_may_come_byte_by_byte),
         cmocka_unit_test(a_client_that_has_finished_sending_is_answered),
         cmocka_unit_test(a_client_that_vanishes_harms_nobody),
-        cmocka_unit_test(a_request_that_libmicrohttpd_forgets_is_freed),
         cmocka_unit_test(an_unfinished_request_is_dropped_in_time),
     };
 

@@ -377,9 +377,64 @@ static void framing_is_never_in_doubt(void **state)
     assert_true(reader_framing(&headers, &problem));
 }
 
+static void a_malformed_field_is_refused(void **state)
+{
+    static const char *const names[] = {
+        "", "a b", "a\tb", "a:", "a\x01", "a\x7f", "\xc3\xa9", "a,b"};
+    static const char *const values[] = {"\x01", "a\rb", "a\nb", "\x1f", "a\x7f"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        one_header(names[i], "x");
+        add_header("Host", "x");
+        assert_false(reader_framing(&headers, &problem));
+        assert_problem("invalid_header", "");
+    }
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        one_header("A", values[i]);
+        add_header("Host", "x");
+        assert_false(reader_framing(&headers, &problem));
+    }
+    headers = (struct headers){0};
+    reader_header(&headers, "A", 1, "a\0b", 3);
+    assert_false(reader_framing(&headers, &problem));
+    one_header("a-!#$%&'*+.^_`|~09AZaz", "a\tb \xc3\xa9");
+    assert_true(reader_framing(&headers, &problem));
+}
+
+static void white_space_after_a_value_is_not_part_of_it(void **state)
+{
+    char key[ORDER_KEY_MAX + 1];
+
+    (void)state;
+    one_header("Idempotency-Key", "k \t");
+    assert_true(reader_key(&headers, key, &problem));
+    assert_string_equal(key, "k");
+    one_header("Content-Length", "5 ");
+    assert_true(reader_framing(&headers, &problem));
+    assert_int_equal(headers.content_length, 5);
+}
+
+static void a_line_has_no_control_characters(void **state)
+{
+    static const char *const targets[] = {"/a\x01", "/a b", "/a\tb", "/\x7f", "/a\r"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        assert_false(reader_line("GET", targets[i], &problem));
+        assert_problem("invalid_header", "");
+    }
+    assert_false(reader_line("GE\x01T", "/", &problem));
+    assert_false(reader_line("", "/", &problem));
+    assert_true(reader_line("GET", "/a?b=\xc3\xa9&c=%00", &problem));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_malformed_field_is_refused),
+        cmocka_unit_test(white_space_after_a_value_is_not_part_of_it),
+        cmocka_unit_test(a_line_has_no_control_characters),
         cmocka_unit_test(query_gives_its_parameters),
         cmocka_unit_test(query_refuses_what_it_does_not_know),
         cmocka_unit_test(query_refuses_numbers_that_are_none),

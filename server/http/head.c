@@ -1,0 +1,145 @@
+/*
+ * What libmicrohttpd does with a connection's memory, and what it does not say of a request's head.
+ *
+ * Memory. Half of the pool is the buffer that it reads into; the head stays there, and what follows
+ * it is read behind it: the body in pieces, and then whatever the client has sent ahead. From the
+ * other half come an entry for each field, cookie and query parameter, and a copy of the Cookie
+ * field; what is left of it is where the reply's head is built, at the very end. When that does not
+ * fit, the connection is closed without a byte, and the order is committed. So the two halves are
+ * reckoned up before anything is done: the head must leave room in the first, and the entries in
+ * the second. libmicrohttpd itself refuses (414, 431) only what it cannot even read.
+ *
+ * Content. 0.9.75 ends a field's value at a NUL, so that two values become one; it unfolds fields,
+ * and takes a lone LF for a line's end. 1.0 refuses all of that. Both leave the head where it was
+ * read and write NULs over the ends of names, values and lines: what stands between the end of one
+ * part and the beginning of the next says whether anything was passed over.
+ */
+#include "http/head.h"
+
+#include <string.h>
+
+enum {
+    HALF = HEAD_MEMORY_BYTES / 2,
+    ENTRY_BYTES = 64,        /* struct MHD_HTTP_Header, aligned; the same in 0.9.75 and 1.0 */
+    READ_BYTES_LEAST = 1536, /* below that libmicrohttpd enlarges the buffer for the body */
+    REPLY_BYTES = 512,       /* all of our header fields together are shorter */
+    TRAILERS_MAX = 4,
+    TRAILER_BYTES_MAX = 512,
+    VERSION_LENGTH = 8 /* HTTP/1.1 */
+};
+
+bool head_target_fits(const char *target, struct problem *problem)
+{
+    size_t length = strlen(target);
+    int parameters = 0;
+
+    for (const char *at = target; (at = strchr(at, '&')); at++)
+        parameters++;
+    if (length > HEAD_TARGET_MAX || parameters >= HEAD_PARAMETERS_MAX)
+        return problem_set(problem, 414, "invalid_header", NULL,
+                           "A target may have %d bytes and %d parameters at most.", HEAD_TARGET_MAX,
+                           HEAD_PARAMETERS_MAX);
+    return true;
+}
+
+bool head_too_large(struct problem *problem)
+{
+    return problem_set(problem, 431, "invalid_header", NULL,
+                       "The header fields are too long or too many; 8 KiB and 100 are served.");
+}
+
+bool head_fits(struct MHD_Connection *mhd, const struct headers *headers, struct problem *problem)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    int entries = MHD_get_connection_values(
+        mhd, MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND, NULL, NULL);
+    size_t copy = headers->cookies > 0 ? headers->cookie_length + ENTRY_BYTES : 0;
+
+    if (info && info->header_size + READ_BYTES_LEAST <= HALF &&
+        (size_t)entries * ENTRY_BYTES + copy + REPLY_BYTES <= HALF)
+        return true;
+    return head_too_large(problem);
+}
+
+struct trailers {
+    int count;
+    size_t bytes;
+};
+
+static enum MHD_Result add_trailer(void *cls, enum MHD_ValueKind kind, const char *name,
+                                   size_t name_length, const char *value, size_t value_length)
+{
+    struct trailers *trailers = cls;
+
+    (void)kind;
+    (void)name;
+    (void)value;
+    trailers->count++;
+    trailers->bytes += name_length + value_length;
+    return MHD_YES;
+}
+
+bool head_trailers_fit(struct MHD_Connection *mhd, struct problem *problem)
+{
+    struct trailers trailers = {0};
+
+    MHD_get_connection_values_n(mhd, MHD_FOOTER_KIND, add_trailer, &trailers);
+    if (trailers.count <= TRAILERS_MAX && trailers.bytes <= TRAILER_BYTES_MAX)
+        return true;
+    return problem_set(problem, 431, "invalid_header", NULL,
+                       "There are too many fields after the body.");
+}
+
+/* Whether nothing but a CRLF, and white space before it, stood there. 0.9.75 has overwritten both
+ * of its characters, 1.0 the first character after the value. */
+static bool is_line_end(const char *from, const char *to)
+{
+    if (to - from < 2 || from[0] != '\0')
+        return false;
+    if (to - from == 2 && from[1] == '\0')
+        return true;
+    for (from++; from < to - 1; from++)
+        if (*from != ' ' && *from != '\t' && *from != '\r')
+            return false;
+    return *from == '\n';
+}
+
+struct walk {
+    const char *end; /* of what has been seen */
+    bool plain;
+};
+
+static enum MHD_Result follow(void *cls, enum MHD_ValueKind kind, const char *name,
+                              size_t name_length, const char *value, size_t value_length)
+{
+    struct walk *walk = cls;
+
+    (void)kind;
+    (void)name_length;
+    walk->plain = value && is_line_end(walk->end, name);
+    walk->end = value ? value + value_length : NULL;
+    return walk->plain ? MHD_YES : MHD_NO;
+}
+
+static bool line_is_plain(const struct head_line *line)
+{
+    return line->target == line->method + strlen(line->method) + 1 &&
+           line->version == line->target + line->target_length + 1;
+}
+
+bool head_is_plain(struct MHD_Connection *mhd, const struct head_line *line,
+                   struct problem *problem)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    struct walk walk = {.end = line->version + VERSION_LENGTH, .plain = line_is_plain(line)};
+
+    if (walk.plain)
+        MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, follow, &walk);
+    /* Behind the last line is the empty one, of two characters. */
+    if (walk.plain && info && is_line_end(walk.end, line->method + info->header_size - 2))
+        return true;
+    return problem_set(problem, 400, "invalid_header", NULL,
+                       "A line of the head is folded, holds a NUL, or does not end with CRLF.");
+}

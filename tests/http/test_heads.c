@@ -1,0 +1,316 @@
+/*
+ * Heads of requests, of every length: one is refused before anything is done, or it is worked on
+ * and answered. And heads that a reader could take for others than they are.
+ *
+ * A request's head and its reply's share one piece of memory, so there are lengths at which the
+ * first just fits and the second does not. Sweeps find the lengths at which the answer changes, and
+ * look at each length around them; the rows say what was done.
+ */
+#include "lib/t.h"
+
+#include "base/clock.h"
+#include "http/expect.h"
+#include "http/raw.h"
+#include "http/stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { AHEAD_BYTES = 48 * 1024 };
+
+/* A head that grows with `n`. */
+struct kind {
+    const char *name;
+    const char *line;   /* up to and with its CRLF */
+    const char *before; /* once, then n times: */
+    const char *filler;
+    const char *after;
+    int most;
+    int served; /* so many must be */
+};
+
+/* Near twice the limit there are some lengths of a Cookie at which 0.9.75 fails to build its own
+ * 431, and just closes; those are left out. */
+static const struct kind kinds[] = {
+    {"one Cookie", RAW_POST, "Cookie: a=", "c", "\r\n", 32000, 8150},
+    {"one field", RAW_POST, "X-Pad: ", "c", "\r\n", 33000, 8150},
+    {"many cookies", RAW_POST, "Cookie: a=b", "; a=b", "\r\n", 600, 100},
+    {"many fields", RAW_POST, "", "X-Field: value\r\n", "", 600, 98},
+    {"100 fields, and a Cookie", RAW_POST, "%fields%Cookie: a=", "c", "\r\n", 24000, 7600},
+    {"a target", "", "POST /orders?unknown=", "c", " HTTP/1.1\r\nHost: x\r\n", 33000, 3500},
+};
+
+static char *fill(const struct kind *kind, int n, const char *more)
+{
+    static const char fields[] = "%fields%";
+    const char *before = kind->before;
+    char *some = NULL;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&text, &length);
+
+    assert_non_null(to);
+    if (strncmp(before, fields, sizeof fields - 1) == 0) {
+        some = raw_fill("", "X: y\r\n", 97, "");
+        before += sizeof fields - 1;
+    }
+    fprintf(to, "%s%s%s", kind->line, some ? some : "", before);
+    for (int i = 0; i < n; i++)
+        fputs(kind->filler, to);
+    fprintf(to, "%s%s" RAW_LENGTH "\r\n", kind->after, more);
+    assert_int_equal(fclose(to), 0);
+    free(some);
+    return text;
+}
+
+static int64_t rows(void)
+{
+    return witness_sale(witness, 1).orders;
+}
+
+/* The status of such a request, which is 0 when there was none. */
+static int try(const struct kind *kind, int n)
+{
+    char *head = fill(kind, n, "");
+    char *text = raw_fill(head, RAW_BODY, 1, "");
+    struct http_client *client = raw_send(server, text);
+    int status = raw_status(client);
+
+    http_client_close(client);
+    free(text);
+    free(head);
+    if (status != 201 && status != 400 && status != 414 && status != 431)
+        fail_msg("%s, %d: answered with %d", kind->name, n, status);
+    return status;
+}
+
+/* Tries every length from `from` to `to`; how many were sold. */
+static int sweep(const struct kind *kind, int from, int to, int step)
+{
+    int sold = 0;
+
+    for (int n = from > 1 ? from : 1; n <= to && n <= kind->most; n += step)
+        sold += try(kind, n) == 201;
+    return sold;
+}
+
+static int64_t sweep_kind(const struct kind *kind)
+{
+    int64_t sold = 0;
+    int step = kind->most / (kind->most > 1000 ? 250 : 60);
+    int last = 0;
+    int n;
+
+    for (n = 1; n <= kind->most; n += step) {
+        int status = try(kind, n);
+
+        sold += status == 201;
+        if (last != 0 && status != last) {
+            sold += sweep(kind, n - step, n, 1);
+            sold += sweep(kind, n + 1, n + step, 1);
+        }
+        if (n <= kind->served && status != 201 && status != 400)
+            fail_msg("%s, %d: refused with %d", kind->name, n, status);
+        last = status;
+    }
+    assert_int_not_equal(last, 201);
+    return sold;
+}
+
+static void a_head_of_any_length_is_refused_or_answered(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        put_product(server, 1, "{\"stock\": 1000000}");
+        int64_t sold = sweep_kind(&kinds[i]);
+        if (rows() != sold)
+            fail_msg("%s: %d answered 201, %d rows", kinds[i].name, (int)sold, (int)rows());
+    }
+}
+
+/* The largest n that is served. */
+static int largest(const struct kind *kind)
+{
+    int good = kind->served;
+    int bad = kind->most;
+
+    while (bad - good > 1) {
+        int middle = good + (bad - good) / 2;
+
+        if (try(kind, middle) == 201)
+            good = middle;
+        else
+            bad = middle;
+    }
+    return good;
+}
+
+/* Sends the head, and the rest when the server has read it. */
+static void send_ahead(const struct kind *kind, int n, const char *rest)
+{
+    char *head = fill(kind, n, "Expect: 100-continue\r\n");
+    struct http_client *client = raw_send(server, head);
+    int status = raw_status(client);
+    int64_t before = rows();
+
+    free(head);
+    if (status == 100) {
+        http_client_send(client, rest, strlen(rest), raw_patience());
+        if ((status = raw_status(client)) != 201)
+            fail_msg("%s, %d: answered with %d", kind->name, n, status);
+    }
+    assert_int_equal(rows() - before, status == 201);
+    http_client_close(client);
+}
+
+/* What is sent ahead after the head has been read takes all the memory that reading may take. */
+static void what_is_sent_ahead_leaves_room_for_the_reply(void **state)
+{
+    char *ahead = raw_fill(RAW_BODY, RAW_GET "\r\n", AHEAD_BYTES / 36, "");
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 1000000}");
+    for (size_t i = 0; i + 1 < sizeof kinds / sizeof *kinds; i++) {
+        int most = largest(&kinds[i]);
+        for (int n = most; n > 0 && n > most - 3; n--)
+            send_ahead(&kinds[i], n, ahead);
+    }
+    free(ahead);
+}
+
+/* Each takes 96 bytes of the memory, which is less than a reply's head: none can step over it. */
+static void fields_after_the_body_leave_room_for_the_reply(void **state)
+{
+    static const char head[] = "Transfer-Encoding: chunked\r\n\r\n1c\r\n" RAW_BODY "\r\n0\r\n";
+    char *full = raw_fill(RAW_POST "Cookie: a=", "c", 7000, "\r\n");
+    char *start = raw_fill(full, head, 1, "");
+    int64_t sold = 0;
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 1000000}");
+    for (int n = 0; n < 240; n++) {
+        char *text = raw_fill(start, "Trailer-Field: with more in it\r\n", n, "\r\n");
+        struct http_client *client = raw_send(server, text);
+        int status = raw_status(client);
+
+        if (status != 201 && (n < 3 || status / 100 != 4))
+            fail_msg("%d fields after the body: answered with %d", n, status);
+        sold += status == 201;
+        http_client_close(client);
+        free(text);
+    }
+    assert_int_equal(rows(), sold);
+    free(start);
+    free(full);
+}
+
+/* Sends exact bytes, which may hold NULs: 400 and the end, whatever follows. */
+static void expect_refused(const char *before, const char *bytes, size_t length, const char *after)
+{
+    struct http_client *client = raw_send(server, before);
+    int status;
+
+    http_client_send(client, bytes, length, raw_patience());
+    http_client_send(client, after, strlen(after), raw_patience());
+    status = raw_status(client);
+    if (status != 400)
+        fail_msg("%d for \"%s\", a character of code %d in it", status, before, bytes[0]);
+    while ((status = raw_status(client)) != 0)
+        if (status < 400)
+            fail_msg("%d after \"%s\", a character of code %d in it", status, before, bytes[0]);
+    http_client_close(client);
+}
+
+static void a_character_that_hides_others_is_refused(void **state)
+{
+    static const char keyed[] = RAW_POST RAW_LENGTH "Idempotency-Key: k";
+    static const char rest[] = "one\r\n\r\n" RAW_BODY RAW_GET "\r\n";
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 100}");
+    expect_refused(keyed, "\0", 1, rest);
+    expect_refused(keyed, "\0", 1, "two\r\n\r\n" RAW_BODY);
+    expect_refused(keyed, "\0", 1, "\r\n\r\n" RAW_BODY);
+    expect_refused(RAW_POST "Idempotency-Key: k", "\0", 1,
+                   "one\r\n" RAW_LENGTH "\r\n" RAW_BODY RAW_GET "\r\n");
+    expect_refused(RAW_POST RAW_LENGTH "Idempotency-", "\0", 1, "Key: k\r\n\r\n" RAW_BODY);
+    expect_refused(RAW_POST RAW_LENGTH "X:", "\0", 1, "\r\n\r\n" RAW_BODY);
+    expect_refused("POST /orders", "\0", 1, "x HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY);
+    expect_refused("POST /orders?wait_ms=1", "\0", 1,
+                   "1 HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY);
+    for (char c = 1; c > 0; c++) {
+        if (c >= ' ' && c < 0x7f)
+            continue;
+        if (c != '\t')
+            expect_refused(RAW_POST RAW_LENGTH "X: a", &c, 1, "b: c\r\n\r\n" RAW_BODY);
+        expect_refused(RAW_POST RAW_LENGTH "X", &c, 1, "Y: a\r\n\r\n" RAW_BODY);
+        expect_refused("POST /orders", &c, 1,
+                       "x HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY);
+    }
+    /* A field that goes on in the next line. */
+    expect_refused(keyed, "\r\n", 2, " one\r\n\r\n" RAW_BODY);
+    expect_refused(keyed, "\r\n", 2, "\tone\r\nX: y\r\n\r\n" RAW_BODY);
+    assert_int_equal(rows(), 0);
+}
+
+/* White space around a value is none of it, a tab in it and what is not ASCII are allowed. */
+static void what_may_stand_in_a_head_is_served(void **state)
+{
+    static const char *const heads[] = {
+        RAW_POST "X: a\tb\r\nY: \xc3\xa9\r\n" RAW_LENGTH,
+        RAW_POST "X:\r\nY:   \r\nZ:a\r\n" RAW_LENGTH,
+        RAW_POST RAW_LENGTH "X: a  \t \r\n",
+        RAW_POST "Idempotency-Key: key \t\r\nX-1!#$%&'*+-.^_`|~: y\r\n" RAW_LENGTH,
+        RAW_POST RAW_LENGTH "Idempotency-Key:key\r\n",
+        "POST /orders HTTP/1.0\r\n" RAW_LENGTH,
+    };
+    static const int statuses[] = {201, 201, 201, 201, 200, 201};
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 100}");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        char *text = raw_fill(heads[i], "\r\n", 1, RAW_BODY);
+        struct http_client *client = raw_send(server, text);
+        int status = raw_status(client);
+
+        if (status != statuses[i])
+            fail_msg("%d for %s", status, heads[i]);
+        http_client_close(client);
+        free(text);
+    }
+}
+
+/* 0.9.75 would keep this one without an answer. */
+static void a_target_of_too_many_parameters_is_refused_at_once(void **state)
+{
+    int64_t before = server_metric(server, "seckill_http_responses_total", "status=\"414\"");
+    char *crowded = raw_fill("GET /healthz?", "a&", 1500, " HTTP/1.1\r\nHost: x\r\n\r\n");
+    struct http_client *client = raw_send(server, crowded);
+    struct http_reply reply;
+
+    (void)state;
+    assert_int_equal(http_client_read(client, false, raw_patience(), &reply), HTTP_REPLY);
+    assert_problem(&reply, 414, "invalid_header", NULL);
+    assert_false(reply.keeps_alive);
+    http_reply_fini(&reply);
+    assert_true(http_client_ended(client, raw_patience()));
+    http_client_close(client);
+    free(crowded);
+    assert_int_equal(server_metric(server, "seckill_http_responses_total", "status=\"414\""),
+                     before + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_head_of_any_length_is_refused_or_answered),
+        cmocka_unit_test(what_is_sent_ahead_leaves_room_for_the_reply),
+        cmocka_unit_test(fields_after_the_body_leave_room_for_the_reply),
+        cmocka_unit_test(a_character_that_hides_others_is_refused),
+        cmocka_unit_test(what_may_stand_in_a_head_is_served),
+        cmocka_unit_test(a_target_of_too_many_parameters_is_refused_at_once),
+    };
+
+    return stage_run("heads", tests, sizeof tests / sizeof *tests);
+}
