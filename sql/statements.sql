@@ -79,7 +79,7 @@ RETURNING stock, epoch, version, limit_per_user, true, split
 -- Committed at once after a lock was acquired and before anything is read under it: from here on the writes
 -- of every earlier holder match no row (Kleppmann 2016, with the token registered at the read as well).
 -- name: fence_register
-UPDATE product SET fence = fence + 1 WHERE id = $1::bigint RETURNING fence
+UPDATE product SET fence = fence + 1 WHERE id = $1::bigint RETURNING fence, epoch
 
 -- name: fence_read
 SELECT fence FROM product WHERE id = $1::bigint
@@ -95,11 +95,14 @@ RETURNING stock
 
 -- One order, one statement -----------------------------------------------------------------------------------
 
--- For a product without a limit and an order without a key, whose two halves cannot disagree.
+-- For a product without a limit and an order without a key, whose two halves cannot disagree. It commits by itself, and
+-- may arrive when its client has closed long ago; so it names the epoch ($7) that was seen before it was sent. As long
+-- as that sale lasts the order's tombstone is there; after it, this matches no row. The same holds for each statement
+-- that commits an order by itself.
 -- name: conditional_buy
 WITH taken AS (
     UPDATE product SET stock = stock - $4::bigint, version = version + 1
-    WHERE id = $2::bigint AND stock >= $4::bigint AND limit_per_user IS NULL
+    WHERE id = $2::bigint AND stock >= $4::bigint AND limit_per_user IS NULL AND epoch = $7::bigint
       AND (opens_at IS NULL OR opens_at <= clock_timestamp())
       AND (closes_at IS NULL OR clock_timestamp() < closes_at)
     RETURNING id, epoch
@@ -280,8 +283,9 @@ ON CONFLICT (product_id) DO UPDATE SET owner = excluded.owner, lease_until = exc
 WITH taken AS (
     UPDATE bucket SET stock = bucket.stock - $4::bigint
     FROM product
-    WHERE bucket.product_id = $2::bigint AND bucket.n = $7::bigint AND bucket.stock >= $4::bigint
+    WHERE bucket.product_id = $2::bigint AND bucket.n = $8::bigint AND bucket.stock >= $4::bigint
       AND product.id = $2::bigint AND product.epoch = bucket.epoch AND product.limit_per_user IS NULL
+      AND bucket.epoch = $7::bigint
       AND (opens_at IS NULL OR opens_at <= clock_timestamp())
       AND (closes_at IS NULL OR clock_timestamp() < closes_at)
     RETURNING bucket.product_id, bucket.epoch
@@ -360,15 +364,15 @@ FROM product WHERE id = ANY ($1::bigint[]) AND ($2::bigint = 0 OR fence = $2::bi
 ORDER BY id FOR UPDATE
 
 -- conditional_buy, for many orders of one product, which come to $3 units: all of them, or none. It waits for nobody:
--- a locked row is as good as none. $4 is the fence and $5 the sale's epoch, 0 for whatever it is. The arrays are of one
--- length; in the list rather than in FROM, which would store each of them once more.
+-- a locked row is as good as none. $4 is the fence, 0 for none, and $5 the sale's epoch. The arrays are of one length;
+-- in the list rather than in FROM, which would store each of them once more.
 -- name: batch_buy
 WITH sale AS (
     SELECT id, epoch FROM product
     WHERE id = $2::bigint AND stock >= $3::bigint AND limit_per_user IS NULL
       AND (opens_at IS NULL OR opens_at <= clock_timestamp())
       AND (closes_at IS NULL OR clock_timestamp() < closes_at)
-      AND ($4::bigint = 0 OR fence = $4::bigint) AND ($5::bigint = 0 OR epoch = $5::bigint)
+      AND ($4::bigint = 0 OR fence = $4::bigint) AND epoch = $5::bigint
     FOR UPDATE SKIP LOCKED
 ), taken AS (
     UPDATE product SET stock = stock - $3::bigint, version = version + 1 FROM sale WHERE product.id = sale.id
@@ -434,11 +438,11 @@ WHERE id = product_id
 
 -- Orders that wait at the broker ------------------------------------------------------------------------------
 
--- One row at least where the product exists: its epoch, and the ids that were written. A living key's order is
+-- One row at least where the product is in the sale that was seen ($8): its epoch, and the ids that were written. A living key's order is
 -- not; a dead one's row is taken over. Sorted, or instances with the same keys in another order end in deadlocks.
 -- name: queue_insert
 WITH sale AS (
-    SELECT id, epoch FROM product WHERE id = $1::bigint
+    SELECT id, epoch FROM product WHERE id = $1::bigint AND epoch = $8::bigint
 ), written AS (
     INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,
                                created_at, published_at)

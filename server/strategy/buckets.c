@@ -9,18 +9,17 @@
  *
  * It cannot oversell: units move under the product's row lock and are taken under a bucket's. "Sold
  * out" is said by one snapshot of everything, or with everything locked: fragments are never left
- * unsold. Strategies that decide on the row fold the buckets back when they find it short. A PUT
- * deletes the buckets: an order of the old sale commits before it, or finds nothing. What makes it
- * retry: others emptied the bucket in between. A crash loses nothing that was answered.
- *
- * wait_ms=0: no statement waits longer than a millisecond for a lock. Restocks and cancels add to
- * the order's bucket; a cancel adds to the row when there are none.
+ * unsold. Strategies that decide on the row fold the buckets back when it is short. A PUT deletes
+ * the buckets: an order of the old sale commits before it, or finds nothing. It is retried when
+ * others emptied the bucket in between. A crash loses nothing that was answered. With wait_ms=0 a
+ * lock is waited for a millisecond. Restocks and cancels add to the order's bucket or the row.
  *
  * Sources: sharded counters (Google App Engine documentation, 2008); O'Neil, "The Escrow
  * Transactional Method", TODS 1986.
  */
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
+#include "strategy/suited.h"
 
 /* Of the id's random part. */
 static int64_t hash_of(const struct order *order)
@@ -122,7 +121,8 @@ static void sell_one(struct session *session, struct order *order)
     if (order->kind == ORDER_CANCEL)
         purchase_cancel_by(session, order, return_stock);
     else if (purchase_is_simple(session, order))
-        decided = purchase_at_once(session, order, SQL_BUCKET_BUY, PG_ARGS(pg_int8(n)));
+        decided = purchase_at_once(session, order, SQL_BUCKET_BUY, suited_epoch(order->product_id),
+                                   PG_ARGS(pg_int8(n)));
     else
         decided = sell_in_steps(session, order, n);
     if (decided || !look(session, order, n, &next))

@@ -285,7 +285,7 @@ static bool may_be_one_statement(const struct session *session, struct order **o
 
 /* The one statement of many orders, or under a fence. False: nothing is decided. */
 static __attribute__((noinline)) bool at_once(struct session *session, struct order **orders,
-                                              int count, int64_t fence)
+                                              int count, int64_t fence, int64_t epoch)
 {
     struct columns to;
     int64_t units = 0;
@@ -300,7 +300,7 @@ static __attribute__((noinline)) bool at_once(struct session *session, struct or
     enum pg_status status = pg_exec(
         session->pg, SQL_BATCH_BUY,
         PG_ARGS(pg_text(orders[0]->strategy->name), pg_int8(orders[0]->product_id), pg_int8(units),
-                pg_int8(fence), pg_int8(0), pg_uuids(to.ids, count), pg_int8s(to.users, count),
+                pg_int8(fence), pg_int8(epoch), pg_uuids(to.ids, count), pg_int8s(to.users, count),
                 pg_int8s(to.quantities, count), pg_times(to.created, count)),
         session->work_until_us);
     if (status == PG_TIMEOUT || status == PG_LOST) {
@@ -317,11 +317,13 @@ static __attribute__((noinline)) bool at_once(struct session *session, struct or
 /* The one statement. False: nothing is decided. */
 static bool sell_at_once(struct session *session, struct order **orders, int count, int64_t fence)
 {
+    int64_t epoch = suited_epoch(orders[0]->product_id);
+
     if (!may_be_one_statement(session, orders, count))
         return false;
     if (count == 1 && !fence)
-        return purchase_at_once(session, orders[0], SQL_CONDITIONAL_BUY, NULL, 0);
-    return at_once(session, orders, count, fence);
+        return purchase_at_once(session, orders[0], SQL_CONDITIONAL_BUY, epoch, NULL, 0);
+    return at_once(session, orders, count, fence, epoch);
 }
 
 static void sell_halving(struct session *session, struct order **orders, int count, int64_t fence)

@@ -10,7 +10,8 @@
  * It cannot oversell, whatever else fails; it is the baseline that every lock is compared with, and
  * what body=guarded runs under one. 0 rows has many reasons: the row is read again to say which. A
  * lost reply of the one statement leaves it unknown whether it ran; it is settled by the order's
- * id.
+ * id. The statement names the sale (suited.h), so a product's first order in a process, and the
+ * first after a PUT, learns that on the longer way.
  */
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
@@ -19,8 +20,10 @@
 /* The conditional UPDATE matched no row: say why. */
 static void explain(struct session *session, struct order *order, struct product_row *row)
 {
-    if (purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, row) &&
-        purchase_allowed(session, order, row))
+    if (!purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, row))
+        return;
+    suited_note(order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
+    if (purchase_allowed(session, order, row))
         order->outcome = ORDER_RETRY; /* there is stock now: it came in between */
 }
 
@@ -29,21 +32,22 @@ static bool fits_one_statement(const struct session *session, const struct order
     return purchase_is_simple(session, order) && suited_is(order->product_id);
 }
 
-/* The one statement matched no row. False: the product has a limit, so the transaction has to
- * decide. */
-static bool sell_missed(struct session *session, struct order *order)
+/* The one statement matched no row. False: the product has a limit, or a PUT has begun another
+ * sale, so the transaction has to decide. */
+static bool sell_missed(struct session *session, struct order *order, int64_t epoch)
 {
-    struct product_row row = {.limit_per_user = NO_LIMIT};
+    struct product_row row = {.limit_per_user = NO_LIMIT, .epoch = epoch};
 
     explain(session, order, &row);
-    suited_note(order->product_id, row.limit_per_user == NO_LIMIT);
-    return row.limit_per_user == NO_LIMIT;
+    return row.limit_per_user == NO_LIMIT && row.epoch == epoch;
 }
 
 static bool sell_at_once(struct session *session, struct order *order)
 {
-    return purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NULL, 0) ||
-           sell_missed(session, order);
+    int64_t epoch = suited_epoch(order->product_id);
+
+    return purchase_at_once(session, order, SQL_CONDITIONAL_BUY, epoch, NULL, 0) ||
+           sell_missed(session, order, epoch);
 }
 
 static bool take_stock(struct session *session, struct order *order, struct product_row *row)
@@ -56,7 +60,7 @@ static bool take_stock(struct session *session, struct order *order, struct prod
         return false;
     if (pg_rows(session->pg) == 1) {
         purchase_row(session->pg, row);
-        suited_note(order->product_id, row->limit_per_user == NO_LIMIT);
+        suited_note(order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
         return true;
     }
     pg_rollback(session->pg, session->work_until_us);
@@ -91,6 +95,7 @@ void body_guarded(struct session *session, struct order *order)
  * any more. */
 static void sell_run(struct session *session, struct order *order)
 {
+    int64_t epoch = suited_epoch(order->product_id);
     struct order *missed[RUN_MAX];
     int count = 0;
     bool lost = false;
@@ -100,16 +105,19 @@ static void sell_run(struct session *session, struct order *order)
         if (lost || !next || !fits_one_statement(session, next) || !purchase_has_time(session))
             next = NULL;
         else
-            purchase_at_once_ahead(session, next);
-        if (!purchase_at_once(session, order, SQL_CONDITIONAL_BUY, NULL, 0))
+            purchase_at_once_ahead(session, next, epoch);
+        if (!purchase_at_once(session, order, SQL_CONDITIONAL_BUY, epoch, NULL, 0))
             missed[count++] = order;
         purchase_hurry(session);
         lost = order->outcome == ORDER_UNSETTLED;
     }
-    /* They have written nothing, and may as well come again. */
-    for (int i = 0; i < count && (i == 0 || purchase_has_time(session)); i++) {
+    /* They have written nothing, and may as well come again: so they do where the first one shows
+     * that a PUT has begun another sale, and get that one's statement. */
+    for (int i = 0; i < count && (i == 0 || (purchase_has_time(session) &&
+                                             suited_epoch(missed[i]->product_id) == epoch));
+         i++) {
         pg_connect(session->pg, session->work_until_us); /* one of the others may have lost it */
-        if (!sell_missed(session, missed[i]))
+        if (!sell_missed(session, missed[i], epoch))
             sell_in_steps(session, missed[i]);
     }
 }

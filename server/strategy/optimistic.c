@@ -28,9 +28,9 @@ static void write_at_once(struct session *session, struct order *order,
                           const struct product_row *row)
 {
     purchase_ahead(session, order, SQL_PRODUCT_READ, false);
-    if (!purchase_at_once(session, order, SQL_OPTIMISTIC_BUY,
-                          PG_ARGS(pg_int8(row->epoch), pg_int8(row->version),
-                                  pg_int8(purchase_stock_after(order, row)))))
+    if (!purchase_at_once(
+            session, order, SQL_OPTIMISTIC_BUY, row->epoch,
+            PG_ARGS(pg_int8(row->version), pg_int8(purchase_stock_after(order, row)))))
         order->outcome = ORDER_RETRY;
 }
 

@@ -1,17 +1,19 @@
 /*
  * The intake of partitioned-queue: a batch's buys become queued rows, in one statement.
  *
- * Its commit is what accepts an order. The key's UNIQUE decides repeats: a living key's order stays
- * and no row is written, a dead one's row is taken over. A lost reply leaves it unknown whether the
- * rows are there; drive settles that by the orders' ids, and those that are there are sent by the
- * keeper. A repeat of an order that is queued sends that order's id once more, and so hears of its
- * decision, wherever the first one came in.
+ * Its commit is what accepts an order, into the sale that the process has seen: the statement may
+ * come late, and must not reach a later one. The key's UNIQUE decides repeats: a living key's order
+ * stays and no row is written, a dead one's row is taken over. A lost reply leaves it unknown
+ * whether the rows are there; drive settles that by the orders' ids, and those that are there are
+ * sent by the keeper. A repeat of an order that is queued sends that order's id once more, and so
+ * hears of its decision, wherever the first one came in.
  */
 #include "base/failpoint.h"
 #include "store/records.h"
 #include "strategy/partition.h"
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
+#include "strategy/suited.h"
 
 #include <string.h>
 
@@ -31,9 +33,9 @@ void partition_set_pending(struct batch *batch, enum order_outcome outcome)
             order->outcome = outcome;
 }
 
-/* Reads the epoch and writes the batch's buys; none of them may be no more than that. */
+/* Writes the batch's buys into the sale of this epoch. No row: there is no such sale (any more). */
 static enum pg_status write_rows(struct session *session, struct order **buys, int count,
-                                 const struct batch *batch)
+                                 int64_t product_id, int64_t epoch)
 {
     struct uuid ids[PARTITION_BATCH];
     int64_t users[PARTITION_BATCH];
@@ -49,10 +51,10 @@ static enum pg_status write_rows(struct session *session, struct order **buys, i
         keys[i] = buys[i]->key[0] ? buys[i]->key : NULL;
     }
     return pg_exec(session->pg, SQL_QUEUE_INSERT,
-                   PG_ARGS(pg_int8(batch->product_id), pg_text(strategy_partitioned_queue.name),
+                   PG_ARGS(pg_int8(product_id), pg_text(strategy_partitioned_queue.name),
                            pg_uuids(ids, count), pg_int8s(users, count),
                            pg_int8s(quantities, count), pg_texts(keys, count),
-                           pg_times(created, count)),
+                           pg_times(created, count), pg_int8(epoch)),
                    session->work_until_us);
 }
 
@@ -98,13 +100,56 @@ static void join_first(struct session *session, struct order *repeat)
         repeat->outcome = ORDER_REPLAYED;
 }
 
-static void write_failed(struct session *session, struct batch *batch, enum pg_status status)
+/* `writing`: the buys' rows may be there. */
+static void accept_failed(struct session *session, struct batch *batch, enum pg_status status,
+                          bool writing)
 {
     for (struct order *order = batch->orders; order; order = order->next) {
         if (order->outcome != ORDER_PENDING)
             continue;
-        purchase_failed(session, order, status, order->kind == ORDER_BUY);
+        purchase_failed(session, order, status, writing && order->kind == ORDER_BUY);
     }
+}
+
+/* The product's present sale; false: there is none, or nobody knows, and the orders are decided. */
+static bool read_sale(struct session *session, struct batch *batch, int64_t *epoch)
+{
+    enum pg_status status = pg_exec(session->pg, SQL_PRODUCT_READ,
+                                    PG_ARGS(pg_int8(batch->product_id)), session->work_until_us);
+    struct product_row row;
+
+    if (status != PG_OK) {
+        accept_failed(session, batch, status, false);
+        return false;
+    }
+    if (pg_rows(session->pg) == 0) {
+        partition_set_pending(batch, ORDER_UNKNOWN_PRODUCT);
+        return false;
+    }
+    purchase_row(session->pg, &row);
+    *epoch = row.epoch;
+    suited_note_epoch(batch->product_id, row.epoch);
+    return true;
+}
+
+/* Writes into the sale that was last seen, or else into the present one. */
+static bool write_into_sale(struct session *session, struct order **buys, int count,
+                            struct batch *batch, int64_t *epoch)
+{
+    *epoch = suited_epoch(batch->product_id);
+    for (int i = 0; i < 2; i++) {
+        if ((*epoch == 0 || i > 0) && !read_sale(session, batch, epoch))
+            return false;
+        enum pg_status status = write_rows(session, buys, count, batch->product_id, *epoch);
+        if (status != PG_OK) {
+            accept_failed(session, batch, status, true);
+            return false;
+        }
+        if (pg_rows(session->pg) > 0)
+            return true;
+    }
+    partition_set_pending(batch, ORDER_RETRY); /* yet another sale has begun in between */
+    return false;
 }
 
 bool partition_accept(struct session *session, struct batch *batch, int64_t *epoch)
@@ -120,16 +165,8 @@ bool partition_accept(struct session *session, struct batch *batch, int64_t *epo
         else
             buys[count++] = order;
     }
-    enum pg_status status = write_rows(session, buys, count, batch);
-    if (status != PG_OK) {
-        write_failed(session, batch, status);
+    if (!write_into_sale(session, buys, count, batch, epoch))
         return false;
-    }
-    if (pg_rows(session->pg) == 0) {
-        partition_set_pending(batch, ORDER_UNKNOWN_PRODUCT);
-        return false;
-    }
-    *epoch = pg_get_int8(session->pg, 0, 0);
     mark_taken_keys(session, buys, count);
     for (int i = 0; i < count; i++)
         if (buys[i]->outcome == ORDER_KEY_TAKEN)

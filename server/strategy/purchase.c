@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "strategy/suited.h"
 
 #include <stdio.h>
 
@@ -171,9 +172,10 @@ bool purchase_is_simple(const struct session *session, const struct order *order
 }
 
 /* The parameters of conditional_buy. */
-enum { AT_ONCE_VALUES = 6 };
+enum { AT_ONCE_VALUES = 7 };
 
-static void at_once_values(const struct order *order, struct pg_value values[AT_ONCE_VALUES])
+static void at_once_values(const struct order *order, int64_t epoch,
+                           struct pg_value values[AT_ONCE_VALUES])
 {
     values[0] = pg_uuid(&order->id);
     values[1] = pg_int8(order->product_id);
@@ -181,23 +183,24 @@ static void at_once_values(const struct order *order, struct pg_value values[AT_
     values[3] = pg_int8(order->quantity);
     values[4] = pg_text(order->strategy->name);
     values[5] = pg_time(order->created_us);
+    values[6] = pg_int8(epoch);
 }
 
-void purchase_at_once_ahead(struct session *session, const struct order *order)
+void purchase_at_once_ahead(struct session *session, const struct order *order, int64_t epoch)
 {
     struct pg_value values[AT_ONCE_VALUES];
 
-    at_once_values(order, values);
+    at_once_values(order, epoch, values);
     pg_ahead(session->pg, &(struct pg_command){SQL_CONDITIONAL_BUY, values, AT_ONCE_VALUES}, false);
 }
 
 bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
-                      const struct pg_value *more, int count)
+                      int64_t epoch, const struct pg_value *more, int count)
 {
     struct pg_value values[AT_ONCE_VALUES + PURCHASE_MORE];
     int64_t until_us = purchase_row_deadline(session, order);
 
-    at_once_values(order, values);
+    at_once_values(order, epoch, values);
     for (int i = 0; i < count; i++)
         values[AT_ONCE_VALUES + i] = more[i];
     enum pg_status status =
@@ -251,6 +254,7 @@ static bool fold_buckets(struct session *session, struct order *order)
 
 bool purchase_allowed(struct session *session, struct order *order, const struct product_row *row)
 {
+    suited_note_epoch(order->product_id, row->epoch);
     if (order->kind == ORDER_RESTOCK)
         return true;
     if (!row->open)
@@ -296,6 +300,7 @@ bool purchase_register_fence(struct session *session, struct order *order, int64
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
     session->hold.fence = pg_get_int8(session->pg, 0, 0);
+    suited_note_epoch(order->product_id, pg_get_int8(session->pg, 0, 1));
     FAILPOINT("fence.registered");
     return true;
 }

@@ -40,14 +40,15 @@ bool purchase_run(struct session *session, struct order *order, enum sql stateme
                   const struct pg_value *values, int count, int64_t until_us);
 /* May one statement be the whole of the order, with nothing before or after it? */
 bool purchase_is_simple(const struct session *session, const struct order *order);
-/* Runs that statement, which commits at once: conditional_buy or one that takes `more` values
- * behind its, PURCHASE_MORE at the most. False: it matched no row, and nothing is decided. */
-enum { PURCHASE_MORE = 3 };
+/* Runs that statement, which commits at once, in the sale of this epoch alone: conditional_buy or
+ * one that takes `more` values behind its, PURCHASE_MORE at the most. False: it matched no row, and
+ * nothing is decided. */
+enum { PURCHASE_MORE = 2 };
 bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
-                      const struct pg_value *more, int count);
-/* Sends conditional_buy of an order whose purchase_at_once is the next of this session's, or comes
- * right after those that were sent before. */
-void purchase_at_once_ahead(struct session *session, const struct order *order);
+                      int64_t epoch, const struct pg_value *more, int count);
+/* Sends conditional_buy of an order whose purchase_at_once, with the same epoch, is the next of
+ * this session's, or comes right after those that were sent before. */
+void purchase_at_once_ahead(struct session *session, const struct order *order, int64_t epoch);
 /* Until when a statement that can only wait for a row may take: as long as the order may wait, and
  * a little more, so that a short wait does not cost a session. */
 int64_t purchase_row_deadline(const struct session *session, const struct order *order);

@@ -1,6 +1,7 @@
 /* Writing one order: the stock's new figure, the user's limit, the order's row, COMMIT; together
  * where that fits the order. */
 #include "strategy/purchase.h"
+#include "strategy/suited.h"
 
 /* The user's share of the limit; the condition is the statement's own. */
 static bool take_limit(struct session *session, struct order *order, const struct product_row *row)
@@ -53,6 +54,7 @@ void purchase_finish(struct session *session, struct order *order, const struct 
     enum pg_status status;
     bool committing = true;
 
+    suited_note_epoch(order->product_id, row->epoch);
     if (order->kind == ORDER_BUY && !take_limit(session, order, row))
         return;
     if (order->kind == ORDER_BUY && !order->key[0]) {

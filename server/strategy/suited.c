@@ -1,23 +1,59 @@
-/* See suited.h. */
+/* One table under one mutex, which is held for a few loads or stores and for no I/O. */
 #include "strategy/suited.h"
 
-#include <stdatomic.h>
+#include <pthread.h>
 
-enum { PLACES = 64 };
+enum { SLOTS = 16384 };
 
-static _Atomic int64_t unsuited[PLACES]; /* products, each at its id's place; 0: none */
+static struct {
+    pthread_mutex_t mutex;
+    struct slot {
+        int64_t product_id; /* the last one noted of those whose place this is; 0: none */
+        int64_t epoch;
+        bool unsuited;
+    } slots[SLOTS];
+} table = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-void suited_note(int64_t product_id, bool suited)
+static struct slot *slot_of(int64_t product_id)
 {
-    _Atomic int64_t *place = &unsuited[product_id % PLACES];
+    return &table.slots[(uint64_t)product_id % SLOTS];
+}
 
-    if (!suited)
-        atomic_store_explicit(place, product_id, memory_order_relaxed);
-    else if (!suited_is(product_id))
-        atomic_store_explicit(place, 0, memory_order_relaxed);
+void suited_note(int64_t product_id, int64_t epoch, bool suited)
+{
+    struct slot *slot = slot_of(product_id);
+
+    pthread_mutex_lock(&table.mutex);
+    *slot = (struct slot){.product_id = product_id, .epoch = epoch, .unsuited = !suited};
+    pthread_mutex_unlock(&table.mutex);
+}
+
+void suited_note_epoch(int64_t product_id, int64_t epoch)
+{
+    struct slot *slot = slot_of(product_id);
+
+    pthread_mutex_lock(&table.mutex);
+    if (slot->product_id != product_id || slot->epoch != epoch)
+        *slot = (struct slot){.product_id = product_id, .epoch = epoch};
+    pthread_mutex_unlock(&table.mutex);
+}
+
+int64_t suited_epoch(int64_t product_id)
+{
+    const struct slot *slot = slot_of(product_id);
+
+    pthread_mutex_lock(&table.mutex);
+    int64_t epoch = slot->product_id == product_id ? slot->epoch : 0;
+    pthread_mutex_unlock(&table.mutex);
+    return epoch;
 }
 
 bool suited_is(int64_t product_id)
 {
-    return atomic_load_explicit(&unsuited[product_id % PLACES], memory_order_relaxed) != product_id;
+    const struct slot *slot = slot_of(product_id);
+
+    pthread_mutex_lock(&table.mutex);
+    bool suited = slot->product_id == product_id && !slot->unsuited;
+    pthread_mutex_unlock(&table.mutex);
+    return suited;
 }

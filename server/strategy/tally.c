@@ -72,9 +72,10 @@ void tally_note_suited(const struct tally *tally)
 {
     for (int i = 0; i < tally->products.count; i++) {
         const struct product_row *row = &tally->rows[i];
-        suited_note(tally->products.a[i], tally->known[i] && row->open &&
-                                              row->limit_per_user == NO_LIMIT &&
-                                              row->stock >= tally->asked[i]);
+        if (tally->known[i])
+            suited_note(tally->products.a[i], row->epoch,
+                        row->open && row->limit_per_user == NO_LIMIT &&
+                            row->stock >= tally->asked[i]);
     }
 }
 

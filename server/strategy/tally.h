@@ -58,7 +58,8 @@ enum pg_status tally_lock(struct tally *tally, int64_t until_us, int *found);
 
 /* An order is going to ask for units of a known product. Before tally_fold. */
 void tally_ask(struct tally *tally, int product, int64_t units);
-/* Remembers which of the products one statement could have sold (suited.h). Before tally_fold. */
+/* Remembers the products' sales, and which one statement could have sold (suited.h). Before
+ * tally_fold. */
 void tally_note_suited(const struct tally *tally);
 /* Rows that are short of what was asked, and have buckets, get them back. */
 enum pg_status tally_fold(struct tally *tally);

@@ -29,7 +29,6 @@ struct crowd *plug_begin(void)
     struct buy buy = plug_buy(PLUG, 1, 1);
 
     server_wait_metric(plugged.server, "seckill_orders_in_flight", "", 0);
-    shop_put(plugged.server, PLUG, 1000, NULL);
     witness_run(plugged.holder, "BEGIN");
     witness_run(plugged.holder, "SELECT 1 FROM product WHERE id = %d FOR UPDATE", PLUG);
     shop_crowd_buy(crowd, plugged.server, &buy);
@@ -116,6 +115,10 @@ int plug_run(const char *group, struct CMUnitTest *tests, size_t count)
     plugged.server = server_start("--work-timeout-ms", "30000", "--lock-ttl-ms", "60000");
     plugged.witness = witness_open(plugged.conninfo);
     plugged.holder = witness_open(plugged.conninfo);
+    /* The server has seen the plug's sale before any test counts what it costs. */
+    struct buy buy = plug_buy(PLUG, 1, 1);
+    shop_put(plugged.server, PLUG, 1000, NULL);
+    shop_expect_buy(plugged.server, &buy, 201, "", NULL);
     for (size_t i = 0; i < count; i++)
         tests[i].setup_func = next_products;
     int failed = _cmocka_run_group_tests(group, tests, count, NULL, NULL);

@@ -38,10 +38,10 @@ static void a_batch_is_charged_to_what_it_sold(void **state)
     struct spent committed = plug_spent("committed");
     struct spent refused = plug_spent("refused");
     plug_sell(15);
-    plug_expect_spent("committed", committed, (struct spent){1 + 5, 1 + 3, 2});
+    plug_expect_spent("committed", committed, (struct spent){1 + 5, 1 + 2, 2});
     plug_expect_spent("refused", refused, (struct spent){0, 0, 0});
     plug_sell(10);
-    plug_expect_spent("committed", committed, (struct spent){1 + 5 + 1, 1 + 3 + 1, 3});
+    plug_expect_spent("committed", committed, (struct spent){1 + 5 + 1, 1 + 2 + 1, 3});
     plug_expect_spent("refused", refused, (struct spent){10, 2, 0});
 }
 

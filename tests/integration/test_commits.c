@@ -104,13 +104,25 @@ static void expect_rows(const char *what, int confirmed, int tombstones)
     shop_expect_consistent(here.server, here.product);
 }
 
+/* Begins a sale that the server has seen, by an order that gets nothing: where one statement is all
+ * of an order, the first order of a sale is not made by it. */
+static void begin_sale(const struct way *way)
+{
+    here.product++;
+    shop_put(here.server, here.product, STOCK, way->more);
+    struct buy buy = way_buy(way);
+    buy.key = NULL;
+    buy.quantity = STOCK + 1;
+    if (strcmp(way->statement, "conditional_buy") == 0)
+        shop_expect_buy(here.server, &buy, 409, "sold_out", NULL);
+}
+
 /* Sends the one order that meets the fault. */
 static struct crowd *begin(const struct way *way, enum pg_fault fault)
 {
     struct crowd *crowd = crowd_create();
 
-    here.product++;
-    shop_put(here.server, here.product, STOCK, way->more);
+    begin_sale(way);
     struct buy buy = way_buy(way);
     shop_crowd_buy(crowd, here.server, &buy);
     pg_proxy_arm(here.db.proxy, way->statement, fault);
@@ -242,8 +254,7 @@ static void be_left_in_the_dark(const struct way *way, bool committed)
     char target[64];
     struct crowd *crowd = crowd_create();
 
-    here.product++;
-    shop_put(here.server, here.product, STOCK, way->more);
+    begin_sale(way);
     struct buy buy = way_buy(way);
     buy.more = "&wait_ms=1500"; /* in which a worker must come to life */
     shop_crowd_buy(crowd, here.server, &buy);

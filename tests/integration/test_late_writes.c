@@ -7,11 +7,13 @@
  */
 #include "lib/proxied.h"
 #include "lib/shop.h"
+#include "lib/stack.h"
 #include "lib/t.h"
 
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 enum { PATIENCE_US = 30000000, OLD_STOCK = 10, NEW_STOCK = 40 };
 
@@ -277,6 +279,98 @@ static void a_fenced_cancel_misses_the_next_sale(void **state)
     meet_the_next_sale("redis-queue", "stock_return_fenced", CANCEL);
 }
 
+/* A strategy whose statement is all of an order. */
+struct lone {
+    const char *strategy;
+    const char *body;
+    const char *statement;
+};
+
+/* The order was settled as not done; then its sale ended, and the purge has deleted all of it, the
+ * tombstone too. Only now its statement comes to PostgreSQL, whose client is long gone. */
+static void come_after_the_purge(const struct lone *lone)
+{
+    char system[32]; /* no other program's messages come to this one's queues */
+    snprintf(system, sizeof system, "late-%d", (int)getpid());
+    struct server *late = server_start("--database", here.db.through, "--system-name", system);
+    struct server *other = server_start("--system-name", system);
+    struct buy buy = {.strategy = lone->strategy,
+                      .body = lone->body,
+                      .product = ++here.product,
+                      .user = 1,
+                      .more = "&wait_ms=1000"};
+    struct crowd *crowd = crowd_create();
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    shop_put(other, here.product, OLD_STOCK, NULL);
+    for (int i = 0; i < 2; i++) /* the second time as the statement prepares it */
+        shop_expect_buy(late, &buy, 201, "", NULL);
+    buy.user = 2;
+    shop_crowd_buy(crowd, late, &buy);
+    pg_proxy_arm(here.db.proxy, lone->statement, PG_FAULT_DELAY);
+    crowd_answers(crowd, PATIENCE_US);
+    if (crowd_count(crowd, 503, "backend_unavailable") != 1)
+        fail_msg("%s: %s", lone->strategy, crowd_summary(crowd));
+    crowd_destroy(crowd);
+    pg_proxy_wait_fault(here.db.proxy);
+    assert_int_equal(witness_number(here.db.witness,
+                                    "SELECT count(*) FROM orders WHERE product_id = %lld"
+                                    " AND status = 3",
+                                    (long long)here.product),
+                     1);
+    shop_put(other, here.product, NEW_STOCK, NULL);
+    while (witness_number(here.db.witness,
+                          "SELECT (SELECT count(*) FROM retired)"
+                          " + (SELECT count(*) FROM orders WHERE product_id = %lld)",
+                          (long long)here.product) > 0) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 5000);
+    }
+    buy.user = 3;
+    shop_expect_buy(other, &buy, 201, "", NULL); /* so that there are buckets again */
+    pg_proxy_release(here.db.proxy);
+    pg_proxy_wait_answered(here.db.proxy);
+    assert_int_equal(witness_number(here.db.witness,
+                                    "SELECT count(*) FROM orders WHERE product_id = %lld"
+                                    " AND user_id = 2",
+                                    (long long)here.product),
+                     0);
+    assert_int_equal(witness_sale(here.db.witness, here.product).sold, 1);
+    /* What the process knows is out of date: it learns the new sale, and sells there. */
+    for (buy.user = 4; buy.user <= 5; buy.user++)
+        shop_expect_buy(late, &buy, 201, "", NULL);
+    assert_int_equal(witness_sale(here.db.witness, here.product).sold, 3);
+    witness_expect_exact(here.db.witness, here.product);
+    server_stop(late);
+    server_stop(other);
+}
+
+static void a_lone_statement_misses_the_next_sale(void **state)
+{
+    static const struct lone lone[] = {
+        {.strategy = "conditional", .statement = "conditional_buy"},
+        {.strategy = "local-lock", .body = "guarded", .statement = "conditional_buy"},
+        {.strategy = "batch", .statement = "conditional_buy"},
+        {.strategy = "optimistic", .statement = "optimistic_buy"},
+        {.strategy = "buckets", .statement = "bucket_buy"},
+        {.strategy = "redis-queue", .statement = "batch_buy"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lone / sizeof *lone; i++)
+        come_after_the_purge(&lone[i]);
+}
+
+static void a_queued_row_misses_the_next_sale(void **state)
+{
+    static const struct lone lone = {.strategy = "partitioned-queue", .statement = "queue_insert"};
+
+    (void)state;
+    if (!stack_amqp())
+        skip();
+    come_after_the_purge(&lone);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +387,8 @@ int main(void)
         cmocka_unit_test_teardown(a_version_is_of_one_sale, server_teardown),
         cmocka_unit_test_teardown(a_cancel_misses_the_next_sale, server_teardown),
         cmocka_unit_test_teardown(a_fenced_cancel_misses_the_next_sale, server_teardown),
+        cmocka_unit_test_teardown(a_lone_statement_misses_the_next_sale, server_teardown),
+        cmocka_unit_test_teardown(a_queued_row_misses_the_next_sale, server_teardown),
     };
 
     return cmocka_run_group_tests(tests, start, stop) != 0;

@@ -20,7 +20,7 @@
 
 /* Products 1 to 20 have as many units as their number says. */
 enum { HOT = 10, OTHER = 20, NOBODY = 99 };
-enum { VALUES = 6, REPEATED = 0, ORDERS = 200, SHORT_US = 100000 };
+enum { VALUES = 7, EPOCH = 1, REPEATED = 0, ORDERS = 200, SHORT_US = 100000 };
 
 static struct {
     char *conninfo; /* owned, as all here */
@@ -76,7 +76,7 @@ static struct pg_command buy_fill(struct buy *buy, int product, int number)
 {
     *buy = (struct buy){{{1, (uint8_t)number}},
                         {pg_uuid(&buy->id), pg_int8(product), pg_int8(number), pg_int8(1),
-                         pg_text("conditional"), pg_time(0)}};
+                         pg_text("conditional"), pg_time(0), pg_int8(EPOCH)}};
     return (struct pg_command){SQL_CONDITIONAL_BUY, buy->values, VALUES};
 }
 
