@@ -45,8 +45,8 @@ bool bench_options_parse(struct bench_options *out, enum options_action *action,
         *action = OPTIONS_VERSION;
         return true;
     }
-    if (!option_rows_parse(&table, ALWAYS, "seckill-bench", &out->base, argc - 1, argv + 1,
-                           environment, &given, &help, problem))
+    struct option_line line = {"seckill-bench", argc - 1, argv + 1, environment};
+    if (!option_rows_parse(&table, ALWAYS, &line, &out->base, &given, &help, problem))
         return false;
     if (help) {
         *action = OPTIONS_HELP;

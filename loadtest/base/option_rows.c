@@ -120,42 +120,42 @@ static bool set_fallbacks(const struct option_table *table, unsigned commands, s
 }
 
 /* "--flag=value", or "--flag" and what stands behind it: *at is its number in argv. */
-static bool read_flag(const struct option_row *row, struct options *out, int argc, char **argv,
-                      int *at, struct problem *problem)
+static bool read_flag(const struct option_row *row, const struct option_line *line,
+                      struct options *out, int *at, struct problem *problem)
 {
-    const char *equals = strchr(argv[*at], '=');
+    const char *equals = strchr(line->argv[*at], '=');
     if (row->kind == OPTION_SWITCH)
         return equals ? problem_set(problem, "--%s takes no value", row->flag)
                       : read_value(out, row, "", problem);
     if (equals)
         return read_value(out, row, equals + 1, problem);
-    if (++*at == argc)
+    if (++*at == line->argc)
         return problem_set(problem, "--%s needs a value", row->flag);
-    return read_value(out, row, argv[*at], problem);
+    return read_value(out, row, line->argv[*at], problem);
 }
 
-bool option_rows_parse(const struct option_table *table, unsigned commands, const char *command,
-                       struct options *out, int argc, char **argv,
-                       char *(*environment)(const char *), struct option_given *given, bool *help,
-                       struct problem *problem)
+bool option_rows_parse(const struct option_table *table, unsigned commands,
+                       const struct option_line *line, struct options *out,
+                       struct option_given *given, bool *help, struct problem *problem)
 {
     *help = false;
     given->count = 0;
-    if (!set_fallbacks(table, commands, out, environment, problem))
+    if (!set_fallbacks(table, commands, out, line->environment, problem))
         return false;
-    for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
+    for (int i = 0; i < line->argc; i++) {
+        if (strcmp(line->argv[i], "--help") == 0) {
             *help = true;
             return true;
         }
-        if (strncmp(argv[i], "--", 2) != 0)
-            return problem_set(problem, "'%s' is no flag", argv[i]);
-        const char *flag = argv[i] + 2;
+        if (strncmp(line->argv[i], "--", 2) != 0)
+            return problem_set(problem, "'%s' is no flag", line->argv[i]);
+        const char *flag = line->argv[i] + 2;
         size_t length = strcspn(flag, "=");
         const struct option_row *row = find_row(table, commands, flag, length);
         if (!row)
-            return problem_set(problem, "--%.*s is unknown to %s", (int)length, flag, command);
-        if (!read_flag(row, out, argc, argv, &i, problem))
+            return problem_set(problem, "--%.*s is unknown to %s", (int)length, flag,
+                               line->command);
+        if (!read_flag(row, line, out, &i, problem))
             return false;
         if (given->count < sizeof given->flags / sizeof given->flags[0])
             given->flags[given->count++] = row->flag;

@@ -39,19 +39,26 @@ struct option_table {
 /* Backends, what started servers are, where files go: for whatever loads servers. */
 extern const struct option_table option_table_backends;
 
+/* What stands behind the command's name, and how it is called in messages. */
+struct option_line {
+    const char *command;
+    int argc;
+    char **argv;
+    char *(*environment)(const char *); /* looks a variable up */
+};
+
 /* What was said, so that a command can refuse what does not belong together. */
 struct option_given {
     const char *flags[64];
     size_t count;
 };
 
-/* Fills `out` from the defaults and the environment, and then from argv, which begins behind the
- * command's name. Rows count that have one of `commands`. False with a text that names the flag.
- * *help: --help was said, and nothing else matters. */
-bool option_rows_parse(const struct option_table *table, unsigned commands, const char *command,
-                       struct options *out, int argc, char **argv,
-                       char *(*environment)(const char *), struct option_given *given, bool *help,
-                       struct problem *problem);
+/* Fills `out` from the defaults and the environment, and then from the line. Rows count that have
+ * one of `commands`. False with a text that names the flag. *help: --help was said, and nothing
+ * else matters. */
+bool option_rows_parse(const struct option_table *table, unsigned commands,
+                       const struct option_line *line, struct options *out,
+                       struct option_given *given, bool *help, struct problem *problem);
 
 void option_rows_print(FILE *to, const struct option_table *table, unsigned commands);
 

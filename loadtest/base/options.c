@@ -187,8 +187,8 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
         return false;
     if (*action != OPTIONS_GO)
         return true;
-    if (!option_rows_parse(&table, out->command, argv[1], out, argc - 2, argv + 2, environment,
-                           &given, &help, problem))
+    struct option_line line = {argv[1], argc - 2, argv + 2, environment};
+    if (!option_rows_parse(&table, out->command, &line, out, &given, &help, problem))
         return false;
     if (help) {
         *action = OPTIONS_HELP;
