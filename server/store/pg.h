@@ -32,13 +32,24 @@ enum pg_status {
                      transaction  is gone and may be made again */
     PG_BUSY,      /* 55P03: NOWAIT found the row locked */
     PG_UNIQUE,    /* 23505 */
-    PG_BUG,       /* a CHECK fired (23514), or the statement itself is wrong (22xxx, 42xxx) */
-    PG_FAILED,    /* any other answer of the server; the statement did nothing */
+    PG_BUG,       /* a CHECK fired (23514), or a value is wrong (22xxx) */
+    PG_REFUSED,   /* another rule of the database speaks against the row: a constraint (23xxx), a
+                     trigger (P0xxx, 27xxx), a view (44xxx) */
+    PG_FAILED,    /* any other answer of the server, which speaks of its own state: a full disk, no
+                     memory, read-only, cancelled, the schema, privileges; the statement did nothing
+                   */
     PG_TIMEOUT,   /* no answer before the deadline; the session is closed, the statement's fate
                      unknown */
     PG_CANCELLED, /* no answer before the deadline, but one to a cancel request: it did nothing */
     PG_LOST       /* the connection broke; the statement's fate is unknown */
 };
+
+/* Is it the fault of the rows that were to be written, so that they are refused however often it is
+ * tried? Of everything else an order that was accepted may not die: the server's state passes. */
+static inline bool pg_blames_rows(enum pg_status status)
+{
+    return status == PG_UNIQUE || status == PG_BUG || status == PG_REFUSED;
+}
 
 /* The limits that a session sets on the server's side, constants of the process. */
 struct store_limits {

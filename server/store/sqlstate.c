@@ -1,5 +1,9 @@
 /* What PostgreSQL's error codes mean to whoever runs a statement: the one place that knows them
- * (PostgreSQL documentation, appendix A). A table by prefix; the longer ones come first. */
+ * (PostgreSQL documentation, appendix A). A table by prefix; the longer ones come first.
+ *
+ * Only what is listed as UNIQUE, BUG or REFUSED is the fault of a row. What is not in the table
+ * speaks of the server: 25006 (read-only), 42xxx (the schema or the privileges are not there),
+ * 53xxx (disk, memory, connections), 54xxx, 55xxx, 57014 (cancelled), 58xxx, XXxxx. */
 #include "store/pg_internal.h"
 
 #include <string.h>
@@ -11,9 +15,9 @@ enum pg_status pg_classify(const char *sqlstate)
         enum pg_status status;
     } meanings[] = {
         {"40001", PG_CONFLICT}, {"40P01", PG_CONFLICT}, {"55P03", PG_BUSY}, {"23505", PG_UNIQUE},
-        {"23514", PG_BUG},      {"57P01", PG_LOST},     {"57P02", PG_LOST}, {"57P03", PG_LOST},
-        {"40003", PG_LOST},     {"25P03", PG_LOST},     {"08", PG_LOST},    {"22", PG_BUG},
-        {"42", PG_BUG},
+        {"23514", PG_BUG},      {"57P", PG_LOST},       {"25P04", PG_LOST}, {"40003", PG_LOST},
+        {"25P03", PG_LOST},     {"08", PG_LOST},        {"22", PG_BUG},     {"23", PG_REFUSED},
+        {"27", PG_REFUSED},     {"44", PG_REFUSED},     {"P0", PG_REFUSED},
     };
 
     if (!sqlstate)

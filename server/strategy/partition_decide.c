@@ -258,7 +258,7 @@ bool partition_decide_buys(struct session *session, struct partition_entry *entr
         enum pg_status status = attempt(session, entries, count);
         if (status == PG_OK)
             return true;
-        if (status == PG_BUG || status == PG_UNIQUE)
+        if (pg_blames_rows(status))
             return halve(session, entries, count);
         if (status != PG_CONFLICT)
             return false;

@@ -134,7 +134,7 @@ bool partition_decide_restock(struct session *session, struct partition_entry *e
         status = restock(session, entry);
         pg_rollback(session->pg, session->work_until_us);
     }
-    if (status == PG_BUG || status == PG_UNIQUE) {
+    if (pg_blames_rows(status)) {
         log_error("restock of product %lld: %s", (long long)entry->product_id,
                   pg_error(session->pg)->text);
         entry->outcome = ORDER_INTERNAL_ERROR;

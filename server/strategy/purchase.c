@@ -89,6 +89,7 @@ void purchase_failed(struct session *session, struct order *order, enum pg_statu
         log_error("order %s: %s", id, pg_error(session->pg)->text);
         outcome = ORDER_INTERNAL_ERROR;
         break;
+    case PG_REFUSED:
     case PG_FAILED:
     case PG_CANCELLED:
         log_warn("order %s: %s", id, pg_error(session->pg)->text);
