@@ -351,6 +351,9 @@ ON CONFLICT (product_id, n) DO UPDATE SET stock = excluded.stock, epoch = exclud
 -- name: lock_impatiently
 SELECT set_config('lock_timeout', '1ms', true)
 
+-- name: lock_within
+SELECT set_config('lock_timeout', $1::text, true)
+
 -- Many orders, one transaction -------------------------------------------------------------------------------
 
 -- A statement of its own: the next one's snapshot is younger than the locks. In id order, so that two of these
@@ -362,6 +365,24 @@ SELECT stock, epoch, version, limit_per_user,
        split, id
 FROM product WHERE id = ANY ($1::bigint[]) AND ($2::bigint = 0 OR fence = $2::bigint)
 ORDER BY id FOR UPDATE
+
+-- batch_lock, but it passes by rows that somebody else holds: `busy` says so of them.
+-- name: batch_lock_free
+WITH free AS (
+    SELECT stock, epoch, version, limit_per_user,
+           (opens_at IS NULL OR opens_at <= clock_timestamp())
+               AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
+           split, id
+    FROM product WHERE id = ANY ($1::bigint[])
+    ORDER BY id FOR UPDATE SKIP LOCKED
+)
+SELECT free.stock, free.epoch, free.version, free.limit_per_user, coalesce(free.open, false),
+       coalesce(free.split, false), product.id, free.id IS NULL AS busy
+FROM product LEFT JOIN free ON free.id = product.id WHERE product.id = ANY ($1::bigint[])
+
+-- One of them that nobody holds at this moment.
+-- name: batch_find_free
+SELECT id FROM product WHERE id = ANY ($1::bigint[]) LIMIT 1 FOR UPDATE SKIP LOCKED
 
 -- conditional_buy, for many orders of one product, which come to $3 units: all of them, or none. It waits for nobody:
 -- a locked row is as good as none. $4 is the fence, 0 for none, and $5 the sale's epoch. The arrays are of one length;

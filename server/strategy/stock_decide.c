@@ -1,7 +1,7 @@
 /*
- * A claim's way: KNOWN if its row is there, ENDED if its sale is not, REFUSED as the second of a
- * key or where the tally says no, else CONFIRMED. Statements that fail leave the claims as they
- * are; stock_write.c opens them again.
+ * A claim's way: HELD if somebody else holds its product's row, KNOWN if its own row is there,
+ * ENDED if its sale is not, REFUSED as the second of a key or where the tally says no, else
+ * CONFIRMED. Statements that fail leave the claims as they are; stock_write.c opens them again.
  */
 #include "strategy/stock_decide.h"
 
@@ -16,14 +16,21 @@ bool decide_ended(const struct work *work, int i)
            work->tally.rows[product].epoch != work->claims[i].order.epoch;
 }
 
-enum pg_status decide_lock(struct work *work)
+enum pg_status decide_lock(struct work *work, int64_t product_id, int64_t patience_us)
 {
-    int found;
+    enum pg_status status = PG_OK;
 
     tally_init(&work->tally, work->link->pg, 0, work->link->until_us);
     for (int i = 0; i < work->count; i++)
         work->product_of[i] = tally_product(&work->tally, work->claims[i].order.product_id);
-    return tally_lock(&work->tally, work->link->until_us, &found);
+    if (product_id > 0)
+        status = tally_wait(&work->tally, product_id, patience_us);
+    if (status == PG_OK)
+        status = tally_lock_free(&work->tally);
+    for (int i = 0; status == PG_OK && i < work->count; i++)
+        if (work->tally.busy[work->product_of[i]])
+            work->claims[i].fate = CLAIM_HELD;
+    return status;
 }
 
 static struct claim *claim_of(struct work *work, const struct uuid *id)
@@ -110,6 +117,8 @@ static void decide_one(struct work *work, int i)
     struct claim *claim = &work->claims[i];
     const struct waiting_order *order = &claim->order;
 
+    if (work->tally.busy[work->product_of[i]])
+        return;
     if (decide_ended(work, i)) {
         claim->fate = CLAIM_ENDED;
         return;

@@ -19,11 +19,17 @@ void stock_round_begin(struct stock_round *round)
     *round = (struct stock_round){.cursor = "0"};
 }
 
-/* The row's stock and epoch; the first statement that locks opens a transaction. */
+/* The row's stock and epoch; the first statement that locks opens a transaction. STOCK_STALE:
+ * somebody holds the row, and it can only be looked at another time. */
 static enum stock_result read_row(struct stock_link *link, int64_t product_id, enum sql statement,
                                   int64_t *stock, int64_t *epoch)
 {
-    if (pg_exec(link->pg, statement, PG_ARGS(pg_int8(product_id)), link->until_us) != PG_OK) {
+    enum pg_status status =
+        pg_exec(link->pg, statement, PG_ARGS(pg_int8(product_id)), link->until_us);
+
+    if (status == PG_BUSY)
+        return STOCK_STALE;
+    if (status != PG_OK) {
         log_warn("redis-stock: %s", pg_error(link->pg)->text);
         return STOCK_UNREACHABLE;
     }
@@ -63,11 +69,12 @@ static enum stock_result compare(struct stock_link *link, int64_t product_id, en
     return STOCK_DONE;
 }
 
-/* Under the row's lock a commit cannot come between the two figures. */
+/* Under the row's lock a commit cannot come between the two figures. Nobody waits for it here: what
+ * other products' buyers wait for would wait, too. */
 static enum stock_result confirm(struct stock_link *link, int64_t product_id, struct finding *out)
 {
     pg_begin(link->pg);
-    enum stock_result result = compare(link, product_id, SQL_PRODUCT_LOCK, out);
+    enum stock_result result = compare(link, product_id, SQL_PRODUCT_LOCK_NOWAIT, out);
     pg_rollback(link->pg, link->until_us);
     return result;
 }
@@ -101,6 +108,10 @@ static enum stock_result reconcile(struct stock_link *link, struct stock_round *
         result = confirm(link, product_id, &found);
     if (result == STOCK_ABSENT)
         return stock_mirror_forget(link, product_id, 1, &gone);
+    if (result == STOCK_STALE) {
+        round->skipped++;
+        return STOCK_DONE;
+    }
     if (result != STOCK_DONE)
         return result;
     round->skipped += !found.rest;

@@ -155,14 +155,22 @@ static bool settle_orders(struct stock_stream *stream, struct stock_link *link,
     return all;
 }
 
-static bool is_plain(const struct stock_part *part)
+/* All of its orders are in PostgreSQL, and none has a key. */
+static bool is_kept(const struct stock_part *part, const struct part_entry *entry)
 {
-    for (int i = 0; i < part->entries_count; i++)
-        if (!part->entries[i].whole)
-            return false;
-    for (int i = 0; i < part->count; i++) {
+    for (int i = entry->first; i < entry->first + entry->count; i++) {
         const struct claim *claim = &part->claims[i];
         if ((claim->fate != CLAIM_CONFIRMED && claim->fate != CLAIM_KNOWN) || claim->order.key[0])
+            return false;
+    }
+    return true;
+}
+
+static bool is_plain(const struct stock_part *part)
+{
+    for (int i = 0; i < part->entries_count; i++) {
+        const struct part_entry *entry = &part->entries[i];
+        if (!entry->whole || !is_kept(part, entry))
             return false;
     }
     return true;
@@ -227,6 +235,8 @@ bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct s
 {
     int64_t done = 0;
 
+    if (part->entries_count == 0)
+        return stock_settle_noted(stream, link);
     if (!is_plain(part))
         return settle_orders(stream, link, part);
     if (stream->settled_count + part->entries_count > STREAM_ENTRIES &&

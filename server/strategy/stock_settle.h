@@ -7,7 +7,8 @@
 
 #include "strategy/stock_stream.h"
 
-/* Lets go of the part's decided orders, and of its entries all of whose orders are; `later`: it may
+/* Lets go of the decided orders of the part's entries, and of those entries all of whose orders
+ * are; `later`: it may
  * be left to a call that comes soon. False: some are not, and have to be read from the stream.
  * Products whose mirrors have to be built anew are added to stream->wrong. */
 bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct stock_part *part,

@@ -38,6 +38,9 @@ struct stock_stream *stock_stream_create(const struct settings *settings, int64_
     stream->lasting = stock_member(settings, stream->member);
     stream->settings = settings;
     stream->take_over_ms = take_over_ms;
+    stream->oldest_ms = -1;
+    stock_stream_rewind(stream, STOCK_OWN_HISTORY);
+    stock_stream_rewind(stream, STOCK_TAKE_OVER);
     stream->claims = malloc(WRITE_MAX * sizeof *stream->claims);
     stream->lines = malloc((size_t)WRITE_MAX * STREAM_SETTLE_LINE + STREAM_ENTRIES);
     if (!stream->claims || !stream->lines) {
@@ -83,6 +86,14 @@ bool stock_stream_connect(struct stock_stream *stream, struct redis *redis, int6
     return true;
 }
 
+void stock_stream_rewind(struct stock_stream *stream, enum stock_source source)
+{
+    if (source == STOCK_OWN_HISTORY)
+        snprintf(stream->history_from, sizeof stream->history_from, "0");
+    else
+        snprintf(stream->take_over_from, sizeof stream->take_over_from, "-");
+}
+
 static enum redis_status read_history(struct stock_stream *stream, struct stock_link *link,
                                       const char *key)
 {
@@ -91,7 +102,7 @@ static enum redis_status read_history(struct stock_stream *stream, struct stock_
     stock_number(STREAM_ENTRIES, count);
     return redis_call(link->redis, 9,
                       (const char *const[]){"XREADGROUP", "GROUP", STOCK_GROUP, stream->member,
-                                            "COUNT", count, "STREAMS", key, "0"},
+                                            "COUNT", count, "STREAMS", key, stream->history_from},
                       link->until_us, &stream->reply);
 }
 
@@ -103,47 +114,58 @@ static enum redis_status take_over(struct stock_stream *stream, struct stock_lin
 
     stock_number(STREAM_ENTRIES, count);
     stock_number(stream->take_over_ms, idle);
-    return redis_eval(link->redis, LUA_STOCK_TAKE_OVER, 1, 5,
-                      (const char *const[]){key, STOCK_GROUP, stream->member, idle, count},
+    return redis_eval(link->redis, LUA_STOCK_TAKE_OVER, 1, 6,
+                      (const char *const[]){key, STOCK_GROUP, stream->member, idle, count,
+                                            stream->take_over_from},
                       link->until_us, &stream->reply);
 }
 
-static enum redis_status read_entries(struct stock_stream *stream, struct stock_link *link,
-                                      enum stock_source source)
+/* Whether there may be more. */
+static bool note_history(struct stock_stream *stream)
 {
-    char key[STOCK_KEY_MAX];
-    enum redis_status status;
+    int n;
 
-    stock_key(stream->settings, "orders", -1, key);
-    if (source == STOCK_TAKE_OVER) {
-        status = take_over(stream, link, key);
-        stream->entries = stream->reply;
-    } else {
-        status = read_history(stream, link, key);
-        stream->entries = redis_reply_at(redis_reply_at(stream->reply, 0), 1); /* of one stream */
-    }
-    if (status != REDIS_OK) {
-        stream->entries = NULL;
-        stream->grouped = false; /* NOGROUP after a FLUSHALL, or a lost session */
-        stock_redis_failed(link->redis);
-    }
-    return status;
+    stream->entries = redis_reply_at(redis_reply_at(stream->reply, 0), 1); /* of one stream */
+    n = redis_reply_count(stream->entries);
+    if (n == 0)
+        return false;
+    const char *last = redis_reply_text(redis_reply_at(redis_reply_at(stream->entries, n - 1), 0));
+    snprintf(stream->history_from, sizeof stream->history_from, "%s", last ? last : "0");
+    return n == STREAM_ENTRIES;
+}
+
+static bool note_taken(struct stock_stream *stream)
+{
+    const char *next = redis_reply_text(redis_reply_at(stream->reply, 0));
+    bool more = next && *next;
+
+    stream->entries = redis_reply_at(stream->reply, 2);
+    stream->oldest_ms = redis_reply_number(redis_reply_at(stream->reply, 1));
+    snprintf(stream->take_over_from, sizeof stream->take_over_from, "%s", more ? next : "-");
+    return more;
 }
 
 int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
-                      enum stock_source source)
+                      enum stock_source source, bool *more)
 {
+    char key[STOCK_KEY_MAX];
+
     redis_reply_free(stream->reply);
     stream->reply = NULL;
     stream->entries = NULL;
     stream->next = 0;
-    if (read_entries(stream, link, source) != REDIS_OK)
+    stock_key(stream->settings, "orders", -1, key);
+    enum redis_status status =
+        source == STOCK_TAKE_OVER ? take_over(stream, link, key) : read_history(stream, link, key);
+    if (status != REDIS_OK) {
+        stream->grouped = false; /* NOGROUP after a FLUSHALL, or a lost session */
+        stock_redis_failed(link->redis);
         return -1;
-    int n = redis_reply_count(stream->entries);
-    if (n > 0 && source == STOCK_TAKE_OVER) {
-        cost_add(COST_REDIS, COST_FLUSHES, 1); /* who has which entry is written down, too */
-        log_info("redis-stock: took over %d entries", n);
     }
+    *more = source == STOCK_TAKE_OVER ? note_taken(stream) : note_history(stream);
+    int n = redis_reply_count(stream->entries);
+    if (n > 0 && source == STOCK_TAKE_OVER)
+        cost_add(COST_REDIS, COST_FLUSHES, 1); /* who has which entry is written down, too */
     return n;
 }
 

@@ -34,6 +34,11 @@ struct stock_stream {
     bool lasting; /* the member's name outlives the process */
     bool grouped; /* the group is known to be there */
     int64_t take_over_ms;
+    char history_from[STOCK_ENTRY_MAX];   /* what is read next of the own history is behind this */
+    char take_over_from[STOCK_ENTRY_MAX]; /* where the search begins that looks for others' */
+    int64_t
+        oldest_ms; /* the age of the oldest entry of all members, when it was last seen; -1: none
+                    */
     struct redis_reply *reply;         /* owned: what was read */
     const struct redis_reply *entries; /* in `reply` */
     int next;                          /* entry */
@@ -76,10 +81,12 @@ void stock_stream_destroy(struct stock_stream *stream); /* NULL is allowed */
 /* Connects and makes sure of the group. *fresh: it is a new session. */
 bool stock_stream_connect(struct stock_stream *stream, struct redis *redis, int64_t until_us,
                           bool *fresh);
-/* Reads entries of this source, STREAM_ENTRIES at most; how many there are, -1: Redis has not said.
- */
+/* The own history is read from its beginning again; what of others may be taken over as well. */
+void stock_stream_rewind(struct stock_stream *stream, enum stock_source source);
+/* Reads the next entries of this source, STREAM_ENTRIES at most; how many there are, -1: Redis has
+ * not said. *more: there may be others behind them. */
 int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
-                      enum stock_source source);
+                      enum stock_source source, bool *more);
 /* The next part of what was read; false when there is no more. */
 bool stock_stream_next(struct stock_stream *stream, struct stock_part *part);
 /* Leaves the group, if the name is of no more use and nothing is left under it. */

@@ -1,7 +1,8 @@
 /*
  * One statement for the usual claims (at_once), one transaction for others (transact), in a loop: a
  * conflict is decided anew, a refusal halves the claims, a store out of reach leaves them open for
- * later. Deciding is stock_decide.c's.
+ * later. Then those that are held are written once more, behind the one row that may be waited for.
+ * Deciding is stock_decide.c's.
  */
 #include "strategy/stock_write.h"
 
@@ -9,12 +10,18 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "strategy/stock_decide.h"
+#include "strategy/stock_held.h"
 #include "strategy/suited.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { CONFLICTS_MAX = 20, REFUSALS_MAX = 3, PAUSE_US = 10000 };
+enum {
+    CONFLICTS_MAX = 20,
+    REFUSALS_MAX = 3,
+    TROUBLES_MAX = 24, /* what it takes to find two orders of a thousand */
+    PAUSE_US = 10000
+};
 
 /* The columns of the orders' rows. */
 struct columns {
@@ -91,7 +98,7 @@ static bool may_be_one_statement(const struct work *work)
         if (order->key[0] || order->product_id != first->product_id || order->epoch != first->epoch)
             return false;
     }
-    return work->fresh && suited_is(first->product_id);
+    return work->fresh && suited_is(first->product_id) && !stock_held_is(first->product_id);
 }
 
 /* PG_OK: all are sold, or, when they are still open, nothing is decided. */
@@ -118,13 +125,23 @@ static enum pg_status at_once(struct work *work)
     return status;
 }
 
-/* The whole transaction, up to and with the COMMIT. */
-static enum pg_status transact(struct work *work)
+static void note_had(const struct work *work)
+{
+    const struct tally *tally = &work->tally;
+
+    for (int i = 0; i < tally->products.count; i++)
+        if (!tally->busy[i])
+            stock_held_got(tally->products.a[i]);
+}
+
+/* The whole transaction, up to and with the COMMIT. It waits for the row of `product_id` alone, if
+ * that is not 0. */
+static enum pg_status transact(struct work *work, int64_t product_id, int64_t patience_us)
 {
     struct pg *pg = work->link->pg;
 
     pg_begin(pg);
-    enum pg_status status = decide_lock(work);
+    enum pg_status status = decide_lock(work, product_id, patience_us);
     if (status == PG_OK && !work->fresh)
         status = decide_known(work);
     if (status == PG_OK)
@@ -136,6 +153,8 @@ static enum pg_status transact(struct work *work)
     if (status != PG_OK) {
         pg_rollback(pg, work->link->until_us);
         open_all(work);
+    } else {
+        note_had(work);
     }
     return status;
 }
@@ -149,7 +168,7 @@ static enum pg_status attempt(struct work *work)
     open_all(work);
     if (may_be_one_statement(work))
         status = at_once(work);
-    return status == PG_OK && work->claims[0].fate == CLAIM_OPEN ? transact(work) : status;
+    return status == PG_OK && work->claims[0].fate == CLAIM_OPEN ? transact(work, 0, 0) : status;
 }
 
 static void give_time(struct stock_link *link)
@@ -171,13 +190,15 @@ static bool write_poison(struct stock_link *link, struct claim *claim)
         stock_mirror_generation(link, claim->order.product_id, claim->generation) != STOCK_DONE)
         return false;
     pg_begin(link->pg);
-    enum pg_status status = decide_lock(&work);
+    enum pg_status status = decide_lock(&work, 0, 0);
     if (status == PG_OK)
         status = decide_known(&work);
     if (status == PG_OK && claim->fate == CLAIM_OPEN) {
         claim->fate = decide_ended(&work, 0) ? CLAIM_ENDED : CLAIM_POISON;
         snprintf(claim->reason, sizeof claim->reason, "unwritable");
     }
+    if (status == PG_OK && claim->fate == CLAIM_HELD)
+        status = PG_BUSY;
     if (status == PG_OK)
         status = write_and_commit(&work);
     if (status == PG_OK) {
@@ -202,29 +223,38 @@ static bool split(struct work *work, struct claim *claims, int count)
     return left && right;
 }
 
+/* It speaks of the server, and may be over in a moment. */
+static bool is_trouble(enum pg_status status)
+{
+    return !pg_blames_rows(status) && status != PG_CONFLICT;
+}
+
+/* Leaves open what cannot be done now. */
+static bool give_way(struct work *work, enum pg_status status, struct claim *claims, int count)
+{
+    bool reached = status != PG_TIMEOUT && status != PG_LOST;
+
+    if (work->troubles == 0)
+        log_warn("redis-stock: %s", pg_error(work->link->pg)->text);
+    work->troubles += reached ? 1 : TROUBLES_MAX;
+    return count > 1 && work->troubles < TROUBLES_MAX && split(work, claims, count);
+}
+
 static bool write_range(struct work *work, struct claim *claims, int count)
 {
     struct stock_link *link = work->link;
     int refusals = 0;
 
-    for (int tries = 0; tries < CONFLICTS_MAX; tries++) {
+    for (int tries = 0; tries < CONFLICTS_MAX && work->troubles < TROUBLES_MAX; tries++) {
         work->claims = claims;
         work->count = count;
         give_time(link);
-        if (!pg_connect(link->pg, link->until_us))
-            return false;
-        switch (attempt(work)) {
-        case PG_OK:
+        enum pg_status status = pg_connect(link->pg, link->until_us) ? attempt(work) : PG_LOST;
+        if (status == PG_OK)
             return true;
-        case PG_CONFLICT:
-            break;
-        case PG_TIMEOUT:
-        case PG_LOST:
-            log_warn("redis-stock: %s", pg_error(link->pg)->text);
-            return false;
-        default:
-            if (work->fresh)
-                break;
+        if (is_trouble(status))
+            return give_way(work, status, claims, count);
+        if (pg_blames_rows(status) && !work->fresh) {
             log_warn("redis-stock: PostgreSQL refuses %d orders: %s", count,
                      pg_error(link->pg)->text);
             if (count > 1)
@@ -238,11 +268,93 @@ static bool write_range(struct work *work, struct claim *claims, int count)
     return false;
 }
 
+/* The product whose row has gone longest without being waited for; 0: none may be now. */
+static int64_t choose_row(const struct claim *claims, int count)
+{
+    int64_t chosen = 0;
+
+    for (int i = 0; i < count; i++) {
+        int64_t product_id = claims[i].order.product_id;
+        if (product_id != chosen && stock_held_patience_us(product_id) > 0 &&
+            (chosen == 0 || stock_held_due_us(product_id) < stock_held_due_us(chosen)))
+            chosen = product_id;
+    }
+    return chosen;
+}
+
+/* Writes those that are held once more. False: PostgreSQL is out of reach. */
+static bool write_held(struct work *work, struct claim *claims, int count)
+{
+    static _Thread_local struct claim held[WRITE_MAX];
+    int from[WRITE_MAX];
+    int n = 0;
+
+    for (int i = 0; i < count; i++)
+        if (claims[i].fate == CLAIM_HELD) {
+            from[n] = i;
+            held[n++] = claims[i];
+        }
+    int64_t product_id = choose_row(held, n);
+    if (product_id == 0)
+        return true;
+    int64_t patience_us = stock_held_patience_us(product_id);
+    work->claims = held;
+    work->count = n;
+    open_all(work);
+    give_time(work->link);
+    if (!pg_connect(work->link->pg, work->link->until_us))
+        return false;
+    enum pg_status status = transact(work, product_id, patience_us);
+    if (status == PG_BUSY)
+        stock_held_failed(product_id, patience_us);
+    for (int i = 0; status == PG_OK && i < n; i++)
+        claims[from[i]] = held[i];
+    return status != PG_TIMEOUT && status != PG_LOST; /* after anything else they are still held */
+}
+
 bool stock_write(struct stock_link *link, struct claim *claims, int count, bool fresh)
 {
     static _Thread_local struct work work;
 
     work.link = link;
     work.fresh = fresh;
-    return count == 0 || write_range(&work, claims, count);
+    work.troubles = 0;
+    if (count == 0)
+        return true;
+    bool done = write_range(&work, claims, count);
+    return write_held(&work, claims, count) && done;
+}
+
+/* Waits for the row, and lets go of it. */
+static bool wait_for_row(struct stock_link *link, int64_t product_id, int64_t patience_us)
+{
+    struct tally tally;
+
+    tally_init(&tally, link->pg, 0, link->until_us);
+    pg_begin(link->pg);
+    enum pg_status status = tally_wait(&tally, product_id, patience_us);
+    pg_rollback(link->pg, link->until_us);
+    if (status == PG_OK)
+        stock_held_got(product_id);
+    else if (status == PG_BUSY)
+        stock_held_failed(product_id, patience_us);
+    return status == PG_OK;
+}
+
+bool stock_write_finds_free(struct stock_link *link, const int64_t *products, int count)
+{
+    int64_t chosen = products[0];
+
+    give_time(link);
+    if (!pg_connect(link->pg, link->until_us) ||
+        pg_exec(link->pg, SQL_BATCH_FIND_FREE, PG_ARGS(pg_int8s(products, count)),
+                link->until_us) != PG_OK)
+        return false;
+    if (pg_rows(link->pg) > 0)
+        return true;
+    for (int i = 1; i < count; i++)
+        if (stock_held_due_us(products[i]) < stock_held_due_us(chosen))
+            chosen = products[i];
+    int64_t patience_us = stock_held_patience_us(chosen);
+    return patience_us > 0 && wait_for_row(link, chosen, patience_us);
 }

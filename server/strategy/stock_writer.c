@@ -1,9 +1,14 @@
 /*
  * A turn takes what dead members left, then what this instance's workers have handed over, and
  * writes it; a turn without entries may reconcile. One that is behind, since it has just begun or
- * something has failed, reads its own history until it has all of it. A turn that fails pauses and
- * starts over. Stop lets what is there be written, for a bounded time; the rest stays in the
- * stream.
+ * something has failed, reads its own history from beginning to end, and waits for nothing
+ * meanwhile; what fails on the way has another turn after that. A turn that fails pauses and starts
+ * over.
+ *
+ * Entries of products whose rows somebody else holds are put off: they stay in the history alone,
+ * and are read again when one of those rows is to be had.
+ *
+ * Stop lets what is there be written, for a bounded time; the rest stays in the stream.
  */
 #include "strategy/stock_writer.h"
 
@@ -20,6 +25,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -30,7 +36,18 @@ enum {
     ROUND_US = 30000000,        /* between rounds when nobody asks for one */
     DRAIN_US = 3000000,         /* what stop allows */
     TAKE_OVER_MARGIN_MS = 1000, /* beyond the longest that work on an entry may take */
-    TAKE_OVER_EVERY_US = 500000
+    TAKE_OVER_EVERY_US = 500000,
+    LOOK_US = 20000, /* how often it is asked for the rows of what was put off */
+    LOOK_ANYWAY_US = 1000000,
+    PUT_OFF_PRODUCTS = 64
+};
+
+/* What is in our history because somebody holds its products' rows. */
+struct put_off {
+    int count;
+    int64_t products[PUT_OFF_PRODUCTS];
+    bool more; /* products than those */
+    char last[STOCK_ENTRY_MAX];
 };
 
 struct writer {
@@ -39,10 +56,19 @@ struct writer {
     struct stock_stream *stream;     /* owned */
     pthread_t thread;
     atomic_bool stopping;
-    atomic_bool check;     /* a round is wanted */
-    _Atomic int64_t drift; /* of the last whole round */
-    bool behind;           /* something is in our history alone */
+    atomic_bool check;         /* a round is wanted */
+    _Atomic int64_t drift;     /* of the last whole round */
+    _Atomic int64_t oldest_us; /* since when the oldest undecided entry of all waits; 0: none */
+    bool behind;               /* something is in our history alone, and is being read */
+    bool failed;               /* not all that was read could be done: it is read once more */
+    struct put_off put_off;
+    bool retrying; /* what was put off is being read, up to: */
+    char retry_last[STOCK_ENTRY_MAX];
+    int64_t look_at_us;
+    int64_t look_anyway_at_us;
     int64_t take_over_at_us;
+    bool taking_over; /* there may be more at once */
+    int taken;        /* entries, since it began */
     int64_t quiet_since_us;
     int64_t round_at_us;
     struct stock_round round;
@@ -70,12 +96,28 @@ static int64_t read_drift(void *context)
     return atomic_load(&at->drift);
 }
 
+static int64_t read_oldest(void *context)
+{
+    struct writer *at = context;
+    int64_t since_us = atomic_load(&at->oldest_us);
+
+    return since_us == 0 ? 0 : (clock_mono_us() - since_us) / CLOCK_US_PER_S;
+}
+
+static void note_oldest(struct writer *at)
+{
+    int64_t age_ms = at->stream->oldest_ms;
+
+    atomic_store(&at->oldest_us, age_ms < 0 ? 0 : clock_mono_us() - age_ms * CLOCK_US_PER_MS);
+}
+
 static void register_metrics(struct writer *at)
 {
     static const char *const labels[CLAIM_FATES] = {
-        [CLAIM_OPEN] = "fate=\"put_off\"",    [CLAIM_CONFIRMED] = "fate=\"confirmed\"",
-        [CLAIM_KNOWN] = "fate=\"known\"",     [CLAIM_ENDED] = "fate=\"sale_ended\"",
-        [CLAIM_REFUSED] = "fate=\"refused\"", [CLAIM_POISON] = "fate=\"unwritable\"",
+        [CLAIM_OPEN] = "fate=\"put_off\"",        [CLAIM_HELD] = "fate=\"row_held\"",
+        [CLAIM_CONFIRMED] = "fate=\"confirmed\"", [CLAIM_KNOWN] = "fate=\"known\"",
+        [CLAIM_ENDED] = "fate=\"sale_ended\"",    [CLAIM_REFUSED] = "fate=\"refused\"",
+        [CLAIM_POISON] = "fate=\"unwritable\"",
     };
 
     for (int i = 0; i < CLAIM_FATES; i++)
@@ -88,20 +130,38 @@ static void register_metrics(struct writer *at)
     metrics_gauge("seckill_redis_stock_drift_units",
                   "Redis's stock against PostgreSQL's less what is reserved, in the last round.",
                   "", read_drift, at);
+    metrics_gauge("seckill_redis_stock_oldest_undecided_seconds",
+                  "Age of the oldest accepted order that is not decided, of all instances.", "",
+                  read_oldest, at);
+}
+
+/* Loads the mirror anew, but does not wait for the product's row. */
+static bool rebuild_one(struct writer *at, int64_t product_id)
+{
+    struct stock_link *link = &at->link;
+
+    link->until_us = clock_mono_us() + at->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    if (!pg_connect(link->pg, link->until_us))
+        return false;
+    pg_begin(link->pg);
+    if (pg_exec(link->pg, SQL_PRODUCT_LOCK_NOWAIT, PG_ARGS(pg_int8(product_id)), link->until_us) !=
+        PG_OK) {
+        pg_rollback(link->pg, link->until_us);
+        return false;
+    }
+    return stock_mirror_load(link, product_id, true) != STOCK_UNREACHABLE;
 }
 
 /* PostgreSQL said no to something that a mirror had said yes to. */
-static void rebuild(struct writer *at, const int64_t *products, int count)
+static void rebuild(struct writer *at)
 {
-    for (int i = 0; i < count; i++) {
-        at->link.until_us =
-            clock_mono_us() + at->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
-        if (!pg_connect(at->link.pg, at->link.until_us) ||
-            stock_mirror_load(&at->link, products[i], true) == STOCK_UNREACHABLE)
-            atomic_store(&at->check, true);
-        else
+    for (int i = 0; i < at->stream->wrong_count; i++) {
+        if (rebuild_one(at, at->stream->wrong[i]))
             metrics_add(counters.rebuilds, 1);
+        else
+            atomic_store(&at->check, true);
     }
+    at->stream->wrong_count = 0;
 }
 
 static struct spending_count count_fates(const struct stock_part *part)
@@ -121,7 +181,66 @@ static struct spending_count count_fates(const struct stock_part *part)
 static void fall_behind(struct writer *at)
 {
     stock_handover_close();
+    if (at->behind)
+        return;
     at->behind = true;
+    at->failed = at->retrying = false;
+    at->put_off.count = 0;
+    at->put_off.more = false;
+    stock_stream_rewind(at->stream, STOCK_OWN_HISTORY);
+}
+
+/* As streams order them, by both numbers of "MS-N". */
+static bool is_behind(const char *entry, const char *other)
+{
+    char *end;
+    char *other_end;
+    unsigned long long ms = strtoull(entry, &end, 10);
+    unsigned long long other_ms = strtoull(other, &other_end, 10);
+
+    if (ms != other_ms || *end != '-' || *other_end != '-')
+        return ms > other_ms;
+    return strtoull(end + 1, NULL, 10) > strtoull(other_end + 1, NULL, 10);
+}
+
+static void put_off(struct put_off *to, int64_t product_id, const char *entry)
+{
+    int i = 0;
+
+    if ((to->count == 0 && !to->more) || is_behind(entry, to->last))
+        snprintf(to->last, sizeof to->last, "%s", entry);
+    while (i < to->count && to->products[i] != product_id)
+        i++;
+    if (i < to->count)
+        return;
+    if (to->count < PUT_OFF_PRODUCTS)
+        to->products[to->count++] = product_id;
+    else
+        to->more = true;
+}
+
+/* An entry is of one product. */
+static bool is_held(const struct stock_part *part, const struct part_entry *entry)
+{
+    for (int i = entry->first; i < entry->first + entry->count; i++)
+        if (part->claims[i].fate == CLAIM_HELD)
+            return true;
+    return false;
+}
+
+/* Takes out of the part what is left to the history. */
+static void put_off_held(struct writer *at, struct stock_part *part)
+{
+    int n = 0;
+
+    for (int i = 0; i < part->entries_count; i++) {
+        const struct part_entry *entry = &part->entries[i];
+        if (is_held(part, entry))
+            put_off(&at->put_off, part->claims[entry->first].order.product_id, entry->id);
+        else
+            part->entries[n++] = *entry;
+    }
+    part->entries_count = n;
 }
 
 /* Brings it into PostgreSQL and lets go of it. */
@@ -130,6 +249,7 @@ static bool write_part(struct writer *at, struct stock_part *part)
     stock_write(&at->link, part->claims, part->count, part->fresh);
     struct spending_count count = count_fates(part);
     FAILPOINT("stock-writer-committed");
+    put_off_held(at, part);
     bool done =
         stock_settle(at->stream, &at->link, part, part->fresh && !stock_handover_is_empty());
     spending_charge_count(&strategy_redis_stock, &count);
@@ -141,11 +261,13 @@ static bool write_part(struct writer *at, struct stock_part *part)
 /* After parts were written. */
 static void conclude(struct writer *at, bool done)
 {
-    rebuild(at, at->stream->wrong, at->stream->wrong_count);
-    at->stream->wrong_count = 0;
+    bool was_behind = at->behind;
+
+    rebuild(at);
     if (done)
         return;
     fall_behind(at);
+    at->failed = was_behind;
     clock_sleep_until(clock_mono_us() + PAUSE_US);
 }
 
@@ -163,55 +285,118 @@ static bool connect_stores(struct writer *at)
         return false;
     if (fresh) { /* after a restart of either side: what was ours, and what may be wrong */
         redis_survey(redis, at->link.until_us);
+        at->behind = false; /* from the beginning */
         fall_behind(at);
         atomic_store(&at->check, true);
     }
     return true;
 }
 
-/* How many entries there were; -1: that cannot be said. */
-static int read_and_write(struct writer *at, enum stock_source source)
+/* False: Redis has not said what there is. *more: there may be other entries behind these. */
+static bool read_and_write(struct writer *at, enum stock_source source, bool *more)
 {
     struct stock_part part;
     bool done = true;
 
+    *more = false;
     at->link.until_us = clock_mono_us() + PATIENCE_US;
-    int n = stock_stream_read(at->stream, &at->link, source);
+    int n = stock_stream_read(at->stream, &at->link, source, more);
+    if (source == STOCK_TAKE_OVER && n > 0)
+        at->taken += n;
     if (n <= 0) {
         spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
-        return n;
+        return n == 0;
     }
     FAILPOINT("stock-writer-read");
     while (stock_stream_next(at->stream, &part))
         done &= write_part(at, &part);
     conclude(at, done);
-    return n;
+    return true;
 }
 
 /* Once all of the history was read workers may hand over again; what they reserved until then is
- * in the history that is read after that. */
+ * read after that. */
 static void catch_up(struct writer *at)
 {
     bool handing = stock_handover_is_open();
+    bool more;
 
-    at->behind = false; /* unless something fails */
-    int n = read_and_write(at, STOCK_OWN_HISTORY);
-    if (n < 0 || n == STREAM_ENTRIES) {
-        at->behind = true;
-    } else if (!handing && !at->behind) {
+    if (!read_and_write(at, STOCK_OWN_HISTORY, &more)) {
+        conclude(at, false);
+    } else if (more) {
+        return;
+    } else if (at->failed) {
+        at->behind = false;
+        fall_behind(at);
+    } else if (!handing) {
         stock_handover_open();
-        at->behind = true;
+    } else {
+        at->behind = false;
     }
 }
 
-/* False: there was nothing for a while. */
-static bool write_handed(struct writer *at)
+/* Is it worth while to read what was put off? */
+static bool may_retry(struct writer *at)
+{
+    int64_t now_us = clock_mono_us();
+
+    if (at->put_off.count == 0 || now_us < at->look_at_us)
+        return false;
+    at->look_at_us = now_us + LOOK_US;
+    return (at->put_off.more && now_us >= at->look_anyway_at_us) ||
+           stock_write_finds_free(&at->link, at->put_off.products, at->put_off.count);
+}
+
+/* Reads some of what was put off; what is still held is put off once more. */
+static void retry(struct writer *at)
+{
+    bool more;
+
+    if (!at->retrying) {
+        if (!may_retry(at))
+            return;
+        /* What is decided, and noted, is not to be read. */
+        if (!stock_settle_noted(at->stream, &at->link)) {
+            conclude(at, false);
+            return;
+        }
+        at->retrying = true;
+        at->look_anyway_at_us = clock_mono_us() + LOOK_ANYWAY_US;
+        snprintf(at->retry_last, sizeof at->retry_last, "%s", at->put_off.last);
+        at->put_off.count = 0;
+        at->put_off.more = false;
+        stock_stream_rewind(at->stream, STOCK_OWN_HISTORY);
+    }
+    if (!read_and_write(at, STOCK_OWN_HISTORY, &more))
+        conclude(at, false);
+    else if (!more || is_behind(at->stream->history_from, at->retry_last))
+        at->retrying = false;
+}
+
+static void take_over(struct writer *at)
+{
+    if (!read_and_write(at, STOCK_TAKE_OVER, &at->taking_over))
+        stock_stream_rewind(at->stream, STOCK_TAKE_OVER);
+    else
+        note_oldest(at);
+    if (at->taking_over)
+        return;
+    at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
+    if (at->taken > 0)
+        log_info("redis-stock: took over %d entries", at->taken);
+    at->taken = 0;
+}
+
+/* False: there was nothing for a while, or until then. */
+static bool write_handed(struct writer *at, int64_t until_us)
 {
     struct stock_part part = {.claims = at->stream->claims};
-    int64_t until_us = clock_mono_us() + WAIT_US;
 
     if (!stock_handover_take(&part, until_us)) {
-        conclude(at, stock_settle_noted(at->stream, &at->link) && stock_handover_is_open());
+        bool settled = stock_settle_noted(at->stream, &at->link);
+        if (!stock_handover_is_open())
+            fall_behind(at);
+        conclude(at, settled);
         spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
         return false;
     }
@@ -245,6 +430,16 @@ static void reconcile(struct writer *at)
         clock_mono_us() + (at->round.drift || at->round.skipped ? QUIET_US : ROUND_US);
 }
 
+/* Until when something may be waited for; 0: there is other work. */
+static int64_t wait_until(const struct writer *at)
+{
+    int64_t until_us = clock_mono_us() + WAIT_US;
+
+    if (at->behind || at->retrying || at->taking_over)
+        return 0;
+    return at->put_off.count > 0 ? clock_earlier(until_us, at->look_at_us) : until_us;
+}
+
 /* One turn. False: nothing can be done now. */
 static bool turn(struct writer *at)
 {
@@ -252,11 +447,12 @@ static bool turn(struct writer *at)
         return false;
     if (at->behind)
         catch_up(at);
-    if (clock_mono_us() >= at->take_over_at_us) {
-        at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
-        read_and_write(at, STOCK_TAKE_OVER);
-    }
-    if (!write_handed(at) && clock_mono_us() - at->quiet_since_us >= QUIET_US)
+    else
+        retry(at);
+    if (at->taking_over || clock_mono_us() >= at->take_over_at_us)
+        take_over(at);
+    if (!write_handed(at, wait_until(at)) && !at->behind &&
+        clock_mono_us() - at->quiet_since_us >= QUIET_US)
         reconcile(at);
     return true;
 }
@@ -277,7 +473,7 @@ static void *writer_main(void *argument)
         if (at->behind)
             catch_up(at);
         else
-            more = write_handed(at);
+            more = write_handed(at, clock_mono_us() + WAIT_US);
     }
     stock_stream_leave(at->stream, &at->link);
     return NULL;

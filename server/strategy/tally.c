@@ -57,7 +57,7 @@ int tally_product(struct tally *tally, int64_t product_id)
     int at;
 
     if (pairs_add(&tally->products, product_id, 0, &at)) {
-        tally->known[at] = false;
+        tally->known[at] = tally->busy[at] = false;
         tally->asked[at] = tally->taken[at] = 0;
     }
     return at;

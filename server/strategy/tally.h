@@ -42,6 +42,7 @@ struct tally {
     struct pairs products; /* (id, 0) */
     struct product_row rows[TALLY_MAX];
     bool known[TALLY_MAX];    /* the row is there and locked */
+    bool busy[TALLY_MAX];     /* it is there, and somebody else holds it: tally_lock_free */
     int64_t asked[TALLY_MAX]; /* units that the orders want in all */
     int64_t taken[TALLY_MAX]; /* units that they get */
 
@@ -55,6 +56,12 @@ void tally_init(struct tally *tally, struct pg *pg, int64_t fence, int64_t until
 int tally_product(struct tally *tally, int64_t product_id);
 /* Waits until `until_us`. *found is how many of the products have a row (under that fence). */
 enum pg_status tally_lock(struct tally *tally, int64_t until_us, int *found);
+/* Waits for no row; in place of tally_lock, where nobody has a fence. What is busy cannot be
+ * decided now, and is not unknown. */
+enum pg_status tally_lock_free(struct tally *tally);
+/* Before that, as the transaction's first statement: waits for this one row, `patience_us` at the
+ * most; PG_BUSY. No later statement of the transaction waits longer for a lock. */
+enum pg_status tally_wait(struct tally *tally, int64_t product_id, int64_t patience_us);
 
 /* An order is going to ask for units of a known product. Before tally_fold. */
 void tally_ask(struct tally *tally, int product, int64_t units);

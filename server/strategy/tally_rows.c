@@ -7,6 +7,10 @@
  */
 #include "strategy/tally.h"
 
+#include "base/clock.h"
+
+#include <stdio.h>
+
 enum { STOCK_VALUES = 4 };
 
 /* The arrays that a statement takes, side by side. */
@@ -42,6 +46,35 @@ enum pg_status tally_lock(struct tally *tally, int64_t until_us, int *found)
         tally->known[at] = true;
     }
     return status;
+}
+
+enum pg_status tally_lock_free(struct tally *tally)
+{
+    struct pg *pg = tally->pg;
+    enum pg_status status =
+        pg_exec(pg, SQL_BATCH_LOCK_FREE,
+                PG_ARGS(pg_int8s(tally->products.a, tally->products.count)), tally->until_us);
+
+    for (int i = 0; status == PG_OK && i < pg_rows(pg); i++) {
+        int at = pairs_find(&tally->products, pg_get_int8(pg, i, 6), 0);
+        tally->busy[at] = pg_get_bool(pg, i, 7);
+        tally->known[at] = !tally->busy[at];
+        if (tally->known[at])
+            purchase_row_at(pg, i, &tally->rows[at]);
+    }
+    return status;
+}
+
+enum pg_status tally_wait(struct tally *tally, int64_t product_id, int64_t patience_us)
+{
+    char patience[32];
+
+    snprintf(patience, sizeof patience, "%lldms", (long long)(patience_us / CLOCK_US_PER_MS));
+    enum pg_status status =
+        pg_exec(tally->pg, SQL_LOCK_WITHIN, PG_ARGS(pg_text(patience)), tally->until_us);
+    return status == PG_OK
+               ? pg_exec(tally->pg, SQL_PRODUCT_LOCK, PG_ARGS(pg_int8(product_id)), tally->until_us)
+               : status;
 }
 
 enum pg_status tally_fold(struct tally *tally)

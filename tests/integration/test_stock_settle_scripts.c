@@ -79,18 +79,25 @@ static void a_command_that_is_refused_ends_nothing(void **state)
     }
 }
 
+/* From where on others' entries are looked at, and where that goes on; the age of the oldest. */
+static char from[RIG_TEXT] = "-";
+static int64_t age_ms;
+
 /* How many entries the member takes that have been as they are for so long. */
 static int take_over(const char *member, const char *ms, const char *most)
 {
     struct redis_reply *reply = NULL;
 
-    assert_int_equal(redis_eval(rig_redis(), LUA_STOCK_TAKE_OVER, 1, 5,
-                                (const char *const[]){ORDERS, "writers", member, ms, most},
+    assert_int_equal(redis_eval(rig_redis(), LUA_STOCK_TAKE_OVER, 1, 6,
+                                (const char *const[]){ORDERS, "writers", member, ms, most, from},
                                 rig_soon(), &reply),
                      REDIS_OK);
-    int n = redis_reply_count(reply);
+    const struct redis_reply *entries = redis_reply_at(reply, 2);
+    int n = redis_reply_count(entries);
     for (int i = 0; i < n; i++)
-        assert_int_equal(redis_reply_count(redis_reply_at(redis_reply_at(reply, i), 1)), 6);
+        assert_int_equal(redis_reply_count(redis_reply_at(redis_reply_at(entries, i), 1)), 6);
+    snprintf(from, sizeof from, "%s", redis_reply_text(redis_reply_at(reply, 0)));
+    age_ms = redis_reply_number(redis_reply_at(reply, 1));
     redis_reply_free(reply);
     return n;
 }
@@ -223,14 +230,23 @@ static void only_what_lies_for_long_is_taken_over(void **state)
 
     reserve_entry(first);
     assert_int_equal(take_over("other", "60000", "9"), 0);
+    assert_string_equal(from, "");
+    assert_in_range(age_ms, 0, 60000);
+    snprintf(from, sizeof from, "-");
     assert_int_equal(take_over("other", "0", "1"), 1);
     assert_int_equal(pending("other"), 1);
     assert_int_equal(pending("me"), 1);
+    /* Behind what was looked at is the other one. */
+    assert_int_equal(take_over("other", "0", "1"), 1);
+    assert_int_equal(pending("other"), 2);
+    snprintf(from, sizeof from, "-");
     /* An hour old, and the other's for a moment. */
     rig_ask("DEL " ORDERS);
     rig_ask("XGROUP CREATE " ORDERS " writers 0 MKSTREAM");
     rig_ask("XADD " ORDERS " 1-1 product 7 epoch 1 orders old");
     assert_int_equal(take_over("me", "60000", "9"), 1); /* it was nobody's */
+    assert_true(age_ms > 60000);
+    snprintf(from, sizeof from, "-");
     assert_int_equal(take_over("other", "60000", "9"), 0);
     assert_int_equal(pending("me"), 1);
 }
