@@ -435,12 +435,14 @@ SELECT id, product_id, epoch, user_id, quantity, $1::text, 1, created_at
 FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[])
          AS asked (id, product_id, epoch, user_id, quantity, created_at)
 
+-- Sorted, so that two batches with the same keys, of different products, take their rows in one order.
 -- name: batch_insert
 INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,
                            created_at)
 SELECT id, product_id, epoch, user_id, quantity, $1::text, 1, key, created_at
 FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[], $8::text[])
          AS asked (id, product_id, epoch, user_id, quantity, created_at, key)
+ORDER BY user_id, key
 ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
 SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
@@ -508,11 +510,13 @@ UPDATE orders SET published_at = clock_timestamp() WHERE id IN (
     ORDER BY orders.id LIMIT $2::bigint FOR UPDATE OF orders SKIP LOCKED)
 RETURNING id, product_id
 
--- Those that came in while a PUT ended their sale: no purge knows of them.
+-- Those that came in while a PUT ended their sale: no purge knows of them. It waits for no row, as the purge.
 -- name: queue_bury
-DELETE FROM orders USING product
-WHERE status = 0 AND published_at < clock_timestamp() - interval '3 s'
-  AND product.id = product_id AND product.epoch <> orders.epoch
+DELETE FROM orders WHERE id IN (
+    SELECT orders.id FROM orders
+    JOIN product ON product.id = orders.product_id AND product.epoch <> orders.epoch
+    WHERE status = 0 AND published_at < clock_timestamp() - interval '3 s'
+    FOR UPDATE OF orders SKIP LOCKED)
 
 -- redis-stock: its mirror and its writer ---------------------------------------------------------------------
 
@@ -531,6 +535,7 @@ ORDER BY user_id LIMIT $4::bigint
 -- name: stock_decided
 SELECT id FROM orders WHERE id = ANY ($1::uuid[])
 
+-- Sorted as batch_insert.
 -- name: writer_insert
 INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, reason,
                            idempotency_key, created_at)
@@ -538,6 +543,7 @@ SELECT id, product_id, epoch, user_id, quantity, $1::text, status, reason, key, 
 FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[], $8::text[],
             $9::bigint[], $10::text[])
          AS asked (id, product_id, epoch, user_id, quantity, created_at, key, status, reason)
+ORDER BY user_id, key
 ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
 SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
@@ -641,23 +647,31 @@ SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'o
        current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
        NOT pg_is_in_recovery()
 
+-- The purge waits for no row, so it stands in no circle of those who wait for each other: what somebody has locked is
+-- left for the next piece. In the lock order all the same: what a user holds, then the orders. Sales come in this
+-- order, from behind $1 and $2 on.
 -- name: retired_next
-SELECT product_id, epoch FROM retired ORDER BY product_id, epoch LIMIT 1 FOR UPDATE SKIP LOCKED
+SELECT product_id, epoch FROM retired WHERE (product_id, epoch) > ($1::bigint, $2::bigint)
+ORDER BY product_id, epoch LIMIT 1 FOR UPDATE SKIP LOCKED
+
+-- An order of the new sale may take a row over meanwhile: locking looks at the newest row again.
+-- name: purge_purchases
+DELETE FROM purchase WHERE (product_id, user_id) IN (
+    SELECT product_id, user_id FROM purchase
+    WHERE product_id = $1::bigint AND epoch <= $2::bigint LIMIT $3::bigint FOR UPDATE SKIP LOCKED)
 
 -- name: purge_orders
 DELETE FROM orders WHERE id IN (
     SELECT id FROM orders WHERE product_id = $1::bigint AND epoch <= $2::bigint ORDER BY id
-    LIMIT $3::bigint)
+    LIMIT $3::bigint FOR UPDATE SKIP LOCKED)
 
 -- name: purge_restocks
-DELETE FROM restock WHERE product_id = $1::bigint AND epoch <= $2::bigint
+DELETE FROM restock WHERE id IN (
+    SELECT id FROM restock WHERE product_id = $1::bigint AND epoch <= $2::bigint FOR UPDATE SKIP LOCKED)
 
--- The epoch stands here twice: an order of the new sale may take the row over between the two.
--- name: purge_purchases
-DELETE FROM purchase WHERE (product_id, user_id) IN (
-    SELECT product_id, user_id FROM purchase
-    WHERE product_id = $1::bigint AND epoch <= $2::bigint LIMIT $3::bigint)
-AND epoch <= $2::bigint
-
+-- Unless something is left that was locked.
 -- name: retired_done
 DELETE FROM retired WHERE product_id = $1::bigint AND epoch = $2::bigint
+  AND NOT EXISTS (SELECT FROM purchase WHERE product_id = $1::bigint AND epoch <= $2::bigint)
+  AND NOT EXISTS (SELECT FROM orders WHERE product_id = $1::bigint AND epoch <= $2::bigint)
+  AND NOT EXISTS (SELECT FROM restock WHERE product_id = $1::bigint AND epoch <= $2::bigint)

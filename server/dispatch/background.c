@@ -106,37 +106,51 @@ static bool purge_rows(struct pg *pg, enum sql statement, const struct pg_value 
     return pg_affected(pg) < PURGE_ROWS;
 }
 
-/* Rows of one ended sale. False when there is none. */
-static bool purge_sale(struct pg *pg, int64_t until_us, int64_t *rows)
+/* One piece of the purge. */
+struct piece {
+    int64_t product_id; /* the last sale that was looked at */
+    int64_t epoch;
+    int64_t rows; /* that were deleted, the sales that were ended among them */
+    int sales;
+};
+
+/* Rows of the next ended sale. False when there is none. */
+static bool purge_sale(struct pg *pg, int64_t until_us, struct piece *piece)
 {
-    if (pg_exec(pg, SQL_RETIRED_NEXT, PG_NO_ARGS, until_us) != PG_OK || pg_rows(pg) != 1)
+    if (pg_exec(pg, SQL_RETIRED_NEXT, PG_ARGS(pg_int8(piece->product_id), pg_int8(piece->epoch)),
+                until_us) != PG_OK ||
+        pg_rows(pg) != 1)
         return false;
-    struct pg_value product = pg_int8(pg_get_int8(pg, 0, 0));
-    struct pg_value epoch = pg_int8(pg_get_int8(pg, 0, 1));
+    piece->product_id = pg_get_int8(pg, 0, 0);
+    piece->epoch = pg_get_int8(pg, 0, 1);
+    piece->sales++;
+    struct pg_value product = pg_int8(piece->product_id);
+    struct pg_value epoch = pg_int8(piece->epoch);
     struct pg_value most = pg_int8(PURGE_ROWS);
+    int64_t *rows = &piece->rows;
     bool done =
-        purge_rows(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, most), until_us, rows) &&
         purge_rows(pg, SQL_PURGE_PURCHASES, PG_ARGS(product, epoch, most), until_us, rows) &&
-        pg_exec(pg, SQL_PURGE_RESTOCKS, PG_ARGS(product, epoch), until_us) == PG_OK &&
-        pg_exec(pg, SQL_RETIRED_DONE, PG_ARGS(product, epoch), until_us) == PG_OK;
+        purge_rows(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, most), until_us, rows) &&
+        purge_rows(pg, SQL_PURGE_RESTOCKS, PG_ARGS(product, epoch), until_us, rows) &&
+        purge_rows(pg, SQL_RETIRED_DONE, PG_ARGS(product, epoch), until_us, rows);
     (void)done; /* an unfinished sale is committed all the same, and gone on with */
     return true;
 }
 
-/* One piece: part of a large sale, or many small ones. True while there is more. */
+/* One piece: part of a large sale, or many small ones. True when there may be more that nobody has
+ * locked. */
 static bool purge(struct background *background)
 {
     struct pg *pg = background->pg;
     int64_t until_us = clock_mono_us() + PURGE_PATIENCE_US;
-    int64_t rows = 0;
-    int sales = 0;
+    struct piece piece = {0};
 
     if (!pg_connect(pg, until_us))
         return false;
     pg_begin(pg);
-    while (rows < PURGE_ROWS && sales < PURGE_SALES && purge_sale(pg, until_us, &rows))
-        sales++;
-    bool more = sales > 0 && pg_commit(pg, until_us) == PG_OK;
+    while (piece.rows < PURGE_ROWS && piece.sales < PURGE_SALES && purge_sale(pg, until_us, &piece))
+        ;
+    bool more = piece.rows > 0 && pg_commit(pg, until_us) == PG_OK;
     pg_rollback(pg, until_us);
     return more;
 }
