@@ -105,10 +105,12 @@ static bool read_health(void *context, struct store_durability *durability, add_
 {
     const struct services *services = context;
     bool up = store_up(services->store);
-    bool ready = up && store_ready(services->store);
+    bool fit = up && store_ready(services->store);
+    const char *trouble = store_trouble(services->store);
+    bool ready = fit && !*trouble;
 
     *durability = store_durability(services->store);
-    row(to, "postgresql", ready, ready ? "" : up ? "the schema is not usable" : "out of reach");
+    row(to, "postgresql", ready, fit ? trouble : up ? "the schema is not usable" : "out of reach");
     if (services->cache)
         add_redis(services->cache, "redis", "", row, to);
     if (services->stock_cache)

@@ -642,10 +642,15 @@ FROM (VALUES ('search_path', $1::text),
              ('client_encoding', current_setting('server_encoding'))) AS setting (name, value)
 WHERE value IS NOT NULL AND current_setting(name, true) IS NOT NULL
 
--- name: durability
+-- What commits wait for; whether there can be any; and the transaction that has waited longest for the standby, of those of
+-- this role, when one does.
+-- name: server_state
 SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
        current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
-       NOT pg_is_in_recovery()
+       pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
+       (SELECT backend_xid::text FROM pg_stat_activity
+        WHERE wait_event = 'SyncRep' AND usename = current_user AND datname = current_database()
+        ORDER BY age(backend_xid) DESC LIMIT 1)
 
 -- The purge waits for no row, so it stands in no circle of those who wait for each other: what somebody has locked is
 -- left for the next piece. In the lock order all the same: what a user holds, then the orders. Sales come in this

@@ -155,6 +155,11 @@ static bool purge(struct background *background)
     return more;
 }
 
+static bool may_write(const struct store *store)
+{
+    return store_ready(store) && !*store_trouble(store);
+}
+
 static void *background_main(void *argument)
 {
     struct background *background = argument;
@@ -167,7 +172,7 @@ static void *background_main(void *argument)
             probe(background);
             next_probe_us = clock_mono_us() + PROBE_US;
         }
-        bool more = store_ready(background->services->store) && purge(background);
+        bool more = may_write(background->services->store) && purge(background);
         int64_t wake_us = more && !background->busy(background->context)
                               ? clock_mono_us() + PURGE_PAUSE_US
                               : next_probe_us;

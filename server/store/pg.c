@@ -133,6 +133,7 @@ static enum pg_status judge(struct pg *pg, PGresult *result, bool main, bool com
     if (kind != PGRES_COMMAND_OK && kind != PGRES_TUPLES_OK) {
         pg_set_error(pg, ERROR_UNAVAILABLE, PQresultErrorMessage(result));
         status = classify(pg, result);
+        pg->useless |= pg_ends_session(PQresultErrorField(result, PG_DIAG_SQLSTATE));
     } else if (commit && strcmp(PQcmdStatus(result), "COMMIT") != 0) {
         pg_set_error(pg, ERROR_INTERNAL, "COMMIT rolled back");
         status = PG_FAILED;
@@ -186,7 +187,7 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
         status = PG_LOST;
     }
     pg->unreplicated = false;
-    if (status == PG_LOST)
+    if (status == PG_LOST || pg->useless)
         pg_close(pg);
     return expired && status == PG_CONFLICT ? PG_CANCELLED : status;
 }

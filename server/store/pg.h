@@ -28,8 +28,9 @@ struct pg;
 /* What became of a statement. A strategy decides by these alone. */
 enum pg_status {
     PG_OK,
-    PG_CONFLICT,  /* 40001, 40P01, or hit by a cancel request of ours (pg_be_patient): the
-                     transaction  is gone and may be made again */
+    PG_CONFLICT,  /* 40001, 40P01, a session whose statements are not what they were, or hit by a
+                     cancel request of ours (pg_be_patient): the transaction is gone and may be made
+                     again, after pg_connect */
     PG_BUSY,      /* 55P03: NOWAIT found the row locked */
     PG_UNIQUE,    /* 23505 */
     PG_BUG,       /* a CHECK fired (23514), or a value is wrong (22xxx) */
@@ -78,11 +79,15 @@ bool store_ready(const struct store *store); /* the schema has been seen to */
 struct store_durability store_durability(struct store *store);
 /* Does a commit wait for a synchronous standby? */
 bool store_waits(const struct store *store);
+/* Why nothing can be written though PostgreSQL is up and its schema suits, in words for an
+ * operator;
+ * "": it can. What can be read is read all the same. Seen by store_prepare. */
+const char *store_trouble(const struct store *store);
 
 /* Creates the schema or brings it up to date, once however many instances start together; learns
  * whether the database is durable; then sessions may be used. What changes tables may take until
- * `schema_until_us`, every other statement until `until_us`. False: out of reach, or
- * ERROR_UNSUITABLE for a schema newer than this server. */
+ * `schema_until_us`, every other statement until `until_us`. False: out of reach, in
+ * trouble (store_trouble), or ERROR_UNSUITABLE for a schema newer than this server. */
 bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
                    struct error *error);
 

@@ -18,6 +18,9 @@ struct store {
     atomic_bool up;
     atomic_bool ready;
     atomic_bool waits;
+    _Atomic(const char *) trouble; /* why nothing can be sold though it is up; "": it can */
+    char waiter[24];               /* the background's: store.c's is_stuck */
+    int64_t waiter_since_us;
     _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */
     _Atomic unsigned path_number;    /* how often `path` has changed */
     struct {
@@ -43,6 +46,7 @@ struct pg {
     bool patient;           /* pg_be_patient */
     bool cancelled; /* a cancel request is under way, and may hit whatever runs when it arrives */
     atomic_bool stopped; /* pg_stop */
+    bool useless;        /* pg_ends_session: to be closed when its answers are read */
     bool unreplicated;   /* PostgreSQL has warned that a commit did not wait for the standby */
     struct error error;
     struct pg_ahead {
@@ -97,12 +101,17 @@ bool pg_ahead_take(struct pg *pg, const struct pg_command *command, bool *sent);
 
 /* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
 enum pg_status pg_classify(const char *sqlstate);
+/* Is the session that was answered so of no use any more, though its connection is there? What was
+ * asked for did nothing; PG_CONFLICT says that a new session can do it. */
+bool pg_ends_session(const char *sqlstate);
 
 /* Every session looks for the tables where they were found, whatever becomes of the role's
  * search_path: sets it for sessions opened from now on, and tells it; both answer its number. */
 unsigned store_set_path(struct store *store, const char *path);
 unsigned store_path(struct store *store, char path[STORE_PATH_SIZE]);
 unsigned store_path_number(const struct store *store);
+/* Sessions that are open now are closed when they are next to be used. */
+void store_renew_sessions(struct store *store);
 
 /* What store_prepare says of the schema; a session that is not fit for use afterwards is closed. */
 bool schema_ensure(struct pg *pg, int64_t until_us, int64_t schema_until_us, struct error *error);

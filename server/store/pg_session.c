@@ -49,7 +49,8 @@ void pg_close(struct pg *pg)
         PQfinish(pg->conn);
     pg->conn = NULL;
     pg->begin_pending = false;
-    pg->in_transaction = pg->written = pg->cancelled = pg->unreplicated = false;
+    pg->in_transaction = pg->written = pg->cancelled = false;
+    pg->useless = pg->unreplicated = false;
     pg->ahead.count = pg->ahead.sent = 0;
     memset(pg->prepared, 0, sizeof pg->prepared);
 }

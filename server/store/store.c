@@ -1,11 +1,15 @@
 /* The database as a whole: where it is, and whether it is ready. */
 #include "store/pg_internal.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Longer than an order that is not stuck may take by default, so that one alone says nothing. */
+enum { STANDBY_PATIENCE_US = 5000000 };
 
 struct store *store_create(const char *conninfo, struct store_limits limits, struct error *error)
 {
@@ -25,6 +29,7 @@ struct store *store_create(const char *conninfo, struct store_limits limits, str
         return NULL;
     }
     pthread_mutex_init(&store->shared.mutex, NULL);
+    atomic_init(&store->trouble, "");
     store->limits = limits;
     store->conninfo = strdup(conninfo);
     if (store->conninfo)
@@ -65,6 +70,16 @@ struct store_durability store_durability(struct store *store)
     return durability;
 }
 
+const char *store_trouble(const struct store *store)
+{
+    return atomic_load_explicit(&store->trouble, memory_order_relaxed);
+}
+
+void store_renew_sessions(struct store *store)
+{
+    atomic_fetch_add_explicit(&store->path_number, 1, memory_order_relaxed);
+}
+
 bool store_waits(const struct store *store)
 {
     return atomic_load_explicit(&store->waits, memory_order_relaxed);
@@ -96,7 +111,44 @@ unsigned store_set_path(struct store *store, const char *path)
     return number;
 }
 
-/* Of the present result of SQL_DURABILITY; logged when it is not what it was, or at the start. */
+/* Has the same commit waited for the standby for long? Then every other one would: they would hold
+ * a session of PostgreSQL's each, and their orders would be unknown. */
+static bool is_stuck(struct store *store, const struct pg *pg)
+{
+    char oldest[sizeof store->waiter];
+    int64_t now_us = clock_mono_us();
+
+    pg_get_text(pg, 0, 6, oldest, sizeof oldest);
+    if (!oldest[0] || strcmp(oldest, store->waiter) != 0) {
+        snprintf(store->waiter, sizeof store->waiter, "%s", oldest);
+        store->waiter_since_us = now_us;
+    }
+    return oldest[0] && now_us - store->waiter_since_us >= STANDBY_PATIENCE_US;
+}
+
+/* Of the present result of SQL_SERVER_STATE. */
+static const char *find_trouble(struct store *store, const struct pg *pg)
+{
+    if (pg_get_bool(pg, 0, 4))
+        return "it is a standby and cannot be written to";
+    if (pg_get_bool(pg, 0, 5))
+        return "it is read-only (default_transaction_read_only)";
+    if (is_stuck(store, pg))
+        return "commits wait for a synchronous standby that does not answer";
+    return "";
+}
+
+/* Whoever has a session of the time before may be connected to a server that is not the primary any
+ * more. */
+static void set_trouble(struct store *store, const char *trouble)
+{
+    const char *before = atomic_exchange_explicit(&store->trouble, trouble, memory_order_relaxed);
+
+    if (strcmp(before, trouble) != 0)
+        store_renew_sessions(store);
+}
+
+/* Of the present result of SQL_SERVER_STATE; logged when it is not what it was, or at the start. */
 static void take_durability(struct store *store, const struct pg *pg)
 {
     struct store_durability now = {.fsync = pg_get_bool(pg, 0, 0),
@@ -129,21 +181,22 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t
     }
     if (!store_ready(store) && !schema_ensure(pg, until_us, schema_until_us, error))
         return false;
-    if (pg_exec(pg, SQL_DURABILITY, PG_NO_ARGS, until_us) != PG_OK) {
+    if (pg_exec(pg, SQL_SERVER_STATE, PG_NO_ARGS, until_us) != PG_OK) {
         *error = pg->error;
         atomic_store_explicit(&store->up, false, memory_order_relaxed);
         return false;
     }
-    if (!pg_get_bool(pg, 0, 4)) {
-        pg_close(pg);
-        return error_set(error, ERROR_UNSUITABLE,
-                         "PostgreSQL is a standby and cannot be written to");
-    }
+    const char *trouble = find_trouble(store, pg);
     take_durability(store, pg);
+    set_trouble(store, trouble);
     /* Another session may have failed to connect while this one lived on: whoever is told that
      * PostgreSQL is up may try at once. */
     atomic_store_explicit(&store->closed_until_us, 0, memory_order_relaxed);
     atomic_store_explicit(&store->up, true, memory_order_relaxed);
     atomic_store_explicit(&store->ready, true, memory_order_release);
+    if (*trouble) {
+        pg_close(pg); /* of several servers another one may be the primary by now */
+        return error_set(error, ERROR_UNAVAILABLE, "%s", trouble);
+    }
     return true;
 }

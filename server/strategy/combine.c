@@ -328,6 +328,7 @@ static bool sell_at_once(struct session *session, struct order **orders, int cou
 
 static void sell_halving(struct session *session, struct order **orders, int count, int64_t fence)
 {
+    pg_connect(session->pg, session->work_until_us); /* what failed before may have ended it */
     if (attempt(session, orders, count, fence))
         return;
     set_all(orders, count, ORDER_PENDING);

@@ -63,7 +63,12 @@ static struct strategy_metrics *metrics_of(const struct strategy *strategy)
 static bool connect_backends(struct session *session, const struct strategy *strategy)
 {
     int64_t until_us = clock_mono_us() + CONNECT_PATIENCE_US;
+    const char *trouble = store_trouble(session->services->store);
 
+    if (*trouble) {
+        log_warn("%s: PostgreSQL: %s", strategy->name, trouble);
+        return false;
+    }
     if (!pg_connect(session->pg, until_us)) {
         log_warn("%s: %s", strategy->name, pg_error(session->pg)->text);
         return false;

@@ -279,7 +279,7 @@ static bool connect_stores(struct writer *at)
     at->link.until_us = clock_mono_us() + PATIENCE_US;
     /* Where PostgreSQL is known to be away the background's probe finds it again: a failed attempt
      * of ours would keep everybody else from trying. */
-    if (!store_up(at->services->store) ||
+    if (!store_up(at->services->store) || *store_trouble(at->services->store) ||
         !stock_stream_connect(at->stream, redis, at->link.until_us, &fresh) ||
         !pg_connect(at->link.pg, at->link.until_us))
         return false;

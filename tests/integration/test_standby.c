@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { STOCK = 10, RUN = 3, PATIENCE_US = 60000000 };
@@ -298,6 +297,52 @@ static void cancels_and_restocks_are_settled(void **state)
     stop_servers();
 }
 
+static bool is_ready(const char *detail)
+{
+    struct http_reply reply = server_call(here.server, "GET", "/readyz", NULL, NULL);
+    bool ready = reply.status == 200;
+    char text[128];
+
+    http_reply_text(&reply, "backends.0.detail", text, sizeof text);
+    if (!ready && !strstr(text, detail))
+        fail_msg("the reason is \"%s\"", text);
+    http_reply_fini(&reply);
+    return ready;
+}
+
+static void wait_ready(bool ready)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (is_ready("synchronous standby") != ready) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("it is %sready", ready ? "not " : "");
+        clock_sleep_until(clock_mono_us() + 10 * CLOCK_US_PER_MS);
+    }
+}
+
+/* Every order that is begun would be unknown, and keep a session of PostgreSQL's. */
+static void a_standby_that_stays_away_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct buy buy = {.strategy = "conditional", .product = put(NULL), .user = 1};
+    struct buy other = {.strategy = "pessimistic", .product = put(NULL), .user = 1};
+
+    postgres_pause(here.standby);
+    shop_expect_buy(here.server, &buy, 504, "outcome_unknown", NULL);
+    wait_ready(false);
+    shop_expect_buy(here.server, &other, 503, "backend_unavailable", NULL);
+    assert_int_equal(server_status(here.server, "GET", "/products/1", NULL, NULL), 200);
+    assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM pg_stat_activity"
+                                                  " WHERE wait_event = 'SyncRep'"),
+                     1);
+    postgres_resume(here.standby);
+    wait_ready(true);
+    shop_expect_buy_soon(here.server, &other, 201);
+    shop_expect_consistent(here.server, buy.product);
+    stop_servers();
+}
+
 static void readiness_says_what_durable_covers(void **state)
 {
     (void)state;
@@ -326,6 +371,8 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(cancels_and_restocks_are_settled, start_patient_server,
                                         end),
+        cmocka_unit_test_setup_teardown(a_standby_that_stays_away_is_not_waited_for,
+                                        start_hasty_server, end),
         cmocka_unit_test_setup_teardown(readiness_says_what_durable_covers, start_hasty_server,
                                         end),
     };

@@ -29,15 +29,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SETTINGS_MAX = 16, ARGUMENTS_MAX = 2 * SETTINGS_MAX + 32, POLL_US = 10000 };
+enum {
+    SETTINGS_MAX = 16,
+    CONNINFOS_MAX = 16,
+    ARGUMENTS_MAX = 2 * SETTINGS_MAX + 32,
+    POLL_US = 10000
+};
 
 struct postgres {
     char folder[32];
     char data[48];
     char log[48];
-    char conninfo[160];
-    char *settings[SETTINGS_MAX]; /* owned: name=value */
-    pid_t pid;                    /* 0: it is not running */
+    char *conninfos[CONNINFOS_MAX]; /* owned: each that was asked for */
+    char *settings[SETTINGS_MAX];   /* owned: name=value */
+    pid_t pid;                      /* 0: it is not running */
     bool paused;
     struct postgres *next;
 };
@@ -175,9 +180,20 @@ const char *postgres_log_path(const struct postgres *postgres)
 
 const char *postgres_conninfo(struct postgres *postgres, const char *user, const char *database)
 {
-    snprintf(postgres->conninfo, sizeof postgres->conninfo, "host=%s port=5432 user=%s dbname=%s",
-             postgres->folder, user ? user : "seckill", database ? database : "seckill");
-    return postgres->conninfo;
+    char *conninfo = NULL;
+    int i = 0;
+
+    assert_true(asprintf(&conninfo, "host=%s port=5432 user=%s dbname=%s", postgres->folder,
+                         user ? user : "seckill", database ? database : "seckill") > 0);
+    while (i < CONNINFOS_MAX && postgres->conninfos[i] &&
+           strcmp(postgres->conninfos[i], conninfo) != 0)
+        i++;
+    assert_true(i < CONNINFOS_MAX);
+    if (postgres->conninfos[i])
+        free(conninfo);
+    else
+        postgres->conninfos[i] = conninfo;
+    return postgres->conninfos[i];
 }
 
 static void make_folder(char folder[32])
@@ -438,6 +454,8 @@ static void discard(struct postgres *postgres)
     run_program("/dev/null", "rm", "-rf", postgres->folder);
     for (int i = 0; i < SETTINGS_MAX; i++)
         free(postgres->settings[i]);
+    for (int i = 0; i < CONNINFOS_MAX; i++)
+        free(postgres->conninfos[i]);
     free(postgres);
 }
 

@@ -19,8 +19,8 @@ static void what_an_error_means(void **state)
         {"25P02", PG_FAILED},   {"42501", PG_FAILED},   {"42P01", PG_FAILED},
         {"53100", PG_FAILED},   {"53200", PG_FAILED},   {"53300", PG_FAILED},
         {"53400", PG_FAILED},   {"54000", PG_FAILED},   {"55000", PG_FAILED},
-        {"57014", PG_FAILED},   {"58030", PG_FAILED},   {"0A000", PG_FAILED},
-        {"26000", PG_FAILED},   {"XX000", PG_FAILED},
+        {"57014", PG_FAILED},   {"58030", PG_FAILED},   {"0A000", PG_CONFLICT},
+        {"26000", PG_CONFLICT}, {"42P05", PG_CONFLICT}, {"XX000", PG_FAILED},
     };
 
     (void)state;
