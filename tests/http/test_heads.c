@@ -205,21 +205,38 @@ static void fields_after_the_body_leave_room_for_the_reply(void **state)
     free(full);
 }
 
-/* Sends exact bytes, which may hold NULs: 400 and the end, whatever follows. */
-static void expect_refused(const char *before, const char *bytes, size_t length, const char *after)
+/* Sends exact bytes, which may hold NULs; the first answer, behind which only the end may come. */
+static int status_of_bytes(const char *before, const char *bytes, size_t length, const char *after)
 {
     struct http_client *client = raw_send(server, before);
+    int first;
     int status;
 
     http_client_send(client, bytes, length, raw_patience());
     http_client_send(client, after, strlen(after), raw_patience());
-    status = raw_status(client);
-    if (status != 400)
-        fail_msg("%d for \"%s\", a character of code %d in it", status, before, bytes[0]);
+    first = raw_status(client);
     while ((status = raw_status(client)) != 0)
         if (status < 400)
             fail_msg("%d after \"%s\", a character of code %d in it", status, before, bytes[0]);
     http_client_close(client);
+    return first;
+}
+
+static void expect_refused(const char *before, const char *bytes, size_t length, const char *after)
+{
+    int status = status_of_bytes(before, bytes, length, after);
+
+    if (status != 400)
+        fail_msg("%d for \"%s\", a character of code %d in it", status, before, bytes[0]);
+}
+
+/* In a request line. libmicrohttpd 1.0 closes without a word at a NUL, a VT or an FF. */
+static void expect_line_refused(const char *before, char c, const char *after)
+{
+    int status = status_of_bytes(before, &c, 1, after);
+
+    if (status != 400 && (status != 0 || (c != '\0' && c != '\v' && c != '\f')))
+        fail_msg("%d for \"%s\", a character of code %d in it", status, before, c);
 }
 
 static void a_character_that_hides_others_is_refused(void **state)
@@ -236,17 +253,18 @@ static void a_character_that_hides_others_is_refused(void **state)
                    "one\r\n" RAW_LENGTH "\r\n" RAW_BODY RAW_GET "\r\n");
     expect_refused(RAW_POST RAW_LENGTH "Idempotency-", "\0", 1, "Key: k\r\n\r\n" RAW_BODY);
     expect_refused(RAW_POST RAW_LENGTH "X:", "\0", 1, "\r\n\r\n" RAW_BODY);
-    expect_refused("POST /orders", "\0", 1, "x HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY);
-    expect_refused("POST /orders?wait_ms=1", "\0", 1,
-                   "1 HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY);
+    expect_line_refused("POST /orders", '\0',
+                        "x HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY);
+    expect_line_refused("POST /orders?wait_ms=1", '\0',
+                        "1 HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY);
     for (char c = 1; c > 0; c++) {
         if (c >= ' ' && c < 0x7f)
             continue;
         if (c != '\t')
             expect_refused(RAW_POST RAW_LENGTH "X: a", &c, 1, "b: c\r\n\r\n" RAW_BODY);
         expect_refused(RAW_POST RAW_LENGTH "X", &c, 1, "Y: a\r\n\r\n" RAW_BODY);
-        expect_refused("POST /orders", &c, 1,
-                       "x HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY);
+        expect_line_refused("POST /orders", c,
+                            "x HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY);
     }
     /* A field that goes on in the next line. */
     expect_refused(keyed, "\r\n", 2, " one\r\n\r\n" RAW_BODY);
