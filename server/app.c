@@ -7,7 +7,9 @@
 #include "app.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "broker/rabbit.h"
 #include "cache/redis.h"
 #include "dispatch/dispatch.h"
@@ -37,24 +39,12 @@ struct app {
     struct dispatch *dispatch;
 };
 
-static struct http *signalled; /* what the handler stops; set before the handler is */
-
-static void on_stop_signal(int number)
+/* What would end the process unasked. */
+static void ignore_signals(void)
 {
-    (void)number;
-    http_stop(signalled);
-}
-
-static void handle_signals(struct http *http)
-{
-    struct sigaction stop = {.sa_handler = on_stop_signal};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
 
-    signalled = http;
-    sigemptyset(&stop.sa_mask);
     sigemptyset(&ignore.sa_mask);
-    sigaction(SIGTERM, &stop, NULL);
-    sigaction(SIGINT, &stop, NULL);
     sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGHUP, &ignore, NULL);
 }
@@ -239,6 +229,7 @@ static void app_fini(struct app *app)
     dispatch_destroy(app->dispatch);
     strategies_stop(&app->services);
     http_destroy(app->http);
+    FAILPOINT("app.http-gone");
     renewer_destroy(app->services.renewer);
     cache_destroy(app->services.cache);
     cache_destroy(app->services.stock_cache);
@@ -272,15 +263,16 @@ int app_run(const struct settings *settings)
 
     log_level_parse(settings->log_level, &level);
     log_set_level(level);
-    if (!app_init(&app, &error)) {
+    if (!app_init(&app, &error) || !stop_begin(&error)) {
         fprintf(stderr, "seckill-server: %s\n", error.text);
         app_fini(&app);
         return EXIT_BAD_START;
     }
-    handle_signals(app.http);
+    ignore_signals();
     printf("listening on %s\n", http_address(app.http));
     fflush(stdout);
     int status = http_run(app.http, app.dispatch);
+    stop_set_status(status);
     app_fini(&app);
     return status;
 }

@@ -351,6 +351,12 @@ void dispatch_drain(struct dispatch *dispatch)
     atomic_store(&dispatch->draining, true);
 }
 
+void dispatch_flush(struct dispatch *dispatch)
+{
+    for (size_t i = 0; i < dispatch->count; i++)
+        complete(dispatch, lane_flush(dispatch->lanes[i].lane, ORDER_SHUTTING_DOWN));
+}
+
 static void stop_janitor(struct dispatch *dispatch)
 {
     if (!dispatch->janitor_started)
@@ -368,10 +374,9 @@ void dispatch_destroy(struct dispatch *dispatch)
         return;
     dispatch_drain(dispatch);
     stop_janitor(dispatch);
-    for (size_t i = 0; i < dispatch->count; i++) {
+    for (size_t i = 0; i < dispatch->count; i++)
         lane_wake(dispatch->lanes[i].lane, true);
-        complete(dispatch, lane_flush(dispatch->lanes[i].lane, ORDER_SHUTTING_DOWN));
-    }
+    dispatch_flush(dispatch);
     workers_destroy(dispatch->workers);
     parking_close(dispatch->services->parking);
     for (int kind = 0; kind < TASK_KIND_COUNT; kind++)

@@ -57,6 +57,9 @@ int64_t dispatch_in_flight(const struct dispatch *dispatch);
 /* From now on orders are refused with SHUTTING_DOWN; what was taken before is finished. */
 void dispatch_drain(struct dispatch *dispatch);
 
+/* The orders that nobody has begun come back, as SHUTTING_DOWN. */
+void dispatch_flush(struct dispatch *dispatch);
+
 /* Waits for the workers to finish what they hold and frees everything. NULL is allowed. */
 void dispatch_destroy(struct dispatch *dispatch);
 

@@ -13,6 +13,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "http/edge.h"
 #include "http/head.h"
 #include "http/listen.h"
@@ -38,6 +39,9 @@ enum { IDLE_TIMEOUT_S = 60 };
  * longest call. */
 #define DRAIN_WAIT_US   (65 * CLOCK_US_PER_S)
 #define DRAIN_MARGIN_US (5 * CLOCK_US_PER_S)
+
+/* libmicrohttpd writes a reply within so many turns, to who reads it. */
+enum { REPLY_TURNS = 8 };
 
 /* How often to look whether the drain is over: dispatch does not wake the loop when its count falls
  * to 0. */
@@ -269,6 +273,7 @@ static void wait_for_events(struct http *http, int64_t until_us)
         {.fd = http->epoll_fd, .events = POLLIN},
         {.fd = http->event_fd, .events = POLLIN},
         {.events = POLLIN},
+        {.fd = stop_fd(), .events = POLLIN},
     };
     int64_t next_us = connection_next_us(http);
     int timeout_ms;
@@ -285,6 +290,8 @@ static void wait_for_events(struct http *http, int64_t until_us)
     if (poll(fds, sizeof fds / sizeof *fds, timeout_ms) <= 0)
         return;
     http->knocked = fds[2].revents != 0;
+    if (fds[3].revents != 0)
+        stop_seen();
     if (fds[1].revents != 0) {
         ssize_t ignored = read(http->event_fd, &count, sizeof count);
 
@@ -327,17 +334,27 @@ static bool drain(struct http *http)
     dispatch_drain(http->dispatch);
     turn(http, http->now_us); /* whoever has been read but not handled is told */
     while (!is_quiet(http)) {
-        if (atomic_load(&http->stops) > 1) {
+        if (stop_count() > 1) {
             log_warn("a second stop ends the drain");
             return false;
         }
         if (http->now_us >= deadline_us) {
             log_error("the drain took too long: not everything was answered");
+            stop_soon();
             return false;
         }
         turn(http, http->now_us + DRAIN_LOOK_US);
     }
     return true;
+}
+
+/* Who waits for an order that nobody has begun can still be told so; what is under way is let go
+ * without an answer. */
+static void refuse_queued(struct http *http)
+{
+    dispatch_flush(http->dispatch);
+    for (int i = 0; i < REPLY_TURNS; i++)
+        turn(http, http->now_us);
 }
 
 /* libmicrohttpd must not be stopped while a connection is suspended. */
@@ -354,20 +371,13 @@ int http_run(struct http *http, struct dispatch *dispatch)
     bool answered;
 
     http->dispatch = dispatch;
-    while (atomic_load(&http->stops) == 0)
+    while (stop_count() == 0)
         turn(http, INT64_MAX);
     answered = drain(http);
+    if (!answered)
+        refuse_queued(http);
     stop_daemon(http);
     return answered ? 0 : 1;
-}
-
-void http_stop(struct http *http)
-{
-    int saved = errno;
-
-    atomic_fetch_add(&http->stops, 1);
-    wake(http);
-    errno = saved;
 }
 
 void http_destroy(struct http *http)

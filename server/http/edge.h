@@ -1,5 +1,5 @@
-/* The edge's own state, shared by the files of this room. One thread owns all of it but `done` and
- * `stops`. */
+/* The edge's own state, shared by the files of this room. One thread owns all of it but
+ * `done`. */
 #ifndef SECKILL_HTTP_EDGE_H
 #define SECKILL_HTTP_EDGE_H
 
@@ -8,7 +8,6 @@
 
 #include <microhttpd.h>
 #include <pthread.h>
-#include <stdatomic.h>
 
 enum { EDGE_ADDRESS_MAX = 128, EDGE_STATUSES = 20 };
 
@@ -25,7 +24,6 @@ struct http {
     int event_fd;
     char address[EDGE_ADDRESS_MAX];
 
-    atomic_int stops;
     bool draining;
     bool abandoned; /* the drain was cut short: what still waits is not answered */
 

@@ -34,12 +34,10 @@ const char *http_address(const struct http *http);
 /* Where dispatch hands decided orders and finished tasks back; valid as long as `http` is. */
 struct completion http_completion(struct http *http);
 
-/* Serves on the calling thread until http_stop; then drains `dispatch`, answers what is in flight
- * and returns. Exit status: 0 when everything accepted was answered. */
+/* Serves on the calling thread until the process is told to stop (base/stop.h); then drains
+ * `dispatch`, answers what is in flight and returns. A second stop ends the drain. Exit status: 0
+ * when everything accepted was answered. */
 int http_run(struct http *http, struct dispatch *dispatch);
-
-/* Async-signal-safe; any thread. The first call drains, a second one ends the drain. */
-void http_stop(struct http *http);
 
 void http_destroy(struct http *http); /* NULL is allowed */
 

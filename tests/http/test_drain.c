@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "http/expect.h"
 #include "http/stage.h"
+#include "lib/stack.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -140,25 +141,135 @@ static void idle_and_unfinished_requests_do_not_hold_it_up(void **state)
     http_client_close(unfinished);
 }
 
-static void a_second_stop_ends_it_at_once(void **state)
-{
-    server = server_start(NULL, NULL);
-    struct http_client *client = open_client();
-    struct http_reply reply;
-    char log[4096];
+/* The longest that a server takes from its second stop to its end. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define AT_ONCE_US (5 * CLOCK_US_PER_S)
+#else
+#define AT_ONCE_US CLOCK_US_PER_S
+#endif
 
-    (void)state;
+/* An order that a worker works on, and its row is held; another one behind it. */
+struct stuck {
+    struct witness *holder;
+    struct http_client *begun;
+    struct http_client *queued;
+};
+
+static struct stuck start_stuck(void)
+{
+    struct stuck stuck;
+
+    server = server_start(NULL, NULL);
     put_product(server, 1, "{\"stock\": 1000}");
-    struct witness *holder = stage_hold_product();
-    send_order(client, 1);
-    wait_for_in_flight(2);
+    stuck.holder = stage_hold_product();
+    stuck.begun = open_client();
+    send_order(stuck.begun, 1);
+    witness_wait_blocked(witness, 1);
+    stuck.queued = open_client();
+    send_order(stuck.queued, 2);
+    wait_for_in_flight(3);
+    return stuck;
+}
+
+/* Waits for the end, which the test sees without its row. */
+static void expect_end(int64_t from_us)
+{
+    char log[4096];
+    int status = server_wait(server, log, sizeof log);
+    int64_t took_us = clock_mono_us() - from_us;
+
+    server = NULL;
+    assert_int_equal(status, 1);
+    assert_null(strstr(log, "Sanitizer"));
+    assert_in_range(took_us, 0, AT_ONCE_US);
+}
+
+static void stop_twice(void)
+{
     server_signal(server, SIGTERM);
     wait_until_refused();
     server_signal(server, SIGTERM);
-    assert_int_equal(http_client_read(client, false, patience(), &reply), HTTP_CLOSED);
-    witness_release(holder); /* its worker is let finish */
-    assert_int_equal(server_wait(server, log, sizeof log), 1);
-    http_client_close(client);
+}
+
+/* Whoever has an order that nobody has begun is told so; the other one's outcome is unknown. */
+static void a_second_stop_ends_it_within_a_second(void **state)
+{
+    struct stuck stuck = start_stuck();
+    struct http_reply reply;
+
+    (void)state;
+    stop_twice();
+    expect_end(clock_mono_us());
+    assert_int_equal(http_client_read(stuck.queued, false, patience(), &reply), HTTP_REPLY);
+    assert_problem(&reply, 503, "shutting_down", NULL);
+    http_reply_fini(&reply);
+    assert_int_equal(http_client_read(stuck.begun, false, patience(), &reply), HTTP_CLOSED);
+    witness_release(stuck.holder);
+    http_client_close(stuck.begun);
+    http_client_close(stuck.queued);
+}
+
+static void more_stops_do_not_put_the_end_off(void **state)
+{
+    struct stuck stuck = start_stuck();
+    int64_t from_us = clock_mono_us();
+    bool ended = false;
+
+    (void)state;
+    while (!ended && clock_mono_us() - from_us < 2 * AT_ONCE_US) {
+        server_signal(server, SIGTERM);
+        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
+        ended = server_has_ended(server);
+    }
+    expect_end(from_us);
+    witness_release(stuck.holder);
+    http_client_close(stuck.begun);
+    http_client_close(stuck.queued);
+}
+
+/* Neither a worker gets an answer then, nor whoever wants to cancel its statement. */
+static void a_second_stop_does_not_wait_for_postgresql(void **state)
+{
+    struct stuck stuck = start_stuck();
+    pid_t backend = (pid_t)witness_number(
+        witness, "SELECT pid FROM pg_stat_activity"
+                 " WHERE datname = current_database() AND wait_event_type = 'Lock' LIMIT 1");
+
+    (void)state;
+    assert_int_equal(kill(backend, SIGSTOP), 0);
+    stack_kill("postgres", SIGSTOP);
+    stop_twice();
+    int64_t from_us = clock_mono_us();
+    while (!server_has_ended(server) && clock_mono_us() - from_us < 2 * AT_ONCE_US)
+        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
+    int64_t took_us = clock_mono_us() - from_us;
+    stack_kill("postgres", SIGCONT);
+    kill(backend, SIGCONT);
+    assert_in_range(took_us, 0, AT_ONCE_US);
+    expect_end(clock_mono_us());
+    witness_release(stuck.holder);
+    http_client_close(stuck.begun);
+    http_client_close(stuck.queued);
+}
+
+/* The handler must not touch what is gone by then; AddressSanitizer looks. */
+static void a_stop_may_come_while_everything_is_taken_down(void **state)
+{
+    char log[4096];
+
+    (void)state;
+    server_use_failpoints("app.http-gone=stop");
+    server = server_start(NULL, NULL);
+    server_use_failpoints(NULL);
+    server_signal(server, SIGTERM);
+    server_wait_stopped(server);
+    for (int i = 0; i < 3; i++)
+        server_signal(server, SIGTERM);
+    server_resume(server);
+    int status = server_wait(server, log, sizeof log);
+    server = NULL;
+    assert_null(strstr(log, "Sanitizer"));
+    assert_int_equal(status, 0); /* everything was answered before */
 }
 
 int main(void)
@@ -166,7 +277,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STAGE_TEST(what_was_accepted_is_answered),
         STAGE_TEST(idle_and_unfinished_requests_do_not_hold_it_up),
-        STAGE_TEST(a_second_stop_ends_it_at_once),
+        STAGE_TEST(a_second_stop_ends_it_within_a_second),
+        STAGE_TEST(more_stops_do_not_put_the_end_off),
+        STAGE_TEST(a_second_stop_does_not_wait_for_postgresql),
+        STAGE_TEST(a_stop_may_come_while_everything_is_taken_down),
     };
 
     return stage_run_bare("drain", tests, sizeof tests / sizeof *tests);

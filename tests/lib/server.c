@@ -230,6 +230,14 @@ void server_signal(struct server *server, int number)
     assert_int_equal(kill(server->pid, number), 0);
 }
 
+bool server_has_ended(const struct server *server)
+{
+    siginfo_t info = {0};
+
+    assert_int_equal(waitid(P_PID, (id_t)server->pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+    return info.si_pid == server->pid;
+}
+
 int server_wait(struct server *server, char *log, size_t size)
 {
     int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;

@@ -44,6 +44,8 @@ pid_t server_pid(const struct server *server);
 const char *server_log_path(const struct server *server);
 
 void server_signal(struct server *server, int number);
+/* Whether its process is over; server_wait is still to be called. */
+bool server_has_ended(const struct server *server);
 /* Waits for the process's end. Its exit status, or 128 + the signal that ended it. The server is
  * gone afterwards. `log`, if not NULL, gets the last part of what it wrote. */
 int server_wait(struct server *server, char *log, size_t size);
