@@ -36,6 +36,17 @@ static bool read_order(struct session *session, struct order *order, int64_t *ep
            purchase_refuse(session, order, ORDER_NOT_CANCELLABLE);
 }
 
+/* Another cancel or a PUT was first: what has become of the order is the answer, whether or not
+ * there is time left to try again. */
+static bool was_late(struct session *session, struct order *order)
+{
+    int64_t epoch;
+
+    if (order->outcome == ORDER_RETRY)
+        read_order(session, order, &epoch);
+    return false;
+}
+
 bool purchase_cancel(struct session *session, struct order *order)
 {
     return purchase_cancel_by(session, order, purchase_return_stock);
@@ -57,8 +68,10 @@ bool purchase_cancel_by(struct session *session, struct order *order,
         purchase_waited(order);
         return purchase_refuse(session, order, order->outcome);
     }
-    if (status == PG_OK && pg_affected(session->pg) == 0)
-        return purchase_overtaken(session, order);
+    if (status == PG_OK && pg_affected(session->pg) == 0) {
+        purchase_overtaken(session, order);
+        return was_late(session, order);
+    }
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_PURCHASE_RETURN,
                          PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
@@ -67,8 +80,10 @@ bool purchase_cancel_by(struct session *session, struct order *order,
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_ORDER_CANCEL,
                          PG_ARGS(pg_uuid(&order->id), pg_int8(epoch)), session->work_until_us);
-    if (status == PG_OK && pg_affected(session->pg) == 0) /* another cancel was first */
-        return purchase_refuse(session, order, ORDER_RETRY);
+    if (status == PG_OK && pg_affected(session->pg) == 0) {
+        purchase_refuse(session, order, ORDER_RETRY);
+        return was_late(session, order);
+    }
     bool committing = status == PG_OK;
     if (committing)
         status = pg_commit(session->pg, session->work_until_us);
