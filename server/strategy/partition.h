@@ -5,6 +5,7 @@
  *   partition_intake.c     the rows of accepted orders
  *   partition_message.c    what a message says, and the publishing
  *   partition_consumer.c   the threads that take messages, have them decided, acknowledge, reply
+ *   partition_put_off.c    entries that wait for a row which somebody holds
  *   partition_decide.c     many buys, one transaction
  *   partition_returns.c    cancels and restocks
  *   partition_keeper.c     replies to waiting orders; what was lost is sent again
@@ -68,11 +69,39 @@ bool partition_read_reply(const char **body, struct partition_entry *out);
 bool partition_publish(struct session *session, int64_t product_id, const char *reply_to,
                        const char *body, size_t length, int64_t until_us);
 
-/* Decide entries of one kind; each gets its outcome, also when it had been decided before. False:
+/* The rows that this thread was not given. */
+struct held;
+struct held *partition_held(void);
+
+/* Decide entries of one kind; each gets its outcome, also when it had been decided before, but for
+ * those whose product's row somebody else holds: they are RETRY, to be asked for again. False:
  * PostgreSQL is out of reach, and what was done is unknown; the same may be asked again. */
 bool partition_decide_buys(struct session *session, struct partition_entry *entries, int count);
 bool partition_decide_cancel(struct session *session, struct partition_entry *entry);
 bool partition_decide_restock(struct session *session, struct partition_entry *entry);
+
+/* What a consumer has put off. It has acknowledged the buys among it: their rows are queued, and
+ * the keeper publishes what is lost of them. Of cancels and restocks the message is all that there
+ * is. */
+struct put_off;
+struct put_off *put_off_create(void);
+void put_off_destroy(struct put_off *list); /* NULL is allowed */
+bool put_off_is_empty(const struct put_off *list);
+/* Adds one that came in the message of this tag, at the end; a buy that is there already, or for
+ * which there is no room, is left to the keeper. False: no room for what is no buy. */
+bool put_off_add(struct put_off *list, const struct partition_entry *entry, const char *reply_to,
+                 uint64_t tag);
+/* The first of a product whose row is to be had now, or may be; 0: there is none. */
+int64_t put_off_find_free(struct put_off *list, struct session *session);
+/* Takes the product's first entries out, as long as there is room: for PARTITION_BATCH in
+ * `entries`, each with the number of its place in `reply_to` and `tags`, of which there are
+ * `places`. How many; *used is how many places are. */
+int put_off_take(struct put_off *list, int64_t product_id, struct partition_entry *entries,
+                 char (*reply_to)[RABBIT_NAME_MAX + 1], uint64_t *tags, int places, int *used);
+/* The first message that may not be acknowledged; UINT64_MAX: there is none. */
+uint64_t put_off_first_tag(const struct put_off *list);
+/* The connection is gone: what was not acknowledged on it comes again. */
+void put_off_forget_unacknowledged(struct put_off *list);
 
 /* The threads. Start returns false when there is no memory or thread. */
 bool partition_consumers_start(const struct services *services);

@@ -7,6 +7,10 @@
  * gives the messages, in their order, to the next consumer, which may be this one again, after a
  * pause. An instance that has no PostgreSQL does not consume, so that it holds no set from those
  * who have.
+ *
+ * Entries of a product whose row somebody else holds are put off, and asked for again when the row
+ * is to be had; those of other products are decided meanwhile. A cancel or a restock that is put
+ * off keeps its message, and what came after that, unacknowledged.
  */
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -22,6 +26,7 @@
 
 enum {
     LOOK_US = 200000,        /* how often a waiting thread looks whether it must stop */
+    LOOK_FREE_US = 20000,    /* and for the rows of what was put off */
     PAUSE_FIRST_US = 100000, /* before it tries again after a failure */
     PAUSE_MOST_US = 2000000,
     SESSION_IDLE_US = 10000000,
@@ -43,8 +48,13 @@ struct consumer {
     struct partition_entry entries[2 * PARTITION_BATCH];
     int count;
     char reply_to[MESSAGES_MAX][RABBIT_NAME_MAX + 1];
+    uint64_t tags[MESSAGES_MAX];
     int messages;
-    uint64_t tag; /* of the last message taken */
+    uint64_t tag;            /* of the last message taken */
+    uint64_t acked;          /* that, or an earlier one */
+    struct put_off *put_off; /* owned */
+    int64_t look_at_us;      /* for what was put off */
+    bool took_put_off;       /* the last time */
 };
 
 static struct consumer *consumers[PARTITION_CONSUMERS];
@@ -59,6 +69,7 @@ static void fail(struct consumer *consumer, const struct error *error)
     consumer->last = *error;
     rabbit_close(consumer->session->rabbit);
     consumer->listening = false;
+    put_off_forget_unacknowledged(consumer->put_off);
 }
 
 static void pause_after_failure(struct consumer *consumer)
@@ -97,6 +108,7 @@ static bool listen_to_sets(struct consumer *consumer)
         fail(consumer, rabbit_error(session->rabbit));
     } else {
         consumer->listening = true;
+        consumer->tag = consumer->acked = 0;
         consumer->busy_us = clock_mono_us();
     }
     return consumer->listening;
@@ -113,7 +125,23 @@ static void take_in(struct consumer *consumer, const struct rabbit_message *mess
                   message->body);
     for (int i = first; i < consumer->count; i++)
         consumer->entries[i].message = consumer->messages;
+    consumer->tags[consumer->messages] = message->tag;
     memcpy(consumer->reply_to[consumer->messages++], message->reply_to, sizeof message->reply_to);
+}
+
+/* Takes in some of what was put off and can be decided now. False: there is nothing. */
+static bool take_put_off(struct consumer *consumer)
+{
+    int64_t product_id = 0;
+
+    if (!put_off_is_empty(consumer->put_off) && clock_mono_us() >= consumer->look_at_us)
+        product_id = put_off_find_free(consumer->put_off, consumer->session);
+    if (product_id == 0)
+        return false;
+    consumer->count =
+        put_off_take(consumer->put_off, product_id, consumer->entries, consumer->reply_to,
+                     consumer->tags, MESSAGES_MAX, &consumer->messages);
+    return true;
 }
 
 /* Waits for a first message and takes what else is there. */
@@ -122,8 +150,16 @@ static enum rabbit_result gather(struct consumer *consumer)
     struct rabbit *rabbit = consumer->session->rabbit;
     struct rabbit_message message;
 
+    bool hurry = consumer->took_put_off; /* new messages and old entries take turns */
+    consumer->took_put_off = !hurry && take_put_off(consumer);
+    if (consumer->took_put_off)
+        return RABBIT_GOT;
+    if (!hurry && clock_mono_us() >= consumer->look_at_us)
+        consumer->look_at_us = clock_mono_us() + LOOK_FREE_US;
+    int64_t until_us =
+        put_off_is_empty(consumer->put_off) ? clock_mono_us() + LOOK_US : consumer->look_at_us;
     consumer->count = consumer->messages = 0;
-    enum rabbit_result result = rabbit_receive(rabbit, clock_mono_us() + LOOK_US, &message);
+    enum rabbit_result result = rabbit_receive(rabbit, until_us, &message);
     while (result == RABBIT_GOT) {
         take_in(consumer, &message);
         if (consumer->count >= PARTITION_BATCH || consumer->messages == MESSAGES_MAX)
@@ -164,6 +200,24 @@ static bool decide(struct consumer *consumer)
         }
     }
     return decided;
+}
+
+/* What is not decided, because somebody holds the row, is put off. False: there is no room for it.
+ */
+static bool put_off(struct consumer *consumer)
+{
+    int left = 0;
+
+    for (int i = 0; i < consumer->count; i++) {
+        const struct partition_entry *entry = &consumer->entries[i];
+        if (entry->outcome != ORDER_RETRY)
+            consumer->entries[left++] = *entry;
+        else if (!put_off_add(consumer->put_off, entry, consumer->reply_to[entry->message],
+                              consumer->tags[entry->message]))
+            return false;
+    }
+    consumer->count = left;
+    return true;
 }
 
 /* Whoever keeps these products' stock outside PostgreSQL hears of what has come back, also of what
@@ -212,6 +266,18 @@ static void charge(const struct consumer *consumer)
     spending_charge_count(&strategy_partitioned_queue, &count);
 }
 
+/* All but what was put off and has no row. */
+static bool acknowledge(struct consumer *consumer)
+{
+    uint64_t kept = put_off_first_tag(consumer->put_off);
+    uint64_t tag = consumer->tag < kept ? consumer->tag : kept - 1;
+
+    if (tag <= consumer->acked)
+        return true;
+    consumer->acked = tag;
+    return rabbit_ack(consumer->session->rabbit, tag);
+}
+
 /* False: the connection is closed, and everything not acknowledged will come again. */
 static bool serve(struct consumer *consumer)
 {
@@ -228,7 +294,7 @@ static bool serve(struct consumer *consumer)
         fail(consumer, rabbit_error(session->rabbit));
         return false;
     }
-    if (!decide(consumer)) {
+    if (!decide(consumer) || !put_off(consumer)) {
         spending_charge(&strategy_partitioned_queue, SPENT_NEITHER, 0);
         fail(consumer, pg_error(session->pg));
         return false;
@@ -238,7 +304,7 @@ static bool serve(struct consumer *consumer)
     tell_of_stock(consumer);
     FAILPOINT("queue.decided");
     reply(consumer);
-    if (!rabbit_ack(session->rabbit, consumer->tag)) {
+    if (!acknowledge(consumer)) {
         fail(consumer, rabbit_error(session->rabbit));
         return false;
     }
@@ -267,9 +333,11 @@ static struct consumer *create(const struct services *services, int number)
     consumer->number = number;
     consumer->pause_us = PAUSE_FIRST_US;
     consumer->session = session_create(services);
-    if (!consumer->session ||
+    consumer->put_off = put_off_create();
+    if (!consumer->session || !consumer->put_off ||
         pthread_create(&consumer->thread, NULL, consumer_main, consumer) != 0) {
         session_destroy(consumer->session);
+        put_off_destroy(consumer->put_off);
         free(consumer);
         return NULL;
     }
@@ -295,6 +363,7 @@ void partition_consumers_stop(void)
         struct consumer *consumer = consumers[running - 1];
         pthread_join(consumer->thread, NULL);
         session_destroy(consumer->session);
+        put_off_destroy(consumer->put_off);
         free(consumer);
     }
 }

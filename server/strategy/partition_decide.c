@@ -6,7 +6,8 @@
  * process decides in the entries' order, whoever fits: window, stock, limit. Refused orders end
  * `failed` with their reason. Every write names what it expects (the row is queued, the epoch is
  * the sale's, the stock is there) and the number of rows it must match; a mismatch, a deadlock or a
- * serialization failure is decided anew.
+ * serialization failure is decided anew. Rows that somebody else holds are passed by: their orders
+ * are RETRY, and the others are decided (held.h).
  *
  * A statement that PostgreSQL refuses as wrong halves the entries until the guilty order is alone;
  * that one ends `failed`, reason `unwritable`, and holds nobody up.
@@ -15,8 +16,8 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "strategy/held.h"
 #include "strategy/partition.h"
-#include "strategy/tally.h"
 
 #include <string.h>
 
@@ -24,9 +25,18 @@ enum { ATTEMPTS_MAX = 20, JITTER_US = 5000 };
 
 static const char unwritable[] = "unwritable";
 
+static _Thread_local struct held held;
+
+struct held *partition_held(void)
+{
+    return &held;
+}
+
 struct work {
     struct partition_entry *entries; /* borrowed */
     int count;
+    int64_t awaited; /* the product whose row is waited for; 0: none */
+    int64_t patience_us;
     struct tally tally;
     struct {
         bool queued;
@@ -38,11 +48,18 @@ struct work {
 
 static enum pg_status lock_sales(struct work *work)
 {
-    int found;
+    struct tally *tally = &work->tally;
+    enum pg_status status = PG_OK;
 
     for (int i = 0; i < work->count; i++)
-        work->rows[i].sale = tally_product(&work->tally, work->entries[i].product_id);
-    return tally_lock(&work->tally, work->tally.until_us, &found);
+        work->rows[i].sale = tally_product(tally, work->entries[i].product_id);
+    if (work->awaited > 0)
+        status = held_wait(tally->pg, work->awaited, work->patience_us, tally->until_us);
+    if (status == PG_OK)
+        status = tally_lock_free(tally);
+    if (status == PG_OK)
+        held_note(&held, tally);
+    return status;
 }
 
 /* A failed row says why; the outcome has the same name. */
@@ -65,6 +82,8 @@ static void take_row(struct work *work, int row)
     struct partition_entry *entry = &work->entries[at];
     int sale = work->rows[at].sale;
 
+    if (work->tally.busy[sale])
+        return;
     if (!work->tally.known[sale] || pg_get_int8(pg, row, 1) != work->tally.rows[sale].epoch)
         sale = -1;
     work->rows[at].sale = sale;
@@ -96,7 +115,8 @@ static enum pg_status read_rows(struct work *work)
 
     for (int i = 0; i < work->count; i++) {
         ids[i] = work->entries[i].id;
-        work->entries[i].outcome = ORDER_SALE_NOT_OPEN;
+        work->entries[i].outcome =
+            tally->busy[work->rows[i].sale] ? ORDER_RETRY : ORDER_SALE_NOT_OPEN;
         work->rows[i].queued = false;
     }
     enum pg_status status =
@@ -225,12 +245,15 @@ static bool bury(struct session *session, struct partition_entry *entry)
 /* One transaction. Not inlined: its tables are large, and must be gone when the halves get theirs.
  */
 static __attribute__((noinline)) enum pg_status attempt(struct session *session,
-                                                        struct partition_entry *entries, int count)
+                                                        struct partition_entry *entries, int count,
+                                                        int64_t awaited, int64_t patience_us)
 {
     struct work work;
 
     work.entries = entries;
     work.count = count;
+    work.awaited = awaited;
+    work.patience_us = patience_us;
     session->work_until_us =
         clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
     if (!pg_connect(session->pg, session->work_until_us))
@@ -252,12 +275,38 @@ static bool halve(struct session *session, struct partition_entry *entries, int 
            partition_decide_buys(session, entries + half, count - half);
 }
 
+/* Decides what is held once more, behind the one row that may be waited for. False: PostgreSQL is
+ * out of reach. */
+static bool decide_held(struct session *session, struct partition_entry *entries, int count)
+{
+    static _Thread_local struct partition_entry again[PARTITION_BATCH];
+    int from[PARTITION_BATCH];
+    int64_t product_id = 0;
+    int n = 0;
+
+    for (int i = 0; i < count; i++)
+        if (entries[i].outcome == ORDER_RETRY) {
+            product_id = held_choose(&held, product_id, entries[i].product_id);
+            from[n] = i;
+            again[n++] = entries[i];
+        }
+    if (product_id == 0)
+        return true;
+    int64_t patience_us = held_patience_us(&held, product_id);
+    enum pg_status status = attempt(session, again, n, product_id, patience_us);
+    if (status == PG_BUSY)
+        held_failed(&held, product_id, patience_us);
+    for (int i = 0; status == PG_OK && i < n; i++)
+        entries[from[i]] = again[i];
+    return status != PG_TIMEOUT && status != PG_LOST; /* after anything else they are still held */
+}
+
 bool partition_decide_buys(struct session *session, struct partition_entry *entries, int count)
 {
     for (int i = 0; i < ATTEMPTS_MAX; i++) {
-        enum pg_status status = attempt(session, entries, count);
+        enum pg_status status = attempt(session, entries, count, 0, 0);
         if (status == PG_OK)
-            return true;
+            return decide_held(session, entries, count);
         if (pg_blames_rows(status))
             return halve(session, entries, count);
         if (status != PG_CONFLICT)

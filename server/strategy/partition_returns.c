@@ -11,6 +11,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "store/records.h"
+#include "strategy/held.h"
 #include "strategy/partition.h"
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
@@ -22,6 +23,21 @@ static bool begin_work(struct session *session)
     session->work_until_us =
         clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
     return pg_connect(session->pg, session->work_until_us);
+}
+
+/* And begins a transaction that has the product's row. PG_BUSY: somebody else has it. */
+static enum pg_status begin_work_on(struct session *session, const struct partition_entry *entry)
+{
+    return begin_work(session)
+               ? held_take(partition_held(), session->pg, entry->product_id, session->work_until_us)
+               : PG_LOST;
+}
+
+/* It could not begin. True: because somebody holds the row. */
+static bool put_off(struct partition_entry *entry, enum pg_status status)
+{
+    entry->outcome = ORDER_RETRY;
+    return status == PG_BUSY;
 }
 
 /* What purchase_cancel wants to know of the order is in its row. */
@@ -53,12 +69,16 @@ bool partition_decide_cancel(struct session *session, struct partition_entry *en
                           .product_id = entry->product_id,
                           .wait_until_us = INT64_MAX};
 
-    if (!partition_decide_buys(session, entry, 1) || !begin_work(session) ||
-        !read_order(session, &order))
+    if (!partition_decide_buys(session, entry, 1))
+        return false;
+    if (entry->outcome == ORDER_RETRY)
+        return true;
+    if (!begin_work(session) || !read_order(session, &order))
         return false;
     for (int i = 0; order.outcome == ORDER_RETRY && i < ATTEMPTS_MAX; i++) {
-        if (!begin_work(session))
-            return false;
+        enum pg_status status = begin_work_on(session, entry);
+        if (status != PG_OK)
+            return put_off(entry, status);
         purchase_cancel(session, &order);
     }
     entry->outcome = order.outcome;
@@ -100,7 +120,6 @@ static enum pg_status restock(struct session *session, struct partition_entry *e
     struct pg_value quantity = pg_int8(entry->quantity);
 
     entry->outcome = ORDER_SALE_NOT_OPEN;
-    pg_begin(pg);
     enum pg_status status =
         pg_exec(pg, SQL_STOCK_RETURN, PG_ARGS(product, epoch, quantity), session->work_until_us);
     if (status != PG_OK || pg_affected(pg) == 0)
@@ -129,9 +148,11 @@ bool partition_decide_restock(struct session *session, struct partition_entry *e
     enum pg_status status = PG_CONFLICT;
 
     for (int i = 0; status == PG_CONFLICT && i < ATTEMPTS_MAX; i++) {
-        if (!begin_work(session))
-            return false;
-        status = restock(session, entry);
+        status = begin_work_on(session, entry);
+        if (status == PG_BUSY)
+            return put_off(entry, status);
+        if (status == PG_OK)
+            status = restock(session, entry);
         pg_rollback(session->pg, session->work_until_us);
     }
     if (pg_blames_rows(status)) {

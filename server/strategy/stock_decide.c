@@ -5,6 +5,8 @@
  */
 #include "strategy/stock_decide.h"
 
+#include "strategy/held.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +26,7 @@ enum pg_status decide_lock(struct work *work, int64_t product_id, int64_t patien
     for (int i = 0; i < work->count; i++)
         work->product_of[i] = tally_product(&work->tally, work->claims[i].order.product_id);
     if (product_id > 0)
-        status = tally_wait(&work->tally, product_id, patience_us);
+        status = held_wait(work->link->pg, product_id, patience_us, work->link->until_us);
     if (status == PG_OK)
         status = tally_lock_free(&work->tally);
     for (int i = 0; status == PG_OK && i < work->count; i++)
@@ -53,7 +55,7 @@ enum pg_status decide_known(struct work *work)
     for (int i = 0; status == PG_OK && i < pg_rows(pg); i++) {
         struct uuid id = pg_get_uuid(pg, i, 0);
         struct claim *claim = claim_of(work, &id);
-        if (claim)
+        if (claim && claim->fate == CLAIM_OPEN)
             claim->fate = CLAIM_KNOWN;
     }
     return status;

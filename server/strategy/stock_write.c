@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "strategy/held.h"
 #include "strategy/stock_decide.h"
-#include "strategy/stock_held.h"
 #include "strategy/suited.h"
 
 #include <stdio.h>
@@ -22,6 +22,8 @@ enum {
     TROUBLES_MAX = 24, /* what it takes to find two orders of a thousand */
     PAUSE_US = 10000
 };
+
+static _Thread_local struct held held; /* the writer is one thread */
 
 /* The columns of the orders' rows. */
 struct columns {
@@ -98,7 +100,7 @@ static bool may_be_one_statement(const struct work *work)
         if (order->key[0] || order->product_id != first->product_id || order->epoch != first->epoch)
             return false;
     }
-    return work->fresh && suited_is(first->product_id) && !stock_held_is(first->product_id);
+    return work->fresh && suited_is(first->product_id) && !held_is(&held, first->product_id);
 }
 
 /* PG_OK: all are sold, or, when they are still open, nothing is decided. */
@@ -125,15 +127,6 @@ static enum pg_status at_once(struct work *work)
     return status;
 }
 
-static void note_had(const struct work *work)
-{
-    const struct tally *tally = &work->tally;
-
-    for (int i = 0; i < tally->products.count; i++)
-        if (!tally->busy[i])
-            stock_held_got(tally->products.a[i]);
-}
-
 /* The whole transaction, up to and with the COMMIT. It waits for the row of `product_id` alone, if
  * that is not 0. */
 static enum pg_status transact(struct work *work, int64_t product_id, int64_t patience_us)
@@ -154,7 +147,7 @@ static enum pg_status transact(struct work *work, int64_t product_id, int64_t pa
         pg_rollback(pg, work->link->until_us);
         open_all(work);
     } else {
-        note_had(work);
+        held_note(&held, &work->tally);
     }
     return status;
 }
@@ -268,37 +261,24 @@ static bool write_range(struct work *work, struct claim *claims, int count)
     return false;
 }
 
-/* The product whose row has gone longest without being waited for; 0: none may be now. */
-static int64_t choose_row(const struct claim *claims, int count)
-{
-    int64_t chosen = 0;
-
-    for (int i = 0; i < count; i++) {
-        int64_t product_id = claims[i].order.product_id;
-        if (product_id != chosen && stock_held_patience_us(product_id) > 0 &&
-            (chosen == 0 || stock_held_due_us(product_id) < stock_held_due_us(chosen)))
-            chosen = product_id;
-    }
-    return chosen;
-}
-
 /* Writes those that are held once more. False: PostgreSQL is out of reach. */
 static bool write_held(struct work *work, struct claim *claims, int count)
 {
-    static _Thread_local struct claim held[WRITE_MAX];
+    static _Thread_local struct claim again[WRITE_MAX];
     int from[WRITE_MAX];
+    int64_t product_id = 0;
     int n = 0;
 
     for (int i = 0; i < count; i++)
         if (claims[i].fate == CLAIM_HELD) {
+            product_id = held_choose(&held, product_id, claims[i].order.product_id);
             from[n] = i;
-            held[n++] = claims[i];
+            again[n++] = claims[i];
         }
-    int64_t product_id = choose_row(held, n);
     if (product_id == 0)
         return true;
-    int64_t patience_us = stock_held_patience_us(product_id);
-    work->claims = held;
+    int64_t patience_us = held_patience_us(&held, product_id);
+    work->claims = again;
     work->count = n;
     open_all(work);
     give_time(work->link);
@@ -306,9 +286,9 @@ static bool write_held(struct work *work, struct claim *claims, int count)
         return false;
     enum pg_status status = transact(work, product_id, patience_us);
     if (status == PG_BUSY)
-        stock_held_failed(product_id, patience_us);
+        held_failed(&held, product_id, patience_us);
     for (int i = 0; status == PG_OK && i < n; i++)
-        claims[from[i]] = held[i];
+        claims[from[i]] = again[i];
     return status != PG_TIMEOUT && status != PG_LOST; /* after anything else they are still held */
 }
 
@@ -325,36 +305,9 @@ bool stock_write(struct stock_link *link, struct claim *claims, int count, bool 
     return write_held(&work, claims, count) && done;
 }
 
-/* Waits for the row, and lets go of it. */
-static bool wait_for_row(struct stock_link *link, int64_t product_id, int64_t patience_us)
-{
-    struct tally tally;
-
-    tally_init(&tally, link->pg, 0, link->until_us);
-    pg_begin(link->pg);
-    enum pg_status status = tally_wait(&tally, product_id, patience_us);
-    pg_rollback(link->pg, link->until_us);
-    if (status == PG_OK)
-        stock_held_got(product_id);
-    else if (status == PG_BUSY)
-        stock_held_failed(product_id, patience_us);
-    return status == PG_OK;
-}
-
 bool stock_write_finds_free(struct stock_link *link, const int64_t *products, int count)
 {
-    int64_t chosen = products[0];
-
     give_time(link);
-    if (!pg_connect(link->pg, link->until_us) ||
-        pg_exec(link->pg, SQL_BATCH_FIND_FREE, PG_ARGS(pg_int8s(products, count)),
-                link->until_us) != PG_OK)
-        return false;
-    if (pg_rows(link->pg) > 0)
-        return true;
-    for (int i = 1; i < count; i++)
-        if (stock_held_due_us(products[i]) < stock_held_due_us(chosen))
-            chosen = products[i];
-    int64_t patience_us = stock_held_patience_us(chosen);
-    return patience_us > 0 && wait_for_row(link, chosen, patience_us);
+    return pg_connect(link->pg, link->until_us) &&
+           held_find_free(&held, link->pg, products, count, link->until_us) > 0;
 }

@@ -8,7 +8,7 @@
  * guarded statement, and the whole is committed at once.
  *
  * A row that somebody else holds is passed by: its claims are HELD, the others are decided
- * (stock_held.h says when it is waited for). A transaction in which PostgreSQL refuses a row is
+ * (held.h says when it is waited for). A transaction in which PostgreSQL refuses a row is
  * halved until the guilty order is alone; refused three times alone it is written as failed,
  * `unwritable`. Whatever else PostgreSQL says (a full disk, read-only, cancelled) speaks of the
  * server: no order dies of it, and its claims stay open for later. They are halved a few times, so

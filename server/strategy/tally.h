@@ -59,9 +59,6 @@ enum pg_status tally_lock(struct tally *tally, int64_t until_us, int *found);
 /* Waits for no row; in place of tally_lock, where nobody has a fence. What is busy cannot be
  * decided now, and is not unknown. */
 enum pg_status tally_lock_free(struct tally *tally);
-/* Before that, as the transaction's first statement: waits for this one row, `patience_us` at the
- * most; PG_BUSY. No later statement of the transaction waits longer for a lock. */
-enum pg_status tally_wait(struct tally *tally, int64_t product_id, int64_t patience_us);
 
 /* An order is going to ask for units of a known product. Before tally_fold. */
 void tally_ask(struct tally *tally, int product, int64_t units);

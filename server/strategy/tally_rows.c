@@ -7,10 +7,6 @@
  */
 #include "strategy/tally.h"
 
-#include "base/clock.h"
-
-#include <stdio.h>
-
 enum { STOCK_VALUES = 4 };
 
 /* The arrays that a statement takes, side by side. */
@@ -63,18 +59,6 @@ enum pg_status tally_lock_free(struct tally *tally)
             purchase_row_at(pg, i, &tally->rows[at]);
     }
     return status;
-}
-
-enum pg_status tally_wait(struct tally *tally, int64_t product_id, int64_t patience_us)
-{
-    char patience[32];
-
-    snprintf(patience, sizeof patience, "%lldms", (long long)(patience_us / CLOCK_US_PER_MS));
-    enum pg_status status =
-        pg_exec(tally->pg, SQL_LOCK_WITHIN, PG_ARGS(pg_text(patience)), tally->until_us);
-    return status == PG_OK
-               ? pg_exec(tally->pg, SQL_PRODUCT_LOCK, PG_ARGS(pg_int8(product_id)), tally->until_us)
-               : status;
 }
 
 enum pg_status tally_fold(struct tally *tally)

@@ -434,6 +434,65 @@ static void the_broker_dies_in_the_middle(void **state)
     queue_shop_close(&shop);
 }
 
+static bool is_decided(const struct queue_shop *shop, int64_t orders, int64_t stock)
+{
+    struct sale sale = witness_sale(shop->witness, PRODUCT);
+
+    return sale.orders == orders && sale.cancelled == 1 && sale.stock == stock;
+}
+
+/* Buys of both products, and each of the other one is answered. */
+static void buy_of_both(const struct queue_shop *shop, int64_t other, int buyers)
+{
+    char id[SHOP_ID_SIZE];
+
+    for (int i = 0; i < buyers; i++) {
+        struct buy buy = queue_buy(PRODUCT, 100 + i);
+        queue_expect_accepted(shop->servers[i % QUEUE_INSTANCES], &buy, id);
+        buy = queue_buy(other, 100 + i);
+        buy.more = "&wait_ms=30000";
+        shop_expect_buy(shop->servers[i % QUEUE_INSTANCES], &buy, 201, "", NULL);
+        queue_expect_status(shop->servers[0], id, "queued", NULL);
+    }
+}
+
+/* What the consumer of both products' set cannot decide now is in nobody's way; nothing of it is
+ * lost, neither a restock nor a cancel, which have no row of their own. */
+static void a_held_row_stops_no_other_product(void **state)
+{
+    enum { OTHER = PRODUCT + 4, BUYERS = 20, STOCK = 1000, MORE = 7 };
+    struct queue_shop shop;
+    char first[SHOP_ID_SIZE];
+
+    (void)state;
+    queue_shop_open(&shop, NULL, -1, NULL);
+    shop_put(shop.servers[0], PRODUCT, STOCK, NULL);
+    shop_put(shop.servers[0], OTHER, STOCK, NULL);
+    struct buy buy = queue_buy(PRODUCT, 1);
+    shop_expect_buy(shop.servers[1], &buy, 201, "", first);
+    struct witness *holder = witness_hold(shop.conninfo, PRODUCT);
+    struct crowd *crowd = crowd_create();
+    buy.quantity = MORE;
+    shop_crowd_restock(crowd, shop.servers[1], &buy);
+    shop_crowd_cancel(crowd, shop.servers[2], first);
+    crowd_send(crowd);
+    buy_of_both(&shop, OTHER, BUYERS);
+    witness_wait_blocked(shop.witness, 1); /* now and then it stands in line */
+    buy_of_both(&shop, OTHER, 1);
+    witness_release(holder);
+    crowd_finish(crowd, QUEUE_PATIENCE_US);
+    crowd_destroy(crowd);
+    queue_wait_decided(&shop, PRODUCT);
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+    while (!is_decided(&shop, BUYERS + 1, STOCK + MORE - BUYERS - 1)) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 20000);
+    }
+    witness_expect_exact(shop.witness, PRODUCT);
+    witness_expect_exact(shop.witness, OTHER);
+    queue_shop_close(&shop);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -449,6 +508,7 @@ int main(void)
         cmocka_unit_test_teardown(the_broker_is_down_and_comes_back, server_teardown),
         cmocka_unit_test_teardown(the_broker_dies_between_commit_and_reply, server_teardown),
         cmocka_unit_test_teardown(the_broker_dies_in_the_middle, server_teardown),
+        cmocka_unit_test_teardown(a_held_row_stops_no_other_product, server_teardown),
     };
 
     return queue_run("partitioned_queue_faults", tests, sizeof tests / sizeof *tests);
