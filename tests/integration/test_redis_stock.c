@@ -137,8 +137,9 @@ static void a_queued_order_is_cancelled_once_decided(void **state)
         fail_msg("%s", crowd_summary(crowd));
     crowd_destroy(crowd);
     bed_expect_settled();
+    /* Whoever found it done has unloaded the mirror; else it says what the row says. */
     assert_int_equal(witness_sale(bed.witness, bed.product).cancelled, 1);
-    assert_int_equal(bed_mirror(), 3);
+    assert_int_equal(witness_sale(bed.witness, bed.product).stock, 3);
     /* The units and the user's share are there again, in Redis as well. */
     bed_accept(bed.servers[2], &buy, id);
     bed_wait_status(bed.servers[2], id, "confirmed");

@@ -45,11 +45,28 @@ static int64_t oldest(struct server *server)
     return server_metric(server, "seckill_redis_stock_oldest_undecided_seconds", "");
 }
 
+static void wait_oldest(int64_t least, int64_t most)
+{
+    for (int i = 0; i < bed.count; i++)
+        BED_WAIT(oldest(bed.servers[i]) >= least && oldest(bed.servers[i]) <= most);
+}
+
+/* Orders of both products; each of the other one is decided. */
+static void buy_of_both(void)
+{
+    char id[SHOP_ID_SIZE];
+
+    for (int i = 0; i < 2 * ORDERS; i++) {
+        accept_one(bed.servers[i % 2], bed.product, 10 + i, NULL);
+        accept_one(bed.servers[i % 2], other(), 10 + i, id);
+        bed_wait_status(bed.servers[i % 2], id, "confirmed");
+    }
+}
+
 /* The writers of two instances: each has orders of the held product and of another one. */
 static void a_held_row_is_in_nobody_elses_way(void **state)
 {
     char held[2][SHOP_ID_SIZE];
-    char id[SHOP_ID_SIZE];
 
     (void)state;
     bed.product++;
@@ -60,26 +77,20 @@ static void a_held_row_is_in_nobody_elses_way(void **state)
     struct witness *holder = bed_hold();
     for (int i = 0; i < 2; i++)
         accept_one(bed.servers[i], bed.product, 1 + i, held[i]);
-    for (int i = 0; i < 2 * ORDERS; i++) {
-        accept_one(bed.servers[i % 2], bed.product, 10 + i, NULL);
-        accept_one(bed.servers[i % 2], other(), 10 + i, id);
-        bed_wait_status(bed.servers[i % 2], id, "confirmed");
-    }
+    buy_of_both();
     /* A row that others lock in turns is had by who stands in line. */
     cancel_who_waits();
     witness_wait_blocked(bed.witness, 1);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         bed_expect_status(bed.servers[i], held[i], "queued");
-        BED_WAIT(oldest(bed.servers[i]) >= 1);
-    }
+    wait_oldest(1, INT64_MAX);
     assert_int_equal(bed_claims("put_off"), 0);
     witness_release(holder);
     for (int i = 0; i < 2; i++)
         bed_wait_status(bed.servers[i], held[i], "confirmed");
     bed_expect_reconciled();
     assert_int_equal(rows(bed.product), 2 + 2 * ORDERS);
-    for (int i = 0; i < 2; i++)
-        BED_WAIT(oldest(bed.servers[i]) == 0);
+    wait_oldest(0, 0);
     bed_stop_all();
 }
 
@@ -94,27 +105,33 @@ static void refuse_with(const char *sqlstate)
                              " WHEN (NEW.status = 1) EXECUTE FUNCTION no()");
 }
 
+/* Orders that PostgreSQL refuses again and again are confirmed when it does not any more. */
+static void outlive(struct server *server, const char *sqlstate, int64_t users)
+{
+    int64_t put_off = bed_claims("put_off");
+    char ids[ORDERS][SHOP_ID_SIZE];
+
+    refuse_with(sqlstate);
+    for (int n = 0; n < ORDERS; n++)
+        accept_one(server, bed.product, users + n, ids[n]);
+    /* Each of them has been refused alone, and together with the others. */
+    BED_WAIT(bed_claims("put_off") >= put_off + (int64_t)4 * ORDERS);
+    witness_run(bed.witness, "DROP FUNCTION no() CASCADE");
+    for (int n = 0; n < ORDERS; n++)
+        bed_wait_status(server, ids[n], "confirmed");
+}
+
 /* A full disk, no memory, cancelled, read-only, no privilege, a lock that was not to be had. */
 static void no_order_dies_of_the_servers_state(void **state)
 {
     static const char *const states[] = {"53100", "53200", "57014", "25006", "42501", "55P03"};
-    char ids[ORDERS][SHOP_ID_SIZE];
 
     (void)state;
     bed.product++;
     struct server *server = bed_start(NULL, NULL);
     shop_put(server, bed.product, 1000, NULL);
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
-        int64_t put_off = bed_claims("put_off");
-        refuse_with(states[i]);
-        for (int n = 0; n < ORDERS; n++)
-            accept_one(server, bed.product, (int64_t)(100 * i) + n, ids[n]);
-        /* Each of them has been refused alone, and together with the others. */
-        BED_WAIT(bed_claims("put_off") >= put_off + (int64_t)4 * ORDERS);
-        witness_run(bed.witness, "DROP FUNCTION no() CASCADE");
-        for (int n = 0; n < ORDERS; n++)
-            bed_wait_status(server, ids[n], "confirmed");
-    }
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        outlive(server, states[i], (int64_t)(100 * i));
     assert_int_equal(bed_claims("unwritable"), 0);
     bed_expect_reconciled();
     bed_stop_all();
