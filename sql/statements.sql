@@ -624,6 +624,11 @@ FROM sale
 
 -- The house ----------------------------------------------------------------------------------------------------
 
+-- In one statement with the look: what has begun to commit in between is not met.
+-- name: cancel_waiting
+SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+WHERE pid = $1::bigint AND wait_event_type = 'Lock'
+
 -- What a session relies on, whatever is set for its role or its database; a setting that this PostgreSQL does not know,
 -- and one whose value is NULL, is left out. No plan here depends on its values, and to plan anew costs more than a short
 -- statement's work. Text travels as it is stored.

@@ -26,6 +26,8 @@
 
 enum {
     CLOSED_AFTER_FAILURE_US = 250000,
+    PROOF_US =
+        1000000, /* a connect that had less time, and failed for want of it, proves nothing */
     HEARTBEAT_S = 10,
     CALL_PATIENCE_US = 5000000, /* one question to the broker and its answer */
     FRAME_BYTES = 131072,
@@ -238,7 +240,10 @@ bool rabbit_connect(struct rabbit *rabbit, int64_t until_us)
         return rabbit->error.text[0] == '\0' /* else it says more already */
                    ? error_set(&rabbit->error, ERROR_UNAVAILABLE, "RabbitMQ is out of reach")
                    : false;
+    int64_t begun_us = clock_mono_us();
     bool open = open_socket(rabbit, until_us) && open_channels(rabbit);
+    if (!open && !clock_was_enough(begun_us, until_us, PROOF_US))
+        return false;
     atomic_store(&broker->up, open);
     atomic_store(&broker->closed_until_us,
                  open ? 0 : clock_mono_us() + (int64_t)CLOSED_AFTER_FAILURE_US);

@@ -21,7 +21,7 @@
 #include <string.h>
 
 #define PREFIX "Redis: "
-enum { CLOSED_AFTER_FAILURE_US = 250000, STALE_EVERY_US = 250000 };
+enum { CLOSED_AFTER_FAILURE_US = 250000, PROOF_US = 100000, STALE_EVERY_US = 250000 };
 
 struct redis *redis_create(struct cache *cache)
 {
@@ -246,6 +246,12 @@ static bool idle_session_lives(struct redis *redis)
     return poll(&fd, 1, 0) == 0;
 }
 
+/* A caller who had little time left learns nothing of Redis. Redlock gives a node 200 ms. */
+static bool is_proof(const struct redis *redis, int64_t until_us)
+{
+    return clock_was_enough(redis->opened_us, until_us, PROOF_US);
+}
+
 bool redis_open(struct redis *redis, int64_t until_us)
 {
     redis_close(redis);
@@ -258,7 +264,7 @@ bool redis_open(struct redis *redis, int64_t until_us)
     }
     if (status == REDIS_REFUSED)
         cache_note_refusal(redis->cache, redis_reason(redis));
-    else
+    else if (is_proof(redis, until_us))
         cache_note_unreached(redis->cache, redis_reason(redis));
     redis_close(redis);
     return false;
@@ -278,10 +284,11 @@ bool redis_connect(struct redis *redis, int64_t until_us)
     }
     if (redis_open(redis, until_us))
         return true;
-    atomic_store_explicit(&cache->closed_until_us,
-                          clock_mono_us() + CLOSED_AFTER_FAILURE_US +
-                              (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
-                          memory_order_relaxed);
+    if (is_proof(redis, until_us))
+        atomic_store_explicit(&cache->closed_until_us,
+                              clock_mono_us() + CLOSED_AFTER_FAILURE_US +
+                                  (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
+                              memory_order_relaxed);
     return false;
 }
 

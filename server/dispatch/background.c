@@ -172,7 +172,8 @@ static void *background_main(void *argument)
             probe(background);
             next_probe_us = clock_mono_us() + PROBE_US;
         }
-        bool more = may_write(background->services->store) && purge(background);
+        bool more = background->last.code == ERROR_NONE && may_write(background->services->store) &&
+                    purge(background);
         int64_t wake_us = more && !background->busy(background->context)
                               ? clock_mono_us() + PURGE_PAUSE_US
                               : next_probe_us;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* FEW_SESSIONS: below it one thread a pool has to do. */
-enum { CONNECT_PATIENCE_US = 2000000, FEW_SESSIONS = 8 };
+enum { CONNECT_PATIENCE_US = 5000000, FEW_SESSIONS = 8 };
 
 struct tasks {
     struct store *store; /* borrowed: app */

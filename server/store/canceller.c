@@ -1,24 +1,22 @@
 #include "store/canceller.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "store/pg_internal.h"
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { CANCELLER_CAPACITY = 64 };
+enum { CANCELLER_CAPACITY = 64, PATIENCE_US = 2000000 };
 
 struct cancel_request {
     int pid;
-    char port[8];
-    char address[64]; /* "": a unix socket */
-    char host[256];
+    struct host_address at;
 };
 
 struct canceller {
-    const char *conninfo; /* borrowed */
+    struct pg *pg; /* owned; the thread's */
     pthread_t thread;
     struct {
         pthread_mutex_t mutex;
@@ -29,17 +27,12 @@ struct canceller {
     } shared;
 };
 
-struct cancel_request *cancel_request_create(const PGconn *conn)
+struct cancel_request *cancel_request_create(const struct pg *pg)
 {
     struct cancel_request *request = calloc(1, sizeof *request);
-    const char *address = PQhostaddr(conn);
 
-    if (!request)
-        return NULL;
-    request->pid = PQbackendPID(conn);
-    snprintf(request->host, sizeof request->host, "%s", PQhost(conn));
-    snprintf(request->address, sizeof request->address, "%s", address ? address : "");
-    snprintf(request->port, sizeof request->port, "%s", PQport(conn));
+    if (request)
+        *request = (struct cancel_request){PQbackendPID(pg->conn), pg->address};
     return request;
 }
 
@@ -48,32 +41,15 @@ void cancel_request_free(struct cancel_request *request)
     free(request);
 }
 
-/* The session's own server, where there are several. What is "" says nothing. */
-static PGconn *connect_to_server(const char *conninfo, const struct cancel_request *request)
+/* On the session's own server, where there are several. */
+static void carry_out(struct pg *pg, const struct cancel_request *request)
 {
-    const char *const keys[] = {
-        "dbname", "fallback_application_name", "connect_timeout", "host", "hostaddr", "port", NULL};
-    const char *const values[] = {conninfo,         "seckill-canceller", "2", request->host,
-                                  request->address, request->port,       NULL};
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
-    return PQconnectdbParams(keys, values, 1);
-}
-
-/* In one statement with the look: what has begun to commit in between is not met. */
-static void carry_out(const char *conninfo, const struct cancel_request *request)
-{
-    static const char text[] = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
-                               " WHERE pid = $1::int AND wait_event_type = 'Lock'";
-    char pid[16];
-    const char *const values[] = {pid};
-
-    snprintf(pid, sizeof pid, "%d", request->pid);
-    PGconn *conn = connect_to_server(conninfo, request);
-    PGresult *result = PQexecParams(conn, text, 1, NULL, values, NULL, NULL, 0);
-    if (PQresultStatus(result) != PGRES_TUPLES_OK)
-        log_debug("a statement was not cancelled: %s", PQerrorMessage(conn));
-    PQclear(result);
-    PQfinish(conn);
+    if (!pg_open_at(pg, &request->at, until_us) ||
+        pg_exec(pg, SQL_CANCEL_WAITING, PG_ARGS(pg_int8(request->pid)), until_us) != PG_OK)
+        log_debug("a statement was not cancelled: %s", pg_error(pg)->text);
+    pg_close(pg);
 }
 
 static void *canceller_main(void *argument)
@@ -88,7 +64,7 @@ static void *canceller_main(void *argument)
         }
         struct cancel_request *request = canceller->shared.requests[--canceller->shared.count];
         pthread_mutex_unlock(&canceller->shared.mutex);
-        carry_out(canceller->conninfo, request);
+        carry_out(canceller->pg, request);
         cancel_request_free(request);
         pthread_mutex_lock(&canceller->shared.mutex);
     }
@@ -96,19 +72,28 @@ static void *canceller_main(void *argument)
     return NULL;
 }
 
-struct canceller *canceller_create(const char *conninfo)
+static void release(struct canceller *canceller)
+{
+    for (int i = 0; i < canceller->shared.count; i++)
+        cancel_request_free(canceller->shared.requests[i]);
+    pthread_cond_destroy(&canceller->shared.changed);
+    pthread_mutex_destroy(&canceller->shared.mutex);
+    pg_destroy(canceller->pg);
+    free(canceller);
+}
+
+struct canceller *canceller_create(struct store *store)
 {
     struct canceller *canceller = calloc(1, sizeof *canceller);
 
     if (!canceller)
         return NULL;
-    canceller->conninfo = conninfo;
+    canceller->pg = pg_create(store);
     pthread_mutex_init(&canceller->shared.mutex, NULL);
     pthread_cond_init(&canceller->shared.changed, NULL);
-    if (pthread_create(&canceller->thread, NULL, canceller_main, canceller) != 0) {
-        pthread_cond_destroy(&canceller->shared.changed);
-        pthread_mutex_destroy(&canceller->shared.mutex);
-        free(canceller);
+    if (!canceller->pg ||
+        pthread_create(&canceller->thread, NULL, canceller_main, canceller) != 0) {
+        release(canceller);
         return NULL;
     }
     return canceller;
@@ -145,16 +130,7 @@ void canceller_destroy(struct canceller *canceller)
     canceller->shared.stopping = true;
     pthread_cond_signal(&canceller->shared.changed);
     pthread_mutex_unlock(&canceller->shared.mutex);
-    struct timespec patience;
-    clock_gettime(CLOCK_REALTIME, &patience);
-    patience.tv_sec += 2;
-    if (pthread_timedjoin_np(canceller->thread, NULL, &patience) != 0) {
-        log_warn("a cancel request hangs; left behind");
-        return;
-    }
-    for (int i = 0; i < canceller->shared.count; i++)
-        cancel_request_free(canceller->shared.requests[i]);
-    pthread_cond_destroy(&canceller->shared.changed);
-    pthread_mutex_destroy(&canceller->shared.mutex);
-    free(canceller);
+    pg_stop(canceller->pg);
+    pthread_join(canceller->thread, NULL);
+    release(canceller);
 }

@@ -7,29 +7,28 @@
  * standby has can be read by everybody. So the canceller looks where the session stands, and
  * cancels it in the same statement.
  *
- * To connect and to ask has no deadline against a stopped server, and would hang the worker that
- * gave up on a statement; so the worker goes on at once and leaves the request here. A request that
- * cannot be carried out soon is dropped: a statement whose session has been closed ends within a
+ * To connect and to ask takes time, which the worker that gave up on a statement does not have; so
+ * it goes on at once and leaves the request here. A request that cannot be carried out within two
+ * seconds is dropped: a statement whose session has been closed ends within a
  * second (client_connection_check_interval), any other by its statement_timeout, and neither of the
  * two touches a commit.
  */
 #ifndef SECKILL_STORE_CANCELLER_H
 #define SECKILL_STORE_CANCELLER_H
 
-#include <libpq-fe.h>
-
 struct canceller;
+struct pg;
+struct store;
 
-/* Which session, on which server: that of `conn`, which need not live as long. NULL: no memory. */
-struct cancel_request *cancel_request_create(const PGconn *conn);
+/* Which session, on which server: what `pg` has open now. NULL: no memory. */
+struct cancel_request *cancel_request_create(const struct pg *pg);
 void cancel_request_free(struct cancel_request *request); /* NULL is allowed */
 
-/* NULL: no thread or memory. `conninfo` is borrowed. */
-struct canceller *canceller_create(const char *conninfo);
+/* NULL: no thread or memory. `store` is borrowed. */
+struct canceller *canceller_create(struct store *store);
 /* Takes ownership. From any thread. */
 void canceller_submit(struct canceller *canceller, struct cancel_request *request);
-/* Waits at most two seconds for a request under way; a thread that hangs longer is left to the
- * process's end. */
+/* A request under way is given up. NULL is allowed. */
 void canceller_destroy(struct canceller *canceller);
 
 #endif

@@ -60,7 +60,7 @@ static bool next_or_cancel(struct pg *pg, int64_t *until_us, bool *expired, PGre
     if (!pg->patient || *expired || PQstatus(pg->conn) != CONNECTION_OK)
         return false;
     pg_interrupt(pg);
-    atomic_store(&pg->cancel, cancel_request_create(pg->conn));
+    atomic_store(&pg->cancel, cancel_request_create(pg));
     pg->cancelled = *expired = true;
     *until_us = clock_mono_us() + CANCEL_PATIENCE_US;
     return pg_next_result(pg, *until_us, out);

@@ -3,6 +3,7 @@
 #define SECKILL_STORE_PG_INTERNAL_H
 
 #include "store/canceller.h"
+#include "store/hosts.h"
 #include "store/pg.h"
 
 #include <libpq-fe.h>
@@ -12,7 +13,7 @@
 enum { PG_AHEAD_MAX = 4, PG_AHEAD_VALUES = 7, STORE_PATH_SIZE = 160 };
 
 struct store {
-    char *conninfo; /* owned */
+    struct hosts *hosts; /* owned */
     struct store_limits limits;
     struct canceller *canceller; /* owned */
     atomic_bool up;
@@ -31,8 +32,9 @@ struct store {
 };
 
 struct pg {
-    struct store *store; /* borrowed */
-    PGconn *conn;        /* owned; NULL: not connected */
+    struct store *store;         /* borrowed */
+    PGconn *conn;                /* owned; NULL: not connected */
+    struct host_address address; /* of conn */
     /* owned: how to cancel what conn runs; whoever takes it uses it */
     _Atomic(struct cancel_request *) cancel;
     PGresult *result;     /* owned: the last statement's */
@@ -71,6 +73,8 @@ bool pg_lives(struct pg *pg);
 
 /* Connects without asking whether the schema is ready. */
 bool pg_open(struct pg *pg, int64_t until_us);
+/* To this address alone, and for statements that rely on no setting. */
+bool pg_open_at(struct pg *pg, const struct host_address *address, int64_t until_us);
 
 void pg_set_error(struct pg *pg, enum error_code code, const char *text);
 

@@ -13,16 +13,6 @@ enum { STANDBY_PATIENCE_US = 5000000 };
 
 struct store *store_create(const char *conninfo, struct store_limits limits, struct error *error)
 {
-    char *message = NULL;
-    PQconninfoOption *options = PQconninfoParse(conninfo, &message);
-
-    if (!options) {
-        error_set(error, ERROR_INVALID, "--database: %s", message ? message : "out of memory");
-        PQfreemem(message);
-        return NULL;
-    }
-    PQconninfoFree(options);
-
     struct store *store = calloc(1, sizeof *store);
     if (!store) {
         error_set(error, ERROR_INTERNAL, "out of memory");
@@ -31,9 +21,12 @@ struct store *store_create(const char *conninfo, struct store_limits limits, str
     pthread_mutex_init(&store->shared.mutex, NULL);
     atomic_init(&store->trouble, "");
     store->limits = limits;
-    store->conninfo = strdup(conninfo);
-    if (store->conninfo)
-        store->canceller = canceller_create(store->conninfo);
+    store->hosts = hosts_create(conninfo, error);
+    if (!store->hosts) {
+        store_destroy(store);
+        return NULL;
+    }
+    store->canceller = canceller_create(store);
     if (!store->canceller) {
         error_set(error, ERROR_INTERNAL, "cannot start the canceller thread");
         store_destroy(store);
@@ -48,7 +41,7 @@ void store_destroy(struct store *store)
         return;
     canceller_destroy(store->canceller);
     pthread_mutex_destroy(&store->shared.mutex);
-    free(store->conninfo);
+    hosts_destroy(store->hosts);
     free(store);
 }
 

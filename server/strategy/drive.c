@@ -19,7 +19,8 @@
 #include <stdio.h>
 
 enum {
-    CONNECT_PATIENCE_US = 2000000,
+    CONNECT_SHORTEST_US = 2000000,
+    CONNECT_LONGEST_US = 5000000,
     RELEASE_PATIENCE_US = 1000000,
     ATTEMPTS_MAX = 200,
     RUN_US = 8000,
@@ -60,9 +61,19 @@ static struct strategy_metrics *metrics_of(const struct strategy *strategy)
     return &metrics[strategy_index(strategy)];
 }
 
-static bool connect_backends(struct session *session, const struct strategy *strategy)
+/* As long as the order may wait, within bounds: many sessions that open at once take their time. */
+static int64_t connect_until(const struct order *first)
 {
-    int64_t until_us = clock_mono_us() + CONNECT_PATIENCE_US;
+    int64_t now_us = clock_mono_us();
+    int64_t until_us = clock_earlier(first->wait_until_us, now_us + CONNECT_LONGEST_US);
+
+    return until_us > now_us + CONNECT_SHORTEST_US ? until_us : now_us + CONNECT_SHORTEST_US;
+}
+
+static bool connect_backends(struct session *session, const struct strategy *strategy,
+                             const struct order *first)
+{
+    int64_t until_us = connect_until(first);
     const char *trouble = store_trouble(session->services->store);
 
     if (*trouble) {
@@ -141,7 +152,7 @@ bool drive_enter(struct session *session, const struct strategy *strategy, struc
     /* The last hold may have been another strategy's. */
     session->hold.held = session->hold.abandoned = false;
     session->hold.fence = 0;
-    bool entered = connect_backends(session, strategy);
+    bool entered = connect_backends(session, strategy, first);
     if (!entered)
         first->outcome = ORDER_BACKEND_UNAVAILABLE;
     else if (strategy->lock)

@@ -9,11 +9,15 @@
 #include "lib/stack.h"
 
 #include "base/clock.h"
+#include "cache/redis.h"
+#include "store/pg.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { BUYERS = 40, STOCK = 1000, PATIENCE_US = 120000000 };
@@ -229,9 +233,70 @@ static void redis_comes_late(void **state)
     rmdir(folder);
 }
 
+/* A socket in the folder that nobody accepts from, until `link` to a real one stands in its place.
+ */
+static int listen_silently(const char *path)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int listener = t_socket(AF_UNIX);
+
+    strcpy(at.sun_path, path);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(listener, 8), 0);
+    return listener;
+}
+
+/* Who had little time left, and got no connection in it, keeps nobody else from trying. */
+static void hurried_connect_closes_nothing(void **state)
+{
+    (void)state;
+    enum { HURRY_US = 20000 };
+    struct error error = {ERROR_NONE, ""};
+    char folder[32];
+    char paths[2][64];
+    char url[80];
+    char real[512];
+
+    make_folder(folder);
+    snprintf(paths[0], sizeof paths[0], "%s/.s.PGSQL.5432", folder);
+    snprintf(paths[1], sizeof paths[1], "%s/redis.sock", folder);
+    snprintf(url, sizeof url, "unix://%s", paths[1]);
+    int listeners[] = {listen_silently(paths[0]), listen_silently(paths[1])};
+    char *through = stack_database_through(here.conninfo, folder);
+    struct store *store = store_create(through, (struct store_limits){60000, 60000}, &error);
+    struct pg *pg = pg_create(store);
+    struct cache *cache = cache_create(url, &error);
+    struct redis *redis = redis_create(cache);
+    int64_t until_us = clock_mono_us() + HURRY_US;
+    assert_false(store_prepare(store, pg, until_us, until_us, &error));
+    assert_false(redis_connect(redis, clock_mono_us() + HURRY_US));
+    for (int i = 0; i < 2; i++) {
+        close(listeners[i]);
+        unlink(paths[i]);
+    }
+    char *sockets = stack_socket_folder();
+    snprintf(real, sizeof real, "%s/.s.PGSQL.5432", sockets);
+    assert_int_equal(symlink(real, paths[0]), 0);
+    assert_int_equal(symlink(stack_redis() + strlen("unix://"), paths[1]), 0);
+    assert_true(redis_connect(redis, clock_mono_us() + PATIENCE_US));
+    until_us = clock_mono_us() + PATIENCE_US;
+    if (!store_prepare(store, pg, until_us, until_us, &error))
+        fail_msg("%s", error.text);
+    redis_destroy(redis);
+    cache_destroy(cache);
+    pg_destroy(pg);
+    store_destroy(store);
+    for (int i = 0; i < 2; i++)
+        unlink(paths[i]);
+    rmdir(folder);
+    free(through);
+    free(sockets);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hurried_connect_closes_nothing),
         cmocka_unit_test_teardown(postgresql_is_killed, server_teardown),
         cmocka_unit_test_teardown(redis_is_killed, server_teardown),
         cmocka_unit_test_teardown(postgresql_comes_late, server_teardown),

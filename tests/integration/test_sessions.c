@@ -2,6 +2,7 @@
  * Sessions with PostgreSQL set what they rely on, whatever is set for their role, and look for the
  * tables where they were found.
  */
+#include "lib/pg_proxy.h"
 #include "lib/shop.h"
 #include "lib/stack.h"
 #include "lib/t.h"
@@ -122,12 +123,43 @@ static void schema_appears(void **state)
     server_stop(second);
 }
 
+/* A session may take as long to open as its order may wait. */
+static void slow_connect_is_waited_for(void **state)
+{
+    (void)state;
+    enum { SLOW_US = 2500000 }; /* more than it would get at least */
+    char *folder = stack_socket_folder();
+    struct pg_proxy *proxy = pg_proxy_create(folder);
+    char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
+    struct crowd *crowd = crowd_create();
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1, .more = "&wait_ms=60000"};
+
+    struct server *server = server_start("--database", through);
+    shop_put(server, 1, 1, NULL);
+    pg_proxy_arm(proxy, "session_settings", PG_FAULT_HOLD);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    pg_proxy_wait_fault(proxy);
+    clock_sleep_until(clock_mono_us() + SLOW_US);
+    pg_proxy_release(proxy);
+    crowd_finish(crowd, t_patience_us());
+    if (crowd_count(crowd, 201, "") != 1)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    server_stop(server);
+    pg_proxy_destroy(proxy);
+    free(through);
+    free(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(role_has_timeouts, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(role_has_an_encoding, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(schema_appears, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(slow_connect_is_waited_for, fresh_database,
+                                        server_teardown),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
