@@ -45,6 +45,35 @@ static void one_statement_is_not_tried_in_vain(void **state)
     witness_expect_exact(plugged.witness, plugged.product);
 }
 
+/* Begins a sale of which the server sees no more than its epoch, so that the next ones to buy are
+ * tried in one statement. Whose order it is. */
+static int64_t begin_seen(const char *more, int status, const char *code)
+{
+    struct buy buy = plug_buy(plugged.product, ++plugged.users, 1);
+
+    shop_put(plugged.server, plugged.product, 10, more);
+    buy.strategy = "pessimistic";
+    shop_expect_buy(plugged.server, &buy, status, code, NULL);
+    return buy.user;
+}
+
+/* The user's order, alone and as the first of two in a batch, is refused. */
+static void expect_refused(const char *more, int first, const char *first_code, const char *code)
+{
+    struct buy buy = plug_buy(plugged.product, begin_seen(more, first, first_code), 1);
+
+    shop_expect_buy(plugged.server, &buy, 409, code, NULL);
+    buy.user = begin_seen(more, first, first_code);
+    struct crowd *crowd = plug_begin();
+    plug_queue(crowd, &buy);
+    buy.user = ++plugged.users;
+    plug_queue(crowd, &buy);
+    plug_end(crowd);
+    plug_expect(crowd, 1, 409, code);
+    crowd_destroy(crowd);
+    witness_expect_exact(plugged.witness, plugged.product);
+}
+
 static void one_statement_keeps_the_window(void **state)
 {
     static const char *const windows[] = {", \"opens_at\": \"2100-01-01T00:00:00Z\"",
@@ -52,17 +81,16 @@ static void one_statement_keeps_the_window(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        shop_put(plugged.server, plugged.product + i, 10, windows[i]);
-        struct crowd *crowd = plug_begin();
-        for (int n = 0; n < 2; n++) {
-            struct buy buy = plug_buy(plugged.product + i, ++plugged.users, 1);
-            plug_queue(crowd, &buy);
-        }
-        plug_end(crowd);
-        assert_int_equal(crowd_count(crowd, 409, "sale_not_open"), 2);
-        crowd_destroy(crowd);
-        assert_int_equal(witness_sale(plugged.witness, plugged.product + i).stock, 10);
+        expect_refused(windows[i], 409, "sale_not_open", "sale_not_open");
+        assert_int_equal(witness_sale(plugged.witness, plugged.product).stock, 10);
     }
+}
+
+static void one_statement_keeps_the_limit(void **state)
+{
+    (void)state;
+    expect_refused(", \"limit_per_user\": 1", 201, "", "limit_reached");
+    assert_int_equal(witness_sale(plugged.witness, plugged.product).sold, 2);
 }
 
 /* A PUT has the row, and the batch comes in between: it sells from the new sale's stock under the
@@ -70,7 +98,7 @@ static void one_statement_keeps_the_window(void **state)
 static void one_statement_is_of_one_sale(void **state)
 {
     (void)state;
-    shop_put(plugged.server, plugged.product, 10, NULL);
+    begin_seen(NULL, 201, "");
     struct crowd *crowd = plug_begin();
     struct witness *second = witness_open(plugged.conninfo);
     witness_run(second, "BEGIN");
@@ -102,6 +130,7 @@ int main(void)
         cmocka_unit_test(one_statement_where_all_fit),
         cmocka_unit_test(one_statement_is_not_tried_in_vain),
         cmocka_unit_test(one_statement_keeps_the_window),
+        cmocka_unit_test(one_statement_keeps_the_limit),
         cmocka_unit_test(one_statement_is_of_one_sale),
     };
 
