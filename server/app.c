@@ -18,6 +18,7 @@
 #include "lock/memcache.h"
 #include "lock/redlock.h"
 #include "lock/renewer.h"
+#include "metrics/metrics.h"
 #include "store/pg.h"
 #include "strategy/parking.h"
 #include "strategy/strategy.h"
@@ -25,16 +26,27 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     EXIT_BAD_START = 2,
     FIRST_CONTACT_US = 5000000,
     FIRST_SURVEY_US = 1000000,
+    BACKENDS_MAX = 7 + REDLOCK_NODES_MAX,
     STATEMENT_MARGIN_MS = 60000
+};
+
+/* What has a row in GET /readyz has a gauge. */
+struct backend {
+    struct services *services; /* borrowed: app */
+    char name[24];
+    bool up;
 };
 
 struct app {
     struct services services;
+    struct backend backends[BACKENDS_MAX];
+    int backend_count;
     struct http *http;
     struct dispatch *dispatch;
 };
@@ -241,6 +253,57 @@ static void app_fini(struct app *app)
     store_destroy(app->services.store);
 }
 
+static int64_t read_one(void *context)
+{
+    (void)context;
+    return 1;
+}
+
+static void find_backend(void *to, const char *backend, bool up, const char *detail)
+{
+    struct backend *at = to;
+
+    (void)detail;
+    if (strcmp(backend, at->name) == 0)
+        at->up = up;
+}
+
+static int64_t read_backend(void *context)
+{
+    const struct backend *backend = context;
+    struct backend asked = *backend; /* maybe more than one scrape */
+    struct store_durability durability;
+
+    read_health(asked.services, &durability, find_backend, &asked);
+    return asked.up;
+}
+
+static void register_backend(void *to, const char *backend, bool up, const char *detail)
+{
+    struct app *app = to;
+    struct backend *at = &app->backends[app->backend_count++];
+    char labels[sizeof at->name + 16];
+
+    (void)up;
+    (void)detail;
+    at->services = &app->services;
+    snprintf(at->name, sizeof at->name, "%s", backend);
+    snprintf(labels, sizeof labels, "backend=\"%s\"", at->name);
+    metrics_gauge(METRICS_ALWAYS, "seckill_backend_up",
+                  "Whether the backend serves: 1 or 0; GET /readyz says why not.", labels,
+                  read_backend, at);
+}
+
+static void register_metrics(struct app *app)
+{
+    struct store_durability durability;
+
+    read_health(&app->services, &durability, register_backend, app);
+    metrics_gauge(METRICS_ALWAYS, "seckill_build_info", "Always 1; the labels tell the build.",
+                  "version=\"" SECKILL_VERSION "\"", read_one, NULL);
+    metrics_process_init();
+}
+
 static bool app_init(struct app *app, struct error *error)
 {
     struct http_health health = {&app->services, read_health};
@@ -248,6 +311,7 @@ static bool app_init(struct app *app, struct error *error)
     if (!check_strategy(&app->services, error) || !open_backends(&app->services, error))
         return false;
     app->http = http_create(&app->services, health, error);
+    register_metrics(app);
     if (!app->http || !first_contact(&app->services, error))
         return false;
     first_survey(&app->services);

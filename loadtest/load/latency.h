@@ -1,11 +1,11 @@
 /*
- * Latencies, in the steps of the server's own histogram: whatever is read from them is the end of a
- * step, so it is never less than the truth and at most 6.25 % more. The largest is kept exactly.
+ * Latencies, in the steps of a histogram: whatever is read from them is the end of a step, so it is
+ * never less than the truth and at most 6.25 % more. The largest is kept exactly.
  */
 #ifndef SECKILL_LOADTEST_LOAD_LATENCY_H
 #define SECKILL_LOADTEST_LOAD_LATENCY_H
 
-#include "metrics/histogram.h"
+#include "loadtest/load/histogram.h"
 
 struct latency {
     int64_t steps[HISTOGRAM_STEPS];

@@ -14,6 +14,7 @@
 #include "dispatch/tasks.h"
 #include "dispatch/worker.h"
 #include "metrics/metrics.h"
+#include "store/pg.h"
 #include "strategy/drive.h"
 #include "strategy/parking.h"
 #include "strategy/spending.h"
@@ -23,7 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STRATEGIES_MAX = 64, JANITOR_US = 20000, BACKGROUND_SESSIONS = 1 };
+enum { STRATEGIES_MAX = 64, JANITOR_US = 20000, BACKGROUND_SESSIONS = 1, SESSION_POOLS = 2 };
 
 struct dispatch {
     const struct services *services; /* borrowed: app */
@@ -46,6 +47,8 @@ struct dispatch {
 };
 
 static struct order_metrics {
+    int group;
+    int buys; /* a group, too */
     int outcomes[ORDER_KIND_COUNT][ORDER_OUTCOME_COUNT];
     int queue;
     int lock;
@@ -57,10 +60,16 @@ static bool is_final(enum order_outcome outcome)
     return outcome >= ORDER_CONFIRMED;
 }
 
+/* Outcomes of buys are shown together; those of cancels and restocks, which are few and mostly end
+ * one way, each when it was counted. */
 static void register_order_metrics(void)
 {
     char labels[128];
 
+    for (size_t i = 0; i < strategy_total(); i++) {
+        order_metrics[i].group = metrics_group();
+        order_metrics[i].buys = metrics_group();
+    }
     for (size_t i = 0; i < strategy_total(); i++)
         for (int kind = 0; kind < ORDER_KIND_COUNT; kind++)
             for (int outcome = 0; outcome < ORDER_OUTCOME_COUNT; outcome++) {
@@ -70,6 +79,7 @@ static void register_order_metrics(void)
                          strategy_at(i)->name, order_kind_name((enum order_kind)kind),
                          order_outcome_row((enum order_outcome)outcome)->name);
                 order_metrics[i].outcomes[kind][outcome] = metrics_counter(
+                    kind == ORDER_BUY ? order_metrics[i].buys : metrics_group(),
                     "seckill_orders_total", "Orders answered, by what became of them.", labels);
             }
     for (size_t i = 0; i < strategy_total(); i++) {
@@ -77,10 +87,12 @@ static void register_order_metrics(void)
                             &order_metrics[i].work};
         const char *const phases[] = {"queue", "lock", "work"};
         for (size_t phase = 0; phase < sizeof ids / sizeof *ids; phase++) {
+            if (ids[phase] == &order_metrics[i].lock && !strategy_at(i)->lock)
+                continue;
             snprintf(labels, sizeof labels, "strategy=\"%s\",phase=\"%s\"", strategy_at(i)->name,
                      phases[phase]);
             *ids[phase] =
-                metrics_histogram("seckill_order_seconds",
+                metrics_histogram(order_metrics[i].group, "seckill_order_seconds",
                                   "What orders spent in the lane, on the lock, at work.", labels);
         }
     }
@@ -103,20 +115,42 @@ static int64_t read_workers(void *context)
     return lane_counts(context).workers;
 }
 
-static void register_lane_gauges(struct dispatch *dispatch)
+static int64_t read_sessions(void *context)
+{
+    const struct dispatch *dispatch = context;
+
+    return store_sessions(dispatch->services->store);
+}
+
+static int64_t read_sessions_limit(void *context)
+{
+    const struct dispatch *dispatch = context;
+
+    return dispatch->services->settings->pg_sessions;
+}
+
+static void register_gauges(struct dispatch *dispatch)
 {
     char labels[96];
 
-    metrics_gauge("seckill_orders_in_flight", "Orders accepted and not answered.", "",
-                  read_orders_in_flight, dispatch);
+    metrics_gauge(METRICS_ALWAYS, "seckill_postgresql_sessions",
+                  "Sessions with PostgreSQL that are open, or being opened.", "", read_sessions,
+                  dispatch);
+    metrics_gauge(METRICS_ALWAYS, "seckill_postgresql_sessions_limit",
+                  "Sessions with PostgreSQL that may be open: --pg-sessions.", "",
+                  read_sessions_limit, dispatch);
+
+    metrics_gauge(METRICS_ALWAYS, "seckill_orders_in_flight", "Orders accepted and not answered.",
+                  "", read_orders_in_flight, dispatch);
     for (size_t i = 0; i < dispatch->count; i++) {
         snprintf(labels, sizeof labels, "strategy=\"%s\"", dispatch->lanes[i].strategy->name);
-        metrics_gauge("seckill_lane_waiting", "Orders waiting in the lane.", labels, read_waiting,
-                      dispatch->lanes[i].lane);
+        metrics_gauge(order_metrics[i].group, "seckill_lane_waiting", "Orders waiting in the lane.",
+                      labels, read_waiting, dispatch->lanes[i].lane);
     }
     for (size_t i = 0; i < dispatch->count; i++) {
         snprintf(labels, sizeof labels, "strategy=\"%s\"", dispatch->lanes[i].strategy->name);
-        metrics_gauge("seckill_lane_workers", "Threads that serve the lane.", labels, read_workers,
+        metrics_gauge(order_metrics[i].group, "seckill_lane_workers",
+                      "Threads that serve the lane.", labels, read_workers,
                       dispatch->lanes[i].lane);
     }
 }
@@ -235,8 +269,9 @@ static int consumers_sessions(const struct services *services)
 static bool start_tasks(struct dispatch *dispatch, int threads)
 {
     for (int kind = 0; kind < TASK_KIND_COUNT; kind++) {
-        dispatch->tasks[kind] =
-            tasks_create(dispatch->services->store, threads, complete_task, dispatch);
+        bool sessions = kind != TASK_METRICS;
+        dispatch->tasks[kind] = tasks_create(sessions ? dispatch->services->store : NULL,
+                                             sessions ? threads : 1, complete_task, dispatch);
         if (!dispatch->tasks[kind])
             return false;
     }
@@ -248,7 +283,7 @@ static bool start_threads(struct dispatch *dispatch)
     const struct services *services = dispatch->services;
     int threads = tasks_threads(services->settings->pg_sessions);
     int sessions = (int)services->settings->pg_sessions - consumers_sessions(services);
-    int permits = sessions - TASK_KIND_COUNT * threads - BACKGROUND_SESSIONS;
+    int permits = sessions - SESSION_POOLS * threads - BACKGROUND_SESSIONS;
 
     dispatch->workers = workers_create(services, dispatch->lanes, dispatch->count,
                                        permits > 0 ? permits : 1, complete, dispatch);
@@ -278,7 +313,7 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
     parking_open(services->parking, complete, dispatch);
     bool made = create_lanes(dispatch);
     if (made)
-        register_lane_gauges(dispatch);
+        register_gauges(dispatch);
     if (!made || !start_threads(dispatch)) {
         error_set(error, ERROR_INTERNAL, "cannot start the dispatch threads");
         dispatch_destroy(dispatch);
@@ -334,8 +369,10 @@ void dispatch_submit(struct dispatch *dispatch, struct order *list)
 
 bool dispatch_submit_task(struct dispatch *dispatch, struct task *task)
 {
+    bool refused = atomic_load(&dispatch->draining) && task->kind != TASK_METRICS;
+
     atomic_fetch_add(&dispatch->tasks_in_flight, 1);
-    if (!atomic_load(&dispatch->draining) && tasks_put(dispatch->tasks[task->kind], task))
+    if (!refused && tasks_put(dispatch->tasks[task->kind], task))
         return true;
     atomic_fetch_sub(&dispatch->tasks_in_flight, 1);
     return false;

@@ -20,11 +20,12 @@ struct pg;
 struct dispatch;
 
 /* What a task may wait for: a look-up for no lock and not for long; an admin call for a product's
- * row, or for a great deal of work. */
-enum task_kind { TASK_LOOKUP, TASK_ADMIN, TASK_KIND_COUNT };
+ * row, or for a great deal of work; a page of metrics for no backend at all. */
+enum task_kind { TASK_LOOKUP, TASK_ADMIN, TASK_METRICS, TASK_KIND_COUNT };
 
-/* Work that needs a PostgreSQL session. `run` is called on a pool thread with a connected session,
- * or with NULL when PostgreSQL is out of reach (and `error` says why). A task that is still queued
+/* Work that needs a PostgreSQL session, or is too long for the edge's thread. `run` is called on a
+ * pool thread with a connected session, or with NULL when PostgreSQL is out of reach (and `error`
+ * says why) or the kind needs none (and `error` says nothing). A task that is still queued
  * at `wait_until_us` runs with NULL and `late`, maybe on the janitor's thread: it must not block
  * then. Both times are monotonic. */
 struct task {
@@ -48,7 +49,8 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
 /* Takes every order of the list (one loop pass of the edge), each to the lane of its strategy. */
 void dispatch_submit(struct dispatch *dispatch, struct order *list);
 
-/* False, and the task is not taken, when its pool's queue is full or the server is stopping. */
+/* False, and the task is not taken, when its pool's queue is full or the server is stopping: then
+ * only pages of metrics are made. */
 bool dispatch_submit_task(struct dispatch *dispatch, struct task *task);
 
 /* Orders and tasks inside. */

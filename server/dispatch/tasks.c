@@ -10,7 +10,7 @@
 enum { CONNECT_PATIENCE_US = 5000000, FEW_SESSIONS = 8 };
 
 struct tasks {
-    struct store *store; /* borrowed: app */
+    struct store *store; /* borrowed: app; NULL: no sessions */
     void (*done)(void *context, struct task *task);
     void *context;
     pthread_t threads[TASKS_THREADS_MAX];
@@ -63,6 +63,8 @@ static void run(struct task *task, struct pg *pg)
 
     if (now_us >= task->wait_until_us) {
         run_late(task);
+    } else if (!pg) {
+        task->run(task, NULL, &error);
     } else if (!pg_connect(pg, clock_earlier(task->until_us, patience_us))) {
         error = *pg_error(pg);
         task->run(task, NULL, &error);
@@ -74,9 +76,9 @@ static void run(struct task *task, struct pg *pg)
 static void *tasks_main(void *argument)
 {
     struct tasks *tasks = argument;
-    struct pg *pg = pg_create(tasks->store);
+    struct pg *pg = tasks->store ? pg_create(tasks->store) : NULL;
 
-    for (struct task *task; pg && (task = next_task(tasks));) {
+    for (struct task *task; (pg || !tasks->store) && (task = next_task(tasks));) {
         run(task, pg);
         tasks->done(tasks->context, task);
     }

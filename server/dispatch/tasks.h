@@ -1,7 +1,8 @@
 /*
  * A task pool: a few threads, each with a PostgreSQL session, and one bounded queue. Look-ups have
  * one and admin calls another, so that PUTs that wait for a product's row, or long audits, stand in
- * the way of no look-up and no cancel, and none of them in an order's.
+ * the way of no look-up and no cancel, and none of them in an order's. Pages of metrics have one
+ * without sessions: they are made while PostgreSQL is away.
  *
  * A task that is still queued when its time is over is taken out by tasks_expire, even while every
  * thread waits.
@@ -18,7 +19,7 @@ struct tasks;
 /* How many threads, and so sessions, each pool has where the instance may open `pg_sessions`. */
 int tasks_threads(int64_t pg_sessions);
 
-/* `done` gets every task that has run. */
+/* `done` gets every task that has run. `store` NULL: the tasks need no session. */
 struct tasks *tasks_create(struct store *store, int threads,
                            void (*done)(void *context, struct task *task), void *context);
 bool tasks_put(struct tasks *tasks, struct task *task); /* false: full */

@@ -42,10 +42,8 @@ static int64_t queue_length(const struct http *http)
     return info.tcpi_unacked; /* of a listening socket: the length of its queue */
 }
 
-static int64_t read_waiting(void *context)
+int64_t edge_accept_waiting(const struct http *http)
 {
-    const struct http *http = context;
-
     return http->held_back ? queue_length(http) : 0;
 }
 
@@ -61,17 +59,14 @@ void edge_accept_init(struct http *http, int listen_fd, unsigned most)
     http->listen_fd = listen_fd;
     http->connections_most = most;
     http->waited = metrics_counter(
-        "seckill_http_connections_waited_total",
+        METRICS_ALWAYS, "seckill_http_connections_waited_total",
         "Connections that waited to be accepted because there was no room for them.", "");
     http->accept_failures = metrics_counter(
-        "seckill_http_accept_failures_total",
+        METRICS_ALWAYS, "seckill_http_accept_failures_total",
         "Attempts to accept a connection that failed: no file descriptor or memory.", "");
-    metrics_gauge("seckill_http_connections_limit",
+    metrics_gauge(METRICS_ALWAYS, "seckill_http_connections_limit",
                   "Most connections at once: --max-connections, or fewer descriptors.", "",
                   read_most, http);
-    metrics_gauge("seckill_http_connections_waiting",
-                  "Connections that wait to be accepted because there is no room for them.", "",
-                  read_waiting, http);
 }
 
 static bool has_room(const struct http *http)

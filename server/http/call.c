@@ -1,6 +1,7 @@
 /*
  * Calls to the catalog: a task on a pool thread, which reads or writes, renders what it found and
- * leaves the edge's thread nothing but to send it.
+ * leaves the edge's thread nothing but to send it. A page of metrics is one, too, without a
+ * session.
  *
  * A failure is logged here, once, with its text; the client gets its class alone. A call that found
  * no session in time is not one: it is wait_timeout.
@@ -23,7 +24,8 @@ static void run(struct task *task, struct pg *pg, struct error *error)
     struct request *request = request_of_task(task);
     struct call *call = request->call;
 
-    call->result = pg ? call->work(call, pg, error) : CATALOG_FAILED;
+    bool runs = pg || (task->kind == TASK_METRICS && !task->late);
+    call->result = runs ? call->work(call, pg, error) : CATALOG_FAILED;
     if (task->late)
         return;
     if (call->result == CATALOG_FAILED || call->result == CATALOG_UNKNOWN)

@@ -52,7 +52,7 @@ static const int statuses[EDGE_STATUSES] = {200, 201, 202, 400, 401, 403, 404, 4
 
 static int64_t read_gauge(void *context)
 {
-    return *(const int64_t *)context;
+    return atomic_load_explicit((_Atomic int64_t *)context, memory_order_relaxed);
 }
 
 static void register_metrics(struct http *http)
@@ -62,13 +62,24 @@ static void register_metrics(struct http *http)
 
         snprintf(label, sizeof label, "status=\"%d\"", statuses[i]);
         http->responses[i] = metrics_counter(
-            "seckill_http_responses_total",
+            METRICS_ALWAYS, "seckill_http_responses_total",
             "Replies by status; what libmicrohttpd refuses by itself is not among them.", label);
     }
-    metrics_gauge("seckill_http_connections", "Open connections.", "", read_gauge,
-                  &http->connections);
-    metrics_gauge("seckill_http_requests_in_flight", "Requests begun and not answered to the end.",
-                  "", read_gauge, &http->requests);
+    metrics_gauge(METRICS_ALWAYS, "seckill_http_connections", "Open connections.", "", read_gauge,
+                  &http->shown.connections);
+    metrics_gauge(METRICS_ALWAYS, "seckill_http_requests_in_flight",
+                  "Requests begun and not answered to the end.", "", read_gauge,
+                  &http->shown.requests);
+    metrics_gauge(METRICS_ALWAYS, "seckill_http_connections_waiting",
+                  "Connections that wait to be accepted because there is no room for them.", "",
+                  read_gauge, &http->shown.waiting);
+}
+
+void edge_show(struct http *http)
+{
+    atomic_store_explicit(&http->shown.connections, http->connections, memory_order_relaxed);
+    atomic_store_explicit(&http->shown.waiting, edge_accept_waiting(http), memory_order_relaxed);
+    atomic_store_explicit(&http->shown.requests, http->requests, memory_order_relaxed);
 }
 
 void edge_count_reply(struct http *http, int status)

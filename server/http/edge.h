@@ -1,5 +1,5 @@
-/* The edge's own state, shared by the files of this room. One thread owns all of it but
- * `done`. */
+/* The edge's own state, shared by the files of this room. One thread owns all of it but `done` and
+ * `shown`. */
 #ifndef SECKILL_HTTP_EDGE_H
 #define SECKILL_HTTP_EDGE_H
 
@@ -8,6 +8,7 @@
 
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { EDGE_ADDRESS_MAX = 128, EDGE_STATUSES = 20 };
 
@@ -52,6 +53,13 @@ struct http {
     struct task *tasks_first;
     struct task **tasks_last;
 
+    /* The gauges as they were at the last edge_show, for the thread that writes the metrics. */
+    struct {
+        _Atomic int64_t connections;
+        _Atomic int64_t waiting;
+        _Atomic int64_t requests;
+    } shown;
+
     int responses[EDGE_STATUSES]; /* counters, by edge_status_index */
     int rested_us;                /* these are counters */
     int waited;
@@ -82,6 +90,12 @@ void edge_rest_init(struct http *http);
 void edge_rest_begin(struct http *http);
 void edge_breathe(struct http *http);
 void edge_rest(struct http *http);
+
+/* Connections that wait to be accepted. */
+int64_t edge_accept_waiting(const struct http *http);
+
+/* Notes what the gauges are to show. */
+void edge_show(struct http *http);
 
 /* Counts a reply. */
 void edge_count_reply(struct http *http, int status);

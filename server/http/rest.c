@@ -42,8 +42,8 @@ enum {
 
 void edge_rest_init(struct http *http)
 {
-    http->rested_us = metrics_counter(
-        "seckill_http_rest_microseconds_total",
+    http->rested_us = metrics_counter_of(
+        METRICS_MICROSECONDS, METRICS_ALWAYS, "seckill_http_rest_seconds_total",
         "How long the HTTP loop has rested because the queues were full or crowded.", "");
 }
 

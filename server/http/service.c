@@ -1,18 +1,22 @@
 /*
  * The service about itself: strategies, health, readiness, metrics, and a page that says where to
- * look. All of it comes from memory and waits for nothing.
+ * look. All of it comes from memory. The metrics are read and written down by a thread of their own
+ * (TASK_METRICS), for that takes as long as hundreds of replies; the rest waits for nothing.
  */
 #include "http/edge.h"
 #include "http/handlers.h"
 #include "http/render.h"
 #include "http/reply.h"
 
+#include "base/failpoint.h"
 #include "metrics/metrics.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { METRICS_MS = 10000 };
 
 static enum MHD_Result answer_strategies(struct request *request)
 {
@@ -95,24 +99,44 @@ void service_readyz(struct request *request)
 
 static enum MHD_Result answer_metrics(struct request *request)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *to = open_memstream(&text, &length);
+    char *text = request->call->text;
 
-    if (to) {
-        metrics_render(to);
-        if (fclose(to) != 0) {
-            free(text);
-            text = NULL;
-        }
-    }
+    request->call->text = NULL;
     return reply_text(request, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text);
+}
+
+static void rendered(struct request *request)
+{
+    if (request_call_done(request))
+        request->answer = answer_metrics;
+}
+
+static enum catalog_result render(struct call *call, struct pg *pg, struct error *error)
+{
+    size_t length = 0;
+    FILE *to = open_memstream(&call->text, &length);
+
+    (void)pg;
+    FAILPOINT("metrics.render");
+    if (to)
+        metrics_render(to);
+    if (!to || fclose(to) != 0) {
+        error_set(error, ERROR_INTERNAL, "no memory for a page of metrics");
+        return CATALOG_FAILED;
+    }
+    return CATALOG_OK;
 }
 
 void service_metrics(struct request *request)
 {
-    if (request_query(request, NULL, 0))
-        request->answer = answer_metrics;
+    if (!request_query(request, NULL, 0))
+        return;
+    struct call *call = request_call(request, render, ORDER_NOT_FOUND, METRICS_MS);
+    if (!call)
+        return;
+    call->task.kind = TASK_METRICS;
+    edge_show(request->http);
+    request_wait_call(request, rendered);
 }
 
 /* Not const: libmicrohttpd takes no pointer to const, though it writes to none. */

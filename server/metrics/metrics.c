@@ -4,30 +4,24 @@
  * list that grows and never shrinks. When a thread ends its shard goes, with everything counted in
  * it, to the next thread that needs one (the mutex of that handover orders the two owners' writes).
  *
- * A histogram's steps are allocated in a shard when its thread first observes into it: most threads
- * serve one strategy and touch few of the series.
+ * A histogram's buckets are allocated in a shard when its thread first observes into it: most
+ * threads serve one strategy and touch few of the series.
  */
-#include "metrics/metrics.h"
+#include "metrics/metrics_internal.h"
 
-#include "metrics/histogram.h"
-
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct series {
-    char *family;                   /* owned */
-    char *help;                     /* owned */
-    char *labels;                   /* owned */
-    int64_t (*read)(void *context); /* gauges alone */
-    void *context;                  /* borrowed: the caller */
+const int64_t metrics_bucket_ends_us[METRICS_BUCKETS - 1] = {
+    100,    250,    500,    1000,    2500,    5000,    10000,    25000,    50000,
+    100000, 250000, 500000, 1000000, 2500000, 5000000, 10000000, 30000000, 60000000,
 };
 
 struct histogram {
-    _Atomic uint64_t steps[HISTOGRAM_STEPS];
+    _Atomic uint64_t buckets[METRICS_BUCKETS];
     _Atomic uint64_t sum_us;
 };
 
@@ -38,13 +32,13 @@ struct shard {
     struct histogram *_Atomic histograms[METRICS_MAX_HISTOGRAMS]; /* owned; NULL until observed */
 };
 
-/* Written at start, before any other thread runs. */
-static struct series counters[METRICS_MAX_COUNTERS];
-static struct series histograms[METRICS_MAX_HISTOGRAMS];
-static struct series gauges[METRICS_MAX_GAUGES];
-static int counter_count;
-static int histogram_count;
-static int gauge_count;
+static struct metrics_series counter_series[METRICS_MAX_COUNTERS];
+static struct metrics_series histogram_series[METRICS_MAX_HISTOGRAMS];
+static struct metrics_series reading_series[METRICS_MAX_READINGS];
+struct metrics_list metrics_counters = {counter_series, 0, METRICS_MAX_COUNTERS};
+struct metrics_list metrics_histograms = {histogram_series, 0, METRICS_MAX_HISTOGRAMS};
+struct metrics_list metrics_readings = {reading_series, 0, METRICS_MAX_READINGS};
+static int groups;
 
 static struct shard *_Atomic shards; /* owned, and what follows it */
 static pthread_mutex_t handover = PTHREAD_MUTEX_INITIALIZER;
@@ -61,35 +55,65 @@ static void *must(void *memory)
     return memory;
 }
 
-static int add_series(struct series *list, int *count, int max, const char *family,
-                      const char *help, const char *labels)
+/* The last of its list. */
+static struct metrics_series *add_series(struct metrics_list *list, int group, const char *family,
+                                         const char *help, const char *labels)
 {
-    if (*count == max)
+    if (list->count == list->max)
         abort();
-    list[*count] = (struct series){
+    struct metrics_series *series = &list->series[list->count++];
+    *series = (struct metrics_series){
         .family = must(strdup(family)),
         .help = must(strdup(help)),
         .labels = must(strdup(labels)),
+        .group = group,
     };
-    return (*count)++;
+    return series;
 }
 
-int metrics_counter(const char *family, const char *help, const char *labels)
+int metrics_group(void)
 {
-    return add_series(counters, &counter_count, METRICS_MAX_COUNTERS, family, help, labels);
+    if (groups == METRICS_MAX_GROUPS - 1)
+        abort();
+    return ++groups;
 }
 
-int metrics_histogram(const char *family, const char *help, const char *labels)
+int metrics_counter_of(enum metrics_unit unit, int group, const char *family, const char *help,
+                       const char *labels)
 {
-    return add_series(histograms, &histogram_count, METRICS_MAX_HISTOGRAMS, family, help, labels);
+    add_series(&metrics_counters, group, family, help, labels)->unit = unit;
+    return metrics_counters.count - 1;
 }
 
-void metrics_gauge(const char *family, const char *help, const char *labels,
+int metrics_counter(int group, const char *family, const char *help, const char *labels)
+{
+    return metrics_counter_of(METRICS_NUMBER, group, family, help, labels);
+}
+
+int metrics_histogram(int group, const char *family, const char *help, const char *labels)
+{
+    add_series(&metrics_histograms, group, family, help, labels);
+    return metrics_histograms.count - 1;
+}
+
+void metrics_gauge(int group, const char *family, const char *help, const char *labels,
                    int64_t (*read)(void *context), void *context)
 {
-    int gauge = add_series(gauges, &gauge_count, METRICS_MAX_GAUGES, family, help, labels);
-    gauges[gauge].read = read;
-    gauges[gauge].context = context;
+    struct metrics_series *series = add_series(&metrics_readings, group, family, help, labels);
+
+    series->read = read;
+    series->context = context;
+}
+
+void metrics_reading(enum metrics_kind kind, enum metrics_unit unit, const char *family,
+                     const char *help, int64_t (*read)(void *context), void *context)
+{
+    struct metrics_series *series = add_series(&metrics_readings, METRICS_ALWAYS, family, help, "");
+
+    series->kind = kind;
+    series->unit = unit;
+    series->read = read;
+    series->context = context;
 }
 
 static void leave_shard(void *shard)
@@ -149,7 +173,10 @@ void metrics_observe(int histogram, int64_t us)
         own = must(calloc(1, sizeof *own));
         atomic_store_explicit(&shard->histograms[histogram], own, memory_order_release);
     }
-    bump(&own->steps[histogram_step(us)], 1);
+    size_t bucket = 0;
+    while (bucket < METRICS_BUCKETS - 1 && us > metrics_bucket_ends_us[bucket])
+        bucket++;
+    bump(&own->buckets[bucket], 1);
     bump(&own->sum_us, us > 0 ? (uint64_t)us : 0);
 }
 
@@ -171,124 +198,37 @@ int metrics_shards(void)
     return count;
 }
 
-static void sum_histogram(int histogram, uint64_t steps[HISTOGRAM_STEPS], uint64_t *sum_us)
+void metrics_read_histogram(int histogram, struct metrics_distribution *out)
 {
-    memset(steps, 0, HISTOGRAM_STEPS * sizeof *steps);
-    *sum_us = 0;
+    *out = (struct metrics_distribution){.sum_us = 0};
     for (struct shard *shard = atomic_load_explicit(&shards, memory_order_acquire); shard != NULL;
          shard = shard->next) {
         struct histogram *part =
             atomic_load_explicit(&shard->histograms[histogram], memory_order_acquire);
         if (part == NULL)
             continue;
-        for (size_t i = 0; i < HISTOGRAM_STEPS; i++)
-            steps[i] += atomic_load_explicit(&part->steps[i], memory_order_relaxed);
-        *sum_us += atomic_load_explicit(&part->sum_us, memory_order_relaxed);
+        for (size_t i = 0; i < METRICS_BUCKETS; i++)
+            out->buckets[i] += atomic_load_explicit(&part->buckets[i], memory_order_relaxed);
+        out->sum_us += atomic_load_explicit(&part->sum_us, memory_order_relaxed);
     }
 }
 
-/* HELP and TYPE stand once, before a family's first series. */
-static void render_family(FILE *to, const struct series *list, int index, const char *type)
+static void forget_series(struct metrics_list *list)
 {
-    const struct series *series = &list[index];
-    if (index > 0 && strcmp(series->family, list[index - 1].family) == 0)
-        return;
-    fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", series->family, series->help, series->family, type);
-}
-
-static void render_value(FILE *to, const struct series *series, int64_t value)
-{
-    if (*series->labels == '\0')
-        fprintf(to, "%s %" PRId64 "\n", series->family, value);
-    else
-        fprintf(to, "%s{%s} %" PRId64 "\n", series->family, series->labels, value);
-}
-
-static void render_seconds(FILE *to, uint64_t us)
-{
-    fprintf(to, "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
-}
-
-static void render_bucket(FILE *to, const struct series *series, size_t step, uint64_t count)
-{
-    fprintf(to, "%s_bucket{%s%sle=\"", series->family, series->labels,
-            *series->labels == '\0' ? "" : ",");
-    if (step == HISTOGRAM_STEPS - 1)
-        fputs("+Inf", to);
-    else
-        render_seconds(to, (uint64_t)histogram_step_end(step));
-    fprintf(to, "\"} %" PRIu64 "\n", count);
-}
-
-/*
- * All 465 steps would be most of a scrape and mostly zeros. Both ends of a step that holds
- * something are written, which is all that a quantile needs; and the powers of two from 16 us to 67
- * s always, so that rates have buckets that were there from the start.
- */
-static bool is_rendered(const uint64_t steps[HISTOGRAM_STEPS], size_t step)
-{
-    enum { FIRST = 15, LAST = 23 * HISTOGRAM_STEPS_PER_POWER - 1 };
-    bool power_of_two = step % HISTOGRAM_STEPS_PER_POWER == HISTOGRAM_STEPS_PER_POWER - 1;
-
-    if (step == HISTOGRAM_STEPS - 1 || steps[step] > 0 || steps[step + 1] > 0)
-        return true;
-    return power_of_two && step >= FIRST && step <= LAST;
-}
-
-static void render_histogram(FILE *to, int histogram)
-{
-    const struct series *series = &histograms[histogram];
-    uint64_t steps[HISTOGRAM_STEPS];
-    uint64_t sum_us;
-    uint64_t count = 0;
-
-    sum_histogram(histogram, steps, &sum_us);
-    for (size_t i = 0; i < HISTOGRAM_STEPS; i++) {
-        count += steps[i];
-        if (is_rendered(steps, i))
-            render_bucket(to, series, i, count);
+    for (int i = 0; i < list->count; i++) {
+        free(list->series[i].family);
+        free(list->series[i].help);
+        free(list->series[i].labels);
     }
-
-    bool bare = *series->labels == '\0';
-    const char *open = bare ? "" : "{";
-    const char *close = bare ? "" : "}";
-    fprintf(to, "%s_sum%s%s%s ", series->family, open, series->labels, close);
-    render_seconds(to, sum_us);
-    fprintf(to, "\n%s_count%s%s%s %" PRIu64 "\n", series->family, open, series->labels, close,
-            count);
-}
-
-void metrics_render(FILE *to)
-{
-    for (int i = 0; i < counter_count; i++) {
-        render_family(to, counters, i, "counter");
-        render_value(to, &counters[i], (int64_t)metrics_read(i));
-    }
-    for (int i = 0; i < gauge_count; i++) {
-        render_family(to, gauges, i, "gauge");
-        render_value(to, &gauges[i], gauges[i].read(gauges[i].context));
-    }
-    for (int i = 0; i < histogram_count; i++) {
-        render_family(to, histograms, i, "histogram");
-        render_histogram(to, i);
-    }
-}
-
-static void forget_series(struct series *list, int *count)
-{
-    for (int i = 0; i < *count; i++) {
-        free(list[i].family);
-        free(list[i].help);
-        free(list[i].labels);
-    }
-    *count = 0;
+    list->count = 0;
 }
 
 void metrics_reset(void)
 {
-    forget_series(counters, &counter_count);
-    forget_series(histograms, &histogram_count);
-    forget_series(gauges, &gauge_count);
+    forget_series(&metrics_counters);
+    forget_series(&metrics_histograms);
+    forget_series(&metrics_readings);
+    groups = 0;
 
     struct shard *shard = atomic_exchange_explicit(&shards, NULL, memory_order_acquire);
     while (shard != NULL) {

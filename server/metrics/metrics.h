@@ -5,9 +5,11 @@
  * Series are registered by name at start, before any other thread runs; after that the set is
  * fixed. Each thread writes a shard of its own, made on first use; a scrape sums the shards. A
  * thread that ends leaves its shard behind for the next one, so nothing is lost and memory stays
- * bounded by the most threads that ever ran at once. Histograms are log-linear (HDR-style: 16 steps
- * per power of two, error at most 6.25 %), in microseconds, and are exposed as Prometheus
- * histograms in seconds.
+ * bounded by the most threads that ever ran at once.
+ *
+ * Names follow Prometheus' rules: base units (seconds, bytes), _total for counters. Durations are
+ * counted in whole microseconds and shown in seconds. A histogram's buckets are the same in each
+ * instance and from the start, so that they can be summed.
  */
 #ifndef SECKILL_METRICS_METRICS_H
 #define SECKILL_METRICS_METRICS_H
@@ -15,25 +17,47 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { METRICS_MAX_COUNTERS = 4096, METRICS_MAX_HISTOGRAMS = 384, METRICS_MAX_GAUGES = 128 };
+enum {
+    METRICS_MAX_COUNTERS = 4096,
+    METRICS_MAX_HISTOGRAMS = 384,
+    METRICS_MAX_READINGS = 192,
+    METRICS_MAX_GROUPS = 4096
+};
+
+/* A group's series are shown as soon as one of them is not 0, all together: what belongs to a
+ * strategy that nobody uses is left out. METRICS_ALWAYS is the group of those that always are. */
+enum { METRICS_ALWAYS = 0 };
+int metrics_group(void);
+
+/* What a series' numbers are, and how they are shown. */
+enum metrics_unit { METRICS_NUMBER, METRICS_MICROSECONDS /* in seconds */ };
 
 /* Registers a series and returns its id. `family` is the metric's name, `labels` the text between
  * the braces (`strategy="none",outcome="sold_out"`) or "". Families must be registered
  * contiguously. Strings are copied. Registering more than the maximum is a programming error and
  * aborts. */
-int metrics_counter(const char *family, const char *help, const char *labels);
-int metrics_histogram(const char *family, const char *help, const char *labels);
-/* A gauge is read when scraped, by `read(context)`, from the scraping thread. */
-void metrics_gauge(const char *family, const char *help, const char *labels,
+int metrics_counter(int group, const char *family, const char *help, const char *labels);
+int metrics_counter_of(enum metrics_unit unit, int group, const char *family, const char *help,
+                       const char *labels);
+int metrics_histogram(int group, const char *family, const char *help, const char *labels);
+
+/* Series that are read when scraped, by `read(context)`, from the scraping thread. */
+void metrics_gauge(int group, const char *family, const char *help, const char *labels,
                    int64_t (*read)(void *context), void *context);
+enum metrics_kind { METRICS_GAUGE, METRICS_COUNTER };
+void metrics_reading(enum metrics_kind kind, enum metrics_unit unit, const char *family,
+                     const char *help, int64_t (*read)(void *context), void *context);
 
 void metrics_add(int counter, uint64_t n);
 void metrics_observe(int histogram, int64_t us);
 
 uint64_t metrics_read(int counter); /* the sum over all threads */
 
-/* The Prometheus text format, version 0.0.4. */
+/* The Prometheus text format, version 0.0.4. One thread at a time. */
 void metrics_render(FILE *to);
+
+/* Registers what every exporter tells of its process: process_cpu_seconds_total and so on. */
+void metrics_process_init(void);
 
 /* How many shards there are: the most threads that ever counted at once. */
 int metrics_shards(void);

@@ -100,6 +100,7 @@ static enum attempt attempt(struct pg *pg, const struct host_address *address,
         pg_set_error(pg, ERROR_UNAVAILABLE, "out of memory");
         return DENIED;
     }
+    atomic_fetch_add_explicit(&pg->store->sessions, 1, memory_order_relaxed);
     PQsetNoticeReceiver(pg->conn, take_notice, pg);
     PQsetErrorVerbosity(pg->conn, PQERRORS_VERBOSE);
     while (PQstatus(pg->conn) != CONNECTION_BAD && state != PGRES_POLLING_OK &&

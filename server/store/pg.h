@@ -75,6 +75,8 @@ struct store_durability {
 
 /* Cached state, any thread, no I/O. */
 bool store_up(const struct store *store);    /* the last contact succeeded */
+/* How many sessions are open, or being opened; any thread. */
+int64_t store_sessions(const struct store *store);
 bool store_ready(const struct store *store); /* the schema has been seen to */
 struct store_durability store_durability(struct store *store);
 /* Does a commit wait for a synchronous standby? */

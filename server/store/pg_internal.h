@@ -16,6 +16,7 @@ struct store {
     struct hosts *hosts; /* owned */
     struct store_limits limits;
     struct canceller *canceller; /* owned */
+    _Atomic int64_t sessions;    /* that are open, or being opened */
     atomic_bool up;
     atomic_bool ready;
     atomic_bool waits;

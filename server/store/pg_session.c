@@ -29,8 +29,10 @@ void pg_close(struct pg *pg)
     PQclear(pg->result);
     pg->result = NULL;
     cancel_request_free(atomic_exchange(&pg->cancel, NULL));
-    if (pg->conn)
+    if (pg->conn) {
         PQfinish(pg->conn);
+        atomic_fetch_sub_explicit(&pg->store->sessions, 1, memory_order_relaxed);
+    }
     pg->conn = NULL;
     pg->begin_pending = false;
     pg->in_transaction = pg->written = pg->cancelled = false;

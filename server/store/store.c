@@ -50,6 +50,11 @@ bool store_up(const struct store *store)
     return atomic_load_explicit(&store->up, memory_order_relaxed);
 }
 
+int64_t store_sessions(const struct store *store)
+{
+    return atomic_load_explicit(&store->sessions, memory_order_relaxed);
+}
+
 bool store_ready(const struct store *store)
 {
     return atomic_load_explicit(&store->ready, memory_order_acquire);

@@ -28,32 +28,34 @@ enum {
 };
 
 static struct strategy_metrics {
+    int group;
     int attempts;
     int batches;
     int overruns;
 } metrics[STRATEGIES_MAX];
 
-static int register_counter(const char *family, const char *help, const struct strategy *strategy)
+static int register_counter(size_t i, const char *family, const char *help)
 {
     char labels[96];
 
-    snprintf(labels, sizeof labels, "strategy=\"%s\"", strategy->name);
-    return metrics_counter(family, help, labels);
+    snprintf(labels, sizeof labels, "strategy=\"%s\"", strategy_at(i)->name);
+    return metrics_counter(metrics[i].group, family, help, labels);
 }
 
 void drive_init(void)
 {
     for (size_t i = 0; i < strategy_total(); i++)
-        metrics[i].attempts =
-            register_counter("seckill_attempts_total",
-                             "Attempts to decide an order, retries included.", strategy_at(i));
+        metrics[i].group = metrics_group();
     for (size_t i = 0; i < strategy_total(); i++)
-        metrics[i].batches = register_counter(
-            "seckill_batches_total", "Batches of orders handed to a strategy.", strategy_at(i));
+        metrics[i].attempts = register_counter(i, "seckill_attempts_total",
+                                               "Attempts to decide an order, retries included.");
     for (size_t i = 0; i < strategy_total(); i++)
-        metrics[i].overruns = register_counter(
-            "seckill_lease_overruns_total",
-            "Holds whose lease had lapsed when the lock was released.", strategy_at(i));
+        metrics[i].batches =
+            register_counter(i, "seckill_batches_total", "Batches of orders handed to a strategy.");
+    for (size_t i = 0; i < strategy_total(); i++)
+        metrics[i].overruns =
+            register_counter(i, "seckill_lease_overruns_total",
+                             "Holds whose lease had lapsed when the lock was released.");
 }
 
 static struct strategy_metrics *metrics_of(const struct strategy *strategy)

@@ -264,7 +264,7 @@ bool partition_keeper_start(const struct services *services)
     here.services = services;
     atomic_store(&here.stopping, false);
     here.republished =
-        metrics_counter("seckill_queue_republished_total",
+        metrics_counter(METRICS_ALWAYS, "seckill_queue_republished_total",
                         "Queued orders that were sent to the broker again by this instance.", "");
     here.receiver = session_create(services);
     here.keeper = session_create(services);

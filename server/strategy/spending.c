@@ -36,6 +36,7 @@ static const struct {
 };
 
 static struct {
+    int groups[SPENDING_ENDS];
     int orders[SPENDING_ENDS];
     int costs[SPENDING_ENDS][COST_STORES][COST_MEASURES];
 } counters[STRATEGIES_MAX];
@@ -65,7 +66,8 @@ static void register_costs(const struct strategy *strategy, enum cost_measure me
                 continue;
             snprintf(labels, sizeof labels, "strategy=\"%s\",ended=\"%s\",store=\"%s\"",
                      strategy->name, ends[end], stores[store]);
-            *counter = metrics_counter(measures[measure].family, measures[measure].help, labels);
+            *counter = metrics_counter(counters[strategy_index(strategy)].groups[end],
+                                       measures[measure].family, measures[measure].help, labels);
         }
 }
 
@@ -75,17 +77,20 @@ static void register_orders(const struct strategy *strategy)
 
     for (int end = 0; end < SPENDING_ENDS; end++) {
         snprintf(labels, sizeof labels, "strategy=\"%s\",ended=\"%s\"", strategy->name, ends[end]);
-        counters[strategy_index(strategy)].orders[end] =
-            metrics_counter("seckill_cost_orders_total",
-                            "Buys that the costs were charged to. One that was refused beside "
-                            "others that were sold is not among the refused here; one accepted "
-                            "(202) is counted again when it is decided; under neither, attempts.",
-                            labels);
+        counters[strategy_index(strategy)].orders[end] = metrics_counter(
+            counters[strategy_index(strategy)].groups[end], "seckill_cost_orders_total",
+            "Buys that the costs were charged to. One that was refused beside "
+            "others that were sold is not among the refused here; one accepted "
+            "(202) is counted again when it is decided; under neither, attempts.",
+            labels);
     }
 }
 
 void spending_init(void)
 {
+    for (size_t i = 0; i < strategy_total(); i++)
+        for (int end = 0; end < SPENDING_ENDS; end++)
+            counters[i].groups[end] = metrics_group();
     for (int measure = 0; measure < COST_MEASURES; measure++)
         for (size_t i = 0; i < strategy_total(); i++)
             register_costs(strategy_at(i), (enum cost_measure)measure);

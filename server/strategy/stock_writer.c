@@ -121,16 +121,16 @@ static void register_metrics(struct writer *at)
     };
 
     for (int i = 0; i < CLAIM_FATES; i++)
-        counters.fates[i] = metrics_counter("seckill_redis_stock_claims_total",
+        counters.fates[i] = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_claims_total",
                                             "Reserved orders that came to the writer.", labels[i]);
-    counters.rebuilds = metrics_counter("seckill_redis_stock_rebuilds_total",
+    counters.rebuilds = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_rebuilds_total",
                                         "Mirrors that were wrong and built anew.", "");
-    counters.rounds =
-        metrics_counter("seckill_redis_stock_rounds_total", "Whole rounds of the reconciler.", "");
-    metrics_gauge("seckill_redis_stock_drift_units",
+    counters.rounds = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_rounds_total",
+                                      "Whole rounds of the reconciler.", "");
+    metrics_gauge(METRICS_ALWAYS, "seckill_redis_stock_drift_units",
                   "Redis's stock against PostgreSQL's less what is reserved, in the last round.",
                   "", read_drift, at);
-    metrics_gauge("seckill_redis_stock_oldest_undecided_seconds",
+    metrics_gauge(METRICS_ALWAYS, "seckill_redis_stock_oldest_undecided_seconds",
                   "Age of the oldest accepted order that is not decided, of all instances.", "",
                   read_oldest, at);
 }

@@ -117,7 +117,7 @@ static void ten_times_the_queues_capacity(void **state)
 
 static int64_t rested_us(struct server *server)
 {
-    return server_metric(server, "seckill_http_rest_microseconds_total", "");
+    return server_metric_us(server, "seckill_http_rest_seconds_total", "");
 }
 
 /* Turning one away takes a microsecond at least, and the rest after it several times as long; what

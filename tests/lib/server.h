@@ -71,6 +71,8 @@ int server_status(struct server *server, const char *method, const char *target,
 bool server_says(const struct server *server, const char *text);
 /* The sum of a family's series in /metrics whose labels contain `labels`. */
 int64_t server_metric(struct server *server, const char *family, const char *labels);
+/* The same of seconds, in microseconds. */
+int64_t server_metric_us(struct server *server, const char *family, const char *labels);
 /* Waits until that sum is `value`. */
 void server_wait_metric(struct server *server, const char *family, const char *labels,
                         int64_t value);

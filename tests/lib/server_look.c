@@ -49,11 +49,11 @@ bool server_says(const struct server *server, const char *text)
     return found;
 }
 
-int64_t server_metric(struct server *server, const char *family, const char *labels)
+static double sum_of(struct server *server, const char *family, const char *labels)
 {
     struct http_reply reply = server_call(server, "GET", "/metrics", NULL, NULL);
     size_t length = strlen(family);
-    int64_t sum = 0;
+    double sum = 0; /* exact for whole numbers to 2^53 */
 
     for (char *line = strtok(reply.body, "\n"); line; line = strtok(NULL, "\n")) {
         if (strncmp(line, family, length) != 0 || !strchr("{ ", line[length]))
@@ -61,10 +61,20 @@ int64_t server_metric(struct server *server, const char *family, const char *lab
         char *value = strrchr(line, ' ');
         *value = '\0';
         if (strstr(line + length, labels))
-            sum += atoll(value + 1);
+            sum += strtod(value + 1, NULL);
     }
     http_reply_fini(&reply);
     return sum;
+}
+
+int64_t server_metric(struct server *server, const char *family, const char *labels)
+{
+    return (int64_t)sum_of(server, family, labels);
+}
+
+int64_t server_metric_us(struct server *server, const char *family, const char *labels)
+{
+    return (int64_t)(sum_of(server, family, labels) * 1e6 + 0.5);
 }
 
 void server_wait_metric(struct server *server, const char *family, const char *labels,

@@ -42,7 +42,6 @@ for room in "${harness[@]}"; do
   seen+=("$room")
 done
 put loadtest/judge/witness.c '#include <libpq-fe.h>'
-put loadtest/load/latency.h '#include "metrics/histogram.h"'
 put loadtest/load/wrk.c '#include "gen/load_lua.h"'
 put loadtest/main.c '#include "loadtest/commands/commands.h"'
 put bench/bench.h '#include "loadtest/commands/commands.h"'

@@ -1,4 +1,4 @@
-#include "metrics/histogram.h"
+#include "loadtest/load/histogram.h"
 
 enum { LINEAR_BITS = 4 }; /* log2 of HISTOGRAM_STEPS_PER_POWER */
 
