@@ -23,6 +23,7 @@
 #include "strategy/purchase.h"
 #include "strategy/stock_flag.h"
 #include "strategy/stock_outside.h"
+#include "strategy/stock_reconcile.h"
 #include "strategy/stock_reserve.h"
 #include "strategy/stock_writer.h"
 #include "strategy/strategies.h"
@@ -36,12 +37,13 @@ static bool change_row(struct session *session, struct order *order)
     return order->outcome == ORDER_RESTOCKED;
 }
 
-/* It has a lost COMMIT, or finds it done already: whoever did it may have died before it corrected
+/* It has a lost COMMIT, or finds it done already by somebody who may have died before it corrected
  * the mirror. */
-static bool may_have_changed(const struct order *order)
+static bool may_have_changed(struct stock_link *link, const struct order *order)
 {
-    return order->outcome == ORDER_UNSETTLED || order->outcome == ORDER_CANCELLED ||
-           order->outcome == ORDER_KEY_TAKEN;
+    if (order->outcome == ORDER_CANCELLED || order->outcome == ORDER_KEY_TAKEN)
+        return !stock_reconcile_agrees(link, order->product_id);
+    return order->outcome == ORDER_UNSETTLED;
 }
 
 /* Whether a lease has to be waited out. */
@@ -55,7 +57,7 @@ static bool change(struct session *session, struct order *order)
         return false;
     }
     bool changed = change_row(session, order);
-    if (!changed && !may_have_changed(order))
+    if (!changed && !may_have_changed(&link, order))
         return false;
     /* Whoever loads the mirror waits for the row, and so for a commit that is not settled. */
     if (!changed)

@@ -69,6 +69,14 @@ static enum stock_result compare(struct stock_link *link, int64_t product_id, en
     return STOCK_DONE;
 }
 
+bool stock_reconcile_agrees(struct stock_link *link, int64_t product_id)
+{
+    struct finding found;
+
+    return compare(link, product_id, SQL_PRODUCT_READ, &found) == STOCK_DONE && found.rest &&
+           found.drift == 0;
+}
+
 /* Under the row's lock a commit cannot come between the two figures. Nobody waits for it here: what
  * other products' buyers wait for would wait, too. */
 static enum stock_result confirm(struct stock_link *link, int64_t product_id, struct finding *out)

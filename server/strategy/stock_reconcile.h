@@ -24,4 +24,8 @@ void stock_round_begin(struct stock_round *round);
 /* Looks at the next few. STOCK_DONE: the round is over when the cursor is "0" again. */
 enum stock_result stock_round_step(struct stock_link *link, struct stock_round *round);
 
+/* Whether the mirror is known to say what the row says: nothing is reserved, and the figures are
+ * the same. */
+bool stock_reconcile_agrees(struct stock_link *link, int64_t product_id);
+
 #endif
