@@ -53,6 +53,11 @@ struct cache *redis_cache(const struct redis *redis)
     return redis->cache;
 }
 
+int64_t redis_since_us(const struct redis *redis)
+{
+    return redis->since_us;
+}
+
 const struct error *redis_error(const struct redis *redis)
 {
     return &redis->error;
@@ -259,6 +264,7 @@ bool redis_open(struct redis *redis, int64_t until_us)
     redis->opened_us = clock_mono_us();
     enum redis_status status = open_context(redis, until_us) ? greet(redis, until_us) : REDIS_LOST;
     if (status == REDIS_OK) {
+        redis->since_us = clock_mono_us();
         cache_note_reached(redis->cache);
         return true;
     }

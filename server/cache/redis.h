@@ -74,6 +74,8 @@ void redis_destroy(struct redis *redis);         /* NULL is allowed */
  * second. */
 bool redis_connect(struct redis *redis, int64_t until_us);
 void redis_close(struct redis *redis);
+/* When the session that is open, or was last, was there to be used; 0: none yet. */
+int64_t redis_since_us(const struct redis *redis);
 struct cache *redis_cache(const struct redis *redis);
 const struct error *redis_error(const struct redis *redis);
 

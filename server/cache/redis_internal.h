@@ -35,7 +35,8 @@ struct redis {
     struct cache *cache;    /* borrowed */
     redisContext *context;  /* owned; NULL: not connected */
     struct redis *listener; /* owned; the session that subscribes, made on first use */
-    int64_t opened_us;
+    int64_t opened_us;      /* when that began */
+    int64_t since_us;       /* when it was done */
     bool optional; /* what is asked now may be refused: others may be served all the same */
     struct error error;
     char sha[LUA_COUNT][REDIS_SHA_LENGTH + 1]; /* "" until this session has loaded the script */

@@ -64,7 +64,7 @@ static bool change(struct session *session, struct order *order)
         *generation = '\0';
     if (stock_mirror_correct(&link, order->product_id, generation, order->quantity,
                              order->user_id) != STOCK_DONE)
-        stock_writer_check(); /* it shows too little until the reconciler has been there */
+        stock_writer_mend(order->product_id); /* it shows too little until then */
     return true;
 }
 

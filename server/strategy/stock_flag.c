@@ -10,9 +10,11 @@ enum { SLOTS = 4096 };
 
 static struct {
     pthread_mutex_t mutex;
+    int64_t doubted_us;
     struct slot {
         int64_t product_id;
         int64_t epoch;
+        int64_t asked_us;
         int64_t sold_out_until_us;
     } slots[SLOTS];
 } table = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -22,14 +24,35 @@ static struct slot *slot_of(int64_t product_id)
     return &table.slots[(uint64_t)product_id % SLOTS];
 }
 
-void stock_flag_note(int64_t product_id, int64_t epoch, bool sold_out, int64_t sent_us)
+/* Holds the mutex. Whoever had the slot is forgotten. */
+static struct slot *take_slot(int64_t product_id)
 {
     struct slot *slot = slot_of(product_id);
 
+    if (slot->product_id != product_id)
+        *slot = (struct slot){.product_id = product_id};
+    return slot;
+}
+
+void stock_flag_note(int64_t product_id, int64_t epoch, bool sold_out, int64_t sent_us)
+{
     pthread_mutex_lock(&table.mutex);
-    *slot = (struct slot){.product_id = product_id,
-                          .epoch = epoch,
-                          .sold_out_until_us = sold_out ? sent_us + STOCK_LEASE_US : 0};
+    struct slot *slot = take_slot(product_id);
+    if (slot->epoch != epoch) /* it has made room for another meanwhile */
+        slot->asked_us = 0;
+    slot->epoch = epoch;
+    slot->sold_out_until_us = sold_out ? sent_us + STOCK_LEASE_US : 0;
+    pthread_mutex_unlock(&table.mutex);
+}
+
+void stock_flag_learn(int64_t product_id, int64_t epoch, int64_t asked_us)
+{
+    pthread_mutex_lock(&table.mutex);
+    struct slot *slot = take_slot(product_id);
+    if (asked_us > slot->asked_us) {
+        slot->epoch = epoch;
+        slot->asked_us = asked_us;
+    }
     pthread_mutex_unlock(&table.mutex);
 }
 
@@ -38,9 +61,25 @@ int64_t stock_flag_epoch(int64_t product_id)
     const struct slot *slot = slot_of(product_id);
 
     pthread_mutex_lock(&table.mutex);
-    int64_t epoch = slot->product_id == product_id ? slot->epoch : 0;
+    bool known = slot->product_id == product_id && slot->asked_us > table.doubted_us;
+    int64_t epoch = known ? slot->epoch : 0;
     pthread_mutex_unlock(&table.mutex);
     return epoch;
+}
+
+void stock_flag_doubt(int64_t since_us)
+{
+    pthread_mutex_lock(&table.mutex);
+    if (since_us > table.doubted_us)
+        table.doubted_us = since_us;
+    pthread_mutex_unlock(&table.mutex);
+}
+
+void stock_flag_forget(int64_t product_id)
+{
+    pthread_mutex_lock(&table.mutex);
+    take_slot(product_id)->asked_us = 0;
+    pthread_mutex_unlock(&table.mutex);
 }
 
 bool stock_flag_refuses(struct order *order)
@@ -67,5 +106,6 @@ void stock_flag_reset(void)
 {
     pthread_mutex_lock(&table.mutex);
     memset(table.slots, 0, sizeof table.slots);
+    table.doubted_us = 0;
     pthread_mutex_unlock(&table.mutex);
 }

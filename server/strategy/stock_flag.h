@@ -1,6 +1,11 @@
 /*
- * What this instance remembers of products sold by redis-stock: the epoch it last saw, and the
+ * What this instance remembers of products sold by redis-stock: the epoch of their rows, and the
  * sold-out flag.
+ *
+ * The epoch is what the script is told, so that it sells nothing of a sale that a PUT has ended. A
+ * PUT replaces the mirror; one that could not reach Redis has left the old sale's there. Whoever
+ * could not be reached then has lost its sessions. So an epoch is known only as long as no session
+ * with Redis is newer than the look at the row: after that it is read again.
  *
  * The flag refuses orders without a lane or a round trip. It is a lease: a script that found
  * nothing left sets it for STOCK_LEASE_US from the moment the script was sent, and only another
@@ -22,8 +27,15 @@
 
 /* A script sent at `sent_us` found this. */
 void stock_flag_note(int64_t product_id, int64_t epoch, bool sold_out, int64_t sent_us);
-/* The epoch last seen; 0: none. */
+/* The row's epoch; 0: it is to be read. */
 int64_t stock_flag_epoch(int64_t product_id);
+/* The row was asked at `asked_us`, and has this one. */
+void stock_flag_learn(int64_t product_id, int64_t epoch, int64_t asked_us);
+/* Mirrors that Redis has may be of ended sales: what was asked before then is not known any more.
+ */
+void stock_flag_doubt(int64_t since_us);
+/* This one is: the script has met another epoch. */
+void stock_flag_forget(int64_t product_id);
 /* A strategy's refuse_now: a buy without a key, and nothing left. */
 bool stock_flag_refuses(struct order *order);
 /* Until every flag that was set before this call has lapsed, in every instance. */

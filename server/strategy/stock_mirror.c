@@ -150,6 +150,19 @@ enum stock_result stock_mirror_look(struct stock_link *link, int64_t product_id,
     return STOCK_DONE;
 }
 
+enum stock_result stock_mirror_forget_ended(struct stock_link *link, int64_t product_id,
+                                            int64_t epoch, int64_t *gone)
+{
+    struct stock_look look;
+    enum stock_result result = stock_mirror_look(link, product_id, &look);
+
+    *gone = 0;
+    /* One that is loaded meanwhile, and deleted for it, is loaded again. */
+    if (result != STOCK_DONE || !look.loaded || look.epoch != epoch)
+        return result;
+    return stock_mirror_forget(link, product_id, 1, gone);
+}
+
 /* The row as it stands under our lock, and the mirror to be. */
 struct row {
     int64_t stock;

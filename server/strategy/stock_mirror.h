@@ -53,6 +53,10 @@ enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id,
 enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, int64_t count,
                                       int64_t *gone);
 
+/* Unloads the mirror if it is of this sale, which has ended; *gone says whether it was. */
+enum stock_result stock_mirror_forget_ended(struct stock_link *link, int64_t product_id,
+                                            int64_t epoch, int64_t *gone);
+
 /* The mirror's generation, "" when it is not loaded. */
 enum stock_result stock_mirror_generation(struct stock_link *link, int64_t product_id,
                                           char out[STOCK_GENERATION_MAX]);

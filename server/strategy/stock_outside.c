@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "strategy/session.h"
 #include "strategy/stock_flag.h"
+#include "strategy/stock_mend.h"
 #include "strategy/stock_mirror.h"
 #include "strategy/stock_reserve.h"
 #include "strategy/stock_waiting.h"
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { SALE_PATIENCE_US = 400000, SALE_PAUSE_US = 20000 };
 enum { KEPT = 4, PATIENCE_US = 1000000, FIELD_MAX = 2 * STOCK_NUMBER_MAX, PIECE = 12 };
 
 static struct {
@@ -147,39 +149,66 @@ static void add_reserved(const struct services *services, struct product *produc
         give_back(redis);
 }
 
+/* Within the time that a failed attempt of somebody else keeps others from trying. */
+static struct redis *borrow_patiently(const struct services *services)
+{
+    int64_t until_us = clock_mono_us() + SALE_PATIENCE_US;
+    struct redis *redis = borrow(services);
+
+    while (!redis && clock_mono_us() < until_us) {
+        clock_sleep_until(clock_mono_us() + SALE_PAUSE_US);
+        redis = borrow(services);
+    }
+    return redis;
+}
+
+static bool end_old_sale(const struct services *services, struct pg *pg, int64_t first,
+                         int64_t count, int64_t until_us)
+{
+    struct redis *redis = borrow_patiently(services);
+    struct stock_link link = {services->settings, pg, redis, until_us};
+    enum stock_result result;
+    int64_t gone;
+
+    if (!redis)
+        return false;
+    if (count == 1)
+        result = stock_mirror_load(&link, first, true);
+    else
+        result = stock_mirror_forget(&link, first, count, &gone);
+    give_back(redis);
+    return result == STOCK_DONE || result == STOCK_ABSENT;
+}
+
 /* The mirrors of the sale that is over are unloaded; one product's is loaded again at once, a run's
- * by their first orders. What cannot be done now is done by whoever meets the old epoch. */
+ * by their first orders. Where Redis does not hear of it the old ones are still there: the writer
+ * unloads them when it can, this instance asks the rows again before it sells from any, as does
+ * whoever has a new session, and a reservation of the old sale gives its mirror away. */
 static void start_sale(const struct services *services, struct pg *pg, int64_t first, int64_t count,
                        int64_t until_us)
 {
-    struct redis *redis = borrow(services);
-    struct stock_link link = {services->settings, pg, redis, until_us};
-    int64_t gone;
+    bool told = end_old_sale(services, pg, first, count, until_us);
 
-    if (!redis) {
-        stock_writer_check();
-        return;
-    }
-    if (count == 1)
-        stock_mirror_load(&link, first, true);
-    else
-        stock_mirror_forget(&link, first, count, &gone);
-    give_back(redis);
+    if (!told)
+        stock_flag_doubt(clock_mono_us());
+    for (int64_t i = 0; !told && i < count && i < MEND_MAX; i++)
+        stock_writer_mend(first + i);
     stock_flag_wait();
 }
 
 static void add_stock(struct session *session, const int64_t *products, int count)
 {
     struct stock_link link = stock_link_of(session);
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
     int64_t mirrored = 0;
 
     for (int i = 0; i < count; i++) {
         int64_t gone = 0;
-        link.until_us = clock_mono_us() + PATIENCE_US;
+        link.until_us = until_us;
         if (!redis_connect(session->stock, link.until_us) ||
             stock_mirror_forget(&link, products[i], 1, &gone) != STOCK_DONE) {
-            stock_writer_check();
-            break;
+            stock_writer_mend(products[i]);
+            continue;
         }
         mirrored += gone;
     }

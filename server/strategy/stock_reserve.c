@@ -1,7 +1,8 @@
 /*
- * Sends the call, and reads one code an order from the answer: reserved, sold out, limit, key
- * taken, window. "Not loaded" and "another epoch" load the mirror and call again, a few times;
- * after that all of it is tried again. A store that is out of reach refuses the orders for now.
+ * Learns the epoch, sends the call, and reads one code an order from the answer: reserved, sold
+ * out, limit, key taken, window. "Not loaded" and "another epoch" load the mirror and call again, a
+ * few times; after that all of it is tried again. A store that is out of reach refuses the orders
+ * for now.
  */
 #include "strategy/stock_reserve.h"
 
@@ -214,32 +215,84 @@ static void take_refusal(struct redis *redis, const char *why)
         return;
     log_warn("redis-stock: %s", why);
     redis_caught(redis, why);
+    stock_flag_doubt(clock_mono_us()); /* it may have refused to hear of a PUT, too */
+}
+
+/* The row's epoch. PENDING, or what is to be said of the orders. */
+static enum order_outcome ask_epoch(struct session *session, struct order *first, int64_t until_us,
+                                    int64_t *epoch)
+{
+    int64_t asked_us = clock_mono_us();
+    enum pg_status status =
+        pg_exec(session->pg, SQL_PRODUCT_READ, PG_ARGS(pg_int8(first->product_id)), until_us);
+
+    if (status != PG_OK) {
+        purchase_failed(session, first, status, false);
+        return first->outcome;
+    }
+    if (pg_rows(session->pg) == 0)
+        return ORDER_UNKNOWN_PRODUCT;
+    *epoch = pg_get_int8(session->pg, 0, 1);
+    stock_flag_learn(first->product_id, *epoch, asked_us);
+    return ORDER_PENDING;
+}
+
+/* The same, when nothing has happened since somebody asked. */
+static enum order_outcome know_epoch(struct session *session, struct order *first, int64_t *epoch)
+{
+    stock_flag_doubt(redis_since_us(session->stock));
+    *epoch = stock_flag_epoch(first->product_id);
+    return *epoch ? ORDER_PENDING : ask_epoch(session, first, session->work_until_us, epoch);
+}
+
+/* Redis was away between the call and its answer, and a PUT may have found it so: has the sale that
+ * the orders were reserved in ended since? Then they are sold in the new one; the writer drops what
+ * is reserved of the old. */
+static enum order_outcome recheck_epoch(struct session *session, struct order *first,
+                                        int64_t reserved_in)
+{
+    int64_t epoch = 0;
+
+    /* The time for the work has gone into waiting for the answer. */
+    if (ask_epoch(session, first, first->settle_until_us, &epoch) != ORDER_PENDING)
+        return ORDER_OUTCOME_UNKNOWN;
+    return epoch == reserved_in ? ORDER_PENDING : ORDER_RETRY;
+}
+
+static enum order_outcome take_codes(struct session *session, struct order **orders, int count,
+                                     int64_t sent_us, const struct redis_reply *reply)
+{
+    int64_t epoch = redis_reply_number(redis_reply_at(reply, ANSWER_EPOCH));
+    int64_t left = redis_reply_number(redis_reply_at(reply, ANSWER_LEFT));
+    const char *entry = redis_reply_text(redis_reply_at(reply, ANSWER_ENTRY));
+
+    if (redis_since_us(session->stock) > sent_us) {
+        enum order_outcome outcome = recheck_epoch(session, orders[0], epoch);
+        if (outcome != ORDER_PENDING)
+            return outcome;
+    }
+    stock_flag_note(orders[0]->product_id, epoch, left <= 0, sent_us);
+    read_codes(session, orders, count, reply);
+    if (entry)
+        stock_handover_put(entry, epoch, orders, count);
+    return ORDER_CONFIRMED;
 }
 
 /* What one call's answer says of all orders; PENDING: call again. */
 static enum order_outcome take_answer(struct session *session, struct order **orders, int count,
                                       int64_t sent_us, const struct redis_reply *reply)
 {
-    int64_t product_id = orders[0]->product_id;
-    int64_t epoch = redis_reply_number(redis_reply_at(reply, ANSWER_EPOCH));
-    int64_t left = redis_reply_number(redis_reply_at(reply, ANSWER_LEFT));
-
     if (redis_reply_count(reply) == 0)
         return ORDER_PENDING; /* recalled: it has not run */
     switch (redis_reply_number(redis_reply_at(reply, 0))) {
     case VERDICT_DONE:
-        stock_flag_note(product_id, epoch, left <= 0, sent_us);
-        read_codes(session, orders, count, reply);
-        if (redis_reply_text(redis_reply_at(reply, ANSWER_ENTRY)))
-            stock_handover_put(redis_reply_text(redis_reply_at(reply, ANSWER_ENTRY)), epoch, orders,
-                               count);
-        return ORDER_CONFIRMED;
+        return take_codes(session, orders, count, sent_us, reply);
     case VERDICT_NOT_LOADED:
         return load(session, orders[0]);
     case VERDICT_EPOCH:
         /* Ours was older, or the mirror is: whichever, the row knows, and a load that finds the
          * row's own epoch loaded changes nothing. */
-        stock_flag_note(product_id, epoch, false, sent_us);
+        stock_flag_forget(orders[0]->product_id);
         return load(session, orders[0]);
     case VERDICT_FULL:
         return ORDER_QUEUE_FULL;
@@ -254,6 +307,34 @@ static enum order_outcome take_answer(struct session *session, struct order **or
     }
 }
 
+/* One call, with what has to be known for it. PENDING: call again. */
+static enum order_outcome call_once(struct session *session, struct stock_call *call,
+                                    struct order **orders, int count)
+{
+    struct redis_reply *reply = NULL;
+    int64_t epoch = 0;
+    enum order_outcome all = know_epoch(session, orders[0], &epoch);
+
+    if (all != ORDER_PENDING)
+        return all;
+    int64_t sent_us = clock_mono_us();
+    switch (stock_call_send(session, call, epoch, orders[0]->settle_until_us, &reply)) {
+    case REDIS_OK:
+        all = take_answer(session, orders, count, sent_us, reply);
+        break;
+    case REDIS_REFUSED:
+        stock_redis_failed(session->stock);
+        stock_flag_doubt(clock_mono_us());
+        all = ORDER_BACKEND_UNAVAILABLE;
+        break;
+    case REDIS_LOST:
+        all = ORDER_OUTCOME_UNKNOWN;
+        break;
+    }
+    redis_reply_free(reply);
+    return all;
+}
+
 void stock_reserve(struct session *session, struct order **orders, int count)
 {
     struct stock_call call;
@@ -264,24 +345,8 @@ void stock_reserve(struct session *session, struct order **orders, int count)
         return;
     session_work_pause(session);
     stock_call_prepare(&call, session->services->settings, orders, count);
-    for (int i = 0; all == ORDER_PENDING && i < CALLS_MAX; i++) {
-        struct redis_reply *reply = NULL;
-        int64_t sent_us = clock_mono_us();
-        switch (stock_call_send(session, &call, stock_flag_epoch(orders[0]->product_id),
-                                orders[0]->settle_until_us, &reply)) {
-        case REDIS_OK:
-            all = take_answer(session, orders, count, sent_us, reply);
-            break;
-        case REDIS_REFUSED:
-            stock_redis_failed(session->stock);
-            all = ORDER_BACKEND_UNAVAILABLE;
-            break;
-        case REDIS_LOST:
-            all = ORDER_OUTCOME_UNKNOWN;
-            break;
-        }
-        redis_reply_free(reply);
-    }
+    for (int i = 0; all == ORDER_PENDING && i < CALLS_MAX; i++)
+        all = call_once(session, &call, orders, count);
     stock_call_free(&call);
     if (all == ORDER_PENDING)
         all = ORDER_RETRY; /* it was unloaded as often as it was loaded */

@@ -23,13 +23,13 @@ enum {
     SETTLE_LATER_US = 50000
 };
 
-static void note_wrong(struct stock_stream *stream, int64_t product_id)
+static void note_wrong(struct stock_stream *stream, int64_t product_id, int64_t ended)
 {
     for (int i = 0; i < stream->wrong_count; i++)
-        if (stream->wrong[i] == product_id)
+        if (stream->wrong[i].product_id == product_id && stream->wrong[i].ended == ended)
             return;
     if (stream->wrong_count < STREAM_WRONG_MAX)
-        stream->wrong[stream->wrong_count++] = product_id;
+        stream->wrong[stream->wrong_count++] = (struct stream_wrong){product_id, ended};
 }
 
 static size_t settle_line(const struct claim *claim, char *out)
@@ -102,14 +102,23 @@ static char *settle_lines(const struct stock_part *part, const struct part_entry
     return out + 1;
 }
 
-static void note_wrong_mirrors(struct stock_stream *stream, const struct stock_part *part,
-                               bool missed)
+/* What PostgreSQL has said of the mirrors is true whatever becomes of the entries. */
+static void note_wrong_mirrors(struct stock_stream *stream, const struct stock_part *part)
 {
     for (int i = 0; i < part->count; i++) {
-        enum claim_fate fate = part->claims[i].fate;
-        if (fate == CLAIM_REFUSED || (missed && fate == CLAIM_POISON))
-            note_wrong(stream, part->claims[i].order.product_id);
+        const struct waiting_order *order = &part->claims[i].order;
+        if (part->claims[i].fate == CLAIM_REFUSED)
+            note_wrong(stream, order->product_id, 0);
+        if (part->claims[i].fate == CLAIM_ENDED)
+            note_wrong(stream, order->product_id, order->epoch);
     }
+}
+
+static void note_missed_credits(struct stock_stream *stream, const struct stock_part *part)
+{
+    for (int i = 0; i < part->count; i++)
+        if (part->claims[i].fate == CLAIM_POISON)
+            note_wrong(stream, part->claims[i].order.product_id, 0);
 }
 
 /* Order by order. False: some are left. */
@@ -126,6 +135,7 @@ static bool settle_orders(struct stock_stream *stream, struct stock_link *link,
     bool all = true;
     int n = 0;
 
+    note_wrong_mirrors(stream, part);
     name_settle_keys(link, keys);
     stock_key(link->settings, NULL, -1, prefix);
     stock_number(KEY_KEPT_MS, kept);
@@ -151,7 +161,8 @@ static bool settle_orders(struct stock_stream *stream, struct stock_link *link,
     if (!said(link, redis_script(link->redis, LUA_STOCK_SETTLE, SETTLE_KEYS, n, arguments,
                                  link->until_us, &missed)))
         return false;
-    note_wrong_mirrors(stream, part, missed > 0);
+    if (missed > 0)
+        note_missed_credits(stream, part);
     return all;
 }
 

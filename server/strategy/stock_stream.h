@@ -44,7 +44,10 @@ struct stock_stream {
     int next;                          /* entry */
     struct claim *claims;              /* owned: WRITE_MAX */
     char *lines;                       /* owned: for settling */
-    int64_t wrong[STREAM_WRONG_MAX];   /* products whose mirrors said too much */
+    struct stream_wrong {              /* mirrors that said too much */
+        int64_t product_id;
+        int64_t ended; /* it is of this sale, which has ended; 0: of the present one */
+    } wrong[STREAM_WRONG_MAX];
     int wrong_count;
     /* Entries that PostgreSQL has whole: to be let go of, a few of them in one call. */
     struct settled_entry {

@@ -18,6 +18,7 @@
 #include "metrics/metrics.h"
 #include "strategy/spending.h"
 #include "strategy/stock_handover.h"
+#include "strategy/stock_mend.h"
 #include "strategy/stock_reconcile.h"
 #include "strategy/stock_settle.h"
 #include "strategy/stock_write.h"
@@ -69,6 +70,7 @@ struct writer {
     int64_t take_over_at_us;
     bool taking_over; /* there may be more at once */
     int taken;        /* entries, since it began */
+    int64_t mend_at_us;
     int64_t quiet_since_us;
     int64_t round_at_us;
     struct stock_round round;
@@ -87,6 +89,12 @@ void stock_writer_check(void)
 {
     if (writer)
         atomic_store(&writer->check, true);
+}
+
+void stock_writer_mend(int64_t product_id)
+{
+    stock_mend_note(product_id); /* with too many of them the round has to find it */
+    stock_writer_check();
 }
 
 static int64_t read_drift(void *context)
@@ -152,16 +160,48 @@ static bool rebuild_one(struct writer *at, int64_t product_id)
     return stock_mirror_load(link, product_id, true) != STOCK_UNREACHABLE;
 }
 
-/* PostgreSQL said no to something that a mirror had said yes to. */
+/* *unloaded is 1 if the mirror was of that sale. */
+static bool unload_ended(struct writer *at, const struct stream_wrong *wrong, int64_t *unloaded)
+{
+    at->link.until_us = clock_mono_us() + at->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    return stock_mirror_forget_ended(&at->link, wrong->product_id, wrong->ended, unloaded) !=
+           STOCK_UNREACHABLE;
+}
+
+/* PostgreSQL said no to something that a mirror had said yes to: it is built anew, or, where its
+ * sale has ended or its row cannot be had, unloaded. */
 static void rebuild(struct writer *at)
 {
     for (int i = 0; i < at->stream->wrong_count; i++) {
-        if (rebuild_one(at, at->stream->wrong[i]))
-            metrics_add(counters.rebuilds, 1);
+        const struct stream_wrong *wrong = &at->stream->wrong[i];
+        int64_t rebuilt = 1;
+        bool done =
+            wrong->ended ? unload_ended(at, wrong, &rebuilt) : rebuild_one(at, wrong->product_id);
+        if (done)
+            metrics_add(counters.rebuilds, (uint64_t)rebuilt);
         else
-            atomic_store(&at->check, true);
+            stock_writer_mend(wrong->product_id);
     }
     at->stream->wrong_count = 0;
+}
+
+/* What could not be told to Redis when it was committed. */
+static void mend(struct writer *at)
+{
+    int64_t products[MEND_MAX];
+    int count = clock_mono_us() < at->mend_at_us ? 0 : stock_mend_take(products);
+    enum stock_result result = STOCK_DONE;
+
+    at->link.until_us = clock_mono_us() + PATIENCE_US;
+    for (int i = 0; i < count; i++) {
+        int64_t gone = 0;
+        if (result == STOCK_DONE)
+            result = stock_mirror_forget(&at->link, products[i], 1, &gone);
+        if (result != STOCK_DONE)
+            stock_mend_note(products[i]);
+    }
+    if (result != STOCK_DONE)
+        at->mend_at_us = clock_mono_us() + PAUSE_US;
 }
 
 static struct spending_count count_fates(const struct stock_part *part)
@@ -445,6 +485,7 @@ static bool turn(struct writer *at)
 {
     if (!connect_stores(at))
         return false;
+    mend(at);
     if (at->behind)
         catch_up(at);
     else

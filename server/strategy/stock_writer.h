@@ -25,5 +25,7 @@ void stock_writer_stop(void);
 
 /* Some mirror may be wrong: reconcile soon. Any thread. */
 void stock_writer_check(void);
+/* This one could not be told of a commit: unload it as soon as Redis is there. Any thread. */
+void stock_writer_mend(int64_t product_id);
 
 #endif

@@ -247,6 +247,156 @@ static void a_call_that_broke_off_is_not_denied(void **state)
     bed_stop_all();
 }
 
+enum deaf { REDIS_IS_NOT_USED, REDIS_IS_DOWN, REDIS_REFUSES };
+
+/* Starts the bed's next sale in a way that Redis does not hear of. */
+static void put_unheard(struct server *server, enum deaf how)
+{
+    if (how == REDIS_REFUSES)
+        bed_redis("ACL SETUSER default -del");
+    else
+        stack_kill("stock", SIGKILL);
+    shop_put(server, bed.product, 3, NULL);
+    if (how == REDIS_REFUSES)
+        bed_redis("ACL SETUSER default allcommands");
+    else
+        stack_up();
+}
+
+static void accept_soon(struct server *server, const struct buy *buy, char id[SHOP_ID_SIZE])
+{
+    int64_t until_us = clock_mono_us() + BED_PATIENCE_US;
+    int status = 503;
+
+    while (status == 503 && clock_mono_us() < until_us) {
+        struct http_reply reply = shop_send(server, buy);
+        status = reply.status;
+        if (status == 202)
+            http_reply_text(&reply, "id", id, SHOP_ID_SIZE);
+        http_reply_fini(&reply);
+    }
+    assert_int_equal(status, 202);
+}
+
+/* The old sale's mirror is still there, and the writer, which would find it out, is held. Who has a
+ * session with Redis that is newer than what it knows of the product asks the row: nobody is
+ * accepted into the sale that is over. */
+static void a_sale_ends_unheard(enum deaf how)
+{
+    char id[SHOP_ID_SIZE];
+
+    bed.product++;
+    struct server *server = bed_start("stock-writer-read=hold", NULL);
+    struct server *without = server_start("--redis", NULL);
+    shop_put(server, bed.product, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    bed_accept(server, &buy, id);
+    put_unheard(how == REDIS_IS_NOT_USED ? without : server, how);
+    buy.user++;
+    accept_soon(server, &buy, id);
+    bed_expect_status(server, id, "queued");
+    server_let_go(server);
+    bed_wait_status(server, id, "confirmed");
+    bed_expect_settled();
+    assert_int_equal(witness_sale(bed.witness, bed.product).orders, 1);
+    server_stop(without);
+    bed_stop_all();
+}
+
+static void a_sale_ends_while_redis_is_down(void **state)
+{
+    (void)state;
+    a_sale_ends_unheard(REDIS_IS_DOWN);
+}
+
+static void a_sale_ends_while_redis_refuses(void **state)
+{
+    (void)state;
+    a_sale_ends_unheard(REDIS_REFUSES);
+}
+
+static void a_sale_ends_through_an_instance_without_redis(void **state)
+{
+    (void)state;
+    a_sale_ends_unheard(REDIS_IS_NOT_USED);
+}
+
+/* The call has reserved in the old sale; its answer is read from the record when the new one has
+ * begun. */
+static void a_sale_ends_while_an_answer_is_lost(void **state)
+{
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start("stock-reply=fail,stock-recall=hold", NULL);
+    struct server *without = server_start("--redis", NULL);
+    shop_put(server, bed.product, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    BED_WAIT(server_says(server, "an answer was lost"));
+    shop_put(without, bed.product, 3, NULL);
+    server_let_go(server);
+    server_stop(without);
+    expect_sold(crowd, 1);
+}
+
+/* No session is lost, so nobody asks the row; but the first order that comes to be written is found
+ * to be of an ended sale, and then no more are accepted into it, however many come. */
+static void an_ended_sale_is_found_out_by_its_first_order(void **state)
+{
+    enum { MOST = 200 };
+    char id[SHOP_ID_SIZE];
+    int orders = 0;
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    struct server *without = server_start("--redis", NULL);
+    shop_put(server, bed.product, 1000, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    int64_t epoch = bed_redis("HGET @mirror:%lld epoch", (long long)bed.product);
+    shop_put(without, bed.product, MOST + 1, NULL);
+    /* The reconciler does not come while they do. */
+    while (bed_redis("HGET @mirror:%lld epoch", (long long)bed.product) == epoch) {
+        assert_true(orders++ < MOST);
+        buy.user++;
+        bed_accept(server, &buy, NULL);
+    }
+    buy.user++;
+    bed_accept(server, &buy, id);
+    bed_wait_status(server, id, "confirmed");
+    bed_expect_settled();
+    assert_true(bed_claims("sale_ended") > 0);
+    server_stop(without);
+    bed_stop_all();
+}
+
+/* The mirror is unloaded as soon as Redis is back, and not when the reconciler comes by: that one
+ * wants the product's row, which is held. */
+static void units_come_back_while_redis_is_down(void **state)
+{
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 0, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 409, "sold_out", NULL);
+    stack_kill("stock", SIGKILL);
+    struct buy restock = bed_buy(0, 1);
+    restock.strategy = "conditional";
+    shop_expect_restock(server, &restock, 200, "");
+    struct witness *holder = bed_hold();
+    stack_up();
+    BED_WAIT(bed_redis("EXISTS @mirror:%lld", (long long)bed.product) == 0);
+    witness_close(holder);
+    shop_expect_buy_soon(server, &buy, 201);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
 /* What /readyz says of the stock's Redis. */
 static void stock_redis_detail(struct server *server, char text[160])
 {
@@ -325,6 +475,12 @@ int main(void)
         cmocka_unit_test_teardown(a_command_that_is_refused_sells_nothing, goes_on),
         cmocka_unit_test_teardown(a_mirror_that_is_no_figure, bed_teardown),
         cmocka_unit_test_teardown(a_call_that_broke_off_is_not_denied, bed_teardown),
+        cmocka_unit_test_teardown(a_sale_ends_while_redis_is_down, goes_on),
+        cmocka_unit_test_teardown(a_sale_ends_while_redis_refuses, goes_on),
+        cmocka_unit_test_teardown(a_sale_ends_through_an_instance_without_redis, goes_on),
+        cmocka_unit_test_teardown(a_sale_ends_while_an_answer_is_lost, bed_teardown),
+        cmocka_unit_test_teardown(an_ended_sale_is_found_out_by_its_first_order, bed_teardown),
+        cmocka_unit_test_teardown(units_come_back_while_redis_is_down, goes_on),
         cmocka_unit_test_teardown(a_redis_that_may_forget_is_told_of, bed_teardown),
         cmocka_unit_test_teardown(a_redis_that_serves_nobody_says_why, a_master_again),
     };
