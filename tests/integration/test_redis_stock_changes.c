@@ -93,17 +93,16 @@ static void who_finds_it_done_tells_the_mirror(void **state)
         shop_expect(bed.servers[0], "POST", target, NULL, NULL, 200, "");
         buy.strategy = "redis-stock";
         shop_expect_buy(bed.servers[0], &buy, 201, "", id);
-        bed_expect_reconciled(); /* and no round comes soon */
-        /* As if whoever has added a unit had died before the mirror heard of it. */
+        bed_expect_settled();
+        /* As if whoever has added a unit had died before the mirror heard of it; the reconciler
+         * comes later, when it is quiet. */
         add_unheard_of();
         buy.user = 10 + i;
-        shop_expect_buy(bed.servers[1], &buy, 409, "sold_out", NULL);
         shop_expect_restock(bed.servers[2], &restock, 200, "");
         shop_expect_buy(bed.servers[1], &buy, 201, "", NULL);
-        bed_expect_reconciled(); /* and no round comes soon */
+        bed_expect_settled();
         add_unheard_of();
         buy.user = 20 + i;
-        shop_expect_buy(bed.servers[1], &buy, 409, "sold_out", NULL);
         shop_expect(bed.servers[2], "POST", target, NULL, NULL, 200, "");
         shop_expect_buy(bed.servers[1], &buy, 201, "", NULL);
     }
