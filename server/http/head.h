@@ -14,7 +14,7 @@
 
 enum {
     /* libmicrohttpd's pool for one connection: the head, and the head of the reply. It is cleared
-     * for each request, which costs about a microsecond, and above 32 KiB it would be mapped and
+     * for each request, which costs most of a microsecond, and above 32 KiB it would be mapped and
      * unmapped for each connection. */
     HEAD_MEMORY_BYTES = 32 * 1024,
     HEAD_TARGET_MAX = 4096,
