@@ -348,9 +348,6 @@ FROM generate_series(0, $4::bigint - 1) AS n
 ON CONFLICT (product_id, n) DO UPDATE SET stock = excluded.stock, epoch = excluded.epoch
 
 -- In a transaction: no statement of it waits longer for a lock.
--- name: lock_impatiently
-SELECT set_config('lock_timeout', '1ms', true)
-
 -- name: lock_within
 SELECT set_config('lock_timeout', $1::text, true)
 
@@ -637,7 +634,7 @@ SELECT count(set_config(name, value, false))
 FROM (VALUES ('search_path', $1::text),
              ('statement_timeout', $2::text),
              ('idle_in_transaction_session_timeout', $3::text),
-             ('lock_timeout', '0'),
+             ('lock_timeout', $4::text),
              ('transaction_timeout', '0'),
              ('idle_session_timeout', '0'),
              ('client_connection_check_interval', '1s'),
@@ -646,6 +643,9 @@ FROM (VALUES ('search_path', $1::text),
              ('plan_cache_mode', 'force_generic_plan'),
              ('client_encoding', current_setting('server_encoding'))) AS setting (name, value)
 WHERE value IS NOT NULL AND current_setting(name, true) IS NOT NULL
+
+-- name: lock_limit
+SELECT set_config('lock_timeout', $1::text, false)
 
 -- What commits wait for; whether there can be any; and the transaction that has waited longest for the standby, of those of
 -- this role, when one does.

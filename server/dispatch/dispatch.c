@@ -209,7 +209,7 @@ static void *janitor_main(void *argument)
                 continue;
             struct order *late = lane_expire(dispatch->lanes[i].lane, clock_mono_us());
             for (struct order *order = late; order; order = order->next)
-                order->queue_us = clock_mono_us() - order->arrived_us;
+                order->queue_us = clock_mono_us() - order->arrived_us - order->work_us;
             complete(dispatch, late);
             workers_call(dispatch->workers, i);
         }

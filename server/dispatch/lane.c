@@ -168,7 +168,8 @@ static void sift(struct lane *lane, struct mailbox *mailbox, int64_t now_us,
     for (struct order *next; order; order = next) {
         next = order->next;
         if (due_us(order) <= now_us) {
-            order->outcome = outcome;
+            order->outcome =
+                order->waited && outcome == ORDER_QUEUE_TIMEOUT ? ORDER_LOCK_TIMEOUT : outcome;
             order->next = *out;
             *out = order;
             mailbox->waiting--;
@@ -282,6 +283,21 @@ void lane_done(struct lane *lane, struct mailbox *mailbox, int count)
     pthread_mutex_lock(&lane->shared.mutex);
     mailbox->working -= count;
     lane->shared.counts.working -= count;
+    pthread_mutex_unlock(&lane->shared.mutex);
+}
+
+void lane_return(struct lane *lane, struct mailbox *mailbox, struct order *list)
+{
+    pthread_mutex_lock(&lane->shared.mutex);
+    for (struct order *next; list; list = next) {
+        next = list->next;
+        mailbox_append(mailbox, list);
+        note_due(lane, list);
+        mailbox->waiting++;
+        mailbox->working--;
+        lane->shared.counts.waiting++;
+        lane->shared.counts.working--;
+    }
     pthread_mutex_unlock(&lane->shared.mutex);
 }
 

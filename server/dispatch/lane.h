@@ -39,7 +39,8 @@ void lane_destroy(struct lane *lane); /* empty and without workers; NULL is allo
 /* Takes the orders of the list in turn. Returns those it has no room for, their outcome set. */
 struct order *lane_put(struct lane *lane, struct order *list);
 
-/* Takes out every waiting order whose time is over at `now_us`, as QUEUE_TIMEOUT. */
+/* Takes out every waiting order whose time is over at `now_us`, as QUEUE_TIMEOUT; as LOCK_TIMEOUT
+ * what was returned to the lane because a lock is held. */
 struct order *lane_expire(struct lane *lane, int64_t now_us);
 /* Takes out every waiting order, with `outcome`. */
 struct order *lane_flush(struct lane *lane, enum order_outcome outcome);
@@ -56,6 +57,8 @@ void lane_offer(struct lane *lane, struct mailbox *mailbox);
 /* `count` orders taken from the mailbox are decided. Said before anybody hears of it: then an order
  * that may not wait, and comes because of it, is not turned away. */
 void lane_done(struct lane *lane, struct mailbox *mailbox, int count);
+/* Puts orders that were taken back behind those that wait. */
+void lane_return(struct lane *lane, struct mailbox *mailbox, struct order *list);
 /* The batch is over; the mailbox may be gone afterwards. The caller goes on to lane_wait or to
  * lane_worker_leaves, because what has waited for the batch to end is its own to take. */
 void lane_leave(struct lane *lane, struct mailbox *mailbox);

@@ -80,9 +80,9 @@ static struct order *drop_expired(struct worker *worker, struct mailbox *mailbox
 
     for (struct order *next; list; list = next) {
         next = list->next;
-        list->queue_us = now_us - list->arrived_us;
+        list->queue_us = now_us - list->arrived_us - list->work_us;
         if (!list->no_wait && list->wait_until_us <= now_us) {
-            list->outcome = ORDER_QUEUE_TIMEOUT;
+            list->outcome = list->waited ? ORDER_LOCK_TIMEOUT : ORDER_QUEUE_TIMEOUT;
             list->next = late;
             late = list;
             continue;
@@ -104,6 +104,28 @@ static struct order *take(struct worker *worker, struct mailbox *mailbox, int ma
     return list ? drop_expired(worker, mailbox, list) : NULL;
 }
 
+/* Who is to be tried again because somebody holds a lock stands aside for those that have queued
+ * meanwhile. Returns the others. */
+static struct order *stand_aside(struct worker *worker, struct mailbox *mailbox,
+                                 struct order *again)
+{
+    struct order *waited = NULL;
+    struct order **waited_end = &waited;
+    struct order *kept = NULL;
+    struct order **kept_end = &kept;
+
+    for (struct order *next; again; again = next) {
+        bool waits = again->outcome == ORDER_RETRY && again->if_not_done == ORDER_LOCK_TIMEOUT;
+        struct order ***end = waits ? &waited_end : &kept_end;
+        next = again->next;
+        **end = again;
+        *end = &again->next;
+    }
+    *waited_end = *kept_end = NULL;
+    lane_return(worker->at->lane, mailbox, waited);
+    return kept;
+}
+
 /* Decides the orders in hand, each answered as soon as it is decided, and then, while the hold may
  * be kept, whatever has queued meanwhile. */
 static void sell(struct worker *worker, struct mailbox *mailbox, struct order *orders)
@@ -120,6 +142,7 @@ static void sell(struct worker *worker, struct mailbox *mailbox, struct order *o
             lane_done(worker->at->lane, mailbox, parked);
         if (batch.orders)
             finish(worker, mailbox, batch.orders);
+        orders = stand_aside(worker, mailbox, orders);
         if (!orders && drive_keeps(worker->session, strategy))
             orders = take(worker, mailbox, worker->at->max_batch);
     }

@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-enum { WAIT_MS_MAX = 60000 };
+/* What is left unclear when the work's time is over is settled in a time of its own. */
+enum { WAIT_MS_MAX = 60000, SETTLE_MS = 2000 };
 
 void submission_stamp(struct order *order, const struct settings *settings, int64_t wait_ms)
 {
@@ -21,7 +22,7 @@ void submission_stamp(struct order *order, const struct settings *settings, int6
     order->arrived_us = clock_mono_us();
     order->no_wait = wait_ms == 0;
     order->wait_until_us = order->arrived_us + wait_ms * CLOCK_US_PER_MS;
-    order->settle_until_us = order->wait_until_us + work_ms * CLOCK_US_PER_MS;
+    order->settle_until_us = order->wait_until_us + (work_ms + SETTLE_MS) * CLOCK_US_PER_MS;
 }
 
 bool submission_admit(struct request *request, const struct strategy *strategy)

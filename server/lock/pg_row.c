@@ -34,7 +34,8 @@ enum pg_status pg_row_try(struct lock_client *client, const struct lease *lease,
                          until_us);
         *owned = status == PG_OK && pg_affected(client->pg) == 1;
     }
-    return status;
+    /* Somebody is writing the row at this moment, for longer than the order waits for any. */
+    return status == PG_BUSY ? PG_OK : status;
 }
 
 /* The answer was lost, so the row may be ours: say once, on a new session, that we do not want it.
@@ -44,6 +45,7 @@ static enum lock_result abandon(struct lock_client *client, const struct lease *
     int64_t until_us = clock_mono_us() + STORE_PATIENCE_US;
 
     log_debug("lock row of product %lld: %s", (long long)lease->key, pg_error(client->pg)->text);
+    pg_lock_until(client->pg, INT64_MAX, STORE_PATIENCE_US / CLOCK_US_PER_MS);
     if (pg_connect(client->pg, until_us))
         pg_exec(client->pg, SQL_LOCK_ROW_DELETE,
                 PG_ARGS(pg_int8(lease->key), pg_text(lease->token)), until_us);
@@ -82,6 +84,7 @@ static enum lock_result row_acquire(struct lock_client *client, int64_t key, boo
 
 enum lock_release pg_row_release(struct lock_client *client, struct lease *lease, int64_t until_us)
 {
+    pg_lock_until(client->pg, INT64_MAX, STORE_PATIENCE_US / CLOCK_US_PER_MS);
     if (!pg_connect(client->pg, until_us) ||
         pg_exec(client->pg, SQL_LOCK_ROW_DELETE,
                 PG_ARGS(pg_int8(lease->key), pg_text(lease->token)), until_us) != PG_OK)

@@ -121,12 +121,15 @@ struct order {
     bool no_wait; /* wait_ms=0: a free slot and a free lock now, or nothing */
     int64_t arrived_us;
     int64_t wait_until_us;   /* lane and lock together */
-    int64_t settle_until_us; /* the end of everything: wait_until_us + the work's allowance */
+    int64_t settle_until_us; /* the end of everything: wait, work, settling */
 
     /* What became of it; drive sets it. */
     enum order_outcome outcome;
-    enum order_outcome if_not_done; /* with UNSETTLED: the answer if the commit did not happen */
+    enum order_outcome if_not_done; /* with UNSETTLED: the answer if the commit did not happen; with
+                                       RETRY: if there is no time to */
     unsigned attempts;
+    bool waited;                /* an attempt has ended because somebody held a lock for too long */
+    bool waits_alone;           /* and one that other orders of the product do not need */
     struct order_record record; /* for 2xx, except a restock's: the order as it is in PostgreSQL */
     int64_t queue_us;
     int64_t lock_us;

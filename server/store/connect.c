@@ -162,15 +162,18 @@ static enum pg_status settle_in(struct pg *pg, int64_t until_us)
 {
     struct cost before = cost_of_thread[COST_POSTGRESQL];
     char path[STORE_PATH_SIZE];
-    char statement[32];
-    char idle[32];
+    char statement[PG_LIMIT_TEXT];
+    char idle[PG_LIMIT_TEXT];
+    char lock[PG_LIMIT_TEXT];
 
     pg->path_number = store_path(pg->store, path);
-    snprintf(statement, sizeof statement, "%lldms", (long long)pg->store->limits.statement_ms);
-    snprintf(idle, sizeof idle, "%lldms", (long long)pg->store->limits.idle_in_transaction_ms);
+    pg_limit_text(pg->store->limits.statement_ms, statement);
+    pg_limit_text(pg->store->limits.idle_in_transaction_ms, idle);
+    pg_limit_text(pg_limit_begin(pg), lock);
     enum pg_status status = pg_exec(
         pg, SQL_SESSION_SETTINGS,
-        PG_ARGS(pg_text(path[0] ? path : NULL), pg_text(statement), pg_text(idle)), until_us);
+        PG_ARGS(pg_text(path[0] ? path : NULL), pg_text(statement), pg_text(idle), pg_text(lock)),
+        until_us);
     cost_of_thread[COST_POSTGRESQL] = before;
     return status;
 }

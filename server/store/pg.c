@@ -210,7 +210,8 @@ static enum pg_status run(struct pg *pg, const struct pg_command *commands, int 
     if (!send_all(pg, commands, n, until_us))
         return pg_give_up(pg, until_us);
     pg_cost_round_trip();
-    return pg_read_bundle(pg, commands, n, main, until_us);
+    enum pg_status status = pg_limit_read(pg, until_us);
+    return pg->conn ? pg_read_bundle(pg, commands, n, main, until_us) : status;
 }
 
 /* Something else comes than what was sent ahead. */
@@ -251,6 +252,8 @@ static enum pg_status run_bundle(struct pg *pg, const struct pg_command *stateme
     int n = 0;
 
     make_way(pg, until_us);
+    if (!pg_limit_send(pg))
+        return pg_give_up(pg, until_us);
     if (pg->begin_pending) {
         commands[n++] = (struct pg_command){.statement = pg->begin};
         pg->begin_pending = false;
@@ -262,8 +265,10 @@ static enum pg_status run_bundle(struct pg *pg, const struct pg_command *stateme
     if (commit)
         commands[n++] = (struct pg_command){.statement = SQL_COMMIT};
     enum pg_status status = run(pg, commands, n, kept, until_us);
-    if (commit && status == PG_OK)
+    if (commit && status == PG_OK) {
         pg->in_transaction = false;
+        pg_limit_ended(pg, true);
+    }
     return status;
 }
 
@@ -307,6 +312,7 @@ enum pg_status pg_commit(struct pg *pg, int64_t until_us)
 
     /* A COMMIT that the server answered ended the transaction, one way or the other. */
     pg->in_transaction = false;
+    pg_limit_ended(pg, status == PG_OK);
     return status;
 }
 
@@ -323,4 +329,5 @@ void pg_rollback(struct pg *pg, int64_t until_us)
         pg_close(pg);
     pg->error = cause;
     pg->in_transaction = false;
+    pg_limit_ended(pg, false);
 }

@@ -28,19 +28,20 @@ struct pg;
 /* What became of a statement. A strategy decides by these alone. */
 enum pg_status {
     PG_OK,
-    PG_CONFLICT,  /* 40001, 40P01, a session whose statements are not what they were, or hit by a
-                     cancel request of ours (pg_be_patient): the transaction is gone and may be made
-                     again, after pg_connect */
-    PG_BUSY,      /* 55P03: NOWAIT found the row locked */
-    PG_UNIQUE,    /* 23505 */
-    PG_BUG,       /* a CHECK fired (23514), or a value is wrong (22xxx) */
-    PG_REFUSED,   /* another rule of the database speaks against the row: a constraint (23xxx), a
-                     trigger (P0xxx, 27xxx), a view (44xxx) */
-    PG_FAILED,    /* any other answer of the server, which speaks of its own state: a full disk, no
-                     memory, read-only, cancelled, the schema, privileges; the statement did nothing
-                   */
-    PG_TIMEOUT,   /* no answer before the deadline; the session is closed, the statement's fate
-                     unknown */
+    PG_CONFLICT, /* 40001, 40P01, a session whose statements are not what they were, or hit by a
+                    cancel request of ours (pg_be_patient): the transaction is gone and may be made
+                    again, after pg_connect */
+    PG_BUSY,     /* 55P03: NOWAIT found the row locked, or the wait for a lock has lasted as long as
+                    pg_lock_until says: the statement, and those of its bundle, did nothing */
+    PG_UNIQUE,   /* 23505 */
+    PG_BUG,      /* a CHECK fired (23514), or a value is wrong (22xxx) */
+    PG_REFUSED,  /* another rule of the database speaks against the row: a constraint (23xxx), a
+                    trigger (P0xxx, 27xxx), a view (44xxx) */
+    PG_FAILED,   /* any other answer of the server, which speaks of its own state: a full disk, no
+                    memory, read-only, cancelled, the schema, privileges; the statement did nothing
+                  */
+    PG_TIMEOUT,  /* no answer before the deadline; the session is closed, the statement's fate
+                    unknown */
     PG_CANCELLED, /* no answer before the deadline, but one to a cancel request: it did nothing */
     PG_LOST       /* the connection broke; the statement's fate is unknown */
 };
@@ -110,6 +111,14 @@ void pg_interrupt(struct pg *pg);
 /* From any thread: whatever the session waits for, now or later, ends within a tenth of a second as
  * PG_LOST. For the session of a thread that is to end. */
 void pg_stop(struct pg *pg);
+
+/* From now on a statement waits for locks (rows, keys that another transaction is writing, advisory
+ * locks) until `until_us` and not longer than `most_ms` at a time, and then ends as PG_BUSY. Inside
+ * a transaction that leaves it to be rolled back. The wait may be shorter, as its end is rounded
+ * down: try again while there is time. Where several locks are waited for in turn it may be longer.
+ * At first, and with 0, there is no bound but the statement's own. Costs nothing until a statement
+ * is sent, and seldom then. */
+void pg_lock_until(struct pg *pg, int64_t until_us, int64_t most_ms);
 
 /* A parameter, passed in binary. Text and arrays are borrowed until the call returns; NULL text is
  * SQL NULL. */

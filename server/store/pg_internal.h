@@ -51,6 +51,13 @@ struct pg {
     atomic_bool stopped; /* pg_stop */
     bool useless;        /* pg_ends_session: to be closed when its answers are read */
     bool unreplicated;   /* PostgreSQL has warned that a commit did not wait for the standby */
+    struct pg_limit {
+        int64_t until_us; /* statements wait for locks until then; 0: as long as they last */
+        int64_t most_ms;  /* and not longer at a time */
+        int64_t ms;       /* what PostgreSQL has been told; 0: no limit; or PG_LIMIT_UNKNOWN */
+        bool in_doubt;    /* it was told so inside the transaction that is open */
+        bool sent;        /* that is under way, and nobody has read the answer */
+    } limit;
     struct error error;
     struct pg_ahead {
         struct pg_ahead_item {
@@ -103,6 +110,17 @@ bool pg_ahead_send(struct pg *pg);
 /* Is this the statement that is to come first? Then *sent says whether it is under way; it is no
  * longer ahead. */
 bool pg_ahead_take(struct pg *pg, const struct pg_command *command, bool *sent);
+
+/* The limit on waits for locks (pg_limit.c). A new session begins with what this returns. */
+enum { PG_LIMIT_UNKNOWN = -1, PG_LIMIT_TEXT = 32 };
+int64_t pg_limit_begin(struct pg *pg);
+void pg_limit_text(int64_t ms, char text[PG_LIMIT_TEXT]);
+/* Before a bundle: puts the statement for a new limit into libpq's hands, if it takes one. */
+bool pg_limit_send(struct pg *pg);
+/* After it: waits for that statement, if there was one. */
+enum pg_status pg_limit_read(struct pg *pg, int64_t until_us);
+/* The transaction, in which the limit may have been set, has ended. */
+void pg_limit_ended(struct pg *pg, bool committed);
 
 /* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
 enum pg_status pg_classify(const char *sqlstate);

@@ -35,12 +35,10 @@ static void sell(struct session *session, struct batch *batch)
             buys[count++] = order;
         } else {
             pg_connect(session->pg, session->work_until_us); /* the one before may have lost it */
+            purchase_may_wait(session, order);
             body_guarded(session, order);
         }
     }
-    if (count == 0)
-        return;
-    pg_connect(session->pg, session->work_until_us);
     combine_buys(session, buys, count, 0);
 }
 

@@ -27,21 +27,14 @@ static int64_t hash_of(const struct order *order)
     return order->id.bytes[14] << 8 | order->id.bytes[15];
 }
 
-static bool begin(struct session *session, struct order *order)
-{
-    pg_begin(session->pg);
-    return !order->no_wait ||
-           purchase_run(session, order, SQL_LOCK_IMPATIENTLY, PG_NO_ARGS, session->work_until_us);
-}
-
 /* True: decided. Otherwise no lock is left behind. */
 static bool sell_in_steps(struct session *session, struct order *order, int64_t n)
 {
     enum sql statement = order->kind == ORDER_RESTOCK ? SQL_BUCKET_ADD : SQL_BUCKET_TAKE;
     struct product_row row;
 
-    if (!begin(session, order) ||
-        !purchase_run(session, order, statement,
+    pg_begin(session->pg);
+    if (!purchase_run(session, order, statement,
                       PG_ARGS(pg_int8(order->product_id), pg_int8(order->quantity), pg_int8(n)),
                       purchase_row_deadline(session, order)))
         return true;
@@ -80,8 +73,8 @@ static void sell_gathered(struct session *session, struct order *order)
     int64_t until_us = purchase_row_deadline(session, order);
     struct product_row row;
 
-    if (!begin(session, order) ||
-        !purchase_read(session, order, SQL_PRODUCT_LOCK, until_us, &row) ||
+    pg_begin(session->pg);
+    if (!purchase_read(session, order, SQL_PRODUCT_LOCK, until_us, &row) ||
         !purchase_run(session, order, SQL_BUCKET_LOCK_ALL,
                       PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch)), until_us))
         return;

@@ -23,6 +23,7 @@ struct combine {
     int count;
     bool fence_lost;
     bool waited;                 /* for the rows, as long as the most impatient order may */
+    int64_t most_ms;             /* the longest wait for one lock, where the orders are many */
     bool keyed;                  /* some orders have an Idempotency-Key */
     int product_of[COMBINE_MAX]; /* of each order, the tally's index */
     struct tally tally;
@@ -46,20 +47,12 @@ static void commit_lost(const struct session *session, struct order **orders, in
         }
 }
 
-static int64_t rows_deadline(const struct combine *combine)
-{
-    const struct order *first = combine->orders[0];
-
-    for (int i = 1; i < combine->count; i++)
-        if (combine->orders[i]->wait_until_us < first->wait_until_us)
-            first = combine->orders[i];
-    return purchase_row_deadline(combine->session, first);
-}
-
 static enum pg_status lock_rows(struct combine *combine)
 {
     struct tally *tally = &combine->tally;
-    int64_t until_us = rows_deadline(combine);
+    const struct order *first =
+        purchase_many_may_wait(combine->session, combine->orders, combine->count, combine->most_ms);
+    int64_t until_us = purchase_row_deadline(combine->session, first);
     int found;
 
     for (int i = 0; i < combine->count; i++) {
@@ -67,7 +60,8 @@ static enum pg_status lock_rows(struct combine *combine)
         tally_ask(tally, combine->product_of[i], combine->orders[i]->quantity);
     }
     enum pg_status status = tally_lock(tally, until_us, &found);
-    combine->waited = status == PG_TIMEOUT && until_us < tally->until_us;
+    combine->waited = status == PG_BUSY || (status == PG_TIMEOUT && until_us < tally->until_us);
+    combine->session->has_row = status == PG_OK;
     combine->fence_lost = status == PG_OK && tally->fence && found == 0;
     if (status == PG_OK)
         tally_note_suited(tally);
@@ -224,52 +218,65 @@ static enum pg_status transact(struct combine *combine)
     return status == PG_OK ? write_and_commit(combine) : status;
 }
 
-/* Nothing was committed. False: the orders may be innocent, each half may try alone. */
-static bool give_up(struct combine *combine, enum pg_status status)
+/* What comes of one transaction: every order has its outcome, or nothing was done and there is one
+ * among them, or one product, that the others must be parted from. */
+enum attempt { DECIDED, PART_ORDERS, PART_PRODUCTS };
+
+static bool has_several_products(const struct combine *combine)
+{
+    return combine->tally.products.count > 1;
+}
+
+/* Nothing was committed. */
+static enum attempt give_up(struct combine *combine, enum pg_status status)
 {
     struct order **orders = combine->orders;
 
     pg_rollback(combine->session->pg, combine->session->work_until_us);
     if (combine->fence_lost) {
         set_all(orders, combine->count, ORDER_LEASE_LOST);
-        return true;
+        return DECIDED;
     }
+    if (status == PG_BUSY && combine->waited && has_several_products(combine))
+        return PART_PRODUCTS;
     if (combine->waited) {
         for (int i = 0; i < combine->count; i++)
             purchase_waited(orders[i]);
-        return true;
+        return DECIDED;
     }
+    /* With PG_BUSY one of them waits for what its user has bought, or for its key. */
     if (status != PG_TIMEOUT && status != PG_LOST && combine->count > 1)
-        return false;
+        return PART_ORDERS;
     for (int i = 0; i < combine->count; i++)
         purchase_failed(combine->session, orders[i], status, false);
-    return true;
+    return DECIDED;
 }
 
-/* One transaction. Not inlined: its tables are large, and must be gone when the halves get theirs.
+/* One transaction. Not inlined: its tables are large, and must be gone when the parts get theirs.
  */
-static __attribute__((noinline)) bool attempt(struct session *session, struct order **orders,
-                                              int count, int64_t fence)
+static __attribute__((noinline)) enum attempt
+attempt(struct session *session, struct order **orders, int count, int64_t fence, int64_t most_ms)
 {
     struct combine combine;
 
     combine.session = session;
     combine.orders = orders;
     combine.count = count;
+    combine.most_ms = most_ms;
     combine.fence_lost = combine.waited = combine.keyed = false;
     tally_init(&combine.tally, session->pg, fence, session->work_until_us);
     pairs_init(&combine.keys);
     enum pg_status status = transact(&combine);
     if (combine.tally.committing && (status == PG_TIMEOUT || status == PG_LOST)) {
         commit_lost(session, orders, count);
-        return true;
+        return DECIDED;
     }
     if (status != PG_OK)
         return give_up(&combine, status);
     for (int i = 0; i < count; i++)
         if (orders[i]->outcome == ORDER_PENDING)
             purchase_confirm(orders[i]);
-    return true;
+    return DECIDED;
 }
 
 /* All want one product, and no order wants anything besides. */
@@ -321,23 +328,82 @@ static bool sell_at_once(struct session *session, struct order **orders, int cou
 
     if (!may_be_one_statement(session, orders, count))
         return false;
+    purchase_many_may_wait(session, orders, count, PURCHASE_MANY_WAIT_MS);
     if (count == 1 && !fence)
         return purchase_at_once(session, orders[0], SQL_CONDITIONAL_BUY, epoch, NULL, 0);
     return at_once(session, orders, count, fence, epoch);
 }
 
-static void sell_halving(struct session *session, struct order **orders, int count, int64_t fence)
+/* Puts the orders of some products before those of the others, each part in order of arrival. How
+ * many they are: all, when they are of one product. */
+static int part_products(struct order **orders, int count)
+{
+    struct order *others[COMBINE_MAX];
+    int64_t middle = orders[count / 2]->product_id;
+    int64_t least = middle;
+    int first = 0;
+    int second = 0;
+
+    for (int i = 0; i < count; i++)
+        if (orders[i]->product_id < least)
+            least = orders[i]->product_id;
+    for (int i = 0; i < count; i++) {
+        bool low = orders[i]->product_id < middle || orders[i]->product_id == least;
+        if (low)
+            orders[first++] = orders[i];
+        else
+            others[second++] = orders[i];
+    }
+    for (int i = 0; i < second; i++)
+        orders[first + i] = others[i];
+    return first;
+}
+
+static void sell_in_parts(struct session *session, struct order **orders, int count, int64_t fence,
+                          int64_t most_ms)
 {
     pg_connect(session->pg, session->work_until_us); /* what failed before may have ended it */
-    if (attempt(session, orders, count, fence))
+    enum attempt came = attempt(session, orders, count, fence, most_ms);
+
+    if (came == DECIDED)
         return;
+    int part = came == PART_ORDERS ? count / 2 : part_products(orders, count);
     set_all(orders, count, ORDER_PENDING);
-    sell_halving(session, orders, count / 2, fence);
-    sell_halving(session, orders + count / 2, count - count / 2, fence);
+    sell_in_parts(session, orders, part, fence, PURCHASE_FEWER_WAIT_MS);
+    sell_in_parts(session, orders + part, count - part, fence, PURCHASE_FEWER_WAIT_MS);
+}
+
+/* Those that have waited for a lock before go to the end. How many have not. */
+static int put_fresh_first(struct order **orders, int count)
+{
+    struct order *waited[COMBINE_MAX];
+    int fresh = 0;
+    int others = 0;
+
+    for (int i = 0; i < count; i++)
+        if (orders[i]->waited)
+            waited[others++] = orders[i];
+        else
+            orders[fresh++] = orders[i];
+    for (int i = 0; i < others; i++)
+        orders[fresh + i] = waited[i];
+    return fresh;
+}
+
+static void sell_together(struct session *session, struct order **orders, int count, int64_t fence,
+                          int64_t most_ms)
+{
+    if (count == 0)
+        return;
+    pg_connect(session->pg, session->work_until_us); /* what was before may have lost it */
+    if (!sell_at_once(session, orders, count, fence))
+        sell_in_parts(session, orders, count, fence, most_ms);
 }
 
 void combine_buys(struct session *session, struct order **orders, int count, int64_t fence)
 {
-    if (!sell_at_once(session, orders, count, fence))
-        sell_halving(session, orders, count, fence);
+    int fresh = put_fresh_first(orders, count);
+
+    sell_together(session, orders, fresh, fence, PURCHASE_MANY_WAIT_MS);
+    sell_together(session, orders + fresh, count - fresh, fence, PURCHASE_FEWER_WAIT_MS);
 }

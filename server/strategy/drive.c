@@ -14,6 +14,7 @@
 #include "lock/renewer.h"
 #include "metrics/metrics.h"
 #include "strategy/outside.h"
+#include "strategy/purchase.h"
 #include "strategy/settle.h"
 
 #include <stdio.h>
@@ -24,6 +25,8 @@ enum {
     RELEASE_PATIENCE_US = 1000000,
     ATTEMPTS_MAX = 200,
     RUN_US = 8000,
+    /* A wait for one lock, at most; then the order stands aside and comes again. */
+    LOCK_MOST_MS = 500,
     STRATEGIES_MAX = 64
 };
 
@@ -147,13 +150,26 @@ static bool acquire(struct session *session, const struct strategy *strategy, st
     return false;
 }
 
+/* A statement may wait for two locks in turn, within the time for its work. */
+static int64_t lock_most_ms(const struct session *session)
+{
+    int64_t most_ms = session->services->settings->work_timeout_ms / 2;
+
+    return most_ms < LOCK_MOST_MS ? most_ms : LOCK_MOST_MS;
+}
+
 bool drive_enter(struct session *session, const struct strategy *strategy, struct order *first)
 {
     first->outcome = ORDER_PENDING;
+    session->lock_until_us = INT64_MAX;
+    session->lock_most_ms = lock_most_ms(session);
+    purchase_may_wait(session, first);
     session->spent_on = SPENT_NEITHER;
     /* The last hold may have been another strategy's. */
     session->hold.held = session->hold.abandoned = false;
     session->hold.fence = 0;
+    if (strategy->lock && first->waited) /* it stands aside for those who want the lock, too */
+        clock_sleep_until(clock_mono_us() + random_backoff_us(first->attempts));
     bool entered = connect_backends(session, strategy, first);
     if (!entered)
         first->outcome = ORDER_BACKEND_UNAVAILABLE;
@@ -167,9 +183,12 @@ bool drive_enter(struct session *session, const struct strategy *strategy, struc
 /* Whether an order that lost a race may try again; decides it when not. */
 static bool may_retry(struct order *order, int64_t now_us)
 {
-    if (!order->no_wait && order->attempts < ATTEMPTS_MAX && now_us < order->wait_until_us)
+    bool waits = order->if_not_done == ORDER_LOCK_TIMEOUT; /* it has lost no race */
+
+    if (!order->no_wait && (waits || order->attempts < ATTEMPTS_MAX) &&
+        now_us < order->wait_until_us)
         return true;
-    order->outcome = ORDER_CAS_EXHAUSTED;
+    order->outcome = order->if_not_done;
     return false;
 }
 
@@ -236,16 +255,18 @@ static void begin_work(struct session *session, const struct strategy *strategy,
                        const struct batch *batch)
 {
     int64_t now_us = clock_mono_us();
+    bool runs = strategy->runs && batch->count > 1;
 
     session->wait_until_us = INT64_MAX;
     session->run_until_us = now_us + RUN_US;
-    for (const struct order *order = batch->orders; order && strategy->runs; order = order->next) {
+    for (const struct order *order = batch->orders; order && runs; order = order->next) {
         if (order->no_wait)
             session->run_until_us = now_us;
         else
             session->wait_until_us = clock_earlier(session->wait_until_us, order->wait_until_us);
     }
     session->run_until_us = clock_earlier(session->run_until_us, session->wait_until_us);
+    session->lock_until_us = session->wait_until_us;
     session->work_until_us =
         now_us + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
 }
@@ -274,6 +295,7 @@ static void attempt(struct session *session, const struct strategy *strategy, st
 {
     for (struct order *order = batch->orders; order; order = order->next) {
         order->outcome = ORDER_PENDING;
+        order->if_not_done = ORDER_CAS_EXHAUSTED;
         order->attempts++;
     }
     if (FAILPOINT_FAILS("drive.denied")) {
@@ -282,6 +304,7 @@ static void attempt(struct session *session, const struct strategy *strategy, st
         return;
     }
     begin_work(session, strategy, batch);
+    purchase_may_wait(session, batch->orders);
     if (strategy->lock && !lease_holds(&session->hold.lease)) {
         lease_was_lost(batch);
         return;
@@ -343,7 +366,7 @@ struct order *drive_sell(struct session *session, const struct strategy *strateg
 
     if (batch->orders->attempts == 0)
         metrics_add(metrics_of(strategy)->batches, 1);
-    else
+    else if (!batch->orders->waited)
         clock_sleep_until(begun_us + random_backoff_us(batch->orders->attempts));
     attempt(session, strategy, batch);
     metrics_add(metrics_of(strategy)->attempts, (uint64_t)(orders - count_pending(batch)));

@@ -132,6 +132,53 @@ static bool read_sale(struct session *session, struct batch *batch, int64_t *epo
     return true;
 }
 
+static bool has_keys(struct order **buys, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (buys[i]->key[0])
+            return true;
+    return false;
+}
+
+/* Writes rows into this sale. *rows: what came back, nothing when it is not the present one;
+ * PG_BUSY: one of the buys waits for its key. */
+static enum pg_status write_buys(struct session *session, struct order **buys, int count,
+                                 int64_t product_id, int64_t epoch, int64_t most_ms, int *rows)
+{
+    if (has_keys(buys, count))
+        purchase_many_may_wait(session, buys, count, most_ms);
+    else /* there is nothing to wait for */
+        pg_lock_until(session->pg, INT64_MAX, session->lock_most_ms);
+    enum pg_status status = write_rows(session, buys, count, product_id, epoch);
+    *rows = status == PG_OK ? pg_rows(session->pg) : 0;
+    if (*rows > 0)
+        mark_taken_keys(session, buys, count);
+    return status;
+}
+
+/* One of them waits for its key: the others do not wait for it. Those that are not written have
+ * their outcomes. */
+static void write_in_halves(struct session *session, struct order **buys, int count,
+                            int64_t product_id, int64_t epoch)
+{
+    for (int begin = 0, half = (count + 1) / 2; begin < count; begin += half, half = count - half) {
+        struct order **these = buys + begin;
+        int rows;
+        enum pg_status status =
+            write_buys(session, these, half, product_id, epoch, PURCHASE_FEWER_WAIT_MS, &rows);
+        if (status == PG_BUSY && half > 1) {
+            write_in_halves(session, these, half, product_id, epoch);
+            continue;
+        }
+        session->has_row = true; /* which is not needed: it is the key */
+        for (int i = 0; i < half && rows == 0; i++)
+            if (status == PG_OK)
+                these[i]->outcome = ORDER_RETRY; /* another sale has begun in between */
+            else
+                purchase_failed(session, these[i], status, true);
+    }
+}
+
 /* Writes into the sale that was last seen, or else into the present one. */
 static bool write_into_sale(struct session *session, struct order **buys, int count,
                             struct batch *batch, int64_t *epoch)
@@ -140,12 +187,18 @@ static bool write_into_sale(struct session *session, struct order **buys, int co
     for (int i = 0; i < 2; i++) {
         if ((*epoch == 0 || i > 0) && !read_sale(session, batch, epoch))
             return false;
-        enum pg_status status = write_rows(session, buys, count, batch->product_id, *epoch);
+        int rows;
+        enum pg_status status = write_buys(session, buys, count, batch->product_id, *epoch,
+                                           PURCHASE_MANY_WAIT_MS, &rows);
+        if (status == PG_BUSY) {
+            write_in_halves(session, buys, count, batch->product_id, *epoch);
+            return true;
+        }
         if (status != PG_OK) {
             accept_failed(session, batch, status, true);
             return false;
         }
-        if (pg_rows(session->pg) > 0)
+        if (rows > 0)
             return true;
     }
     partition_set_pending(batch, ORDER_RETRY); /* yet another sale has begun in between */
@@ -167,7 +220,6 @@ bool partition_accept(struct session *session, struct batch *batch, int64_t *epo
     }
     if (!write_into_sale(session, buys, count, batch, epoch))
         return false;
-    mark_taken_keys(session, buys, count);
     for (int i = 0; i < count; i++)
         if (buys[i]->outcome == ORDER_KEY_TAKEN)
             join_first(session, buys[i]);

@@ -20,7 +20,8 @@ static bool lock_row(struct session *session, struct order *order, struct produc
 {
     if (order->no_wait)
         return purchase_read(session, order, SQL_PRODUCT_LOCK_NOWAIT, session->work_until_us, row);
-    return purchase_read(session, order, SQL_PRODUCT_LOCK, session->wait_until_us, row);
+    return purchase_read(session, order, SQL_PRODUCT_LOCK, purchase_row_deadline(session, order),
+                         row);
 }
 
 static void sell_one(struct session *session, struct order *order)

@@ -45,6 +45,7 @@ void purchase_each(struct session *session, struct batch *batch,
             continue;
         if (order != batch->orders && !may_follow(session, order))
             return;
+        purchase_may_wait(session, order);
         if (order->outcome == ORDER_PENDING)
             sell_one(session, order);
         purchase_hurry(session);
@@ -81,7 +82,9 @@ void purchase_failed(struct session *session, struct order *order, enum pg_statu
         outcome = ORDER_RETRY;
         break;
     case PG_BUSY:
-        outcome = ORDER_LOCK_TIMEOUT;
+        purchase_waited(order);
+        order->waits_alone |= session->has_row;
+        outcome = order->outcome;
         break;
     case PG_OK:
     case PG_BUG:
@@ -137,8 +140,40 @@ void purchase_row(const struct pg *pg, struct product_row *row)
     purchase_row_at(pg, 0, row);
 }
 
+void purchase_may_wait(struct session *session, const struct order *order)
+{
+    int64_t until_us = order->no_wait ? order->arrived_us
+                                      : clock_earlier(order->wait_until_us, session->lock_until_us);
+
+    int64_t most_ms = session->lock_most_ms;
+
+    /* Such a one keeps no other waiting: it comes again. */
+    if (order->waits_alone && most_ms > PURCHASE_FEWER_WAIT_MS)
+        most_ms = PURCHASE_FEWER_WAIT_MS;
+    session->has_row = false;
+    pg_lock_until(session->pg, until_us, most_ms);
+}
+
+const struct order *purchase_many_may_wait(struct session *session, struct order **orders,
+                                           int count, int64_t most_ms)
+{
+    const struct order *first = orders[0];
+    int64_t of_one_ms = session->lock_most_ms;
+
+    for (int i = 1; i < count; i++)
+        if (orders[i]->wait_until_us < first->wait_until_us)
+            first = orders[i];
+    if (count > 1 && most_ms < of_one_ms)
+        session->lock_most_ms = most_ms;
+    purchase_may_wait(session, first);
+    session->lock_most_ms = of_one_ms;
+    return first;
+}
+
 void purchase_waited(struct order *order)
 {
+    order->waited = true;
+    order->if_not_done = ORDER_LOCK_TIMEOUT;
     order->outcome = order->wait_until_us <= clock_mono_us() ? ORDER_LOCK_TIMEOUT : ORDER_RETRY;
 }
 
@@ -158,12 +193,12 @@ bool purchase_run(struct session *session, struct order *order, enum sql stateme
 
 int64_t purchase_row_deadline(const struct session *session, const struct order *order)
 {
-    int64_t patience_us = clock_mono_us() + ROW_PATIENCE_US;
+    int64_t now_us = clock_mono_us();
     int64_t until_us = clock_earlier(order->wait_until_us, session->wait_until_us);
 
-    if (until_us < patience_us)
-        until_us = patience_us;
-    return clock_earlier(until_us, session->work_until_us);
+    if (until_us < now_us)
+        until_us = now_us;
+    return clock_earlier(until_us, session->work_until_us - ROW_PATIENCE_US) + ROW_PATIENCE_US;
 }
 
 bool purchase_is_simple(const struct session *session, const struct order *order)
@@ -199,7 +234,9 @@ bool purchase_at_once(struct session *session, struct order *order, enum sql sta
                       int64_t epoch, const struct pg_value *more, int count)
 {
     struct pg_value values[AT_ONCE_VALUES + PURCHASE_MORE];
-    int64_t until_us = purchase_row_deadline(session, order);
+    /* The answers of a run do not wait for one that takes long. */
+    bool runs = session->wait_until_us != INT64_MAX;
+    int64_t until_us = runs ? purchase_row_deadline(session, order) : session->work_until_us;
 
     at_once_values(order, epoch, values);
     for (int i = 0; i < count; i++)

@@ -31,11 +31,20 @@ struct product_row {
     bool split;             /* some of the stock stands in buckets */
 };
 
-/* An order's batch waited for a row until its most impatient order could wait no longer: it is
- * LOCK_TIMEOUT, and the others are made again. */
+/* From now on statements wait for locks as long as this order may, and its run; for an order that
+ * does not wait, the shortest time there is. */
+void purchase_may_wait(struct session *session, const struct order *order);
+/* The same for orders that one transaction decides, and where they are several `most_ms` at a time:
+ * all of them wait for what one of them waits for. MANY in the first attempt, FEWER in those that
+ * look for that one. Returns the most impatient one. */
+enum { PURCHASE_MANY_WAIT_MS = 200, PURCHASE_FEWER_WAIT_MS = 50 };
+const struct order *purchase_many_may_wait(struct session *session, struct order **orders,
+                                           int count, int64_t most_ms);
+/* Nothing was done, because somebody held a lock for as long as was waited for it: LOCK_TIMEOUT, or
+ * while the order may wait RETRY, which ends as that. */
 void purchase_waited(struct order *order);
-/* Runs one statement of an order until `until_us`: an expired wait that ends before the work's own
- * time is LOCK_TIMEOUT. False: the order is decided. */
+/* Runs one statement of an order until `until_us`: when that ends before the work's own time it is
+ * a wait that has lasted long enough. False: the order is decided. */
 bool purchase_run(struct session *session, struct order *order, enum sql statement,
                   const struct pg_value *values, int count, int64_t until_us);
 /* May one statement be the whole of the order, with nothing before or after it? */
@@ -50,7 +59,7 @@ bool purchase_at_once(struct session *session, struct order *order, enum sql sta
  * this session's, or comes right after those that were sent before. */
 void purchase_at_once_ahead(struct session *session, const struct order *order, int64_t epoch);
 /* Until when a statement that can only wait for a row may take: as long as the order may wait, and
- * a little more, so that a short wait does not cost a session. */
+ * a little more, so that PostgreSQL ends the wait (purchase_may_wait) and the session is kept. */
 int64_t purchase_row_deadline(const struct session *session, const struct order *order);
 
 /* purchase_run of product_read or a form of it that locks; an absent row is UNKNOWN_PRODUCT. */

@@ -72,6 +72,7 @@ bool purchase_cancel_by(struct session *session, struct order *order,
         purchase_overtaken(session, order);
         return was_late(session, order);
     }
+    session->has_row = status == PG_OK;
     if (status == PG_OK)
         status = pg_exec(session->pg, SQL_PURCHASE_RETURN,
                          PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),

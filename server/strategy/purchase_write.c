@@ -55,6 +55,7 @@ void purchase_finish(struct session *session, struct order *order, const struct 
     bool committing = true;
 
     suited_note_epoch(order->product_id, row->epoch);
+    session->has_row = true;
     if (order->kind == ORDER_BUY && !take_limit(session, order, row))
         return;
     if (order->kind == ORDER_BUY && !order->key[0]) {

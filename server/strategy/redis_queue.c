@@ -26,13 +26,14 @@
 
 enum { LANE_HOLD_US = 5000 };
 
-static int64_t row_deadline(const struct session *session, const struct batch *batch)
+static int64_t row_deadline(struct session *session, const struct batch *batch)
 {
     const struct order *first = batch->orders;
 
     for (const struct order *order = first->next; order; order = order->next)
         if (order->wait_until_us < first->wait_until_us)
             first = order;
+    purchase_may_wait(session, first);
     return purchase_row_deadline(session, first);
 }
 
@@ -44,9 +45,10 @@ static bool register_fence(struct session *session, struct batch *batch)
     if (purchase_register_fence(session, first, row_deadline(session, batch)))
         return true;
     enum order_outcome outcome = first->outcome;
+    bool waited = first->if_not_done == ORDER_LOCK_TIMEOUT;
     for (struct order *order = first; order; order = order->next) {
         order->outcome = outcome;
-        if (outcome == ORDER_LOCK_TIMEOUT)
+        if (waited)
             purchase_waited(order);
     }
     return false;
@@ -82,6 +84,7 @@ static void sell(struct session *session, struct batch *batch)
     if (!register_fence(session, batch))
         return;
     for (struct order *order = batch->orders; order; order = order->next) {
+        purchase_may_wait(session, order);
         if (order->kind == ORDER_BUY && count < COMBINE_MAX)
             buys[count++] = order;
         else if (order->kind == ORDER_CANCEL)

@@ -19,7 +19,7 @@ struct session *session_create(const struct services *services)
     if (!session)
         return NULL;
     session->services = services;
-    session->wait_until_us = INT64_MAX;
+    session->wait_until_us = session->lock_until_us = INT64_MAX;
     session->pg = pg_create(services->store);
     if (services->cache)
         session->redis = redis_create(services->cache);

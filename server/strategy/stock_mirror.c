@@ -181,7 +181,11 @@ static enum stock_result lock_row(struct stock_link *link, int64_t product_id, s
     struct pg *pg = link->pg;
 
     pg_begin(pg);
-    if (pg_exec(pg, SQL_STOCK_ROW, PG_ARGS(pg_int8(product_id)), link->until_us) != PG_OK)
+    enum pg_status status =
+        pg_exec(pg, SQL_STOCK_ROW, PG_ARGS(pg_int8(product_id)), link->until_us);
+    if (status == PG_BUSY)
+        return STOCK_HELD;
+    if (status != PG_OK)
         return pg_failed(link);
     if (pg_rows(pg) == 0)
         return STOCK_ABSENT;

@@ -34,6 +34,7 @@ struct stock_link {
 enum stock_result {
     STOCK_DONE,
     STOCK_ABSENT,      /* there is no such product */
+    STOCK_HELD,        /* somebody held the product's row for as long as was waited for it */
     STOCK_UNREACHABLE, /* one of the stores; the log has said which */
     STOCK_STALE        /* another generation than the one named, or not loaded */
 };

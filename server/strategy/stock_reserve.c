@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CALLS_MAX = 5, ROW_PATIENCE_US = 200000 };
+enum { CALLS_MAX = 5 };
 _Static_assert(RESERVE_MAX + 0 <= UUID_GROUP_MAX + 0, "a call's orders are one group of ids");
 
 enum verdict {
@@ -189,23 +189,24 @@ static void read_codes(struct session *session, struct order **orders, int count
     check_window(session, orders, count);
 }
 
-static enum order_outcome load(struct session *session, const struct order *first)
+/* Whoever holds the row is waited for as long as the most impatient order may wait. LOCK_TIMEOUT:
+ * that was not long enough, and each order has its outcome. */
+static enum order_outcome load(struct session *session, struct order **orders, int count)
 {
     struct stock_link link = stock_link_of(session);
-    int64_t row_until_us = clock_mono_us() + ROW_PATIENCE_US;
 
-    /* Whoever holds the row is waited for as long as an order may wait. */
-    if (first->wait_until_us > row_until_us)
-        row_until_us = first->wait_until_us;
-    if (row_until_us < link.until_us)
-        link.until_us = row_until_us;
-    switch (stock_mirror_load(&link, first->product_id, false)) {
+    purchase_many_may_wait(session, orders, count, session->lock_most_ms);
+    switch (stock_mirror_load(&link, orders[0]->product_id, false)) {
     case STOCK_DONE:
         return ORDER_PENDING;
     case STOCK_ABSENT:
         return ORDER_UNKNOWN_PRODUCT;
+    case STOCK_HELD:
+        for (int i = 0; i < count; i++)
+            purchase_waited(orders[i]);
+        return ORDER_LOCK_TIMEOUT;
     default:
-        return clock_mono_us() >= row_until_us ? ORDER_LOCK_TIMEOUT : ORDER_BACKEND_UNAVAILABLE;
+        return ORDER_BACKEND_UNAVAILABLE;
     }
 }
 
@@ -288,12 +289,12 @@ static enum order_outcome take_answer(struct session *session, struct order **or
     case VERDICT_DONE:
         return take_codes(session, orders, count, sent_us, reply);
     case VERDICT_NOT_LOADED:
-        return load(session, orders[0]);
+        return load(session, orders, count);
     case VERDICT_EPOCH:
         /* Ours was older, or the mirror is: whichever, the row knows, and a load that finds the
          * row's own epoch loaded changes nothing. */
         stock_flag_forget(orders[0]->product_id);
-        return load(session, orders[0]);
+        return load(session, orders, count);
     case VERDICT_FULL:
         return ORDER_QUEUE_FULL;
     case VERDICT_REFUSED:
@@ -350,6 +351,6 @@ void stock_reserve(struct session *session, struct order **orders, int count)
     stock_call_free(&call);
     if (all == ORDER_PENDING)
         all = ORDER_RETRY; /* it was unloaded as often as it was loaded */
-    if (all != ORDER_CONFIRMED)
+    if (all != ORDER_CONFIRMED && all != ORDER_LOCK_TIMEOUT)
         set_all(orders, count, all);
 }

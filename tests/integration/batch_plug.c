@@ -1,10 +1,7 @@
 /* See batch_plug.h. */
 #include "batch_plug.h"
 
-#include "lib/stack.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct plugged plugged = {.users = 10000};
@@ -29,11 +26,10 @@ struct crowd *plug_begin(void)
     struct buy buy = plug_buy(PLUG, 1, 1);
 
     server_wait_metric(plugged.server, "seckill_orders_in_flight", "", 0);
-    witness_run(plugged.holder, "BEGIN");
-    witness_run(plugged.holder, "SELECT 1 FROM product WHERE id = %d FOR UPDATE", PLUG);
+    pg_proxy_arm(plugged.db.proxy, "conditional_buy", PG_FAULT_HOLD);
     shop_crowd_buy(crowd, plugged.server, &buy);
     crowd_send(crowd);
-    witness_wait_blocked(plugged.witness, 1);
+    pg_proxy_wait_fault(plugged.db.proxy);
     return crowd;
 }
 
@@ -44,9 +40,14 @@ void plug_queue(struct crowd *crowd, const struct buy *buy)
     plug_wait_queued(crowd_size(crowd) - 1);
 }
 
+void plug_release(void)
+{
+    pg_proxy_release(plugged.db.proxy);
+}
+
 void plug_end(struct crowd *crowd)
 {
-    witness_run(plugged.holder, "ROLLBACK");
+    plug_release();
     crowd_finish(crowd, PLUG_PATIENCE_US);
     assert_int_equal(crowd_at(crowd, 0)->reply.status, 201);
 }
@@ -110,11 +111,11 @@ static int next_products(void **state)
 
 int plug_run(const char *group, struct CMUnitTest *tests, size_t count)
 {
-    plugged.conninfo = stack_database_create(group);
-    server_use_database(plugged.conninfo);
+    proxied_open(&plugged.db, group);
+    server_use_database(plugged.db.through);
     plugged.server = server_start("--work-timeout-ms", "30000", "--lock-ttl-ms", "60000");
-    plugged.witness = witness_open(plugged.conninfo);
-    plugged.holder = witness_open(plugged.conninfo);
+    plugged.conninfo = plugged.db.conninfo;
+    plugged.witness = plugged.db.witness;
     /* The server has seen the plug's sale before any test counts what it costs. */
     struct buy buy = plug_buy(PLUG, 1, 1);
     shop_put(plugged.server, PLUG, 1000, NULL);
@@ -122,12 +123,9 @@ int plug_run(const char *group, struct CMUnitTest *tests, size_t count)
     for (size_t i = 0; i < count; i++)
         tests[i].setup_func = next_products;
     int failed = _cmocka_run_group_tests(group, tests, count, NULL, NULL);
-    witness_close(plugged.witness);
-    witness_close(plugged.holder);
     if (!failed)
         server_stop(plugged.server);
     server_teardown(NULL);
-    stack_database_drop(group);
-    free(plugged.conninfo);
+    proxied_close(&plugged.db);
     return failed != 0;
 }

@@ -1,12 +1,13 @@
 /*
- * Batches whose content the test decides: it holds the row of a product of its own, PLUG; the
- * lane's one worker then waits for that row with one order in hand, and whatever is sent meanwhile
- * is the next batch.
+ * Batches whose content the test decides: the statement of an order for a product of its own, PLUG,
+ * is held on its way (pg_proxy.h); the lane's one worker waits with that order in hand, and
+ * whatever is sent meanwhile is the next batch.
  */
 #ifndef SECKILL_TESTS_INTEGRATION_BATCH_PLUG_H
 #define SECKILL_TESTS_INTEGRATION_BATCH_PLUG_H
 
 #include "lib/cases.h"
+#include "lib/proxied.h"
 
 #include "base/clock.h"
 
@@ -16,11 +17,11 @@ enum { PLUG = 1000, PLUG_PATIENCE_US = 60000000 };
 
 struct plugged {
     struct server *server;
-    struct witness *witness;
-    struct witness *holder; /* of PLUG's row */
-    char *conninfo;         /* owned */
-    int64_t product;        /* each test's own, and the next one */
-    int64_t users;          /* who have bought: ++users is another one */
+    struct proxied db;
+    struct witness *witness; /* borrowed: db */
+    const char *conninfo;    /* borrowed: db */
+    int64_t product;         /* each test's own, and the next one */
+    int64_t users;           /* who have bought: ++users is another one */
 };
 extern struct plugged plugged;
 
@@ -28,12 +29,15 @@ extern struct plugged plugged;
 int plug_run(const char *group, struct CMUnitTest *tests, size_t count);
 
 struct buy plug_buy(int64_t product, int64_t user, int64_t quantity);
-/* Sends PLUG's order, the crowd's first; the worker waits for its row. */
+/* Sends PLUG's order, the crowd's first; the worker waits for its answer. */
 struct crowd *plug_begin(void);
 /* Stands behind what was sent before it. */
 void plug_queue(struct crowd *crowd, const struct buy *buy);
 /* Waits until so many stand in the queue. */
 void plug_wait_queued(int64_t count);
+/* Lets PLUG's order be decided. */
+void plug_release(void);
+/* The same, and all answers have come. */
 void plug_end(struct crowd *crowd);
 /* All of it: two batches, PLUG's order, and so many of one unit behind it. */
 void plug_sell(int count);

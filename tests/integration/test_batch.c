@@ -170,7 +170,7 @@ static void the_impatient_do_not_wait_for_the_others(void **state)
     impatient.more = "&wait_ms=3000";
     plug_queue(crowd, &patient);
     plug_queue(crowd, &impatient);
-    witness_run(plugged.holder, "ROLLBACK");
+    plug_release();
     assert_true(crowd_wait(crowd, 2, until_us));
     plug_expect(crowd, 0, 201, "");
     plug_expect(crowd, 2, 503, "wait_timeout");
@@ -181,6 +181,28 @@ static void the_impatient_do_not_wait_for_the_others(void **state)
     plug_expect(crowd, 1, 201, "");
     crowd_destroy(crowd);
     witness_expect_exact(plugged.witness, plugged.product);
+}
+
+/* Another product's row is held, and there are orders for it in the batch. */
+static void a_held_product_keeps_no_other_waiting(void **state)
+{
+    (void)state;
+    shop_put(plugged.server, plugged.product, 10, NULL);
+    shop_put(plugged.server, plugged.product + 1, 10, NULL);
+    struct crowd *crowd = plug_begin();
+    struct witness *holder = witness_hold(plugged.conninfo, plugged.product);
+    struct buy held = plug_buy(plugged.product, ++plugged.users, 1);
+    struct buy free_one = plug_buy(plugged.product + 1, ++plugged.users, 1);
+    plug_queue(crowd, &held);
+    plug_queue(crowd, &free_one);
+    plug_release();
+    assert_true(crowd_wait(crowd, 2, clock_mono_us() + PLUG_PATIENCE_US));
+    plug_expect(crowd, 0, 201, "");
+    plug_expect(crowd, 2, 201, "");
+    witness_release(holder);
+    crowd_finish(crowd, PLUG_PATIENCE_US);
+    plug_expect(crowd, 1, 201, "");
+    crowd_destroy(crowd);
 }
 
 static void cancels_and_restocks_among_them(void **state)
@@ -216,6 +238,7 @@ int main(void)
         cmocka_unit_test(keys_in_a_batch),
         cmocka_unit_test(the_guilty_order_stands_alone),
         cmocka_unit_test(the_impatient_do_not_wait_for_the_others),
+        cmocka_unit_test(a_held_product_keeps_no_other_waiting),
         cmocka_unit_test(cancels_and_restocks_among_them),
     };
 

@@ -442,6 +442,23 @@ static void a_cancel_outlasts_an_absence(void **state)
     server_stop(here.server);
 }
 
+/* All the time of an order that may not wait is its work's; what that leaves unclear is looked into
+ * all the same. */
+static void an_order_without_a_wait_is_looked_into(void **state)
+{
+    struct buy buy = {.strategy = "conditional", .more = "&wait_ms=0", .user = 1};
+
+    (void)state;
+    here.server = server_start("--work-timeout-ms", "1000", "--lock-ttl-ms", "3000");
+    buy.product = ++here.product;
+    shop_put(here.server, here.product, STOCK, NULL);
+    pg_proxy_arm(here.db.proxy, "order_insert", PG_FAULT_HOLD);
+    shop_expect_buy(here.server, &buy, 503, "backend_unavailable", NULL);
+    pg_proxy_release(here.db.proxy);
+    expect_rows("without a wait", 0, 1);
+    server_stop(here.server);
+}
+
 /* A whole batch shares the COMMIT that was lost: every order of it ends the same way. */
 static void a_batch_is_settled_together(void **state)
 {
@@ -482,6 +499,7 @@ int main(void)
         cmocka_unit_test_teardown(a_cancel_without_a_wait_is_looked_up, server_teardown),
         cmocka_unit_test_teardown(a_cancels_slow_commit_is_waited_for, server_teardown),
         cmocka_unit_test_teardown(a_cancel_outlasts_an_absence, server_teardown),
+        cmocka_unit_test_teardown(an_order_without_a_wait_is_looked_into, server_teardown),
         cmocka_unit_test_setup_teardown(a_batch_is_settled_together, start_server, server_teardown),
     };
 

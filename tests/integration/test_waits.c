@@ -85,13 +85,12 @@ static void a_wait_ends_at_its_deadline(struct test_case *the)
     crowd_destroy(blockers);
 }
 
-/* Where the row itself is what the strategy waits for, an order that is alone says so too. */
+/* An order that is alone waits for its product's row no longer than it may, and knows it. */
 static void a_wait_for_the_row_alone(struct test_case *the)
 {
     struct crowd *crowd = crowd_create();
 
-    if (strcmp(the->name, "pessimistic") != 0 && strcmp(the->name, "conditional") != 0 &&
-        !the->body) {
+    if (the->strategy->asynchronous) { /* nobody who is answered 202 waits for the row */
         crowd_destroy(crowd);
         return;
     }

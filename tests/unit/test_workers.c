@@ -21,6 +21,8 @@ enum { LANES = 3, ORDERS = 4, PERMITS = 2 };
 
 static const char *const names[LANES] = {"serializable", "advisory-lock", "lock-row"};
 
+static const struct settings settings = {.work_timeout_ms = 5000};
+
 static struct {
     struct store *store;
     struct services services;
@@ -53,6 +55,7 @@ static int open_shop(void **state)
     here.store = store_create("host=/nonexistent", (struct store_limits){0}, &error);
     assert_non_null(here.store);
     here.services.store = here.store;
+    here.services.settings = &settings;
     for (int i = 0; i < LANES; i++) {
         const struct strategy *strategy = strategy_find(names[i]);
         here.lanes[i] = (struct worker_lane){
