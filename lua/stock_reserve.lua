@@ -4,7 +4,7 @@
 -- ARGV: prefix, product, epoch as the caller knows it (0: not at all), most orders that may wait, ms that a key
 --       lives, this call's number, the group of the orders' ids, whether some have a key ("1"), how many orders, their
 --       units in all, what is queued, a line an order: "id user quantity created key\n"; the consumer group, and the
---       consumer whose the entry is from the start
+--       consumer whose the entry is from the start; two numbers between which the epochs of this database's sales are
 -- Answers {verdict}, or {0, epoch, stock left, codes, entry}: a digit an order, and the entry if there is one.
 -- Verdicts: 0 done, 1 not loaded, 2 another epoch, 3 too many wait, 4 this call was given up (stock_recall), 5 Redis
 -- refuses a command, {5, its error}: nothing is reserved. Codes: 1 reserved, 2 the key has an order, 3 limit reached,
@@ -40,7 +40,10 @@ local function reserve()
     local limit, opens, closes = tonumber(mirror[4]), tonumber(mirror[5]), tonumber(mirror[6])
     local last = redis.call('GET', KEYS[5])
     if last and tonumber(last:match('^%d+')) >= tonumber(number) then return {4} end
-    if not generation or not is_figure(mirror[3]) then
+    -- One of a database that was lost and made again is none.
+    local sale = tonumber(epoch) or 0
+    local ours = sale > tonumber(ARGV[14]) and sale < tonumber(ARGV[15])
+    if not generation or not ours or not is_figure(mirror[3]) then
         redis.call('HDEL', KEYS[1], 'stock') -- so that it is loaded anew
         return {1}
     end

@@ -100,3 +100,13 @@ CREATE INDEX orders_queued ON orders (published_at) WHERE status = 0;
 -- for duplicates.
 ALTER INDEX orders_product SET (deduplicate_items = off);
 ALTER INDEX orders_user SET (deduplicate_items = off);
+
+-- version: 4
+
+-- Where this database's epochs begin: a product's first one is base + 1. Each database that is made has another base, so
+-- that what is kept outside of a sale (redis-stock's mirrors), or is still under way, never fits a sale of the same
+-- number in a database that was lost and made again. 2^26 epochs fit between two bases, and all of them are numbers that
+-- Lua writes with every digit. One that has sales keeps the epochs that it has.
+CREATE TABLE epoch_base (base bigint NOT NULL);
+INSERT INTO epoch_base
+SELECT CASE WHEN EXISTS (SELECT FROM product) THEN 0 ELSE (1 + floor(random() * (1 << 20))::bigint) << 26 END;

@@ -567,7 +567,8 @@ FROM product WHERE id > $1::bigint ORDER BY id LIMIT $2::bigint
 
 -- name: product_put
 INSERT INTO product (id, name, initial_stock, stock, limit_per_user, opens_at, closes_at, epoch, version)
-VALUES ($1::bigint, $2::text, $3::bigint, $3::bigint, $4::bigint, $5::timestamptz, $6::timestamptz, 1, 1)
+VALUES ($1::bigint, $2::text, $3::bigint, $3::bigint, $4::bigint, $5::timestamptz, $6::timestamptz,
+        (SELECT base + 1 FROM epoch_base), 1)
 ON CONFLICT (id) DO UPDATE
 SET name = excluded.name, initial_stock = excluded.initial_stock, stock = excluded.stock,
     limit_per_user = excluded.limit_per_user, opens_at = excluded.opens_at,
@@ -577,7 +578,7 @@ RETURNING epoch, version
 
 -- name: products_put
 INSERT INTO product (id, initial_stock, stock, epoch, version)
-SELECT id, $3::bigint, $3::bigint, 1, 1
+SELECT id, $3::bigint, $3::bigint, (SELECT base + 1 FROM epoch_base), 1
 FROM generate_series($1::bigint, $1::bigint + $2::bigint - 1) AS id ORDER BY id
 ON CONFLICT (id) DO UPDATE
 SET name = NULL, initial_stock = excluded.initial_stock, stock = excluded.stock, limit_per_user = NULL,
@@ -587,10 +588,11 @@ SET name = NULL, initial_stock = excluded.initial_stock, stock = excluded.stock,
 -- name: buckets_end
 DELETE FROM bucket WHERE product_id BETWEEN $1::bigint AND $1::bigint + $2::bigint - 1
 
+-- Of a product that is new there is nothing.
 -- name: retire
 INSERT INTO retired (product_id, epoch)
 SELECT id, epoch - 1 FROM product
-WHERE id BETWEEN $1::bigint AND $1::bigint + $2::bigint - 1 AND epoch > 1
+WHERE id BETWEEN $1::bigint AND $1::bigint + $2::bigint - 1 AND version > 1
 
 -- name: audit
 WITH sale AS (
@@ -655,7 +657,13 @@ SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'o
        pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
        (SELECT backend_xid::text FROM pg_stat_activity
         WHERE wait_event = 'SyncRep' AND usename = current_user AND datname = current_database()
-        ORDER BY age(backend_xid) DESC LIMIT 1)
+        ORDER BY age(backend_xid) DESC LIMIT 1),
+       (SELECT count(*) FROM unnest(ARRAY['seckill_schema', 'product', 'orders', 'purchase', 'restock', 'retired',
+                                          'bucket', 'product_lock', 'epoch_base']) AS name
+        WHERE to_regclass(name) IS NULL)
+
+-- name: epoch_base
+SELECT base FROM epoch_base
 
 -- The purge waits for no row, so it stands in no circle of those who wait for each other: what somebody has locked is
 -- left for the next piece. In the lock order all the same: what a user holds, then the orders. Sales come in this

@@ -100,7 +100,7 @@ enum catalog_result catalog_product_put(struct pg *pg, struct product *product, 
     product->reserved = 0;
     product->epoch = pg_get_int8(pg, 0, 0);
     product->version = pg_get_int8(pg, 0, 1);
-    *created = product->epoch == 1;
+    *created = product->version == 1;
     if (!*created && retire(pg, product->id, 1, until_us) != PG_OK)
         return undo(pg, until_us, error);
     return commit(pg, until_us, error);

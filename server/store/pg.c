@@ -133,7 +133,10 @@ static enum pg_status judge(struct pg *pg, PGresult *result, bool main, bool com
     if (kind != PGRES_COMMAND_OK && kind != PGRES_TUPLES_OK) {
         pg_set_error(pg, ERROR_UNAVAILABLE, PQresultErrorMessage(result));
         status = classify(pg, result);
-        pg->useless |= pg_ends_session(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+        const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+        pg->useless |= pg_ends_session(state);
+        if (pg_misses_schema(state))
+            store_doubt(pg->store);
     } else if (commit && strcmp(PQcmdStatus(result), "COMMIT") != 0) {
         pg_set_error(pg, ERROR_INTERNAL, "COMMIT rolled back");
         status = PG_FAILED;

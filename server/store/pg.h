@@ -75,7 +75,7 @@ struct store_durability {
 };
 
 /* Cached state, any thread, no I/O. */
-bool store_up(const struct store *store);    /* the last contact succeeded */
+bool store_up(const struct store *store); /* the last contact succeeded */
 /* How many sessions are open, or being opened; any thread. */
 int64_t store_sessions(const struct store *store);
 bool store_ready(const struct store *store); /* the schema has been seen to */
@@ -101,6 +101,10 @@ void pg_destroy(struct pg *pg);            /* NULL is allowed */
  * at once for a quarter of a second, so that a dead backend costs nobody a connect timeout. */
 bool pg_connect(struct pg *pg, int64_t until_us);
 void pg_close(struct pg *pg);
+/* The sales of the database that sessions are connected to have epochs above this and below
+ * base + PG_EPOCHS; those of one that was lost and made again have others. */
+#define PG_EPOCHS (INT64_C(1) << 26)
+int64_t pg_epoch_base(const struct pg *pg);
 
 /* Why the last call failed; for the log, never for a client. */
 const struct error *pg_error(const struct pg *pg);

@@ -20,6 +20,7 @@ struct store {
     atomic_bool up;
     atomic_bool ready;
     atomic_bool waits;
+    _Atomic int64_t epoch_base;    /* of the database that `ready` speaks of */
     _Atomic(const char *) trouble; /* why nothing can be sold though it is up; "": it can */
     char waiter[24];               /* the background's: store.c's is_stuck */
     int64_t waiter_since_us;
@@ -127,12 +128,17 @@ enum pg_status pg_classify(const char *sqlstate);
 /* Is the session that was answered so of no use any more, though its connection is there? What was
  * asked for did nothing; PG_CONFLICT says that a new session can do it. */
 bool pg_ends_session(const char *sqlstate);
+/* Is something that the schema makes not there (any more)? */
+bool pg_misses_schema(const char *sqlstate);
 
 /* Every session looks for the tables where they were found, whatever becomes of the role's
  * search_path: sets it for sessions opened from now on, and tells it; both answer its number. */
 unsigned store_set_path(struct store *store, const char *path);
 unsigned store_path(struct store *store, char path[STORE_PATH_SIZE]);
 unsigned store_path_number(const struct store *store);
+/* The database may not be the one that it was: nothing is done in it until store_prepare has looked
+ * at its schema again. */
+void store_doubt(struct store *store);
 /* Sessions that are open now are closed when they are next to be used. */
 void store_renew_sessions(struct store *store);
 

@@ -7,6 +7,7 @@
 #include "store/pg_internal.h"
 
 #include "base/clock.h"
+#include "metrics/cost.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -101,11 +102,28 @@ bool pg_lives(struct pg *pg)
     return poll(&fd, 1, 0) == 0;
 }
 
+/* A new session may have found a database that was made again under the old one's name. */
+static bool is_same_database(struct pg *pg, int64_t until_us)
+{
+    struct cost before = cost_of_thread[COST_POSTGRESQL];
+    enum pg_status status = pg_exec(pg, SQL_EPOCH_BASE, PG_NO_ARGS, until_us);
+
+    cost_of_thread[COST_POSTGRESQL] = before;
+    if (status == PG_OK && pg_rows(pg) == 1 && pg_get_int8(pg, 0, 0) == pg_epoch_base(pg))
+        return true;
+    if (status == PG_OK) {
+        store_doubt(pg->store);
+        pg_set_error(pg, ERROR_UNAVAILABLE, "the database is not the one that it was");
+    }
+    pg_close(pg);
+    return false;
+}
+
 bool pg_connect(struct pg *pg, int64_t until_us)
 {
     if (!store_ready(pg->store)) {
         pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL is not ready");
         return false;
     }
-    return pg_lives(pg) || pg_open(pg, until_us);
+    return pg_lives(pg) || (pg_open(pg, until_us) && is_same_database(pg, until_us));
 }

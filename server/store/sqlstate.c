@@ -23,6 +23,21 @@ bool pg_ends_session(const char *sqlstate)
     return false;
 }
 
+bool pg_misses_schema(const char *sqlstate)
+{
+    static const char *const states[] = {
+        "42P01", /* a table, */
+        "42703", /* a column, */
+        "42883", /* a function, */
+        "3F000", /* a schema */
+    };
+
+    for (size_t i = 0; sqlstate && i < sizeof states / sizeof *states; i++)
+        if (strcmp(sqlstate, states[i]) == 0)
+            return true;
+    return false;
+}
+
 enum pg_status pg_classify(const char *sqlstate)
 {
     static const struct {

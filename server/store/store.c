@@ -73,6 +73,16 @@ const char *store_trouble(const struct store *store)
     return atomic_load_explicit(&store->trouble, memory_order_relaxed);
 }
 
+int64_t pg_epoch_base(const struct pg *pg)
+{
+    return atomic_load_explicit(&pg->store->epoch_base, memory_order_relaxed);
+}
+
+void store_doubt(struct store *store)
+{
+    atomic_store_explicit(&store->ready, false, memory_order_release);
+}
+
 void store_renew_sessions(struct store *store)
 {
     atomic_fetch_add_explicit(&store->path_number, 1, memory_order_relaxed);
@@ -170,6 +180,56 @@ static void take_durability(struct store *store, const struct pg *pg)
     pthread_mutex_unlock(&store->shared.mutex);
 }
 
+static bool look_at_server(struct store *store, struct pg *pg, int64_t until_us,
+                           struct error *error)
+{
+    if (pg_exec(pg, SQL_SERVER_STATE, PG_NO_ARGS, until_us) == PG_OK)
+        return true;
+    *error = pg->error;
+    atomic_store_explicit(&store->up, false, memory_order_relaxed);
+    return false;
+}
+
+/* By the present result of SQL_SERVER_STATE. */
+static bool misses_tables(const struct pg *pg)
+{
+    return pg_get_int8(pg, 0, 7) > 0;
+}
+
+/* The schema was there, and is not; where all of it is gone it may be made. */
+static bool make_again(struct store *store, struct pg *pg, int64_t until_us,
+                       int64_t schema_until_us, struct error *error)
+{
+    store_doubt(store);
+    if (!schema_ensure(pg, until_us, schema_until_us, error) ||
+        !look_at_server(store, pg, until_us, error))
+        return false;
+    if (!misses_tables(pg))
+        return true;
+    pg_close(pg);
+    return error_set(error, ERROR_UNSUITABLE,
+                     "some of the schema's tables are gone: give the server a database of its own "
+                     "(--database), or drop what is left of it");
+}
+
+/* Another base is another database: what is known of the one before does not hold. */
+static bool take_base(struct store *store, struct pg *pg, int64_t until_us, struct error *error)
+{
+    if (pg_exec(pg, SQL_EPOCH_BASE, PG_NO_ARGS, until_us) != PG_OK || pg_rows(pg) != 1) {
+        store_doubt(store);
+        *error = pg->error;
+        error_prefix(error, "the schema");
+        return false;
+    }
+    int64_t base = pg_get_int8(pg, 0, 0);
+    int64_t before = atomic_exchange_explicit(&store->epoch_base, base, memory_order_relaxed);
+    if (base != before) {
+        store_renew_sessions(store);
+        pg->path_number = store_path_number(store);
+    }
+    return true;
+}
+
 bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
                    struct error *error)
 {
@@ -179,14 +239,15 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t
     }
     if (!store_ready(store) && !schema_ensure(pg, until_us, schema_until_us, error))
         return false;
-    if (pg_exec(pg, SQL_SERVER_STATE, PG_NO_ARGS, until_us) != PG_OK) {
-        *error = pg->error;
-        atomic_store_explicit(&store->up, false, memory_order_relaxed);
+    if (!look_at_server(store, pg, until_us, error))
         return false;
-    }
+    if (misses_tables(pg) && !make_again(store, pg, until_us, schema_until_us, error))
+        return false;
     const char *trouble = find_trouble(store, pg);
     take_durability(store, pg);
     set_trouble(store, trouble);
+    if (!take_base(store, pg, until_us, error))
+        return false;
     /* Another session may have failed to connect while this one lived on: whoever is told that
      * PostgreSQL is up may try at once. */
     atomic_store_explicit(&store->closed_until_us, 0, memory_order_relaxed);

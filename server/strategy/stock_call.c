@@ -123,6 +123,8 @@ enum redis_status stock_call_send(struct session *session, struct stock_call *ca
 {
     number_call(call, session->services->settings);
     stock_number(epoch, call->known);
+    stock_number(pg_epoch_base(session->pg), call->above);
+    stock_number(pg_epoch_base(session->pg) + PG_EPOCHS, call->below);
     const char *const arguments[] = {call->mirror,
                                      call->stream,
                                      call->waiting,
@@ -140,7 +142,9 @@ enum redis_status stock_call_send(struct session *session, struct stock_call *ca
                                      call->sum,
                                      call->lines,
                                      STOCK_GROUP,
-                                     call->member};
+                                     call->member,
+                                     call->above,
+                                     call->below};
     FAILPOINT("stock-reserving");
     enum redis_status status =
         redis_eval(session->stock, LUA_STOCK_RESERVE, CALL_KEYS,

@@ -23,6 +23,8 @@ struct stock_call {
     char most[STOCK_NUMBER_MAX];
     char key_life[STOCK_NUMBER_MAX];
     char known[STOCK_NUMBER_MAX]; /* epoch */
+    char above[STOCK_NUMBER_MAX]; /* and below: the epochs of this database's sales */
+    char below[STOCK_NUMBER_MAX];
     char group[UUID_TEXT_LENGTH + 1];
     char member[STOCK_MEMBER_MAX]; /* of the consumer group: this instance's writer */
     bool keyed;                    /* some orders have an Idempotency-Key */

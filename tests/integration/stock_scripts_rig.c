@@ -101,7 +101,9 @@ enum redis_status rig_call_reserve(const char *number, const char *epoch, const 
                                      sum,
                                      lines,
                                      "writers",
-                                     "me"};
+                                     "me",
+                                     "0",
+                                     "67108864"};
     return redis_eval(rig_redis(), LUA_STOCK_RESERVE, 5, sizeof arguments / sizeof *arguments,
                       arguments, rig_soon(), reply);
 }
