@@ -89,7 +89,8 @@ static void probe(struct background *background)
     int64_t until_us = now_us + PROBE_PATIENCE_US;
     if (!store_prepare(background->services->store, background->pg, until_us,
                        now_us + SCHEMA_PATIENCE_US, &error) &&
-        strcmp(error.text, background->last.text) != 0 && !is_stopping(background))
+        !pg_is_refused(background->pg) && strcmp(error.text, background->last.text) != 0 &&
+        !is_stopping(background))
         log_warn("PostgreSQL: %s", error.text);
     else if (error.code == ERROR_NONE && background->last.code != ERROR_NONE)
         log_info("PostgreSQL is back");

@@ -192,6 +192,18 @@ static void complete_task(void *context, struct task *task)
     dispatch->completion.task(dispatch->completion.context, task);
 }
 
+/* Somebody was refused a session: those who have one and nothing to do look whether they can spare
+ * it. */
+static void ask_for_room(struct dispatch *dispatch)
+{
+    if (!store_wants_room(dispatch->services->store))
+        return;
+    for (int kind = 0; kind < TASK_KIND_COUNT; kind++)
+        tasks_wake(dispatch->tasks[kind]);
+    for (size_t i = 0; i < dispatch->count; i++)
+        lane_wake(dispatch->lanes[i].lane, false);
+}
+
 static void *janitor_main(void *argument)
 {
     struct dispatch *dispatch = argument;
@@ -202,6 +214,7 @@ static void *janitor_main(void *argument)
         pthread_cond_timedwait(&dispatch->shared.changed, &dispatch->shared.mutex, &wake);
         pthread_mutex_unlock(&dispatch->shared.mutex);
         parking_expire(dispatch->services->parking, clock_mono_us());
+        ask_for_room(dispatch);
         for (int kind = 0; kind < TASK_KIND_COUNT; kind++)
             tasks_expire(dispatch->tasks[kind], clock_mono_us());
         for (size_t i = 0; i < dispatch->count; i++) {

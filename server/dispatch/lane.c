@@ -270,6 +270,23 @@ struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int
     return list;
 }
 
+void lane_give_back(struct lane *lane, struct mailbox *mailbox, struct order *order)
+{
+    pthread_mutex_lock(&lane->shared.mutex);
+    order->outcome = ORDER_PENDING;
+    order->next = mailbox->first;
+    mailbox->first = order;
+    if (!mailbox->last)
+        mailbox->last = order;
+    mailbox->waiting++;
+    mailbox->working--;
+    mailbox->taken--;
+    lane->shared.counts.waiting++;
+    lane->shared.counts.working--;
+    note_due(lane, order);
+    pthread_mutex_unlock(&lane->shared.mutex);
+}
+
 void lane_offer(struct lane *lane, struct mailbox *mailbox)
 {
     pthread_mutex_lock(&lane->shared.mutex);

@@ -51,6 +51,8 @@ struct order *lane_flush(struct lane *lane, enum order_outcome outcome);
 struct mailbox *lane_wait(struct lane *lane, int64_t until_us);
 /* Takes up to `max` more orders of the mailbox, oldest first. */
 struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int *count);
+/* Gives back an order that has just been taken and not been begun; it is the first again. */
+void lane_give_back(struct lane *lane, struct mailbox *mailbox, struct order *order);
 /* Who has taken all that he will: another batch may begin with what is left, and a worker is woken
  * for it. Said once of every batch, be it empty, before it is left. */
 void lane_offer(struct lane *lane, struct mailbox *mailbox);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* FEW_SESSIONS: below it one thread a pool has to do. */
-enum { CONNECT_PATIENCE_US = 5000000, FEW_SESSIONS = 8 };
+enum { CONNECT_PATIENCE_US = 5000000, CLAIM_PAUSE_US = 50000, FEW_SESSIONS = 8 };
 
 struct tasks {
     struct store *store; /* borrowed: app; NULL: no sessions */
@@ -32,11 +32,17 @@ int tasks_threads(int64_t pg_sessions)
 }
 
 /* NULL: the server is stopping and nothing is left. */
-static struct task *next_task(struct tasks *tasks)
+static struct task *next_task(struct tasks *tasks, struct pg *pg)
 {
     pthread_mutex_lock(&tasks->shared.mutex);
-    while (!tasks->shared.first && !tasks->shared.stopping)
+    while (!tasks->shared.first && !tasks->shared.stopping) {
         pthread_cond_wait(&tasks->shared.changed, &tasks->shared.mutex);
+        if (pg && !tasks->shared.first && store_wants_room(tasks->store)) {
+            pthread_mutex_unlock(&tasks->shared.mutex);
+            pg_make_room(pg);
+            pthread_mutex_lock(&tasks->shared.mutex);
+        }
+    }
     struct task *task = tasks->shared.first;
     if (task) {
         tasks->shared.first = task->next;
@@ -55,6 +61,17 @@ static void run_late(struct task *task)
     task->run(task, NULL, &error);
 }
 
+/* Where PostgreSQL allows no more sessions a worker makes room. */
+static bool claim(struct pg *pg, int64_t until_us)
+{
+    while (!pg_connect(pg, until_us)) {
+        if (!pg_is_refused(pg) || clock_mono_us() >= until_us)
+            return false;
+        clock_sleep_until(clock_earlier(until_us, clock_mono_us() + CLAIM_PAUSE_US));
+    }
+    return true;
+}
+
 static void run(struct task *task, struct pg *pg)
 {
     int64_t now_us = clock_mono_us();
@@ -65,7 +82,7 @@ static void run(struct task *task, struct pg *pg)
         run_late(task);
     } else if (!pg) {
         task->run(task, NULL, &error);
-    } else if (!pg_connect(pg, clock_earlier(task->until_us, patience_us))) {
+    } else if (!claim(pg, clock_earlier(task->until_us, patience_us))) {
         error = *pg_error(pg);
         task->run(task, NULL, &error);
     } else {
@@ -78,7 +95,7 @@ static void *tasks_main(void *argument)
     struct tasks *tasks = argument;
     struct pg *pg = tasks->store ? pg_create(tasks->store) : NULL;
 
-    for (struct task *task; (pg || !tasks->store) && (task = next_task(tasks));) {
+    for (struct task *task; (pg || !tasks->store) && (task = next_task(tasks, pg));) {
         run(task, pg);
         tasks->done(tasks->context, task);
     }
@@ -158,6 +175,13 @@ static struct task *take_late(struct tasks *tasks, int64_t now_us)
     }
     pthread_mutex_unlock(&tasks->shared.mutex);
     return late;
+}
+
+void tasks_wake(struct tasks *tasks)
+{
+    pthread_mutex_lock(&tasks->shared.mutex);
+    pthread_cond_broadcast(&tasks->shared.changed);
+    pthread_mutex_unlock(&tasks->shared.mutex);
 }
 
 void tasks_expire(struct tasks *tasks, int64_t now_us)

@@ -25,6 +25,8 @@ struct tasks *tasks_create(struct store *store, int threads,
 bool tasks_put(struct tasks *tasks, struct task *task); /* false: full */
 /* Runs every queued task whose time is over at `now_us`, as late. */
 void tasks_expire(struct tasks *tasks, int64_t now_us);
+/* Idle threads look whether somebody needs their session. */
+void tasks_wake(struct tasks *tasks);
 /* Finishes what is queued. NULL is allowed. */
 void tasks_destroy(struct tasks *tasks);
 

@@ -8,7 +8,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { IDLE_US = 10000000, ASK_AGAIN_US = 100000 };
+enum {
+    IDLE_US = 10000000,
+    ASK_AGAIN_US = 100000,
+    FULL_US = 1000000,
+    CLAIM_US = 1000000,
+    CLAIM_PAUSE_US = 50000
+};
 
 /* What lanes want of other lanes' workers, because no permit is left. */
 enum want { WANT_NOTHING, WANT_IDLE_ONES, WANT_ANYBODY };
@@ -24,8 +30,10 @@ struct workers {
         pthread_cond_t ended;
         int permits; /* left */
         int threads;
-        enum want want;  /* ANYBODY: a lane with orders may have no worker at all */
-        int64_t told_us; /* when idle workers were last asked to help those that have one */
+        int connected;         /* of these, with a session with PostgreSQL */
+        int64_t full_until_us; /* PostgreSQL has refused one: no thread is started for another */
+        enum want want;        /* ANYBODY: a lane with orders may have no worker at all */
+        int64_t told_us;       /* when idle workers were last asked to help those that have one */
     } shared;
 };
 
@@ -33,6 +41,7 @@ struct worker {
     struct workers *workers;
     struct worker_lane *at;
     struct session *session; /* owned */
+    bool connected;          /* and counted so */
 };
 
 struct workers *workers_create(const struct services *services, struct worker_lane *lanes,
@@ -160,7 +169,68 @@ static void offer(struct worker *worker, struct mailbox *mailbox)
     call(worker->workers, worker->at);
 }
 
-static void serve(struct worker *worker, struct mailbox *mailbox)
+/* Keeps the count; answers how many others have a session with PostgreSQL. */
+static int count_connected(struct worker *worker)
+{
+    struct workers *workers = worker->workers;
+    bool connected = pg_is_open(worker->session->pg);
+
+    pthread_mutex_lock(&workers->shared.mutex);
+    workers->shared.connected += connected - worker->connected;
+    int others = workers->shared.connected - connected;
+    pthread_mutex_unlock(&workers->shared.mutex);
+    worker->connected = connected;
+    return others;
+}
+
+/* The first worker's session is claimed for a second: somebody else makes room. */
+static bool enter(struct worker *worker, struct order *first)
+{
+    int64_t until_us = clock_mono_us() + CLAIM_US;
+
+    for (;;) {
+        if (!pg_is_open(worker->session->pg))
+            pg_stand_back(worker->session->pg, count_connected(worker) > 0);
+        bool entered = drive_enter(worker->session, worker->at->strategy, first);
+        if (pg_is_open(worker->session->pg) != worker->connected)
+            count_connected(worker);
+        if (entered || !pg_is_refused(worker->session->pg) || count_connected(worker) > 0 ||
+            clock_mono_us() >= until_us)
+            return entered;
+        clock_sleep_until(clock_mono_us() + CLAIM_PAUSE_US);
+    }
+}
+
+/* PostgreSQL allows no session for this worker, and others have one: the order is theirs. */
+static bool is_one_too_many(struct worker *worker)
+{
+    struct workers *workers = worker->workers;
+
+    if (!pg_is_refused(worker->session->pg) || count_connected(worker) == 0)
+        return false;
+    pthread_mutex_lock(&workers->shared.mutex);
+    workers->shared.full_until_us = clock_mono_us() + FULL_US;
+    pthread_mutex_unlock(&workers->shared.mutex);
+    return true;
+}
+
+/* Somebody who has no session needs one more than this worker, who is not the only one. */
+static bool makes_room(struct worker *worker)
+{
+    struct workers *workers = worker->workers;
+
+    if (!store_wants_room(workers->services->store) || count_connected(worker) == 0 ||
+        !pg_make_room(worker->session->pg))
+        return false;
+    count_connected(worker);
+    pthread_mutex_lock(&workers->shared.mutex);
+    workers->shared.full_until_us = clock_mono_us() + FULL_US;
+    pthread_mutex_unlock(&workers->shared.mutex);
+    return true;
+}
+
+/* False: the worker has no session, and can have none. */
+static bool serve(struct worker *worker, struct mailbox *mailbox)
 {
     const struct worker_lane *at = worker->at;
     struct order *first = take(worker, mailbox, 1);
@@ -168,7 +238,12 @@ static void serve(struct worker *worker, struct mailbox *mailbox)
     cores_choose(at->strategy->runs);
     if (at->max_batch == 1)
         offer(worker, mailbox);
-    bool entered = first && drive_enter(worker->session, at->strategy, first);
+    bool entered = first && enter(worker, first);
+    bool leaves = first && !entered && is_one_too_many(worker);
+    if (leaves) {
+        lane_give_back(at->lane, mailbox, first);
+        first = NULL;
+    }
     if (at->max_batch > 1) {
         if (entered)
             first->next = take(worker, mailbox, at->max_batch - 1);
@@ -181,6 +256,7 @@ static void serve(struct worker *worker, struct mailbox *mailbox)
         finish(worker, mailbox, first);
     }
     lane_leave(at->lane, mailbox);
+    return !leaves;
 }
 
 static enum want what_is_wanted(struct workers *workers)
@@ -279,8 +355,11 @@ static void work(struct worker *worker)
     for (;;) {
         struct mailbox *mailbox = lane_wait(worker->at->lane, until_us);
         if (mailbox) {
-            serve(worker, mailbox);
+            if (!serve(worker, mailbox) || makes_room(worker))
+                break;
             look_around(worker);
+        } else if (makes_room(worker)) {
+            break;
         } else if (!finds_work(worker)) {
             bool over = clock_mono_us() >= until_us || lane_is_closing(worker->at->lane);
             if (over && lane_worker_leaves(worker->at->lane, false))
@@ -289,6 +368,7 @@ static void work(struct worker *worker)
         }
         until_us = clock_mono_us() + IDLE_US;
     }
+    lane_worker_leaves(worker->at->lane, true);
 }
 
 static void *worker_main(void *argument)
@@ -297,6 +377,8 @@ static void *worker_main(void *argument)
     struct workers *workers = worker->workers;
 
     work(worker);
+    pg_close(worker->session->pg);
+    count_connected(worker);
     session_destroy(worker->session);
     free(worker);
 
@@ -340,7 +422,8 @@ static bool start(struct workers *workers, struct worker_lane *at)
 static bool take_permit(struct workers *workers)
 {
     pthread_mutex_lock(&workers->shared.mutex);
-    bool got = workers->shared.permits > 0;
+    bool full = workers->shared.connected > 0 && clock_mono_us() < workers->shared.full_until_us;
+    bool got = workers->shared.permits > 0 && !full;
     workers->shared.permits -= got;
     workers->shared.threads += got;
     pthread_mutex_unlock(&workers->shared.mutex);

@@ -3,9 +3,10 @@
  *
  * A worker starts when orders wait and nobody is free, and ends after ten seconds without any. Each
  * holds one session with PostgreSQL (and Redis); permits cap the sessions of the process over all
- * lanes. When a lane has orders and no permit is left, idle workers of other lanes come with their
- * sessions, and if it has nobody at all a busy one does after its batch. So where lanes with orders
- * are more than permits, workers go round.
+ * lanes. A worker whom PostgreSQL refuses a session gives his order back and ends, when another has
+ * one; for a second no other is started. When a lane has orders and nobody can be started for it,
+ * idle workers of other lanes come with their sessions, and if it has nobody at all a busy one does
+ * after its batch. So where lanes with orders are more than permits, workers go round.
  */
 #ifndef SECKILL_DISPATCH_WORKER_H
 #define SECKILL_DISPATCH_WORKER_H

@@ -6,6 +6,10 @@
  * target_session_attrs asks for. What a server says otherwise (a password is wrong, a database is
  * not there) holds for all of them, as in libpq.
  *
+ * A limit that is reached (of PostgreSQL, of the database or of the role) is no failure of
+ * PostgreSQL's: the sessions that there are go on. Who can do without one stands back; who cannot
+ * is told of by store_wants_room, and somebody who can makes room.
+ *
  * How it fails: after a connect that failed nobody tries for a quarter of a second, so that a
  * backend that is gone costs nobody more than that. A caller who had little time left proves
  * nothing by it, and closes the store for nobody.
@@ -13,6 +17,7 @@
 #include "store/pg_internal.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "metrics/cost.h"
 
@@ -21,11 +26,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CANNOT_CONNECT_NOW "57P03"
+#define CANNOT_CONNECT_NOW   "57P03"
+#define TOO_MANY_CONNECTIONS "53300"
 
 enum {
     CLOSED_AFTER_FAILURE_US = 250000,
     PROOF_US = 1000000,
+    FULL_US = 1000000,
+    TELL_AGAIN_US = 60000000,
     LONGEST_US = 5000000, /* who has more time tries again */
     STATE_LENGTH = 5
 };
@@ -87,6 +95,7 @@ static enum attempt judge_failure(struct pg *pg)
     bool other = !state || strncmp(state, CANNOT_CONNECT_NOW, STATE_LENGTH) == 0;
 
     set_connect_error(pg);
+    pg->refused = state && strncmp(state, TOO_MANY_CONNECTIONS, STATE_LENGTH) == 0;
     return other ? NOT_HIM : DENIED;
 }
 
@@ -210,21 +219,52 @@ static void close_store(struct store *store)
                           memory_order_relaxed);
 }
 
+/* Logged once, and again when it has been over in between. */
+static void note_limit(struct pg *pg)
+{
+    struct store *store = pg->store;
+    int64_t now_us = clock_mono_us();
+    int64_t told_us = atomic_load_explicit(&store->told_us, memory_order_relaxed);
+
+    atomic_store_explicit(&store->full_until_us, now_us + FULL_US, memory_order_relaxed);
+    if (!pg->stands_back)
+        atomic_store_explicit(&store->wanted_until_us, now_us + FULL_US, memory_order_relaxed);
+    bool again = atomic_exchange_explicit(&store->limited, true, memory_order_relaxed);
+    if (again || (told_us && now_us - told_us < TELL_AGAIN_US))
+        return;
+    atomic_store_explicit(&store->told_us, now_us, memory_order_relaxed);
+    log_warn("PostgreSQL allows this server no more sessions (--pg-sessions): %s", pg->error.text);
+}
+
+static void note_opened(struct pg *pg)
+{
+    atomic_store_explicit(&pg->store->limited, false, memory_order_relaxed);
+    atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
+}
+
 bool pg_open(struct pg *pg, int64_t until_us)
 {
     int64_t begun_us = clock_mono_us();
 
     pg_close(pg);
+    pg->refused = pg->stands_back &&
+                  begun_us < atomic_load_explicit(&pg->store->full_until_us, memory_order_relaxed);
+    if (pg->refused) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL allows no more sessions");
+        return false;
+    }
     if (begun_us < atomic_load_explicit(&pg->store->closed_until_us, memory_order_relaxed)) {
         pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL was out of reach a moment ago");
         return false;
     }
     until_us = clock_earlier(until_us, begun_us + LONGEST_US);
     if (open_session(pg, until_us)) {
-        atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
+        note_opened(pg);
         return true;
     }
-    if (clock_was_enough(begun_us, until_us, PROOF_US))
+    if (pg->refused)
+        note_limit(pg);
+    else if (clock_was_enough(begun_us, until_us, PROOF_US))
         close_store(pg->store);
     error_prefix(&pg->error, "connecting to PostgreSQL");
     pg_close(pg);

@@ -106,6 +106,18 @@ void pg_close(struct pg *pg);
 #define PG_EPOCHS (INT64_C(1) << 26)
 int64_t pg_epoch_base(const struct pg *pg);
 
+/* Did the last pg_connect fail because PostgreSQL allows no more sessions? It is up then, and those
+ * that there are go on. */
+bool pg_is_refused(const struct pg *pg);
+bool pg_is_open(const struct pg *pg);
+/* Where others have a session of the kind, one that is refused asks once a second at most, and none
+ * of them makes room for it. */
+void pg_stand_back(struct pg *pg, bool others);
+/* Somebody who needs one was refused a session a moment ago. */
+bool store_wants_room(const struct store *store);
+/* Closes the session if somebody needs room, and whether it did. Between two uses of it. */
+bool pg_make_room(struct pg *pg);
+
 /* Why the last call failed; for the log, never for a client. */
 const struct error *pg_error(const struct pg *pg);
 

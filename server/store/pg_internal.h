@@ -25,6 +25,10 @@ struct store {
     char waiter[24];               /* the background's: store.c's is_stuck */
     int64_t waiter_since_us;
     _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */
+    atomic_bool limited;             /* a session was refused, and none was opened since */
+    _Atomic int64_t told_us;         /* when that was logged */
+    _Atomic int64_t full_until_us;   /* who stands back does not ask before */
+    _Atomic int64_t wanted_until_us; /* somebody who does not was refused */
     _Atomic unsigned path_number;    /* how often `path` has changed */
     struct {
         pthread_mutex_t mutex;
@@ -37,6 +41,8 @@ struct pg {
     struct store *store;         /* borrowed */
     PGconn *conn;                /* owned; NULL: not connected */
     struct host_address address; /* of conn */
+    bool refused;                /* the last open, because there are too many sessions */
+    bool stands_back;
     /* owned: how to cancel what conn runs; whoever takes it uses it */
     _Atomic(struct cancel_request *) cancel;
     PGresult *result;     /* owned: the last statement's */

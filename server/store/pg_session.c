@@ -42,6 +42,37 @@ void pg_close(struct pg *pg)
     memset(pg->prepared, 0, sizeof pg->prepared);
 }
 
+bool pg_is_open(const struct pg *pg)
+{
+    return pg->conn != NULL;
+}
+
+bool pg_is_refused(const struct pg *pg)
+{
+    return pg->refused && !pg->conn;
+}
+
+void pg_stand_back(struct pg *pg, bool others)
+{
+    pg->stands_back = others;
+}
+
+bool store_wants_room(const struct store *store)
+{
+    int64_t until_us = atomic_load_explicit(&store->wanted_until_us, memory_order_relaxed);
+
+    return until_us && clock_mono_us() < until_us;
+}
+
+bool pg_make_room(struct pg *pg)
+{
+    if (!pg->conn || !store_wants_room(pg->store) ||
+        atomic_exchange_explicit(&pg->store->wanted_until_us, 0, memory_order_relaxed) == 0)
+        return false;
+    pg_close(pg);
+    return true;
+}
+
 void pg_destroy(struct pg *pg)
 {
     if (!pg)

@@ -86,7 +86,8 @@ static bool connect_backends(struct session *session, const struct strategy *str
         return false;
     }
     if (!pg_connect(session->pg, until_us)) {
-        log_warn("%s: %s", strategy->name, pg_error(session->pg)->text);
+        if (!pg_is_refused(session->pg)) /* that is logged once */
+            log_warn("%s: %s", strategy->name, pg_error(session->pg)->text);
         return false;
     }
     if ((strategy->needs & NEED_REDIS) && !redis_connect(session->redis, until_us)) {

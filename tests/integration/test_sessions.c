@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct {
     char *conninfo;          /* owned; a fresh database for each test */
@@ -152,12 +153,71 @@ static void slow_connect_is_waited_for(void **state)
     free(folder);
 }
 
+static int count_in_log(const struct server *server, const char *text)
+{
+    FILE *log = t_open(server_log_path(server));
+    char line[1024];
+    int count = 0;
+
+    while (fgets(line, sizeof line, log))
+        count += strstr(line, text) != NULL;
+    fclose(log);
+    return count;
+}
+
+static void make_role_of_few_sessions(char *conninfo, size_t size, int limit)
+{
+    witness_run(here.witness, "DROP ROLE IF EXISTS seckill_few");
+    witness_run(here.witness, "CREATE ROLE seckill_few LOGIN CONNECTION LIMIT %d", limit);
+    witness_run(here.witness, "GRANT CREATE ON SCHEMA public TO seckill_few");
+    snprintf(conninfo, size, "%s user=seckill_few", here.conninfo);
+}
+
+/* PostgreSQL allows fewer sessions than the server would open: those that there are do it all. */
+static void role_has_few_sessions(void **state)
+{
+    (void)state;
+    enum { LIMIT = 5, ORDERS = 240 };
+    static const char *const strategies[] = {"none", "conditional", "pessimistic"};
+    char conninfo[512];
+
+    make_role_of_few_sessions(conninfo, sizeof conninfo, LIMIT);
+    struct server *server = server_start("--database", conninfo, "--work-ms", "2", "--amqp", "");
+    struct crowd *crowd = crowd_create();
+    shop_put(server, 1, 10000, NULL);
+    for (int i = 0; i < ORDERS; i++) {
+        struct buy buy = {
+            .strategy = strategies[i % 3], .product = 1, .user = 1 + i, .more = "&wait_ms=60000"};
+        shop_crowd_buy(crowd, server, &buy);
+    }
+    crowd_send(crowd);
+    for (int answered = 1; answered <= ORDERS; answered += ORDERS / 12) {
+        assert_true(crowd_wait(crowd, answered, clock_mono_us() + t_patience_us()));
+        assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
+    }
+    crowd_finish(crowd, t_patience_us());
+    if (crowd_count(crowd, 201, "") != ORDERS)
+        fail_msg("%s", crowd_summary(crowd));
+    /* The workers have every session now; who reads a product is made room for. */
+    assert_int_equal(server_status(server, "GET", "/products/1", NULL, NULL), 200);
+    assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM pg_stat_activity"
+                                                  " WHERE usename = 'seckill_few'"),
+                     LIMIT);
+    assert_int_equal(count_in_log(server, "allows this server no more sessions"), 1);
+    assert_int_equal(count_in_log(server, "too many connections"), 1);
+    crowd_destroy(crowd);
+    server_stop(server);
+    witness_run(here.witness, "DROP OWNED BY seckill_few");
+    witness_run(here.witness, "DROP ROLE seckill_few");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(role_has_timeouts, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(role_has_an_encoding, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(schema_appears, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(role_has_few_sessions, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(slow_connect_is_waited_for, fresh_database,
                                         server_teardown),
     };
