@@ -169,6 +169,34 @@ int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
     return n;
 }
 
+bool stock_stream_look(struct stock_stream *stream, struct stock_link *link)
+{
+    char key[STOCK_KEY_MAX];
+    struct redis_reply *first = NULL;
+    struct redis_reply *time = NULL;
+
+    stock_key(stream->settings, "orders", -1, key);
+    bool said =
+        redis_connect(link->redis, link->until_us) &&
+        redis_call(link->redis, 6, (const char *const[]){"XRANGE", key, "-", "+", "COUNT", "1"},
+                   link->until_us, &first) == REDIS_OK &&
+        redis_call(link->redis, 1, (const char *const[]){"TIME"}, link->until_us, &time) ==
+            REDIS_OK;
+    if (said) {
+        const char *id = redis_reply_text(redis_reply_at(redis_reply_at(first, 0), 0));
+        int64_t now_ms =
+            redis_reply_number(redis_reply_at(time, 0)) * (CLOCK_US_PER_S / CLOCK_US_PER_MS) +
+            redis_reply_number(redis_reply_at(time, 1)) / CLOCK_US_PER_MS;
+        int64_t age_ms = id ? now_ms - strtoll(id, NULL, 10) : -1;
+        stream->oldest_ms = id && age_ms < 0 ? 0 : age_ms;
+    } else {
+        stream->grouped = false;
+    }
+    redis_reply_free(first);
+    redis_reply_free(time);
+    return said;
+}
+
 /* Makes claims of the entry's orders. How many. */
 static int take_entry(struct waiting_lines *lines, struct claim *claims)
 {

@@ -90,6 +90,9 @@ void stock_stream_rewind(struct stock_stream *stream, enum stock_source source);
  * not said. *more: there may be others behind them. */
 int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
                       enum stock_source source, bool *more);
+/* Learns oldest_ms, and nothing else; for when nothing can be written. False: Redis has not said.
+ */
+bool stock_stream_look(struct stock_stream *stream, struct stock_link *link);
 /* The next part of what was read; false when there is no more. */
 bool stock_stream_next(struct stock_stream *stream, struct stock_part *part);
 /* Leaves the group, if the name is of no more use and nothing is left under it. */

@@ -427,6 +427,17 @@ static void take_over(struct writer *at)
     at->taken = 0;
 }
 
+/* Where PostgreSQL is away orders may be accepted all the same, and grow old. */
+static void watch(struct writer *at)
+{
+    if (clock_mono_us() < at->take_over_at_us)
+        return;
+    at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
+    at->link.until_us = clock_mono_us() + PATIENCE_US;
+    if (stock_stream_look(at->stream, &at->link))
+        note_oldest(at);
+}
+
 /* False: there was nothing for a while, or until then. */
 static bool write_handed(struct writer *at, int64_t until_us)
 {
@@ -483,8 +494,10 @@ static int64_t wait_until(const struct writer *at)
 /* One turn. False: nothing can be done now. */
 static bool turn(struct writer *at)
 {
-    if (!connect_stores(at))
+    if (!connect_stores(at)) {
+        watch(at);
         return false;
+    }
     mend(at);
     if (at->behind)
         catch_up(at);

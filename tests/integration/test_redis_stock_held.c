@@ -3,6 +3,7 @@
  * for a moment, and with a long backlog: other products are decided meanwhile, no accepted order
  * dies, and the backlog goes at full speed.
  */
+#include "lib/stack.h"
 #include "lib/stock_bed.h"
 
 #include <signal.h>
@@ -268,6 +269,26 @@ static void what_is_behind_held_entries_of_others(void **state)
     behind_what_is_held(false);
 }
 
+/* An instance that has never seen PostgreSQL tells how old the orders are that wait for it. */
+static void what_waits_for_postgresql_grows_old(void **state)
+{
+    char listen[LISTEN_SIZE];
+
+    (void)state;
+    open_both(listen);
+    add_entries(bed.product, 1);
+    witness_close(bed.witness);
+    bed.witness = NULL;
+    stack_kill("postgres", SIGKILL);
+    bed_start("stock-reply=fail@1000", NULL);
+    wait_oldest(1, INT64_MAX);
+    stack_up();
+    bed.witness = witness_open(bed.conninfo);
+    BED_WAIT(rows(bed.product) == 1);
+    wait_oldest(0, 0);
+    bed_stop_all();
+}
+
 static int teardown(void **state)
 {
     if (bed.witness)
@@ -285,10 +306,11 @@ int main(void)
         cmocka_unit_test_teardown(a_backlog_of_others_goes_at_full_speed, teardown),
         cmocka_unit_test_teardown(what_is_behind_held_entries_of_its_own, teardown),
         cmocka_unit_test_teardown(what_is_behind_held_entries_of_others, teardown),
+        cmocka_unit_test_teardown(what_waits_for_postgresql_grows_old, teardown),
     };
 
     bed_begin("redis_stock_held");
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, stack_restore);
     bed_end("redis_stock_held");
     return failed != 0;
 }
