@@ -30,6 +30,11 @@ static struct place {
 static char *conninfo; /* owned */
 static int64_t product;
 
+static int64_t next_product(void)
+{
+    return ++product;
+}
+
 static void open_place(struct place *place, const char *url, size_t length)
 {
     snprintf(place->path, sizeof place->path, "%.*s", (int)(length - strlen("unix://")),
@@ -169,7 +174,7 @@ static void each_refusal_is_told(const char *strategy, const char *backend,
                                  const struct place *places, int count)
 {
     struct server *server = server_start(NULL);
-    struct buy buy = {.strategy = strategy, .product = ++product, .user = 1};
+    struct buy buy = {.strategy = strategy, .product = next_product(), .user = 1};
 
     shop_put(server, product, 1000, NULL);
     for (int i = 0; i < FAULTS; i++) {
@@ -228,7 +233,7 @@ static void redlock_nodes_that_refuse_are_told(void **state)
 /* Commands that the strategies do not need may be forbidden. */
 static void a_user_who_may_not_ask_for_settings_is_served(void **state)
 {
-    struct buy buy = {.strategy = "redis-stock", .product = ++product, .user = 1};
+    struct buy buy = {.strategy = "redis-stock", .product = next_product(), .user = 1};
     char detail[DETAIL_SIZE];
 
     (void)state;
@@ -257,7 +262,7 @@ static void moves(const char *strategy, const char *flag, const struct place *fr
     char folder[] = "/tmp/seckill-moved.XXXXXX";
     char link[64];
     char url[80];
-    struct buy buy = {.strategy = strategy, .product = ++product, .user = 1};
+    struct buy buy = {.strategy = strategy, .product = next_product(), .user = 1};
 
     assert_non_null(mkdtemp(folder));
     snprintf(link, sizeof link, "%s/redis.sock", folder);
