@@ -114,7 +114,7 @@ static struct order *take(struct worker *worker, struct mailbox *mailbox, int ma
 }
 
 /* Who is to be tried again because somebody holds a lock stands aside for those that have queued
- * meanwhile. Returns the others. */
+ * meanwhile, and so does who was left behind by a batch, but for a run. Returns the others. */
 static struct order *stand_aside(struct worker *worker, struct mailbox *mailbox,
                                  struct order *again)
 {
@@ -124,7 +124,8 @@ static struct order *stand_aside(struct worker *worker, struct mailbox *mailbox,
     struct order **kept_end = &kept;
 
     for (struct order *next; again; again = next) {
-        bool waits = again->outcome == ORDER_RETRY && again->if_not_done == ORDER_LOCK_TIMEOUT;
+        bool waits = again->outcome == ORDER_RETRY ? again->if_not_done == ORDER_LOCK_TIMEOUT
+                                                   : !worker->at->strategy->runs;
         struct order ***end = waits ? &waited_end : &kept_end;
         next = again->next;
         **end = again;

@@ -13,9 +13,11 @@
  * another in its batch gets that one's result. An error other than a lost COMMIT halves the batch
  * until the guilty order is alone. A crash loses nothing that was answered.
  *
- * Cancels and restocks go one by one, before the buys, and so does an order that may not wait
- * (wait_ms=0), by `conditional`'s statements with NOWAIT: it must not stand behind a row that
- * somebody else's order in the batch waits for.
+ * Cancels and restocks go one by one, by `conditional`'s statements, after the buys and for as long
+ * as their share of time lasts; those that are left come with a later batch, so that however many
+ * they are they do not eat the buys' time. An order that may not wait (wait_ms=0) goes alone too,
+ * first, with NOWAIT: it must not stand behind a row that somebody else's order in the batch waits
+ * for.
  *
  * Source: group commit, one level up (DeWitt et al., "Implementation Techniques for Main Memory
  * Database Systems", SIGMOD 1984). One transaction a product instead was 9 times slower over 100
@@ -25,21 +27,28 @@
 #include "strategy/purchase.h"
 #include "strategy/strategies.h"
 
+static bool sell_alone(struct session *session, struct order *order)
+{
+    body_guarded(session, order);
+    return true;
+}
+
 static void sell(struct session *session, struct batch *batch)
 {
     struct order *buys[COMBINE_MAX];
+    struct order *others[COMBINE_MAX];
     int count = 0;
+    int other_count = 0;
 
-    for (struct order *order = batch->orders; order; order = order->next) {
-        if (order->kind == ORDER_BUY && !order->no_wait && count < COMBINE_MAX) {
+    for (struct order *order = batch->orders; order; order = order->next)
+        if (order->no_wait)
+            purchase_one_by_one(session, &order, 1, sell_alone);
+        else if (order->kind == ORDER_BUY && count < COMBINE_MAX)
             buys[count++] = order;
-        } else {
-            pg_connect(session->pg, session->work_until_us); /* the one before may have lost it */
-            purchase_may_wait(session, order);
-            body_guarded(session, order);
-        }
-    }
+        else if (order->kind != ORDER_BUY && other_count < COMBINE_MAX)
+            others[other_count++] = order;
     combine_buys(session, buys, count, 0);
+    purchase_one_by_one(session, others, other_count, sell_alone);
 }
 
 const struct strategy strategy_batch = {

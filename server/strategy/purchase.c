@@ -11,7 +11,8 @@
 
 #include <stdio.h>
 
-enum { ROW_PATIENCE_US = 200000 };
+/* SHARE_US: of those that go one by one, beside a batch. */
+enum { ROW_PATIENCE_US = 200000, SHARE_US = 20000 };
 
 bool purchase_has_time(const struct session *session)
 {
@@ -50,6 +51,20 @@ void purchase_each(struct session *session, struct batch *batch,
             sell_one(session, order);
         purchase_hurry(session);
     }
+}
+
+bool purchase_one_by_one(struct session *session, struct order **orders, int count,
+                         bool (*decide)(struct session *, struct order *))
+{
+    int64_t until_us = clock_mono_us() + SHARE_US;
+    bool any = false;
+
+    for (int i = 0; i < count && (i == 0 || clock_mono_us() < until_us); i++) {
+        pg_connect(session->pg, session->work_until_us); /* what was before may have lost it */
+        purchase_may_wait(session, orders[i]);
+        any |= decide(session, orders[i]);
+    }
+    return any;
 }
 
 void purchase_ahead(struct session *session, const struct order *after, enum sql statement,

@@ -127,6 +127,12 @@ void purchase_confirm(struct order *order);
 void purchase_each(struct session *session, struct batch *batch,
                    void (*sell_one)(struct session *, struct order *));
 
+/* Runs `decide` on orders of a batch that go one by one, in turn: on the first in any case, and on
+ * others while their share of time lasts. Those that are left are not begun: PENDING, they come
+ * with a later batch, behind what has queued meanwhile. Whether `decide` was true of any. */
+bool purchase_one_by_one(struct session *session, struct order **orders, int count,
+                         bool (*decide)(struct session *, struct order *));
+
 /* May one more order of the run be sent ahead? */
 bool purchase_has_time(const struct session *session);
 /* An order of the run is decided: its answer waits no longer than a moment for a row that another

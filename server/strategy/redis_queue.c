@@ -76,24 +76,32 @@ static void restock(struct session *session, struct order *order)
     purchase_finish(session, order, &row);
 }
 
+static bool change(struct session *session, struct order *order)
+{
+    if (order->kind == ORDER_CANCEL)
+        purchase_cancel(session, order);
+    else
+        restock(session, order);
+    return true;
+}
+
 static void sell(struct session *session, struct batch *batch)
 {
     struct order *buys[COMBINE_MAX];
+    struct order *others[COMBINE_MAX];
     int count = 0;
+    int other_count = 0;
 
     if (!register_fence(session, batch))
         return;
-    for (struct order *order = batch->orders; order; order = order->next) {
-        purchase_may_wait(session, order);
+    for (struct order *order = batch->orders; order; order = order->next)
         if (order->kind == ORDER_BUY && count < COMBINE_MAX)
             buys[count++] = order;
-        else if (order->kind == ORDER_CANCEL)
-            purchase_cancel(session, order);
-        else if (order->kind == ORDER_RESTOCK)
-            restock(session, order);
-    }
+        else if (order->kind != ORDER_BUY && other_count < COMBINE_MAX)
+            others[other_count++] = order;
     if (count > 0)
         combine_buys(session, buys, count, session->hold.fence);
+    purchase_one_by_one(session, others, other_count, change);
 }
 
 const struct strategy strategy_redis_queue = {

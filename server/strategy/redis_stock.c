@@ -71,18 +71,18 @@ static bool change(struct session *session, struct order *order)
 static void sell(struct session *session, struct batch *batch)
 {
     struct order *buys[RESERVE_MAX];
-    bool changed = false;
+    struct order *others[RESERVE_MAX];
     int count = 0;
+    int other_count = 0;
 
     for (struct order *order = batch->orders; order; order = order->next)
         if (order->kind == ORDER_BUY && count < RESERVE_MAX)
             buys[count++] = order;
+        else if (order->kind != ORDER_BUY && other_count < RESERVE_MAX)
+            others[other_count++] = order;
     if (count > 0)
         stock_reserve(session, buys, count);
-    for (struct order *order = batch->orders; order; order = order->next)
-        if (order->kind != ORDER_BUY)
-            changed |= change(session, order);
-    if (changed)
+    if (purchase_one_by_one(session, others, other_count, change))
         stock_flag_wait();
 }
 

@@ -4,6 +4,8 @@
  */
 #include "batch_plug.h"
 
+#include <stdio.h>
+
 enum { GUILTY = 666 };
 
 static void two_products_are_one_transaction(void **state)
@@ -228,6 +230,58 @@ static void cancels_and_restocks_among_them(void **state)
     assert_int_equal(witness_sale(plugged.witness, plugged.product).cancelled, 1);
 }
 
+enum { CANCELS = 30 };
+
+/* Of orders that are there already, by number. */
+static void begin_cancels(struct crowd *crowd, const char *strategy)
+{
+    int64_t until_us = clock_mono_us() + PLUG_PATIENCE_US;
+    int64_t accepted = server_accepted(plugged.server);
+
+    shop_put(plugged.server, plugged.product, 100, NULL);
+    witness_run(plugged.witness,
+                "INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status,"
+                " created_at) SELECT ('00000000-0000-7000-8000-' || lpad((id * 1000 + n)::text, 12,"
+                " '0'))::uuid, id, epoch, n, 1, '%s', 1, now()"
+                " FROM product, generate_series(1, %d) AS n WHERE id = %lld",
+                strategy, CANCELS, (long long)plugged.product);
+    for (int i = 1; i <= CANCELS; i++) {
+        char id[64];
+        snprintf(id, sizeof id, "00000000-0000-7000-8000-%012lld",
+                 (long long)plugged.product * 1000 + i);
+        shop_crowd_cancel(crowd, plugged.server, id);
+    }
+    crowd_send(crowd);
+    while (server_accepted(plugged.server) - accepted < CANCELS)
+        assert_true(clock_mono_us() < until_us);
+}
+
+/* Each of the cancels keeps the worker for a tenth of a second; a buy that comes after them is
+ * decided long before the last of them. */
+static void cancels_do_not_eat_the_buys_time(void **state)
+{
+    static const char *const names[] = {"batch", "redis-queue"};
+    struct server *usual = plugged.server;
+
+    (void)state;
+    plugged.server = server_start("--work-ms", "100", "--lock-wait-ms", "60000");
+    for (int i = 0; i < 2; i++) {
+        struct crowd *cancels = crowd_create();
+        plugged.product += i;
+        begin_cancels(cancels, names[i]);
+        struct buy buy = plug_buy(plugged.product, 999, 1);
+        buy.strategy = names[i];
+        shop_expect_buy(plugged.server, &buy, 201, "", NULL);
+        assert_in_range(witness_sale(plugged.witness, plugged.product).cancelled, 0, CANCELS / 2);
+        crowd_finish(cancels, PLUG_PATIENCE_US);
+        if (crowd_count(cancels, 200, "") != CANCELS)
+            fail_msg("%s: %s", names[i], crowd_summary(cancels));
+        crowd_destroy(cancels);
+    }
+    server_stop(plugged.server);
+    plugged.server = usual;
+}
+
 int main(void)
 {
     struct CMUnitTest tests[] = {
@@ -239,6 +293,7 @@ int main(void)
         cmocka_unit_test(the_guilty_order_stands_alone),
         cmocka_unit_test(the_impatient_do_not_wait_for_the_others),
         cmocka_unit_test(a_held_product_keeps_no_other_waiting),
+        cmocka_unit_test(cancels_do_not_eat_the_buys_time),
         cmocka_unit_test(cancels_and_restocks_among_them),
     };
 
