@@ -164,8 +164,10 @@ int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
     }
     *more = source == STOCK_TAKE_OVER ? note_taken(stream) : note_history(stream);
     int n = redis_reply_count(stream->entries);
-    if (n > 0 && source == STOCK_TAKE_OVER)
+    if (n > 0 && source == STOCK_TAKE_OVER) {
         cost_add(COST_REDIS, COST_FLUSHES, 1); /* who has which entry is written down, too */
+        log_info("redis-stock: took over %d entries", n);
+    }
     return n;
 }
 

@@ -69,7 +69,6 @@ struct writer {
     int64_t look_anyway_at_us;
     int64_t take_over_at_us;
     bool taking_over; /* there may be more at once */
-    int taken;        /* entries, since it began */
     int64_t mend_at_us;
     int64_t quiet_since_us;
     int64_t round_at_us;
@@ -341,8 +340,6 @@ static bool read_and_write(struct writer *at, enum stock_source source, bool *mo
     *more = false;
     at->link.until_us = clock_mono_us() + PATIENCE_US;
     int n = stock_stream_read(at->stream, &at->link, source, more);
-    if (source == STOCK_TAKE_OVER && n > 0)
-        at->taken += n;
     if (n <= 0) {
         spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
         return n == 0;
@@ -419,12 +416,8 @@ static void take_over(struct writer *at)
         stock_stream_rewind(at->stream, STOCK_TAKE_OVER);
     else
         note_oldest(at);
-    if (at->taking_over)
-        return;
-    at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
-    if (at->taken > 0)
-        log_info("redis-stock: took over %d entries", at->taken);
-    at->taken = 0;
+    if (!at->taking_over)
+        at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
 }
 
 /* Where PostgreSQL is away orders may be accepted all the same, and grow old. */
