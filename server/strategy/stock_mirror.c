@@ -1,11 +1,15 @@
 /*
  * Loading: lock the row, see that Redis has no mirror, add up what waits without a row, send users
  * and then the mirror itself. Whatever fails on the way leaves no mirror, which says "not loaded",
- * and the next order begins again.
+ * and nothing else: what was sent of the users is deleted. The next order begins again.
+ *
+ * The row is waited for as long as the caller says. The rest, which nobody could do in less, has an
+ * allowance of its own: a product with a limit has as many users to send as hold some of it.
  */
 #include "strategy/stock_mirror.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/put.h"
 #include "base/random.h"
@@ -19,7 +23,9 @@
 enum {
     FORGET_PIECE = 1000,
     HOLDERS_PIECE = 1000,
-    UNFINISHED_MS = 600000, /* how long what a load left behind is kept */
+    LOAD_US = 15000000,
+    LEFT_US = 1000000,     /* for deleting what a failed load has left */
+    UNFINISHED_MS = 30000, /* how long that is kept where it cannot be deleted; beyond LOAD_US */
     USER_LINE = 48
 };
 
@@ -206,6 +212,14 @@ static enum stock_result lock_row(struct stock_link *link, int64_t product_id, s
     return STOCK_DONE;
 }
 
+static void name_users(const struct stock_link *link, int64_t product_id, const struct row *row,
+                       char users[STOCK_KEY_MAX])
+{
+    stock_key(link->settings, "users", product_id, users);
+    stock_key_add(users, ":");
+    stock_key_add(users, row->generation);
+}
+
 static enum stock_result send_users(struct stock_link *link, int64_t product_id,
                                     const struct row *row, const char *lines)
 {
@@ -215,9 +229,7 @@ static enum stock_result send_users(struct stock_link *link, int64_t product_id,
 
     if (!*lines)
         return STOCK_DONE;
-    stock_key(link->settings, "users", product_id, users);
-    stock_key_add(users, ":");
-    stock_key_add(users, row->generation);
+    name_users(link, product_id, row, users);
     stock_number(UNFINISHED_MS, life);
     return redis_script(link->redis, LUA_STOCK_USERS, 1, 3,
                         (const char *const[]){users, life, lines}, link->until_us,
@@ -333,26 +345,58 @@ static enum stock_result fill(struct stock_link *link, int64_t product_id, const
 
     if (result != STOCK_DONE || (look.loaded && look.epoch == row->epoch))
         return result; /* another instance was first */
+    FAILPOINT("stock-loading");
     result = stock_waiting_undecided(link, product_id, row->epoch, &reserved);
     if (result == STOCK_DONE)
         result = load_users(link, product_id, row, &reserved);
+    FAILPOINT("stock-loaded");
     if (result == STOCK_DONE)
         result = send_mirror(link, product_id, row, reserved.units);
     free(reserved.items);
     return result;
 }
 
+static void drop_users(struct stock_link *link, int64_t product_id, const struct row *row)
+{
+    char users[STOCK_KEY_MAX];
+
+    if (row->limit == NO_LIMIT)
+        return;
+    link->until_us = clock_mono_us() + LEFT_US;
+    name_users(link, product_id, row, users);
+    if (!redis_connect(link->redis, link->until_us) ||
+        redis_send(link->redis, 2, (const char *const[]){"UNLINK", users}, link->until_us) !=
+            REDIS_OK)
+        stock_redis_failed(link->redis);
+}
+
+/* The row is ours. */
+static enum stock_result load_locked(struct stock_link *link, int64_t product_id, bool anew,
+                                     const struct row *row)
+{
+    enum stock_result result = STOCK_DONE;
+    int64_t gone;
+
+    link->until_us = clock_mono_us() + LOAD_US;
+    if (anew)
+        result = stock_mirror_forget(link, product_id, 1, &gone);
+    if (result == STOCK_DONE)
+        result = fill(link, product_id, row);
+    if (result != STOCK_DONE)
+        drop_users(link, product_id, row);
+    return result;
+}
+
 enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id, bool anew)
 {
     struct row row;
-    int64_t gone;
+    int64_t until_us = link->until_us;
     enum stock_result result = lock_row(link, product_id, &row);
 
-    if (result == STOCK_DONE && anew)
-        result = stock_mirror_forget(link, product_id, 1, &gone);
     if (result == STOCK_DONE)
-        result = fill(link, product_id, &row);
+        result = load_locked(link, product_id, anew, &row);
     pg_rollback(link->pg, link->until_us);
+    link->until_us = until_us;
     if (result == STOCK_DONE)
         log_debug("redis-stock: product %lld is loaded, epoch %lld", (long long)product_id,
                   (long long)row.epoch);

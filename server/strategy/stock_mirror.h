@@ -48,7 +48,8 @@ void stock_number(int64_t n, char out[STOCK_NUMBER_MAX]);
 /* Logs what the session says and answers STOCK_UNREACHABLE. */
 enum stock_result stock_redis_failed(struct redis *redis);
 
-/* Loads the mirror if it is not loaded; `anew`: whatever is loaded is thrown away first. */
+/* Loads the mirror if it is not loaded; `anew`: whatever is loaded is thrown away first. Waits for
+ * the row until link->until_us; what follows may take seconds more. */
 enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id, bool anew);
 /* Unloads `count` mirrors from `first` on; *gone is how many there were. */
 enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, int64_t count,

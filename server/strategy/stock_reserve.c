@@ -197,7 +197,9 @@ static enum order_outcome load(struct session *session, struct order **orders, i
 
     purchase_many_may_wait(session, orders, count, session->lock_most_ms);
     switch (stock_mirror_load(&link, orders[0]->product_id, false)) {
-    case STOCK_DONE:
+    case STOCK_DONE: /* which was not this order's work */
+        session->work_until_us =
+            clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
         return ORDER_PENDING;
     case STOCK_ABSENT:
         return ORDER_UNKNOWN_PRODUCT;
@@ -229,7 +231,8 @@ static enum order_outcome ask_epoch(struct session *session, struct order *first
 
     if (status != PG_OK) {
         purchase_failed(session, first, status, false);
-        return first->outcome;
+        /* No row was waited for; LOCK_TIMEOUT would say that each order has its outcome. */
+        return first->outcome == ORDER_LOCK_TIMEOUT ? ORDER_BACKEND_UNAVAILABLE : first->outcome;
     }
     if (pg_rows(session->pg) == 0)
         return ORDER_UNKNOWN_PRODUCT;

@@ -207,6 +207,57 @@ static void a_mirror_that_is_deleted(void **state)
     bed_stop_all();
 }
 
+/* Loading takes longer than a buyer waits, and than work may take: as with a product that has a
+ * limit and a great many holders. It is loaded all the same, and whoever has it loaded buys. */
+static void a_mirror_that_takes_long_to_load(void **state)
+{
+    (void)state;
+    bed.product++;
+    bed_start("stock-loading=pause:700@2,stock-loaded=pause:700@2", NULL);
+    shop_put(bed.servers[0], bed.product, 5, ", \"limit_per_user\": 3");
+    struct buy buy = bed_buy(1, 3);
+    buy.strategy = "conditional";
+    shop_expect_buy(bed.servers[0], &buy, 201, "", NULL);
+    bed_redis("DEL @mirror:%lld", (long long)bed.product);
+    int64_t begun_us = clock_mono_us();
+    buy = bed_buy(2, 1);
+    buy.more = "&wait_ms=0";
+    shop_expect_buy(bed.servers[0], &buy, 201, "", NULL);
+    assert_true(clock_mono_us() - begun_us >= 1400000);
+    buy = bed_buy(1, 1);
+    shop_expect_buy(bed.servers[0], &buy, 409, "limit_reached", NULL);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+static int64_t count_users(void)
+{
+    return bed_redis("EVAL return~#redis.call('KEYS',ARGV[1]) 0 @users:*");
+}
+
+/* What a load has sent before it failed is deleted. */
+static void a_load_that_fails_leaves_nothing(void **state)
+{
+    (void)state;
+    bed_start_three();
+    shop_put(bed.servers[0], bed.product, 5, ", \"limit_per_user\": 3");
+    struct buy buy = bed_buy(1, 3);
+    buy.strategy = "conditional";
+    shop_expect_buy(bed.servers[0], &buy, 201, "", NULL);
+    bed_redis("DEL @mirror:%lld", (long long)bed.product);
+    bed_redis("ACL SETUSER default -persist");
+    buy = bed_buy(2, 1);
+    struct http_reply reply = shop_send(bed.servers[0], &buy);
+    assert_int_equal(reply.status, 503);
+    http_reply_fini(&reply);
+    assert_int_equal(count_users(), 0);
+    bed_redis("ACL SETUSER default allcommands");
+    shop_expect_buy_soon(bed.servers[0], &buy, 201);
+    assert_int_equal(count_users(), 1);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
 /* Many delete it, many buy. */
 static void a_mirror_that_is_deleted_again_and_again(void **state)
 {
@@ -316,6 +367,12 @@ static void a_sale_that_closes_meanwhile(void **state)
     bed_stop_all();
 }
 
+static int all_is_allowed(void **state)
+{
+    bed_redis("ACL SETUSER default allcommands");
+    return bed_teardown(state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +382,8 @@ int main(void)
         cmocka_unit_test_teardown(a_new_sale_amid_orders_without_keys, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_of_an_ended_sale, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_is_deleted, bed_teardown),
+        cmocka_unit_test_teardown(a_mirror_that_takes_long_to_load, bed_teardown),
+        cmocka_unit_test_teardown(a_load_that_fails_leaves_nothing, all_is_allowed),
         cmocka_unit_test_teardown(a_mirror_that_is_deleted_again_and_again, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_says_too_much, bed_teardown),
         cmocka_unit_test_teardown(the_reconciler_finds_a_wrong_mirror, bed_teardown),
