@@ -74,6 +74,8 @@ static enum order_outcome judge(const struct request *request)
         return call->missing;
     case CATALOG_FAILED:
         return ORDER_BACKEND_UNAVAILABLE;
+    case CATALOG_HELD:
+        return ORDER_LOCK_TIMEOUT;
     case CATALOG_UNKNOWN:
         return ORDER_OUTCOME_UNKNOWN;
     }

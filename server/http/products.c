@@ -90,8 +90,8 @@ void products_list(struct request *request)
 
 static enum catalog_result put(struct call *call, struct pg *pg, struct error *error)
 {
-    enum catalog_result result =
-        catalog_product_put(pg, &call->product, &call->created, call->task.until_us, error);
+    enum catalog_result result = catalog_product_put(
+        pg, &call->product, &call->created, call->task.wait_until_us, call->task.until_us, error);
 
     if (result == CATALOG_OK || result == CATALOG_UNKNOWN)
         outside_sale_started(services_of(call), pg, call->product.id, 1, call->task.until_us);
@@ -147,7 +147,8 @@ void products_put(struct request *request)
 static enum catalog_result put_run(struct call *call, struct pg *pg, struct error *error)
 {
     enum catalog_result result =
-        catalog_products_put(pg, call->id, call->count, call->stock, call->task.until_us, error);
+        catalog_products_put(pg, call->id, call->count, call->stock, call->task.wait_until_us,
+                             call->task.until_us, error);
 
     if (result == CATALOG_OK || result == CATALOG_UNKNOWN)
         outside_sale_started(services_of(call), pg, call->id, call->count, call->task.until_us);

@@ -1,9 +1,13 @@
 #include "store/catalog.h"
 
+#include "base/clock.h"
 #include "store/pg.h"
 #include "store/records.h"
 
 #include <string.h>
+
+/* The longest wait for one row. */
+enum { LOCK_MOST_MS = 2000 };
 
 static enum catalog_result failed(struct pg *pg, struct error *error)
 {
@@ -59,18 +63,37 @@ static enum catalog_result commit(struct pg *pg, int64_t until_us, struct error 
 {
     enum pg_status status = pg_commit(pg, until_us);
 
+    pg_lock_until(pg, 0, 0);
     if (status == PG_OK)
         return CATALOG_OK;
     *error = *pg_error(pg);
     return status == PG_TIMEOUT || status == PG_LOST ? CATALOG_UNKNOWN : CATALOG_FAILED;
 }
 
-static enum catalog_result undo(struct pg *pg, int64_t until_us, struct error *error)
+static enum catalog_result undo(struct pg *pg, enum pg_status status, int64_t until_us,
+                                struct error *error)
 {
     enum catalog_result result = failed(pg, error);
 
     pg_rollback(pg, until_us);
-    return result;
+    pg_lock_until(pg, 0, 0);
+    return status == PG_BUSY ? CATALOG_HELD : result;
+}
+
+/* Begins a transaction with a write that waits for products' rows until `wait_until_us`. */
+static enum pg_status write_rows(struct pg *pg, enum sql statement, const struct pg_value *values,
+                                 int count, int64_t wait_until_us, int64_t until_us)
+{
+    for (;;) {
+        pg_begin(pg);
+        pg_lock_until(pg, wait_until_us, LOCK_MOST_MS);
+        enum pg_status status = pg_exec(pg, statement, values, count, until_us);
+        if (status != PG_BUSY || clock_mono_us() >= wait_until_us) {
+            pg_lock_until(pg, until_us, LOCK_MOST_MS);
+            return status;
+        }
+        pg_rollback(pg, until_us);
+    }
 }
 
 /* After the new epoch was written, so the products' rows are locked. */
@@ -85,36 +108,40 @@ static enum pg_status retire(struct pg *pg, int64_t first_id, int64_t count, int
 }
 
 enum catalog_result catalog_product_put(struct pg *pg, struct product *product, bool *created,
-                                        int64_t until_us, struct error *error)
+                                        int64_t wait_until_us, int64_t until_us,
+                                        struct error *error)
 {
-    pg_begin(pg);
-    if (pg_exec(pg, SQL_PRODUCT_PUT,
-                PG_ARGS(pg_int8(product->id), pg_text(product->has_name ? product->name : NULL),
-                        pg_int8(product->stock),
-                        pg_int8_or_null(product->has_limit, product->limit_per_user),
-                        pg_time_or_null(product->has_opens_at, product->opens_at_us),
-                        pg_time_or_null(product->has_closes_at, product->closes_at_us)),
-                until_us) != PG_OK)
-        return undo(pg, until_us, error);
+    enum pg_status status =
+        write_rows(pg, SQL_PRODUCT_PUT,
+                   PG_ARGS(pg_int8(product->id), pg_text(product->has_name ? product->name : NULL),
+                           pg_int8(product->stock),
+                           pg_int8_or_null(product->has_limit, product->limit_per_user),
+                           pg_time_or_null(product->has_opens_at, product->opens_at_us),
+                           pg_time_or_null(product->has_closes_at, product->closes_at_us)),
+                   wait_until_us, until_us);
+
+    if (status != PG_OK)
+        return undo(pg, status, until_us, error);
     product->initial_stock = product->stock;
     product->reserved = 0;
     product->epoch = pg_get_int8(pg, 0, 0);
     product->version = pg_get_int8(pg, 0, 1);
     *created = product->version == 1;
-    if (!*created && retire(pg, product->id, 1, until_us) != PG_OK)
-        return undo(pg, until_us, error);
-    return commit(pg, until_us, error);
+    status = *created ? PG_OK : retire(pg, product->id, 1, until_us);
+    return status == PG_OK ? commit(pg, until_us, error) : undo(pg, status, until_us, error);
 }
 
 enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_t count,
-                                         int64_t stock, int64_t until_us, struct error *error)
+                                         int64_t stock, int64_t wait_until_us, int64_t until_us,
+                                         struct error *error)
 {
-    pg_begin(pg);
-    if (pg_exec(pg, SQL_PRODUCTS_PUT, PG_ARGS(pg_int8(first_id), pg_int8(count), pg_int8(stock)),
-                until_us) != PG_OK ||
-        retire(pg, first_id, count, until_us) != PG_OK)
-        return undo(pg, until_us, error);
-    return commit(pg, until_us, error);
+    enum pg_status status =
+        write_rows(pg, SQL_PRODUCTS_PUT, PG_ARGS(pg_int8(first_id), pg_int8(count), pg_int8(stock)),
+                   wait_until_us, until_us);
+
+    if (status == PG_OK)
+        status = retire(pg, first_id, count, until_us);
+    return status == PG_OK ? commit(pg, until_us, error) : undo(pg, status, until_us, error);
 }
 
 enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t until_us,

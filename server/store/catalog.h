@@ -17,6 +17,7 @@ enum catalog_result {
     CATALOG_OK,
     CATALOG_NOT_FOUND,
     CATALOG_FAILED, /* nothing was done; the error says why */
+    CATALOG_HELD,   /* nothing was done: somebody held a product's row for too long */
     CATALOG_UNKNOWN /* a write's COMMIT was sent and its reply was lost */
 };
 
@@ -60,12 +61,15 @@ enum catalog_result catalog_product(struct pg *pg, int64_t id, int64_t until_us,
 enum catalog_result catalog_products(struct pg *pg, int64_t after, int limit, int64_t until_us,
                                      struct product *out, int *n, struct error *error);
 /* Starts the product's sale afresh under a new epoch. Reads id, stock, name, limit and times from
- * `product` and fills the rest. *created says whether it is new. */
+ * `product` and fills the rest. *created says whether it is new.
+ * Waits for the product's row until `wait_until_us`. */
 enum catalog_result catalog_product_put(struct pg *pg, struct product *product, bool *created,
-                                        int64_t until_us, struct error *error);
+                                        int64_t wait_until_us, int64_t until_us,
+                                        struct error *error);
 /* The same for `count` products from `first_id`, in one transaction; no name, limit or times. */
 enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_t count,
-                                         int64_t stock, int64_t until_us, struct error *error);
+                                         int64_t stock, int64_t wait_until_us, int64_t until_us,
+                                         struct error *error);
 enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t until_us,
                                   struct audit *out, struct error *error);
 
