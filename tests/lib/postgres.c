@@ -181,19 +181,19 @@ const char *postgres_log_path(const struct postgres *postgres)
 const char *postgres_conninfo(struct postgres *postgres, const char *user, const char *database)
 {
     char *conninfo = NULL;
-    int i = 0;
 
     assert_true(asprintf(&conninfo, "host=%s port=5432 user=%s dbname=%s", postgres->folder,
                          user ? user : "seckill", database ? database : "seckill") > 0);
-    while (i < CONNINFOS_MAX && postgres->conninfos[i] &&
-           strcmp(postgres->conninfos[i], conninfo) != 0)
-        i++;
-    assert_true(i < CONNINFOS_MAX);
-    if (postgres->conninfos[i])
-        free(conninfo);
-    else
-        postgres->conninfos[i] = conninfo;
-    return postgres->conninfos[i];
+    for (int i = 0; i < CONNINFOS_MAX; i++) {
+        if (!postgres->conninfos[i])
+            return postgres->conninfos[i] = conninfo;
+        if (strcmp(postgres->conninfos[i], conninfo) == 0) {
+            free(conninfo);
+            return postgres->conninfos[i];
+        }
+    }
+    fail_msg("more than %d connections by name", CONNINFOS_MAX);
+    return NULL;
 }
 
 static void make_folder(char folder[32])
