@@ -89,6 +89,8 @@ struct canceller *canceller_create(struct store *store)
     if (!canceller)
         return NULL;
     canceller->pg = pg_create(store);
+    if (canceller->pg)
+        canceller->pg->name = "seckill-canceller";
     pthread_mutex_init(&canceller->shared.mutex, NULL);
     pthread_cond_init(&canceller->shared.changed, NULL);
     if (!canceller->pg ||

@@ -104,7 +104,7 @@ static enum attempt attempt(struct pg *pg, const struct host_address *address,
 {
     PostgresPollingStatusType state = PGRES_POLLING_WRITING;
 
-    pg->conn = hosts_connect(pg->store->hosts, address, attributes);
+    pg->conn = hosts_connect(pg->store->hosts, address, attributes, pg->name);
     if (!pg->conn) {
         pg_set_error(pg, ERROR_UNAVAILABLE, "out of memory");
         return DENIED;

@@ -22,7 +22,6 @@ struct hosts {
 static const struct {
     const char *key, *value;
 } defaults[] = {
-    {"fallback_application_name", "seckill"},
     {"keepalives_idle", "10"},
     {"keepalives_interval", "5"},
     {"keepalives_count", "3"},
@@ -232,6 +231,7 @@ static bool is_ours(const char *key)
                                        "target_session_attrs",
                                        "load_balance_hosts",
                                        "connect_timeout",
+                                       "fallback_application_name",
                                        "channel_binding"};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -241,13 +241,17 @@ static bool is_ours(const char *key)
 }
 
 PGconn *hosts_connect(const struct hosts *hosts, const struct host_address *address,
-                      const char *attributes)
+                      const char *attributes, const char *application)
 {
-    const char *keys[PARAMETERS_MAX + 1] = {"host", "hostaddr", "port", "target_session_attrs",
-                                            "channel_binding"};
-    const char *values[PARAMETERS_MAX + 1] = {address->name, address->address, address->port,
-                                              attributes, hosts->channel_binding};
-    int count = 5;
+    const char *keys[PARAMETERS_MAX + 1] = {"host",
+                                            "hostaddr",
+                                            "port",
+                                            "target_session_attrs",
+                                            "channel_binding",
+                                            "fallback_application_name"};
+    const char *values[PARAMETERS_MAX + 1] = {address->name, address->address,       address->port,
+                                              attributes,    hosts->channel_binding, application};
+    int count = 6;
 
     for (const PQconninfoOption *option = hosts->options; option->keyword && count < PARAMETERS_MAX;
          option++)

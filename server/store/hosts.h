@@ -46,8 +46,9 @@ const char *hosts_accepted(const struct hosts *hosts, int addresses);
 /* connect_timeout, for one address; INT64_MAX: none is set. */
 int64_t hosts_timeout_us(const struct hosts *hosts);
 
-/* Begins to connect, without waiting; PQfinish. NULL: out of memory. */
+/* Begins to connect, without waiting; PQfinish. NULL: out of memory. `application` is the session's
+ * name where the conninfo gives none. */
 PGconn *hosts_connect(const struct hosts *hosts, const struct host_address *address,
-                      const char *attributes);
+                      const char *attributes, const char *application);
 
 #endif

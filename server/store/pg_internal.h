@@ -43,6 +43,7 @@ struct pg {
     struct host_address address; /* of conn */
     bool refused;                /* the last open, because there are too many sessions */
     bool stands_back;
+    const char *name; /* its application_name, borrowed */
     /* owned: how to cancel what conn runs; whoever takes it uses it */
     _Atomic(struct cancel_request *) cancel;
     PGresult *result;     /* owned: the last statement's */

@@ -20,8 +20,10 @@ struct pg *pg_create(struct store *store)
 {
     struct pg *pg = calloc(1, sizeof *pg);
 
-    if (pg)
-        pg->store = store;
+    if (!pg)
+        return NULL;
+    pg->store = store;
+    pg->name = "seckill";
     return pg;
 }
 
