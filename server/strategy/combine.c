@@ -326,7 +326,7 @@ static bool sell_at_once(struct session *session, struct order **orders, int cou
 {
     int64_t epoch = suited_epoch(orders[0]->product_id);
 
-    if (!may_be_one_statement(session, orders, count))
+    if (epoch == 0 || !may_be_one_statement(session, orders, count))
         return false;
     purchase_many_may_wait(session, orders, count, PURCHASE_MANY_WAIT_MS);
     if (count == 1 && !fence)

@@ -29,7 +29,8 @@ static void explain(struct session *session, struct order *order, struct product
 
 static bool fits_one_statement(const struct session *session, const struct order *order)
 {
-    return purchase_is_simple(session, order) && suited_is(order->product_id);
+    return purchase_is_simple(session, order) && suited_epoch(order->product_id) != 0 &&
+           suited_is(order->product_id);
 }
 
 /* The one statement matched no row. False: the product has a limit, or a PUT has begun another

@@ -53,7 +53,7 @@ bool suited_is(int64_t product_id)
     const struct slot *slot = slot_of(product_id);
 
     pthread_mutex_lock(&table.mutex);
-    bool suited = slot->product_id == product_id && !slot->unsuited;
+    bool unsuited = slot->product_id == product_id && slot->unsuited;
     pthread_mutex_unlock(&table.mutex);
-    return suited;
+    return !unsuited;
 }

@@ -24,7 +24,7 @@ void suited_note(int64_t product_id, int64_t epoch, bool suited);
 void suited_note_epoch(int64_t product_id, int64_t epoch);
 /* 0: not seen, or forgotten for another product. */
 int64_t suited_epoch(int64_t product_id);
-/* True, too, of a sale of which the epoch alone was noted. */
+/* True, too, of a product that was never noted, or of which the epoch alone was. */
 bool suited_is(int64_t product_id);
 
 #endif

@@ -20,6 +20,16 @@ void plug_wait_queued(int64_t count)
     server_wait_metric(plugged.server, "seckill_lane_waiting", "strategy=\"batch\"", count);
 }
 
+int64_t plug_put_seen(const char *more, int status, const char *code)
+{
+    struct buy buy = plug_buy(plugged.product, ++plugged.users, 1);
+
+    shop_put(plugged.server, plugged.product, 10, more);
+    buy.strategy = "pessimistic";
+    shop_expect_buy(plugged.server, &buy, status, code, NULL);
+    return buy.user;
+}
+
 struct crowd *plug_begin(void)
 {
     struct crowd *crowd = crowd_create();

@@ -29,6 +29,9 @@ extern struct plugged plugged;
 int plug_run(const char *group, struct CMUnitTest *tests, size_t count);
 
 struct buy plug_buy(int64_t product, int64_t user, int64_t quantity);
+/* Begins a sale of 10 of which the server sees no more than its epoch, by an order of another
+ * strategy that gets this answer; so one statement is tried next. The order's user. */
+int64_t plug_put_seen(const char *more, int status, const char *code);
 /* Sends PLUG's order, the crowd's first; the worker waits for its answer. */
 struct crowd *plug_begin(void);
 /* Stands behind what was sent before it. */

@@ -45,25 +45,13 @@ static void one_statement_is_not_tried_in_vain(void **state)
     witness_expect_exact(plugged.witness, plugged.product);
 }
 
-/* Begins a sale of which the server sees no more than its epoch, so that the next ones to buy are
- * tried in one statement. Whose order it is. */
-static int64_t begin_seen(const char *more, int status, const char *code)
-{
-    struct buy buy = plug_buy(plugged.product, ++plugged.users, 1);
-
-    shop_put(plugged.server, plugged.product, 10, more);
-    buy.strategy = "pessimistic";
-    shop_expect_buy(plugged.server, &buy, status, code, NULL);
-    return buy.user;
-}
-
 /* The user's order, alone and as the first of two in a batch, is refused. */
 static void expect_refused(const char *more, int first, const char *first_code, const char *code)
 {
-    struct buy buy = plug_buy(plugged.product, begin_seen(more, first, first_code), 1);
+    struct buy buy = plug_buy(plugged.product, plug_put_seen(more, first, first_code), 1);
 
     shop_expect_buy(plugged.server, &buy, 409, code, NULL);
-    buy.user = begin_seen(more, first, first_code);
+    buy.user = plug_put_seen(more, first, first_code);
     struct crowd *crowd = plug_begin();
     plug_queue(crowd, &buy);
     buy.user = ++plugged.users;
@@ -98,7 +86,7 @@ static void one_statement_keeps_the_limit(void **state)
 static void one_statement_is_of_one_sale(void **state)
 {
     (void)state;
-    begin_seen(NULL, 201, "");
+    plug_put_seen(NULL, 201, "");
     struct crowd *crowd = plug_begin();
     struct witness *second = witness_open(plugged.conninfo);
     witness_run(second, "BEGIN");
