@@ -156,9 +156,10 @@ class Orders(Shared):
         """A queued order and a failed one, as the strategies that make such write them."""
         product = new_product(self.server)
         row = ("INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, reason, created_at)"
-               " VALUES (gen_random_uuid(), {}, 1, 1, 1, 'conditional', {}, {}, now()) RETURNING id")
+               " SELECT gen_random_uuid(), id, epoch, 1, 1, 'conditional', {}, {}, now() FROM product"
+               f" WHERE id = {product} RETURNING id")
         # A version 7 in place of a random one's 4.
-        queued, failed = (str(sql(row.format(product, *state))) for state in ((0, "NULL"), (3, "'sold_out'")))
+        queued, failed = (str(sql(row.format(*state))) for state in ((0, "NULL"), (3, "'sold_out'")))
         for wrong in (queued, failed):
             sql(f"UPDATE orders SET id = overlay(id::text placing '7' from 15 for 1)::uuid WHERE id = '{wrong}'")
         queued, failed = (f"{i[:14]}7{i[15:]}" for i in (queued, failed))
