@@ -643,6 +643,7 @@ FROM (VALUES ('search_path', $1::text),
              ('default_transaction_isolation', 'read committed'),
              ('default_transaction_deferrable', 'off'),
              ('plan_cache_mode', 'force_generic_plan'),
+             ('client_min_messages', 'warning'),
              ('client_encoding', current_setting('server_encoding'))) AS setting (name, value)
 WHERE value IS NOT NULL AND current_setting(name, true) IS NOT NULL
 

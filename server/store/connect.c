@@ -45,17 +45,18 @@ enum attempt {
     DENIED   /* by the server; no other will say anything else */
 };
 
-/* A wait for the synchronous standby that somebody cancelled ends with a WARNING (01000) and a
- * commit that no standby may have. It names no code of its own, and its text is translated; but
- * what a trigger raises (exec_stmt_raise) is not meant. */
+/* A wait for the synchronous standby that somebody cancelled ends with a WARNING and a commit that
+ * no standby may have. Its code, 01000, is that of most warnings, and its text is translated; the
+ * function that it comes from is not. (A wait that the server's end breaks off has no answer behind
+ * it, and so is lost like any other.) */
 static void take_notice(void *context, const PGresult *notice)
 {
     struct pg *pg = context;
     const char *state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
     const char *function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
 
-    if (state && strcmp(state, "01000") == 0 &&
-        (!function || strcmp(function, "exec_stmt_raise") != 0))
+    if (state && function && strcmp(state, "01000") == 0 &&
+        strcmp(function, "SyncRepWaitForLSN") == 0)
         pg->unreplicated = true;
 }
 

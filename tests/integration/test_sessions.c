@@ -81,6 +81,24 @@ static void role_has_timeouts(void **state)
     server_stop(server);
 }
 
+/* Only one warning says that a commit is no commit; most have the same code. */
+static void a_warning_of_something_else(void **state)
+{
+    (void)state;
+    struct server *server = server_start(NULL);
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
+
+    shop_put(server, 1, 2, NULL);
+    witness_run(here.witness, "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS"
+                              " 'BEGIN PERFORM pg_cancel_backend(1); RETURN NULL; END'"
+                              " SECURITY DEFINER");
+    witness_run(here.witness,
+                "CREATE TRIGGER warn BEFORE INSERT ON orders EXECUTE FUNCTION warn()");
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    assert_int_equal(witness_sale(here.witness, 1).orders, 1);
+    server_stop(server);
+}
+
 /* What a client sends is what is stored. */
 static void role_has_an_encoding(void **state)
 {
@@ -215,6 +233,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(role_has_timeouts, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(a_warning_of_something_else, fresh_database,
+                                        server_teardown),
         cmocka_unit_test_setup_teardown(role_has_an_encoding, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(schema_appears, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(role_has_few_sessions, fresh_database, server_teardown),

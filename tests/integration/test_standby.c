@@ -47,6 +47,8 @@ static int start(void **state)
     here.standby = postgres_standby(here.primary, "second");
     postgres_set(here.primary, "synchronous_standby_names", "second");
     here.witness = witness_open(postgres_conninfo(here.primary, "postgres", NULL));
+    /* The sessions have to be told of a wait that somebody ended, whatever their role is told. */
+    witness_run(here.witness, "ALTER ROLE seckill SET client_min_messages = error");
     server_use_database(postgres_conninfo(here.primary, NULL, NULL));
     return 0;
 }
