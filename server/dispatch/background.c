@@ -38,6 +38,7 @@ struct background {
         char last[CACHE_WHY_MAX];
     } watched[WATCHED_MAX];
     int watched_count;
+    int first; /* of the watched: who is asked first the next time */
     pthread_t thread;
     struct {
         pthread_mutex_t mutex;
@@ -55,7 +56,7 @@ static bool is_stopping(struct background *background)
 }
 
 /* Says when a Redis begins and when it ceases to serve, and when it does not for another reason. */
-static void probe_redis(struct background *background, struct watched *at)
+static void probe_redis(struct background *background, struct watched *at, int64_t until_us)
 {
     const struct services *services = background->services;
     struct cache *cache = redis_cache(at->redis);
@@ -66,7 +67,7 @@ static void probe_redis(struct background *background, struct watched *at)
     /* Where a user's rights end at the keys that are in use, this one is among them. */
     snprintf(key, sizeof key, cache == services->stock_cache ? "{%s}:stock:probe" : "%s:lock:probe",
              services->settings->system_name);
-    redis_try(at->redis, key, clock_mono_us() + REDIS_PATIENCE_US);
+    redis_try(at->redis, key, until_us);
     cache_why(cache, why);
     if (strcmp(why, at->last) == 0)
         return;
@@ -78,13 +79,21 @@ static void probe_redis(struct background *background, struct watched *at)
     memcpy(at->last, why, sizeof why);
 }
 
-static void probe(struct background *background)
+/* All of them together have one patience, so that those that say nothing keep PostgreSQL's probe
+ * waiting no longer; each is the first to be asked in its turn. */
+static void probe_every_redis(struct background *background)
+{
+    int count = background->watched_count;
+    int64_t until_us = clock_mono_us() + REDIS_PATIENCE_US;
+
+    for (int i = 0; i < count && !is_stopping(background) && clock_mono_us() < until_us; i++)
+        probe_redis(background, &background->watched[(background->first + i) % count], until_us);
+    background->first = count ? (background->first + 1) % count : 0;
+}
+
+static void probe_postgresql(struct background *background)
 {
     struct error error = {ERROR_NONE, ""};
-
-    for (int i = 0; i < background->watched_count && !is_stopping(background); i++)
-        probe_redis(background, &background->watched[i]);
-
     int64_t now_us = clock_mono_us();
     int64_t until_us = now_us + PROBE_PATIENCE_US;
     if (!store_prepare(background->services->store, background->pg, until_us,
@@ -94,7 +103,8 @@ static void probe(struct background *background)
         log_warn("PostgreSQL: %s", error.text);
     else if (error.code == ERROR_NONE && background->last.code != ERROR_NONE)
         log_info("PostgreSQL is back");
-    background->last = error;
+    if (!pg_is_refused(background->pg))
+        background->last = error;
 }
 
 /* Adds what the statement deleted to *rows; true when it found no more than a piece may have. */
@@ -151,7 +161,8 @@ static bool purge(struct background *background)
     pg_begin(pg);
     while (piece.rows < PURGE_ROWS && piece.sales < PURGE_SALES && purge_sale(pg, until_us, &piece))
         ;
-    bool more = piece.rows > 0 && pg_commit(pg, until_us) == PG_OK;
+    /* It may wait for a standby that is gone, which the next probe has to find out. */
+    bool more = piece.rows > 0 && pg_commit(pg, clock_mono_us() + PROBE_PATIENCE_US) == PG_OK;
     pg_rollback(pg, until_us);
     return more;
 }
@@ -170,7 +181,8 @@ static void *background_main(void *argument)
     while (!background->shared.stopping) {
         pthread_mutex_unlock(&background->shared.mutex);
         if (clock_mono_us() >= next_probe_us) {
-            probe(background);
+            probe_postgresql(background);
+            probe_every_redis(background);
             next_probe_us = clock_mono_us() + PROBE_US;
         }
         bool more = background->last.code == ERROR_NONE && may_write(background->services->store) &&
