@@ -156,8 +156,8 @@ static void set_trouble(struct store *store, const char *trouble)
         store_renew_sessions(store);
 }
 
-/* Of the present result of SQL_SERVER_STATE; logged when it is not what it was, or at the start. */
-static void take_durability(struct store *store, const struct pg *pg)
+/* Of the present result of SQL_SERVER_STATE. */
+static struct store_durability read_durability(const struct pg *pg)
 {
     struct store_durability now = {.fsync = pg_get_bool(pg, 0, 0),
                                    .full_page_writes = pg_get_bool(pg, 0, 1)};
@@ -169,14 +169,20 @@ static void take_durability(struct store *store, const struct pg *pg)
     now.durable = now.fsync && now.full_page_writes && waits;
     if (!waits)
         now.standby_names[0] = '\0';
-    bool noted = now.durable || (store_ready(store) && !store_durability(store).durable);
+    return now;
+}
+
+/* Logged when it is not what it was, or at the start. */
+static void take_durability(struct store *store, const struct store_durability *now)
+{
+    bool noted = now->durable || (store_ready(store) && !store_durability(store).durable);
     if (!noted)
         log_warn(
             "PostgreSQL is not durable (fsync, full_page_writes or synchronous_commit is off): "
             "a 201 may be lost in a crash");
-    atomic_store_explicit(&store->waits, now.standby_names[0] != '\0', memory_order_relaxed);
+    atomic_store_explicit(&store->waits, now->standby_names[0] != '\0', memory_order_relaxed);
     pthread_mutex_lock(&store->shared.mutex);
-    store->shared.durability = now;
+    store->shared.durability = *now;
     pthread_mutex_unlock(&store->shared.mutex);
 }
 
@@ -215,9 +221,13 @@ static bool make_again(struct store *store, struct pg *pg, int64_t until_us,
 /* Another base is another database: what is known of the one before does not hold. */
 static bool take_base(struct store *store, struct pg *pg, int64_t until_us, struct error *error)
 {
-    if (pg_exec(pg, SQL_EPOCH_BASE, PG_NO_ARGS, until_us) != PG_OK || pg_rows(pg) != 1) {
+    enum pg_status status = pg_exec(pg, SQL_EPOCH_BASE, PG_NO_ARGS, until_us);
+    if (status != PG_OK || pg_rows(pg) != 1) {
         store_doubt(store);
-        *error = pg->error;
+        if (status == PG_OK)
+            error_set(error, ERROR_UNAVAILABLE, "its table epoch_base has to have one row");
+        else
+            *error = pg->error;
         error_prefix(error, "the schema");
         return false;
     }
@@ -244,10 +254,11 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t
     if (misses_tables(pg) && !make_again(store, pg, until_us, schema_until_us, error))
         return false;
     const char *trouble = find_trouble(store, pg);
-    take_durability(store, pg);
+    struct store_durability durability = read_durability(pg);
     set_trouble(store, trouble);
     if (!take_base(store, pg, until_us, error))
         return false;
+    take_durability(store, &durability);
     /* Another session may have failed to connect while this one lived on: whoever is told that
      * PostgreSQL is up may try at once. */
     atomic_store_explicit(&store->closed_until_us, 0, memory_order_relaxed);
