@@ -4,7 +4,8 @@
  * Rounds go round the strategies, so that what changes on the machine meanwhile meets all of them.
  * A phase whose books do not agree is "no run" and the next one goes on; a server that died ends
  * everything, and what was found so far is still printed and written. So does Ctrl-C: what it
- * interrupted is left out, because half of a strategy's phases prove nothing of it.
+ * interrupted is left out, because half of a strategy's phases prove nothing of it; but for what is
+ * BROKEN, which no other phase mends.
  */
 #include "loadtest/commands/commands.h"
 
@@ -231,10 +232,17 @@ static int report(const struct run *run)
 static void forget_the_interrupted(struct run *run)
 {
     struct results *results = &run->results;
-    if (!is_articles(run))
-        results->count = run->complete;
-    else if (results->count > 0 && results->items[results->count - 1].verdict == VERDICT_NO_RUN)
-        results->count--; /* each of these stands for itself */
+    size_t kept = run->complete;
+    if (is_articles(run)) { /* each of these stands for itself */
+        kept = results->count;
+        if (kept > 0 && results->items[kept - 1].verdict == VERDICT_NO_RUN)
+            kept--;
+    }
+    for (size_t i = kept; i < results->count; i++) {
+        if (results->items[i].verdict == VERDICT_BROKEN)
+            results->items[kept++] = results->items[i];
+    }
+    results->count = kept;
 }
 
 int command_run(struct options *options)

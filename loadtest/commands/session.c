@@ -44,7 +44,8 @@ bool session_init(struct session *session, const struct options *options, struct
         return false;
     session->witness = witness_create(options->database, problem);
     if (!session->witness || !machine_look(&session->machine, session->witness, problem) ||
-        !files_make_folder(options->out, session->folder, sizeof session->folder, problem))
+        !files_make_folder(options->out, session->folder, sizeof session->folder,
+                           &session->made_folder, problem))
         return false;
     memcpy(session->machine.wrk, wrk, sizeof wrk);
     if (*session->binary)
@@ -63,7 +64,7 @@ void session_fini(struct session *session)
     api_destroy(session->api);
     witness_destroy(session->witness);
     wrk_fini();
-    if (*session->folder)
+    if (session->made_folder)
         rmdir(session->folder); /* it goes only when nothing was written */
 }
 

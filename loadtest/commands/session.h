@@ -14,6 +14,7 @@ enum { SESSION_STRATEGIES_MAX = 64 };
 struct session {
     const struct options *options; /* borrowed */
     char folder[1024];
+    bool made_folder; /* it was not there before */
     char binary[1200];
     struct api *api;         /* owned */
     struct witness *witness; /* owned */

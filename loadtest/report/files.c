@@ -6,15 +6,15 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static bool make_path(char *path, struct problem *problem)
+static bool make_path(char *path, bool *made, struct problem *problem)
 {
     for (char *at = path + 1;; at++) {
         if (*at != '/' && *at != '\0')
             continue;
         char kept = *at;
         *at = '\0';
-        bool made = mkdir(path, 0755) == 0 || errno == EEXIST;
-        if (!made)
+        *made = mkdir(path, 0755) == 0;
+        if (!*made && errno != EEXIST)
             return problem_set(problem, "--out: cannot make %s: %s", path, strerror(errno));
         *at = kept;
         if (kept == '\0')
@@ -22,7 +22,8 @@ static bool make_path(char *path, struct problem *problem)
     }
 }
 
-bool files_make_folder(const char *wanted, char *out, size_t size, struct problem *problem)
+bool files_make_folder(const char *wanted, char *out, size_t size, bool *made,
+                       struct problem *problem)
 {
     if (*wanted) {
         snprintf(out, size, "%s", wanted);
@@ -33,7 +34,7 @@ bool files_make_folder(const char *wanted, char *out, size_t size, struct proble
         strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &parts));
         snprintf(out, size, "results/%s", stamp);
     }
-    return make_path(out, problem);
+    return make_path(out, made, problem);
 }
 
 FILE *files_create(const char *folder, const char *name, struct problem *problem)

@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Makes `wanted`, or with "" a folder named after the time under results/. `out` gets its path. */
-bool files_make_folder(const char *wanted, char *out, size_t size, struct problem *problem);
+/* Makes `wanted`, or with "" a folder named after the time under results/. `out` gets its path;
+ * *made: it was not there before. */
+bool files_make_folder(const char *wanted, char *out, size_t size, bool *made,
+                       struct problem *problem);
 
 /* NULL with the problem when it cannot be made. Closing is false when not all was written. */
 FILE *files_create(const char *folder, const char *name, struct problem *problem);
