@@ -1,5 +1,6 @@
 /* See pgbench.h. The statements are those of sql/statements.sql, word for word where pgbench's
- * variables allow it; a change there belongs here too. */
+ * variables allow it, but for the sale that the server names in its one statement; a change there
+ * belongs here too. */
 #include "bench/pgbench.h"
 
 #include "loadtest/base/process.h"

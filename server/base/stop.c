@@ -44,7 +44,7 @@ static void on_stop(int number)
 
 static void on_grace_over(int number)
 {
-    static const char text[] = "seckill-server: stopped twice: some threads did not end in time\n";
+    static const char text[] = "seckill-server: some threads did not end in time\n";
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
 
     (void)number;

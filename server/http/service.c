@@ -40,22 +40,22 @@ void service_healthz(struct request *request)
         request->answer = answer_healthz;
 }
 
+/* Somebody else's text, which may have been cut in the middle of a character. */
+static json_t *foreign(const char *text)
+{
+    json_t *string = json_string(text);
+
+    return string ? string : json_string("?");
+}
+
 static void add_backend(void *to, const char *backend, bool up, const char *detail)
 {
     json_t *row = json_object();
 
     json_object_set_new(row, "name", json_string(backend));
     json_object_set_new(row, "up", json_boolean(up));
-    json_object_set_new(row, "detail", json_string(detail ? detail : ""));
+    json_object_set_new(row, "detail", foreign(detail ? detail : ""));
     json_array_append_new(to, row);
-}
-
-/* PostgreSQL's text, which may have been cut in the middle of a character. */
-static json_t *setting(const char *text)
-{
-    json_t *string = json_string(text);
-
-    return string ? string : json_string("?");
 }
 
 /* What "durable" covers. */
@@ -65,8 +65,8 @@ static json_t *describe(const struct store_durability *durability)
 
     json_object_set_new(json, "fsync", json_boolean(durability->fsync));
     json_object_set_new(json, "full_page_writes", json_boolean(durability->full_page_writes));
-    json_object_set_new(json, "synchronous_commit", setting(durability->synchronous_commit));
-    json_object_set_new(json, "synchronous_standby_names", setting(durability->standby_names));
+    json_object_set_new(json, "synchronous_commit", foreign(durability->synchronous_commit));
+    json_object_set_new(json, "synchronous_standby_names", foreign(durability->standby_names));
     return json;
 }
 
