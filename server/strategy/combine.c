@@ -338,7 +338,7 @@ static bool sell_at_once(struct session *session, struct order **orders, int cou
  * many they are: all, when they are of one product. */
 static int part_products(struct order **orders, int count)
 {
-    struct order *others[COMBINE_MAX];
+    struct order *others[COMBINE_MAX] = {NULL};
     int64_t middle = orders[count / 2]->product_id;
     int64_t least = middle;
     int first = 0;
@@ -376,7 +376,7 @@ static void sell_in_parts(struct session *session, struct order **orders, int co
 /* Those that have waited for a lock before go to the end. How many have not. */
 static int put_fresh_first(struct order **orders, int count)
 {
-    struct order *waited[COMBINE_MAX];
+    struct order *waited[COMBINE_MAX] = {NULL};
     int fresh = 0;
     int others = 0;
 

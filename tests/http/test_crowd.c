@@ -214,13 +214,15 @@ static struct placement look_at_threads(void)
 
     snprintf(path, sizeof path, "/proc/%d/task", (int)server_pid(server));
     DIR *folder = opendir(path);
-    if (!folder)
+    if (!folder) {
         fail_msg("%s cannot be read", path);
+        return found;
+    }
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     assert_int_equal(sched_getaffinity(server_pid(server), sizeof loop, &loop), 0);
     found.cores = CPU_COUNT(&all);
     found.loop_has_one = CPU_COUNT(&loop) == 1;
-    for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder)) {
+    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
         pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
         if (thread <= 0 || sched_getaffinity(thread, sizeof set, &set) != 0)
             continue;

@@ -211,12 +211,14 @@ static void an_explicit_lease_switches_the_watchdog_off(void **state)
     witness_expect_exact(rivals.witness, rivals.product);
 }
 
-static void a_lost_lease_cancels_the_work(void **state)
+/* An order that waits for a row does not go on when its lease is lost: it comes again, under one of
+ * its own. */
+static void a_lost_lease_ends_the_work(void **state)
 {
     (void)state;
     struct server *a = rival_start(NULL, "6000", "5900");
 
-    rivals_put(a, 1);
+    rivals_put(a, 2);
     /* Whoever writes the row now waits inside PostgreSQL. */
     witness_run(rivals.witness, "BEGIN; UPDATE product SET name = name WHERE id = %lld",
                 (long long)rivals.product);
@@ -224,9 +226,10 @@ static void a_lost_lease_cancels_the_work(void **state)
     struct crowd *first = rival_begin(a, "redis-watchdog", 1);
     while (!rivals_lock("DEL", "redis-watchdog"))
         look_again(begun_us);
-    rival_finish(first, 503, "lease_lost");
-    assert_true(clock_mono_us() - begun_us < 5500 * CLOCK_US_PER_MS);
+    while (!rivals_lock("EXISTS", "redis-watchdog"))
+        look_again(begun_us);
     witness_run(rivals.witness, "ROLLBACK");
+    rival_finish(first, 201, "");
     witness_expect_exact(rivals.witness, rivals.product);
     rival_buys(a, "redis-watchdog", 2);
     server_stop(a);
@@ -240,7 +243,7 @@ int main(void)
         cmocka_unit_test_teardown(a_lease_that_has_ended_is_not_worked_under, server_teardown),
         cmocka_unit_test_teardown(a_redis_that_forgets_gives_the_lock_to_two, server_teardown),
         cmocka_unit_test_teardown(an_explicit_lease_switches_the_watchdog_off, server_teardown),
-        cmocka_unit_test_teardown(a_lost_lease_cancels_the_work, server_teardown),
+        cmocka_unit_test_teardown(a_lost_lease_ends_the_work, server_teardown),
     };
 
     rivals_open("lock_pauses");
