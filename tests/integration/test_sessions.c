@@ -218,9 +218,10 @@ static void role_has_few_sessions(void **state)
         fail_msg("%s", crowd_summary(crowd));
     /* The workers have every session now; who reads a product is made room for. */
     assert_int_equal(server_status(server, "GET", "/products/1", NULL, NULL), 200);
-    assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM pg_stat_activity"
-                                                  " WHERE usename = 'seckill_few'"),
-                     LIMIT);
+    /* One may just have been closed to make room for another. */
+    assert_in_range(witness_number(here.witness, "SELECT count(*) FROM pg_stat_activity"
+                                                 " WHERE usename = 'seckill_few'"),
+                    LIMIT - 1, LIMIT);
     assert_int_equal(count_in_log(server, "allows this server no more sessions"), 1);
     assert_int_equal(count_in_log(server, "too many connections"), 1);
     crowd_destroy(crowd);

@@ -63,7 +63,7 @@ static void w4_w5_it_spins_and_for_half_of_its_time(void **state)
     assert_true(scripts > 200);
     took_us = waiting_us("redis-queue", &scripts);
     assert_in_range(took_us, 8000 * CLOCK_US_PER_MS, 18000 * CLOCK_US_PER_MS);
-    assert_true(scripts < 20);
+    assert_true(scripts < 100); /* the two servers' probes are among them, two a second each */
 }
 
 /* Orders that queue while the first is slow: how many holds do they take? */
