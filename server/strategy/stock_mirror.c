@@ -350,6 +350,15 @@ static enum stock_result fill(struct stock_link *link, int64_t product_id, const
     if (result == STOCK_DONE)
         result = load_users(link, product_id, row, &reserved);
     FAILPOINT("stock-loaded");
+    /* The row is ours as long as the session is, and PostgreSQL ends one that is idle in its
+     * transaction: this says that it is there, and begins that time anew. */
+    if (result == STOCK_DONE &&
+        pg_exec(link->pg, SQL_PRODUCT_READ, PG_ARGS(pg_int8(product_id)), link->until_us) != PG_OK)
+        result = pg_failed(link);
+    if (result == STOCK_DONE)
+        link->until_us =
+            clock_earlier(link->until_us,
+                          clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS / 2);
     if (result == STOCK_DONE)
         result = send_mirror(link, product_id, row, reserved.units);
     free(reserved.items);
@@ -359,14 +368,17 @@ static enum stock_result fill(struct stock_link *link, int64_t product_id, const
 static void drop_users(struct stock_link *link, int64_t product_id, const struct row *row)
 {
     char users[STOCK_KEY_MAX];
+    int64_t gone;
 
-    if (row->limit == NO_LIMIT)
-        return;
     link->until_us = clock_mono_us() + LEFT_US;
-    name_users(link, product_id, row, users);
+    /* Where the load's answer was lost the mirror may be there, and must not be without its users.
+     */
     if (!redis_connect(link->redis, link->until_us) ||
-        redis_send(link->redis, 2, (const char *const[]){"UNLINK", users}, link->until_us) !=
-            REDIS_OK)
+        stock_mirror_forget(link, product_id, 1, &gone) != STOCK_DONE || row->limit == NO_LIMIT)
+        return;
+    name_users(link, product_id, row, users);
+    if (redis_send(link->redis, 2, (const char *const[]){"UNLINK", users}, link->until_us) !=
+        REDIS_OK)
         stock_redis_failed(link->redis);
 }
 
