@@ -73,7 +73,7 @@ static void role_has_timeouts(void **state)
     crowd_send(crowd);
     wait_some("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
               " AND wait_event_type = 'Lock'"
-              " AND clock_timestamp() - query_start > interval '300 milliseconds'");
+              " AND clock_timestamp() - query_start > interval '100 milliseconds'");
     witness_release(holder);
     crowd_finish(crowd, t_patience_us());
     assert_int_equal(crowd_count(crowd, 201, ""), 1);
