@@ -178,13 +178,19 @@ static void request_path(const struct phase_plan *plan, char *out, size_t size)
         snprintf(out, size, "/orders?strategy=%s%s%s", plan->strategy->name, wait, body);
 }
 
+static struct loading begin_loading(const struct fleet *fleet, const struct phase_plan *plan,
+                                    struct phase_result *result)
+{
+    return (struct loading){
+        .fleet = fleet, .plan = plan, .result = result, .started_ms = process_now_ms()};
+}
+
 static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, int64_t seconds,
                       struct phase_result *result, struct problem *problem)
 {
     char path[300];
     request_path(plan, path, sizeof path);
-    struct loading loading = {
-        .fleet = fleet, .plan = plan, .result = result, .started_ms = process_now_ms()};
+    struct loading loading = begin_loading(fleet, plan, result);
     int64_t number = plan->seed % 100 + result->wrk_runs;
     struct wrk_load load = {
         .targets = fleet->urls,
@@ -222,8 +228,7 @@ static bool load_counted(const struct fleet *fleet, const struct phase_plan *pla
 {
     char path[300];
     request_path(plan, path, sizeof path);
-    struct loading loading = {
-        .fleet = fleet, .plan = plan, .result = result, .started_ms = process_now_ms()};
+    struct loading loading = begin_loading(fleet, plan, result);
     struct counted_load load = {
         .targets = fleet->urls,
         .targets_count = fleet->count,

@@ -101,7 +101,8 @@ struct canceller *canceller_create(struct store *store)
     return canceller;
 }
 
-void canceller_submit(struct canceller *canceller, struct cancel_request *request)
+/* Takes ownership. From any thread. */
+static void submit(struct canceller *canceller, struct cancel_request *request)
 {
     bool taken = false;
 
@@ -121,7 +122,7 @@ void pg_interrupt(struct pg *pg)
     struct cancel_request *request = atomic_exchange(&pg->cancel, NULL);
 
     if (request)
-        canceller_submit(pg->store->canceller, request);
+        submit(pg->store->canceller, request);
 }
 
 void canceller_destroy(struct canceller *canceller)

@@ -26,8 +26,6 @@ void cancel_request_free(struct cancel_request *request); /* NULL is allowed */
 
 /* NULL: no thread or memory. `store` is borrowed. */
 struct canceller *canceller_create(struct store *store);
-/* Takes ownership. From any thread. */
-void canceller_submit(struct canceller *canceller, struct cancel_request *request);
 /* A request under way is given up. NULL is allowed. */
 void canceller_destroy(struct canceller *canceller);
 

@@ -146,8 +146,6 @@ unsigned store_path_number(const struct store *store);
 /* The database may not be the one that it was: nothing is done in it until store_prepare has looked
  * at its schema again. */
 void store_doubt(struct store *store);
-/* Sessions that are open now are closed when they are next to be used. */
-void store_renew_sessions(struct store *store);
 
 /* What store_prepare says of the schema; a session that is not fit for use afterwards is closed. */
 bool schema_ensure(struct pg *pg, int64_t until_us, int64_t schema_until_us, struct error *error);

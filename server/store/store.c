@@ -83,7 +83,8 @@ void store_doubt(struct store *store)
     atomic_store_explicit(&store->ready, false, memory_order_release);
 }
 
-void store_renew_sessions(struct store *store)
+/* Sessions that are open now are closed when they are next to be used. */
+static void renew_sessions(struct store *store)
 {
     atomic_fetch_add_explicit(&store->path_number, 1, memory_order_relaxed);
 }
@@ -153,7 +154,7 @@ static void set_trouble(struct store *store, const char *trouble)
     const char *before = atomic_exchange_explicit(&store->trouble, trouble, memory_order_relaxed);
 
     if (strcmp(before, trouble) != 0)
-        store_renew_sessions(store);
+        renew_sessions(store);
 }
 
 /* Of the present result of SQL_SERVER_STATE. */
@@ -234,7 +235,7 @@ static bool take_base(struct store *store, struct pg *pg, int64_t until_us, stru
     int64_t base = pg_get_int8(pg, 0, 0);
     int64_t before = atomic_exchange_explicit(&store->epoch_base, base, memory_order_relaxed);
     if (base != before) {
-        store_renew_sessions(store);
+        renew_sessions(store);
         pg->path_number = store_path_number(store);
     }
     return true;

@@ -79,7 +79,7 @@ void held_failed(struct held *held, int64_t product_id, int64_t patience_us)
     held->due_us = now_us + REST_OF_ALL * patience_us;
 }
 
-void held_got(struct held *held, int64_t product_id)
+static void forget(struct held *held, int64_t product_id)
 {
     int i = find(held, product_id);
 
@@ -91,7 +91,7 @@ void held_note(struct held *held, const struct tally *tally)
 {
     for (int i = 0; i < tally->products.count; i++)
         if (!tally->busy[i])
-            held_got(held, tally->products.a[i]);
+            forget(held, tally->products.a[i]);
 }
 
 enum pg_status held_wait(struct pg *pg, int64_t product_id, int64_t patience_us, int64_t until_us)
@@ -115,7 +115,7 @@ static enum pg_status stand_in_line(struct held *held, struct pg *pg, int64_t pr
     pg_begin(pg);
     enum pg_status status = held_wait(pg, product_id, patience_us, until_us);
     if (status == PG_OK) {
-        held_got(held, product_id);
+        forget(held, product_id);
         return status;
     }
     pg_rollback(pg, until_us);
@@ -130,7 +130,7 @@ enum pg_status held_take(struct held *held, struct pg *pg, int64_t product_id, i
     enum pg_status status =
         pg_exec(pg, SQL_PRODUCT_LOCK_NOWAIT, PG_ARGS(pg_int8(product_id)), until_us);
     if (status == PG_OK) {
-        held_got(held, product_id);
+        forget(held, product_id);
         return status;
     }
     pg_rollback(pg, until_us);

@@ -36,7 +36,6 @@ int64_t held_choose(const struct held *held, int64_t chosen, int64_t product_id)
 
 /* It was waited for that long, in vain. */
 void held_failed(struct held *held, int64_t product_id, int64_t patience_us);
-void held_got(struct held *held, int64_t product_id);
 /* After tally_lock_free: which rows were had. */
 void held_note(struct held *held, const struct tally *tally);
 

@@ -24,18 +24,31 @@ static struct options options;
 static enum options_action action;
 static struct problem problem;
 
-/* "run --stock 3" as argv. */
-static bool parse(const char *line, char *(*environment)(const char *))
+struct command_line {
+    char text[512];
+    char *argv[32];
+    int argc;
+};
+
+/* "run --stock 3" as argv. What is read of it stays until the next one. */
+static struct command_line *split(char *program, const char *text)
 {
-    static char copy[512];
-    char *argv[32] = {"seckill-loadtest"};
-    int argc = 1;
+    static struct command_line line;
     char *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", line);
-    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        argv[argc++] = word;
+    line.argc = 0;
+    line.argv[line.argc++] = program;
+    snprintf(line.text, sizeof line.text, "%s", text);
+    for (char *word = strtok_r(line.text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        line.argv[line.argc++] = word;
     problem.text[0] = '\0';
-    return options_parse(&options, &action, argc, argv, environment, &problem);
+    return &line;
+}
+
+static bool parse(const char *text, char *(*environment)(const char *))
+{
+    static char program[] = "seckill-loadtest";
+    struct command_line *line = split(program, text);
+    return options_parse(&options, &action, line->argc, line->argv, environment, &problem);
 }
 
 static void defaults(void **state)
@@ -197,17 +210,11 @@ static void bad_arguments_are_named(void **state)
 
 static struct bench_options bench;
 
-static bool parse_bench(const char *line)
+static bool parse_bench(const char *text)
 {
-    static char copy[512];
-    char *argv[32] = {"seckill-bench"};
-    int argc = 1;
-    char *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", line);
-    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        argv[argc++] = word;
-    problem.text[0] = '\0';
-    return bench_options_parse(&bench, &action, argc, argv, some_environment, &problem);
+    static char program[] = "seckill-bench";
+    struct command_line *line = split(program, text);
+    return bench_options_parse(&bench, &action, line->argc, line->argv, some_environment, &problem);
 }
 
 /* The bench has flags of its own, and the harness's about backends. */
