@@ -14,6 +14,7 @@
 #include "cache/redis.h"
 #include "dispatch/dispatch.h"
 #include "http/http.h"
+#include "http/routes.h"
 #include "lock/keeper.h"
 #include "lock/memcache.h"
 #include "lock/redlock.h"
@@ -310,7 +311,7 @@ static bool app_init(struct app *app, struct error *error)
 
     if (!check_strategy(&app->services, error) || !open_backends(&app->services, error))
         return false;
-    app->http = http_create(&app->services, health, error);
+    app->http = http_create(&app->services, health, api_routes, error);
     register_metrics(app);
     if (!app->http || !first_contact(&app->services, error))
         return false;

@@ -127,7 +127,7 @@ static bool start_daemon(struct http *http, unsigned connections, struct error *
 }
 
 struct http *http_create(const struct services *services, struct http_health health,
-                         struct error *error)
+                         const struct route *routes, struct error *error)
 {
     const struct settings *settings = services->settings;
     struct http *http = calloc(1, sizeof *http);
@@ -139,6 +139,7 @@ struct http *http_create(const struct services *services, struct http_health hea
         return NULL;
     }
     http->listen_fd = -1;
+    http->routes = routes;
     json_object_seed(0); /* once, before other threads use it */
     http->services = services;
     http->health = health;

@@ -17,6 +17,7 @@ struct request;
 struct http {
     const struct services *services;         /* borrowed: app */
     struct http_health health;               /* its context is borrowed: app */
+    const struct route *routes;              /* borrowed: api; ends with a row without a pattern */
     struct dispatch *dispatch;               /* borrowed: app; set by http_run */
     const struct strategy *default_strategy; /* borrowed: registry */
     struct MHD_Daemon *daemon;               /* owned */

@@ -15,6 +15,16 @@
 #include "strategy/strategy.h"
 
 struct http;
+struct request;
+
+enum route_method { ROUTE_GET, ROUTE_POST, ROUTE_PUT };
+
+struct route {
+    const char *pattern; /* segments; {order} is a UUID and {product} an id */
+    enum route_method method;
+    bool admin;
+    void (*handle)(struct request *request);
+};
 
 /* Answers "can it serve?" for GET /readyz, from cached state, without blocking. */
 struct http_health {
@@ -24,9 +34,10 @@ struct http_health {
                  void (*row)(void *to, const char *backend, bool up, const char *detail), void *to);
 };
 
-/* Binds, listens and prints nothing; http_address says where. Nothing is served before http_run. */
+/* Binds, listens and prints nothing; http_address says where. Nothing is served before http_run.
+ * `routes`, which ends with a row without a pattern, is borrowed. */
 struct http *http_create(const struct services *services, struct http_health health,
-                         struct error *error);
+                         const struct route *routes, struct error *error);
 
 /* "http://HOST:PORT", with the real port where 0 was asked for. */
 const char *http_address(const struct http *http);

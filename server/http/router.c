@@ -1,32 +1,11 @@
-/* The route table and the walk over it: 404 when no pattern fits, 405 with Allow when no method
+/* The walk over the route table: 404 when no pattern fits, 405 with Allow when no method
  * does. */
 #include "http/router.h"
 
-#include "http/handlers.h"
+#include "http/edge.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* The hot path first. */
-static const struct route routes[] = {
-    {"/orders", ROUTE_POST, false, orders_post},
-    {"/orders", ROUTE_GET, false, orders_list},
-    {"/orders/{order}", ROUTE_GET, false, orders_get},
-    {"/orders/{order}/cancel", ROUTE_POST, false, orders_cancel},
-    {"/products", ROUTE_GET, false, products_list},
-    {"/products", ROUTE_PUT, true, products_put_run},
-    {"/products/{product}", ROUTE_GET, false, products_get},
-    {"/products/{product}", ROUTE_PUT, true, products_put},
-    {"/products/{product}/restock", ROUTE_POST, true, products_restock},
-    {"/products/{product}/audit", ROUTE_GET, true, products_audit},
-    {"/strategies", ROUTE_GET, false, service_strategies},
-    {"/healthz", ROUTE_GET, false, service_healthz},
-    {"/readyz", ROUTE_GET, false, service_readyz},
-    {"/metrics", ROUTE_GET, false, service_metrics},
-    {"/", ROUTE_GET, false, service_page},
-};
-
-enum { ROUTE_COUNT = sizeof routes / sizeof *routes };
 
 /* What Allow says. */
 static const char *method_name(enum route_method method)
@@ -102,14 +81,14 @@ bool router_find(struct request *request, const char *method)
     request->query = strchr(path, '?');
     if (request->query)
         *request->query++ = '\0';
-    for (size_t i = 0; i < ROUTE_COUNT; i++) {
-        if (!match(request, routes[i].pattern, path))
+    for (const struct route *route = request->http->routes; route->pattern; route++) {
+        if (!match(request, route->pattern, path))
             continue;
-        if (is_method(routes[i].method, method)) {
-            request->route = &routes[i];
+        if (is_method(route->method, method)) {
+            request->route = route;
             return true;
         }
-        allow(request, routes[i].method);
+        allow(request, route->method);
         known = true;
     }
     if (known)

@@ -1,0 +1,9 @@
+/* What is served, for http_create. */
+#ifndef SECKILL_HTTP_ROUTES_H
+#define SECKILL_HTTP_ROUTES_H
+
+#include "http/http.h"
+
+extern const struct route api_routes[]; /* ends with a row without a pattern */
+
+#endif
