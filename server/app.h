@@ -3,7 +3,7 @@
 #ifndef SECKILL_APP_H
 #define SECKILL_APP_H
 
-#include "base/settings.h"
+#include "settings/settings.h"
 
 /* Serves until SIGTERM or SIGINT. The exit status: 0 when everything accepted was answered, 1 when
  * the drain was cut short, 2 when the start failed (and stderr says what is wrong and how to mend

@@ -114,10 +114,10 @@ count_parameters() { # FILE
 }
 
 # Names of strategies: all, and those that promise more of one instance than of many (see tests/lib/cases.c).
-list_strategies() { sed -n 's/^    \.name = "\([a-z-]*\)",$/\1/p' "$root"/server/strategy/*.c; }
+list_strategies() { sed -n 's/^    \.name = "\([a-z-]*\)",$/\1/p' "$root"/server/strategies/*.c "$root"/server/strategies/*/*.c; }
 
 list_local_strategies() {
-  awk -F '"' '/^    \.name = "/ { name = $2 } /^    \.guarantees = GUARANTEE_ONE,$/ { print name }' "$root"/server/strategy/*.c
+  awk -F '"' '/^    \.name = "/ { name = $2 } /^    \.guarantees = GUARANTEE_ONE,$/ { print name }' "$root"/server/strategies/*.c "$root"/server/strategies/*/*.c
 }
 
 # The names of a program's tests: functions that take a state, and what walks the registry.

@@ -2,10 +2,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/settings.h"
-#include "cache/redis.h"
-#include "lock/redlock.h"
-#include "store/pg.h"
+#include "lock/redis/redlock.h"
+#include "postgres/pg.h"
+#include "redis/redis.h"
+#include "settings/settings.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -13,11 +13,11 @@
 #include "dispatch/lane.h"
 #include "dispatch/tasks.h"
 #include "dispatch/worker.h"
+#include "drive/drive.h"
 #include "metrics/metrics.h"
-#include "store/pg.h"
-#include "strategy/drive.h"
+#include "postgres/pg.h"
+#include "strategy/cost_accounting.h"
 #include "strategy/parking.h"
-#include "strategy/spending.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

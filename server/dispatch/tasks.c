@@ -1,7 +1,7 @@
 #include "dispatch/tasks.h"
 
 #include "base/clock.h"
-#include "store/pg.h"
+#include "postgres/pg.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/log.h"
-#include "strategy/drive.h"
+#include "drive/drive.h"
 
 #include <pthread.h>
 #include <stdlib.h>

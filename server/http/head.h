@@ -5,8 +5,8 @@
 #ifndef SECKILL_HTTP_HEAD_H
 #define SECKILL_HTTP_HEAD_H
 
-#include "http/problem.h"
-#include "http/reader.h"
+#include "http/reader/problem.h"
+#include "http/reader/reader.h"
 
 #include <microhttpd.h>
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "dispatch/dispatch.h"
-#include "store/pg.h"
+#include "postgres/pg.h"
 #include "strategy/strategy.h"
 
 struct http;

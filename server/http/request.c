@@ -13,9 +13,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/auth.h"
 #include "http/edge.h"
 #include "http/head.h"
+#include "http/reader/auth.h"
 #include "http/reply.h"
 #include "http/router.h"
 

@@ -15,9 +15,9 @@
 
 #include "dispatch/dispatch.h"
 #include "http/connection.h"
-#include "http/problem.h"
-#include "http/reader.h"
-#include "store/catalog.h"
+#include "http/reader/problem.h"
+#include "http/reader/reader.h"
+#include "postgres/catalog.h"
 
 #include <microhttpd.h>
 

@@ -1,7 +1,7 @@
 /* Stands in for the locks whose client library was not installed when this was built. Their
  * strategies are listed as unavailable, so nothing but the _built functions is ever called. */
-#include "lock/keeper.h"
 #include "lock/memcache.h"
+#include "lock/zookeeper/zookeeper.h"
 
 #ifndef SECKILL_MEMCACHED
 bool memcache_built(void)

@@ -3,7 +3,7 @@
 #include "lock/lock.h"
 
 #include "base/clock.h"
-#include "base/settings.h"
+#include "settings/settings.h"
 
 #include <stdio.h>
 

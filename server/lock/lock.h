@@ -20,7 +20,7 @@
 #define SECKILL_LOCK_LOCK_H
 
 #include "base/random.h"
-#include "cache/redis.h"
+#include "redis/redis.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/failpoint.h"
-#include "base/settings.h"
+#include "settings/settings.h"
 
 #include <libmemcached/memcached.h>
 #include <stdio.h>

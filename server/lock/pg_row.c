@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/settings.h"
+#include "settings/settings.h"
 
 enum { POLL_LEAST_US = 1000, POLL_SPREAD_US = 15000, STORE_PATIENCE_US = 1000000 };
 

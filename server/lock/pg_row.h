@@ -6,7 +6,7 @@
 #define SECKILL_LOCK_PG_ROW_H
 
 #include "lock/lock.h"
-#include "store/pg.h"
+#include "postgres/pg.h"
 
 /* Inserts the row, or else takes over an expired one, for `lease_ms`. PG_OK and *owned, or the
  * trouble. */

@@ -6,7 +6,7 @@
 #include "lock/reentrant.h"
 
 #include "base/clock.h"
-#include "base/settings.h"
+#include "settings/settings.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #ifndef SECKILL_LOCK_REENTRANT_H
 #define SECKILL_LOCK_REENTRANT_H
 
-#include "lock/redis_lock.h"
+#include "lock/redis/redis_lock.h"
 
 /* Takes it, or takes it once more. *left_ms is 0 when the lease's token now owns it, else what the
  * other's lease has left. Not idempotent: after REDIS_LOST the count is unknown. */

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
-#include "base/settings.h"
-#include "cache/redis.h"
+#include "redis/redis.h"
+#include "settings/settings.h"
 
 #include <pthread.h>
 #include <stdio.h>

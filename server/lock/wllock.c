@@ -11,8 +11,8 @@
 #include "lock/wllock.h"
 
 #include "base/clock.h"
-#include "base/settings.h"
-#include "lock/redis_lock.h"
+#include "lock/redis/redis_lock.h"
+#include "settings/settings.h"
 
 enum lock_result wllock_spin(struct lock_client *client, int64_t key, int left_ms, int64_t until_us,
                              struct lease *lease)

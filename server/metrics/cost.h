@@ -1,6 +1,6 @@
 /*
  * What the work of a thread costs the stores that it asks: counted where bytes are sent and
- * received, taken by whoever knows what the work was for (strategy/spending.h).
+ * received, taken by whoever knows what the work was for (strategy/cost_accounting.h).
  *
  * The counters are the thread's own plain numbers, so counting costs an addition and no lock. A
  * session belongs to one thread, and so does all that it costs, whichever of a worker's

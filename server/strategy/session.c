@@ -5,10 +5,10 @@
 #include "strategy/session.h"
 
 #include "base/clock.h"
-#include "broker/rabbit.h"
-#include "cache/redis.h"
 #include "lock/memcache.h"
-#include "lock/redlock.h"
+#include "lock/redis/redlock.h"
+#include "rabbitmq/rabbit.h"
+#include "redis/redis.h"
 
 #include <stdlib.h>
 

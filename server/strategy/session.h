@@ -6,8 +6,8 @@
 #define SECKILL_STRATEGY_SESSION_H
 
 #include "lock/lock.h"
-#include "store/pg.h"
-#include "strategy/spending.h"
+#include "postgres/pg.h"
+#include "strategy/cost_accounting.h"
 #include "strategy/strategy.h"
 
 struct session {

@@ -11,8 +11,8 @@
 #define SECKILL_STRATEGY_STRATEGY_H
 
 #include "base/error.h"
-#include "base/settings.h"
 #include "order/order.h"
+#include "settings/settings.h"
 
 struct store;
 struct cache;
@@ -104,7 +104,8 @@ struct strategy {
     /* Sets the outcome and answers true when the order can be refused without a lane; NULL: never.
      * Any thread; must not block. */
     bool (*refuse_now)(struct order *order);
-    const struct outside *outside; /* what it keeps outside PostgreSQL (outside.h); NULL: nothing */
+    const struct outside
+        *outside; /* what it keeps outside PostgreSQL (external_state.h); NULL: nothing */
     /* Sets each order's outcome. A strategy that hears of it later may take orders out of the batch
      * instead and leave them in services->parking, from where they are completed (parking.h). */
     void (*sell)(struct session *session, struct batch *batch);

@@ -7,11 +7,11 @@
 
 #include "lib/t.h"
 
-#include "base/settings.h"
-#include "lock/keeper_session.h"
 #include "lock/memcache.h"
-#include "lock/redlock.h"
+#include "lock/redis/redlock.h"
+#include "lock/zookeeper/zookeeper_session.h"
 #include "lock_calls.h"
+#include "settings/settings.h"
 
 enum { LONG_MS = 30000 }; /* the lease, unless a test says otherwise */
 

@@ -7,7 +7,7 @@
 
 #include "lib/t.h"
 
-#include "cache/redis.h"
+#include "redis/redis.h"
 
 #define PREFIX     "{scripts-test}:stock"
 #define PRODUCT    "7"

@@ -9,8 +9,8 @@
 #include "lib/stack.h"
 
 #include "base/clock.h"
-#include "cache/redis.h"
-#include "store/pg.h"
+#include "postgres/pg.h"
+#include "redis/redis.h"
 
 #include <signal.h>
 #include <stdio.h>

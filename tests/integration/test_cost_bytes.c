@@ -8,9 +8,9 @@
 #include "lib/t.h"
 
 #include "base/clock.h"
-#include "cache/redis.h"
 #include "metrics/cost.h"
-#include "store/pg.h"
+#include "postgres/pg.h"
+#include "redis/redis.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of store/schema.c. */
+/* Of postgres/schema.c. */
 #define SCHEMA_LOCK "32476585539202156"
 
 static struct {

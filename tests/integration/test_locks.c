@@ -8,9 +8,9 @@
 #include "lib/stack.h"
 #include "lib/t.h"
 
-#include "base/settings.h"
 #include "lock/renewer.h"
 #include "lock/wllock.h"
+#include "settings/settings.h"
 
 #include <pthread.h>
 #include <signal.h>

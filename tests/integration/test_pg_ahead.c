@@ -1,5 +1,5 @@
 /*
- * Statements ahead of their turn (store/pg_ahead.c), straight against PostgreSQL.
+ * Statements ahead of their turn (postgres/pipeline.c), straight against PostgreSQL.
  *
  * Asking for one ahead changes nothing but when it is sent, which the costs tell: each has its own
  * result or failure, and what is thrown away leaves neither a lock nor a transaction behind.
@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "metrics/cost.h"
-#include "store/pg.h"
+#include "postgres/pg.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include "lib/stock_bed.h"
 
 #include "base/clock.h"
-#include "strategy/stock_flag.h"
+#include "strategies/redis_stock/stock_flag.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "lib/witness.h"
 
 #include "base/clock.h"
-#include "strategy/purchase.h"
+#include "sale/purchase.h"
 
 #include <stdio.h>
 

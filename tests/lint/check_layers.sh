@@ -6,10 +6,11 @@ set -euo pipefail
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
 cd "$root"
 
-# A folder includes itself and what has a smaller number. store, cache and broker do not know each other.
+# A folder includes itself, and what has a smaller number. Those with the same number do not know each other. A folder
+# within a room belongs to it, unless it stands here.
 declare -A level=(
-  [base]=0 [metrics]=1 [order]=2 [broker]=3 [cache]=3 [store]=3 [lock]=4
-  [strategy]=5 [dispatch]=6 [http]=7 [app]=8 [main]=9 [loadtest]=10
+  [base]=0 [settings]=1 [metrics]=2 [order]=3 [postgres]=4 [redis]=4 [rabbitmq]=4 [http/reader]=4 [lock]=5 [strategy]=6
+  [sale]=7 [strategies]=8 [drive]=9 [dispatch]=10 [http]=11 [api]=12 [app]=13 [main]=14 [loadtest]=15
 )
 
 # The harness's rooms, in the same way; its headers are included as "loadtest/room/file.h", and the bench's as
@@ -18,11 +19,11 @@ declare -A harness_level=(
   [base]=0 [load]=1 [judge]=2 [fleet]=3 [phase]=4 [report]=5 [commands]=6 [main]=7 [bench]=8
 )
 
-# Headers that one room alone may include. sql_text.h and lua_text.h are generated from sql/ and lua/.
+# Headers that some rooms alone may include. sql_text.h and lua_text.h are generated from sql/ and lua/.
 declare -A owner=(
-  [microhttpd.h]=http [jansson.h]=http [libpq-fe.h]=store
-  [rabbitmq-c]=broker [amqp.h]=broker [amqp_tcp_socket.h]=broker [libmemcached]=lock [zookeeper]=lock
-  [hiredis]=cache [hiredis.h]=cache [sql_text.h]=store [lua_text.h]=cache
+  [microhttpd.h]="http api" [jansson.h]="http api http/reader" [libpq-fe.h]=postgres
+  [rabbitmq-c]=rabbitmq [amqp.h]=rabbitmq [amqp_tcp_socket.h]=rabbitmq [libmemcached]=lock [zookeeper]=lock
+  [hiredis]=redis [hiredis.h]=redis [sql_text.h]=postgres [lua_text.h]=redis
 )
 
 files=0
@@ -33,12 +34,21 @@ refuse() {
   broken=$((broken + 1))
 }
 
-# "server/store/pg.c" → store; server/main.c and server/app.[ch] are rooms of their own. Sets $room.
+# Of a path below server/, "postgres/pg.h" → postgres, "lock/redis/redlock.h" → lock. Sets $room.
+find_server_room() {
+  local folder=${1%/*}
+
+  while [ -z "${level[$folder]:-}" ] && [[ $folder == */* ]]; do
+    folder=${folder%/*}
+  done
+  room=$folder
+}
+
+# The same of a file's path; server/main.c and server/app.[ch] are rooms of their own.
 find_room() {
-  local path=${1#server/}
   case $1 in
     loadtest/* | bench/*) room=loadtest ;;
-    server/*/*) room=${path%%/*} ;;
+    server/*/*) find_server_room "${1#server/}" ;;
     server/main.c) room=main ;;
     server/app.[ch]) room=app ;;
     *) room=none ;;
@@ -46,24 +56,24 @@ find_room() {
 }
 
 check_server() { # where, room, included, "quoted" or "angled"
-  local where=$1 room=$2 included=$3 how=$4
+  local where=$1 from=$2 included=$3 how=$4
   local first=${included%%/*} last=${included##*/}
-  local only=${owner[$first]:-${owner[$last]:-}}
+  local only=${owner[$first]:-${owner[$last]:-}} room
 
   if [ -n "$only" ]; then
-    [ "$only" = "$room" ] || refuse "$where" "$room must not include $included: it is $only's alone"
+    [[ " $only " == *" $from "* ]] || refuse "$where" "$from must not include $included: it is for $only alone"
     return 0
   fi
-  if [ "$included" = app.h ]; then
-    first=app
-  elif [ "$how" = angled ] && { [ "$first" = "$included" ] || [ -z "${level[$first]:-}" ]; }; then
+  find_server_room "$included"
+  [ "$included" != app.h ] || room=app
+  if [ "$how" = angled ] && { [ "$first" = "$included" ] || [ -z "${level[$room]:-}" ]; }; then
     return 0 # a header of the system
-  elif [ "$first" = "$included" ] || [ -z "${level[$first]:-}" ]; then
+  elif [ "$room" != app ] && { [ "$first" = "$included" ] || [ -z "${level[$room]:-}" ] || [[ $included == *./* ]]; }; then
     refuse "$where" "\"$included\" is not of the form \"room/file.h\""
     return 0
   fi
-  if [ "$first" != "$room" ] && [ "${level[$first]}" -ge "${level[$room]}" ]; then
-    refuse "$where" "$room must not include $included: $first does not stand to its right"
+  if [ "$room" != "$from" ] && [ "${level[$room]}" -ge "${level[$from]}" ]; then
+    refuse "$where" "$from must not include $included: $room does not stand to its right"
   fi
 }
 

@@ -8,7 +8,7 @@ check=$lint/check_layers.sh
 # shellcheck source-path=SCRIPTDIR source=tree.sh
 . "$lint/tree.sh"
 
-rooms=(base metrics order store cache lock strategy dispatch http)
+rooms=(base settings metrics order postgres redis lock strategy sale strategies drive dispatch http api)
 
 refuses "a tree without sources"
 
@@ -18,19 +18,22 @@ for room in "${rooms[@]}"; do
   put "server/$room/$room.h" '#include <stdint.h>'
   put "server/$room/$room.c" "#include \"$room/$room.h\""
   for right in "${seen[@]}"; do
-    case $room-$right in store-cache | cache-store) continue ;; esac
+    case $room-$right in postgres-redis | redis-postgres) continue ;; esac
     printf '#include "%s/%s.h"\n' "$right" "$right" >>"$tree/server/$room/$room.c"
   done
   seen+=("$room")
 done
-put server/app.h '#include "http/http.h"'
+put server/app.h '#include "api/api.h"'
+put server/http/reader/reader.h '#include "order/order.h"'
+put server/lock/redis/redlock.h '#include "lock/lock.h"'
+put server/strategies/redis_stock/stock.c '#include "lock/redis/redlock.h"'
 put server/app.c '#include "app.h"'
 put server/main.c '#include "app.h"'
 put server/http/edge.c '#include <microhttpd.h>'
 put server/http/json.c '#include <jansson.h>'
-put server/store/pg.c '#include <libpq-fe.h>'
-put server/store/sql.c '#include "gen/sql_text.h"'
-put server/cache/redis.c '#include <hiredis/hiredis.h>'
+put server/postgres/pg.c '#include <libpq-fe.h>'
+put server/postgres/sql.c '#include "gen/sql_text.h"'
+put server/redis/redis.c '#include <hiredis/hiredis.h>'
 harness=(base load judge fleet phase report commands)
 seen=()
 for room in "${harness[@]}"; do
@@ -55,32 +58,37 @@ for ((i = 0; i < ${#rooms[@]}; i++)); do
   done
   catches "server/${rooms[i]}/bad.c" '#include "app.h"'
 done
-catches server/cache/bad.c '#include "store/store.h"'
+catches server/redis/bad.c '#include "postgres/postgres.h"'
 catches server/strategy/bad.h '#include "http/http.h"'
 catches server/strategy/bad.c '  #  include   "http/http.h"'
 catches server/strategy/bad.c '#include <http/http.h>'
+catches server/lock/redis/bad.c '#include "sale/sale.h"'
+catches server/http/reader/bad.c '#include "http/http.h"'
+catches server/http/reader/bad.c '#include "dispatch/dispatch.h"'
 
 # Third-party code outside its room.
 for room in "${rooms[@]}" app; do
   file=server/$room/bad.c
   [ "$room" != app ] || file=server/app.c
-  [ "$room" = http ] || catches "$file" '#include <microhttpd.h>'
-  [ "$room" = http ] || catches "$file" '#include <jansson.h>'
-  [ "$room" = store ] || catches "$file" '#include <libpq-fe.h>'
-  [ "$room" = store ] || catches "$file" '#include <postgresql/libpq-fe.h>'
-  [ "$room" = cache ] || catches "$file" '#include <hiredis/hiredis.h>'
-  [ "$room" = cache ] || catches "$file" '#include <hiredis/async.h>'
-  [ "$room" = cache ] || catches "$file" '#include "hiredis.h"'
+  case $room in http | api) ;; *)
+    catches "$file" '#include <microhttpd.h>'
+    catches "$file" '#include <jansson.h>' ;;
+  esac
+  [ "$room" = postgres ] || catches "$file" '#include <libpq-fe.h>'
+  [ "$room" = postgres ] || catches "$file" '#include <postgresql/libpq-fe.h>'
+  [ "$room" = redis ] || catches "$file" '#include <hiredis/hiredis.h>'
+  [ "$room" = redis ] || catches "$file" '#include <hiredis/async.h>'
+  [ "$room" = redis ] || catches "$file" '#include "hiredis.h"'
   [ "$room" != app ] || put server/app.c '#include "app.h"'
 done
 catches server/strategy/bad.c '#include "gen/sql_text.h"'
-catches server/store/bad.c '#include "gen/lua_text.h"'
+catches server/postgres/bad.c '#include "gen/lua_text.h"'
 
 # Includes that are not written "room/file.h", and files that stand nowhere.
-catches server/store/bad.c '#include "store.h"'
-catches server/store/bad.c '#include "../http/http.h"'
-catches server/store/bad.c '#include "./store.h"'
-catches server/store/bad.c '#include HEADER'
+catches server/postgres/bad.c '#include "store.h"'
+catches server/postgres/bad.c '#include "../http/http.h"'
+catches server/postgres/bad.c '#include "./store.h"'
+catches server/postgres/bad.c '#include HEADER'
 catches server/util/bad.c '#include <stdint.h>'
 catches server/bad.c '#include <stdint.h>'
 

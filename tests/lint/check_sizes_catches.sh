@@ -14,7 +14,7 @@ strategy=$'const struct strategy strategy_x = {\n'
 
 refuses "a tree without sources"
 put server/strategy/strategy.h "$(lines 600)"
-put server/strategy/registry.c "static const struct strategy *const strategies[] = {
+put server/strategies/registry.c "static const struct strategy *const strategies[] = {
 $(lines 599)"
 put server/strategy/x.c "$strategy$(lines 149)"
 put loadtest/run.c "$(lines 600)"

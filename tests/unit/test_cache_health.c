@@ -1,7 +1,7 @@
 /* Which errors say that a Redis will not serve, and what is known of one. */
 #include "lib/t.h"
 
-#include "cache/redis_internal.h"
+#include "redis/redis_internal.h"
 
 #include <string.h>
 

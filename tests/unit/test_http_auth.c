@@ -1,5 +1,5 @@
 /* Who may make admin calls. */
-#include "http/auth.h"
+#include "http/reader/auth.h"
 #include "lib/t.h"
 
 #include <arpa/inet.h>

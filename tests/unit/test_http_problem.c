@@ -1,5 +1,5 @@
 /* Outcomes as the bodies of replies. */
-#include "http/problem.h"
+#include "http/reader/problem.h"
 #include "lib/t.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The edge's readers: queries, header fields, JSON bodies. */
-#include "http/reader.h"
+#include "http/reader/reader.h"
 #include "lib/t.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  */
 #include "lib/t.h"
 
-#include "strategy/partition.h"
+#include "strategies/partitioned_queue/partition.h"
 
 #include <stdlib.h>
 #include <string.h>

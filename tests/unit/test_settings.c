@@ -1,7 +1,7 @@
 #include "lib/t.h"
 
-#include "base/settings.h"
-#include "base/settings_table.h"
+#include "settings/settings.h"
+#include "settings/settings_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The forms of settings that have a limit or a list in them. */
 #include "lib/t.h"
 
-#include "base/settings_accept.h"
+#include "settings/settings_accept.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* The table of settings, row by row, and what is printed from it. */
 #include "lib/t.h"
 
-#include "base/settings.h"
-#include "base/settings_table.h"
+#include "settings/settings.h"
+#include "settings/settings_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What PostgreSQL's error codes mean, and of which of them an accepted order may die. */
 #include "lib/t.h"
 
-#include "store/pg_internal.h"
+#include "postgres/pg_internal.h"
 
 static void what_an_error_means(void **state)
 {

@@ -1,7 +1,7 @@
 /* The sold-out flag of redis-stock: whom it refuses, and for how long. */
 #include "lib/t.h"
 
-#include "strategy/stock_flag.h"
+#include "strategies/redis_stock/stock_flag.h"
 
 #include "base/clock.h"
 

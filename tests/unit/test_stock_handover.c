@@ -2,7 +2,7 @@
 #include "lib/t.h"
 
 #include "base/clock.h"
-#include "strategy/stock_handover.h"
+#include "strategies/redis_stock/writer/stock_handover.h"
 
 #include <stdio.h>
 

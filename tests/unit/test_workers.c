@@ -6,9 +6,9 @@
  * hands an order back.
  */
 #include "dispatch/worker.h"
+#include "drive/drive.h"
 #include "lib/t.h"
-#include "strategy/drive.h"
-#include "strategy/spending.h"
+#include "strategy/cost_accounting.h"
 #include "unit/lane_orders.h"
 
 #include <semaphore.h>

@@ -1,0 +1,238 @@
+/*
+ * Orders: buy, look up, list, cancel.
+ *
+ * A buy is read, stamped, given its id and handed over with the others of its loop pass; its answer
+ * is written when it comes back decided. A cancel first looks the order up, to learn whose strategy
+ * it has to go through.
+ */
+#include "api/handlers.h"
+#include "api/render.h"
+#include "api/submission.h"
+#include "http/edge.h"
+#include "http/reply.h"
+
+#include "base/clock.h"
+#include "strategy/external_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOKUP_MS = 5000, PAGE_DEFAULT = 100, LOCATION_MAX = 64, QUEUED_PAUSE_US = 2000 };
+
+/* Fits `request->answer`. */
+static enum MHD_Result answer_order(struct request *request)
+{
+    const struct order *order = &request->order;
+    int status = order_outcome_row(order->outcome)->http_status;
+    char location[LOCATION_MAX] = "/orders/";
+    char body[RENDER_ORDER_MAX];
+    bool fresh = status == MHD_HTTP_CREATED || status == MHD_HTTP_ACCEPTED;
+    size_t length;
+
+    if (status >= MHD_HTTP_BAD_REQUEST) {
+        problem_from_order(&request->problem, order);
+        return reply_problem(request);
+    }
+    length = render_order(&order->record, fresh ? order : NULL, body);
+    uuid_format(&order->record.id, location + strlen(location));
+    return reply_send(request, &(struct reply){.status = status,
+                                               .type = REPLY_JSON,
+                                               .body = body,
+                                               .length = length,
+                                               .memory = MHD_RESPMEM_MUST_COPY,
+                                               .location = fresh ? location : NULL,
+                                               .replayed = order->outcome == ORDER_REPLAYED});
+}
+
+void orders_post(struct request *request)
+{
+    enum { PRODUCT_ID, USER_ID, QUANTITY, MEMBER_COUNT };
+    struct member members[MEMBER_COUNT] = {
+        [PRODUCT_ID] = {.name = "product_id", .required = true, .min = 1, .max = ORDER_ID_MAX},
+        [USER_ID] = {.name = "user_id", .required = true, .min = 1, .max = ORDER_ID_MAX},
+        [QUANTITY] = {.name = "quantity", .min = 1, .max = ORDER_QUANTITY_MAX},
+    };
+    struct order *order = &request->order;
+
+    if (!submission_read(request, members, MEMBER_COUNT)) {
+        request_refuse(request);
+        return;
+    }
+    order->kind = ORDER_BUY;
+    order->id = uuid_v7(order->created_us);
+    order->product_id = members[PRODUCT_ID].number;
+    order->user_id = members[USER_ID].number;
+    order->quantity = members[QUANTITY].given ? members[QUANTITY].number : 1;
+    request->answer = answer_order;
+    request_wait_order(request, NULL);
+}
+
+static enum catalog_result look_up(struct call *call, struct pg *pg, struct error *error)
+{
+    const struct uuid *id = &call->request->order_id;
+    enum catalog_result result = catalog_order(pg, id, call->task.until_us, &call->record, error);
+
+    if (result != CATALOG_NOT_FOUND)
+        return result;
+    return outside_order(call->request->http->services, pg, id, call->task.until_us, &call->record,
+                         error);
+}
+
+/* The same a moment later, for an order that was queued. */
+static enum catalog_result look_again(struct call *call, struct pg *pg, struct error *error)
+{
+    clock_sleep_until(clock_mono_us() + QUEUED_PAUSE_US);
+    return look_up(call, pg, error);
+}
+
+static enum MHD_Result answer_record(struct request *request)
+{
+    char body[RENDER_ORDER_MAX];
+
+    return reply_send(request,
+                      &(struct reply){.status = MHD_HTTP_OK,
+                                      .type = REPLY_JSON,
+                                      .body = body,
+                                      .length = render_order(&request->call->record, NULL, body),
+                                      .memory = MHD_RESPMEM_MUST_COPY});
+}
+
+static void found(struct request *request)
+{
+    if (request_call_done(request))
+        request->answer = answer_record;
+}
+
+void orders_get(struct request *request)
+{
+    if (request_query(request, NULL, 0) &&
+        request_call(request, look_up, ORDER_NOT_FOUND, LOOKUP_MS))
+        request_wait_call(request, found);
+}
+
+static enum catalog_result list(struct call *call, struct pg *pg, struct error *error)
+{
+    struct order_record *records = calloc((size_t)call->limit, sizeof *records);
+    struct order_page page = {.product_id = call->id,
+                              .user_id = call->user_id,
+                              .has_after = call->has_order_id,
+                              .after = call->order_id,
+                              .limit = call->limit};
+    int n = 0;
+
+    if (!records) {
+        error_set(error, ERROR_INTERNAL, "no memory for a page of %d orders", call->limit);
+        return CATALOG_FAILED;
+    }
+    enum catalog_result result = catalog_orders(pg, &page, call->task.until_us, records, &n, error);
+    if (result == CATALOG_OK)
+        call->text = render_orders(records, n, n == call->limit ? &records[n - 1].id : NULL);
+    free(records);
+    return result;
+}
+
+static void listed(struct request *request)
+{
+    if (request_call_done(request))
+        request->answer = reply_call;
+}
+
+void orders_list(struct request *request)
+{
+    enum { PRODUCT_ID, USER_ID, LIMIT, AFTER, PARAM_COUNT };
+    struct param params[PARAM_COUNT] = {
+        [PRODUCT_ID] = {.name = "product_id", .integer = true, .min = 1, .max = ORDER_ID_MAX},
+        [USER_ID] = {.name = "user_id", .integer = true, .min = 1, .max = ORDER_ID_MAX},
+        [LIMIT] = {.name = "limit", .integer = true, .min = 1, .max = CATALOG_PAGE_MAX},
+        [AFTER] = {.name = "after"},
+    };
+    struct uuid after = {0};
+    struct call *call;
+    bool good = reader_query(request->query, params, PARAM_COUNT, &request->problem);
+
+    if (good && params[AFTER].given && !uuid_parse(params[AFTER].text, &after))
+        good = problem_field(&request->problem, "after", "It takes an order's id.");
+    if (!good) {
+        request_refuse(request);
+        return;
+    }
+    call = request_call(request, list, ORDER_NOT_FOUND, LOOKUP_MS);
+    if (!call)
+        return;
+    call->id = params[PRODUCT_ID].number;
+    call->user_id = params[USER_ID].number;
+    call->limit = params[LIMIT].given ? (int)params[LIMIT].number : PAGE_DEFAULT;
+    call->order_id = after;
+    call->has_order_id = params[AFTER].given;
+    request_wait_call(request, listed);
+}
+
+static void cancel_found(struct request *request);
+
+/* A queued order is decided first, as long as the cancel may wait for that. */
+static void cancel_waits(struct request *request)
+{
+    struct order *order = &request->order;
+
+    if (clock_mono_us() >= order->wait_until_us) {
+        order->outcome = ORDER_QUEUE_TIMEOUT;
+        problem_from_order(&request->problem, order);
+        request_refuse(request);
+    } else if (request_call(request, look_again, ORDER_NOT_FOUND, LOOKUP_MS)) {
+        request_wait_call(request, cancel_found);
+    }
+}
+
+/* The order was found: cancel it through the strategy named in it. */
+static void cancel_found(struct request *request)
+{
+    const struct order_record *record = &request->call->record;
+    struct order *order = &request->order;
+
+    if (!request_call_done(request))
+        return;
+    if (record->status == STATUS_QUEUED) {
+        cancel_waits(request);
+        return;
+    }
+    order->strategy = strategy_find(record->strategy);
+    if (record->status == STATUS_FAILED) {
+        problem_outcome(&request->problem, ORDER_NOT_CANCELLABLE);
+        request_refuse(request);
+        return;
+    }
+    if (!order->strategy) {
+        problem_outcome(&request->problem, ORDER_STRATEGY_UNAVAILABLE);
+        request_refuse(request);
+        return;
+    }
+    if (!submission_admit(request, order->strategy)) {
+        request_refuse(request);
+        return;
+    }
+    order->kind = ORDER_CANCEL;
+    order->body = BODY_PLAIN;
+    order->id = record->id;
+    order->product_id = record->product_id;
+    order->user_id = record->user_id;
+    order->quantity = record->quantity;
+    request->answer = answer_order;
+    request_wait_order(request, NULL);
+}
+
+void orders_cancel(struct request *request)
+{
+    const struct settings *settings = request->http->services->settings;
+
+    if (!request_query(request, NULL, 0))
+        return;
+    if (request->http->draining) {
+        problem_outcome(&request->problem, ORDER_SHUTTING_DOWN);
+        request_refuse(request);
+        return;
+    }
+    submission_stamp(&request->order, settings, settings->lock_wait_ms);
+    if (request_call(request, look_up, ORDER_NOT_FOUND, LOOKUP_MS))
+        request_wait_call(request, cancel_found);
+}

@@ -1,0 +1,254 @@
+/*
+ * Products: look up, list, put one or a run, audit, restock. All but the restock are one call to
+ * the catalog; the restock is an order like any other, and a look at the product once it is done.
+ */
+#include "api/handlers.h"
+#include "api/render.h"
+#include "api/submission.h"
+#include "http/edge.h"
+#include "http/reply.h"
+
+#include "strategy/external_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PAGE_DEFAULT = 100 };
+
+/* How long each kind of call may take, its wait for a session included. A run of a million products
+ * and the audit of a long sale are a great deal of work. */
+enum { LOOKUP_MS = 5000, PUT_MS = 10000, AUDIT_MS = 30000, RUN_MS = 60000 };
+
+/* For the steps whose answer is what the call rendered. */
+static void rendered(struct request *request)
+{
+    if (request_call_done(request))
+        request->answer = reply_call;
+}
+
+static const struct services *services_of(const struct call *call)
+{
+    return call->request->http->services;
+}
+
+static enum catalog_result look_up(struct call *call, struct pg *pg, struct error *error)
+{
+    enum catalog_result result =
+        catalog_product(pg, call->request->product_id, call->task.until_us, &call->product, error);
+
+    if (result == CATALOG_OK) {
+        outside_reserved(services_of(call), &call->product, 1, call->task.until_us);
+        call->text = render_product(&call->product);
+    }
+    return result;
+}
+
+void products_get(struct request *request)
+{
+    if (request_query(request, NULL, 0) &&
+        request_call(request, look_up, ORDER_UNKNOWN_PRODUCT, LOOKUP_MS))
+        request_wait_call(request, rendered);
+}
+
+static enum catalog_result list(struct call *call, struct pg *pg, struct error *error)
+{
+    struct product *products = calloc((size_t)call->limit, sizeof *products);
+    enum catalog_result result;
+    int n = 0;
+
+    if (!products) {
+        error_set(error, ERROR_INTERNAL, "no memory for a page of %d products", call->limit);
+        return CATALOG_FAILED;
+    }
+    result = catalog_products(pg, call->id, call->limit, call->task.until_us, products, &n, error);
+    if (result == CATALOG_OK) {
+        outside_reserved(services_of(call), products, n, call->task.until_us);
+        call->text = render_products(products, n, n == call->limit ? products[n - 1].id : 0);
+    }
+    free(products);
+    return result;
+}
+
+void products_list(struct request *request)
+{
+    enum { LIMIT, AFTER, PARAM_COUNT };
+    struct param params[PARAM_COUNT] = {
+        [LIMIT] = {.name = "limit", .integer = true, .min = 1, .max = CATALOG_PAGE_MAX},
+        [AFTER] = {.name = "after", .integer = true, .min = 0, .max = ORDER_ID_MAX},
+    };
+    struct call *call;
+
+    if (!request_query(request, params, PARAM_COUNT))
+        return;
+    call = request_call(request, list, ORDER_UNKNOWN_PRODUCT, LOOKUP_MS);
+    if (!call)
+        return;
+    call->limit = params[LIMIT].given ? (int)params[LIMIT].number : PAGE_DEFAULT;
+    call->id = params[AFTER].number;
+    request_wait_call(request, rendered);
+}
+
+static enum catalog_result put(struct call *call, struct pg *pg, struct error *error)
+{
+    enum catalog_result result = catalog_product_put(
+        pg, &call->product, &call->created, call->task.wait_until_us, call->task.until_us, error);
+
+    if (result == CATALOG_OK || result == CATALOG_UNKNOWN)
+        outside_sale_started(services_of(call), pg, call->product.id, 1, call->task.until_us);
+    if (result == CATALOG_OK)
+        call->text = render_product(&call->product);
+    return result;
+}
+
+void products_put(struct request *request)
+{
+    enum { STOCK, NAME, LIMIT_PER_USER, OPENS_AT, CLOSES_AT, MEMBER_COUNT };
+    struct product product = {.id = request->product_id};
+    struct member members[MEMBER_COUNT] = {
+        [STOCK] = {.name = "stock", .required = true, .min = 0, .max = ORDER_ID_MAX},
+        [NAME] = {.name = "name",
+                  .type = MEMBER_TEXT,
+                  .nullable = true,
+                  .text = product.name,
+                  .text_chars = PRODUCT_NAME_MAX},
+        [LIMIT_PER_USER] = {.name = "limit_per_user",
+                            .nullable = true,
+                            .min = 1,
+                            .max = ORDER_ID_MAX},
+        [OPENS_AT] = {.name = "opens_at", .type = MEMBER_TIME, .nullable = true},
+        [CLOSES_AT] = {.name = "closes_at", .type = MEMBER_TIME, .nullable = true},
+    };
+    struct call *call;
+
+    if (!request_query(request, NULL, 0) || !request_json(request, members, MEMBER_COUNT))
+        return;
+    product.initial_stock = product.stock = members[STOCK].number;
+    product.has_name = members[NAME].given;
+    product.has_limit = members[LIMIT_PER_USER].given;
+    product.limit_per_user = members[LIMIT_PER_USER].number;
+    product.has_opens_at = members[OPENS_AT].given;
+    product.opens_at_us = members[OPENS_AT].number;
+    product.has_closes_at = members[CLOSES_AT].given;
+    product.closes_at_us = members[CLOSES_AT].number;
+    if (product.has_opens_at && product.has_closes_at &&
+        product.closes_at_us <= product.opens_at_us) {
+        problem_field(&request->problem, "closes_at", "The sale has to close after it opens.");
+        request_refuse(request);
+        return;
+    }
+    call = request_call(request, put, ORDER_UNKNOWN_PRODUCT, PUT_MS);
+    if (!call)
+        return;
+    call->task.kind = TASK_ADMIN;
+    call->product = product;
+    request_wait_call(request, rendered);
+}
+
+static enum catalog_result put_run(struct call *call, struct pg *pg, struct error *error)
+{
+    enum catalog_result result =
+        catalog_products_put(pg, call->id, call->count, call->stock, call->task.wait_until_us,
+                             call->task.until_us, error);
+
+    if (result == CATALOG_OK || result == CATALOG_UNKNOWN)
+        outside_sale_started(services_of(call), pg, call->id, call->count, call->task.until_us);
+    if (result == CATALOG_OK &&
+        asprintf(&call->text, "{\"count\": %lld}", (long long)call->count) < 0)
+        call->text = NULL;
+    return result;
+}
+
+void products_put_run(struct request *request)
+{
+    enum { FIRST_ID, COUNT, STOCK, MEMBER_COUNT };
+    struct member members[MEMBER_COUNT] = {
+        [FIRST_ID] = {.name = "first_id", .required = true, .min = 1, .max = ORDER_ID_MAX},
+        [COUNT] = {.name = "count", .required = true, .min = 1, .max = CATALOG_RUN_MAX},
+        [STOCK] = {.name = "stock", .required = true, .min = 0, .max = ORDER_ID_MAX},
+    };
+    struct call *call;
+
+    if (!request_query(request, NULL, 0) || !request_json(request, members, MEMBER_COUNT))
+        return;
+    if (members[FIRST_ID].number > ORDER_ID_MAX - members[COUNT].number + 1) {
+        problem_field(&request->problem, "count", "The run would go beyond the largest id.");
+        request_refuse(request);
+        return;
+    }
+    call = request_call(request, put_run, ORDER_UNKNOWN_PRODUCT, RUN_MS);
+    if (!call)
+        return;
+    call->task.kind = TASK_ADMIN;
+    call->id = members[FIRST_ID].number;
+    call->count = members[COUNT].number;
+    call->stock = members[STOCK].number;
+    request_wait_call(request, rendered);
+}
+
+static enum catalog_result audit(struct call *call, struct pg *pg, struct error *error)
+{
+    struct audit result;
+    enum catalog_result done =
+        catalog_audit(pg, call->request->product_id, call->task.until_us, &result, error);
+
+    if (done == CATALOG_OK) {
+        /* What no row tells yet; everything else is of one snapshot. */
+        struct product held = {.id = result.product_id, .epoch = result.epoch};
+        outside_reserved(services_of(call), &held, 1, call->task.until_us);
+        result.queued += held.reserved > 0 ? held.reserved : 0;
+        call->text = render_audit(&result);
+    }
+    return done;
+}
+
+void products_audit(struct request *request)
+{
+    struct call *call;
+
+    if (!request_query(request, NULL, 0))
+        return;
+    call = request_call(request, audit, ORDER_UNKNOWN_PRODUCT, AUDIT_MS);
+    if (!call)
+        return;
+    call->task.kind = TASK_ADMIN;
+    request_wait_call(request, rendered);
+}
+
+/* The restock is committed whatever happens now, so no answer may say that nothing was done. */
+static void restock_shown(struct request *request)
+{
+    if (request_call_done(request)) {
+        request->answer = reply_call;
+        return;
+    }
+    problem_set(&request->problem, 504, "outcome_unknown", NULL,
+                "The stock was added, but the product could not be read after it.");
+}
+
+static void restocked(struct request *request)
+{
+    if (order_outcome_row(request->order.outcome)->http_status != MHD_HTTP_OK) {
+        problem_from_order(&request->problem, &request->order);
+        request_refuse(request);
+        return;
+    }
+    if (request_call(request, look_up, ORDER_UNKNOWN_PRODUCT, LOOKUP_MS))
+        request_wait_call(request, restock_shown);
+}
+
+void products_restock(struct request *request)
+{
+    struct member quantity = {
+        .name = "quantity", .required = true, .min = 1, .max = ORDER_QUANTITY_MAX};
+    struct order *order = &request->order;
+
+    if (!submission_read(request, &quantity, 1)) {
+        request_refuse(request);
+        return;
+    }
+    order->kind = ORDER_RESTOCK;
+    order->id = uuid_v7(order->created_us);
+    order->product_id = request->product_id;
+    order->quantity = quantity.number;
+    request_wait_order(request, restocked);
+}

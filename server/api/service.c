@@ -1,0 +1,171 @@
+/*
+ * The service about itself: strategies, health, readiness, metrics, and a page that says where to
+ * look. All of it comes from memory. The metrics are read and written down by a thread of their own
+ * (TASK_METRICS), for that takes as long as hundreds of replies; the rest waits for nothing.
+ */
+#include "api/handlers.h"
+#include "api/render.h"
+#include "http/edge.h"
+#include "http/reply.h"
+
+#include "base/failpoint.h"
+#include "metrics/metrics.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { METRICS_MS = 10000 };
+
+static enum MHD_Result answer_strategies(struct request *request)
+{
+    return reply_text(request, MHD_HTTP_OK, REPLY_JSON, render_strategies(request->http->services));
+}
+
+void service_strategies(struct request *request)
+{
+    if (request_query(request, NULL, 0))
+        request->answer = answer_strategies;
+}
+
+static enum MHD_Result answer_healthz(struct request *request)
+{
+    return reply_text(request, MHD_HTTP_OK, REPLY_JSON, strdup("{\"status\": \"ok\"}"));
+}
+
+void service_healthz(struct request *request)
+{
+    if (request_query(request, NULL, 0))
+        request->answer = answer_healthz;
+}
+
+/* Somebody else's text, which may have been cut in the middle of a character. */
+static json_t *foreign(const char *text)
+{
+    json_t *string = json_string(text);
+
+    return string ? string : json_string("?");
+}
+
+static void add_backend(void *to, const char *backend, bool up, const char *detail)
+{
+    json_t *row = json_object();
+
+    json_object_set_new(row, "name", json_string(backend));
+    json_object_set_new(row, "up", json_boolean(up));
+    json_object_set_new(row, "detail", foreign(detail ? detail : ""));
+    json_array_append_new(to, row);
+}
+
+/* What "durable" covers. */
+static json_t *describe(const struct store_durability *durability)
+{
+    json_t *json = json_object();
+
+    json_object_set_new(json, "fsync", json_boolean(durability->fsync));
+    json_object_set_new(json, "full_page_writes", json_boolean(durability->full_page_writes));
+    json_object_set_new(json, "synchronous_commit", foreign(durability->synchronous_commit));
+    json_object_set_new(json, "synchronous_standby_names", foreign(durability->standby_names));
+    return json;
+}
+
+static enum MHD_Result answer_readyz(struct request *request)
+{
+    struct http *http = request->http;
+    json_t *json = json_object();
+    json_t *backends = json_array();
+    struct store_durability durability;
+    bool ready = http->health.read(http->health.context, &durability, add_backend, backends);
+    char *text;
+
+    ready = ready && !http->draining;
+    json_object_set_new(json, "ready", json_boolean(ready));
+    json_object_set_new(json, "draining", json_boolean(http->draining));
+    json_object_set_new(json, "durable", json_boolean(durability.durable));
+    json_object_set_new(json, "durability", describe(&durability));
+    json_object_set_new(json, "backends", backends);
+    text = json_dumps(json, 0);
+    json_decref(json);
+    return reply_text(request, ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, REPLY_JSON,
+                      text);
+}
+
+void service_readyz(struct request *request)
+{
+    if (request_query(request, NULL, 0))
+        request->answer = answer_readyz;
+}
+
+static enum MHD_Result answer_metrics(struct request *request)
+{
+    char *text = request->call->text;
+
+    request->call->text = NULL;
+    return reply_text(request, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text);
+}
+
+static void rendered(struct request *request)
+{
+    if (request_call_done(request))
+        request->answer = answer_metrics;
+}
+
+static enum catalog_result render(struct call *call, struct pg *pg, struct error *error)
+{
+    size_t length = 0;
+    FILE *to = open_memstream(&call->text, &length);
+
+    (void)pg;
+    FAILPOINT("metrics.render");
+    if (to)
+        metrics_render(to);
+    if (!to || fclose(to) != 0) {
+        error_set(error, ERROR_INTERNAL, "no memory for a page of metrics");
+        return CATALOG_FAILED;
+    }
+    return CATALOG_OK;
+}
+
+void service_metrics(struct request *request)
+{
+    if (!request_query(request, NULL, 0))
+        return;
+    struct call *call = request_call(request, render, ORDER_NOT_FOUND, METRICS_MS);
+    if (!call)
+        return;
+    call->task.kind = TASK_METRICS;
+    edge_show(request->http);
+    request_wait_call(request, rendered);
+}
+
+/* Not const: libmicrohttpd takes no pointer to const, though it writes to none. */
+static char page[] =
+    "<!doctype html>\n"
+    "<html lang=\"en\"><head><meta charset=\"utf-8\"><title>seckill</title></head><body>\n"
+    "<h1>seckill</h1>\n"
+    "<p>A flash-sale order service. <code>POST /orders?strategy=NAME</code> buys; the strategy is "
+    "how\n"
+    "the stock is protected while thousands buy at once.</p>\n"
+    "<ul>\n"
+    "<li><a href=\"/strategies\">/strategies</a>: the ways, and what each one promises</li>\n"
+    "<li><a href=\"/products\">/products</a>: what is for sale</li>\n"
+    "<li><a href=\"/metrics\">/metrics</a>: counters and latencies, for Prometheus</li>\n"
+    "<li><a href=\"/readyz\">/readyz</a>: the backends</li>\n"
+    "</ul>\n"
+    "</body></html>\n";
+
+static enum MHD_Result answer_page(struct request *request)
+{
+    return reply_send(request, &(struct reply){.status = MHD_HTTP_OK,
+                                               .type = "text/html; charset=utf-8",
+                                               .body = page,
+                                               .length = sizeof page - 1,
+                                               .memory = MHD_RESPMEM_PERSISTENT});
+}
+
+void service_page(struct request *request)
+{
+    if (request_query(request, NULL, 0))
+        request->answer = answer_page;
+}

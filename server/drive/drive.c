@@ -1,0 +1,421 @@
+/*
+ * The happy path is drive_enter (connect what the strategy needs, acquire its lock), drive_sell
+ * (attempt, settle, say what is to be tried again) and drive_leave (release). A backend that cannot
+ * be connected, a lock that is busy too long and a lease that was lost each end the orders with an
+ * outcome of their own, without a word from the strategy.
+ */
+#include "drive/drive.h"
+
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/log.h"
+#include "lock/renewer.h"
+#include "metrics/metrics.h"
+#include "rabbitmq/rabbit.h"
+#include "redis/redis.h"
+#include "sale/purchase.h"
+#include "sale/settle.h"
+#include "strategy/external_state.h"
+
+#include <stdio.h>
+
+enum {
+    CONNECT_SHORTEST_US = 2000000,
+    CONNECT_LONGEST_US = 5000000,
+    RELEASE_PATIENCE_US = 1000000,
+    ATTEMPTS_MAX = 200,
+    RUN_US = 8000,
+    /* A wait for one lock, at most; then the order stands aside and comes again. */
+    LOCK_MOST_MS = 500,
+    STRATEGIES_MAX = 64
+};
+
+static struct strategy_metrics {
+    int group;
+    int attempts;
+    int batches;
+    int overruns;
+} metrics[STRATEGIES_MAX];
+
+static int register_counter(size_t i, const char *family, const char *help)
+{
+    char labels[96];
+
+    snprintf(labels, sizeof labels, "strategy=\"%s\"", strategy_at(i)->name);
+    return metrics_counter(metrics[i].group, family, help, labels);
+}
+
+void drive_init(void)
+{
+    for (size_t i = 0; i < strategy_total(); i++)
+        metrics[i].group = metrics_group();
+    for (size_t i = 0; i < strategy_total(); i++)
+        metrics[i].attempts = register_counter(i, "seckill_attempts_total",
+                                               "Attempts to decide an order, retries included.");
+    for (size_t i = 0; i < strategy_total(); i++)
+        metrics[i].batches =
+            register_counter(i, "seckill_batches_total", "Batches of orders handed to a strategy.");
+    for (size_t i = 0; i < strategy_total(); i++)
+        metrics[i].overruns =
+            register_counter(i, "seckill_lease_overruns_total",
+                             "Holds whose lease had lapsed when the lock was released.");
+}
+
+static struct strategy_metrics *metrics_of(const struct strategy *strategy)
+{
+    return &metrics[strategy_index(strategy)];
+}
+
+/* As long as the order may wait, within bounds: many sessions that open at once take their time. */
+static int64_t connect_until(const struct order *first)
+{
+    int64_t now_us = clock_mono_us();
+    int64_t until_us = clock_earlier(first->wait_until_us, now_us + CONNECT_LONGEST_US);
+
+    return until_us > now_us + CONNECT_SHORTEST_US ? until_us : now_us + CONNECT_SHORTEST_US;
+}
+
+static bool connect_backends(struct session *session, const struct strategy *strategy,
+                             const struct order *first)
+{
+    int64_t until_us = connect_until(first);
+    const char *trouble = store_trouble(session->services->store);
+
+    if (*trouble) {
+        log_warn("%s: PostgreSQL: %s", strategy->name, trouble);
+        return false;
+    }
+    if (!pg_connect(session->pg, until_us)) {
+        if (!pg_is_refused(session->pg)) /* that is logged once */
+            log_warn("%s: %s", strategy->name, pg_error(session->pg)->text);
+        return false;
+    }
+    if ((strategy->needs & NEED_REDIS) && !redis_connect(session->redis, until_us)) {
+        log_warn("%s: %s", strategy->name, redis_error(session->redis)->text);
+        return false;
+    }
+    if ((strategy->needs & NEED_STOCK_REDIS) && !redis_connect(session->stock, until_us)) {
+        log_warn("%s: %s", strategy->name, redis_error(session->stock)->text);
+        return false;
+    }
+    if ((strategy->needs & NEED_RABBITMQ) && !rabbit_connect(session->rabbit, until_us)) {
+        log_warn("%s: %s", strategy->name, rabbit_error(session->rabbit)->text);
+        return false;
+    }
+    return true;
+}
+
+static void cancel_work(void *context)
+{
+    pg_interrupt(context);
+}
+
+static const char *lock_error(const struct session *session, const struct strategy *strategy)
+{
+    if (strategy->lock->why) {
+        struct lock_client client = session_lock_client(session);
+        /* The text is the lock's, not the client's. */
+        /* cppcheck-suppress returnDanglingLifetime */
+        return strategy->lock->why(&client);
+    }
+    return strategy->needs & NEED_REDIS ? redis_error(session->redis)->text
+                                        : pg_error(session->pg)->text;
+}
+
+static bool acquire(struct session *session, const struct strategy *strategy, struct order *first)
+{
+    struct lock_client client = session_lock_client(session);
+    struct hold *hold = &session->hold;
+    int64_t begun_us = clock_mono_us();
+
+    hold->lease.on_lost = cancel_work;
+    hold->lease.on_lost_context = session->pg;
+    enum lock_result result = strategy->lock->acquire(&client, first->product_id, first->no_wait,
+                                                      first->wait_until_us, &hold->lease);
+
+    first->lock_us = clock_mono_us() - begun_us;
+    switch (result) {
+    case LOCK_OWNED:
+        hold->held = true;
+        hold->since_us = clock_mono_us();
+        FAILPOINT("lock.acquired");
+        return true;
+    case LOCK_BUSY:
+        first->outcome = ORDER_LOCK_TIMEOUT;
+        return false;
+    case LOCK_UNKNOWN:
+        log_warn("%s: %s", strategy->name, lock_error(session, strategy));
+        break;
+    }
+    first->outcome = ORDER_BACKEND_UNAVAILABLE;
+    return false;
+}
+
+/* A statement may wait for two locks in turn, within the time for its work. */
+static int64_t lock_most_ms(const struct session *session)
+{
+    int64_t most_ms = session->services->settings->work_timeout_ms / 2;
+
+    return most_ms < LOCK_MOST_MS ? most_ms : LOCK_MOST_MS;
+}
+
+bool drive_enter(struct session *session, const struct strategy *strategy, struct order *first)
+{
+    first->outcome = ORDER_PENDING;
+    session->lock_until_us = INT64_MAX;
+    session->lock_most_ms = lock_most_ms(session);
+    purchase_may_wait(session, first);
+    session->spent_on = SPENT_NEITHER;
+    /* The last hold may have been another strategy's. */
+    session->hold.held = session->hold.abandoned = false;
+    session->hold.fence = 0;
+    if (strategy->lock && first->waited) /* it stands aside for those who want the lock, too */
+        clock_sleep_until(clock_mono_us() + random_backoff_us(first->attempts));
+    bool entered = connect_backends(session, strategy, first);
+    if (!entered)
+        first->outcome = ORDER_BACKEND_UNAVAILABLE;
+    else if (strategy->lock)
+        entered = acquire(session, strategy, first);
+    if (!entered)
+        spending_charge(strategy, SPENT_NEITHER, 1);
+    return entered;
+}
+
+/* Whether an order that lost a race may try again; decides it when not. */
+static bool may_retry(struct order *order, int64_t now_us)
+{
+    bool waits = order->if_not_done == ORDER_LOCK_TIMEOUT; /* it has lost no race */
+
+    if (!order->no_wait && (waits || order->attempts < ATTEMPTS_MAX) &&
+        now_us < order->wait_until_us)
+        return true;
+    order->outcome = order->if_not_done;
+    return false;
+}
+
+/* A run has ended before this one's turn; it comes with the next batch, unless it is too late. */
+static bool comes_later(struct order *order, int64_t now_us)
+{
+    if (order->outcome != ORDER_PENDING)
+        return false;
+    order->queue_us = now_us - order->arrived_us - order->work_us;
+    order->attempts--;
+    if (order->no_wait || now_us < order->wait_until_us)
+        return true;
+    order->outcome = ORDER_QUEUE_TIMEOUT;
+    return false;
+}
+
+/* Returns what is to be tried again, or was not begun, and leaves the rest in the batch. */
+static struct order *split(struct batch *batch, int64_t begun_us)
+{
+    struct order *orders = batch->orders;
+    struct order **done_end = &batch->orders;
+    struct order *again = NULL;
+    struct order **again_end = &again;
+    int64_t now_us = clock_mono_us();
+
+    for (struct order *next; orders; orders = next) {
+        next = orders->next;
+        orders->next = NULL;
+        bool again_soon = comes_later(orders, now_us);
+        if (!again_soon) {
+            orders->work_us += now_us - begun_us;
+            again_soon = orders->outcome == ORDER_RETRY && may_retry(orders, now_us);
+        }
+        if (again_soon) {
+            *again_end = orders;
+            again_end = &orders->next;
+        } else {
+            *done_end = orders;
+            done_end = &orders->next;
+        }
+    }
+    *done_end = NULL;
+    return again;
+}
+
+static void lease_was_lost(struct batch *batch)
+{
+    for (struct order *order = batch->orders; order; order = order->next)
+        order->outcome = ORDER_LEASE_LOST;
+}
+
+/* What cancel_work cut short says that PostgreSQL failed. */
+static void blame_lost_lease(const struct session *session, struct batch *batch)
+{
+    if (!session_lease_lost(session))
+        return;
+    for (struct order *order = batch->orders; order; order = order->next)
+        if (order->outcome == ORDER_BACKEND_UNAVAILABLE)
+            order->outcome = ORDER_LEASE_LOST;
+}
+
+/* A run is over before it begins when somebody in it does not wait. */
+static void begin_work(struct session *session, const struct strategy *strategy,
+                       const struct batch *batch)
+{
+    int64_t now_us = clock_mono_us();
+    bool runs = strategy->runs && batch->count > 1;
+
+    session->wait_until_us = INT64_MAX;
+    session->run_until_us = now_us + RUN_US;
+    for (const struct order *order = batch->orders; order && runs; order = order->next) {
+        if (order->no_wait)
+            session->run_until_us = now_us;
+        else
+            session->wait_until_us = clock_earlier(session->wait_until_us, order->wait_until_us);
+    }
+    session->run_until_us = clock_earlier(session->run_until_us, session->wait_until_us);
+    session->lock_until_us = session->wait_until_us;
+    session->work_until_us =
+        now_us + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+}
+
+/* Where answers are in hand, what takes too long is cancelled, so that they can go. */
+static void sell(struct session *session, const struct strategy *strategy, struct batch *batch)
+{
+    pg_be_patient(session->pg, strategy->runs && batch->count > 1);
+    strategy->sell(session, batch);
+    pg_be_patient(session->pg, false);
+    pg_ahead_drop(session->pg, session->wait_until_us);
+}
+
+static void tell_of_stock(struct session *session, const struct strategy *strategy,
+                          const struct batch *batch)
+{
+    struct outside_gains gains;
+
+    gains.count = 0;
+    for (const struct order *order = batch->orders; order; order = order->next)
+        outside_gain(&gains, order->product_id, order->kind, order->outcome);
+    outside_stock_added(session, strategy, &gains);
+}
+
+static void attempt(struct session *session, const struct strategy *strategy, struct batch *batch)
+{
+    for (struct order *order = batch->orders; order; order = order->next) {
+        order->outcome = ORDER_PENDING;
+        order->if_not_done = ORDER_CAS_EXHAUSTED;
+        order->attempts++;
+    }
+    if (FAILPOINT_FAILS("drive.denied")) {
+        for (struct order *order = batch->orders; order; order = order->next)
+            order->outcome = ORDER_SOLD_OUT;
+        return;
+    }
+    begin_work(session, strategy, batch);
+    purchase_may_wait(session, batch->orders);
+    if (strategy->lock && !lease_holds(&session->hold.lease)) {
+        lease_was_lost(batch);
+        return;
+    }
+    /* A lease that nobody renews may have little left on a later attempt. The first one's allowance
+     * is shorter than a lease anyway; who is paused in it must be seen to outstay it. */
+    if (strategy->lock && batch->orders->attempts > 1 &&
+        session->work_until_us > atomic_load(&session->hold.lease.valid_until_us))
+        session->work_until_us = atomic_load(&session->hold.lease.valid_until_us);
+    if (!pg_connect(session->pg, session->work_until_us)) {
+        for (struct order *order = batch->orders; order; order = order->next)
+            order->outcome = ORDER_BACKEND_UNAVAILABLE;
+        return;
+    }
+    sell(session, strategy, batch);
+    blame_lost_lease(session, batch);
+    if (!settle_batch(session, batch))
+        session->hold.abandoned = true;
+    tell_of_stock(session, strategy, batch);
+}
+
+static int count_buys(const struct batch *batch)
+{
+    int count = 0;
+
+    for (const struct order *order = batch->orders; order; order = order->next)
+        count += order->kind == ORDER_BUY;
+    return count;
+}
+
+static int count_pending(const struct batch *batch)
+{
+    int count = 0;
+
+    for (const struct order *order = batch->orders; order; order = order->next)
+        count += order->outcome == ORDER_PENDING;
+    return count;
+}
+
+/* Of `buys` the batch has lost those that the strategy has parked: they are somebody else's, and
+ * are decided later. */
+static void charge(struct session *session, const struct strategy *strategy,
+                   const struct batch *batch, int buys)
+{
+    struct spending_count count = {.ends[SPENT_ACCEPTED] = buys - count_buys(batch)};
+
+    for (const struct order *order = batch->orders; order; order = order->next)
+        if (order->kind == ORDER_BUY && order->outcome != ORDER_PENDING)
+            spending_count_buy(&count, order->outcome);
+    session->spent_on = spending_charge_count(strategy, &count);
+}
+
+struct order *drive_sell(struct session *session, const struct strategy *strategy,
+                         struct batch *batch)
+{
+    int64_t begun_us = clock_mono_us();
+    int buys = count_buys(batch);
+    int orders = batch->count;
+
+    if (batch->orders->attempts == 0)
+        metrics_add(metrics_of(strategy)->batches, 1);
+    else if (!batch->orders->waited)
+        clock_sleep_until(begun_us + random_backoff_us(batch->orders->attempts));
+    attempt(session, strategy, batch);
+    metrics_add(metrics_of(strategy)->attempts, (uint64_t)(orders - count_pending(batch)));
+    charge(session, strategy, batch, buys);
+    return split(batch, begun_us);
+}
+
+bool drive_keeps(const struct session *session, const struct strategy *strategy)
+{
+    const struct hold *hold = &session->hold;
+
+    return hold->held && !hold->abandoned && lease_holds(&hold->lease) &&
+           clock_mono_us() - hold->since_us < strategy->lane.hold_us;
+}
+
+static void release(struct session *session, const struct strategy *strategy)
+{
+    struct lock_client client = session_lock_client(session);
+    struct hold *hold = &session->hold;
+
+    FAILPOINT("lock.releasing");
+    hold->held = false;
+    if (hold->abandoned) {
+        if (session->services->renewer)
+            renewer_forget(session->services->renewer, &hold->lease);
+        if (strategy->lock->abandon)
+            strategy->lock->abandon(&client, &hold->lease);
+        return;
+    }
+    switch (strategy->lock->release(&client, &hold->lease, clock_mono_us() + RELEASE_PATIENCE_US)) {
+    case LOCK_RELEASED:
+        break;
+    case LOCK_NOT_OWNER:
+        metrics_add(metrics_of(strategy)->overruns, 1);
+        log_warn("%s: the lease on product %lld had lapsed before its release", strategy->name,
+                 (long long)hold->lease.key);
+        break;
+    case LOCK_RELEASE_UNKNOWN:
+        log_warn("%s: the release was lost, the lease ends it: %s", strategy->name,
+                 lock_error(session, strategy));
+        break;
+    }
+}
+
+void drive_leave(struct session *session, const struct strategy *strategy)
+{
+    if (!session->hold.held)
+        return;
+    release(session, strategy);
+    spending_charge(strategy, session->spent_on, 0);
+}

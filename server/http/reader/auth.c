@@ -1,0 +1,68 @@
+/*
+ * Admin calls: a Bearer token compared in constant time, or the loopback interface.
+ *
+ * Without a token the connection's address alone counts. A header that says the call came through a
+ * proxy, or from a page in a browser, means that somebody else stands behind that address, whatever
+ * it is.
+ */
+#include "http/reader/auth.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_loopback(const struct sockaddr *client)
+{
+    if (client && client->sa_family == AF_INET) {
+        struct sockaddr_in in;
+
+        memcpy(&in, client, sizeof in);
+        return ntohl(in.sin_addr.s_addr) >> 24 == 127;
+    }
+    if (client && client->sa_family == AF_INET6) {
+        struct sockaddr_in6 in6;
+
+        memcpy(&in6, client, sizeof in6);
+        return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr) ||
+               (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr) && in6.sin6_addr.s6_addr[12] == 127);
+    }
+    return false;
+}
+
+/* Takes as long for a wrong first byte as for a wrong last one; the token's length is no secret. */
+static bool same_secret(const char *given, size_t given_length, const char *token)
+{
+    size_t length = strlen(token);
+    unsigned difference = given_length == length ? 0 : 1;
+
+    for (size_t i = 0; i < length; i++)
+        difference |= (unsigned char)token[i] ^ (unsigned char)(i < given_length ? given[i] : 0);
+    return difference == 0;
+}
+
+static bool has_token(const struct headers *headers, const char *token)
+{
+    static const char scheme[] = "Bearer ";
+    size_t prefix = sizeof scheme - 1;
+
+    if (headers->authorizations != 1 || headers->authorization_length < prefix ||
+        strncasecmp(headers->authorization, scheme, prefix) != 0)
+        return false;
+    return same_secret(headers->authorization + prefix, headers->authorization_length - prefix,
+                       token);
+}
+
+bool auth_admin(const char *token, const struct headers *headers, const struct sockaddr *client,
+                struct problem *problem)
+{
+    if (token[0] != '\0') {
+        if (!has_token(headers, token))
+            return problem_set(problem, 401, "unauthorized", NULL,
+                               "This call needs Authorization: Bearer and the admin token.");
+        return true;
+    }
+    if (!is_loopback(client) || headers->forwarded)
+        return problem_set(problem, 403, "forbidden", NULL,
+                           "Without an admin token this call is served to loopback clients alone.");
+    return true;
+}

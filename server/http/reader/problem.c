@@ -1,0 +1,124 @@
+/* Problems: filling one from a reader's finding or from an order's outcome, and writing it out. */
+#include "http/reader/problem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A quote, a backslash or a control character would need escaping in JSON and could forge a log
+ * line. */
+static void make_plain(char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"')
+            *text = '\'';
+        else if (c < 0x20 || c > 0x7e || c == '\\')
+            *text = '?';
+    }
+}
+
+__attribute__((format(printf, 5, 0))) static bool set(struct problem *problem, int status,
+                                                      const char *code, const char *field,
+                                                      const char *format, va_list args)
+{
+    *problem = (struct problem){.status = status, .code = code};
+    snprintf(problem->field, sizeof problem->field, "%s", field ? field : "");
+    vsnprintf(problem->detail, sizeof problem->detail, format, args);
+    make_plain(problem->field);
+    make_plain(problem->detail);
+    return false;
+}
+
+bool problem_set(struct problem *problem, int status, const char *code, const char *field,
+                 const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    set(problem, status, code, field, format, args);
+    va_end(args);
+    return false;
+}
+
+bool problem_field(struct problem *problem, const char *field, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    set(problem, 400, "invalid_field", field, format, args);
+    va_end(args);
+    return false;
+}
+
+void problem_outcome(struct problem *problem, enum order_outcome outcome)
+{
+    const struct order_outcome_row *row = order_outcome_row(outcome);
+
+    problem_set(problem, row->http_status, row->code, NULL, "%s", row->meaning);
+    if (outcome == ORDER_QUEUE_TIMEOUT)
+        problem->phase = "queue";
+    if (outcome == ORDER_LOCK_TIMEOUT)
+        problem->phase = "lock";
+}
+
+void problem_from_order(struct problem *problem, const struct order *order)
+{
+    problem_outcome(problem, order->outcome);
+    /* A restock leaves no order that GET /orders/ID could find. */
+    if (order->outcome == ORDER_OUTCOME_UNKNOWN && order->kind != ORDER_RESTOCK)
+        uuid_format(&order->id, problem->order_id);
+}
+
+static const char *title(int status)
+{
+    switch (status) {
+    case 400:
+        return "Bad Request";
+    case 401:
+        return "Unauthorized";
+    case 403:
+        return "Forbidden";
+    case 404:
+        return "Not Found";
+    case 405:
+        return "Method Not Allowed";
+    case 409:
+        return "Conflict";
+    case 413:
+        return "Content Too Large";
+    case 414:
+        return "URI Too Long";
+    case 431:
+        return "Request Header Fields Too Large";
+    case 503:
+        return "Service Unavailable";
+    case 504:
+        return "Gateway Timeout";
+    default:
+        return "Internal Server Error";
+    }
+}
+
+static int append_member(char *out, size_t size, const char *name, const char *value)
+{
+    if (!value || value[0] == '\0')
+        return 0;
+    return snprintf(out, size, ", \"%s\": \"%s\"", name, value);
+}
+
+size_t problem_render(const struct problem *problem, char out[PROBLEM_JSON_MAX])
+{
+    size_t size = PROBLEM_JSON_MAX;
+    int n = snprintf(out, size,
+                     "{\"type\": \"about:blank\", \"title\": \"%s\", \"status\": %d, "
+                     "\"detail\": \"%s\", \"code\": \"%s\"",
+                     title(problem->status), problem->status, problem->detail, problem->code);
+
+    n += append_member(out + n, size - (size_t)n, "field", problem->field);
+    n += append_member(out + n, size - (size_t)n, "phase", problem->phase);
+    n += append_member(out + n, size - (size_t)n, "order_id", problem->order_id);
+    n += snprintf(out + n, size - (size_t)n, "}\n");
+    return (size_t)n;
+}

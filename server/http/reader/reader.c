@@ -1,0 +1,237 @@
+/*
+ * Readers for the query and the header fields; the one for JSON is in reader_json.c.
+ *
+ * Each value is read once, in place, and the first thing wrong ends the reading with a problem that
+ * names its field.
+ */
+#include "http/reader/reader.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* So many digits always fit an int64_t, and no limit of ours is longer. */
+enum { INTEGER_DIGITS = 18 };
+
+bool reader_integer(const char *text, int64_t min, int64_t max, int64_t *out)
+{
+    int64_t number = 0;
+    size_t i = 0;
+
+    for (; text[i] >= '0' && text[i] <= '9' && i < INTEGER_DIGITS; i++)
+        number = number * 10 + (text[i] - '0');
+    if (i == 0 || text[i] != '\0' || (text[0] == '0' && i > 1))
+        return false;
+    if (number < min || number > max)
+        return false;
+    *out = number;
+    return true;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* Percent-decodes in place. False, with what came before it, on a broken escape and on NUL, which
+ * would hide what follows it. */
+static bool decode(char *text)
+{
+    char *to = text;
+
+    for (; *text != '\0'; text++) {
+        if (*text == '+') {
+            *to++ = ' ';
+            continue;
+        }
+        if (*text == '%') {
+            int high = hex_digit(text[1]);
+            int low = high < 0 ? -1 : hex_digit(text[2]);
+
+            if (low < 0 || high * 16 + low == 0) {
+                *to = '\0';
+                return false;
+            }
+            *to++ = (char)(high * 16 + low);
+            text += 2;
+            continue;
+        }
+        *to++ = *text;
+    }
+    *to = '\0';
+    return true;
+}
+
+static bool read_param(char *name, char *value, struct param *params, size_t count,
+                       struct problem *problem)
+{
+    struct param *param = NULL;
+
+    if (!decode(name))
+        return problem_field(problem, name, "The parameter's name is not well encoded.");
+    for (size_t i = 0; i < count && !param; i++)
+        if (strcmp(params[i].name, name) == 0)
+            param = &params[i];
+    if (!param)
+        return problem_field(problem, name, "There is no such parameter here.");
+    if (param->given)
+        return problem_field(problem, name, "The parameter may stand once.");
+    if (!decode(value))
+        return problem_field(problem, name, "The parameter's value is not well encoded.");
+    if (param->integer && !reader_integer(value, param->min, param->max, &param->number))
+        return problem_field(problem, name, "It takes a whole number from %lld to %lld.",
+                             (long long)param->min, (long long)param->max);
+    param->given = true;
+    param->text = value;
+    return true;
+}
+
+bool reader_query(char *query, struct param *params, size_t count, struct problem *problem)
+{
+    char *rest = query && *query != '\0' ? query : NULL;
+
+    while (rest) {
+        char *name = strsep(&rest, "&");
+        char *value = strchr(name, '=');
+
+        if (value)
+            *value++ = '\0';
+        else
+            value = name + strlen(name);
+        if (!read_param(name, value, params, count, problem))
+            return false;
+    }
+    return true;
+}
+
+static bool named(const char *name, size_t length, const char *wanted)
+{
+    return length == strlen(wanted) && strncasecmp(name, wanted, length) == 0;
+}
+
+/* RFC 9110, 5.6.2. */
+static bool is_token(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] <= 0x20 || text[i] >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", text[i]))
+            return false;
+    return length > 0;
+}
+
+static bool is_control(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+static bool is_field(const char *name, size_t name_length, const char *value, size_t value_length)
+{
+    for (size_t i = 0; i < value_length; i++)
+        if (is_control(value[i]) && value[i] != '\t')
+            return false;
+    return is_token(name, name_length);
+}
+
+static void take_content_length(struct headers *headers, const char *value, size_t length)
+{
+    int64_t number = 0;
+
+    headers->lengths++;
+    if (length == 0 || length > INTEGER_DIGITS)
+        headers->bad_length = true;
+    for (size_t i = 0; i < length && !headers->bad_length; i++) {
+        if (value[i] < '0' || value[i] > '9')
+            headers->bad_length = true;
+        else
+            number = number * 10 + (value[i] - '0');
+    }
+    headers->content_length = number;
+}
+
+void reader_header(struct headers *headers, const char *name, size_t name_length, const char *value,
+                   size_t value_length)
+{
+    static const char x_forwarded[] = "x-forwarded-";
+
+    /* White space around a value is not part of it; libmicrohttpd 0.9.75 leaves what follows it. */
+    while (value_length > 0 && (value[value_length - 1] == ' ' || value[value_length - 1] == '\t'))
+        value_length--;
+    headers->bad_field |= !is_field(name, name_length, value, value_length);
+    if (named(name, name_length, "host")) {
+        headers->hosts++;
+    } else if (named(name, name_length, "content-length")) {
+        take_content_length(headers, value, value_length);
+    } else if (named(name, name_length, "transfer-encoding")) {
+        headers->encodings++;
+        headers->not_chunked |= !named(value, value_length, "chunked");
+    } else if (named(name, name_length, "idempotency-key")) {
+        headers->keys++;
+        headers->key = value;
+        headers->key_length = value_length;
+    } else if (named(name, name_length, "cookie")) {
+        if (headers->cookies++ == 0)
+            headers->cookie_length = value_length;
+    } else if (named(name, name_length, "authorization")) {
+        headers->authorizations++;
+        headers->authorization = value;
+        headers->authorization_length = value_length;
+    } else if (named(name, name_length, "forwarded") || named(name, name_length, "origin") ||
+               (name_length >= sizeof x_forwarded - 1 &&
+                strncasecmp(name, x_forwarded, sizeof x_forwarded - 1) == 0)) {
+        headers->forwarded = true;
+    }
+}
+
+bool reader_line(const char *method, const char *target, struct problem *problem)
+{
+    bool good = is_token(method, strlen(method));
+
+    for (; good && *target != '\0'; target++)
+        good = !is_control(*target) && *target != ' ';
+    if (!good)
+        return problem_set(problem, 400, "invalid_header", NULL,
+                           "The method or the target has a character that is not allowed.");
+    return true;
+}
+
+bool reader_framing(const struct headers *headers, struct problem *problem)
+{
+    if (headers->bad_field)
+        return problem_set(problem, 400, "invalid_header", NULL,
+                           "A header field has a character that is not allowed.");
+    if (headers->hosts > 1)
+        return problem_set(problem, 400, "invalid_header", "Host", "Host may stand once.");
+    if (headers->lengths > 1 || headers->bad_length)
+        return problem_set(problem, 400, "invalid_header", "Content-Length",
+                           "Content-Length takes one decimal number.");
+    if (headers->encodings > 1 || headers->not_chunked)
+        return problem_set(problem, 400, "invalid_header", "Transfer-Encoding",
+                           "The one transfer coding served is chunked.");
+    if (headers->lengths > 0 && headers->encodings > 0)
+        return problem_set(problem, 400, "invalid_header", "Content-Length",
+                           "Content-Length and Transfer-Encoding exclude each other.");
+    return true;
+}
+
+bool reader_key(const struct headers *headers, char out[ORDER_KEY_MAX + 1], struct problem *problem)
+{
+    bool good =
+        headers->keys == 1 && headers->key_length > 0 && headers->key_length <= ORDER_KEY_MAX;
+
+    out[0] = '\0';
+    if (headers->keys == 0)
+        return true;
+    for (size_t i = 0; good && i < headers->key_length; i++)
+        good = headers->key[i] > 0x20 && headers->key[i] < 0x7f;
+    if (!good)
+        return problem_set(problem, 400, "invalid_header", "Idempotency-Key",
+                           "It takes 1 to %d visible ASCII characters, and may stand once.",
+                           ORDER_KEY_MAX);
+    memcpy(out, headers->key, headers->key_length);
+    out[headers->key_length] = '\0';
+    return true;
+}

@@ -1,0 +1,93 @@
+/*
+ * Readers: from bytes a client sent to values, or to a problem that names what is wrong with them.
+ *
+ * Strict on purpose: what is not known, repeated, out of range or of another type is refused, never
+ * guessed. Nothing here knows libmicrohttpd, so all of it is tested without a socket.
+ */
+#ifndef SECKILL_HTTP_READER_H
+#define SECKILL_HTTP_READER_H
+
+#include "http/reader/problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A decimal number within [min, max]: digits alone, no sign, no leading zero. */
+bool reader_integer(const char *text, int64_t min, int64_t max, int64_t *out);
+
+/* One parameter that a query may hold. The caller sets the first group, reader_query the second. */
+struct param {
+    const char *name;
+    bool integer; /* else text */
+    int64_t min;
+    int64_t max;
+
+    bool given;
+    int64_t number;
+    const char *text; /* points into the query */
+};
+
+/* Reads the text after '?' (NULL: there was none), decoding it in place. */
+bool reader_query(char *query, struct param *params, size_t count, struct problem *problem);
+
+enum member_type { MEMBER_INTEGER, MEMBER_TEXT, MEMBER_TIME };
+
+/* One member that a JSON object may hold. The caller sets the first group, reader_object the
+ * second. */
+struct member {
+    const char *name;
+    enum member_type type;
+    bool required;
+    bool nullable; /* null is as good as absent */
+    int64_t min;
+    int64_t max;
+    char *text;        /* where a MEMBER_TEXT goes: room for 4 * text_chars + 1 bytes */
+    size_t text_chars; /* the longest, in characters of UTF-8 */
+
+    bool given;
+    int64_t number; /* a MEMBER_TIME as wall-clock microseconds */
+};
+
+/* Reads one JSON object and nothing else. */
+bool reader_object(const char *body, size_t length, struct member *members, size_t count,
+                   struct problem *problem);
+
+/* What the edge wants to know of a request's header fields. Pointers are borrowed: the request's
+ * memory. */
+struct headers {
+    unsigned hosts;
+    unsigned lengths;
+    unsigned encodings;
+    unsigned keys;
+    unsigned authorizations;
+    unsigned cookies;
+    bool forwarded;   /* Forwarded, X-Forwarded-* or Origin: it came through somebody else */
+    bool bad_field;   /* a name that is no token, or a control character in a value */
+    bool not_chunked; /* a Transfer-Encoding other than "chunked" */
+    bool bad_length;  /* a Content-Length that is not a decimal number */
+    int64_t content_length;
+    const char *key;
+    size_t key_length;
+    const char *authorization;
+    size_t authorization_length;
+    size_t cookie_length; /* of the first Cookie */
+};
+
+void reader_header(struct headers *headers, const char *name, size_t name_length, const char *value,
+                   size_t value_length);
+
+/* 400 invalid_header when the method is no token, or the target has a character that none has: a
+ * control character or a space. */
+bool reader_line(const char *method, const char *target, struct problem *problem);
+
+/* 400 invalid_header when a field is malformed, or two readers of this request could disagree where
+ * its body ends. */
+bool reader_framing(const struct headers *headers, struct problem *problem);
+
+/* Copies the Idempotency-Key, or "" when there is none; 400 invalid_header when it breaks the
+ * rules. */
+bool reader_key(const struct headers *headers, char out[ORDER_KEY_MAX + 1],
+                struct problem *problem);
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * A lease lock in one Redis, taken in turn.
+ *
+ * SET NX PX with a 128-bit token (Redis documentation, "Distributed Locks with Redis"),
+ * compare-and-delete on release, renewed by the renewer. Waiters stand in a sorted set by ticket. A
+ * release hands the free lock to the first of them: it reserves it for a grace period and pushes
+ * onto the waiter's own list, on which the waiter sleeps with BLPOP. It wakes those next in line,
+ * too: one instance has one waiter, so they are few; they are told to try again at the end of the
+ * grace, or, mostly, what the new holder's lease has left. So nobody polls, and an instance that
+ * has just released cannot overtake.
+ *
+ * How it fails: a holder that dies keeps the lock until its lease ends, and the waiters sleep until
+ * then; waiters that die in the queue cost one grace period; a wake-up that is lost costs at
+ * most the wait that acquire was told. A Redis that loses its newest writes can give the lock to
+ * two holders, and so can a pause longer than the lease: what runs under it needs a fence.
+ */
+#include "lock/lock.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "lock/redis/redis_lock.h"
+#include "lock/renewer.h"
+#include "redis/redis.h"
+#include "settings/settings.h"
+
+#include <stdio.h>
+
+enum { KEY_MAX = LOCK_NAME_MAX + 1, GRACE_MS = 50 };
+
+struct names {
+    char lock[KEY_MAX];
+    char queue[KEY_MAX];
+    char next[KEY_MAX];
+    char tickets[KEY_MAX];
+    char wake_prefix[KEY_MAX];
+};
+
+static void name_keys(const struct settings *settings, const struct lease *lease,
+                      struct names *names)
+{
+    const char *system = settings->system_name;
+    long long id = (long long)lease->key;
+
+    snprintf(names->lock, KEY_MAX, "%s", lease->name);
+    snprintf(names->queue, KEY_MAX, "%s:lock-queue:%lld", system, id);
+    snprintf(names->next, KEY_MAX, "%s:lock-next:%lld", system, id);
+    snprintf(names->tickets, KEY_MAX, "%s:lock-tickets:%lld", system, id);
+    snprintf(names->wake_prefix, KEY_MAX, "%s:lock-wake:", system);
+}
+
+/* Asks once. *wait_ms is 0 when the lease is ours. */
+static enum redis_status ask(struct lock_client *client, const struct names *names, bool queue_up,
+                             struct lease *lease, int64_t *wait_ms)
+{
+    char ttl[REDIS_LOCK_TTL_SIZE];
+    int64_t asked_us = clock_mono_us();
+
+    redis_lock_ttl(client, ttl);
+    enum redis_status status =
+        redis_script(client->redis, LUA_LOCK_ACQUIRE, 4, 7,
+                     (const char *const[]){names->lock, names->queue, names->next, names->tickets,
+                                           lease->token, ttl, queue_up ? "1" : "0"},
+                     asked_us + REDIS_LOCK_PATIENCE_US, wait_ms);
+    atomic_store(&lease->valid_until_us,
+                 asked_us + client->settings->lock_ttl_ms * CLOCK_US_PER_MS);
+    return status;
+}
+
+static enum redis_status give_back(struct lock_client *client, const struct names *names,
+                                   const struct lease *lease, int64_t until_us, int64_t *owned)
+{
+    char grace[24];
+
+    snprintf(grace, sizeof grace, "%d", GRACE_MS);
+    return redis_script(client->redis, LUA_LOCK_RELEASE, 4, 7,
+                        (const char *const[]){names->lock, names->queue, names->next,
+                                              names->tickets, lease->token, grace,
+                                              names->wake_prefix},
+                        until_us, owned);
+}
+
+/* An answer was lost, so we may own the lock or stand in its queue: say once, on a new session,
+ * that we do not want it. If that fails too, the lease ends it. */
+static enum lock_result abandon(struct lock_client *client, const struct names *names,
+                                const struct lease *lease)
+{
+    int64_t owned = 0;
+    int64_t until_us = clock_mono_us() + REDIS_LOCK_PATIENCE_US;
+
+    log_debug("lock on product %lld: %s", (long long)lease->key, redis_error(client->redis)->text);
+    if (redis_connect(client->redis, until_us))
+        give_back(client, names, lease, until_us, &owned);
+    return LOCK_UNKNOWN;
+}
+
+static enum lock_result fair_acquire(struct lock_client *client, int64_t key, bool once,
+                                     int64_t until_us, struct lease *lease)
+{
+    struct names names;
+    char wake[KEY_MAX + RANDOM_TOKEN_LENGTH];
+
+    lease_begin(client, &lock_redis_fair, key, lease);
+    lease->renewal = LUA_LOCK_RENEW;
+    name_keys(client->settings, lease, &names);
+    snprintf(wake, sizeof wake, "%s%s", names.wake_prefix, lease->token);
+
+    for (;;) {
+        int64_t wait_ms = 0;
+        bool woken;
+        if (ask(client, &names, !once, lease, &wait_ms) != REDIS_OK)
+            return abandon(client, &names, lease);
+        if (wait_ms == 0) {
+            renewer_watch(client->renewer, lease);
+            return LOCK_OWNED;
+        }
+        int64_t now = clock_mono_us();
+        if (once || now >= until_us)
+            break;
+        int64_t retry_us = clock_earlier(now + wait_ms * CLOCK_US_PER_MS, until_us);
+        if (redis_wait(client->redis, wake, retry_us, &woken) != REDIS_OK)
+            return abandon(client, &names, lease);
+    }
+    int64_t owned = 0;
+    if (!once && give_back(client, &names, lease, clock_mono_us() + REDIS_LOCK_PATIENCE_US,
+                           &owned) != REDIS_OK)
+        return abandon(client, &names, lease);
+    return LOCK_BUSY;
+}
+
+static enum lock_release fair_release(struct lock_client *client, struct lease *lease,
+                                      int64_t until_us)
+{
+    struct names names;
+    int64_t owned = 0;
+
+    renewer_forget(client->renewer, lease);
+    name_keys(client->settings, lease, &names);
+    if (!redis_connect(client->redis, until_us) ||
+        give_back(client, &names, lease, until_us, &owned) != REDIS_OK)
+        return LOCK_RELEASE_UNKNOWN;
+    return owned ? LOCK_RELEASED : LOCK_NOT_OWNER;
+}
+
+const struct lock lock_redis_fair = {
+    .name = "redis-fair",
+    .acquire = fair_acquire,
+    .release = fair_release,
+};

@@ -1,0 +1,210 @@
+#include "postgres/catalog.h"
+
+#include "base/clock.h"
+#include "postgres/pg.h"
+#include "postgres/records.h"
+
+#include <string.h>
+
+/* The longest wait for one row. */
+enum { LOCK_MOST_MS = 2000 };
+
+static enum catalog_result failed(struct pg *pg, struct error *error)
+{
+    *error = *pg_error(pg);
+    return CATALOG_FAILED;
+}
+
+static void read_product(const struct pg *pg, int row, struct product *out)
+{
+    *out = (struct product){
+        .id = pg_get_int8(pg, row, 0),
+        .has_name = !pg_is_null(pg, row, 1),
+        .initial_stock = pg_get_int8(pg, row, 2),
+        .stock = pg_get_int8(pg, row, 3),
+        .has_limit = !pg_is_null(pg, row, 4),
+        .limit_per_user = pg_get_int8(pg, row, 4),
+        .has_opens_at = !pg_is_null(pg, row, 5),
+        .opens_at_us = pg_get_time(pg, row, 5),
+        .has_closes_at = !pg_is_null(pg, row, 6),
+        .closes_at_us = pg_get_time(pg, row, 6),
+        .epoch = pg_get_int8(pg, row, 7),
+        .version = pg_get_int8(pg, row, 8),
+        .reserved = pg_get_int8(pg, row, 9),
+    };
+    if (out->has_name)
+        pg_get_text(pg, row, 1, out->name, sizeof out->name);
+}
+
+enum catalog_result catalog_product(struct pg *pg, int64_t id, int64_t until_us,
+                                    struct product *out, struct error *error)
+{
+    if (pg_exec(pg, SQL_PRODUCT_GET, PG_ARGS(pg_int8(id)), until_us) != PG_OK)
+        return failed(pg, error);
+    if (pg_rows(pg) == 0)
+        return CATALOG_NOT_FOUND;
+    read_product(pg, 0, out);
+    return CATALOG_OK;
+}
+
+enum catalog_result catalog_products(struct pg *pg, int64_t after, int limit, int64_t until_us,
+                                     struct product *out, int *n, struct error *error)
+{
+    if (pg_exec(pg, SQL_PRODUCTS_PAGE, PG_ARGS(pg_int8(after), pg_int8(limit)), until_us) != PG_OK)
+        return failed(pg, error);
+    *n = pg_rows(pg);
+    for (int row = 0; row < *n; row++)
+        read_product(pg, row, &out[row]);
+    return CATALOG_OK;
+}
+
+/* A write's last step. */
+static enum catalog_result commit(struct pg *pg, int64_t until_us, struct error *error)
+{
+    enum pg_status status = pg_commit(pg, until_us);
+
+    pg_lock_until(pg, 0, 0);
+    if (status == PG_OK)
+        return CATALOG_OK;
+    *error = *pg_error(pg);
+    return status == PG_TIMEOUT || status == PG_LOST ? CATALOG_UNKNOWN : CATALOG_FAILED;
+}
+
+static enum catalog_result undo(struct pg *pg, enum pg_status status, int64_t until_us,
+                                struct error *error)
+{
+    enum catalog_result result = failed(pg, error);
+
+    pg_rollback(pg, until_us);
+    pg_lock_until(pg, 0, 0);
+    return status == PG_BUSY ? CATALOG_HELD : result;
+}
+
+/* Begins a transaction with a write that waits for products' rows until `wait_until_us`. */
+static enum pg_status write_rows(struct pg *pg, enum sql statement, const struct pg_value *values,
+                                 int count, int64_t wait_until_us, int64_t until_us)
+{
+    for (;;) {
+        pg_begin(pg);
+        pg_lock_until(pg, wait_until_us, LOCK_MOST_MS);
+        enum pg_status status = pg_exec(pg, statement, values, count, until_us);
+        if (status != PG_BUSY || clock_mono_us() >= wait_until_us) {
+            pg_lock_until(pg, until_us, LOCK_MOST_MS);
+            return status;
+        }
+        pg_rollback(pg, until_us);
+    }
+}
+
+/* After the new epoch was written, so the products' rows are locked. */
+static enum pg_status retire(struct pg *pg, int64_t first_id, int64_t count, int64_t until_us)
+{
+    enum pg_status status =
+        pg_exec(pg, SQL_BUCKETS_END, PG_ARGS(pg_int8(first_id), pg_int8(count)), until_us);
+
+    if (status == PG_OK)
+        status = pg_exec(pg, SQL_RETIRE, PG_ARGS(pg_int8(first_id), pg_int8(count)), until_us);
+    return status;
+}
+
+enum catalog_result catalog_product_put(struct pg *pg, struct product *product, bool *created,
+                                        int64_t wait_until_us, int64_t until_us,
+                                        struct error *error)
+{
+    enum pg_status status =
+        write_rows(pg, SQL_PRODUCT_PUT,
+                   PG_ARGS(pg_int8(product->id), pg_text(product->has_name ? product->name : NULL),
+                           pg_int8(product->stock),
+                           pg_int8_or_null(product->has_limit, product->limit_per_user),
+                           pg_time_or_null(product->has_opens_at, product->opens_at_us),
+                           pg_time_or_null(product->has_closes_at, product->closes_at_us)),
+                   wait_until_us, until_us);
+
+    if (status != PG_OK)
+        return undo(pg, status, until_us, error);
+    product->initial_stock = product->stock;
+    product->reserved = 0;
+    product->epoch = pg_get_int8(pg, 0, 0);
+    product->version = pg_get_int8(pg, 0, 1);
+    *created = product->version == 1;
+    status = *created ? PG_OK : retire(pg, product->id, 1, until_us);
+    return status == PG_OK ? commit(pg, until_us, error) : undo(pg, status, until_us, error);
+}
+
+enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_t count,
+                                         int64_t stock, int64_t wait_until_us, int64_t until_us,
+                                         struct error *error)
+{
+    enum pg_status status =
+        write_rows(pg, SQL_PRODUCTS_PUT, PG_ARGS(pg_int8(first_id), pg_int8(count), pg_int8(stock)),
+                   wait_until_us, until_us);
+
+    if (status == PG_OK)
+        status = retire(pg, first_id, count, until_us);
+    return status == PG_OK ? commit(pg, until_us, error) : undo(pg, status, until_us, error);
+}
+
+enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t until_us,
+                                  struct order_record *out, struct error *error)
+{
+    if (pg_exec(pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(id)), until_us) != PG_OK)
+        return failed(pg, error);
+    if (pg_rows(pg) == 0)
+        return CATALOG_NOT_FOUND;
+    order_record_read(pg, 0, out);
+    return CATALOG_OK;
+}
+
+enum catalog_result catalog_orders(struct pg *pg, const struct order_page *page, int64_t until_us,
+                                   struct order_record *out, int *n, struct error *error)
+{
+    static const struct uuid first = {{0}};
+    struct pg_value values[4] = {pg_uuid(page->has_after ? &page->after : &first),
+                                 pg_int8(page->limit)};
+    enum pg_status status;
+
+    if (page->user_id) {
+        values[2] = pg_int8(page->user_id);
+        values[3] = pg_int8_or_null(page->product_id != 0, page->product_id);
+        status = pg_exec(pg, SQL_ORDERS_PAGE_USER, values, 4, until_us);
+    } else if (page->product_id) {
+        values[2] = pg_int8(page->product_id);
+        status = pg_exec(pg, SQL_ORDERS_PAGE_PRODUCT, values, 3, until_us);
+    } else {
+        status = pg_exec(pg, SQL_ORDERS_PAGE, values, 2, until_us);
+    }
+    if (status != PG_OK)
+        return failed(pg, error);
+    *n = pg_rows(pg);
+    for (int row = 0; row < *n; row++)
+        order_record_read(pg, row, &out[row]);
+    return CATALOG_OK;
+}
+
+enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t until_us,
+                                  struct audit *out, struct error *error)
+{
+    if (pg_exec(pg, SQL_AUDIT, PG_ARGS(pg_int8(product_id)), until_us) != PG_OK)
+        return failed(pg, error);
+    if (pg_rows(pg) == 0)
+        return CATALOG_NOT_FOUND;
+    *out = (struct audit){
+        .product_id = product_id,
+        .epoch = pg_get_int8(pg, 0, 0),
+        .initial_stock = pg_get_int8(pg, 0, 1),
+        .restocked = pg_get_int8(pg, 0, 2),
+        .stock = pg_get_int8(pg, 0, 3),
+        .sold = pg_get_int8(pg, 0, 4),
+        .duplicate_orders = pg_get_int8(pg, 0, 5),
+        .limit_violations = pg_get_int8(pg, 0, 6),
+        .queued = pg_get_int8(pg, 0, 7),
+    };
+    pg_get_text(pg, 0, 8, out->strategies, sizeof out->strategies);
+    int64_t supply = out->initial_stock + out->restocked;
+    int64_t gap = supply - out->sold - out->stock;
+    out->oversold = out->sold > supply ? out->sold - supply : 0;
+    out->lost_updates = gap < 0 ? -gap : gap;
+    out->consistent = out->oversold == 0 && out->lost_updates == 0 && out->duplicate_orders == 0 &&
+                      out->limit_violations == 0 && out->stock >= 0;
+    return CATALOG_OK;
+}

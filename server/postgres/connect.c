@@ -1,0 +1,273 @@
+/*
+ * Opening a session: one address after the other, and what a session sets for itself.
+ *
+ * Each address gets a share of the caller's time, and no more than connect_timeout; the next is
+ * tried when one is silent, cannot be reached, is starting or stopping, or is not what
+ * target_session_attrs asks for. What a server says otherwise (a password is wrong, a database is
+ * not there) holds for all of them, as in libpq.
+ *
+ * A limit that is reached (of PostgreSQL, of the database or of the role) is no failure of
+ * PostgreSQL's: the sessions that there are go on. Who can do without one stands back; who cannot
+ * is told of by store_wants_room, and somebody who can makes room.
+ *
+ * How it fails: after a connect that failed nobody tries for a quarter of a second, so that a
+ * backend that is gone costs nobody more than that. A caller who had little time left proves
+ * nothing by it, and closes the store for nobody.
+ */
+#include "postgres/pg_internal.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "metrics/cost.h"
+
+#include <ctype.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CANNOT_CONNECT_NOW   "57P03"
+#define TOO_MANY_CONNECTIONS "53300"
+
+enum {
+    CLOSED_AFTER_FAILURE_US = 250000,
+    PROOF_US = 1000000,
+    FULL_US = 1000000,
+    TELL_AGAIN_US = 60000000,
+    LONGEST_US = 5000000, /* who has more time tries again */
+    STATE_LENGTH = 5
+};
+
+enum attempt {
+    CONNECTED,
+    SILENT,  /* no answer in its share */
+    NOT_HIM, /* another may do */
+    DENIED   /* by the server; no other will say anything else */
+};
+
+/* A wait for the synchronous standby that somebody cancelled ends with a WARNING and a commit that
+ * no standby may have. Its code, 01000, is that of most warnings, and its text is translated; the
+ * function that it comes from is not. (A wait that the server's end breaks off has no answer behind
+ * it, and so is lost like any other.) */
+static void take_notice(void *context, const PGresult *notice)
+{
+    struct pg *pg = context;
+    const char *state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+    const char *function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+
+    if (state && function && strcmp(state, "01000") == 0 &&
+        strcmp(function, "SyncRepWaitForLSN") == 0)
+        pg->unreplicated = true;
+}
+
+static bool is_state(const char *text)
+{
+    for (int i = 0; i < STATE_LENGTH; i++)
+        if (!isdigit((unsigned char)text[i]) && !isupper((unsigned char)text[i]))
+            return false;
+    return strncmp(text + STATE_LENGTH, ": ", 2) == 0;
+}
+
+/* A connect has no PGresult; its SQLSTATE stands in the message when that is verbose: "FATAL:
+ * 53300: sorry, …". NULL: it is not the server's. */
+static const char *find_state(const char *message)
+{
+    for (const char *at = message; (at = strstr(at, ":  ")); at++)
+        if (is_state(at + 3))
+            return at + 3;
+    return NULL;
+}
+
+/* The message without what is for PostgreSQL's developers. */
+static void set_connect_error(struct pg *pg)
+{
+    char text[sizeof pg->error.text];
+
+    snprintf(text, sizeof text, "%s", PQerrorMessage(pg->conn));
+    char *location = strstr(text, "\nLOCATION:");
+    if (location)
+        *location = '\0';
+    pg_set_error(pg, ERROR_UNAVAILABLE, text);
+}
+
+static enum attempt judge_failure(struct pg *pg)
+{
+    const char *state = find_state(PQerrorMessage(pg->conn));
+    bool other = !state || strncmp(state, CANNOT_CONNECT_NOW, STATE_LENGTH) == 0;
+
+    set_connect_error(pg);
+    pg->refused = state && strncmp(state, TOO_MANY_CONNECTIONS, STATE_LENGTH) == 0;
+    return other ? NOT_HIM : DENIED;
+}
+
+static enum attempt attempt(struct pg *pg, const struct host_address *address,
+                            const char *attributes, int64_t until_us)
+{
+    PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+
+    pg->conn = hosts_connect(pg->store->hosts, address, attributes, pg->name);
+    if (!pg->conn) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, "out of memory");
+        return DENIED;
+    }
+    atomic_fetch_add_explicit(&pg->store->sessions, 1, memory_order_relaxed);
+    PQsetNoticeReceiver(pg->conn, take_notice, pg);
+    PQsetErrorVerbosity(pg->conn, PQERRORS_VERBOSE);
+    while (PQstatus(pg->conn) != CONNECTION_BAD && state != PGRES_POLLING_OK &&
+           state != PGRES_POLLING_FAILED) {
+        if (!pg_wait_socket(pg, state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until_us)) {
+            error_set(&pg->error, ERROR_TIMEOUT, "no connection in time to %s%s%s port %s",
+                      address->name, *address->address ? " " : "", address->address, address->port);
+            return SILENT;
+        }
+        state = PQconnectPoll(pg->conn);
+    }
+    if (PQstatus(pg->conn) != CONNECTION_OK)
+        return judge_failure(pg);
+    PQsetErrorVerbosity(pg->conn, PQERRORS_DEFAULT);
+    pg->unreplicated = false; /* a warning while connecting was about something else */
+    pg->address = *address;
+    return CONNECTED;
+}
+
+/* What is said of several addresses is said together; one that answers something is not silent. */
+static void add_error(struct error *all, const struct error *one)
+{
+    struct error before = *all;
+
+    error_set(all, before.code == ERROR_UNAVAILABLE ? before.code : one->code, "%s%s%s",
+              before.text, *before.text ? "; " : "", one->text);
+}
+
+static bool connect_somewhere(struct pg *pg, int64_t until_us)
+{
+    struct host_address list[HOST_ADDRESSES_MAX];
+    bool silent[HOST_ADDRESSES_MAX] = {false};
+    struct error all = {ERROR_NONE, ""};
+    int count = hosts_list(pg->store->hosts, list, &all);
+    const char *const turns[] = {hosts_wanted(pg->store->hosts, count),
+                                 hosts_accepted(pg->store->hosts, count)};
+
+    for (int turn = 0; turn < 2 && turns[turn]; turn++)
+        for (int i = 0; i < count; i++) {
+            int64_t now_us = clock_mono_us();
+            int shares = count - i + (turn == 0 && turns[1]);
+            int64_t share_us =
+                clock_earlier((until_us - now_us) / shares, hosts_timeout_us(pg->store->hosts));
+            enum attempt result =
+                silent[i] ? SILENT : attempt(pg, &list[i], turns[turn], now_us + share_us);
+            if (result == CONNECTED)
+                hosts_reached(pg->store->hosts, &list[i]);
+            if (result == CONNECTED || result == DENIED)
+                return result == CONNECTED;
+            silent[i] = result == SILENT;
+            if (turn == 0)
+                add_error(&all, &pg->error);
+            pg_close(pg);
+        }
+    pg->error = all;
+    return false;
+}
+static enum pg_status settle_in(struct pg *pg, int64_t until_us)
+{
+    struct cost before = cost_of_thread[COST_POSTGRESQL];
+    char path[STORE_PATH_SIZE];
+    char statement[PG_LIMIT_TEXT];
+    char idle[PG_LIMIT_TEXT];
+    char lock[PG_LIMIT_TEXT];
+
+    pg->path_number = store_path(pg->store, path);
+    pg_limit_text(pg->store->limits.statement_ms, statement);
+    pg_limit_text(pg->store->limits.idle_in_transaction_ms, idle);
+    pg_limit_text(pg_limit_begin(pg), lock);
+    enum pg_status status = pg_exec(
+        pg, SQL_SESSION_SETTINGS,
+        PG_ARGS(pg_text(path[0] ? path : NULL), pg_text(statement), pg_text(idle), pg_text(lock)),
+        until_us);
+    cost_of_thread[COST_POSTGRESQL] = before;
+    return status;
+}
+
+static bool go_on(struct pg *pg)
+{
+    return PQsetnonblocking(pg->conn, 1) == 0 && PQenterPipelineMode(pg->conn) == 1;
+}
+
+static bool open_session(struct pg *pg, int64_t until_us)
+{
+    if (!connect_somewhere(pg, until_us) || !go_on(pg))
+        return false;
+    atomic_store(&pg->cancel, cancel_request_create(pg));
+    return atomic_load(&pg->cancel) && settle_in(pg, until_us) == PG_OK;
+}
+
+bool pg_open_at(struct pg *pg, const struct host_address *address, int64_t until_us)
+{
+    pg_close(pg);
+    if (attempt(pg, address, "any", until_us) == CONNECTED && go_on(pg))
+        return true;
+    pg_close(pg);
+    return false;
+}
+
+/* The jitter keeps the sessions of many instances from knocking together. */
+static void close_store(struct store *store)
+{
+    atomic_store_explicit(&store->up, false, memory_order_relaxed);
+    atomic_store_explicit(&store->closed_until_us,
+                          clock_mono_us() + CLOSED_AFTER_FAILURE_US +
+                              (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
+                          memory_order_relaxed);
+}
+
+/* Logged once, and again when it has been over in between. */
+static void note_limit(struct pg *pg)
+{
+    struct store *store = pg->store;
+    int64_t now_us = clock_mono_us();
+    int64_t told_us = atomic_load_explicit(&store->told_us, memory_order_relaxed);
+
+    atomic_store_explicit(&store->full_until_us, now_us + FULL_US, memory_order_relaxed);
+    if (!pg->stands_back)
+        atomic_store_explicit(&store->wanted_until_us, now_us + FULL_US, memory_order_relaxed);
+    bool again = atomic_exchange_explicit(&store->limited, true, memory_order_relaxed);
+    if (again || (told_us && now_us - told_us < TELL_AGAIN_US))
+        return;
+    atomic_store_explicit(&store->told_us, now_us, memory_order_relaxed);
+    log_warn("PostgreSQL allows this server no more sessions (--pg-sessions): %s", pg->error.text);
+}
+
+static void note_opened(struct pg *pg)
+{
+    atomic_store_explicit(&pg->store->limited, false, memory_order_relaxed);
+    atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
+}
+
+bool pg_open(struct pg *pg, int64_t until_us)
+{
+    int64_t begun_us = clock_mono_us();
+
+    pg_close(pg);
+    pg->refused = pg->stands_back &&
+                  begun_us < atomic_load_explicit(&pg->store->full_until_us, memory_order_relaxed);
+    if (pg->refused) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL allows no more sessions");
+        return false;
+    }
+    if (begun_us < atomic_load_explicit(&pg->store->closed_until_us, memory_order_relaxed)) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL was out of reach a moment ago");
+        return false;
+    }
+    until_us = clock_earlier(until_us, begun_us + LONGEST_US);
+    if (open_session(pg, until_us)) {
+        note_opened(pg);
+        return true;
+    }
+    if (pg->refused)
+        note_limit(pg);
+    else if (clock_was_enough(begun_us, until_us, PROOF_US))
+        close_store(pg->store);
+    error_prefix(&pg->error, "connecting to PostgreSQL");
+    pg_close(pg);
+    return false;
+}

@@ -1,0 +1,172 @@
+/* What the files of store/ share and nobody else sees. */
+#ifndef SECKILL_STORE_PG_INTERNAL_H
+#define SECKILL_STORE_PG_INTERNAL_H
+
+#include "postgres/canceller.h"
+#include "postgres/hosts.h"
+#include "postgres/pg.h"
+
+#include <libpq-fe.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { PG_AHEAD_MAX = 4, PG_AHEAD_VALUES = 7, STORE_PATH_SIZE = 160 };
+
+struct store {
+    struct hosts *hosts; /* owned */
+    struct store_limits limits;
+    struct canceller *canceller; /* owned */
+    _Atomic int64_t sessions;    /* that are open, or being opened */
+    atomic_bool up;
+    atomic_bool ready;
+    atomic_bool waits;
+    _Atomic int64_t epoch_base;    /* of the database that `ready` speaks of */
+    _Atomic(const char *) trouble; /* why nothing can be sold though it is up; "": it can */
+    char waiter[24];               /* the background's: store.c's is_stuck */
+    int64_t waiter_since_us;
+    _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */
+    atomic_bool limited;             /* a session was refused, and none was opened since */
+    _Atomic int64_t told_us;         /* when that was logged */
+    _Atomic int64_t full_until_us;   /* who stands back does not ask before */
+    _Atomic int64_t wanted_until_us; /* somebody who does not was refused */
+    _Atomic unsigned path_number;    /* how often `path` has changed */
+    struct {
+        pthread_mutex_t mutex;
+        char path[STORE_PATH_SIZE]; /* every session's search_path; "": not known yet */
+        struct store_durability durability;
+    } shared;
+};
+
+struct pg {
+    struct store *store;         /* borrowed */
+    PGconn *conn;                /* owned; NULL: not connected */
+    struct host_address address; /* of conn */
+    bool refused;                /* the last open, because there are too many sessions */
+    bool stands_back;
+    const char *name; /* its application_name, borrowed */
+    /* owned: how to cancel what conn runs; whoever takes it uses it */
+    _Atomic(struct cancel_request *) cancel;
+    PGresult *result;     /* owned: the last statement's */
+    unsigned path_number; /* of the search_path that it has */
+    enum sql begin;       /* with begin_pending: which BEGIN */
+    bool begin_pending;
+    bool in_transaction;
+    bool written; /* by the transaction: its COMMIT will wait for the log */
+    bool prepared[SQL_COUNT];
+    bool writes[SQL_COUNT]; /* of those that are prepared: can it write? */
+    bool patient;           /* pg_be_patient */
+    bool cancelled; /* a cancel request is under way, and may hit whatever runs when it arrives */
+    atomic_bool stopped; /* pg_stop */
+    bool useless;        /* pg_ends_session: to be closed when its answers are read */
+    bool unreplicated;   /* PostgreSQL has warned that a commit did not wait for the standby */
+    struct pg_limit {
+        int64_t until_us; /* statements wait for locks until then; 0: as long as they last */
+        int64_t most_ms;  /* and not longer at a time */
+        int64_t ms;       /* what PostgreSQL has been told; 0: no limit; or PG_LIMIT_UNKNOWN */
+        bool in_doubt;    /* it was told so inside the transaction that is open */
+        bool sent;        /* that is under way, and nobody has read the answer */
+    } limit;
+    struct error error;
+    struct pg_ahead {
+        struct pg_ahead_item {
+            enum sql statement;
+            bool begins;
+            int count;
+            struct pg_value values[PG_AHEAD_VALUES];
+        } items[PG_AHEAD_MAX];
+        int count;
+        int sent; /* the first so many are under way */
+    } ahead;
+    struct pg_buffer {
+        char *bytes; /* owned: binary parameters of the statement being sent */
+        size_t used;
+        size_t size;
+    } buffer;
+};
+
+/* Is there an open session outside a transaction that the server has not ended? */
+bool pg_lives(struct pg *pg);
+
+/* Connects without asking whether the schema is ready. */
+bool pg_open(struct pg *pg, int64_t until_us);
+/* To this address alone, and for statements that rely on no setting. */
+bool pg_open_at(struct pg *pg, const struct host_address *address, int64_t until_us);
+
+void pg_set_error(struct pg *pg, enum error_code code, const char *text);
+
+/* Waits until the socket is ready for what libpq wants; false when the deadline has passed, or the
+ * session was told to stop. */
+bool pg_wait_socket(struct pg *pg, short events, int64_t until_us);
+/* The next result, NULL at their end; false when the deadline or the connection ended the wait. */
+bool pg_next_result(struct pg *pg, int64_t until_us, PGresult **out);
+/* Closes a session that has not answered, and says why: PG_TIMEOUT or PG_LOST. */
+enum pg_status pg_give_up(struct pg *pg, int64_t until_us);
+
+/* Puts a statement, with its PREPARE if it needs one, into libpq's hands. */
+bool pg_send_command(struct pg *pg, const struct pg_command *command);
+void pg_forget_result(struct pg *pg);
+/* Sends off what libpq holds. */
+bool pg_flush(struct pg *pg, int64_t until_us);
+/* Reads the results of one bundle, up to its sync. `main` is the index of the statement whose
+ * result is kept until pg_forget_result. A session that is lost is closed. */
+enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, int n, int main,
+                              int64_t until_us);
+
+/* Puts what was asked for ahead into libpq's hands, up to the first that is not prepared. For when
+ * no transaction is open behind what has been sent. */
+bool pg_ahead_send(struct pg *pg);
+/* Is this the statement that is to come first? Then *sent says whether it is under way; it is no
+ * longer ahead. */
+bool pg_ahead_take(struct pg *pg, const struct pg_command *command, bool *sent);
+
+/* The limit on waits for locks (lock_limit.c). A new session begins with what this returns. */
+enum { PG_LIMIT_UNKNOWN = -1, PG_LIMIT_TEXT = 32 };
+int64_t pg_limit_begin(struct pg *pg);
+void pg_limit_text(int64_t ms, char text[PG_LIMIT_TEXT]);
+/* Before a bundle: puts the statement for a new limit into libpq's hands, if it takes one. */
+bool pg_limit_send(struct pg *pg);
+/* After it: waits for that statement, if there was one. */
+enum pg_status pg_limit_read(struct pg *pg, int64_t until_us);
+/* The transaction, in which the limit may have been set, has ended. */
+void pg_limit_ended(struct pg *pg, bool committed);
+
+/* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
+enum pg_status pg_classify(const char *sqlstate);
+/* Is the session that was answered so of no use any more, though its connection is there? What was
+ * asked for did nothing; PG_CONFLICT says that a new session can do it. */
+bool pg_ends_session(const char *sqlstate);
+/* Is something that the schema makes not there (any more)? */
+bool pg_misses_schema(const char *sqlstate);
+
+/* Every session looks for the tables where they were found, whatever becomes of the role's
+ * search_path: sets it for sessions opened from now on, and tells it; both answer its number. */
+unsigned store_set_path(struct store *store, const char *path);
+unsigned store_path(struct store *store, char path[STORE_PATH_SIZE]);
+unsigned store_path_number(const struct store *store);
+/* The database may not be the one that it was: nothing is done in it until store_prepare has looked
+ * at its schema again. */
+void store_doubt(struct store *store);
+
+/* What store_prepare says of the schema; a session that is not fit for use afterwards is closed. */
+bool schema_ensure(struct pg *pg, int64_t until_us, int64_t schema_until_us, struct error *error);
+
+/* Encodes `values` into the session's buffer and points libpq's parameter arrays at it. */
+enum { PG_MAX_PARAMETERS = 16 };
+struct pg_parameters {
+    const char *values[PG_MAX_PARAMETERS];
+    int lengths[PG_MAX_PARAMETERS];
+    int formats[PG_MAX_PARAMETERS];
+};
+void pg_encode(struct pg_buffer *buffer, const struct pg_value *values, int count,
+               struct pg_parameters *out);
+
+/* Counts a statement that is about to be sent; the sync of a bundle that travels with another; a
+ * bundle that has been sent and is waited for; and one result of it, of the PREPARE before the
+ * statement if `preparing`. */
+void pg_cost_sent(struct pg *pg, const struct pg_command *command,
+                  const struct pg_parameters *parameters);
+void pg_cost_sync(void);
+void pg_cost_round_trip(void);
+void pg_cost_received(struct pg *pg, enum sql statement, bool preparing, PGresult *result);
+
+#endif

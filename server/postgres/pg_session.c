@@ -1,0 +1,162 @@
+/*
+ * A session's life: see whether it still lives, wait, close.
+ *
+ * A session that anything went wrong with is closed, and connected again when it is next needed;
+ * nobody tries to find out what state it is in.
+ */
+#include "postgres/pg_internal.h"
+
+#include "base/clock.h"
+#include "metrics/cost.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STOP_SEEN_US = 100000 };
+
+struct pg *pg_create(struct store *store)
+{
+    struct pg *pg = calloc(1, sizeof *pg);
+
+    if (!pg)
+        return NULL;
+    pg->store = store;
+    pg->name = "seckill";
+    return pg;
+}
+
+void pg_close(struct pg *pg)
+{
+    PQclear(pg->result);
+    pg->result = NULL;
+    cancel_request_free(atomic_exchange(&pg->cancel, NULL));
+    if (pg->conn) {
+        PQfinish(pg->conn);
+        atomic_fetch_sub_explicit(&pg->store->sessions, 1, memory_order_relaxed);
+    }
+    pg->conn = NULL;
+    pg->begin_pending = false;
+    pg->in_transaction = pg->written = pg->cancelled = false;
+    pg->useless = pg->unreplicated = false;
+    pg->ahead.count = pg->ahead.sent = 0;
+    memset(pg->prepared, 0, sizeof pg->prepared);
+}
+
+bool pg_is_open(const struct pg *pg)
+{
+    return pg->conn != NULL;
+}
+
+bool pg_is_refused(const struct pg *pg)
+{
+    return pg->refused && !pg->conn;
+}
+
+void pg_stand_back(struct pg *pg, bool others)
+{
+    pg->stands_back = others;
+}
+
+bool store_wants_room(const struct store *store)
+{
+    int64_t until_us = atomic_load_explicit(&store->wanted_until_us, memory_order_relaxed);
+
+    return until_us && clock_mono_us() < until_us;
+}
+
+bool pg_make_room(struct pg *pg)
+{
+    if (!pg->conn || !store_wants_room(pg->store) ||
+        atomic_exchange_explicit(&pg->store->wanted_until_us, 0, memory_order_relaxed) == 0)
+        return false;
+    pg_close(pg);
+    return true;
+}
+
+void pg_destroy(struct pg *pg)
+{
+    if (!pg)
+        return;
+    pg_close(pg);
+    free(pg->buffer.bytes);
+    free(pg);
+}
+
+const struct error *pg_error(const struct pg *pg)
+{
+    return &pg->error;
+}
+
+/* libpq's messages may have several lines; the log wants one. */
+void pg_set_error(struct pg *pg, enum error_code code, const char *text)
+{
+    error_set(&pg->error, code, "%s", text && *text ? text : "the connection broke");
+    for (char *c = pg->error.text; *c; c++)
+        if (*c == '\n')
+            *c = c[1] ? ' ' : '\0';
+}
+
+bool pg_wait_socket(struct pg *pg, short events, int64_t until_us)
+{
+    struct pollfd fd = {.fd = PQsocket(pg->conn), .events = events};
+
+    for (;;) {
+        int64_t turn_us = clock_earlier(until_us, clock_mono_us() + STOP_SEEN_US);
+        int ready = poll(&fd, 1, clock_poll_ms(turn_us));
+        if (ready > 0)
+            return true;
+        if (ready == 0 && (clock_mono_us() >= until_us ||
+                           atomic_load_explicit(&pg->stopped, memory_order_relaxed)))
+            return false;
+        if (ready < 0 && errno != EINTR)
+            return true; /* libpq will say what is wrong */
+    }
+}
+
+void pg_stop(struct pg *pg)
+{
+    atomic_store_explicit(&pg->stopped, true, memory_order_relaxed);
+}
+
+/* An idle session with something to read was ended by the server: first comes why, then the end, so
+ * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) One
+ * that was interrupted may yet be cancelled, and one that looks for the tables where they are not
+ * is of no use. */
+bool pg_lives(struct pg *pg)
+{
+    if (pg->ahead.sent > 0)
+        return true; /* what is there to be read is theirs */
+    if (!pg->conn || !atomic_load(&pg->cancel) || pg->cancelled || pg->in_transaction ||
+        pg->begin_pending || pg->path_number != store_path_number(pg->store))
+        return false;
+    struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
+    return poll(&fd, 1, 0) == 0;
+}
+
+/* A new session may have found a database that was made again under the old one's name. */
+static bool is_same_database(struct pg *pg, int64_t until_us)
+{
+    struct cost before = cost_of_thread[COST_POSTGRESQL];
+    enum pg_status status = pg_exec(pg, SQL_EPOCH_BASE, PG_NO_ARGS, until_us);
+
+    cost_of_thread[COST_POSTGRESQL] = before;
+    if (status == PG_OK && pg_rows(pg) == 1 && pg_get_int8(pg, 0, 0) == pg_epoch_base(pg))
+        return true;
+    if (status == PG_OK) {
+        store_doubt(pg->store);
+        pg_set_error(pg, ERROR_UNAVAILABLE, "the database is not the one that it was");
+    }
+    pg_close(pg);
+    return false;
+}
+
+bool pg_connect(struct pg *pg, int64_t until_us)
+{
+    if (!store_ready(pg->store)) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL is not ready");
+        return false;
+    }
+    return pg_lives(pg) || (pg_open(pg, until_us) && is_same_database(pg, until_us));
+}

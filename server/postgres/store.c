@@ -1,0 +1,273 @@
+/* The database as a whole: where it is, and whether it is ready. */
+#include "postgres/pg_internal.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Longer than an order that is not stuck may take by default, so that one alone says nothing. */
+enum { STANDBY_PATIENCE_US = 5000000 };
+
+struct store *store_create(const char *conninfo, struct store_limits limits, struct error *error)
+{
+    struct store *store = calloc(1, sizeof *store);
+    if (!store) {
+        error_set(error, ERROR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    pthread_mutex_init(&store->shared.mutex, NULL);
+    atomic_init(&store->trouble, "");
+    store->limits = limits;
+    store->hosts = hosts_create(conninfo, error);
+    if (!store->hosts) {
+        store_destroy(store);
+        return NULL;
+    }
+    store->canceller = canceller_create(store);
+    if (!store->canceller) {
+        error_set(error, ERROR_INTERNAL, "cannot start the canceller thread");
+        store_destroy(store);
+        return NULL;
+    }
+    return store;
+}
+
+void store_destroy(struct store *store)
+{
+    if (!store)
+        return;
+    canceller_destroy(store->canceller);
+    pthread_mutex_destroy(&store->shared.mutex);
+    hosts_destroy(store->hosts);
+    free(store);
+}
+
+bool store_up(const struct store *store)
+{
+    return atomic_load_explicit(&store->up, memory_order_relaxed);
+}
+
+int64_t store_sessions(const struct store *store)
+{
+    return atomic_load_explicit(&store->sessions, memory_order_relaxed);
+}
+
+bool store_ready(const struct store *store)
+{
+    return atomic_load_explicit(&store->ready, memory_order_acquire);
+}
+
+struct store_durability store_durability(struct store *store)
+{
+    pthread_mutex_lock(&store->shared.mutex);
+    struct store_durability durability = store->shared.durability;
+    pthread_mutex_unlock(&store->shared.mutex);
+    return durability;
+}
+
+const char *store_trouble(const struct store *store)
+{
+    return atomic_load_explicit(&store->trouble, memory_order_relaxed);
+}
+
+int64_t pg_epoch_base(const struct pg *pg)
+{
+    return atomic_load_explicit(&pg->store->epoch_base, memory_order_relaxed);
+}
+
+void store_doubt(struct store *store)
+{
+    atomic_store_explicit(&store->ready, false, memory_order_release);
+}
+
+/* Sessions that are open now are closed when they are next to be used. */
+static void renew_sessions(struct store *store)
+{
+    atomic_fetch_add_explicit(&store->path_number, 1, memory_order_relaxed);
+}
+
+bool store_waits(const struct store *store)
+{
+    return atomic_load_explicit(&store->waits, memory_order_relaxed);
+}
+
+unsigned store_path_number(const struct store *store)
+{
+    return atomic_load_explicit(&store->path_number, memory_order_relaxed);
+}
+
+unsigned store_path(struct store *store, char path[STORE_PATH_SIZE])
+{
+    pthread_mutex_lock(&store->shared.mutex);
+    snprintf(path, STORE_PATH_SIZE, "%s", store->shared.path);
+    unsigned number = store_path_number(store);
+    pthread_mutex_unlock(&store->shared.mutex);
+    return number;
+}
+
+unsigned store_set_path(struct store *store, const char *path)
+{
+    pthread_mutex_lock(&store->shared.mutex);
+    if (strcmp(path, store->shared.path) != 0) {
+        snprintf(store->shared.path, sizeof store->shared.path, "%s", path);
+        atomic_fetch_add_explicit(&store->path_number, 1, memory_order_relaxed);
+    }
+    unsigned number = store_path_number(store);
+    pthread_mutex_unlock(&store->shared.mutex);
+    return number;
+}
+
+/* Has the same commit waited for the standby for long? Then every other one would: they would hold
+ * a session of PostgreSQL's each, and their orders would be unknown. */
+static bool is_stuck(struct store *store, const struct pg *pg)
+{
+    char oldest[sizeof store->waiter];
+    int64_t now_us = clock_mono_us();
+
+    pg_get_text(pg, 0, 6, oldest, sizeof oldest);
+    if (!oldest[0] || strcmp(oldest, store->waiter) != 0) {
+        snprintf(store->waiter, sizeof store->waiter, "%s", oldest);
+        store->waiter_since_us = now_us;
+    }
+    return oldest[0] && now_us - store->waiter_since_us >= STANDBY_PATIENCE_US;
+}
+
+/* Of the present result of SQL_SERVER_STATE. */
+static const char *find_trouble(struct store *store, const struct pg *pg)
+{
+    if (pg_get_bool(pg, 0, 4))
+        return "it is a standby and cannot be written to";
+    if (pg_get_bool(pg, 0, 5))
+        return "it is read-only (default_transaction_read_only)";
+    if (is_stuck(store, pg))
+        return "commits wait for a synchronous standby that does not answer";
+    return "";
+}
+
+/* Whoever has a session of the time before may be connected to a server that is not the primary any
+ * more. */
+static void set_trouble(struct store *store, const char *trouble)
+{
+    const char *before = atomic_exchange_explicit(&store->trouble, trouble, memory_order_relaxed);
+
+    if (strcmp(before, trouble) != 0)
+        renew_sessions(store);
+}
+
+/* Of the present result of SQL_SERVER_STATE. */
+static struct store_durability read_durability(const struct pg *pg)
+{
+    struct store_durability now = {.fsync = pg_get_bool(pg, 0, 0),
+                                   .full_page_writes = pg_get_bool(pg, 0, 1)};
+
+    pg_get_text(pg, 0, 2, now.synchronous_commit, sizeof now.synchronous_commit);
+    pg_get_text(pg, 0, 3, now.standby_names, sizeof now.standby_names);
+    bool waits =
+        strcmp(now.synchronous_commit, "off") != 0 && strcmp(now.synchronous_commit, "local") != 0;
+    now.durable = now.fsync && now.full_page_writes && waits;
+    if (!waits)
+        now.standby_names[0] = '\0';
+    return now;
+}
+
+/* Logged when it is not what it was, or at the start. */
+static void take_durability(struct store *store, const struct store_durability *now)
+{
+    bool noted = now->durable || (store_ready(store) && !store_durability(store).durable);
+    if (!noted)
+        log_warn(
+            "PostgreSQL is not durable (fsync, full_page_writes or synchronous_commit is off): "
+            "a 201 may be lost in a crash");
+    atomic_store_explicit(&store->waits, now->standby_names[0] != '\0', memory_order_relaxed);
+    pthread_mutex_lock(&store->shared.mutex);
+    store->shared.durability = *now;
+    pthread_mutex_unlock(&store->shared.mutex);
+}
+
+static bool look_at_server(struct store *store, struct pg *pg, int64_t until_us,
+                           struct error *error)
+{
+    if (pg_exec(pg, SQL_SERVER_STATE, PG_NO_ARGS, until_us) == PG_OK)
+        return true;
+    *error = pg->error;
+    atomic_store_explicit(&store->up, false, memory_order_relaxed);
+    return false;
+}
+
+/* By the present result of SQL_SERVER_STATE. */
+static bool misses_tables(const struct pg *pg)
+{
+    return pg_get_int8(pg, 0, 7) > 0;
+}
+
+/* The schema was there, and is not; where all of it is gone it may be made. */
+static bool make_again(struct store *store, struct pg *pg, int64_t until_us,
+                       int64_t schema_until_us, struct error *error)
+{
+    store_doubt(store);
+    if (!schema_ensure(pg, until_us, schema_until_us, error) ||
+        !look_at_server(store, pg, until_us, error))
+        return false;
+    if (!misses_tables(pg))
+        return true;
+    pg_close(pg);
+    return error_set(error, ERROR_UNSUITABLE,
+                     "some of the schema's tables are gone: give the server a database of its own "
+                     "(--database), or drop what is left of it");
+}
+
+/* Another base is another database: what is known of the one before does not hold. */
+static bool take_base(struct store *store, struct pg *pg, int64_t until_us, struct error *error)
+{
+    enum pg_status status = pg_exec(pg, SQL_EPOCH_BASE, PG_NO_ARGS, until_us);
+    if (status != PG_OK || pg_rows(pg) != 1) {
+        store_doubt(store);
+        if (status == PG_OK)
+            error_set(error, ERROR_UNAVAILABLE, "its table epoch_base has to have one row");
+        else
+            *error = pg->error;
+        error_prefix(error, "the schema");
+        return false;
+    }
+    int64_t base = pg_get_int8(pg, 0, 0);
+    int64_t before = atomic_exchange_explicit(&store->epoch_base, base, memory_order_relaxed);
+    if (base != before) {
+        renew_sessions(store);
+        pg->path_number = store_path_number(store);
+    }
+    return true;
+}
+
+bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
+                   struct error *error)
+{
+    if (!pg_lives(pg) && !pg_open(pg, until_us)) {
+        *error = pg->error;
+        return false;
+    }
+    if (!store_ready(store) && !schema_ensure(pg, until_us, schema_until_us, error))
+        return false;
+    if (!look_at_server(store, pg, until_us, error))
+        return false;
+    if (misses_tables(pg) && !make_again(store, pg, until_us, schema_until_us, error))
+        return false;
+    const char *trouble = find_trouble(store, pg);
+    struct store_durability durability = read_durability(pg);
+    set_trouble(store, trouble);
+    if (!take_base(store, pg, until_us, error))
+        return false;
+    take_durability(store, &durability);
+    /* Another session may have failed to connect while this one lived on: whoever is told that
+     * PostgreSQL is up may try at once. */
+    atomic_store_explicit(&store->closed_until_us, 0, memory_order_relaxed);
+    atomic_store_explicit(&store->up, true, memory_order_relaxed);
+    atomic_store_explicit(&store->ready, true, memory_order_release);
+    if (*trouble) {
+        pg_close(pg); /* of several servers another one may be the primary by now */
+        return error_set(error, ERROR_UNAVAILABLE, "%s", trouble);
+    }
+    return true;
+}

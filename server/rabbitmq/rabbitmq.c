@@ -1,0 +1,405 @@
+/*
+ * rabbit.h over librabbitmq.
+ *
+ * The library is synchronous and serves heartbeats only inside its own calls, so a connection that
+ * its thread neglects for two heartbeats is closed by the broker and made again on its next use.
+ * Channel 1 consumes, acknowledges and replies; channel 2 has publisher confirms and one message
+ * under way at a time, so a confirm needs no book-keeping. Anything unexpected (the broker closes a
+ * channel, a queue is deleted under its consumer) closes the connection.
+ */
+#include "rabbitmq/rabbit.h"
+
+#include "base/clock.h"
+
+/* librabbitmq 0.12 moved its headers into a folder and warns about the old place. */
+#if __has_include(<rabbitmq-c/amqp.h>)
+#include <rabbitmq-c/amqp.h>
+#include <rabbitmq-c/tcp_socket.h>
+#else
+#include <amqp.h>
+#include <amqp_tcp_socket.h>
+#endif
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CLOSED_AFTER_FAILURE_US = 250000,
+    PROOF_US =
+        1000000, /* a connect that had less time, and failed for want of it, proves nothing */
+    HEARTBEAT_S = 10,
+    CALL_PATIENCE_US = 5000000, /* one question to the broker and its answer */
+    FRAME_BYTES = 131072,
+    CHANNEL = 1,
+    CONFIRMED = 2,
+    PREFETCH = 64, /* messages, each with up to a batch of orders */
+    REPLIES_EXPIRE_MS = 60000,
+    REPLIES_MOST = 100000
+};
+
+struct broker {
+    char *url; /* owned: cut into pieces, `info` points into it */
+    struct amqp_connection_info info;
+    atomic_bool up;
+    _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */
+};
+
+struct rabbit {
+    struct broker *broker;        /* borrowed */
+    amqp_connection_state_t conn; /* owned; NULL: not connected */
+    bool has_envelope;
+    amqp_envelope_t envelope; /* owned while has_envelope: the last message received */
+    char *body;               /* owned: its body and a NUL */
+    struct error error;
+};
+
+bool broker_built(void)
+{
+    return true;
+}
+
+struct broker *broker_create(const char *url, struct error *error)
+{
+    struct broker *broker = calloc(1, sizeof *broker);
+
+    if (broker)
+        broker->url = strdup(url);
+    if (!broker || !broker->url) {
+        broker_destroy(broker);
+        error_set(error, ERROR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    amqp_default_connection_info(&broker->info);
+    if (amqp_parse_url(broker->url, &broker->info) != AMQP_STATUS_OK || broker->info.ssl) {
+        broker_destroy(broker);
+        error_set(error, ERROR_INVALID, "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST");
+        return NULL;
+    }
+    /* To the library a slash with nothing behind it is a vhost without a name. */
+    if (!broker->info.vhost[0]) {
+        static char root[] = "/";
+        broker->info.vhost = root;
+    }
+    return broker;
+}
+
+void broker_destroy(struct broker *broker)
+{
+    if (!broker)
+        return;
+    free(broker->url);
+    free(broker);
+}
+
+bool broker_up(const struct broker *broker)
+{
+    return atomic_load_explicit(&broker->up, memory_order_relaxed);
+}
+
+struct rabbit *rabbit_create(struct broker *broker)
+{
+    struct rabbit *rabbit = calloc(1, sizeof *rabbit);
+
+    if (rabbit)
+        rabbit->broker = broker;
+    return rabbit;
+}
+
+void rabbit_destroy(struct rabbit *rabbit)
+{
+    if (!rabbit)
+        return;
+    rabbit_close(rabbit);
+    free(rabbit);
+}
+
+const struct error *rabbit_error(const struct rabbit *rabbit)
+{
+    return &rabbit->error;
+}
+
+static void drop_envelope(struct rabbit *rabbit)
+{
+    if (rabbit->has_envelope)
+        amqp_destroy_envelope(&rabbit->envelope);
+    rabbit->has_envelope = false;
+    free(rabbit->body);
+    rabbit->body = NULL;
+}
+
+/* No farewell: the broker takes an ended socket as one, and nothing here waits for its answer. */
+void rabbit_close(struct rabbit *rabbit)
+{
+    drop_envelope(rabbit);
+    if (rabbit->conn)
+        amqp_destroy_connection(rabbit->conn);
+    rabbit->conn = NULL;
+}
+
+/* Closes the connection, and says what ended it. Always false. */
+static bool lose(struct rabbit *rabbit, const char *doing, const char *why)
+{
+    rabbit_close(rabbit);
+    return error_set(&rabbit->error, ERROR_UNAVAILABLE, "%s: %s", doing, why);
+}
+
+static struct timeval time_left(int64_t until_us)
+{
+    int64_t left_us = until_us - clock_mono_us();
+
+    if (left_us < 0)
+        left_us = 0;
+    return (struct timeval){.tv_sec = (time_t)(left_us / CLOCK_US_PER_S),
+                            .tv_usec = (suseconds_t)(left_us % CLOCK_US_PER_S)};
+}
+
+/* The broker's own words, where it had any. */
+static bool check_reply(struct rabbit *rabbit, amqp_rpc_reply_t reply, const char *doing)
+{
+    char text[128];
+
+    if (reply.reply_type == AMQP_RESPONSE_NORMAL)
+        return true;
+    if (reply.reply_type == AMQP_RESPONSE_LIBRARY_EXCEPTION)
+        return lose(rabbit, doing, amqp_error_string2(reply.library_error));
+    if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION)
+        return lose(rabbit, doing, "no answer");
+    const amqp_channel_close_t *channel = reply.reply.decoded;
+    const amqp_connection_close_t *connection = reply.reply.decoded;
+    amqp_bytes_t said = {0, NULL};
+    if (reply.reply.id == AMQP_CHANNEL_CLOSE_METHOD)
+        said = channel->reply_text;
+    else if (reply.reply.id == AMQP_CONNECTION_CLOSE_METHOD)
+        said = connection->reply_text;
+    size_t length = said.len < sizeof text - 1 ? said.len : sizeof text - 1;
+    if (length > 0)
+        memcpy(text, said.bytes, length);
+    text[length] = '\0';
+    return lose(rabbit, doing, text);
+}
+
+static bool open_socket(struct rabbit *rabbit, int64_t until_us)
+{
+    const struct amqp_connection_info *info = &rabbit->broker->info;
+    struct timeval left = time_left(until_us);
+
+    rabbit->conn = amqp_new_connection();
+    amqp_socket_t *socket = rabbit->conn ? amqp_tcp_socket_new(rabbit->conn) : NULL;
+    if (!socket)
+        return lose(rabbit, "RabbitMQ", "out of memory");
+    int status = amqp_socket_open_noblock(socket, info->host, info->port, &left);
+    if (status != AMQP_STATUS_OK)
+        return lose(rabbit, "RabbitMQ", amqp_error_string2(status));
+    left = time_left(until_us);
+    amqp_set_handshake_timeout(rabbit->conn, &left);
+    return true;
+}
+
+static bool open_channels(struct rabbit *rabbit)
+{
+    const struct amqp_connection_info *info = &rabbit->broker->info;
+    struct timeval patience = {.tv_sec = CALL_PATIENCE_US / CLOCK_US_PER_S};
+
+    if (!check_reply(rabbit,
+                     amqp_login(rabbit->conn, info->vhost, 0, FRAME_BYTES, HEARTBEAT_S,
+                                AMQP_SASL_METHOD_PLAIN, info->user, info->password),
+                     "RabbitMQ's login"))
+        return false;
+    amqp_set_rpc_timeout(rabbit->conn, &patience);
+    amqp_channel_open(rabbit->conn, CHANNEL);
+    if (!check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), "RabbitMQ's channel"))
+        return false;
+    amqp_channel_open(rabbit->conn, CONFIRMED);
+    if (!check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), "RabbitMQ's channel"))
+        return false;
+    amqp_confirm_select(rabbit->conn, CONFIRMED);
+    return check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), "RabbitMQ's confirms");
+}
+
+/* Takes in heartbeats; a frame that nobody asked for is the broker's farewell. */
+static bool lives(struct rabbit *rabbit)
+{
+    struct timeval now = {0, 0};
+    amqp_frame_t frame;
+
+    if (!rabbit->conn)
+        return false;
+    if (amqp_simple_wait_frame_noblock(rabbit->conn, &frame, &now) == AMQP_STATUS_TIMEOUT)
+        return true;
+    return lose(rabbit, "RabbitMQ", "the connection was closed");
+}
+
+bool rabbit_connect(struct rabbit *rabbit, int64_t until_us)
+{
+    struct broker *broker = rabbit->broker;
+
+    if (lives(rabbit))
+        return true;
+    if (clock_mono_us() < atomic_load(&broker->closed_until_us))
+        return rabbit->error.text[0] == '\0' /* else it says more already */
+                   ? error_set(&rabbit->error, ERROR_UNAVAILABLE, "RabbitMQ is out of reach")
+                   : false;
+    int64_t begun_us = clock_mono_us();
+    bool open = open_socket(rabbit, until_us) && open_channels(rabbit);
+    if (!open && !clock_was_enough(begun_us, until_us, PROOF_US))
+        return false;
+    atomic_store(&broker->up, open);
+    atomic_store(&broker->closed_until_us,
+                 open ? 0 : clock_mono_us() + (int64_t)CLOSED_AFTER_FAILURE_US);
+    return open;
+}
+
+static amqp_table_entry_t text_entry(const char *key, const char *value)
+{
+    return (amqp_table_entry_t){
+        amqp_cstring_bytes(key),
+        {.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes(value)}};
+}
+
+static amqp_table_entry_t number_entry(const char *key, int32_t value)
+{
+    return (amqp_table_entry_t){amqp_cstring_bytes(key),
+                                {.kind = AMQP_FIELD_KIND_I32, .value.i32 = value}};
+}
+
+bool rabbit_declare(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue)
+{
+    amqp_table_entry_t work[] = {
+        text_entry("x-queue-type", "quorum"),
+        {amqp_cstring_bytes("x-single-active-consumer"),
+         {.kind = AMQP_FIELD_KIND_BOOLEAN, .value.boolean = 1}},
+    };
+    amqp_table_entry_t replies[] = {
+        number_entry("x-expires", REPLIES_EXPIRE_MS),
+        number_entry("x-max-length", REPLIES_MOST),
+    };
+    amqp_table_t table = {2, kind == RABBIT_WORK ? work : replies};
+
+    if (!rabbit->conn)
+        return false;
+    amqp_queue_declare(rabbit->conn, CHANNEL, amqp_cstring_bytes(queue), 0, 1, 0, 0, table);
+    return check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), queue);
+}
+
+bool rabbit_consume(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue)
+{
+    if (!rabbit->conn)
+        return false;
+    if (kind == RABBIT_WORK) {
+        amqp_basic_qos(rabbit->conn, CHANNEL, 0, PREFETCH, 0);
+        if (!check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), queue))
+            return false;
+    }
+    amqp_basic_consume(rabbit->conn, CHANNEL, amqp_cstring_bytes(queue), amqp_empty_bytes, 0,
+                       kind == RABBIT_REPLIES, 0, amqp_empty_table);
+    return check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), queue);
+}
+
+static bool fill(struct rabbit *rabbit, struct rabbit_message *out)
+{
+    const amqp_message_t *message = &rabbit->envelope.message;
+    const amqp_bytes_t *reply_to = &message->properties.reply_to;
+
+    rabbit->body = malloc(message->body.len + 1);
+    if (!rabbit->body)
+        return lose(rabbit, "RabbitMQ", "out of memory");
+    if (message->body.len > 0)
+        memcpy(rabbit->body, message->body.bytes, message->body.len);
+    rabbit->body[message->body.len] = '\0';
+    *out = (struct rabbit_message){
+        .body = rabbit->body, .length = message->body.len, .tag = rabbit->envelope.delivery_tag};
+    if ((message->properties._flags & AMQP_BASIC_REPLY_TO_FLAG) && reply_to->len <= RABBIT_NAME_MAX)
+        memcpy(out->reply_to, reply_to->bytes, reply_to->len);
+    return true;
+}
+
+enum rabbit_result rabbit_receive(struct rabbit *rabbit, int64_t until_us,
+                                  struct rabbit_message *out)
+{
+    struct timeval left = time_left(until_us);
+
+    if (!rabbit->conn)
+        return RABBIT_LOST;
+    drop_envelope(rabbit);
+    amqp_maybe_release_buffers(rabbit->conn);
+    amqp_rpc_reply_t reply = amqp_consume_message(rabbit->conn, &rabbit->envelope, &left, 0);
+    if (reply.reply_type == AMQP_RESPONSE_LIBRARY_EXCEPTION &&
+        reply.library_error == AMQP_STATUS_TIMEOUT)
+        return RABBIT_NOTHING;
+    if (!check_reply(rabbit, reply, "RabbitMQ's deliveries"))
+        return RABBIT_LOST;
+    rabbit->has_envelope = true;
+    return fill(rabbit, out) ? RABBIT_GOT : RABBIT_LOST;
+}
+
+bool rabbit_ack(struct rabbit *rabbit, uint64_t tag)
+{
+    if (!rabbit->conn)
+        return false;
+    int status = amqp_basic_ack(rabbit->conn, CHANNEL, tag, 1);
+    return status == AMQP_STATUS_OK ||
+           lose(rabbit, "RabbitMQ's acknowledgement", amqp_error_string2(status));
+}
+
+static bool put(struct rabbit *rabbit, amqp_channel_t channel, const char *queue,
+                const amqp_basic_properties_t *properties, const char *body, size_t length)
+{
+    if (!rabbit->conn)
+        return false;
+    /* The library takes void * and changes nothing. */
+    amqp_bytes_t bytes = {length, NULL};
+    memcpy(&bytes.bytes, &body, sizeof body);
+    int status =
+        amqp_basic_publish(rabbit->conn, channel, amqp_empty_bytes, amqp_cstring_bytes(queue),
+                           channel == CONFIRMED, 0, properties, bytes);
+
+    return status == AMQP_STATUS_OK || lose(rabbit, queue, amqp_error_string2(status));
+}
+
+/* Waits for the broker's word about the one message under way. */
+static bool wait_confirm(struct rabbit *rabbit, const char *queue, int64_t until_us)
+{
+    amqp_frame_t frame;
+
+    for (;;) {
+        struct timeval left = time_left(until_us);
+        amqp_maybe_release_buffers(rabbit->conn);
+        int status = amqp_simple_wait_frame_noblock(rabbit->conn, &frame, &left);
+        if (status != AMQP_STATUS_OK)
+            return lose(rabbit, queue, amqp_error_string2(status));
+        if (frame.frame_type != AMQP_FRAME_METHOD)
+            continue;
+        switch (frame.payload.method.id) {
+        case AMQP_BASIC_ACK_METHOD:
+            return true;
+        case AMQP_BASIC_RETURN_METHOD:
+            return lose(rabbit, queue, "there is no such queue");
+        case AMQP_BASIC_NACK_METHOD:
+            return lose(rabbit, queue, "the broker refused a message");
+        default:
+            return lose(rabbit, queue, "the broker closed the channel");
+        }
+    }
+}
+
+bool rabbit_publish(struct rabbit *rabbit, const char *queue, const char *reply_to,
+                    const char *body, size_t length, int64_t until_us)
+{
+    enum { PERSISTENT = 2 };
+    amqp_basic_properties_t properties = {
+        ._flags = AMQP_BASIC_DELIVERY_MODE_FLAG | (*reply_to ? AMQP_BASIC_REPLY_TO_FLAG : 0),
+        .delivery_mode = PERSISTENT,
+        .reply_to = amqp_cstring_bytes(reply_to),
+    };
+
+    return put(rabbit, CONFIRMED, queue, &properties, body, length) &&
+           wait_confirm(rabbit, queue, until_us);
+}
+
+bool rabbit_send(struct rabbit *rabbit, const char *queue, const char *body, size_t length)
+{
+    amqp_basic_properties_t properties = {._flags = 0};
+
+    return put(rabbit, CHANNEL, queue, &properties, body, length);
+}

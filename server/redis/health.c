@@ -1,0 +1,102 @@
+/*
+ * Whether a Redis serves what the strategies need, and why not.
+ *
+ * Whichever session fails to open or is refused notes the words, and whoever is asked for them
+ * (GET /readyz, a log line) gets them without I/O. A session that opens shows that Redis can be
+ * read; that it takes writes again only redis_try can say, which the background thread sends to
+ * each Redis twice a second. It uses a connection made anew, because one that is open may go on
+ * where a new one is refused (NOAUTH), or hang at a server that the address no longer leads to.
+ *
+ * Refusals are told by the error's first word. Redis before 7 wraps what a script's command was
+ * refused with into its own sentence: "ERR Error running script (…): @user_script: 1: -READONLY …",
+ * or for the script itself "@user_script: 1: -READONLY …".
+ */
+#include "redis/redis_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SCRIPT_FAILED "ERR Error running script"
+
+/* Errors of a server that will not do it, now or ever. What is wrong with one command alone (ERR,
+ * WRONGTYPE, NOSCRIPT, BUSYGROUP …) is not among them. */
+static const char *const refusals[] = {
+    "READONLY",    "MISCONF",  "NOAUTH",     "WRONGPASS",  "NOPERM", "LOADING",
+    "OOM",         "BUSY",     "MASTERDOWN", "NOREPLICAS", "MOVED",  "ASK",
+    "CLUSTERDOWN", "TRYAGAIN", "CROSSSLOT",  "UNBLOCKED",  "DENIED",
+};
+
+bool redis_is_refusal(const char *words)
+{
+    if (strncmp(words, SCRIPT_FAILED, strlen(SCRIPT_FAILED)) == 0 || *words == '@') {
+        const char *inner = strstr(words, ": -");
+        words = inner ? inner + 3 : words;
+    }
+    size_t length = strcspn(words, " ");
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (strlen(refusals[i]) == length && strncmp(words, refusals[i], length) == 0)
+            return true;
+    return false;
+}
+
+bool cache_up(const struct cache *cache)
+{
+    return atomic_load_explicit(&cache->up, memory_order_relaxed);
+}
+
+void cache_why(struct cache *cache, char why[CACHE_WHY_MAX])
+{
+    pthread_mutex_lock(&cache->state.mutex);
+    snprintf(why, CACHE_WHY_MAX, "%s", cache->state.why);
+    pthread_mutex_unlock(&cache->state.mutex);
+}
+
+static void note(struct cache *cache, bool refuses, const char *before, const char *why)
+{
+    pthread_mutex_lock(&cache->state.mutex);
+    cache->state.refuses = refuses;
+    snprintf(cache->state.why, sizeof cache->state.why, "%s%s", before, why);
+    atomic_store_explicit(&cache->up, !cache->state.why[0], memory_order_relaxed);
+    pthread_mutex_unlock(&cache->state.mutex);
+}
+
+void cache_note_refusal(struct cache *cache, const char *words)
+{
+    note(cache, true, "", words);
+}
+
+void cache_note_unreached(struct cache *cache, const char *reason)
+{
+    note(cache, false, "out of reach: ", reason);
+}
+
+void cache_note_reached(struct cache *cache)
+{
+    pthread_mutex_lock(&cache->state.mutex);
+    if (!cache->state.refuses) {
+        cache->state.why[0] = '\0';
+        atomic_store_explicit(&cache->up, true, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&cache->state.mutex);
+}
+
+bool redis_try(struct redis *redis, const char *key, int64_t until_us)
+{
+    struct cache *cache = redis->cache;
+    int64_t ignored;
+
+    if (redis_open(redis, until_us)) {
+        enum redis_status status = redis_script(redis, LUA_PROBE, 1, 1, &key, until_us, &ignored);
+        const char *reason = redis_reason(redis);
+        if (status == REDIS_OK) {
+            atomic_store_explicit(&cache->closed_until_us, 0, memory_order_relaxed);
+            note(cache, false, "", "");
+        } else if (status == REDIS_REFUSED || redis_is_refusal(reason)) {
+            cache_note_refusal(cache, reason);
+        } else {
+            cache_note_unreached(cache, reason);
+        }
+    }
+    redis_close(redis);
+    return cache_up(cache);
+}

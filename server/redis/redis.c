@@ -1,0 +1,320 @@
+/*
+ * Sessions with Redis.
+ *
+ * hiredis formats commands and parses replies; the waiting is ours, so that one absolute deadline
+ * bounds a call however many reads and writes it takes: the context is switched to non-blocking
+ * once it is connected, and poll(2) waits. hiredis 0.14 and 1.x behave alike in what is used here.
+ */
+#include "redis/redis_internal.h"
+
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/random.h"
+#include "metrics/cost.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <hiredis/sds.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "Redis: "
+enum { CLOSED_AFTER_FAILURE_US = 250000, PROOF_US = 100000, STALE_EVERY_US = 250000 };
+
+struct redis *redis_create(struct cache *cache)
+{
+    struct redis *redis = calloc(1, sizeof *redis);
+
+    if (redis)
+        redis->cache = cache;
+    return redis;
+}
+
+void redis_close(struct redis *redis)
+{
+    if (redis->context)
+        redisFree(redis->context);
+    redis->context = NULL;
+}
+
+void redis_destroy(struct redis *redis)
+{
+    if (!redis)
+        return;
+    redis_close(redis);
+    redis_destroy(redis->listener);
+    free(redis);
+}
+
+struct cache *redis_cache(const struct redis *redis)
+{
+    return redis->cache;
+}
+
+int64_t redis_since_us(const struct redis *redis)
+{
+    return redis->since_us;
+}
+
+const struct error *redis_error(const struct redis *redis)
+{
+    return &redis->error;
+}
+
+const char *redis_reason(const struct redis *redis)
+{
+    return redis->error.text + strlen(PREFIX);
+}
+
+enum redis_status redis_lose(struct redis *redis, enum error_code code, const char *why)
+{
+    error_set(&redis->error, code, PREFIX "%s", why && *why ? why : "the connection broke");
+    redis_close(redis);
+    return REDIS_LOST;
+}
+
+static enum redis_status flush(struct redis *redis, int64_t until_us)
+{
+    for (int done = 0; !done;) {
+        if (redisBufferWrite(redis->context, &done) != REDIS_OK)
+            return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+        struct pollfd fd = {.fd = redis->context->fd, .events = POLLOUT};
+        if (!done && poll(&fd, 1, clock_poll_ms(until_us)) == 0)
+            return redis_lose(redis, ERROR_TIMEOUT, "no answer in time");
+    }
+    return REDIS_OK;
+}
+
+static bool is_stale(const struct redis *redis)
+{
+    return redis->opened_us <= atomic_load_explicit(&redis->cache->stale_us, memory_order_relaxed);
+}
+
+/* The address may have moved to a server that does it: whatever was opened before now is opened
+ * anew by its next redis_connect, those who only read too, which a demoted server would go on to
+ * answer from what it had. At most so often, or each order would make a connection. */
+void redis_caught(struct redis *redis, const char *words)
+{
+    struct cache *cache = redis->cache;
+    int64_t now_us = clock_mono_us();
+
+    if (redis->optional || !redis_is_refusal(words))
+        return;
+    cache_note_refusal(cache, words);
+    if (now_us - atomic_load_explicit(&cache->stale_us, memory_order_relaxed) >= STALE_EVERY_US)
+        atomic_store_explicit(&cache->stale_us, now_us, memory_order_relaxed);
+    if (is_stale(redis))
+        redis_close(redis);
+}
+
+enum redis_status redis_read(struct redis *redis, int64_t until_us, redisReply **out)
+{
+    void *reply = NULL;
+
+    *out = NULL;
+    if (!redis->context)
+        return redis_lose(redis, ERROR_UNAVAILABLE, "not connected");
+    for (;;) {
+        if (redisGetReplyFromReader(redis->context, &reply) != REDIS_OK)
+            return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+        if (reply)
+            break;
+        struct pollfd fd = {.fd = redis->context->fd, .events = POLLIN};
+        int ready = poll(&fd, 1, clock_poll_ms(until_us));
+        if (ready == 0 && clock_mono_us() >= until_us)
+            return REDIS_OK;
+        size_t had = redis->context->reader->len;
+        if (ready > 0 && redisBufferRead(redis->context) != REDIS_OK)
+            return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+        cost_add(COST_REDIS, COST_BYTES, redis->context->reader->len - had);
+    }
+    *out = reply;
+    if ((*out)->type != REDIS_REPLY_ERROR)
+        return REDIS_OK;
+    error_set(&redis->error, ERROR_UNAVAILABLE, PREFIX "%s", (*out)->str);
+    redis_caught(redis, (*out)->str);
+    return REDIS_REFUSED;
+}
+
+enum redis_status redis_receive(struct redis *redis, int64_t until_us, redisReply **out)
+{
+    enum redis_status status = redis_read(redis, until_us, out);
+
+    if (status == REDIS_OK && !*out)
+        return redis_lose(redis, ERROR_TIMEOUT, "no answer in time");
+    return status;
+}
+
+enum redis_status redis_command(struct redis *redis, int count, const char *const *arguments,
+                                int64_t until_us, redisReply **out)
+{
+    const char *argv[REDIS_ARGUMENTS_MAX];
+
+    *out = NULL;
+    if (!redis->context)
+        return redis_lose(redis, ERROR_UNAVAILABLE, "not connected");
+    if (count > REDIS_ARGUMENTS_MAX)
+        abort();
+    memcpy(argv, arguments, (size_t)count * sizeof *argv);
+    if (redisAppendCommandArgv(redis->context, count, argv, NULL) != REDIS_OK)
+        return redis_lose(redis, ERROR_INTERNAL, redis->context->errstr);
+    cost_add(COST_REDIS, COST_STATEMENTS, 1);
+    cost_add(COST_REDIS, COST_ROUND_TRIPS, 1);
+    cost_add(COST_REDIS, COST_BYTES, sdslen(redis->context->obuf));
+    enum redis_status status = flush(redis, until_us);
+    return status == REDIS_OK ? redis_receive(redis, until_us, out) : status;
+}
+
+enum redis_status redis_send(struct redis *redis, int count, const char *const *arguments,
+                             int64_t until_us)
+{
+    redisReply *reply = NULL;
+    enum redis_status status = redis_command(redis, count, arguments, until_us, &reply);
+
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}
+
+enum redis_status redis_ask(struct redis *redis, int count, const char *const *arguments,
+                            int64_t until_us, struct redis_answer *answer)
+{
+    redisReply *reply = NULL;
+    enum redis_status status = redis_command(redis, count, arguments, until_us, &reply);
+
+    if (status == REDIS_OK && FAILPOINT_FAILS("redis.reply"))
+        status = redis_lose(redis, ERROR_TIMEOUT, "a test lost the reply");
+    *answer = (struct redis_answer){.type = ANSWER_NIL};
+    if (status == REDIS_OK && reply->type == REDIS_REPLY_INTEGER) {
+        answer->type = ANSWER_NUMBER;
+        answer->number = reply->integer;
+    } else if (status == REDIS_OK && reply->str) {
+        answer->type = ANSWER_TEXT;
+        snprintf(answer->text, sizeof answer->text, "%s", reply->str);
+    }
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}
+
+static bool open_context(struct redis *redis, int64_t until_us)
+{
+    int64_t left_us = until_us - clock_mono_us();
+    if (left_us <= 0)
+        left_us = 1000;
+    struct timeval timeout = {.tv_sec = left_us / 1000000, .tv_usec = left_us % 1000000};
+    const struct cache *cache = redis->cache;
+
+    redis->context = cache->is_unix ? redisConnectUnixWithTimeout(cache->host, timeout)
+                                    : redisConnectWithTimeout(cache->host, cache->port, timeout);
+    if (!redis->context || redis->context->err) {
+        redis_lose(redis, ERROR_UNAVAILABLE,
+                   redis->context ? redis->context->errstr : "out of memory");
+        return false;
+    }
+    int flags = fcntl(redis->context->fd, F_GETFL);
+    if (flags < 0 || fcntl(redis->context->fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+        redis_lose(redis, ERROR_INTERNAL, strerror(errno));
+        return false;
+    }
+    redis->context->flags &= ~REDIS_BLOCK;
+    if (!cache->is_unix)
+        redisEnableKeepAlive(redis->context);
+    return true;
+}
+
+static enum redis_status greet(struct redis *redis, int64_t until_us)
+{
+    struct cost before = cost_of_thread[COST_REDIS];
+    char database[8];
+
+    redis->optional = true; /* sessions that are open may well be served */
+    snprintf(database, sizeof database, "%d", redis->cache->database);
+    enum redis_status status =
+        redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us);
+    /* A session that opens can serve: a Redis that still reads its file answers SELECT, but not
+     * this. (PING is refused also by one that takes no writes and can be read.) */
+    if (status == REDIS_OK)
+        status = redis_send(redis, 1, (const char *const[]){"DBSIZE"}, until_us);
+    redis->optional = false;
+    cost_of_thread[COST_REDIS] = before;
+    return status;
+}
+
+/* Redis says nothing on an idle session but goodbye. */
+static bool idle_session_lives(struct redis *redis)
+{
+    struct pollfd fd = {.fd = redis->context->fd, .events = POLLIN};
+
+    return poll(&fd, 1, 0) == 0;
+}
+
+/* A caller who had little time left learns nothing of Redis. Redlock gives a node 200 ms. */
+static bool is_proof(const struct redis *redis, int64_t until_us)
+{
+    return clock_was_enough(redis->opened_us, until_us, PROOF_US);
+}
+
+bool redis_open(struct redis *redis, int64_t until_us)
+{
+    redis_close(redis);
+    memset(redis->sha, 0, sizeof redis->sha);
+    redis->opened_us = clock_mono_us();
+    enum redis_status status = open_context(redis, until_us) ? greet(redis, until_us) : REDIS_LOST;
+    if (status == REDIS_OK) {
+        redis->since_us = clock_mono_us();
+        cache_note_reached(redis->cache);
+        return true;
+    }
+    if (status == REDIS_REFUSED)
+        cache_note_refusal(redis->cache, redis_reason(redis));
+    else if (is_proof(redis, until_us))
+        cache_note_unreached(redis->cache, redis_reason(redis));
+    redis_close(redis);
+    return false;
+}
+
+bool redis_connect(struct redis *redis, int64_t until_us)
+{
+    struct cache *cache = redis->cache;
+    char why[CACHE_WHY_MAX];
+
+    if (redis->context && !is_stale(redis) && idle_session_lives(redis))
+        return true;
+    redis_close(redis);
+    if (clock_mono_us() < atomic_load_explicit(&cache->closed_until_us, memory_order_relaxed)) {
+        cache_why(cache, why);
+        return error_set(&redis->error, ERROR_UNAVAILABLE, "Redis, a moment ago: %s", why);
+    }
+    if (redis_open(redis, until_us))
+        return true;
+    if (is_proof(redis, until_us))
+        atomic_store_explicit(&cache->closed_until_us,
+                              clock_mono_us() + CLOSED_AFTER_FAILURE_US +
+                                  (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
+                              memory_order_relaxed);
+    return false;
+}
+
+enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until_us, bool *popped)
+{
+    int64_t left_us = until_us - clock_mono_us();
+    char seconds[32];
+    redisReply *reply = NULL;
+
+    *popped = false;
+    if (left_us < CLOCK_US_PER_MS)
+        left_us = CLOCK_US_PER_MS; /* 0 would mean for ever */
+    snprintf(seconds, sizeof seconds, "%lld.%03lld", (long long)(left_us / CLOCK_US_PER_S),
+             (long long)(left_us % CLOCK_US_PER_S / CLOCK_US_PER_MS));
+    /* Redis answers at the end of its own wait; allow it a second more before the session is given
+     * up. */
+    enum redis_status status = redis_command(redis, 3, (const char *const[]){"BLPOP", key, seconds},
+                                             until_us + CLOCK_US_PER_S, &reply);
+    *popped = status == REDIS_OK && reply->type == REDIS_REPLY_ARRAY;
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}

@@ -1,0 +1,76 @@
+/* What the files of cache/ share. */
+#ifndef SECKILL_CACHE_REDIS_INTERNAL_H
+#define SECKILL_CACHE_REDIS_INTERNAL_H
+
+#include "redis/redis.h"
+
+#include <hiredis/hiredis.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    REDIS_HOST_MAX = 255,
+    REDIS_ARGUMENTS_MAX = 600, /* redis-stock: 100 entries with five each, and some */
+    REDIS_SHA_LENGTH = 40
+};
+
+struct cache {
+    char host[REDIS_HOST_MAX + 1]; /* or the socket's path */
+    bool is_unix;
+    int port;
+    int database;
+    _Atomic int64_t closed_until_us;
+    _Atomic int64_t stale_us; /* sessions opened until then are opened anew */
+    atomic_int version;
+    atomic_uint flaws;
+    atomic_bool up; /* no words below */
+    struct {
+        pthread_mutex_t mutex;
+        bool refuses; /* they are Redis's own */
+        char why[CACHE_WHY_MAX];
+    } state;
+};
+
+struct redis {
+    struct cache *cache;    /* borrowed */
+    redisContext *context;  /* owned; NULL: not connected */
+    struct redis *listener; /* owned; the session that subscribes, made on first use */
+    int64_t opened_us;      /* when that began */
+    int64_t since_us;       /* when it was done */
+    bool optional; /* what is asked now may be refused: others may be served all the same */
+    struct error error;
+    char sha[LUA_COUNT][REDIS_SHA_LENGTH + 1]; /* "" until this session has loaded the script */
+};
+
+/* What is noted in health.c: a session could be opened, which ends "out of reach" but no refusal;
+ * it could not, for this reason; Redis refused, in these words. */
+void cache_note_reached(struct cache *cache);
+void cache_note_unreached(struct cache *cache, const char *reason);
+void cache_note_refusal(struct cache *cache, const char *words);
+
+/* Whether an error reply says that this server will not do it, whatever the command. */
+bool redis_is_refusal(const char *words);
+
+/* Why the last call failed, without what redis_error's text puts before it. */
+const char *redis_reason(const struct redis *redis);
+
+/* Opens the session anew, also when somebody has just failed to, and notes whether it could. */
+bool redis_open(struct redis *redis, int64_t until_us);
+
+/* No reply came: whatever was sent may or may not have run. Closes the session. */
+enum redis_status redis_lose(struct redis *redis, enum error_code code, const char *why);
+
+/* The next reply; REDIS_OK without one when the deadline came first. */
+enum redis_status redis_read(struct redis *redis, int64_t until_us, redisReply **out);
+/* The next reply; none in time loses the session. */
+enum redis_status redis_receive(struct redis *redis, int64_t until_us, redisReply **out);
+
+/* Sends a command and receives its reply. *out is NULL unless there was one; to be freed. */
+enum redis_status redis_command(struct redis *redis, int count, const char *const *arguments,
+                                int64_t until_us, redisReply **out);
+
+/* Gives a reply to a caller outside cache/, or frees it unless the status is REDIS_OK. */
+enum redis_status redis_hand_over(enum redis_status status, redisReply *answer,
+                                  struct redis_reply **reply);
+
+#endif

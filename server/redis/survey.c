@@ -1,0 +1,73 @@
+/* What a Redis says of itself: its version, and whether what it acknowledges may be lost. */
+#include "redis/redis_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_version(struct redis *redis, int64_t until_us, int *version)
+{
+    struct redis_reply *reply;
+
+    if (redis_call(redis, 2, (const char *const[]){"INFO", "server"}, until_us, &reply) != REDIS_OK)
+        return false;
+    const char *text = redis_reply_text(reply);
+    const char *line = text ? strstr(text, "redis_version:") : NULL;
+    if (line) {
+        char *end = NULL;
+        long major = strtol(line + strlen("redis_version:"), &end, 10);
+        long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+        *version = (int)(major * 100 + minor);
+    }
+    redis_reply_free(reply);
+    return true;
+}
+
+/* `flaw` unless the setting has the value; a server that does not tell is CACHE_SILENT. */
+static enum redis_status read_setting(struct redis *redis, const char *name, const char *value,
+                                      unsigned flaw, int64_t until_us, unsigned *flaws)
+{
+    struct redis_reply *reply;
+    enum redis_status status =
+        redis_call(redis, 3, (const char *const[]){"CONFIG", "GET", name}, until_us, &reply);
+    const char *is = redis_reply_text(redis_reply_at(reply, 1));
+
+    if (!is)
+        *flaws |= CACHE_SILENT;
+    else if (strcmp(is, value) != 0)
+        *flaws |= flaw;
+    redis_reply_free(reply);
+    return status;
+}
+
+static bool survey(struct redis *redis, int64_t until_us)
+{
+    static const struct {
+        const char *name;
+        const char *value;
+        unsigned flaw;
+    } wanted[] = {
+        {"appendonly", "yes", CACHE_NO_APPEND_FILE},
+        {"appendfsync", "always", CACHE_LAZY_FSYNC},
+        {"maxmemory-policy", "noeviction", CACHE_EVICTS},
+    };
+    int version = 0;
+    unsigned flaws = 0;
+
+    if (!read_version(redis, until_us, &version))
+        return false;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (read_setting(redis, wanted[i].name, wanted[i].value, wanted[i].flaw, until_us,
+                         &flaws) == REDIS_LOST)
+            return false;
+    cache_note(redis_cache(redis), version, flaws);
+    return true;
+}
+
+/* A user who may not ask may well be allowed what the strategies need. */
+bool redis_survey(struct redis *redis, int64_t until_us)
+{
+    redis->optional = true;
+    bool done = survey(redis, until_us);
+    redis->optional = false;
+    return done;
+}

@@ -1,0 +1,373 @@
+/*
+ * Each step runs one statement and gives the order its outcome when that says no. purchase_failed
+ * is the one place where what PostgreSQL said becomes an outcome.
+ */
+#include "sale/purchase.h"
+
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/log.h"
+#include "strategy/fast_path.h"
+
+#include <stdio.h>
+
+/* SHARE_US: of those that go one by one, beside a batch. */
+enum { ROW_PATIENCE_US = 200000, SHARE_US = 20000 };
+
+bool purchase_has_time(const struct session *session)
+{
+    return clock_mono_us() < session->run_until_us;
+}
+
+void purchase_hurry(struct session *session)
+{
+    session->wait_until_us =
+        clock_earlier(session->wait_until_us, clock_mono_us() + ROW_PATIENCE_US);
+}
+
+/* One whose first statement is under way goes on, or it would have been for nothing. The order
+ * before it may have lost the session. */
+static bool may_follow(struct session *session, struct order *order)
+{
+    if (!purchase_has_time(session) && !pg_is_ahead(session->pg))
+        return false;
+    session->work_until_us =
+        clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    if (!pg_connect(session->pg, session->work_until_us))
+        order->outcome = ORDER_BACKEND_UNAVAILABLE;
+    return true;
+}
+
+void purchase_each(struct session *session, struct batch *batch,
+                   void (*sell_one)(struct session *, struct order *))
+{
+    for (struct order *order = batch->orders; order; order = order->next) {
+        if (order->outcome != ORDER_PENDING)
+            continue;
+        if (order != batch->orders && !may_follow(session, order))
+            return;
+        purchase_may_wait(session, order);
+        if (order->outcome == ORDER_PENDING)
+            sell_one(session, order);
+        purchase_hurry(session);
+    }
+}
+
+bool purchase_one_by_one(struct session *session, struct order **orders, int count,
+                         bool (*decide)(struct session *, struct order *))
+{
+    int64_t until_us = clock_mono_us() + SHARE_US;
+    bool any = false;
+
+    for (int i = 0; i < count && (i == 0 || clock_mono_us() < until_us); i++) {
+        pg_connect(session->pg, session->work_until_us); /* what was before may have lost it */
+        purchase_may_wait(session, orders[i]);
+        any |= decide(session, orders[i]);
+    }
+    return any;
+}
+
+void purchase_ahead(struct session *session, const struct order *after, enum sql statement,
+                    bool begins)
+{
+    const struct order *next = after->next;
+    bool reads_first = next && next->kind != ORDER_CANCEL && !next->no_wait;
+
+    if (reads_first && purchase_has_time(session))
+        pg_ahead(session->pg, &(struct pg_command){statement, PG_ARGS(pg_int8(next->product_id))},
+                 begins);
+}
+
+bool purchase_refuse(struct session *session, struct order *order, enum order_outcome outcome)
+{
+    order->outcome = outcome;
+    pg_rollback(session->pg, session->work_until_us);
+    return false;
+}
+
+void purchase_failed(struct session *session, struct order *order, enum pg_status status,
+                     bool committing)
+{
+    enum order_outcome outcome = ORDER_BACKEND_UNAVAILABLE;
+    char id[UUID_TEXT_LENGTH + 1];
+
+    uuid_format(&order->id, id);
+    switch (status) {
+    case PG_CONFLICT:
+        outcome = ORDER_RETRY;
+        break;
+    case PG_BUSY:
+        purchase_waited(order);
+        order->waits_alone |= session->has_row;
+        outcome = order->outcome;
+        break;
+    case PG_OK:
+    case PG_BUG:
+    case PG_UNIQUE: /* keys have ON CONFLICT; an id comes twice only by a bug */
+        log_error("order %s: %s", id, pg_error(session->pg)->text);
+        outcome = ORDER_INTERNAL_ERROR;
+        break;
+    case PG_REFUSED:
+    case PG_FAILED:
+    case PG_CANCELLED:
+        log_warn("order %s: %s", id, pg_error(session->pg)->text);
+        break;
+    case PG_TIMEOUT:
+    case PG_LOST:
+        log_warn("order %s: %s", id, pg_error(session->pg)->text);
+        if (committing) {
+            outcome = ORDER_UNSETTLED;
+            order->if_not_done = ORDER_BACKEND_UNAVAILABLE;
+        }
+        break;
+    }
+    purchase_refuse(session, order, outcome);
+}
+
+bool purchase_flush_read(struct session *session, struct order *order, int64_t until_us)
+{
+    char id[UUID_TEXT_LENGTH + 1];
+
+    if (!store_waits(session->services->store) ||
+        pg_exec(session->pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us) == PG_OK)
+        return true;
+    uuid_format(&order->id, id);
+    log_warn("order %s: what it repeats may be on no synchronous standby: %s", id,
+             pg_error(session->pg)->text);
+    order->outcome = ORDER_OUTCOME_UNKNOWN;
+    return false;
+}
+
+void purchase_row_at(const struct pg *pg, int i, struct product_row *row)
+{
+    *row = (struct product_row){
+        .stock = pg_get_int8(pg, i, 0),
+        .epoch = pg_get_int8(pg, i, 1),
+        .version = pg_get_int8(pg, i, 2),
+        .limit_per_user = pg_is_null(pg, i, 3) ? NO_LIMIT : pg_get_int8(pg, i, 3),
+        .open = pg_get_bool(pg, i, 4),
+        .split = pg_get_bool(pg, i, 5),
+    };
+}
+
+void purchase_row(const struct pg *pg, struct product_row *row)
+{
+    purchase_row_at(pg, 0, row);
+}
+
+void purchase_may_wait(struct session *session, const struct order *order)
+{
+    int64_t until_us = order->no_wait ? order->arrived_us
+                                      : clock_earlier(order->wait_until_us, session->lock_until_us);
+
+    int64_t most_ms = session->lock_most_ms;
+
+    /* Such a one keeps no other waiting: it comes again. */
+    if (order->waits_alone && most_ms > PURCHASE_FEWER_WAIT_MS)
+        most_ms = PURCHASE_FEWER_WAIT_MS;
+    session->has_row = false;
+    pg_lock_until(session->pg, until_us, most_ms);
+}
+
+const struct order *purchase_many_may_wait(struct session *session, struct order **orders,
+                                           int count, int64_t most_ms)
+{
+    const struct order *first = orders[0];
+    int64_t of_one_ms = session->lock_most_ms;
+
+    for (int i = 1; i < count; i++)
+        if (orders[i]->wait_until_us < first->wait_until_us)
+            first = orders[i];
+    if (count > 1 && most_ms < of_one_ms)
+        session->lock_most_ms = most_ms;
+    purchase_may_wait(session, first);
+    session->lock_most_ms = of_one_ms;
+    return first;
+}
+
+void purchase_waited(struct order *order)
+{
+    order->waited = true;
+    order->if_not_done = ORDER_LOCK_TIMEOUT;
+    order->outcome = order->wait_until_us <= clock_mono_us() ? ORDER_LOCK_TIMEOUT : ORDER_RETRY;
+}
+
+bool purchase_run(struct session *session, struct order *order, enum sql statement,
+                  const struct pg_value *values, int count, int64_t until_us)
+{
+    enum pg_status status = pg_exec(session->pg, statement, values, count, until_us);
+
+    if ((status == PG_TIMEOUT || status == PG_CANCELLED) && until_us < session->work_until_us) {
+        purchase_waited(order);
+        return purchase_refuse(session, order, order->outcome);
+    }
+    if (status != PG_OK)
+        purchase_failed(session, order, status, false);
+    return status == PG_OK;
+}
+
+int64_t purchase_row_deadline(const struct session *session, const struct order *order)
+{
+    int64_t now_us = clock_mono_us();
+    int64_t until_us = clock_earlier(order->wait_until_us, session->wait_until_us);
+
+    if (until_us < now_us)
+        until_us = now_us;
+    return clock_earlier(until_us, session->work_until_us - ROW_PATIENCE_US) + ROW_PATIENCE_US;
+}
+
+bool purchase_is_simple(const struct session *session, const struct order *order)
+{
+    return order->kind == ORDER_BUY && !order->key[0] && !order->no_wait &&
+           session->services->settings->work_ms == 0 && !pg_in_transaction(session->pg);
+}
+
+/* The parameters of conditional_buy. */
+enum { AT_ONCE_VALUES = 7 };
+
+static void at_once_values(const struct order *order, int64_t epoch,
+                           struct pg_value values[AT_ONCE_VALUES])
+{
+    values[0] = pg_uuid(&order->id);
+    values[1] = pg_int8(order->product_id);
+    values[2] = pg_int8(order->user_id);
+    values[3] = pg_int8(order->quantity);
+    values[4] = pg_text(order->strategy->name);
+    values[5] = pg_time(order->created_us);
+    values[6] = pg_int8(epoch);
+}
+
+void purchase_at_once_ahead(struct session *session, const struct order *order, int64_t epoch)
+{
+    struct pg_value values[AT_ONCE_VALUES];
+
+    at_once_values(order, epoch, values);
+    pg_ahead(session->pg, &(struct pg_command){SQL_CONDITIONAL_BUY, values, AT_ONCE_VALUES}, false);
+}
+
+bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
+                      int64_t epoch, const struct pg_value *more, int count)
+{
+    struct pg_value values[AT_ONCE_VALUES + PURCHASE_MORE];
+    /* The answers of a run do not wait for one that takes long. */
+    bool runs = session->wait_until_us != INT64_MAX;
+    int64_t until_us = runs ? purchase_row_deadline(session, order) : session->work_until_us;
+
+    at_once_values(order, epoch, values);
+    for (int i = 0; i < count; i++)
+        values[AT_ONCE_VALUES + i] = more[i];
+    enum pg_status status =
+        pg_exec(session->pg, statement, values, AT_ONCE_VALUES + count, until_us);
+
+    if (status == PG_OK && pg_affected(session->pg) == 0)
+        return false;
+    if (status == PG_OK) {
+        purchase_confirm(order);
+        return true;
+    }
+    if (status == PG_CANCELLED && until_us < session->work_until_us) {
+        purchase_waited(order);
+        return true;
+    }
+    purchase_failed(session, order, status, true);
+    if (status == PG_TIMEOUT && until_us < session->work_until_us)
+        order->if_not_done = ORDER_LOCK_TIMEOUT;
+    return true;
+}
+
+bool purchase_read(struct session *session, struct order *order, enum sql statement,
+                   int64_t until_us, struct product_row *row)
+{
+    if (!purchase_run(session, order, statement, PG_ARGS(pg_int8(order->product_id)), until_us))
+        return false;
+    if (pg_rows(session->pg) == 0)
+        return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
+    purchase_row(session->pg, row);
+    return true;
+}
+
+/* Brings the buckets' units back into the row, which alone this strategy decides on. */
+static bool fold_buckets(struct session *session, struct order *order)
+{
+    int64_t until_us = purchase_row_deadline(session, order);
+    struct product_row row;
+
+    purchase_refuse(session, order, ORDER_RETRY);
+    pg_begin(session->pg);
+    if (!purchase_read(session, order, SQL_PRODUCT_LOCK, until_us, &row) ||
+        !purchase_run(session, order, SQL_STOCK_FOLD,
+                      PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch)), until_us))
+        return false;
+    /* Whether that was committed the next attempt sees for itself. */
+    if (pg_commit(session->pg, session->work_until_us) != PG_OK)
+        log_debug("product %lld: folding its buckets: %s", (long long)order->product_id,
+                  pg_error(session->pg)->text);
+    return false;
+}
+
+bool purchase_allowed(struct session *session, struct order *order, const struct product_row *row)
+{
+    suited_note_epoch(order->product_id, row->epoch);
+    if (order->kind == ORDER_RESTOCK)
+        return true;
+    if (!row->open)
+        return purchase_refuse(session, order, ORDER_SALE_NOT_OPEN);
+    if (row->stock < order->quantity && row->split)
+        return fold_buckets(session, order);
+    if (row->stock < order->quantity)
+        return purchase_refuse(session, order, ORDER_SOLD_OUT);
+    return true;
+}
+
+int64_t purchase_stock_after(const struct order *order, const struct product_row *row)
+{
+    return order->kind == ORDER_RESTOCK ? row->stock + order->quantity
+                                        : row->stock - order->quantity;
+}
+
+void purchase_confirm(struct order *order)
+{
+    if (order->kind == ORDER_RESTOCK) {
+        order->outcome = ORDER_RESTOCKED;
+        return;
+    }
+    order->outcome = ORDER_CONFIRMED;
+    order->record = (struct order_record){
+        .id = order->id,
+        .product_id = order->product_id,
+        .user_id = order->user_id,
+        .quantity = order->quantity,
+        .status = STATUS_CONFIRMED,
+        .created_us = order->created_us,
+    };
+    snprintf(order->record.strategy, sizeof order->record.strategy, "%s", order->strategy->name);
+}
+
+bool purchase_register_fence(struct session *session, struct order *order, int64_t until_us)
+{
+    if (session->hold.fence)
+        return true;
+    if (!purchase_run(session, order, SQL_FENCE_REGISTER, PG_ARGS(pg_int8(order->product_id)),
+                      until_us))
+        return false;
+    if (pg_rows(session->pg) == 0)
+        return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
+    session->hold.fence = pg_get_int8(session->pg, 0, 0);
+    suited_note_epoch(order->product_id, pg_get_int8(session->pg, 0, 1));
+    FAILPOINT("fence.registered");
+    return true;
+}
+
+bool purchase_overtaken(struct session *session, struct order *order)
+{
+    if (!session->hold.fence)
+        return purchase_refuse(session, order, ORDER_RETRY);
+    enum pg_status status = pg_exec(session->pg, SQL_FENCE_READ,
+                                    PG_ARGS(pg_int8(order->product_id)), session->work_until_us);
+    if (status != PG_OK) {
+        purchase_failed(session, order, status, false);
+        return false;
+    }
+    bool ours = pg_rows(session->pg) == 1 && pg_get_int8(session->pg, 0, 0) == session->hold.fence;
+    return purchase_refuse(session, order, ours ? ORDER_RETRY : ORDER_LEASE_LOST);
+}

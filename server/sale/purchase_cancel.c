@@ -1,0 +1,98 @@
+/* The one cancel, and the way back of its units to the stock. */
+#include "base/clock.h"
+#include "postgres/records.h"
+#include "sale/purchase.h"
+
+enum pg_status purchase_return_stock(struct session *session, const struct order *order,
+                                     int64_t epoch)
+{
+    int64_t fence = session->hold.fence;
+    int64_t until_us = purchase_row_deadline(session, order);
+    struct pg_value values[] = {pg_int8(order->product_id), pg_int8(epoch),
+                                pg_int8(order->quantity), pg_int8(fence)};
+
+    return fence ? pg_exec(session->pg, SQL_STOCK_RETURN_FENCED, values, 4, until_us)
+                 : pg_exec(session->pg, SQL_STOCK_RETURN, values, 3, until_us);
+}
+
+/* The order's present row in order->record. */
+static bool read_order(struct session *session, struct order *order, int64_t *epoch)
+{
+    enum pg_status status =
+        pg_exec(session->pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(&order->id)), session->work_until_us);
+
+    if (status != PG_OK) {
+        purchase_failed(session, order, status, false);
+        return false;
+    }
+    if (pg_rows(session->pg) == 0)
+        return purchase_refuse(session, order, ORDER_NOT_FOUND);
+    order_record_read(session->pg, 0, &order->record);
+    *epoch = pg_get_int8(session->pg, 0, ORDER_RECORD_EPOCH);
+    if (order->record.status == STATUS_CANCELLED)
+        return purchase_flush_read(session, order, session->work_until_us) &&
+               purchase_refuse(session, order, ORDER_CANCELLED);
+    return order->record.status == STATUS_CONFIRMED ||
+           purchase_refuse(session, order, ORDER_NOT_CANCELLABLE);
+}
+
+/* Another cancel or a PUT was first: what has become of the order is the answer, whether or not
+ * there is time left to try again. */
+static bool was_late(struct session *session, struct order *order)
+{
+    int64_t epoch;
+
+    if (order->outcome == ORDER_RETRY)
+        read_order(session, order, &epoch);
+    return false;
+}
+
+bool purchase_cancel(struct session *session, struct order *order)
+{
+    return purchase_cancel_by(session, order, purchase_return_stock);
+}
+
+bool purchase_cancel_by(struct session *session, struct order *order,
+                        enum pg_status (*return_stock)(struct session *, const struct order *,
+                                                       int64_t epoch))
+{
+    int64_t epoch = 0;
+
+    if (!read_order(session, order, &epoch))
+        return false;
+    session_work_pause(session);
+    pg_begin(session->pg);
+    enum pg_status status = return_stock(session, order, epoch);
+    if ((status == PG_TIMEOUT || status == PG_CANCELLED) &&
+        clock_mono_us() < session->work_until_us) {
+        purchase_waited(order);
+        return purchase_refuse(session, order, order->outcome);
+    }
+    if (status == PG_OK && pg_affected(session->pg) == 0) {
+        purchase_overtaken(session, order);
+        return was_late(session, order);
+    }
+    session->has_row = status == PG_OK;
+    if (status == PG_OK)
+        status = pg_exec(session->pg, SQL_PURCHASE_RETURN,
+                         PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
+                                 pg_int8(epoch), pg_int8(order->quantity)),
+                         session->work_until_us);
+    if (status == PG_OK)
+        status = pg_exec(session->pg, SQL_ORDER_CANCEL,
+                         PG_ARGS(pg_uuid(&order->id), pg_int8(epoch)), session->work_until_us);
+    if (status == PG_OK && pg_affected(session->pg) == 0) {
+        purchase_refuse(session, order, ORDER_RETRY);
+        return was_late(session, order);
+    }
+    bool committing = status == PG_OK;
+    if (committing)
+        status = pg_commit(session->pg, session->work_until_us);
+    if (status != PG_OK) {
+        purchase_failed(session, order, status, committing);
+        return false;
+    }
+    order->record.status = STATUS_CANCELLED;
+    order->outcome = ORDER_CANCELLED;
+    return true;
+}

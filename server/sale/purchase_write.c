@@ -1,0 +1,143 @@
+/* Writing one order: the stock's new figure, the user's limit, the order's row, COMMIT; together
+ * where that fits the order. */
+#include "sale/purchase.h"
+#include "strategy/fast_path.h"
+
+/* The user's share of the limit; the condition is the statement's own. */
+static bool take_limit(struct session *session, struct order *order, const struct product_row *row)
+{
+    if (row->limit_per_user == NO_LIMIT)
+        return true;
+    if (!purchase_run(session, order, SQL_PURCHASE_ADD,
+                      PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
+                              pg_int8(row->epoch), pg_int8(order->quantity),
+                              pg_int8(row->limit_per_user)),
+                      session->work_until_us))
+        return false;
+    return pg_affected(session->pg) == 1 || purchase_refuse(session, order, ORDER_LIMIT_REACHED);
+}
+
+/* Without a key the row either is written or an error ends the transaction, so COMMIT rides along.
+ */
+static enum pg_status insert_and_commit(struct session *session, const struct order *order,
+                                        const struct product_row *row)
+{
+    const struct pg_value values[] = {pg_uuid(&order->id),       pg_int8(order->product_id),
+                                      pg_int8(row->epoch),       pg_int8(order->user_id),
+                                      pg_int8(order->quantity),  pg_text(order->strategy->name),
+                                      pg_time(order->created_us)};
+    struct pg_command insert = {SQL_ORDER_INSERT, values, sizeof values / sizeof values[0]};
+
+    return pg_exec_commit(session->pg, &insert, 1, session->work_until_us);
+}
+
+static enum pg_status insert_keyed(struct session *session, const struct order *order,
+                                   const struct product_row *row)
+{
+    if (order->kind == ORDER_RESTOCK)
+        return pg_exec(session->pg, SQL_RESTOCK_INSERT,
+                       PG_ARGS(pg_uuid(&order->id), pg_int8(order->product_id), pg_int8(row->epoch),
+                               pg_int8(order->quantity), pg_text(order->strategy->name),
+                               pg_time(order->created_us),
+                               pg_text(order->key[0] ? order->key : NULL)),
+                       session->work_until_us);
+    return pg_exec(session->pg, SQL_ORDER_INSERT_KEYED,
+                   PG_ARGS(pg_uuid(&order->id), pg_int8(order->product_id), pg_int8(row->epoch),
+                           pg_int8(order->user_id), pg_int8(order->quantity),
+                           pg_text(order->strategy->name), pg_time(order->created_us),
+                           pg_text(order->key)),
+                   session->work_until_us);
+}
+
+void purchase_finish(struct session *session, struct order *order, const struct product_row *row)
+{
+    enum pg_status status;
+    bool committing = true;
+
+    suited_note_epoch(order->product_id, row->epoch);
+    session->has_row = true;
+    if (order->kind == ORDER_BUY && !take_limit(session, order, row))
+        return;
+    if (order->kind == ORDER_BUY && !order->key[0]) {
+        status = insert_and_commit(session, order, row);
+    } else {
+        status = insert_keyed(session, order, row);
+        if (status == PG_OK && pg_affected(session->pg) == 0) {
+            purchase_refuse(session, order, ORDER_KEY_TAKEN);
+            return;
+        }
+        committing = status == PG_OK;
+        if (committing)
+            status = pg_commit(session->pg, session->work_until_us);
+    }
+    if (status == PG_OK)
+        purchase_confirm(order);
+    else
+        purchase_failed(session, order, status, committing);
+}
+
+/* The figure, under the hold's fence if it has one. */
+struct set_stock {
+    struct pg_value values[4];
+    struct pg_command command;
+};
+
+static void make_set_stock(const struct session *session, const struct order *order,
+                           const struct product_row *row, struct set_stock *set)
+{
+    int64_t fence = session->hold.fence;
+
+    set->values[0] = pg_int8(order->product_id);
+    set->values[1] = pg_int8(row->epoch);
+    set->values[2] = pg_int8(purchase_stock_after(order, row));
+    set->values[3] = pg_int8(fence);
+    set->command = (struct pg_command){fence ? SQL_STOCK_SET_FENCED : SQL_STOCK_SET, set->values,
+                                       fence ? 4 : 3};
+}
+
+bool purchase_set_stock(struct session *session, struct order *order, const struct product_row *row)
+{
+    struct set_stock set;
+
+    make_set_stock(session, order, row, &set);
+    enum pg_status status = pg_exec(session->pg, set.command.statement, set.values,
+                                    set.command.count, session->work_until_us);
+    if (status != PG_OK) {
+        purchase_failed(session, order, status, false);
+        return false;
+    }
+    return pg_affected(session->pg) == 1 || purchase_overtaken(session, order);
+}
+
+/* Stock, order and COMMIT in one bundle: either both rows are written or neither. */
+static void write_together(struct session *session, struct order *order,
+                           const struct product_row *row)
+{
+    struct set_stock set;
+    const struct pg_value values[] = {pg_uuid(&order->id),        pg_int8(order->product_id),
+                                      pg_int8(row->epoch),        pg_int8(order->user_id),
+                                      pg_int8(order->quantity),   pg_text(order->strategy->name),
+                                      pg_time(order->created_us), pg_int8(session->hold.fence)};
+
+    make_set_stock(session, order, row, &set);
+    const struct pg_command commands[] = {
+        set.command, {SQL_ORDER_INSERT_SOLD, values, sizeof values / sizeof *values}};
+    enum pg_status status = pg_exec_commit(session->pg, commands, 2, session->work_until_us);
+
+    if (status != PG_OK)
+        purchase_failed(session, order, status, true);
+    else if (pg_affected(session->pg) == 0)
+        purchase_overtaken(session, order);
+    else
+        purchase_confirm(order);
+}
+
+void purchase_write(struct session *session, struct order *order, const struct product_row *row)
+{
+    bool together = order->kind == ORDER_BUY && !order->key[0] && row->limit_per_user == NO_LIMIT;
+
+    if (together)
+        write_together(session, order, row);
+    else if (purchase_set_stock(session, order, row))
+        purchase_finish(session, order, row);
+}

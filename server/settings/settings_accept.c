@@ -1,0 +1,129 @@
+/*
+ * Whether a text may be a setting's value: its form, as far as that can be said without a look at
+ * the world. What has the right form and is wrong all the same shows when it is used.
+ */
+#include "settings/settings_accept.h"
+
+#include "base/log.h"
+
+#include <string.h>
+
+enum { SYSTEM_NAME_MAX = 64, TOKEN_MAX = 512, PORT_DIGITS_MAX = 5, PORT_MAX = 65535 };
+
+static bool accepts_port(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    int port = 0;
+
+    if (digits == 0 || digits > PORT_DIGITS_MAX || text[digits] != '\0')
+        return false;
+    for (; *text != '\0'; text++)
+        port = port * 10 + (*text - '0');
+    return port <= PORT_MAX;
+}
+
+/* Whether the host is real only getaddrinfo can say, at start. */
+bool settings_accepts_listen(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    if (colon == NULL || colon == text || !accepts_port(colon + 1))
+        return false;
+    if (text[0] == '[')
+        return colon[-1] == ']' && colon - text > 2;
+    return memchr(text, ':', (size_t)(colon - text)) == NULL;
+}
+
+bool settings_accepts_redis(const char *text)
+{
+    return *text == '\0' || strncmp(text, "redis://", 8) == 0 || strncmp(text, "unix://", 7) == 0;
+}
+
+bool settings_accepts_amqp(const char *text)
+{
+    return *text == '\0' || strncmp(text, "amqp://", 7) == 0;
+}
+
+static bool is_listed(const char *url, size_t length, const char *list, const char *end)
+{
+    while (list < end) {
+        size_t other = strcspn(list, ",");
+        if (other == length && memcmp(list, url, length) == 0)
+            return true;
+        list += other + 1;
+    }
+    return false;
+}
+
+/* A server named twice would have two votes. */
+bool settings_accepts_redlock(const char *text)
+{
+    int count = 0;
+
+    for (const char *at = text; *text != '\0'; at++, count++) {
+        size_t length = strcspn(at, ",");
+        if (length == 0 || !settings_accepts_redis(at) || is_listed(at, length, text, at))
+            return false;
+        at += length;
+        if (*at == '\0')
+            return count == 2 || count == 4;
+    }
+    return true;
+}
+
+bool settings_accepts_memcached(const char *text)
+{
+    return *text == '\0' || strncmp(text, "unix:///", 8) == 0 || settings_accepts_listen(text);
+}
+
+/* HOST:PORT,… and perhaps a /PATH at the end. */
+bool settings_accepts_zookeeper(const char *text)
+{
+    char one[256];
+    size_t hosts = strcspn(text, "/");
+
+    for (const char *at = text; *text != '\0'; at++) {
+        size_t left = (size_t)(text + hosts - at);
+        size_t length = strcspn(at, ",/");
+        if (length > left || length >= sizeof one)
+            return false;
+        memcpy(one, at, length);
+        one[length] = '\0';
+        if (!settings_accepts_listen(one))
+            return false;
+        at += length;
+        if (*at != ',')
+            return true;
+    }
+    return true;
+}
+
+bool settings_accepts_name(const char *text)
+{
+    return *text != '\0';
+}
+
+bool settings_accepts_system_name(const char *text)
+{
+    size_t length = strlen(text);
+    return length >= 1 && length <= SYSTEM_NAME_MAX &&
+           strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") ==
+               length;
+}
+
+/* A token with a space or a control character in it could never arrive in an Authorization header.
+ */
+bool settings_accepts_token(const char *text)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] <= ' ' || text[i] > '~')
+            return false;
+    }
+    return length <= TOKEN_MAX;
+}
+
+bool settings_accepts_log_level(const char *text)
+{
+    enum log_level level;
+    return log_level_parse(text, &level);
+}

@@ -1,0 +1,84 @@
+#include "settings/settings.h"
+#include "settings/settings_table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void print_flag(FILE *to, const char *name, const char *value, const char *help)
+{
+    char left[64];
+    snprintf(left, sizeof left, "--%s %s", name, value);
+    fprintf(to, "  %-28s %s", left, help);
+}
+
+void settings_print_help(FILE *to, const char *program, const char *extra)
+{
+    fprintf(to,
+            "Usage: %s [--FLAG VALUE | --FLAG=VALUE]...\n\n"
+            "Sells over HTTP what must not be oversold, and lets each order choose how.\n\n",
+            program);
+    for (size_t i = 0; i < settings_row_count(); i++) {
+        const struct settings_row *row = settings_row_at(i);
+        print_flag(to, row->flag, row->value, row->help);
+        if (row->kind == SETTINGS_NUMBER)
+            fprintf(to, " (%s, %" PRId64 "..%" PRId64 ", default %s)\n", row->unit, row->min,
+                    row->max, row->standard);
+        else if (*row->standard != '\0')
+            fprintf(to, " (default %s)\n", row->standard);
+        else
+            fputs("\n", to);
+    }
+    print_flag(to, "version", "", "print the version and exit\n");
+    print_flag(to, "help", "", "print this and exit; --help=markdown prints docs/CONFIG.md\n");
+    fputs("\nEach flag is also a variable in the environment, SECKILL_ and its name in capitals\n"
+          "(--lock-ttl-ms is SECKILL_LOCK_TTL_MS); a flag wins over its variable.\n",
+          to);
+    if (extra != NULL)
+        fprintf(to, "\n%s", extra);
+}
+
+static void print_markdown_row(FILE *to, const struct settings_row *row)
+{
+    char variable[SETTINGS_VARIABLE_LENGTH];
+    char takes[128];
+
+    settings_variable(row, variable);
+    settings_takes(row, takes, sizeof takes);
+    fprintf(to, "\n## `--%s`\n\n| | |\n| --- | --- |\n", row->flag);
+    fprintf(to, "| takes | %s |\n", takes);
+    if (row->kind == SETTINGS_NUMBER)
+        fprintf(to, "| unit | %s |\n", strcmp(row->unit, "ms") == 0 ? "milliseconds" : row->unit);
+    if (*row->standard == '\0')
+        fputs("| default | empty |\n", to);
+    else
+        fprintf(to, "| default | `%s` |\n", row->standard);
+    fprintf(to, "| environment | `%s` |\n\n%s\n", variable, row->detail);
+}
+
+void settings_print_markdown(FILE *to, const char *program)
+{
+    fprintf(
+        to,
+        "<!-- Made by `%s --help=markdown`; edit server/settings/settings_table.c. -->\n\n"
+        "# Settings of %s\n\n"
+        "A setting is a flag, `--name VALUE` or `--name=VALUE`, or a variable in the "
+        "environment: `SECKILL_` and the flag's name in capitals, `-` written as `_`. A flag "
+        "wins over its variable, a variable over the default. A variable that is set but empty "
+        "counts as set.\n\n"
+        "Settings are read once, at start. A value that is out of range, a flag that does not "
+        "exist, or two settings that contradict each other end the start with exit status 2 "
+        "and a line on stderr that says which.\n\n"
+        "`--help` prints the flags, `--version` the version. Whoever comes from wllock finds its "
+        "names below, with the settings that took their place; its `LockDetail` is `timings` in "
+        "the answer to an order.\n\n"
+        "| flag | default | what it is |\n| --- | --- | --- |\n",
+        program, program);
+    for (size_t i = 0; i < settings_row_count(); i++) {
+        const struct settings_row *row = settings_row_at(i);
+        const char *quote = *row->standard == '\0' ? "" : "`";
+        fprintf(to, "| [`--%s`](#--%s) | %s%s%s | %s |\n", row->flag, row->flag, quote,
+                row->standard, quote, row->help);
+    }
+    for (size_t i = 0; i < settings_row_count(); i++)
+        print_markdown_row(to, settings_row_at(i));
+}

@@ -1,0 +1,149 @@
+/*
+ * conditional: the decision and the write are one statement.
+ *
+ * UPDATE … SET stock = stock - q WHERE stock >= q takes the row's lock and looks at its newest
+ * figure, so there is no gap to protect. Where the product has no limit and the order no key, the
+ * same statement feeds the order's INSERT: one round trip, one flush. Otherwise a short transaction
+ * writes product, limit and order and rolls back when any of them matches no row; two halves of one
+ * statement would not undo each other.
+ *
+ * It cannot oversell, whatever else fails; it is the baseline that every lock is compared with, and
+ * what body=guarded runs under one. 0 rows has many reasons: the row is read again to say which. A
+ * lost reply of the one statement leaves it unknown whether it ran; it is settled by the order's
+ * id. The statement names the sale (fast_path.h), so a product's first order in a process, and the
+ * first after a PUT, learns that on the longer way.
+ */
+#include "sale/purchase.h"
+#include "strategies/strategies.h"
+#include "strategy/fast_path.h"
+
+/* The conditional UPDATE matched no row: say why. */
+static void explain(struct session *session, struct order *order, struct product_row *row)
+{
+    if (!purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, row))
+        return;
+    suited_note(order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
+    if (purchase_allowed(session, order, row))
+        order->outcome = ORDER_RETRY; /* there is stock now: it came in between */
+}
+
+static bool fits_one_statement(const struct session *session, const struct order *order)
+{
+    return purchase_is_simple(session, order) && suited_epoch(order->product_id) != 0 &&
+           suited_is(order->product_id);
+}
+
+/* The one statement matched no row. False: the product has a limit, or a PUT has begun another
+ * sale, so the transaction has to decide. */
+static bool sell_missed(struct session *session, struct order *order, int64_t epoch)
+{
+    struct product_row row = {.limit_per_user = NO_LIMIT, .epoch = epoch};
+
+    explain(session, order, &row);
+    return row.limit_per_user == NO_LIMIT && row.epoch == epoch;
+}
+
+static bool sell_at_once(struct session *session, struct order *order)
+{
+    int64_t epoch = suited_epoch(order->product_id);
+
+    return purchase_at_once(session, order, SQL_CONDITIONAL_BUY, epoch, NULL, 0) ||
+           sell_missed(session, order, epoch);
+}
+
+static bool take_stock(struct session *session, struct order *order, struct product_row *row)
+{
+    int64_t until_us = purchase_row_deadline(session, order);
+    enum sql statement = order->kind == ORDER_RESTOCK ? SQL_STOCK_ADD : SQL_STOCK_TAKE;
+
+    if (!purchase_run(session, order, statement,
+                      PG_ARGS(pg_int8(order->product_id), pg_int8(order->quantity)), until_us))
+        return false;
+    if (pg_rows(session->pg) == 1) {
+        purchase_row(session->pg, row);
+        suited_note(order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
+        return true;
+    }
+    pg_rollback(session->pg, session->work_until_us);
+    explain(session, order, row);
+    return false;
+}
+
+static void sell_in_steps(struct session *session, struct order *order)
+{
+    struct product_row row;
+
+    pg_begin(session->pg);
+    if (order->no_wait &&
+        !purchase_read(session, order, SQL_PRODUCT_LOCK_NOWAIT, session->work_until_us, &row))
+        return;
+    if (!take_stock(session, order, &row))
+        return;
+    session_work_pause(session);
+    purchase_finish(session, order, &row);
+}
+
+void body_guarded(struct session *session, struct order *order)
+{
+    if (order->kind == ORDER_CANCEL)
+        purchase_cancel(session, order);
+    else if (!fits_one_statement(session, order) || !sell_at_once(session, order))
+        sell_in_steps(session, order);
+}
+
+/* This order and those right behind it that fit: while one statement is answered the next is under
+ * way, each its own transaction. Why some of them matched no row is asked when nothing is under way
+ * any more. */
+static void sell_run(struct session *session, struct order *order)
+{
+    int64_t epoch = suited_epoch(order->product_id);
+    struct order *missed[RUN_MAX];
+    int count = 0;
+    bool lost = false;
+
+    for (struct order *next; order; order = next) {
+        next = order->next;
+        if (lost || !next || !fits_one_statement(session, next) || !purchase_has_time(session))
+            next = NULL;
+        else
+            purchase_at_once_ahead(session, next, epoch);
+        if (!purchase_at_once(session, order, SQL_CONDITIONAL_BUY, epoch, NULL, 0))
+            missed[count++] = order;
+        purchase_hurry(session);
+        lost = order->outcome == ORDER_UNSETTLED;
+    }
+    /* They have written nothing, and may as well come again: so they do where the first one shows
+     * that a PUT has begun another sale, and get that one's statement. */
+    for (int i = 0; i < count && (i == 0 || (purchase_has_time(session) &&
+                                             suited_epoch(missed[i]->product_id) == epoch));
+         i++) {
+        pg_connect(session->pg, session->work_until_us); /* one of the others may have lost it */
+        if (!sell_missed(session, missed[i], epoch))
+            sell_in_steps(session, missed[i]);
+    }
+}
+
+static void sell_from(struct session *session, struct order *order)
+{
+    if (fits_one_statement(session, order))
+        sell_run(session, order);
+    else
+        body_guarded(session, order);
+}
+
+static void sell(struct session *session, struct batch *batch)
+{
+    purchase_each(session, batch, sell_from);
+}
+
+const struct strategy strategy_conditional = {
+    .name = "conditional",
+    .summary = "One conditional UPDATE decides and writes at once. The baseline of every lock.",
+    .family = FAMILY_DATABASE,
+    .needs = NEED_POSTGRESQL,
+    .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
+    .runs = true,
+    .mixes = true,
+    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = RUN_MAX},
+    .sell = sell,
+};

@@ -1,0 +1,369 @@
+/*
+ * The consumers of partitioned-queue: threads that take the sets' messages.
+ *
+ * Every instance has them and each consumes all its sets; the broker makes one consumer of a set,
+ * over all instances, the active one. It takes what has come, up to a batch, has it decided and
+ * committed, replies, and acknowledges. Whatever fails on the way closes the connection: the broker
+ * gives the messages, in their order, to the next consumer, which may be this one again, after a
+ * pause. An instance that has no PostgreSQL does not consume, so that it holds no set from those
+ * who have.
+ *
+ * Entries of a product whose row somebody else holds are put off, and asked for again when the row
+ * is to be had; those of other products are decided meanwhile. A cancel or a restock that is put
+ * off keeps its message, and what came after that, unacknowledged.
+ */
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/log.h"
+#include "strategies/partitioned_queue/partition.h"
+#include "strategies/strategies.h"
+#include "strategy/external_state.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LOOK_US = 200000,        /* how often a waiting thread looks whether it must stop */
+    LOOK_FREE_US = 20000,    /* and for the rows of what was put off */
+    PAUSE_FIRST_US = 100000, /* before it tries again after a failure */
+    PAUSE_MOST_US = 2000000,
+    SESSION_IDLE_US = 10000000,
+    MESSAGES_MAX = 64
+};
+_Static_assert(2 * PARTITION_BATCH <= OUTSIDE_GAINS_MAX + 0,
+               "all that was taken in can be told of");
+
+struct consumer {
+    const struct services *services; /* borrowed: app */
+    int number;
+    pthread_t thread;
+    struct session *session; /* owned */
+    bool listening;
+    int64_t busy_us; /* when it last had a message */
+    int64_t pause_us;
+    struct error last; /* what was logged last */
+
+    struct partition_entry entries[2 * PARTITION_BATCH];
+    int count;
+    char reply_to[MESSAGES_MAX][RABBIT_NAME_MAX + 1];
+    uint64_t tags[MESSAGES_MAX];
+    int messages;
+    uint64_t tag;            /* of the last message taken */
+    uint64_t acked;          /* that, or an earlier one */
+    struct put_off *put_off; /* owned */
+    int64_t look_at_us;      /* for what was put off */
+    bool took_put_off;       /* the last time */
+};
+
+static struct consumer *consumers[PARTITION_CONSUMERS];
+static int running;
+static atomic_bool stopping;
+
+/* Closes the connection, and says why unless it has been said. */
+static void fail(struct consumer *consumer, const struct error *error)
+{
+    if (strcmp(error->text, consumer->last.text) != 0)
+        log_warn("partitioned-queue: %s", error->text);
+    consumer->last = *error;
+    rabbit_close(consumer->session->rabbit);
+    consumer->listening = false;
+    put_off_forget_unacknowledged(consumer->put_off);
+}
+
+static void pause_after_failure(struct consumer *consumer)
+{
+    int64_t until_us = clock_mono_us() + consumer->pause_us;
+
+    while (!atomic_load(&stopping) && clock_mono_us() < until_us)
+        clock_sleep_until(until_us < clock_mono_us() + LOOK_US ? until_us
+                                                               : clock_mono_us() + LOOK_US);
+    if (consumer->pause_us < PAUSE_MOST_US)
+        consumer->pause_us *= 2;
+}
+
+static bool consume_sets(struct consumer *consumer)
+{
+    const struct settings *settings = consumer->services->settings;
+    char queue[RABBIT_NAME_MAX + 1];
+
+    for (int64_t set = consumer->number; set < settings->sets; set += PARTITION_CONSUMERS) {
+        partition_queue(settings, set, queue);
+        if (!rabbit_declare(consumer->session->rabbit, RABBIT_WORK, queue) ||
+            !rabbit_consume(consumer->session->rabbit, RABBIT_WORK, queue))
+            return false;
+    }
+    return true;
+}
+
+static bool listen_to_sets(struct consumer *consumer)
+{
+    struct session *session = consumer->session;
+    int64_t until_us = clock_mono_us() + PARTITION_PATIENCE_US;
+
+    if (!pg_connect(session->pg, until_us)) {
+        fail(consumer, pg_error(session->pg));
+    } else if (!rabbit_connect(session->rabbit, until_us) || !consume_sets(consumer)) {
+        fail(consumer, rabbit_error(session->rabbit));
+    } else {
+        consumer->listening = true;
+        consumer->tag = consumer->acked = 0;
+        consumer->busy_us = clock_mono_us();
+    }
+    return consumer->listening;
+}
+
+/* Takes one message in. What cannot be understood is dropped, with a word. */
+static void take_in(struct consumer *consumer, const struct rabbit_message *message)
+{
+    int first = consumer->count;
+
+    consumer->tag = message->tag;
+    if (!partition_read_request(message->body, consumer->entries, &consumer->count))
+        log_error("partitioned-queue: a message that cannot be read was dropped: %.60s",
+                  message->body);
+    for (int i = first; i < consumer->count; i++)
+        consumer->entries[i].message = consumer->messages;
+    consumer->tags[consumer->messages] = message->tag;
+    memcpy(consumer->reply_to[consumer->messages++], message->reply_to, sizeof message->reply_to);
+}
+
+/* Takes in some of what was put off and can be decided now. False: there is nothing. */
+static bool take_put_off(struct consumer *consumer)
+{
+    int64_t product_id = 0;
+
+    if (!put_off_is_empty(consumer->put_off) && clock_mono_us() >= consumer->look_at_us)
+        product_id = put_off_find_free(consumer->put_off, consumer->session);
+    if (product_id == 0)
+        return false;
+    consumer->count =
+        put_off_take(consumer->put_off, product_id, consumer->entries, consumer->reply_to,
+                     consumer->tags, MESSAGES_MAX, &consumer->messages);
+    return true;
+}
+
+/* Waits for a first message and takes what else is there. */
+static enum rabbit_result gather(struct consumer *consumer)
+{
+    struct rabbit *rabbit = consumer->session->rabbit;
+    struct rabbit_message message;
+
+    bool hurry = consumer->took_put_off; /* new messages and old entries take turns */
+    consumer->took_put_off = !hurry && take_put_off(consumer);
+    if (consumer->took_put_off)
+        return RABBIT_GOT;
+    if (!hurry && clock_mono_us() >= consumer->look_at_us)
+        consumer->look_at_us = clock_mono_us() + LOOK_FREE_US;
+    int64_t until_us =
+        put_off_is_empty(consumer->put_off) ? clock_mono_us() + LOOK_US : consumer->look_at_us;
+    consumer->count = consumer->messages = 0;
+    enum rabbit_result result = rabbit_receive(rabbit, until_us, &message);
+    while (result == RABBIT_GOT) {
+        take_in(consumer, &message);
+        if (consumer->count >= PARTITION_BATCH || consumer->messages == MESSAGES_MAX)
+            break;
+        result = rabbit_receive(rabbit, 0, &message);
+    }
+    return result == RABBIT_LOST || consumer->messages == 0 ? result : RABBIT_GOT;
+}
+
+/* How many entries from `first` on can be decided together: buys in a row, or one of the others. */
+static int run_length(const struct consumer *consumer, int first)
+{
+    int n = 0;
+
+    while (first + n < consumer->count && n < PARTITION_BATCH &&
+           consumer->entries[first + n].kind == ORDER_BUY)
+        n++;
+    return n > 0 ? n : 1;
+}
+
+static bool decide(struct consumer *consumer)
+{
+    struct session *session = consumer->session;
+    bool decided = true;
+
+    for (int at = 0, n; decided && at < consumer->count; at += n) {
+        struct partition_entry *entry = &consumer->entries[at];
+        n = run_length(consumer, at);
+        switch (entry->kind) {
+        case ORDER_CANCEL:
+            decided = partition_decide_cancel(session, entry);
+            break;
+        case ORDER_RESTOCK:
+            decided = partition_decide_restock(session, entry);
+            break;
+        default:
+            decided = partition_decide_buys(session, entry, n);
+        }
+    }
+    return decided;
+}
+
+/* What is not decided, because somebody holds the row, is put off. False: there is no room for it.
+ */
+static bool put_off(struct consumer *consumer)
+{
+    int left = 0;
+
+    for (int i = 0; i < consumer->count; i++) {
+        const struct partition_entry *entry = &consumer->entries[i];
+        if (entry->outcome != ORDER_RETRY)
+            consumer->entries[left++] = *entry;
+        else if (!put_off_add(consumer->put_off, entry, consumer->reply_to[entry->message],
+                              consumer->tags[entry->message]))
+            return false;
+    }
+    consumer->count = left;
+    return true;
+}
+
+/* Whoever keeps these products' stock outside PostgreSQL hears of what has come back, also of what
+ * an earlier delivery has committed: its consumer may have died before it said so. */
+static void tell_of_stock(const struct consumer *consumer)
+{
+    struct outside_gains gains;
+
+    gains.count = 0;
+    for (int i = 0; i < consumer->count; i++)
+        outside_gain(&gains, consumer->entries[i].product_id, consumer->entries[i].kind,
+                     consumer->entries[i].outcome);
+    outside_stock_added(consumer->session, &strategy_partitioned_queue, &gains);
+}
+
+/* One message for each queue that waits for some of the entries. */
+static void reply(struct consumer *consumer)
+{
+    for (int i = 0; i < consumer->messages; i++) {
+        const char *queue = consumer->reply_to[i];
+        char *body = NULL;
+        size_t length = 0;
+        int first = 0;
+
+        while (strcmp(consumer->reply_to[first], queue) != 0)
+            first++;
+        FILE *to = *queue && first == i ? open_memstream(&body, &length) : NULL;
+        if (!to)
+            continue;
+        for (int j = 0; j < consumer->count; j++)
+            if (strcmp(consumer->reply_to[consumer->entries[j].message], queue) == 0)
+                partition_write_reply(to, &consumer->entries[j]);
+        fclose(to);
+        rabbit_send(consumer->session->rabbit, queue, body, length);
+        free(body);
+    }
+}
+
+static void charge(const struct consumer *consumer)
+{
+    struct spending_count count = {{0}};
+
+    for (int i = 0; i < consumer->count; i++)
+        if (consumer->entries[i].kind == ORDER_BUY)
+            spending_count_buy(&count, consumer->entries[i].outcome);
+    spending_charge_count(&strategy_partitioned_queue, &count);
+}
+
+/* All but what was put off and has no row. */
+static bool acknowledge(struct consumer *consumer)
+{
+    uint64_t kept = put_off_first_tag(consumer->put_off);
+    uint64_t tag = consumer->tag < kept ? consumer->tag : kept - 1;
+
+    if (tag <= consumer->acked)
+        return true;
+    consumer->acked = tag;
+    return rabbit_ack(consumer->session->rabbit, tag);
+}
+
+/* False: the connection is closed, and everything not acknowledged will come again. */
+static bool serve(struct consumer *consumer)
+{
+    struct session *session = consumer->session;
+    enum rabbit_result result = gather(consumer);
+
+    if (result == RABBIT_NOTHING) {
+        if (clock_mono_us() - consumer->busy_us > SESSION_IDLE_US)
+            pg_close(session->pg);
+        return true;
+    }
+    consumer->busy_us = clock_mono_us();
+    if (result == RABBIT_LOST) {
+        fail(consumer, rabbit_error(session->rabbit));
+        return false;
+    }
+    if (!decide(consumer) || !put_off(consumer)) {
+        spending_charge(&strategy_partitioned_queue, SPENT_NEITHER, 0);
+        fail(consumer, pg_error(session->pg));
+        return false;
+    }
+    charge(consumer);
+    FAILPOINT("queue.committed");
+    tell_of_stock(consumer);
+    FAILPOINT("queue.decided");
+    reply(consumer);
+    if (!acknowledge(consumer)) {
+        fail(consumer, rabbit_error(session->rabbit));
+        return false;
+    }
+    consumer->pause_us = PAUSE_FIRST_US;
+    consumer->last.text[0] = '\0';
+    return true;
+}
+
+static void *consumer_main(void *argument)
+{
+    struct consumer *consumer = argument;
+
+    while (!atomic_load(&stopping))
+        if ((!consumer->listening && !listen_to_sets(consumer)) || !serve(consumer))
+            pause_after_failure(consumer);
+    return NULL;
+}
+
+static struct consumer *create(const struct services *services, int number)
+{
+    struct consumer *consumer = calloc(1, sizeof *consumer);
+
+    if (!consumer)
+        return NULL;
+    consumer->services = services;
+    consumer->number = number;
+    consumer->pause_us = PAUSE_FIRST_US;
+    consumer->session = session_create(services);
+    consumer->put_off = put_off_create();
+    if (!consumer->session || !consumer->put_off ||
+        pthread_create(&consumer->thread, NULL, consumer_main, consumer) != 0) {
+        session_destroy(consumer->session);
+        put_off_destroy(consumer->put_off);
+        free(consumer);
+        return NULL;
+    }
+    return consumer;
+}
+
+bool partition_consumers_start(const struct services *services)
+{
+    atomic_store(&stopping, false);
+    for (int i = 0; i < PARTITION_CONSUMERS && i < services->settings->sets; i++) {
+        consumers[i] = create(services, i);
+        if (!consumers[i])
+            return false;
+        running++;
+    }
+    return true;
+}
+
+void partition_consumers_stop(void)
+{
+    atomic_store(&stopping, true);
+    for (; running > 0; running--) {
+        struct consumer *consumer = consumers[running - 1];
+        pthread_join(consumer->thread, NULL);
+        session_destroy(consumer->session);
+        put_off_destroy(consumer->put_off);
+        free(consumer);
+    }
+}

@@ -1,0 +1,289 @@
+/*
+ * The keeper of partitioned-queue: two threads for what no worker waits for.
+ *
+ * The receiver takes replies from this instance's own queue and completes the orders that are
+ * parked for them; a reply that comes late finds nobody and is dropped. The keeper says what became
+ * of cancels and restocks whose reply did not come in time, and once a second publishes again what
+ * has stayed queued: its message was never sent or never confirmed, or the queue it was in has
+ * gone. Rows are claimed with SKIP LOCKED, so instances share that work; publishing once too often
+ * is harmless.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "metrics/metrics.h"
+#include "postgres/records.h"
+#include "sale/purchase.h"
+#include "sale/settle.h"
+#include "strategies/partitioned_queue/partition.h"
+#include "strategies/strategies.h"
+#include "strategy/external_state.h"
+#include "strategy/parking.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_US = 200000, SWEEP_US = 1000000, ROUNDS_MAX = 20 };
+
+static struct {
+    const struct services *services; /* borrowed: app */
+    struct session *receiver;        /* owned */
+    struct session *keeper;          /* owned */
+    pthread_t receiver_thread;
+    pthread_t keeper_thread;
+    bool receiver_started;
+    bool keeper_started;
+    atomic_bool stopping;
+    int republished; /* metrics */
+} here;
+
+/* --- replies --- */
+
+static void apply(struct order *order, const struct partition_entry *reply)
+{
+    if (order->outcome == ORDER_REPLAYED && reply->outcome == ORDER_CONFIRMED) {
+        order->record.status = STATUS_CONFIRMED;
+        return;
+    }
+    order->outcome = reply->outcome;
+    if (reply->outcome == ORDER_CONFIRMED)
+        purchase_confirm(order);
+    if (reply->outcome == ORDER_CANCELLED) {
+        purchase_confirm(order);
+        order->outcome = ORDER_CANCELLED;
+        order->record.status = STATUS_CANCELLED;
+        order->record.created_us = reply->created_us;
+    }
+}
+
+static void take_replies(const char *body)
+{
+    struct parking *parking = here.services->parking;
+    struct partition_entry reply;
+    struct order *done = NULL;
+
+    while (partition_read_reply(&body, &reply)) {
+        struct order *order = parking_take(parking, reply.kind, &reply.id);
+        if (!order)
+            continue;
+        apply(order, &reply);
+        order->next = done;
+        done = order;
+    }
+    parking_complete(parking, done);
+}
+
+static bool listen_for_replies(struct rabbit *rabbit)
+{
+    return rabbit_connect(rabbit, clock_mono_us() + PARTITION_PATIENCE_US) &&
+           rabbit_declare(rabbit, RABBIT_REPLIES, partition_replies()) &&
+           rabbit_consume(rabbit, RABBIT_REPLIES, partition_replies());
+}
+
+static void *receiver_main(void *argument)
+{
+    struct rabbit *rabbit = here.receiver->rabbit;
+    struct rabbit_message message;
+    bool listening = false;
+
+    (void)argument;
+    while (!atomic_load(&here.stopping)) {
+        if (!listening && !listen_for_replies(rabbit)) {
+            rabbit_close(rabbit);
+            clock_sleep_until(clock_mono_us() + LOOK_US);
+            continue;
+        }
+        enum rabbit_result result = rabbit_receive(rabbit, clock_mono_us() + LOOK_US, &message);
+        listening = result != RABBIT_LOST;
+        if (result == RABBIT_GOT)
+            take_replies(message.body);
+    }
+    return NULL;
+}
+
+/* --- what is overdue --- */
+
+/* The cancel is at the broker and will be done; the row says whether it has been. */
+static void settle_cancel(struct session *session, struct order *order)
+{
+    order->outcome = ORDER_OUTCOME_UNKNOWN;
+    if (!pg_connect(session->pg, order->settle_until_us) ||
+        pg_exec(session->pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(&order->id)),
+                order->settle_until_us) != PG_OK)
+        return;
+    order->outcome = ORDER_NOT_FOUND;
+    if (pg_rows(session->pg) == 0)
+        return;
+    order_record_read(session->pg, 0, &order->record);
+    switch (order->record.status) {
+    case STATUS_CANCELLED:
+        if (purchase_flush_read(session, order, order->settle_until_us))
+            order->outcome = ORDER_CANCELLED;
+        break;
+    case STATUS_FAILED:
+        order->outcome = ORDER_NOT_CANCELLABLE;
+        break;
+    default:
+        order->outcome = ORDER_ACCEPTED;
+    }
+}
+
+/* Either it has been done, or its tombstone sees to it that it never will be. */
+static void settle_restock(struct session *session, struct order *order)
+{
+    struct batch batch = {.orders = order, .product_id = order->product_id, .count = 1};
+
+    order->outcome = ORDER_UNSETTLED;
+    order->if_not_done = ORDER_LOCK_TIMEOUT;
+    session->work_until_us = order->settle_until_us;
+    settle_batch(session, &batch);
+}
+
+/* The consumer that did it may not have come to it yet, or never will. */
+static void tell_of_stock(struct session *session, const struct order *order)
+{
+    struct outside_gains gains;
+
+    gains.count = 0;
+    outside_gain(&gains, order->product_id, order->kind, order->outcome);
+    outside_stock_added(session, &strategy_partitioned_queue, &gains);
+}
+
+static void settle_overdue(struct order *list)
+{
+    for (struct order *next; list; list = next) {
+        next = list->next;
+        list->next = NULL;
+        if (list->kind == ORDER_CANCEL)
+            settle_cancel(here.keeper, list);
+        else
+            settle_restock(here.keeper, list);
+        tell_of_stock(here.keeper, list);
+        parking_complete(here.services->parking, list);
+    }
+}
+
+/* --- what was lost --- */
+
+struct lost {
+    struct uuid id;
+    int64_t product_id;
+};
+
+/* By product, and in a product as they arrived. */
+static int compare_lost(const void *left, const void *right)
+{
+    const struct lost *a = left;
+    const struct lost *b = right;
+
+    if (a->product_id != b->product_id)
+        return a->product_id < b->product_id ? -1 : 1;
+    return memcmp(a->id.bytes, b->id.bytes, sizeof a->id.bytes);
+}
+
+/* Publishes `count` orders of one product again; nobody waits for them any more, or whoever does
+ * will look at the row. */
+static bool publish_again(struct session *session, const struct lost *lost, int count)
+{
+    char *body = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&body, &length);
+
+    if (!to)
+        return false;
+    partition_write_product(to, lost->product_id);
+    for (int i = 0; i < count; i++)
+        partition_write_id(to, &lost[i].id);
+    fclose(to);
+    bool published = partition_publish(session, lost->product_id, partition_replies(), body, length,
+                                       clock_mono_us() + PARTITION_PATIENCE_US);
+    free(body);
+    if (published)
+        metrics_add(here.republished, (uint64_t)count);
+    return published;
+}
+
+/* Claims some rows and publishes them. True when there may be more. */
+static bool sweep_some(struct session *session)
+{
+    struct lost lost[PARTITION_BATCH];
+    int64_t until_us = clock_mono_us() + PARTITION_PATIENCE_US;
+
+    if (!pg_connect(session->pg, until_us) ||
+        pg_exec(session->pg, SQL_QUEUE_SWEEP,
+                PG_ARGS(pg_text(strategy_partitioned_queue.name), pg_int8(PARTITION_BATCH)),
+                until_us) != PG_OK)
+        return false;
+    int count = pg_rows(session->pg);
+    for (int i = 0; i < count; i++)
+        lost[i] = (struct lost){pg_get_uuid(session->pg, i, 0), pg_get_int8(session->pg, i, 1)};
+    qsort(lost, (size_t)count, sizeof *lost, compare_lost);
+    for (int first = 0, n; first < count; first += n) {
+        for (n = 1; first + n < count && lost[first + n].product_id == lost[first].product_id;)
+            n++;
+        if (!publish_again(session, lost + first, n))
+            return false;
+    }
+    return count == PARTITION_BATCH;
+}
+
+static void sweep(struct session *session)
+{
+    int64_t until_us = clock_mono_us() + PARTITION_PATIENCE_US;
+    int rounds = 0;
+
+    if (!broker_up(session->services->broker))
+        return; /* nothing is claimed that could not be sent; the receiver finds the broker again */
+    if (pg_connect(session->pg, until_us))
+        pg_exec(session->pg, SQL_QUEUE_BURY, PG_NO_ARGS, until_us);
+    while (!atomic_load(&here.stopping) && rounds++ < ROUNDS_MAX && sweep_some(session))
+        ;
+    rabbit_close(session->rabbit); /* nobody would serve its heartbeats until the next time */
+}
+
+static void *keeper_main(void *argument)
+{
+    int64_t next_us = 0;
+
+    (void)argument;
+    while (!atomic_load(&here.stopping)) {
+        settle_overdue(
+            parking_take_overdue(here.services->parking, clock_mono_us() + (int64_t)LOOK_US));
+        if (clock_mono_us() >= next_us) {
+            sweep(here.keeper);
+            next_us = clock_mono_us() + SWEEP_US;
+        }
+        spending_charge(&strategy_partitioned_queue, SPENT_NEITHER, 0);
+    }
+    return NULL;
+}
+
+bool partition_keeper_start(const struct services *services)
+{
+    here.services = services;
+    atomic_store(&here.stopping, false);
+    here.republished =
+        metrics_counter(METRICS_ALWAYS, "seckill_queue_republished_total",
+                        "Queued orders that were sent to the broker again by this instance.", "");
+    here.receiver = session_create(services);
+    here.keeper = session_create(services);
+    here.receiver_started = here.receiver && here.keeper &&
+                            pthread_create(&here.receiver_thread, NULL, receiver_main, NULL) == 0;
+    here.keeper_started =
+        here.receiver_started && pthread_create(&here.keeper_thread, NULL, keeper_main, NULL) == 0;
+    return here.keeper_started;
+}
+
+void partition_keeper_stop(void)
+{
+    atomic_store(&here.stopping, true);
+    if (here.receiver_started)
+        pthread_join(here.receiver_thread, NULL);
+    if (here.keeper_started)
+        pthread_join(here.keeper_thread, NULL);
+    here.receiver_started = here.keeper_started = false;
+    session_destroy(here.receiver);
+    session_destroy(here.keeper);
+    here.receiver = here.keeper = NULL;
+}

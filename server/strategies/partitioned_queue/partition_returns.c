@@ -1,0 +1,165 @@
+/*
+ * Cancels and restocks that came through a set's queue, one transaction each.
+ *
+ * A cancel stands behind its order in the queue, but the order's own message may have been lost; so
+ * the order is decided first, if it still is to be. Then it is the cancel of every strategy: the
+ * status by compare-and-set and a relative stock. A restock is new only if nobody has inserted its
+ * id: neither an earlier delivery of the message nor the tombstone of an instance that has given it
+ * up.
+ */
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/log.h"
+#include "postgres/records.h"
+#include "sale/held.h"
+#include "sale/purchase.h"
+#include "strategies/partitioned_queue/partition.h"
+#include "strategies/strategies.h"
+
+enum { ATTEMPTS_MAX = 20 };
+
+static bool begin_work(struct session *session)
+{
+    session->work_until_us =
+        clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    return pg_connect(session->pg, session->work_until_us);
+}
+
+/* And begins a transaction that has the product's row. PG_BUSY: somebody else has it. */
+static enum pg_status begin_work_on(struct session *session, const struct partition_entry *entry)
+{
+    return begin_work(session)
+               ? held_take(partition_held(), session->pg, entry->product_id, session->work_until_us)
+               : PG_LOST;
+}
+
+/* It could not begin. True: because somebody holds the row. */
+static bool put_off(struct partition_entry *entry, enum pg_status status)
+{
+    entry->outcome = ORDER_RETRY;
+    return status == PG_BUSY;
+}
+
+/* What purchase_cancel wants to know of the order is in its row. */
+static bool read_order(struct session *session, struct order *order)
+{
+    struct order_record record;
+    enum pg_status status =
+        pg_exec(session->pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(&order->id)), session->work_until_us);
+
+    if (status != PG_OK)
+        return false;
+    order->outcome = ORDER_NOT_FOUND;
+    if (pg_rows(session->pg) == 1) {
+        order_record_read(session->pg, 0, &record);
+        order->outcome = ORDER_RETRY;
+        order->user_id = record.user_id;
+        order->quantity = record.quantity;
+    }
+    return true;
+}
+
+bool partition_decide_cancel(struct session *session, struct partition_entry *entry)
+{
+    /* It waits for the row as long as its work may take: an earlier delivery's COMMIT may stand in
+     * the way, so no wait that ends early may be answered with "not done". */
+    struct order order = {.kind = ORDER_CANCEL,
+                          .strategy = &strategy_partitioned_queue,
+                          .id = entry->id,
+                          .product_id = entry->product_id,
+                          .wait_until_us = INT64_MAX};
+
+    if (!partition_decide_buys(session, entry, 1))
+        return false;
+    if (entry->outcome == ORDER_RETRY)
+        return true;
+    if (!begin_work(session) || !read_order(session, &order))
+        return false;
+    for (int i = 0; order.outcome == ORDER_RETRY && i < ATTEMPTS_MAX; i++) {
+        enum pg_status status = begin_work_on(session, entry);
+        if (status != PG_OK)
+            return put_off(entry, status);
+        purchase_cancel(session, &order);
+    }
+    entry->outcome = order.outcome;
+    entry->created_us = order.record.created_us;
+    return order.outcome != ORDER_RETRY && order.outcome != ORDER_UNSETTLED &&
+           order.outcome != ORDER_OUTCOME_UNKNOWN && order.outcome != ORDER_BACKEND_UNAVAILABLE;
+}
+
+/* Its id or its key is there already: which, and what does that say? Whoever wrote it may not have
+ * heard whether that is durable, so it is waited for first. */
+static enum pg_status look_up(struct session *session, struct partition_entry *entry)
+{
+    struct pg *pg = session->pg;
+    enum pg_status status = pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, session->work_until_us);
+
+    if (status == PG_OK)
+        status =
+            pg_exec(pg, SQL_RESTOCK_STATUS, PG_ARGS(pg_uuid(&entry->id)), session->work_until_us);
+    if (status == PG_OK && pg_rows(pg) == 1) {
+        /* A tombstone: the instance that it came from has said that it was not done. */
+        entry->outcome = pg_get_int8(pg, 0, 0) > 0 ? ORDER_RESTOCKED : ORDER_BACKEND_UNAVAILABLE;
+        return status;
+    }
+    if (status == PG_OK)
+        status = pg_exec(pg, SQL_RESTOCK_BY_KEY,
+                         PG_ARGS(pg_int8(entry->product_id), pg_text(entry->key)),
+                         session->work_until_us);
+    if (status == PG_OK && pg_rows(pg) == 1)
+        entry->outcome =
+            pg_get_int8(pg, 0, 0) == entry->quantity ? ORDER_REPLAYED : ORDER_IDEMPOTENCY_MISMATCH;
+    return status;
+}
+
+static enum pg_status restock(struct session *session, struct partition_entry *entry)
+{
+    struct pg *pg = session->pg;
+    struct pg_value product = pg_int8(entry->product_id);
+    struct pg_value epoch = pg_int8(entry->epoch);
+    struct pg_value quantity = pg_int8(entry->quantity);
+
+    entry->outcome = ORDER_SALE_NOT_OPEN;
+    enum pg_status status =
+        pg_exec(pg, SQL_STOCK_RETURN, PG_ARGS(product, epoch, quantity), session->work_until_us);
+    if (status != PG_OK || pg_affected(pg) == 0)
+        return status; /* a PUT has ended the sale that it was for */
+    status = pg_exec(pg, SQL_QUEUE_RESTOCK_INSERT,
+                     PG_ARGS(pg_uuid(&entry->id), product, epoch, quantity,
+                             pg_text(strategy_partitioned_queue.name), pg_time(entry->created_us),
+                             pg_text(entry->key[0] ? entry->key : NULL)),
+                     session->work_until_us);
+    if (status != PG_OK)
+        return status;
+    if (pg_affected(pg) == 0) {
+        pg_rollback(pg, session->work_until_us);
+        return look_up(session, entry);
+    }
+    session_work_pause(session);
+    FAILPOINT("queue.restocking");
+    status = pg_commit(pg, session->work_until_us);
+    if (status == PG_OK)
+        entry->outcome = ORDER_RESTOCKED;
+    return status;
+}
+
+bool partition_decide_restock(struct session *session, struct partition_entry *entry)
+{
+    enum pg_status status = PG_CONFLICT;
+
+    for (int i = 0; status == PG_CONFLICT && i < ATTEMPTS_MAX; i++) {
+        status = begin_work_on(session, entry);
+        if (status == PG_BUSY)
+            return put_off(entry, status);
+        if (status == PG_OK)
+            status = restock(session, entry);
+        pg_rollback(session->pg, session->work_until_us);
+    }
+    if (pg_blames_rows(status)) {
+        log_error("restock of product %lld: %s", (long long)entry->product_id,
+                  pg_error(session->pg)->text);
+        entry->outcome = ORDER_INTERNAL_ERROR;
+        return true;
+    }
+    return status == PG_OK;
+}

@@ -1,0 +1,58 @@
+/*
+ * pessimistic: SELECT … FOR UPDATE, decide, UPDATE, INSERT, COMMIT on one connection.
+ *
+ * The row lock is taken before the stock is read and held until COMMIT, so nobody else reads or
+ * writes the figure in between. It cannot oversell, with any number of instances and however long
+ * this process is paused: the lock lives in PostgreSQL with the data.
+ *
+ * What it costs: every order of a product waits for the one before it, through three round trips
+ * and a flush. What makes it wait: another holder; the wait counts as the order's own
+ * (wait_timeout, phase lock), and wait_ms=0 asks with NOWAIT. A client that freezes inside blocks
+ * the row until idle_in_transaction_session_timeout ends its session. A crash loses nothing that
+ * was answered.
+ *
+ * Source: PostgreSQL documentation, "Explicit Locking", row-level locks.
+ */
+#include "sale/purchase.h"
+#include "strategies/strategies.h"
+
+static bool lock_row(struct session *session, struct order *order, struct product_row *row)
+{
+    if (order->no_wait)
+        return purchase_read(session, order, SQL_PRODUCT_LOCK_NOWAIT, session->work_until_us, row);
+    return purchase_read(session, order, SQL_PRODUCT_LOCK, purchase_row_deadline(session, order),
+                         row);
+}
+
+static void sell_one(struct session *session, struct order *order)
+{
+    struct product_row row;
+
+    if (order->kind == ORDER_CANCEL) {
+        purchase_cancel(session, order);
+        return;
+    }
+    pg_begin(session->pg);
+    if (!lock_row(session, order, &row) || !purchase_allowed(session, order, &row))
+        return;
+    session_work_pause(session);
+    purchase_ahead(session, order, SQL_PRODUCT_LOCK, true);
+    purchase_write(session, order, &row);
+}
+
+static void sell(struct session *session, struct batch *batch)
+{
+    purchase_each(session, batch, sell_one);
+}
+
+const struct strategy strategy_pessimistic = {
+    .name = "pessimistic",
+    .summary = "SELECT … FOR UPDATE: the database locks the row while the order is decided.",
+    .family = FAMILY_DATABASE,
+    .needs = NEED_POSTGRESQL,
+    .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
+    .runs = true,
+    .mixes = true,
+    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = RUN_MAX},
+    .sell = sell,
+};

@@ -1,0 +1,121 @@
+/*
+ * redis-queue: a bounded queue in each instance, one representative, a fenced lock, many orders a
+ * hold.
+ *
+ * The seed's idea (queue locally, let one per instance compete for the Redis lock) done right:
+ *  - orders of one product wait in the lane's mailbox; the first of them, the representative,
+ * acquires the Redis lock (redis_fair.c: token, renewal, waiters woken in turn), under the order's
+ * own deadline;
+ *  - once a hold the fence is registered by a statement of its own, committed before anything is
+ * read: from then on no earlier holder, however long it was paused, can write this product through
+ * this strategy;
+ *  - whatever waits is decided in one transaction (combine.c), each write under the fence; more
+ * batches follow under the same hold until it is LANE_HOLD_US old or the mailbox is empty, then
+ * another instance's turn.
+ *
+ * It cannot oversell even when the lock fails (a paused holder, a Redis that forgets): the row's
+ * lock and the fence decide, and the stale holder is refused with lease_lost. A crash loses no
+ * answered order; it leaves the lock until the lease ends.
+ *
+ * Sources: wllock (the seed's library) for the shape; Kleppmann 2016 for fencing; Redis
+ * documentation, "Distributed Locks with Redis", for the token.
+ */
+#include "sale/combine.h"
+#include "sale/purchase.h"
+#include "strategies/strategies.h"
+
+enum { LANE_HOLD_US = 5000 };
+
+static int64_t row_deadline(struct session *session, const struct batch *batch)
+{
+    const struct order *first = batch->orders;
+
+    for (const struct order *order = first->next; order; order = order->next)
+        if (order->wait_until_us < first->wait_until_us)
+            first = order;
+    purchase_may_wait(session, first);
+    return purchase_row_deadline(session, first);
+}
+
+/* What failed for the first failed for all, but for a wait that was too long for one of them. */
+static bool register_fence(struct session *session, struct batch *batch)
+{
+    struct order *first = batch->orders;
+
+    if (purchase_register_fence(session, first, row_deadline(session, batch)))
+        return true;
+    enum order_outcome outcome = first->outcome;
+    bool waited = first->if_not_done == ORDER_LOCK_TIMEOUT;
+    for (struct order *order = first; order; order = order->next) {
+        order->outcome = outcome;
+        if (waited)
+            purchase_waited(order);
+    }
+    return false;
+}
+
+static void restock(struct session *session, struct order *order)
+{
+    struct product_row row;
+
+    pg_begin(session->pg);
+    enum pg_status status = pg_exec(
+        session->pg, SQL_STOCK_ADD_FENCED,
+        PG_ARGS(pg_int8(order->product_id), pg_int8(order->quantity), pg_int8(session->hold.fence)),
+        session->work_until_us);
+    if (status != PG_OK) {
+        purchase_failed(session, order, status, false);
+        return;
+    }
+    if (pg_rows(session->pg) == 0) {
+        purchase_refuse(session, order, ORDER_LEASE_LOST);
+        return;
+    }
+    purchase_row(session->pg, &row);
+    session_work_pause(session);
+    purchase_finish(session, order, &row);
+}
+
+static bool change(struct session *session, struct order *order)
+{
+    if (order->kind == ORDER_CANCEL)
+        purchase_cancel(session, order);
+    else
+        restock(session, order);
+    return true;
+}
+
+static void sell(struct session *session, struct batch *batch)
+{
+    struct order *buys[COMBINE_MAX];
+    struct order *others[COMBINE_MAX];
+    int count = 0;
+    int other_count = 0;
+
+    if (!register_fence(session, batch))
+        return;
+    for (struct order *order = batch->orders; order; order = order->next)
+        if (order->kind == ORDER_BUY && count < COMBINE_MAX)
+            buys[count++] = order;
+        else if (order->kind != ORDER_BUY && other_count < COMBINE_MAX)
+            others[other_count++] = order;
+    if (count > 0)
+        combine_buys(session, buys, count, session->hold.fence);
+    purchase_one_by_one(session, others, other_count, change);
+}
+
+const struct strategy strategy_redis_queue = {
+    .name = "redis-queue",
+    .summary = "A queue in each instance, one fenced Redis lock between them, many orders a hold.",
+    .family = FAMILY_REDIS_LOCK,
+    .needs = NEED_POSTGRESQL | NEED_REDIS,
+    .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
+    .mixes = true,
+    .lane = {.in_flight_per_product = 1,
+             .keyed = true,
+             .workers = 8,
+             .max_batch = COMBINE_MAX,
+             .hold_us = LANE_HOLD_US},
+    .lock = &lock_redis_fair,
+    .sell = sell,
+};

@@ -1,0 +1,117 @@
+/*
+ * redis-stock: memory decides, PostgreSQL has the last word.
+ *
+ * The stock is mirrored in Redis (stock_mirror.h). A worker takes whatever waits for a product, at
+ * most 500 orders, and has one script reserve stock for all of them and append them to a stream
+ * (stock_reserve.h); each gets 202. The instance's writer, to whom they are handed over
+ * (stock_handover.h), writes them in batches (stock_writer.h): insert, stock, limits, commit, and
+ * only then XACK; the writers are a consumer group, and take over what one of them leaves. GET
+ * /orders/ID looks in PostgreSQL, then among what waits in Redis (stock_outside.c).
+ *
+ * It cannot oversell, whatever Redis says: the writer takes stock with a guarded statement under
+ * the row's lock. A Redis that is wrong costs 202s that end `failed`, and the mirror is built anew.
+ * What a Redis loses that was not written yet may be lost; hence no promise F. A writer that dies
+ * between COMMIT and XACK leaves its entries to another, who finds the orders in their table and
+ * writes nothing.
+ *
+ * A refusal costs less than a sale: stock_flag.h answers "sold out" without a lane for 20 ms after
+ * a script has said so. A restock or a cancel goes to PostgreSQL first, corrects the mirror, and
+ * waits that long before it answers.
+ *
+ * Sources: Redis documentation, "Redis Streams", "Scripting with Lua", "Redis persistence".
+ */
+#include "sale/purchase.h"
+#include "strategies/redis_stock/stock_flag.h"
+#include "strategies/redis_stock/stock_outside.h"
+#include "strategies/redis_stock/stock_reconcile.h"
+#include "strategies/redis_stock/stock_reserve.h"
+#include "strategies/redis_stock/writer/stock_writer.h"
+#include "strategies/strategies.h"
+
+/* A cancel or a restock, in PostgreSQL. Whether it has added stock there. */
+static bool change_row(struct session *session, struct order *order)
+{
+    if (order->kind == ORDER_CANCEL)
+        return purchase_cancel(session, order);
+    body_guarded(session, order);
+    return order->outcome == ORDER_RESTOCKED;
+}
+
+/* It has a lost COMMIT, or finds it done already by somebody who may have died before it corrected
+ * the mirror. */
+static bool may_have_changed(struct stock_link *link, const struct order *order)
+{
+    if (order->outcome == ORDER_CANCELLED || order->outcome == ORDER_KEY_TAKEN)
+        return !stock_reconcile_agrees(link, order->product_id);
+    return order->outcome == ORDER_UNSETTLED;
+}
+
+/* Whether a lease has to be waited out. */
+static bool change(struct session *session, struct order *order)
+{
+    struct stock_link link = stock_link_of(session);
+    char generation[STOCK_GENERATION_MAX];
+
+    if (stock_mirror_generation(&link, order->product_id, generation) != STOCK_DONE) {
+        order->outcome = ORDER_BACKEND_UNAVAILABLE; /* before anything was done */
+        return false;
+    }
+    bool changed = change_row(session, order);
+    if (!changed && !may_have_changed(&link, order))
+        return false;
+    /* Whoever loads the mirror waits for the row, and so for a commit that is not settled. */
+    if (!changed)
+        *generation = '\0';
+    if (stock_mirror_correct(&link, order->product_id, generation, order->quantity,
+                             order->user_id) != STOCK_DONE)
+        stock_writer_mend(order->product_id); /* it shows too little until then */
+    return true;
+}
+
+static void sell(struct session *session, struct batch *batch)
+{
+    struct order *buys[RESERVE_MAX];
+    struct order *others[RESERVE_MAX];
+    int count = 0;
+    int other_count = 0;
+
+    for (struct order *order = batch->orders; order; order = order->next)
+        if (order->kind == ORDER_BUY && count < RESERVE_MAX)
+            buys[count++] = order;
+        else if (order->kind != ORDER_BUY && other_count < RESERVE_MAX)
+            others[other_count++] = order;
+    if (count > 0)
+        stock_reserve(session, buys, count);
+    if (purchase_one_by_one(session, others, other_count, change))
+        stock_flag_wait();
+}
+
+static bool start(const struct services *services, struct error *error)
+{
+    stock_flag_reset();
+    return stock_writer_start(services, error);
+}
+
+static void stop(const struct services *services)
+{
+    (void)services;
+    stock_writer_stop();
+    stock_outside_stop();
+}
+
+const struct strategy strategy_redis_stock = {
+    .name = "redis-stock",
+    .summary = "Redis reserves in batches and answers 202; a writer brings it into PostgreSQL.",
+    .family = FAMILY_QUEUE,
+    .needs = NEED_POSTGRESQL | NEED_STOCK_REDIS,
+    .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED,
+    .asynchronous = true,
+    .mixes = true,
+    .lane = {.in_flight_per_product = 2, .workers = 8, .max_batch = RESERVE_MAX},
+    .sessions = 1,
+    .sell = sell,
+    .refuse_now = stock_flag_refuses,
+    .outside = &stock_outside,
+    .start = start,
+    .stop = stop,
+};

@@ -1,0 +1,60 @@
+/*
+ * Waiting orders: answered with 202, reserved in Redis, not decided in PostgreSQL.
+ *
+ * They stand in the stream that carries them to the writer, and nowhere else: an entry is one batch
+ * of one product, its fields are product, epoch and orders, a line "ID USER QUANTITY CREATED KEY"
+ * each. The ids of a batch are of one group (uuid.h), and the hash "waiting" says of a group which
+ * entry it is; so GET /orders/ID finds the order, from every instance, and a batch costs one field.
+ * Of an entry whose orders were not all decided at once "partly" names those that were. Lines are
+ * parsed strictly, because anybody may write into a Redis: one that is malformed is no order.
+ */
+#ifndef SECKILL_STRATEGY_STOCK_WAITING_H
+#define SECKILL_STRATEGY_STOCK_WAITING_H
+
+#include "order/order.h"
+#include "strategies/redis_stock/stock_mirror.h"
+
+struct waiting_order {
+    struct uuid id;
+    int64_t product_id;
+    int64_t epoch;
+    int64_t user_id;
+    int64_t quantity;
+    int64_t created_us;
+    char key[ORDER_KEY_MAX + 1];
+};
+
+/* The orders of an entry, one after the other. */
+struct waiting_lines {
+    int64_t product_id;
+    int64_t epoch;
+    const char *at; /* borrowed: the reply */
+    int malformed;  /* lines, so far */
+};
+
+/* `entry` as XRANGE and XREADGROUP have it, [id, fields]. One without what it needs has no orders,
+ * and counts as a malformed line. */
+void waiting_open(const struct redis_reply *entry, struct waiting_lines *out);
+/* The next order; false when there is no more. Passes over malformed lines. */
+bool waiting_next(struct waiting_lines *lines, struct waiting_order *out);
+
+/* As GET /orders/ID shows it: queued. */
+void waiting_record(const struct waiting_order *order, struct order_record *out);
+
+/* STOCK_ABSENT: it does not wait. */
+enum stock_result stock_waiting_find(struct stock_link *link, const struct uuid *id,
+                                     struct waiting_order *out);
+
+struct stock_reservations {
+    struct waiting_order *items; /* owned by the caller: free */
+    int count;
+    int room;
+    int64_t units;
+};
+
+/* Those of one product and epoch that have no row in PostgreSQL. The caller holds the product's row
+ * and has seen the mirror unloaded. */
+enum stock_result stock_waiting_undecided(struct stock_link *link, int64_t product_id,
+                                          int64_t epoch, struct stock_reservations *out);
+
+#endif

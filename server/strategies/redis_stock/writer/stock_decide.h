@@ -1,0 +1,37 @@
+/*
+ * Deciding claims, inside the writer's transaction: the steps between BEGIN and the first write.
+ *
+ * They are decided in this process, in order of arrival, over the tally's locked rows; the
+ * statements that write repeat the conditions all the same. PG_OK, or the transaction is to be
+ * left.
+ */
+#ifndef SECKILL_STRATEGY_STOCK_DECIDE_H
+#define SECKILL_STRATEGY_STOCK_DECIDE_H
+
+#include "sale/tally.h"
+#include "strategies/redis_stock/writer/stock_write.h"
+
+struct work {
+    struct stock_link *link; /* borrowed */
+    struct claim *claims;    /* borrowed */
+    int count;
+    bool fresh;                /* nobody has had the claims before */
+    int troubles;              /* what the server has said of its own state, so often */
+    int product_of[WRITE_MAX]; /* of each claim, the tally's index */
+    struct tally tally;
+};
+
+/* The sale that this claim was made in is over, or was never there. After decide_lock. */
+bool decide_ended(const struct work *work, int i);
+
+/* Begins the tally: locks the products' rows, and waits for none of them but, `patience_us` long,
+ * for this product's; 0: none. PG_BUSY: it is held for longer. Claims whose row somebody else holds
+ * are HELD, and are left alone by what follows. */
+enum pg_status decide_lock(struct work *work, int64_t product_id, int64_t patience_us);
+/* Marks as KNOWN those whose rows are there. Whoever wrote one held the same product's lock, so
+ * what is not there now never was. */
+enum pg_status decide_known(struct work *work);
+/* Gives every claim that is still open its fate. */
+enum pg_status decide_all(struct work *work);
+
+#endif

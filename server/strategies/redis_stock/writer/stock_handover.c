@@ -1,0 +1,192 @@
+/* See stock_handover.h: a list of entries under one mutex. */
+#include "strategies/redis_stock/writer/stock_handover.h"
+
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    HANDOVER_MAX = 20000, /* orders; some 3 MiB */
+    /* A statement and a flush are shared by as many orders as have come in this time. */
+    GATHER_ORDERS = 150,
+    GATHER_US = 3000
+};
+
+struct handed {
+    struct handed *next;
+    int64_t put_us;
+    char entry[STOCK_ENTRY_MAX];
+    int count;
+    struct waiting_order orders[];
+};
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool open;
+    struct handed *first; /* owned, all of the list */
+    struct handed **last;
+    int orders;
+} handover;
+
+static void drop_all(void)
+{
+    while (handover.first) {
+        struct handed *gone = handover.first;
+
+        handover.first = gone->next;
+        free(gone);
+    }
+    handover.last = &handover.first;
+    handover.orders = 0;
+}
+
+void stock_handover_start(void)
+{
+    pthread_mutex_init(&handover.mutex, NULL);
+    clock_cond_init(&handover.changed);
+    handover.open = false;
+    drop_all();
+}
+
+void stock_handover_stop(void)
+{
+    drop_all();
+    pthread_cond_destroy(&handover.changed);
+    pthread_mutex_destroy(&handover.mutex);
+}
+
+static struct handed *make(const char *entry, int64_t epoch, struct order *const *orders, int count)
+{
+    struct handed *made = malloc(sizeof *made + (size_t)count * sizeof *made->orders);
+
+    if (!made)
+        return NULL;
+    made->next = NULL;
+    made->put_us = clock_mono_us();
+    made->count = 0;
+    snprintf(made->entry, sizeof made->entry, "%s", entry);
+    for (int i = 0; i < count; i++) {
+        const struct order *order = orders[i];
+        struct waiting_order *to = &made->orders[made->count];
+        if (order->outcome != ORDER_ACCEPTED)
+            continue;
+        *to = (struct waiting_order){.id = order->id,
+                                     .product_id = order->product_id,
+                                     .epoch = epoch,
+                                     .user_id = order->user_id,
+                                     .quantity = order->quantity,
+                                     .created_us = order->created_us};
+        snprintf(to->key, sizeof to->key, "%s", order->key);
+        made->count++;
+    }
+    return made;
+}
+
+void stock_handover_put(const char *entry, int64_t epoch, struct order *const *orders, int count)
+{
+    struct handed *made = make(entry, epoch, orders, count);
+    bool wake = false;
+
+    pthread_mutex_lock(&handover.mutex);
+    if (!made || handover.orders + made->count > HANDOVER_MAX) {
+        handover.open = false;
+        drop_all();
+        wake = true;
+    } else if (handover.open) {
+        int before = handover.orders;
+        handover.orders += made->count;
+        wake = before == 0 || (before < GATHER_ORDERS && handover.orders >= GATHER_ORDERS);
+        *handover.last = made;
+        handover.last = &made->next;
+        made = NULL;
+    }
+    pthread_mutex_unlock(&handover.mutex);
+    if (wake)
+        pthread_cond_signal(&handover.changed);
+    free(made);
+}
+
+void stock_handover_open(void)
+{
+    pthread_mutex_lock(&handover.mutex);
+    handover.open = true;
+    pthread_mutex_unlock(&handover.mutex);
+}
+
+void stock_handover_close(void)
+{
+    pthread_mutex_lock(&handover.mutex);
+    handover.open = false;
+    drop_all();
+    pthread_mutex_unlock(&handover.mutex);
+}
+
+bool stock_handover_is_open(void)
+{
+    pthread_mutex_lock(&handover.mutex);
+    bool open = handover.open;
+    pthread_mutex_unlock(&handover.mutex);
+    return open;
+}
+
+bool stock_handover_is_empty(void)
+{
+    pthread_mutex_lock(&handover.mutex);
+    bool empty = !handover.first;
+    pthread_mutex_unlock(&handover.mutex);
+    return empty;
+}
+
+/* Holds the mutex. */
+static void gather(int64_t until_us)
+{
+    bool late = false;
+
+    while (!late && handover.orders < GATHER_ORDERS) {
+        int64_t due_us = handover.first ? handover.first->put_us + GATHER_US : until_us;
+        struct timespec due = clock_timespec(due_us);
+        late = clock_mono_us() >= due_us;
+        if (!late)
+            pthread_cond_timedwait(&handover.changed, &handover.mutex, &due);
+    }
+}
+
+/* Claims of the entry, behind those of the part. */
+static void add(struct stock_part *part, const struct handed *from)
+{
+    struct part_entry *entry = &part->entries[part->entries_count++];
+
+    snprintf(entry->id, sizeof entry->id, "%s", from->entry);
+    entry->first = part->count;
+    entry->count = from->count;
+    entry->whole = true;
+    for (int i = 0; i < from->count; i++) {
+        struct claim *claim = &part->claims[part->count++];
+        claim->order = from->orders[i];
+        claim->fate = CLAIM_OPEN;
+        claim->reason[0] = claim->generation[0] = '\0';
+    }
+}
+
+bool stock_handover_take(struct stock_part *part, int64_t until_us)
+{
+    part->fresh = true;
+    part->count = part->entries_count = 0;
+    pthread_mutex_lock(&handover.mutex);
+    gather(until_us);
+    while (handover.first && part->entries_count < STREAM_ENTRIES &&
+           part->count + handover.first->count <= WRITE_MAX) {
+        struct handed *from = handover.first;
+        add(part, from);
+        handover.orders -= from->count;
+        handover.first = from->next;
+        if (!handover.first)
+            handover.last = &handover.first;
+        free(from);
+    }
+    pthread_mutex_unlock(&handover.mutex);
+    return part->entries_count > 0;
+}

@@ -1,0 +1,313 @@
+/*
+ * One statement for the usual claims (at_once), one transaction for others (transact), in a loop: a
+ * conflict is decided anew, a refusal halves the claims, a store out of reach leaves them open for
+ * later. Then those that are held are written once more, behind the one row that may be waited for.
+ * Deciding is stock_decide.c's.
+ */
+#include "strategies/redis_stock/writer/stock_write.h"
+
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/log.h"
+#include "sale/held.h"
+#include "strategies/redis_stock/writer/stock_decide.h"
+#include "strategy/fast_path.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    CONFLICTS_MAX = 20,
+    REFUSALS_MAX = 3,
+    TROUBLES_MAX = 24, /* what it takes to find two orders of a thousand */
+    PAUSE_US = 10000
+};
+
+static _Thread_local struct held held; /* the writer is one thread */
+
+/* The columns of the orders' rows. */
+struct columns {
+    struct uuid ids[WRITE_MAX];
+    int64_t products[WRITE_MAX];
+    int64_t epochs[WRITE_MAX];
+    int64_t users[WRITE_MAX];
+    int64_t quantities[WRITE_MAX];
+    int64_t statuses[WRITE_MAX];
+    const char *reasons[WRITE_MAX];
+    const char *keys[WRITE_MAX];
+    int64_t created[WRITE_MAX];
+    bool keyed; /* some have an Idempotency-Key */
+    bool sold;  /* all are confirmed */
+};
+
+static int list_orders(const struct claim *claims, int count, struct columns *to)
+{
+    int n = 0;
+
+    to->keyed = false;
+    to->sold = true;
+    for (int i = 0; i < count; i++) {
+        const struct claim *claim = &claims[i];
+        bool confirmed = claim->fate == CLAIM_CONFIRMED;
+        if (!confirmed && claim->fate != CLAIM_REFUSED && claim->fate != CLAIM_POISON)
+            continue;
+        to->ids[n] = claim->order.id;
+        to->products[n] = claim->order.product_id;
+        to->epochs[n] = claim->order.epoch;
+        to->users[n] = claim->order.user_id;
+        to->quantities[n] = claim->order.quantity;
+        to->statuses[n] = confirmed ? STATUS_CONFIRMED : STATUS_FAILED;
+        to->reasons[n] = confirmed ? NULL : claim->reason;
+        to->keys[n] = confirmed && claim->order.key[0] ? claim->order.key : NULL;
+        to->created[n] = claim->order.created_us;
+        to->sold &= confirmed;
+        to->keyed |= to->keys[n++] != NULL;
+    }
+    return n;
+}
+
+static void open_all(struct work *work)
+{
+    for (int i = 0; i < work->count; i++)
+        work->claims[i].fate = CLAIM_OPEN;
+}
+
+static enum pg_status write_and_commit(struct work *work)
+{
+    struct columns orders;
+    int n = list_orders(work->claims, work->count, &orders);
+    bool plain = orders.sold && !orders.keyed;
+    const struct pg_value values[] = {
+        pg_text("redis-stock"),      pg_uuids(orders.ids, n),   pg_int8s(orders.products, n),
+        pg_int8s(orders.epochs, n),  pg_int8s(orders.users, n), pg_int8s(orders.quantities, n),
+        pg_times(orders.created, n), pg_texts(orders.keys, n),  pg_int8s(orders.statuses, n),
+        pg_texts(orders.reasons, n),
+    };
+    const struct pg_command insert = {plain ? SQL_SOLD_INSERT : SQL_WRITER_INSERT, values,
+                                      plain ? TALLY_SOLD_VALUES : sizeof values / sizeof *values};
+
+    FAILPOINT("stock-writer-committing");
+    return tally_commit(&work->tally, &insert, n, orders.keyed);
+}
+
+/* Nobody had them, all are of one sale, and no order wants anything besides. */
+static bool may_be_one_statement(const struct work *work)
+{
+    const struct waiting_order *first = &work->claims[0].order;
+
+    for (int i = 0; i < work->count; i++) {
+        const struct waiting_order *order = &work->claims[i].order;
+        if (order->key[0] || order->product_id != first->product_id || order->epoch != first->epoch)
+            return false;
+    }
+    return work->fresh && suited_is(first->product_id) && !held_is(&held, first->product_id);
+}
+
+/* PG_OK: all are sold, or, when they are still open, nothing is decided. */
+static enum pg_status at_once(struct work *work)
+{
+    const struct waiting_order *first = &work->claims[0].order;
+    struct columns to;
+    int64_t units = 0;
+
+    for (int i = 0; i < work->count; i++)
+        work->claims[i].fate = CLAIM_CONFIRMED;
+    int n = list_orders(work->claims, work->count, &to);
+    for (int i = 0; i < n; i++)
+        units += to.quantities[i];
+    FAILPOINT("stock-writer-committing");
+    enum pg_status status =
+        pg_exec(work->link->pg, SQL_BATCH_BUY,
+                PG_ARGS(pg_text("redis-stock"), pg_int8(first->product_id), pg_int8(units),
+                        pg_int8(0), pg_int8(first->epoch), pg_uuids(to.ids, n),
+                        pg_int8s(to.users, n), pg_int8s(to.quantities, n), pg_times(to.created, n)),
+                work->link->until_us);
+    if (status != PG_OK || pg_affected(work->link->pg) == 0)
+        open_all(work);
+    return status;
+}
+
+/* The whole transaction, up to and with the COMMIT. It waits for the row of `product_id` alone, if
+ * that is not 0. */
+static enum pg_status transact(struct work *work, int64_t product_id, int64_t patience_us)
+{
+    struct pg *pg = work->link->pg;
+
+    pg_begin(pg);
+    enum pg_status status = decide_lock(work, product_id, patience_us);
+    if (status == PG_OK && !work->fresh)
+        status = decide_known(work);
+    if (status == PG_OK)
+        status = decide_all(work);
+    if (status == PG_OK)
+        status = tally_write_shares(&work->tally);
+    if (status == PG_OK)
+        status = write_and_commit(work);
+    if (status != PG_OK) {
+        pg_rollback(pg, work->link->until_us);
+        open_all(work);
+    } else {
+        held_note(&held, &work->tally);
+    }
+    return status;
+}
+
+/* A lost COMMIT needs no settling: the claims are written again, and those that are there are
+ * known. */
+static enum pg_status attempt(struct work *work)
+{
+    enum pg_status status = PG_OK;
+
+    open_all(work);
+    if (may_be_one_statement(work))
+        status = at_once(work);
+    return status == PG_OK && work->claims[0].fate == CLAIM_OPEN ? transact(work, 0, 0) : status;
+}
+
+static void give_time(struct stock_link *link)
+{
+    link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
+}
+
+/* Writes this one as failed, `unwritable`. */
+static bool write_poison(struct stock_link *link, struct claim *claim)
+{
+    struct work work;
+    char id[UUID_TEXT_LENGTH + 1];
+
+    work.link = link;
+    work.claims = claim;
+    work.count = 1;
+    give_time(link);
+    if (!pg_connect(link->pg, link->until_us) ||
+        stock_mirror_generation(link, claim->order.product_id, claim->generation) != STOCK_DONE)
+        return false;
+    pg_begin(link->pg);
+    enum pg_status status = decide_lock(&work, 0, 0);
+    if (status == PG_OK)
+        status = decide_known(&work);
+    if (status == PG_OK && claim->fate == CLAIM_OPEN) {
+        claim->fate = decide_ended(&work, 0) ? CLAIM_ENDED : CLAIM_POISON;
+        snprintf(claim->reason, sizeof claim->reason, "unwritable");
+    }
+    if (status == PG_OK && claim->fate == CLAIM_HELD)
+        status = PG_BUSY;
+    if (status == PG_OK)
+        status = write_and_commit(&work);
+    if (status == PG_OK) {
+        uuid_format(&claim->order.id, id);
+        log_error("order %s: unwritable", id);
+        return true;
+    }
+    pg_rollback(link->pg, link->until_us);
+    claim->fate = CLAIM_OPEN;
+    return false;
+}
+
+static bool write_range(struct work *work, struct claim *claims, int count);
+
+/* PostgreSQL has refused the transaction as it is. */
+static bool split(struct work *work, struct claim *claims, int count)
+{
+    int half = count / 2;
+    bool left = write_range(work, claims, half);
+    bool right = write_range(work, claims + half, count - half);
+
+    return left && right;
+}
+
+/* It speaks of the server, and may be over in a moment. */
+static bool is_trouble(enum pg_status status)
+{
+    return !pg_blames_rows(status) && status != PG_CONFLICT;
+}
+
+/* Leaves open what cannot be done now. */
+static bool give_way(struct work *work, enum pg_status status, struct claim *claims, int count)
+{
+    bool reached = status != PG_TIMEOUT && status != PG_LOST;
+
+    if (work->troubles == 0)
+        log_warn("redis-stock: %s", pg_error(work->link->pg)->text);
+    work->troubles += reached ? 1 : TROUBLES_MAX;
+    return count > 1 && work->troubles < TROUBLES_MAX && split(work, claims, count);
+}
+
+static bool write_range(struct work *work, struct claim *claims, int count)
+{
+    struct stock_link *link = work->link;
+    int refusals = 0;
+
+    for (int tries = 0; tries < CONFLICTS_MAX && work->troubles < TROUBLES_MAX; tries++) {
+        work->claims = claims;
+        work->count = count;
+        give_time(link);
+        enum pg_status status = pg_connect(link->pg, link->until_us) ? attempt(work) : PG_LOST;
+        if (status == PG_OK)
+            return true;
+        if (is_trouble(status))
+            return give_way(work, status, claims, count);
+        if (pg_blames_rows(status) && !work->fresh) {
+            log_warn("redis-stock: PostgreSQL refuses %d orders: %s", count,
+                     pg_error(link->pg)->text);
+            if (count > 1)
+                return split(work, claims, count);
+            if (++refusals == REFUSALS_MAX)
+                return write_poison(link, claims);
+        }
+        work->fresh = false; /* somebody may have been here all the same */
+        clock_sleep_until(clock_mono_us() + PAUSE_US);
+    }
+    return false;
+}
+
+/* Writes those that are held once more. False: PostgreSQL is out of reach. */
+static bool write_held(struct work *work, struct claim *claims, int count)
+{
+    static _Thread_local struct claim again[WRITE_MAX];
+    int from[WRITE_MAX];
+    int64_t product_id = 0;
+    int n = 0;
+
+    for (int i = 0; i < count; i++)
+        if (claims[i].fate == CLAIM_HELD) {
+            product_id = held_choose(&held, product_id, claims[i].order.product_id);
+            from[n] = i;
+            again[n++] = claims[i];
+        }
+    if (product_id == 0)
+        return true;
+    int64_t patience_us = held_patience_us(&held, product_id);
+    work->claims = again;
+    work->count = n;
+    open_all(work);
+    give_time(work->link);
+    if (!pg_connect(work->link->pg, work->link->until_us))
+        return false;
+    enum pg_status status = transact(work, product_id, patience_us);
+    if (status == PG_BUSY)
+        held_failed(&held, product_id, patience_us);
+    for (int i = 0; status == PG_OK && i < n; i++)
+        claims[from[i]] = again[i];
+    return status != PG_TIMEOUT && status != PG_LOST; /* after anything else they are still held */
+}
+
+bool stock_write(struct stock_link *link, struct claim *claims, int count, bool fresh)
+{
+    static _Thread_local struct work work;
+
+    work.link = link;
+    work.fresh = fresh;
+    work.troubles = 0;
+    if (count == 0)
+        return true;
+    bool done = write_range(&work, claims, count);
+    return write_held(&work, claims, count) && done;
+}
+
+bool stock_write_finds_free(struct stock_link *link, const int64_t *products, int count)
+{
+    give_time(link);
+    return pg_connect(link->pg, link->until_us) &&
+           held_find_free(&held, link->pg, products, count, link->until_us) > 0;
+}

@@ -1,0 +1,50 @@
+/*
+ * Writing claims: what the stream says was reserved becomes rows, many orders in one transaction.
+ *
+ * Fresh claims of one sale, without keys and limits, are one statement. Any others are decided in a
+ * transaction: product rows are locked in id order, then it is seen which orders stand there
+ * already (a writer died after its COMMIT), which keys and limits are taken, and in order of
+ * arrival who still fits. Confirmed and refused orders get their rows, the stock is taken by a
+ * guarded statement, and the whole is committed at once.
+ *
+ * A row that somebody else holds is passed by: its claims are HELD, the others are decided
+ * (held.h says when it is waited for). A transaction in which PostgreSQL refuses a row is
+ * halved until the guilty order is alone; refused three times alone it is written as failed,
+ * `unwritable`. Whatever else PostgreSQL says (a full disk, read-only, cancelled) speaks of the
+ * server: no order dies of it, and its claims stay open for later. They are halved a few times, so
+ * that what troubles one order alone does not stop the others.
+ */
+#ifndef SECKILL_STRATEGY_STOCK_WRITE_H
+#define SECKILL_STRATEGY_STOCK_WRITE_H
+
+#include "strategies/redis_stock/stock_waiting.h"
+
+enum { WRITE_MAX = 1000 };
+
+enum claim_fate {
+    CLAIM_OPEN,      /* nothing could be done about it now */
+    CLAIM_HELD,      /* nor about this one: somebody else holds its product's row */
+    CLAIM_CONFIRMED, /* committed */
+    CLAIM_KNOWN,     /* its row was there already */
+    CLAIM_ENDED,     /* of a sale that a PUT has ended: it vanishes */
+    CLAIM_REFUSED,   /* a failed row is committed; the mirror was wrong */
+    CLAIM_POISON,    /* a failed row is committed; its units go back to the mirror */
+    CLAIM_FATES
+};
+
+struct claim {
+    struct waiting_order order;
+    enum claim_fate fate;
+    char reason[ORDER_REASON_MAX + 1];
+    char generation[STOCK_GENERATION_MAX]; /* with POISON: the mirror's, seen before the commit */
+};
+
+/* Decides the claims, at most WRITE_MAX, but for those that are HELD. False: some are open, try
+ * later; nothing that was done is done twice then, nor when those that are HELD are tried again.
+ * `fresh`: nobody had them before, so their rows are not looked for; where that is wrong the rows'
+ * key says so, and they are. */
+bool stock_write(struct stock_link *link, struct claim *claims, int count, bool fresh);
+/* Is the row of one of these products to be had? Waits for one of them, if it is time to. */
+bool stock_write_finds_free(struct stock_link *link, const int64_t *products, int count);
+
+#endif

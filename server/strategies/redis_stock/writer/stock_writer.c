@@ -1,0 +1,573 @@
+/*
+ * A turn takes what dead members left, then what this instance's workers have handed over, and
+ * writes it; a turn without entries may reconcile. One that is behind, since it has just begun or
+ * something has failed, reads its own history from beginning to end, and waits for nothing
+ * meanwhile; what fails on the way has another turn after that. A turn that fails pauses and starts
+ * over.
+ *
+ * Entries of products whose rows somebody else holds are put off: they stay in the history alone,
+ * and are read again when one of those rows is to be had.
+ *
+ * Stop lets what is there be written, for a bounded time; the rest stays in the stream.
+ */
+#include "strategies/redis_stock/writer/stock_writer.h"
+
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "base/log.h"
+#include "metrics/metrics.h"
+#include "strategies/redis_stock/stock_mend.h"
+#include "strategies/redis_stock/stock_reconcile.h"
+#include "strategies/redis_stock/writer/stock_handover.h"
+#include "strategies/redis_stock/writer/stock_settle.h"
+#include "strategies/redis_stock/writer/stock_write.h"
+#include "strategies/strategies.h"
+#include "strategy/cost_accounting.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    PATIENCE_US = 1000000,
+    PAUSE_US = 100000,          /* before what could not be done is tried again */
+    WAIT_US = 100000,           /* for something to be handed over */
+    QUIET_US = 200000,          /* without entries before the reconciler begins */
+    ROUND_US = 30000000,        /* between rounds when nobody asks for one */
+    DRAIN_US = 3000000,         /* what stop allows */
+    TAKE_OVER_MARGIN_MS = 1000, /* beyond the longest that work on an entry may take */
+    TAKE_OVER_EVERY_US = 500000,
+    LOOK_US = 20000, /* how often it is asked for the rows of what was put off */
+    LOOK_ANYWAY_US = 1000000,
+    PUT_OFF_PRODUCTS = 64
+};
+
+/* What is in our history because somebody holds its products' rows. */
+struct put_off {
+    int count;
+    int64_t products[PUT_OFF_PRODUCTS];
+    bool more; /* products than those */
+    char last[STOCK_ENTRY_MAX];
+};
+
+struct writer {
+    const struct services *services; /* borrowed: app */
+    struct stock_link link;          /* owns its sessions */
+    struct stock_stream *stream;     /* owned */
+    pthread_t thread;
+    atomic_bool stopping;
+    atomic_bool check;         /* a round is wanted */
+    _Atomic int64_t drift;     /* of the last whole round */
+    _Atomic int64_t oldest_us; /* since when the oldest undecided entry of all waits; 0: none */
+    bool behind;               /* something is in our history alone, and is being read */
+    bool failed;               /* not all that was read could be done: it is read once more */
+    struct put_off put_off;
+    bool retrying; /* what was put off is being read, up to: */
+    char retry_last[STOCK_ENTRY_MAX];
+    int64_t look_at_us;
+    int64_t look_anyway_at_us;
+    int64_t take_over_at_us;
+    bool taking_over; /* there may be more at once */
+    int64_t mend_at_us;
+    int64_t quiet_since_us;
+    int64_t round_at_us;
+    struct stock_round round;
+    bool in_round;
+};
+
+static struct writer *writer; /* set by start, before the thread is there; NULL: not started */
+
+static struct {
+    int fates[CLAIM_FATES];
+    int rebuilds;
+    int rounds;
+} counters;
+
+void stock_writer_check(void)
+{
+    if (writer)
+        atomic_store(&writer->check, true);
+}
+
+void stock_writer_mend(int64_t product_id)
+{
+    stock_mend_note(product_id); /* with too many of them the round has to find it */
+    stock_writer_check();
+}
+
+static int64_t read_drift(void *context)
+{
+    struct writer *at = context;
+
+    return atomic_load(&at->drift);
+}
+
+static int64_t read_oldest(void *context)
+{
+    struct writer *at = context;
+    int64_t since_us = atomic_load(&at->oldest_us);
+
+    return since_us == 0 ? 0 : (clock_mono_us() - since_us) / CLOCK_US_PER_S;
+}
+
+static void note_oldest(struct writer *at)
+{
+    int64_t age_ms = at->stream->oldest_ms;
+
+    atomic_store(&at->oldest_us, age_ms < 0 ? 0 : clock_mono_us() - age_ms * CLOCK_US_PER_MS);
+}
+
+static void register_metrics(struct writer *at)
+{
+    static const char *const labels[CLAIM_FATES] = {
+        [CLAIM_OPEN] = "fate=\"put_off\"",        [CLAIM_HELD] = "fate=\"row_held\"",
+        [CLAIM_CONFIRMED] = "fate=\"confirmed\"", [CLAIM_KNOWN] = "fate=\"known\"",
+        [CLAIM_ENDED] = "fate=\"sale_ended\"",    [CLAIM_REFUSED] = "fate=\"refused\"",
+        [CLAIM_POISON] = "fate=\"unwritable\"",
+    };
+
+    for (int i = 0; i < CLAIM_FATES; i++)
+        counters.fates[i] = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_claims_total",
+                                            "Reserved orders that came to the writer.", labels[i]);
+    counters.rebuilds = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_rebuilds_total",
+                                        "Mirrors that were wrong and built anew.", "");
+    counters.rounds = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_rounds_total",
+                                      "Whole rounds of the reconciler.", "");
+    metrics_gauge(METRICS_ALWAYS, "seckill_redis_stock_drift_units",
+                  "Redis's stock against PostgreSQL's less what is reserved, in the last round.",
+                  "", read_drift, at);
+    metrics_gauge(METRICS_ALWAYS, "seckill_redis_stock_oldest_undecided_seconds",
+                  "Age of the oldest accepted order that is not decided, of all instances.", "",
+                  read_oldest, at);
+}
+
+/* Loads the mirror anew, but does not wait for the product's row. */
+static bool rebuild_one(struct writer *at, int64_t product_id)
+{
+    struct stock_link *link = &at->link;
+
+    link->until_us = clock_mono_us() + at->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    if (!pg_connect(link->pg, link->until_us))
+        return false;
+    pg_begin(link->pg);
+    if (pg_exec(link->pg, SQL_PRODUCT_LOCK_NOWAIT, PG_ARGS(pg_int8(product_id)), link->until_us) !=
+        PG_OK) {
+        pg_rollback(link->pg, link->until_us);
+        return false;
+    }
+    return stock_mirror_load(link, product_id, true) != STOCK_UNREACHABLE;
+}
+
+/* *unloaded is 1 if the mirror was of that sale. */
+static bool unload_ended(struct writer *at, const struct stream_wrong *wrong, int64_t *unloaded)
+{
+    at->link.until_us = clock_mono_us() + at->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    return stock_mirror_forget_ended(&at->link, wrong->product_id, wrong->ended, unloaded) !=
+           STOCK_UNREACHABLE;
+}
+
+/* PostgreSQL said no to something that a mirror had said yes to: it is built anew, or, where its
+ * sale has ended or its row cannot be had, unloaded. */
+static void rebuild(struct writer *at)
+{
+    for (int i = 0; i < at->stream->wrong_count; i++) {
+        const struct stream_wrong *wrong = &at->stream->wrong[i];
+        int64_t rebuilt = 1;
+        bool done =
+            wrong->ended ? unload_ended(at, wrong, &rebuilt) : rebuild_one(at, wrong->product_id);
+        if (done)
+            metrics_add(counters.rebuilds, (uint64_t)rebuilt);
+        else
+            stock_writer_mend(wrong->product_id);
+    }
+    at->stream->wrong_count = 0;
+}
+
+/* What could not be told to Redis when it was committed. */
+static void mend(struct writer *at)
+{
+    int64_t products[MEND_MAX];
+    int count = clock_mono_us() < at->mend_at_us ? 0 : stock_mend_take(products);
+    enum stock_result result = STOCK_DONE;
+
+    at->link.until_us = clock_mono_us() + PATIENCE_US;
+    for (int i = 0; i < count; i++) {
+        int64_t gone = 0;
+        if (result == STOCK_DONE)
+            result = stock_mirror_forget(&at->link, products[i], 1, &gone);
+        if (result != STOCK_DONE)
+            stock_mend_note(products[i]);
+    }
+    if (result != STOCK_DONE)
+        at->mend_at_us = clock_mono_us() + PAUSE_US;
+}
+
+static struct spending_count count_fates(const struct stock_part *part)
+{
+    struct spending_count count = {{0}};
+
+    for (int i = 0; i < part->count; i++) {
+        enum claim_fate fate = part->claims[i].fate;
+        metrics_add(counters.fates[fate], 1);
+        count.ends[SPENT_COMMITTED] += fate == CLAIM_CONFIRMED;
+        count.ends[SPENT_REFUSED] += fate == CLAIM_REFUSED;
+    }
+    return count;
+}
+
+/* What is reserved from now on is in our history alone, too. */
+static void fall_behind(struct writer *at)
+{
+    stock_handover_close();
+    if (at->behind)
+        return;
+    at->behind = true;
+    at->failed = at->retrying = false;
+    at->put_off.count = 0;
+    at->put_off.more = false;
+    stock_stream_rewind(at->stream, STOCK_OWN_HISTORY);
+}
+
+/* As streams order them, by both numbers of "MS-N". */
+static bool is_behind(const char *entry, const char *other)
+{
+    char *end;
+    char *other_end;
+    unsigned long long ms = strtoull(entry, &end, 10);
+    unsigned long long other_ms = strtoull(other, &other_end, 10);
+
+    if (ms != other_ms || *end != '-' || *other_end != '-')
+        return ms > other_ms;
+    return strtoull(end + 1, NULL, 10) > strtoull(other_end + 1, NULL, 10);
+}
+
+static void put_off(struct put_off *to, int64_t product_id, const char *entry)
+{
+    int i = 0;
+
+    if ((to->count == 0 && !to->more) || is_behind(entry, to->last))
+        snprintf(to->last, sizeof to->last, "%s", entry);
+    while (i < to->count && to->products[i] != product_id)
+        i++;
+    if (i < to->count)
+        return;
+    if (to->count < PUT_OFF_PRODUCTS)
+        to->products[to->count++] = product_id;
+    else
+        to->more = true;
+}
+
+/* An entry is of one product. */
+static bool is_held(const struct stock_part *part, const struct part_entry *entry)
+{
+    for (int i = entry->first; i < entry->first + entry->count; i++)
+        if (part->claims[i].fate == CLAIM_HELD)
+            return true;
+    return false;
+}
+
+/* Takes out of the part what is left to the history. */
+static void put_off_held(struct writer *at, struct stock_part *part)
+{
+    int n = 0;
+
+    for (int i = 0; i < part->entries_count; i++) {
+        const struct part_entry *entry = &part->entries[i];
+        if (is_held(part, entry))
+            put_off(&at->put_off, part->claims[entry->first].order.product_id, entry->id);
+        else
+            part->entries[n++] = *entry;
+    }
+    part->entries_count = n;
+}
+
+/* Brings it into PostgreSQL and lets go of it. */
+static bool write_part(struct writer *at, struct stock_part *part)
+{
+    stock_write(&at->link, part->claims, part->count, part->fresh);
+    struct spending_count count = count_fates(part);
+    FAILPOINT("stock-writer-committed");
+    put_off_held(at, part);
+    bool done =
+        stock_settle(at->stream, &at->link, part, part->fresh && !stock_handover_is_empty());
+    spending_charge_count(&strategy_redis_stock, &count);
+    at->quiet_since_us = clock_mono_us();
+    at->round_at_us = 0; /* figures have moved: a round when it is quiet again */
+    return done;
+}
+
+/* After parts were written. */
+static void conclude(struct writer *at, bool done)
+{
+    bool was_behind = at->behind;
+
+    rebuild(at);
+    if (done)
+        return;
+    fall_behind(at);
+    at->failed = was_behind;
+    clock_sleep_until(clock_mono_us() + PAUSE_US);
+}
+
+static bool connect_stores(struct writer *at)
+{
+    struct redis *redis = at->link.redis;
+    bool fresh = false;
+
+    at->link.until_us = clock_mono_us() + PATIENCE_US;
+    /* Where PostgreSQL is known to be away the background's probe finds it again: a failed attempt
+     * of ours would keep everybody else from trying. */
+    if (!store_up(at->services->store) || *store_trouble(at->services->store) ||
+        !stock_stream_connect(at->stream, redis, at->link.until_us, &fresh) ||
+        !pg_connect(at->link.pg, at->link.until_us))
+        return false;
+    if (fresh) { /* after a restart of either side: what was ours, and what may be wrong */
+        redis_survey(redis, at->link.until_us);
+        at->behind = false; /* from the beginning */
+        fall_behind(at);
+        atomic_store(&at->check, true);
+    }
+    return true;
+}
+
+/* False: Redis has not said what there is. *more: there may be other entries behind these. */
+static bool read_and_write(struct writer *at, enum stock_source source, bool *more)
+{
+    struct stock_part part;
+    bool done = true;
+
+    *more = false;
+    at->link.until_us = clock_mono_us() + PATIENCE_US;
+    int n = stock_stream_read(at->stream, &at->link, source, more);
+    if (n <= 0) {
+        spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
+        return n == 0;
+    }
+    FAILPOINT("stock-writer-read");
+    while (stock_stream_next(at->stream, &part))
+        done &= write_part(at, &part);
+    conclude(at, done);
+    return true;
+}
+
+/* Once all of the history was read workers may hand over again; what they reserved until then is
+ * read after that. */
+static void catch_up(struct writer *at)
+{
+    bool handing = stock_handover_is_open();
+    bool more;
+
+    if (!read_and_write(at, STOCK_OWN_HISTORY, &more)) {
+        conclude(at, false);
+    } else if (more) {
+        return;
+    } else if (at->failed) {
+        at->behind = false;
+        fall_behind(at);
+    } else if (!handing) {
+        stock_handover_open();
+    } else {
+        at->behind = false;
+    }
+}
+
+/* Is it worth while to read what was put off? */
+static bool may_retry(struct writer *at)
+{
+    int64_t now_us = clock_mono_us();
+
+    if (at->put_off.count == 0 || now_us < at->look_at_us)
+        return false;
+    at->look_at_us = now_us + LOOK_US;
+    return (at->put_off.more && now_us >= at->look_anyway_at_us) ||
+           stock_write_finds_free(&at->link, at->put_off.products, at->put_off.count);
+}
+
+/* Reads some of what was put off; what is still held is put off once more. */
+static void retry(struct writer *at)
+{
+    bool more;
+
+    if (!at->retrying) {
+        if (!may_retry(at))
+            return;
+        /* What is decided, and noted, is not to be read. */
+        if (!stock_settle_noted(at->stream, &at->link)) {
+            conclude(at, false);
+            return;
+        }
+        at->retrying = true;
+        at->look_anyway_at_us = clock_mono_us() + LOOK_ANYWAY_US;
+        snprintf(at->retry_last, sizeof at->retry_last, "%s", at->put_off.last);
+        at->put_off.count = 0;
+        at->put_off.more = false;
+        stock_stream_rewind(at->stream, STOCK_OWN_HISTORY);
+    }
+    if (!read_and_write(at, STOCK_OWN_HISTORY, &more))
+        conclude(at, false);
+    else if (!more || is_behind(at->stream->history_from, at->retry_last))
+        at->retrying = false;
+}
+
+static void take_over(struct writer *at)
+{
+    if (!read_and_write(at, STOCK_TAKE_OVER, &at->taking_over))
+        stock_stream_rewind(at->stream, STOCK_TAKE_OVER);
+    else
+        note_oldest(at);
+    if (!at->taking_over)
+        at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
+}
+
+/* Where PostgreSQL is away orders may be accepted all the same, and grow old. */
+static void watch(struct writer *at)
+{
+    if (clock_mono_us() < at->take_over_at_us)
+        return;
+    at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
+    at->link.until_us = clock_mono_us() + PATIENCE_US;
+    if (stock_stream_look(at->stream, &at->link))
+        note_oldest(at);
+}
+
+/* False: there was nothing for a while, or until then. */
+static bool write_handed(struct writer *at, int64_t until_us)
+{
+    struct stock_part part = {.claims = at->stream->claims};
+
+    if (!stock_handover_take(&part, until_us)) {
+        bool settled = stock_settle_noted(at->stream, &at->link);
+        if (!stock_handover_is_open())
+            fall_behind(at);
+        conclude(at, settled);
+        spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
+        return false;
+    }
+    FAILPOINT("stock-writer-read");
+    conclude(at, write_part(at, &part));
+    return true;
+}
+
+static void reconcile(struct writer *at)
+{
+    int64_t now_us = clock_mono_us();
+
+    if (atomic_exchange(&at->check, false))
+        at->round_at_us = 0;
+    if (!at->in_round && now_us < at->round_at_us)
+        return;
+    if (!at->in_round)
+        stock_round_begin(&at->round);
+    if (stock_round_step(&at->link, &at->round) != STOCK_DONE) {
+        at->in_round = false;
+        atomic_store(&at->check, true);
+        return;
+    }
+    at->in_round = at->round.cursor[0] != '0' || at->round.cursor[1] != '\0';
+    if (at->in_round)
+        return;
+    atomic_store(&at->drift, at->round.drift);
+    metrics_add(counters.rebuilds, (uint64_t)at->round.rebuilt);
+    metrics_add(counters.rounds, 1);
+    at->round_at_us =
+        clock_mono_us() + (at->round.drift || at->round.skipped ? QUIET_US : ROUND_US);
+}
+
+/* Until when something may be waited for; 0: there is other work. */
+static int64_t wait_until(const struct writer *at)
+{
+    int64_t until_us = clock_mono_us() + WAIT_US;
+
+    if (at->behind || at->retrying || at->taking_over)
+        return 0;
+    return at->put_off.count > 0 ? clock_earlier(until_us, at->look_at_us) : until_us;
+}
+
+/* One turn. False: nothing can be done now. */
+static bool turn(struct writer *at)
+{
+    if (!connect_stores(at)) {
+        watch(at);
+        return false;
+    }
+    mend(at);
+    if (at->behind)
+        catch_up(at);
+    else
+        retry(at);
+    if (at->taking_over || clock_mono_us() >= at->take_over_at_us)
+        take_over(at);
+    if (!write_handed(at, wait_until(at)) && !at->behind &&
+        clock_mono_us() - at->quiet_since_us >= QUIET_US)
+        reconcile(at);
+    return true;
+}
+
+static void *writer_main(void *argument)
+{
+    struct writer *at = argument;
+
+    while (!atomic_load(&at->stopping)) {
+        bool done = turn(at);
+        spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
+        if (!done)
+            clock_sleep_until(clock_mono_us() + PAUSE_US);
+    }
+    int64_t until_us = clock_mono_us() + DRAIN_US;
+    bool more = true;
+    while (more && clock_mono_us() < until_us && connect_stores(at)) {
+        if (at->behind)
+            catch_up(at);
+        else
+            more = write_handed(at, clock_mono_us() + WAIT_US);
+    }
+    stock_stream_leave(at->stream, &at->link);
+    return NULL;
+}
+
+static void destroy(struct writer *at)
+{
+    pg_destroy(at->link.pg);
+    redis_destroy(at->link.redis);
+    stock_stream_destroy(at->stream);
+    free(at);
+}
+
+bool stock_writer_start(const struct services *services, struct error *error)
+{
+    struct writer *at = calloc(1, sizeof *at);
+
+    if (!at)
+        return error_set(error, ERROR_INTERNAL, "out of memory");
+    at->services = services;
+    at->link.settings = services->settings;
+    at->link.pg = pg_create(services->store);
+    at->link.redis = redis_create(services->stock_cache);
+    at->stream = stock_stream_create(services->settings,
+                                     services->settings->work_timeout_ms + TAKE_OVER_MARGIN_MS);
+    register_metrics(at);
+    stock_handover_start();
+    writer = at;
+    if (!at->link.pg || !at->link.redis || !at->stream ||
+        pthread_create(&at->thread, NULL, writer_main, at) != 0) {
+        writer = NULL;
+        stock_handover_stop();
+        destroy(at);
+        return error_set(error, ERROR_INTERNAL, "cannot start redis-stock's writer");
+    }
+    return true;
+}
+
+void stock_writer_stop(void)
+{
+    struct writer *at = writer;
+
+    if (!at)
+        return;
+    atomic_store(&at->stopping, true);
+    pthread_join(at->thread, NULL);
+    writer = NULL;
+    stock_handover_stop();
+    destroy(at);
+}

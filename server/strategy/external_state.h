@@ -1,0 +1,55 @@
+/*
+ * What strategies keep of products and orders outside PostgreSQL, for those who read or reset them
+ * by no strategy: GET /orders/ID, GET /products, a PUT, and the cancels and restocks of strategies
+ * that know nothing of it. Called on any thread that has a PostgreSQL session to lend.
+ */
+#ifndef SECKILL_STRATEGY_OUTSIDE_H
+#define SECKILL_STRATEGY_OUTSIDE_H
+
+#include "postgres/catalog.h"
+#include "strategy/strategy.h"
+
+struct pg;
+
+struct outside {
+    /* An order that PostgreSQL does not know (yet). CATALOG_FAILED: out of reach, nobody knows. */
+    enum catalog_result (*order)(const struct services *services, struct pg *pg,
+                                 const struct uuid *id, int64_t until_us, struct order_record *out,
+                                 struct error *error);
+    /* Adds to each product's `reserved` what is held outside; -1 when that is unknown. */
+    void (*reserved)(const struct services *services, struct product *products, int count,
+                     int64_t until_us);
+    /* A PUT was committed. It must not fail for what happens here. */
+    void (*sale_started)(const struct services *services, struct pg *pg, int64_t first,
+                         int64_t count, int64_t until_us);
+    /* Another strategy has added units to these products' rows, or may have; that is committed, and
+     * nobody has been told yet. */
+    void (*stock_added)(struct session *session, const int64_t *products, int count);
+};
+
+/* Over all strategies that can be used here. */
+enum catalog_result outside_order(const struct services *services, struct pg *pg,
+                                  const struct uuid *id, int64_t until_us, struct order_record *out,
+                                  struct error *error);
+void outside_reserved(const struct services *services, struct product *products, int count,
+                      int64_t until_us);
+void outside_sale_started(const struct services *services, struct pg *pg, int64_t first,
+                          int64_t count, int64_t until_us);
+
+/* The products to whose rows units have been added, or may have been. */
+enum { OUTSIDE_GAINS_MAX = 1000 };
+struct outside_gains {
+    int count;
+    int64_t products[OUTSIDE_GAINS_MAX];
+};
+/* Notes the product if an order of this kind that ends so may have added units: also one that found
+ * it done already, because whoever did it may have died before it could say so. At most
+ * OUTSIDE_GAINS_MAX products. */
+void outside_gain(struct outside_gains *to, int64_t product_id, enum order_kind kind,
+                  enum order_outcome outcome);
+/* To be called after the commit and before the reply. `by`: the strategy that did it; it looks
+ * after its own. */
+void outside_stock_added(struct session *session, const struct strategy *by,
+                         const struct outside_gains *gains);
+
+#endif
