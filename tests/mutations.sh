@@ -113,16 +113,20 @@ count_parameters() { # FILE
        END { print name, most }' "$1"
 }
 
-# Names of strategies: all, and those that promise more of one instance than of many (see tests/lib/cases.c).
+# Names of strategies: all, and those that promise more of one instance than of many (see tests/lib/fixtures/cases.c).
 list_strategies() { sed -n 's/^    \.name = "\([a-z-]*\)",$/\1/p' "$root"/server/strategies/*.c "$root"/server/strategies/*/*.c; }
 
 list_local_strategies() {
   awk -F '"' '/^    \.name = "/ { name = $2 } /^    \.guarantees = GUARANTEE_ONE,$/ { print name }' "$root"/server/strategies/*.c "$root"/server/strategies/*/*.c
 }
 
+# "integration.sale" → its file, in whatever room of tests/integration it stands.
+find_program() { find "$root/tests/${1%%.*}" -name "test_${1#*.}.c" -print -quit; }
+
 # The names of a program's tests: functions that take a state, and what walks the registry.
 list_tests() { # PROGRAM
-  local source=$root/tests/${1%%.*}/test_${1#*.}.c
+  local source
+  source=$(find_program "$1")
   sed -n 's/^static void \([a-z0-9_]*\)(void \*\*state)$/\1/p' "$source"
   sed -n 's/^ *{"\([^"]*\)", [a-z_]*},*$/\1/p' "$source" | while read -r test; do
     while read -r strategy; do
@@ -155,7 +159,7 @@ check_one() { # INDEX SCRATCH
       return 1
     fi
   done
-  if [ ! -f "$root/tests/${program%%.*}/test_${program#*.}.c" ]; then
+  if [ -z "$(find_program "$program")" ]; then
     echo "${names[$1]}: there is no test program $program"
     return 1
   fi

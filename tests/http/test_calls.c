@@ -3,9 +3,9 @@
 #include "lib/t.h"
 
 #include "base/clock.h"
-#include "http/expect.h"
-#include "http/stage.h"
-#include "lib/crowd.h"
+#include "http/lib/expect.h"
+#include "http/lib/stage.h"
+#include "lib/fixtures/crowd.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
 #include "lib/t.h"
 
 #include "base/clock.h"
-#include "http/expect.h"
-#include "http/stage.h"
+#include "http/lib/expect.h"
+#include "http/lib/stage.h"
 #include "lib/stack.h"
 
 #include <signal.h>

@@ -7,9 +7,9 @@
 #include "lib/t.h"
 
 #include "base/clock.h"
-#include "http/expect.h"
-#include "http/raw.h"
-#include "http/stage.h"
+#include "http/lib/expect.h"
+#include "http/lib/raw.h"
+#include "http/lib/stage.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,10 @@
  */
 #include "lib/t.h"
 
-#include "http/expect.h"
-#include "http/stage.h"
-#include "lib/crowd.h"
-#include "lib/shop.h"
+#include "http/lib/expect.h"
+#include "http/lib/stage.h"
+#include "lib/fixtures/crowd.h"
+#include "lib/fixtures/shop.h"
 
 #include "base/clock.h"
 

@@ -1,9 +1,9 @@
 /* Orders that are served: bought, repeated, looked up, listed, cancelled. */
 #include "lib/t.h"
 
-#include "http/expect.h"
-#include "http/stage.h"
-#include "lib/settled.h"
+#include "http/lib/expect.h"
+#include "http/lib/stage.h"
+#include "lib/fixtures/settled.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Products: put, shown, listed, restocked, audited; and who may do that. */
 #include "lib/t.h"
 
-#include "http/expect.h"
-#include "http/stage.h"
+#include "http/lib/expect.h"
+#include "http/lib/stage.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The service about itself, the routes there are and are not, and starts that must fail. */
 #include "lib/t.h"
 
-#include "http/expect.h"
-#include "http/stage.h"
+#include "http/lib/expect.h"
+#include "http/lib/stage.h"
 
 #include <signal.h>
 #include <stdio.h>

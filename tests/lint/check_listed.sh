@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_listed.sh [ROOT]: every tests/*/test_*.c (.py, .sh) is named in its folder's CMakeLists.txt. One that is not,
+# check_listed.sh [ROOT]: every test_*.c below tests/ (.py, .sh) is named in its folder's CMakeLists.txt. One that is not,
 # is never built, and nothing else would tell.
 set -euo pipefail
 
@@ -8,8 +8,7 @@ cd "$root"
 files=0
 broken=0
 
-for file in tests/*/test_*.*; do
-  [ -e "$file" ] || continue
+while IFS= read -r file; do
   files=$((files + 1))
   last=${file##*/}
   name=${last#test_}
@@ -20,7 +19,7 @@ for file in tests/*/test_*.*; do
     echo "$file: not named in $(dirname "$file")/CMakeLists.txt: never run" >&2
     broken=$((broken + 1))
   fi
-done
+done < <(find tests -name 'test_*.*' 2>/dev/null | sort)
 
 if [ "$files" -eq 0 ]; then
   echo "no tests under $root: nothing was checked" >&2

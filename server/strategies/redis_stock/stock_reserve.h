@@ -1,5 +1,5 @@
 /*
- * Reserving: a batch of buys of one product in one script call (lua/stock_reserve.lua).
+ * Reserving: a batch of buys of one product in one script call (lua/stock/stock_reserve.lua).
  *
  * Keys that PostgreSQL knows are sorted out first. A mirror that is not loaded, or of another
  * epoch, is loaded and the call made again. When the answer is lost the call is settled by its

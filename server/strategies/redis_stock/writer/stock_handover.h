@@ -3,9 +3,9 @@
  * need not be read back from Redis first.
  *
  * The stream has it all the same: an entry is its instance's member's from the moment it is there
- * (lua/stock_reserve.lua). So whoever cannot keep up may throw away what was handed over, and read
- * the member's own history; so does a writer that has failed at something. Workers put, the writer
- * alone does the rest.
+ * (lua/stock/stock_reserve.lua). So whoever cannot keep up may throw away what was handed over, and
+ * read the member's own history; so does a writer that has failed at something. Workers put, the
+ * writer alone does the rest.
  */
 #ifndef SECKILL_STRATEGY_STOCK_HANDOVER_H
 #define SECKILL_STRATEGY_STOCK_HANDOVER_H

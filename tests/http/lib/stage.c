@@ -1,0 +1,62 @@
+#include "http/lib/stage.h"
+
+#include "lib/stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct server *server;
+struct witness *witness;
+
+static char *database;
+static char database_name[64];
+
+static int open_bare(void **state)
+{
+    (void)state;
+    database = stack_database_create(database_name);
+    server_use_database(database);
+    server_stop(server_start(NULL, NULL)); /* the schema, for the witness */
+    witness = witness_open(database);
+    return 0;
+}
+
+static int open_served(void **state)
+{
+    open_bare(state);
+    server = server_start(NULL, NULL);
+    return 0;
+}
+
+static int close_bare(void **state)
+{
+    (void)state;
+    witness_close(witness);
+    stack_database_drop(database_name);
+    free(database);
+    return 0;
+}
+
+static int close_served(void **state)
+{
+    server_stop(server);
+    server_teardown(state);
+    return close_bare(state);
+}
+
+int stage_run(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+    snprintf(database_name, sizeof database_name, "seckill_http_%s", name);
+    return t_run(name, tests, count, open_served, close_served);
+}
+
+int stage_run_bare(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+    snprintf(database_name, sizeof database_name, "seckill_http_%s", name);
+    return t_run(name, tests, count, open_bare, close_bare);
+}
+
+struct witness *stage_hold_product(void)
+{
+    return witness_hold(database, 1);
+}

@@ -1,0 +1,145 @@
+/*
+ * GET /strategies: names, promises and bodies are what strategies.md says of them.
+ *
+ * The table below is a second copy on purpose. Every other program here takes what a strategy
+ * promises from the registry; were a letter dropped there, they would all stop asking for it.
+ */
+#include "lib/fixtures/cases.h"
+#include "lib/stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct promise {
+    const char *name;
+    const char *letters;
+    bool bodies;
+    bool mixes;
+    bool asynchronous;
+    const char *flag; /* of what it needs beside PostgreSQL; NULL: nothing */
+} promises[] = {
+    {"none", "", false, false, false, NULL},
+    {"local-lock", "1", true, false, false, NULL},
+    {"pessimistic", "1NPF", false, true, false, NULL},
+    {"optimistic", "1NPF", false, true, false, NULL},
+    {"conditional", "1NPF", false, true, false, NULL},
+    {"serializable", "1NPF", false, true, false, NULL},
+    {"advisory-lock", "1NPF", true, false, false, NULL},
+    {"lock-row", "1NF", true, false, false, NULL},
+    {"buckets", "1NPF", false, true, false, NULL},
+    {"batch", "1NPF", false, true, false, NULL},
+    {"redis-setnx", "1N", true, false, false, "--redis"},
+    {"redis-getset", "1N", true, false, false, "--redis"},
+    {"redis-expiry", "1N", true, false, false, "--redis"},
+    {"redis-uuid", "1N", true, false, false, "--redis"},
+    {"redis-token", "1N", true, false, false, "--redis"},
+    {"redis-reentrant", "1N", true, false, false, "--redis"},
+    {"redis-watchdog", "1N", true, false, false, "--redis"},
+    {"redis-fenced", "1NPF", true, false, false, "--redis"},
+    {"redlock", "1N", true, false, false, "--redlock"},
+    {"wllock", "1N", true, false, false, "--redis"},
+    {"redis-queue", "1NPF", false, true, false, "--redis"},
+    {"memcached-lock", "1N", true, false, false, "--memcached"},
+    {"zookeeper-lock", "1N", true, false, false, "--zookeeper"},
+    {"redis-stock", "1NP", false, true, true, "--redis"},
+    {"partitioned-queue", "1NPF", false, true, true, "--amqp"},
+};
+enum { COUNT = sizeof promises / sizeof *promises };
+
+static bool has(const struct http_reply *reply, int i, const char *member)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "%d.%s", i, member);
+    return http_reply_bool(reply, path);
+}
+
+static void check_row(const struct http_reply *reply, int i)
+{
+    const struct promise *promise = &promises[i];
+    char path[64];
+    char text[128];
+
+    snprintf(path, sizeof path, "%d.name", i);
+    http_reply_text(reply, path, text, sizeof text);
+    assert_string_equal(text, promise->name);
+    snprintf(path, sizeof path, "%d.summary", i);
+    http_reply_text(reply, path, text, sizeof text);
+    assert_true(strlen(text) > 20);
+    static const char *const members[] = {"one_instance", "many_instances", "paused_holder",
+                                          "redis_failover"};
+    for (int letter = 0; letter < 4; letter++) {
+        snprintf(path, sizeof path, "guarantees.%s", members[letter]);
+        assert_int_equal(has(reply, i, path), strchr(promise->letters, "1NPF"[letter]) != NULL);
+    }
+    assert_int_equal(has(reply, i, "mixes"), promise->mixes);
+    assert_int_equal(has(reply, i, "asynchronous"), promise->asynchronous);
+    snprintf(path, sizeof path, "%d.bodies", i);
+    assert_int_equal(http_reply_count(reply, path), promise->bodies ? 2 : 0);
+    snprintf(path, sizeof path, "%d.needs", i);
+    assert_int_equal(http_reply_count(reply, path), promise->flag ? 2 : 1);
+}
+
+static void strategies_tell_what_they_promise(void **state)
+{
+    (void)state;
+    struct server *server = server_start(NULL);
+    struct http_reply reply = server_call(server, "GET", "/strategies", NULL, NULL);
+
+    assert_int_equal(reply.status, 200);
+    assert_int_equal(http_reply_count(&reply, ""), COUNT);
+    assert_int_equal(strategy_count(), COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        char path[64];
+        check_row(&reply, i);
+        if (promises[i].asynchronous && !stack_amqp())
+            continue;
+        assert_true(has(&reply, i, "available"));
+        snprintf(path, sizeof path, "%d.unavailable_reason", i);
+        assert_true(http_reply_is_null(&reply, path));
+    }
+    http_reply_fini(&reply);
+    server_stop(server);
+}
+
+static void a_strategy_without_its_backend_says_so(void **state)
+{
+    (void)state;
+    struct server *server = server_start("--redis", NULL, "--redlock", NULL, "--memcached", NULL,
+                                         "--zookeeper", NULL, "--amqp", NULL);
+    struct http_reply reply = server_call(server, "GET", "/strategies", NULL, NULL);
+
+    shop_put(server, 1, COUNT, NULL);
+    for (int i = 0; i < COUNT; i++) {
+        struct buy buy = {.strategy = promises[i].name, .product = 1, .user = 1};
+        assert_int_equal(has(&reply, i, "available"), !promises[i].flag);
+        if (!promises[i].flag) {
+            shop_expect_buy(server, &buy, 201, "", NULL);
+            continue;
+        }
+        char path[64];
+        char reason[128];
+        snprintf(path, sizeof path, "%d.unavailable_reason", i);
+        http_reply_text(&reply, path, reason, sizeof reason);
+        assert_non_null(strstr(reason, promises[i].flag));
+        shop_expect_buy(server, &buy, 503, "strategy_unavailable", NULL);
+    }
+    http_reply_fini(&reply);
+    server_stop(server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(strategies_tell_what_they_promise, server_teardown),
+        cmocka_unit_test_teardown(a_strategy_without_its_backend_says_so, server_teardown),
+    };
+    char *conninfo = stack_database_create("seckill_registry");
+
+    server_use_database(conninfo);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    stack_database_drop("seckill_registry");
+    free(conninfo);
+    return failed != 0;
+}

@@ -1,0 +1,507 @@
+/*
+ * The reply of a COMMIT is lost, in every strategy and at every moment.
+ *
+ * A proxy stands between the server and PostgreSQL (lib/pg_proxy.h). However the connection breaks,
+ * an order ends 201 with exactly one row, or 503 without one: never both, never neither. What is
+ * lost is "commit", or the single statement of conditional or a batch, which commits by itself.
+ */
+#include "lib/fixtures/cases.h"
+
+#include "lib/fixtures/proxied.h"
+#include "lib/redis_probe.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PATIENCE_US = 30000000, STOCK = 10, SLOW_ATTEMPTS = 100 };
+
+/* One way to send the last word of an order. */
+struct way {
+    const char *strategy;
+    const char *body;
+    const char *key;
+    const char *more;      /* of the PUT */
+    const char *statement; /* that commits */
+};
+
+static const struct way ways[] = {
+    {"none", NULL, NULL, NULL, "commit"},
+    {"local-lock", NULL, NULL, NULL, "commit"},
+    {"local-lock", "guarded", NULL, NULL, "conditional_buy"},
+    {"pessimistic", NULL, NULL, NULL, "commit"},
+    {"pessimistic", NULL, "p", NULL, "commit"},
+    {"optimistic", NULL, NULL, NULL, "optimistic_buy"},
+    {"conditional", NULL, NULL, NULL, "conditional_buy"},
+    {"conditional", NULL, "c", NULL, "commit"},
+    {"conditional", NULL, NULL, ", \"limit_per_user\": 2", "commit"},
+    {"redis-queue", NULL, NULL, NULL, "batch_buy"},
+    {"redis-queue", NULL, "r", ", \"limit_per_user\": 2", "commit"},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static struct {
+    struct proxied db;
+    struct server *server;
+    int64_t product;
+} here;
+
+static int start(void **state)
+{
+    (void)state;
+    proxied_open(&here.db, "seckill_commits");
+    server_use_database(here.db.through);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    proxied_close(&here.db);
+    return 0;
+}
+
+static int start_server(void **state)
+{
+    (void)state;
+    here.server = server_start("--work-timeout-ms", "2000", "--lock-ttl-ms", "3000");
+    return 0;
+}
+
+/* Where a test has to see something while the commit is under way. */
+static int start_patient_server(void **state)
+{
+    (void)state;
+    here.server = server_start("--work-timeout-ms", "60000", "--lock-ttl-ms", "90000");
+    return 0;
+}
+
+static struct buy way_buy(const struct way *way)
+{
+    return (struct buy){.strategy = way->strategy,
+                        .body = way->body,
+                        .key = way->key,
+                        .product = here.product,
+                        .user = here.product};
+}
+
+/* Rows of the product's orders, by status; tombstones are failed ones. */
+static int64_t rows(int status)
+{
+    return witness_number(here.db.witness,
+                          "SELECT count(*) FROM orders WHERE product_id = %lld AND status = %d",
+                          (long long)here.product, status);
+}
+
+static void expect_rows(const char *what, int confirmed, int tombstones)
+{
+    if (rows(1) != confirmed || rows(3) != tombstones)
+        fail_msg("%s: %lld confirmed rows and %lld tombstones", what, (long long)rows(1),
+                 (long long)rows(3));
+    assert_int_equal(witness_sale(here.db.witness, here.product).stock, STOCK - confirmed);
+    witness_expect_exact(here.db.witness, here.product);
+    shop_expect_consistent(here.server, here.product);
+}
+
+/* Begins a sale that the server has seen, by an order that gets nothing: where one statement is all
+ * of an order, the first order of a sale is not made by it. */
+static void begin_sale(const struct way *way)
+{
+    here.product++;
+    shop_put(here.server, here.product, STOCK, way->more);
+    struct buy buy = way_buy(way);
+    buy.key = NULL;
+    buy.quantity = STOCK + 1;
+    if (strcmp(way->statement, "conditional_buy") == 0)
+        shop_expect_buy(here.server, &buy, 409, "sold_out", NULL);
+}
+
+/* Sends the one order that meets the fault. */
+static struct crowd *begin(const struct way *way, enum pg_fault fault)
+{
+    struct crowd *crowd = crowd_create();
+
+    begin_sale(way);
+    struct buy buy = way_buy(way);
+    shop_crowd_buy(crowd, here.server, &buy);
+    pg_proxy_arm(here.db.proxy, way->statement, fault);
+    crowd_send(crowd);
+    pg_proxy_wait_fault(here.db.proxy);
+    return crowd;
+}
+
+static void end(struct crowd *crowd, const char *what, int status, const char *code)
+{
+    crowd_finish(crowd, PATIENCE_US);
+    if (crowd_count(crowd, status, code) != 1)
+        fail_msg("%s: %s", what, crowd_summary(crowd));
+    crowd_destroy(crowd);
+}
+
+static void next_order_works(const struct way *way, int confirmed, int tombstones)
+{
+    struct buy buy = way_buy(way);
+
+    buy.user += 50000;
+    shop_expect_buy_soon(here.server, &buy, 201);
+    expect_rows("the next order", confirmed + 1, tombstones);
+}
+
+static void a_lost_reply_is_a_sale(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        struct crowd *crowd = begin(&ways[i], PG_FAULT_LOSE_REPLY);
+        end(crowd, ways[i].strategy, 201, "");
+        expect_rows(ways[i].strategy, 1, 0);
+        next_order_works(&ways[i], 1, 0);
+    }
+    server_stop(here.server);
+}
+
+static void a_lost_request_is_none(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        struct crowd *crowd = begin(&ways[i], PG_FAULT_LOSE_REQUEST);
+        end(crowd, ways[i].strategy, 503, "backend_unavailable");
+        expect_rows(ways[i].strategy, 0, 1);
+        if (ways[i].key) { /* what was not done may be sent again under its key */
+            struct buy buy = way_buy(&ways[i]);
+            shop_expect_buy(here.server, &buy, 201, "", NULL);
+            expect_rows("the repeat", 1, 1);
+        }
+        next_order_works(&ways[i], ways[i].key ? 1 : 0, 1);
+    }
+    server_stop(here.server);
+}
+
+/* The one statement arrives after the order was settled: it must fail on the tombstone. */
+static void a_late_statement_meets_the_tombstone(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        if (strcmp(ways[i].statement, "commit") == 0)
+            continue;
+        struct crowd *crowd = begin(&ways[i], PG_FAULT_DELAY);
+        end(crowd, ways[i].strategy, 503, "backend_unavailable");
+        pg_proxy_release(here.db.proxy);
+        pg_proxy_wait_answered(here.db.proxy);
+        expect_rows(ways[i].strategy, 0, 1);
+        next_order_works(&ways[i], 0, 1);
+    }
+    server_stop(here.server);
+}
+
+/* Whether a tombstone stands waiting for the transaction whose COMMIT is held back; or the order is
+ * answered. */
+static bool settling_waits(struct crowd *crowd)
+{
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    while (!crowd_wait(crowd, 1, clock_mono_us())) {
+        if (witness_number(here.db.witness,
+                           "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                           " AND query LIKE '%%not_committed%%' AND datname = current_database()") >
+            0)
+            return true;
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 2000);
+    }
+    return false;
+}
+
+/* The COMMIT is under way for longer: settling waits for it, as its transaction stands in the way.
+ * The INSERT travels with the COMMIT, so the tombstone may be the first of the two: then nothing
+ * was done, and it is tried again until the other case is seen. */
+static void commit_slowly(const struct way *way)
+{
+    for (int attempt = 0; attempt < SLOW_ATTEMPTS; attempt++) {
+        struct crowd *crowd = begin(way, PG_FAULT_DELAY);
+        bool waits = settling_waits(crowd);
+        pg_proxy_release(here.db.proxy);
+        pg_proxy_wait_answered(here.db.proxy);
+        end(crowd, way->strategy, waits ? 201 : 503, waits ? "" : "backend_unavailable");
+        expect_rows(way->strategy, waits ? 1 : 0, waits ? 0 : 1);
+        if (waits)
+            return;
+    }
+    fail_msg("%s: settling never had to wait", way->strategy);
+}
+
+static void a_slow_commit_is_waited_for(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++)
+        if (strcmp(ways[i].statement, "commit") == 0 && !ways[i].key)
+            commit_slowly(&ways[i]);
+    server_stop(here.server);
+}
+
+static void wait_ready(void)
+{
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    while (server_status(here.server, "GET", "/readyz", NULL, NULL) != 200)
+        assert_true(clock_mono_us() < until_us);
+}
+
+/* PostgreSQL stays away for longer than settling may take: the answer says that nobody knows. */
+static void be_left_in_the_dark(const struct way *way, bool committed)
+{
+    char id[SHOP_ID_SIZE];
+    char target[64];
+    struct crowd *crowd = crowd_create();
+
+    begin_sale(way);
+    struct buy buy = way_buy(way);
+    buy.more = "&wait_ms=1500"; /* in which a worker must come to life */
+    shop_crowd_buy(crowd, here.server, &buy);
+    pg_proxy_refuse_after_fault(here.db.proxy, true);
+    pg_proxy_arm(here.db.proxy, way->statement,
+                 committed ? PG_FAULT_LOSE_REPLY : PG_FAULT_LOSE_REQUEST);
+    crowd_finish(crowd, PATIENCE_US);
+    pg_proxy_refuse_after_fault(here.db.proxy, false);
+    if (crowd_count(crowd, 504, "outcome_unknown") != 1)
+        fail_msg("%s: %s", way->strategy, crowd_summary(crowd));
+    /* The wait, and then the work's allowance (2 s). */
+    assert_in_range(crowd_at(crowd, 0)->took_us, 3450000, 9000000);
+    http_reply_text(&crowd_at(crowd, 0)->reply, "order_id", id, sizeof id);
+    crowd_destroy(crowd);
+
+    wait_ready();
+    snprintf(target, sizeof target, "/orders/%s", id);
+    shop_expect(here.server, "GET", target, NULL, NULL, committed ? 200 : 404,
+                committed ? "" : "not_found");
+    expect_rows(way->strategy, committed, 0);
+    buy.more = NULL;
+    if (way->key)
+        shop_expect_buy_soon(here.server, &buy, committed ? 200 : 201);
+    /* redis-queue: the lock was not given back, its lease ends it. */
+    next_order_works(way, way->key ? 1 : committed, 0);
+}
+
+static void nobody_knows(void **state)
+{
+    static const int chosen[] = {3, 6, 8, 9, 10};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+        be_left_in_the_dark(&ways[chosen[i]], i % 2 == 0);
+    server_stop(here.server);
+}
+
+/* Nobody may work beside what may be written: the lock is left to its lease, a minute here. */
+static void an_unknown_commit_keeps_its_lock(void **state)
+{
+    (void)state;
+    here.server = server_start("--work-timeout-ms", "1000", "--lock-ttl-ms", "60000");
+    for (int i = 0; i < 2; i++) {
+        struct way way = {.strategy = i ? "redis-queue" : "redis-token",
+                          .statement = i ? "batch_buy" : "commit"};
+        struct crowd *crowd = crowd_create();
+        here.product++;
+        shop_put(here.server, here.product, STOCK, NULL);
+        struct buy buy = way_buy(&way);
+        buy.more = "&wait_ms=1000";
+        shop_crowd_buy(crowd, here.server, &buy);
+        pg_proxy_refuse_after_fault(here.db.proxy, true);
+        pg_proxy_arm(here.db.proxy, way.statement, PG_FAULT_LOSE_REPLY);
+        end(crowd, way.strategy, 504, "outcome_unknown");
+        pg_proxy_refuse_after_fault(here.db.proxy, false);
+        wait_ready();
+        buy.user += 50000;
+        shop_expect_buy(here.server, &buy, 503, "wait_timeout", NULL);
+        redis_probe(NULL, 0, "FLUSHALL");
+        next_order_works(&way, 1, 0);
+    }
+    server_stop(here.server);
+}
+
+/* Restocks are settled the same way; a cancel that was not done is made again. */
+static void restocks_and_cancels(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        for (int lose_reply = 0; lose_reply < 2; lose_reply++) {
+            enum pg_fault fault = lose_reply ? PG_FAULT_LOSE_REPLY : PG_FAULT_LOSE_REQUEST;
+            char id[SHOP_ID_SIZE];
+            here.product++;
+            shop_put(here.server, here.product, STOCK, ways[i].more);
+            struct buy buy = way_buy(&ways[i]);
+            struct crowd *crowd = crowd_create();
+            buy.quantity = 1;
+            shop_crowd_restock(crowd, here.server, &buy);
+            pg_proxy_arm(here.db.proxy, "commit", fault);
+            end(crowd, "a restock", lose_reply ? 200 : 503,
+                lose_reply ? "" : "backend_unavailable");
+            assert_int_equal(witness_sale(here.db.witness, here.product).stock, STOCK + lose_reply);
+            witness_expect_exact(here.db.witness, here.product);
+
+            shop_expect_buy(here.server, &buy, 201, "", id);
+            crowd = crowd_create();
+            shop_crowd_cancel(crowd, here.server, id);
+            pg_proxy_arm(here.db.proxy, "commit", fault);
+            end(crowd, "a cancel", 200, "");
+            assert_int_equal(witness_sale(here.db.witness, here.product).stock, STOCK + lose_reply);
+            assert_int_equal(witness_sale(here.db.witness, here.product).cancelled, 1);
+            witness_expect_exact(here.db.witness, here.product);
+        }
+    }
+    server_stop(here.server);
+}
+
+/* Sends a cancel of a new order whose COMMIT meets the fault. */
+static struct crowd *begin_cancel(const char *strategy, enum pg_fault fault)
+{
+    struct buy buy = {.strategy = strategy, .product = ++here.product, .user = here.product};
+    struct crowd *crowd = crowd_create();
+    char id[SHOP_ID_SIZE];
+
+    shop_put(here.server, here.product, STOCK, NULL);
+    shop_expect_buy(here.server, &buy, 201, "", id);
+    shop_crowd_cancel(crowd, here.server, id);
+    pg_proxy_arm(here.db.proxy, "commit", fault);
+    crowd_send(crowd);
+    pg_proxy_wait_fault(here.db.proxy);
+    return crowd;
+}
+
+static void expect_cancelled(bool cancelled)
+{
+    struct sale sale = witness_sale(here.db.witness, here.product);
+
+    assert_int_equal(sale.cancelled, cancelled);
+    assert_int_equal(sale.stock, cancelled ? STOCK : STOCK - 1);
+    witness_expect_exact(here.db.witness, here.product);
+}
+
+static const char *const cancellers[] = {"conditional", "pessimistic", "buckets", "redis-token",
+                                         "redis-queue"};
+enum { CANCELLERS = sizeof cancellers / sizeof *cancellers };
+
+/* There is no time to make it again, and there was no need. */
+static void a_cancel_without_a_wait_is_looked_up(void **state)
+{
+    (void)state;
+    here.server = server_start("--lock-wait-ms", "0");
+    for (int i = 0; i < CANCELLERS; i++) {
+        end(begin_cancel(cancellers[i], PG_FAULT_LOSE_REPLY), cancellers[i], 200, "");
+        expect_cancelled(true);
+        end(begin_cancel(cancellers[i], PG_FAULT_LOSE_REQUEST), cancellers[i], 503,
+            "backend_unavailable");
+        expect_cancelled(false);
+    }
+    server_stop(here.server);
+}
+
+/* Its COMMIT is still under way: the look waits for it. */
+static void a_cancels_slow_commit_is_waited_for(void **state)
+{
+    (void)state;
+    here.server =
+        server_start("--lock-wait-ms", "0", "--work-timeout-ms", "20000", "--lock-ttl-ms", "30000");
+    struct crowd *crowd = begin_cancel("conditional", PG_FAULT_DELAY);
+    witness_wait_blocked(here.db.witness, 1);
+    pg_proxy_release(here.db.proxy);
+    end(crowd, "a slow cancel", 200, "");
+    expect_cancelled(true);
+    server_stop(here.server);
+}
+
+/* PostgreSQL is away after the COMMIT: for a moment, or for longer than anybody may wait. */
+static void a_cancel_outlasts_an_absence(void **state)
+{
+    (void)state;
+    here.server =
+        server_start("--lock-wait-ms", "500", "--work-timeout-ms", "1500", "--lock-ttl-ms", "3000");
+    for (int i = 0; i < 4; i++) {
+        bool committed = i % 2, comes_back = i / 2;
+        pg_proxy_refuse_after_fault(here.db.proxy, true);
+        struct crowd *crowd =
+            begin_cancel("conditional", committed ? PG_FAULT_LOSE_REPLY : PG_FAULT_LOSE_REQUEST);
+        if (comes_back) {
+            /* Longer than the cancel's own wait. */
+            assert_false(crowd_wait(crowd, 1, clock_mono_us() + 600000));
+            pg_proxy_refuse_after_fault(here.db.proxy, false);
+            end(crowd, "PostgreSQL is back", committed ? 200 : 503,
+                committed ? "" : "backend_unavailable");
+        } else {
+            char id[SHOP_ID_SIZE];
+            crowd_finish(crowd, PATIENCE_US);
+            assert_int_equal(crowd_count(crowd, 504, "outcome_unknown"), 1);
+            http_reply_text(&crowd_at(crowd, 0)->reply, "order_id", id, sizeof id);
+            assert_in_range(crowd_at(crowd, 0)->took_us, 1900000, 6000000);
+            crowd_destroy(crowd);
+            pg_proxy_refuse_after_fault(here.db.proxy, false);
+        }
+        expect_cancelled(committed);
+        wait_ready();
+    }
+    server_stop(here.server);
+}
+
+/* All the time of an order that may not wait is its work's; what that leaves unclear is looked into
+ * all the same. */
+static void an_order_without_a_wait_is_looked_into(void **state)
+{
+    struct buy buy = {.strategy = "conditional", .more = "&wait_ms=0", .user = 1};
+
+    (void)state;
+    here.server = server_start("--work-timeout-ms", "1000", "--lock-ttl-ms", "3000");
+    buy.product = ++here.product;
+    shop_put(here.server, here.product, STOCK, NULL);
+    pg_proxy_arm(here.db.proxy, "order_insert", PG_FAULT_HOLD);
+    shop_expect_buy(here.server, &buy, 503, "backend_unavailable", NULL);
+    pg_proxy_release(here.db.proxy);
+    expect_rows("without a wait", 0, 1);
+    server_stop(here.server);
+}
+
+/* A whole batch shares the COMMIT that was lost: every order of it ends the same way. */
+static void a_batch_is_settled_together(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        bool lose_reply = i % 2, in_steps = i / 2;
+        struct crowd *crowd = crowd_create();
+        here.product++;
+        shop_put(here.server, here.product, STOCK, in_steps ? ", \"limit_per_user\": 1" : NULL);
+        for (int user = 100; user < 108; user++) {
+            struct buy buy = {.strategy = "redis-queue", .product = here.product, .user = user};
+            shop_crowd_buy(crowd, here.server, &buy);
+        }
+        pg_proxy_arm(here.db.proxy, in_steps ? "commit" : "batch_buy",
+                     lose_reply ? PG_FAULT_LOSE_REPLY : PG_FAULT_LOSE_REQUEST);
+        crowd_finish(crowd, PATIENCE_US);
+        int lost = crowd_count(crowd, 503, "backend_unavailable");
+        if (crowd_count(crowd, 201, "") + lost != 8 || (lose_reply ? lost != 0 : lost == 0))
+            fail_msg("%s", crowd_summary(crowd));
+        crowd_destroy(crowd);
+        expect_rows("a batch", 8 - lost, lost);
+    }
+    server_stop(here.server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_lost_reply_is_a_sale, start_server, server_teardown),
+        cmocka_unit_test_setup_teardown(a_lost_request_is_none, start_server, server_teardown),
+        cmocka_unit_test_setup_teardown(a_late_statement_meets_the_tombstone, start_server,
+                                        server_teardown),
+        cmocka_unit_test_setup_teardown(a_slow_commit_is_waited_for, start_patient_server,
+                                        server_teardown),
+        cmocka_unit_test_setup_teardown(nobody_knows, start_server, server_teardown),
+        cmocka_unit_test_teardown(an_unknown_commit_keeps_its_lock, server_teardown),
+        cmocka_unit_test_setup_teardown(restocks_and_cancels, start_server, server_teardown),
+        cmocka_unit_test_teardown(a_cancel_without_a_wait_is_looked_up, server_teardown),
+        cmocka_unit_test_teardown(a_cancels_slow_commit_is_waited_for, server_teardown),
+        cmocka_unit_test_teardown(a_cancel_outlasts_an_absence, server_teardown),
+        cmocka_unit_test_teardown(an_order_without_a_wait_is_looked_into, server_teardown),
+        cmocka_unit_test_setup_teardown(a_batch_is_settled_together, start_server, server_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop) != 0;
+}

@@ -1,0 +1,192 @@
+/*
+ * PostgreSQL on several hosts: one that accepts and says nothing keeps nobody from the next, and a
+ * server whose host stops goes on with the other.
+ */
+#include "lib/t.h"
+
+#include "lib/fixtures/shop.h"
+#include "lib/postgres.h"
+#include "lib/stack.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* A socket that nobody accepts from: who connects gets no answer. */
+static struct {
+    char folder[40];
+    char path[80];
+    int listener;
+} silent;
+
+static struct {
+    struct postgres *primary;
+    struct postgres *standby;
+} pair;
+
+static int listen_silently(void **state)
+{
+    (void)state;
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+    strcpy(silent.folder, "/tmp/seckill-silent.XXXXXX");
+    assert_non_null(mkdtemp(silent.folder));
+    snprintf(silent.path, sizeof silent.path, "%s/.s.PGSQL.5432", silent.folder);
+    strcpy(at.sun_path, silent.path);
+    silent.listener = t_socket(AF_UNIX);
+    assert_int_equal(bind(silent.listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(silent.listener, 128), 0);
+    return 0;
+}
+
+static int stop_listening(void **state)
+{
+    close(silent.listener);
+    unlink(silent.path);
+    rmdir(silent.folder);
+    return server_teardown(state);
+}
+
+static int make_pair(void **state)
+{
+    (void)state;
+    if (pair.primary)
+        return 0;
+    pair.primary = postgres_create(NULL);
+    pair.standby = postgres_standby(pair.primary, "other");
+    return 0;
+}
+
+static void wait_status(struct server *server, int status)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (server_status(server, "GET", "/readyz", NULL, NULL) != status) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("/readyz is not %d", status);
+        clock_sleep_until(clock_mono_us() + 10000);
+    }
+}
+
+static void expect_order(struct server *server, int64_t product, int64_t user)
+{
+    struct buy buy = {.strategy = "conditional", .product = product, .user = user};
+
+    shop_expect_buy_soon(server, &buy, 201);
+}
+
+static void first_host_is_silent(void **state)
+{
+    (void)state;
+    char *folder = stack_socket_folder();
+    char conninfo[512];
+
+    snprintf(conninfo, sizeof conninfo, "host=%s,%s port=5432 dbname=seckill user=seckill",
+             silent.folder, folder);
+    struct server *server = server_start("--database", conninfo);
+    assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
+    shop_put(server, 1, 1, NULL);
+    expect_order(server, 1, 1);
+    server_stop(server);
+    free(folder);
+}
+
+/* Where there is but one, its own time is over first. */
+static void silent_host_has_its_connect_timeout(void **state)
+{
+    (void)state;
+    char conninfo[512];
+
+    snprintf(conninfo, sizeof conninfo,
+             "host=%s port=5432 dbname=seckill user=seckill connect_timeout=1", silent.folder);
+    int64_t begun_us = clock_mono_us();
+    struct server *server = server_start("--database", conninfo);
+    assert_in_range(clock_mono_us() - begun_us, 900000, 4900000);
+    server_stop(server);
+}
+
+static void pair_conninfo(char *out, size_t size, struct postgres *first, struct postgres *second,
+                          const char *more)
+{
+    snprintf(out, size, "host=%s,%s dbname=seckill user=seckill%s", postgres_folder(first),
+             postgres_folder(second), more);
+}
+
+/* The standby has what the primary has. */
+static void wait_replayed(void)
+{
+    struct witness *primary = witness_open(postgres_conninfo(pair.primary, "postgres", NULL));
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (witness_number(primary, "SELECT count(*) FROM pg_stat_replication"
+                                   " WHERE replay_lsn >= pg_current_wal_lsn()") == 0) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 10000);
+    }
+    witness_close(primary);
+}
+
+static void own_host_stops(void **state)
+{
+    (void)state;
+    char conninfo[512];
+
+    pair_conninfo(conninfo, sizeof conninfo, pair.primary, pair.standby, "");
+    struct server *server =
+        server_start("--database", conninfo, "--redis", NULL, "--work-timeout-ms", "1000");
+    shop_put(server, 2, 10, NULL);
+    expect_order(server, 2, 1);
+    wait_replayed();
+    postgres_pause(pair.primary);
+    wait_status(server, 503);
+    postgres_promote(pair.standby);
+    wait_status(server, 200);
+    expect_order(server, 2, 2);
+    struct witness *standby = witness_open(postgres_conninfo(pair.standby, NULL, NULL));
+    assert_int_equal(witness_number(standby, "SELECT stock FROM product WHERE id = 2"), 8);
+    witness_close(standby);
+    server_stop(server);
+    postgres_resume(pair.primary);
+}
+
+/* The one that can be written to is found, wherever it stands, said or not. */
+static void standby_stands_first(void **state)
+{
+    (void)state;
+    static const char *const asked[] = {"", " target_session_attrs=read-write",
+                                        " target_session_attrs=primary"};
+    char conninfo[512];
+
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        pair_conninfo(conninfo, sizeof conninfo, pair.standby, pair.primary, asked[i]);
+        struct server *server = server_start("--database", conninfo, "--redis", NULL);
+        assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
+        shop_put(server, 1, 10, NULL);
+        expect_order(server, 1, 1);
+        server_stop(server);
+    }
+    snprintf(conninfo, sizeof conninfo, "%s target_session_attrs=standby",
+             postgres_conninfo(pair.primary, NULL, NULL));
+    struct server *server = server_start("--database", conninfo, "--redis", NULL);
+    assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 503);
+    assert_true(server_says(server, "not in hot standby mode"));
+    server_stop(server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(first_host_is_silent, listen_silently, stop_listening),
+        cmocka_unit_test_setup_teardown(silent_host_has_its_connect_timeout, listen_silently,
+                                        stop_listening),
+        cmocka_unit_test_setup_teardown(standby_stands_first, make_pair, server_teardown),
+        cmocka_unit_test_setup_teardown(own_host_stops, make_pair, server_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, postgres_teardown) != 0;
+}

@@ -1,0 +1,398 @@
+/*
+ * A write that comes late: it is held back on its way to PostgreSQL (lib/pg_proxy.h) while another
+ * instance sells the same stock, or a PUT begins the next sale. No race has to be won.
+ *
+ * Either the other one has to wait, or the late write finds that it was late; what both decided on
+ * is never sold twice, and nothing of an old sale reaches the new one.
+ */
+#include "lib/fixtures/proxied.h"
+#include "lib/fixtures/shop.h"
+#include "lib/stack.h"
+#include "lib/t.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { PATIENCE_US = 30000000, OLD_STOCK = 10, NEW_STOCK = 40 };
+
+enum what { BUY, CANCEL };
+
+static struct {
+    struct proxied db;
+    int64_t product;
+} here;
+
+static int start(void **state)
+{
+    (void)state;
+    proxied_open(&here.db, "seckill_late_writes");
+    server_use_database(here.db.conninfo);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    proxied_close(&here.db);
+    return 0;
+}
+
+/* The other one has been answered, or stands in line for a lock of PostgreSQL's. */
+static void wait_for_other(struct crowd *other)
+{
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    while (!crowd_wait(other, 1, clock_mono_us()) && witness_blocked(here.db.witness) == 0) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 2000);
+    }
+}
+
+static struct crowd *begin_buy(struct server *server, const struct buy *buy)
+{
+    struct crowd *crowd = crowd_create();
+
+    shop_crowd_buy(crowd, server, buy);
+    crowd_send(crowd);
+    return crowd;
+}
+
+/* With an Idempotency-Key the statements go one by one. */
+#define IN_STEPS "late"
+
+/* There is one unit. The first has decided on it, and its `statement` is held back. */
+static void sell_one_unit(const char *strategy, const char *key, const char *statement,
+                          const char *rival)
+{
+    struct server *late = server_start("--database", here.db.through);
+    struct server *other = server_start(NULL);
+    int64_t product = ++here.product;
+    struct buy buy = {.strategy = strategy, .product = product, .user = product, .key = key};
+    struct buy beside = {.strategy = rival, .product = product, .user = product + 1000};
+
+    shop_put(other, here.product, 1, NULL);
+    pg_proxy_arm(here.db.proxy, statement, PG_FAULT_HOLD);
+    struct crowd *first = begin_buy(late, &buy);
+    pg_proxy_wait_fault(here.db.proxy);
+    struct crowd *second = begin_buy(other, &beside);
+    wait_for_other(second);
+    pg_proxy_release(here.db.proxy);
+    crowd_finish(first, PATIENCE_US);
+    crowd_finish(second, PATIENCE_US);
+    assert_int_equal(crowd_count(first, 201, "") + crowd_count(second, 201, ""), 1);
+    assert_int_equal(crowd_count(first, 409, "sold_out") + crowd_count(second, 409, "sold_out"), 1);
+    crowd_destroy(first);
+    crowd_destroy(second);
+    assert_int_equal(witness_sale(here.db.witness, here.product).orders, 1);
+    witness_expect_exact(here.db.witness, here.product);
+    server_stop(late);
+    server_stop(other);
+}
+
+static void pessimistic_holds_its_row(void **state)
+{
+    (void)state;
+    sell_one_unit("pessimistic", IN_STEPS, "stock_set", "conditional");
+}
+
+static void optimistic_sees_that_it_is_late(void **state)
+{
+    (void)state;
+    sell_one_unit("optimistic", NULL, "optimistic_buy", "conditional");
+    sell_one_unit("optimistic", IN_STEPS, "stock_set_if_version", "conditional");
+}
+
+static void serializable_sees_that_it_is_late(void **state)
+{
+    (void)state;
+    sell_one_unit("serializable", IN_STEPS, "stock_set", "conditional");
+}
+
+static void advisory_lock_keeps_its_own_apart(void **state)
+{
+    (void)state;
+    sell_one_unit("advisory-lock", IN_STEPS, "stock_set", "advisory-lock");
+}
+
+static void batch_holds_its_rows(void **state)
+{
+    (void)state;
+    sell_one_unit("batch", IN_STEPS, "batch_keys", "conditional");
+}
+
+/* The first one has seen that there is something to cancel, and comes late. */
+static void of_two_cancels_one_returns_the_units(void **state)
+{
+    (void)state;
+    struct server *late = server_start("--database", here.db.through);
+    struct server *other = server_start(NULL);
+    struct crowd *crowd = crowd_create();
+    char id[SHOP_ID_SIZE];
+    char target[96];
+    struct buy buy = {
+        .strategy = "conditional", .product = ++here.product, .user = 1, .quantity = 3};
+
+    shop_put(other, here.product, 3, ", \"limit_per_user\": 3");
+    shop_expect_buy(other, &buy, 201, "", id);
+    snprintf(target, sizeof target, "/orders/%s/cancel", id);
+    shop_crowd_cancel(crowd, late, id);
+    pg_proxy_arm(here.db.proxy, "stock_return", PG_FAULT_HOLD);
+    crowd_send(crowd);
+    pg_proxy_wait_fault(here.db.proxy);
+    shop_expect(other, "POST", target, NULL, NULL, 200, "");
+    pg_proxy_release(here.db.proxy);
+    crowd_finish(crowd, PATIENCE_US);
+    if (crowd_count(crowd, 200, "") != 1)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    assert_int_equal(witness_sale(here.db.witness, here.product).stock, 3);
+    witness_expect_exact(here.db.witness, here.product);
+    server_stop(late);
+    server_stop(other);
+}
+
+/* Its process is stopped with the row in its hand: PostgreSQL ends the session, and the row is
+ * free. */
+static void a_stopped_client_loses_its_row(void **state)
+{
+    (void)state;
+    struct server *late = server_start("--work-ms", "4000", "--work-timeout-ms", "5000");
+    struct server *other = server_start(NULL);
+    struct buy buy = {.strategy = "pessimistic", .product = ++here.product, .user = 1};
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    shop_put(other, here.product, 1, NULL);
+    struct crowd *first = begin_buy(late, &buy);
+    while (
+        witness_number(here.db.witness,
+                       "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'"
+                       " AND query LIKE '%%FOR UPDATE%%' AND datname = current_database()") == 0)
+        assert_true(clock_mono_us() < until_us);
+    server_pause(late);
+    buy.user = 2;
+    buy.more = "&wait_ms=20000";
+    shop_expect_buy(other, &buy, 201, "", NULL);
+    server_resume(late);
+    crowd_finish(first, PATIENCE_US);
+    assert_int_equal(crowd_count(first, 201, ""), 0);
+    crowd_destroy(first);
+    witness_expect_exact(here.db.witness, here.product);
+    server_stop(late);
+    server_stop(other);
+}
+
+/* More is asked for than any bucket has: all are locked, added up and filled anew. */
+static void buckets_are_locked_while_they_are_filled(void **state)
+{
+    (void)state;
+    struct server *late = server_start("--database", here.db.through, "--buckets", "4");
+    struct server *other = server_start("--buckets", "4");
+    struct buy buy = {.strategy = "buckets", .product = ++here.product, .user = 1};
+
+    shop_put(other, here.product, 17, NULL);
+    shop_expect_buy(other, &buy, 201, "", NULL);
+    buy.quantity = 9;
+    pg_proxy_arm(here.db.proxy, "bucket_spread", PG_FAULT_HOLD);
+    struct crowd *first = begin_buy(late, &buy);
+    pg_proxy_wait_fault(here.db.proxy);
+    buy.quantity = 1;
+    struct crowd *second = begin_buy(other, &buy);
+    wait_for_other(second);
+    pg_proxy_release(here.db.proxy);
+    crowd_finish(first, PATIENCE_US);
+    crowd_finish(second, PATIENCE_US);
+    assert_int_equal(crowd_count(first, 201, "") + crowd_count(second, 201, ""), 2);
+    crowd_destroy(first);
+    crowd_destroy(second);
+    witness_expect_exact(here.db.witness, here.product);
+    server_stop(late);
+    server_stop(other);
+}
+
+/* `statement`: what the strategy writes the stock with. */
+static void meet_the_next_sale(const char *strategy, const char *statement, enum what what)
+{
+    struct server *late = server_start("--database", here.db.through);
+    struct server *other = server_start(NULL);
+    struct buy buy = {.strategy = strategy, .product = ++here.product, .user = 1};
+    struct crowd *crowd = crowd_create();
+    char id[SHOP_ID_SIZE];
+
+    shop_put(other, here.product, OLD_STOCK, NULL);
+    shop_expect_buy(other, &buy, 201, "", id);
+    /* Keeps the old sale's rows from the purge, not from a cancel. */
+    struct witness *holder = witness_open(here.db.conninfo);
+    witness_run(holder, "BEGIN");
+    witness_number(holder, "SELECT 1 FROM orders WHERE product_id = %lld FOR KEY SHARE",
+                   (long long)here.product);
+    if (what == CANCEL)
+        shop_crowd_cancel(crowd, late, id);
+    else
+        shop_crowd_buy(crowd, late, &buy);
+    pg_proxy_arm(here.db.proxy, statement, PG_FAULT_HOLD);
+    crowd_send(crowd);
+    pg_proxy_wait_fault(here.db.proxy);
+    shop_put(other, here.product, NEW_STOCK, NULL);
+    pg_proxy_release(here.db.proxy);
+    crowd_finish(crowd, PATIENCE_US);
+    witness_release(holder);
+    if (crowd_count(crowd, what == BUY ? 201 : 404, what == BUY ? "" : "not_found") != 1)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    struct sale sale = witness_sale(here.db.witness, here.product);
+    assert_int_equal(sale.orders, what == BUY);
+    assert_int_equal(sale.stock, NEW_STOCK - sale.orders);
+    witness_expect_exact(here.db.witness, here.product);
+    server_stop(late);
+    server_stop(other);
+}
+
+static void a_plain_figure_misses_the_next_sale(void **state)
+{
+    (void)state;
+    meet_the_next_sale("local-lock", "stock_set", BUY);
+}
+
+static void a_fenced_figure_misses_the_next_sale(void **state)
+{
+    (void)state;
+    meet_the_next_sale("redis-fenced", "stock_set_fenced", BUY);
+}
+
+static void a_version_is_of_one_sale(void **state)
+{
+    (void)state;
+    meet_the_next_sale("optimistic", "optimistic_buy", BUY);
+}
+
+static void a_cancel_misses_the_next_sale(void **state)
+{
+    (void)state;
+    meet_the_next_sale("conditional", "stock_return", CANCEL);
+}
+
+static void a_fenced_cancel_misses_the_next_sale(void **state)
+{
+    (void)state;
+    meet_the_next_sale("redis-queue", "stock_return_fenced", CANCEL);
+}
+
+/* A strategy whose statement is all of an order. */
+struct lone {
+    const char *strategy;
+    const char *body;
+    const char *statement;
+    const char *beside; /* the strategy of who buys in the next sale; NULL: pessimistic */
+};
+
+/* The order was settled as not done; then its sale ended, and the purge has deleted all of it, the
+ * tombstone too. Only now its statement comes to PostgreSQL, whose client is long gone. */
+static void come_after_the_purge(const struct lone *lone)
+{
+    char system[32]; /* no other program's messages come to this one's queues */
+    snprintf(system, sizeof system, "late-%d", (int)getpid());
+    struct server *late = server_start("--database", here.db.through, "--system-name", system);
+    struct server *other = server_start("--system-name", system);
+    struct buy buy = {.strategy = lone->strategy,
+                      .body = lone->body,
+                      .product = ++here.product,
+                      .user = 1,
+                      .more = "&wait_ms=1000"};
+    struct crowd *crowd = crowd_create();
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    shop_put(other, here.product, OLD_STOCK, NULL);
+    for (int i = 0; i < 2; i++) /* the second time as the statement prepares it */
+        shop_expect_buy(late, &buy, 201, "", NULL);
+    buy.user = 2;
+    shop_crowd_buy(crowd, late, &buy);
+    pg_proxy_arm(here.db.proxy, lone->statement, PG_FAULT_DELAY);
+    crowd_answers(crowd, PATIENCE_US);
+    if (crowd_count(crowd, 503, "backend_unavailable") != 1)
+        fail_msg("%s: %s", lone->strategy, crowd_summary(crowd));
+    crowd_destroy(crowd);
+    pg_proxy_wait_fault(here.db.proxy);
+    assert_int_equal(witness_number(here.db.witness,
+                                    "SELECT count(*) FROM orders WHERE product_id = %lld"
+                                    " AND status = 3",
+                                    (long long)here.product),
+                     1);
+    shop_put(other, here.product, NEW_STOCK, NULL);
+    while (witness_number(here.db.witness,
+                          "SELECT (SELECT count(*) FROM retired)"
+                          " + (SELECT count(*) FROM orders WHERE product_id = %lld)",
+                          (long long)here.product) > 0) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 5000);
+    }
+    struct buy beside = {.strategy = lone->beside ? lone->beside : "pessimistic",
+                         .product = here.product,
+                         .user = 3};
+    shop_expect_buy(other, &beside, 201, "", NULL);
+    pg_proxy_release(here.db.proxy);
+    pg_proxy_wait_answered(here.db.proxy);
+    assert_int_equal(witness_number(here.db.witness,
+                                    "SELECT count(*) FROM orders WHERE product_id = %lld"
+                                    " AND user_id = 2",
+                                    (long long)here.product),
+                     0);
+    assert_int_equal(witness_sale(here.db.witness, here.product).sold, 1);
+    /* What the process knows is out of date: it learns the new sale, and sells there. */
+    for (buy.user = 4; buy.user <= 5; buy.user++)
+        shop_expect_buy(late, &buy, 201, "", NULL);
+    assert_int_equal(witness_sale(here.db.witness, here.product).sold, 3);
+    witness_expect_exact(here.db.witness, here.product);
+    server_stop(late);
+    server_stop(other);
+}
+
+static void a_lone_statement_misses_the_next_sale(void **state)
+{
+    static const struct lone lone[] = {
+        {.strategy = "conditional", .statement = "conditional_buy"},
+        {.strategy = "local-lock", .body = "guarded", .statement = "conditional_buy"},
+        {.strategy = "batch", .statement = "conditional_buy"},
+        {.strategy = "optimistic", .statement = "optimistic_buy"},
+        {.strategy = "buckets", .statement = "bucket_buy", .beside = "buckets"},
+        {.strategy = "redis-queue", .statement = "batch_buy"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lone / sizeof *lone; i++)
+        come_after_the_purge(&lone[i]);
+}
+
+static void a_queued_row_misses_the_next_sale(void **state)
+{
+    static const struct lone lone = {.strategy = "partitioned-queue", .statement = "queue_insert"};
+
+    (void)state;
+    if (!stack_amqp())
+        skip();
+    come_after_the_purge(&lone);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(pessimistic_holds_its_row, server_teardown),
+        cmocka_unit_test_teardown(optimistic_sees_that_it_is_late, server_teardown),
+        cmocka_unit_test_teardown(serializable_sees_that_it_is_late, server_teardown),
+        cmocka_unit_test_teardown(advisory_lock_keeps_its_own_apart, server_teardown),
+        cmocka_unit_test_teardown(batch_holds_its_rows, server_teardown),
+        cmocka_unit_test_teardown(of_two_cancels_one_returns_the_units, server_teardown),
+        cmocka_unit_test_teardown(a_stopped_client_loses_its_row, server_teardown),
+        cmocka_unit_test_teardown(buckets_are_locked_while_they_are_filled, server_teardown),
+        cmocka_unit_test_teardown(a_plain_figure_misses_the_next_sale, server_teardown),
+        cmocka_unit_test_teardown(a_fenced_figure_misses_the_next_sale, server_teardown),
+        cmocka_unit_test_teardown(a_version_is_of_one_sale, server_teardown),
+        cmocka_unit_test_teardown(a_cancel_misses_the_next_sale, server_teardown),
+        cmocka_unit_test_teardown(a_fenced_cancel_misses_the_next_sale, server_teardown),
+        cmocka_unit_test_teardown(a_lone_statement_misses_the_next_sale, server_teardown),
+        cmocka_unit_test_teardown(a_queued_row_misses_the_next_sale, server_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop) != 0;
+}

@@ -1,0 +1,180 @@
+/* serializable and advisory-lock: what is special about either. */
+#include "lib/fixtures/cases.h"
+
+#include "lib/stack.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+/* A wait may end late, but not as late as the work's allowance, which is 5 s; who does not wait is
+ * answered in a second. */
+enum {
+    PATIENCE_US = 60000000,
+    WAIT_US = 300000,
+    LATE_US = 4000000,
+    AT_ONCE_US = 1000000,
+    TRIES = 10
+};
+
+static struct server *server;
+static struct witness *witness;
+static int64_t product;
+
+static struct crowd *buyers(const char *strategy, int count, const char *more)
+{
+    struct crowd *crowd = crowd_create();
+
+    for (int i = 0; i < count; i++) {
+        struct buy buy = {.strategy = strategy, .product = product, .user = 1 + i, .more = more};
+        shop_crowd_buy(crowd, server, &buy);
+    }
+    crowd_finish(crowd, PATIENCE_US);
+    return crowd;
+}
+
+static int64_t attempts(void)
+{
+    return server_metric(server, "seckill_attempts_total", "strategy=\"serializable\"");
+}
+
+/* Four read the same figure, which --work-ms makes sure of: one commits, three are made again. */
+static void a_serialization_failure_is_made_again(void **state)
+{
+    int64_t before = attempts();
+
+    (void)state;
+    shop_put(server, product, 3, NULL);
+    struct crowd *crowd = buyers("serializable", 4, "&wait_ms=30000");
+    if (crowd_count(crowd, 201, "") != 3 || crowd_count(crowd, 409, "sold_out") != 1)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    assert_true(attempts() - before > 4);
+    witness_expect_exact(witness, product);
+}
+
+/* On a slow machine their time may be over before there is a race at all; so more than one round
+ * may have to be made. */
+static void a_serialization_failure_without_time_says_so(void **state)
+{
+    int exhausted = 0;
+
+    (void)state;
+    for (int attempt = 0; attempt < TRIES && exhausted == 0; attempt++) {
+        shop_put(server, product, 10, NULL);
+        struct crowd *crowd = buyers("serializable", 4, "&wait_ms=150");
+        int sold = crowd_count(crowd, 201, "");
+        exhausted = crowd_count(crowd, 503, "cas_exhausted");
+        if ((exhausted > 0 && sold == 0) ||
+            sold + exhausted + crowd_count(crowd, 503, "wait_timeout") != 4)
+            fail_msg("%s", crowd_summary(crowd));
+        crowd_destroy(crowd);
+        witness_expect_exact(witness, product);
+    }
+    assert_true(exhausted > 0);
+}
+
+/* What another strategy wrote after the snapshot is refused, too. */
+static void serializable_sees_what_others_wrote(void **state)
+{
+    (void)state;
+    shop_put(server, product, 4, NULL);
+    struct crowd *crowd = crowd_create();
+    for (int i = 0; i < 8; i++) {
+        struct buy buy = {.strategy = i % 2 ? "serializable" : "conditional",
+                          .product = product,
+                          .user = 1 + i,
+                          .more = "&wait_ms=30000"};
+        shop_crowd_buy(crowd, server, &buy);
+    }
+    crowd_finish(crowd, PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != 4 || crowd_count(crowd, 409, "sold_out") != 4)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    witness_expect_exact(witness, product);
+}
+
+static void expect_wait_timeout(struct buy buy, const char *more, int64_t wait_us)
+{
+    struct crowd *crowd = crowd_create();
+
+    buy.more = more;
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_finish(crowd, PATIENCE_US);
+    if (crowd_count(crowd, 503, "wait_timeout") != 1)
+        fail_msg("%s", crowd_summary(crowd));
+    assert_in_range(crowd_at(crowd, 0)->took_us, wait_us, wait_us + LATE_US);
+    crowd_destroy(crowd);
+}
+
+static void the_advisory_lock_is_asked_for(void **state)
+{
+    static const char *const bodies[] = {NULL, "guarded"};
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    shop_put(server, product, 10, NULL);
+    for (int i = 0; i < 2; i++) {
+        struct buy buy = {
+            .strategy = "advisory-lock", .body = bodies[i], .product = product, .user = 1};
+        shop_expect_buy(server, &buy, 201, "", id);
+        witness_run(witness, "SELECT pg_advisory_lock(1936024427, hashint8(%lld))",
+                    (long long)product);
+        expect_wait_timeout(buy, "&wait_ms=0", 0);
+        expect_wait_timeout(buy, "&wait_ms=300", WAIT_US);
+        struct crowd *crowd = crowd_create();
+        shop_crowd_cancel(crowd, server, id); /* it changes the stock, so it waits as well */
+        crowd_send(crowd);
+        assert_false(crowd_wait(crowd, 1, clock_mono_us() + AT_ONCE_US));
+        witness_run(witness, "SELECT pg_advisory_unlock_all()");
+        crowd_finish(crowd, PATIENCE_US);
+        assert_int_equal(crowd_count(crowd, 200, ""), 1);
+        crowd_destroy(crowd);
+        shop_expect_buy(server, &buy, 201, "", NULL);
+    }
+    witness_expect_exact(witness, product);
+}
+
+/* The schema's lock, as another instance's start holds it, is none of a product's. */
+static void the_schemas_lock_is_another(void **state)
+{
+    (void)state;
+    shop_put(server, product, 10, NULL);
+    witness_run(witness, "SELECT pg_advisory_lock(32476585539202156)");
+    struct buy buy = {
+        .strategy = "advisory-lock", .product = product, .user = 1, .more = "&wait_ms=2000"};
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    witness_run(witness, "SELECT pg_advisory_unlock_all()");
+}
+
+static int next_product(void **state)
+{
+    (void)state;
+    product++;
+    return 0;
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, next_product)
+    const struct CMUnitTest tests[] = {
+        TEST(a_serialization_failure_is_made_again),
+        TEST(a_serialization_failure_without_time_says_so),
+        TEST(serializable_sees_what_others_wrote),
+        TEST(the_advisory_lock_is_asked_for),
+        TEST(the_schemas_lock_is_another),
+    };
+    char *conninfo = stack_database_create("seckill_pg_locks");
+
+    server_use_database(conninfo);
+    server = server_start("--work-ms", "300");
+    witness = witness_open(conninfo);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    witness_close(witness);
+    if (!failed)
+        server_stop(server);
+    server_teardown(NULL);
+    stack_database_drop("seckill_pg_locks");
+    free(conninfo);
+    return failed != 0;
+}

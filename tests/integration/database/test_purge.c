@@ -1,0 +1,148 @@
+/* What an ended sale left behind is cleared away, and nothing of the next one with it. */
+#include "lib/fixtures/shop.h"
+#include "lib/stack.h"
+#include "lib/t.h"
+#include "lib/witness.h"
+
+#include "base/clock.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#define PATIENCE_US INT64_C(30000000)
+
+static char *conninfo; /* owned */
+static struct witness *holder;
+static struct witness *witness;
+
+static void wait_number(int64_t number, const char *sql)
+{
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    while (witness_number(witness, "%s", sql) != number) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("not %lld: %s", (long long)number, sql);
+        clock_sleep_until(clock_mono_us() + 5000);
+    }
+}
+
+/* Somebody is about to take a user's row over for the new sale, and holds it: the purge passes it
+ * by, and clears the rest away. It must not wait, because its own locks may be waited for by just
+ * the one that it waits for: a buyer takes the user's row, and then the row of the Idempotency-Key.
+ */
+static void a_purge_leaves_the_new_sales_limits(void **state)
+{
+    (void)state;
+    struct server *server = server_start(NULL);
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1, .key = "cart"};
+
+    holder = witness_open(conninfo);
+    witness = witness_open(conninfo);
+    shop_put(server, 1, 10, ", \"limit_per_user\": 3");
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    witness_run(holder, "BEGIN");
+    witness_run(holder, "UPDATE purchase SET epoch = epoch + 1, units = 3 WHERE product_id = 1");
+    shop_put(server, 1, 10, ", \"limit_per_user\": 3");
+    wait_number(0, "SELECT count(*) FROM orders");
+    assert_int_equal(witness_number(witness, "SELECT count(*) FROM retired"), 1);
+    witness_run(holder, "COMMIT");
+    wait_number(0, "SELECT count(*) FROM retired");
+    assert_int_equal(witness_number(witness, "SELECT count(*) FROM purchase"), 1);
+    shop_expect_buy(server, &buy, 409, "limit_reached", NULL);
+    witness_close(holder);
+    witness_close(witness);
+    server_stop(server);
+}
+
+/* What was locked stays an ended sale's, and is cleared away when it is free; other sales do not
+ * wait for it. */
+static void a_purge_comes_back_for_what_was_locked(void **state)
+{
+    (void)state;
+    struct server *server = server_start(NULL);
+
+    holder = witness_open(conninfo);
+    witness = witness_open(conninfo);
+    for (int64_t product = 3; product <= 4; product++) {
+        struct buy buy = {.strategy = "conditional", .product = product, .user = product};
+        shop_put(server, product, 10, ", \"limit_per_user\": 3");
+        shop_expect_buy(server, &buy, 201, "", NULL);
+    }
+    witness_run(holder, "BEGIN");
+    witness_run(holder, "SELECT 1 FROM orders WHERE product_id = 3 FOR UPDATE");
+    shop_put(server, 3, 10, NULL);
+    shop_put(server, 4, 10, NULL);
+    wait_number(0, "SELECT count(*) FROM purchase WHERE product_id IN (3, 4)");
+    wait_number(0, "SELECT count(*) FROM orders WHERE product_id = 4");
+    wait_number(0, "SELECT count(*) FROM retired WHERE product_id = 4");
+    assert_int_equal(witness_number(witness, "SELECT count(*) FROM orders WHERE product_id = 3"),
+                     1);
+    assert_int_equal(witness_number(witness, "SELECT count(*) FROM retired WHERE product_id = 3"),
+                     1);
+    witness_run(holder, "ROLLBACK");
+    wait_number(0, "SELECT count(*) FROM retired");
+    assert_int_equal(witness_number(witness, "SELECT count(*) FROM orders WHERE product_id = 3"),
+                     0);
+    witness_close(holder);
+    witness_close(witness);
+    server_stop(server);
+}
+
+/* Thousands of products may end their sales with one PUT: not a transaction and a pause for each.
+ */
+static void small_sales_are_cleared_together(void **state)
+{
+    (void)state;
+    struct server *server = server_start(NULL);
+
+    witness = witness_open(conninfo);
+    int64_t before = witness_number(witness, "SELECT pg_current_xact_id()::text");
+    witness_run(witness, "INSERT INTO retired SELECT n, 1 FROM generate_series(1001, 1300) AS n");
+    wait_number(0, "SELECT count(*) FROM retired");
+    int64_t after = witness_number(witness, "SELECT pg_current_xact_id()::text");
+    assert_in_range(after - before, 2, 50);
+    witness_close(witness);
+    server_stop(server);
+}
+
+/* A purge may wait half a minute for rows that somebody holds; a server that is told to end does
+ * not. */
+static void a_purge_that_waits_is_left(void **state)
+{
+    (void)state;
+    enum { SOON_US = 15000000 };
+    struct server *server = server_start(NULL);
+
+    holder = witness_open(conninfo);
+    witness = witness_open(conninfo);
+    shop_put(server, 2, 1, NULL);
+    witness_run(holder, "BEGIN");
+    witness_run(holder, "LOCK TABLE purchase IN ACCESS EXCLUSIVE MODE");
+    shop_put(server, 2, 1, NULL);
+    wait_number(1, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                   " AND datname = current_database() AND query LIKE 'DELETE FROM purchase%'");
+    int64_t begun_us = clock_mono_us();
+    server_signal(server, SIGTERM);
+    assert_int_equal(server_wait(server, NULL, 0), 0);
+    assert_in_range(clock_mono_us() - begun_us, 0, SOON_US);
+    witness_run(holder, "ROLLBACK");
+    witness_close(holder);
+    witness_close(witness);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(small_sales_are_cleared_together, server_teardown),
+        cmocka_unit_test_teardown(a_purge_leaves_the_new_sales_limits, server_teardown),
+        cmocka_unit_test_teardown(a_purge_comes_back_for_what_was_locked, server_teardown),
+        cmocka_unit_test_teardown(a_purge_that_waits_is_left, server_teardown),
+    };
+
+    conninfo = stack_database_create("seckill_purge");
+    server_use_database(conninfo);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    stack_database_drop("seckill_purge");
+    free(conninfo);
+    return failed != 0;
+}

@@ -1,0 +1,251 @@
+/*
+ * Sessions with PostgreSQL set what they rely on, whatever is set for their role, and look for the
+ * tables where they were found.
+ */
+#include "lib/fixtures/shop.h"
+#include "lib/pg_proxy.h"
+#include "lib/stack.h"
+#include "lib/t.h"
+#include "lib/witness.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    char *conninfo;          /* owned; a fresh database for each test */
+    struct witness *witness; /* a superuser's, whom the role's settings do not concern */
+} here;
+
+static int fresh_database(void **state)
+{
+    (void)state;
+    char conninfo[512];
+
+    witness_close(here.witness);
+    free(here.conninfo);
+    here.conninfo = stack_database_create("seckill_sessions");
+    snprintf(conninfo, sizeof conninfo, "%s user=postgres", here.conninfo);
+    here.witness = witness_open(conninfo);
+    server_use_database(here.conninfo);
+    return 0;
+}
+
+/* For sessions that are opened from now on, in this database alone. */
+static void set_for_role(const char *name, const char *value)
+{
+    witness_run(here.witness, "ALTER ROLE seckill IN DATABASE seckill_sessions SET %s = %s", name,
+                value);
+}
+
+static void wait_some(const char *sql)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (witness_number(here.witness, "%s", sql) == 0) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("none: %s", sql);
+        clock_sleep_until(clock_mono_us() + 5000);
+    }
+}
+
+/* An order waits for its row as long as its own time says, and sessions stay. */
+static void role_has_timeouts(void **state)
+{
+    (void)state;
+    struct crowd *crowd = crowd_create();
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1, .more = "&wait_ms=60000"};
+
+    set_for_role("lock_timeout", "'50ms'");
+    set_for_role("idle_session_timeout", "'50ms'");
+    if (witness_number(here.witness,
+                       "SELECT count(*) FROM pg_settings WHERE name = 'transaction_timeout'") == 1)
+        set_for_role("transaction_timeout", "'50ms'");
+    struct server *server = server_start("--work-timeout-ms", "9000");
+    shop_put(server, 1, 1, NULL);
+    wait_some("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+              " AND usename = 'seckill' AND state = 'idle'"
+              " AND clock_timestamp() - state_change > interval '300 milliseconds'");
+    struct witness *holder = witness_hold(here.conninfo, 1);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    wait_some("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+              " AND wait_event_type = 'Lock'"
+              " AND clock_timestamp() - query_start > interval '100 milliseconds'");
+    witness_release(holder);
+    crowd_finish(crowd, t_patience_us());
+    assert_int_equal(crowd_count(crowd, 201, ""), 1);
+    crowd_destroy(crowd);
+    server_stop(server);
+}
+
+/* Only one warning says that a commit is no commit; most have the same code. */
+static void a_warning_of_something_else(void **state)
+{
+    (void)state;
+    struct server *server = server_start(NULL);
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
+
+    shop_put(server, 1, 2, NULL);
+    witness_run(here.witness, "CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS"
+                              " 'BEGIN PERFORM pg_cancel_backend(1); RETURN NULL; END'"
+                              " SECURITY DEFINER");
+    witness_run(here.witness,
+                "CREATE TRIGGER warn BEFORE INSERT ON orders EXECUTE FUNCTION warn()");
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    assert_int_equal(witness_sale(here.witness, 1).orders, 1);
+    server_stop(server);
+}
+
+/* What a client sends is what is stored. */
+static void role_has_an_encoding(void **state)
+{
+    (void)state;
+
+    set_for_role("client_encoding", "'LATIN1'");
+    struct server *server = server_start(NULL);
+    shop_put(server, 1, 1, ", \"name\": \"\u96ea\"");
+    assert_int_equal(witness_number(here.witness, "SELECT octet_length(name) FROM product"), 3);
+    server_stop(server);
+}
+
+static int64_t count_tables(const char *schema)
+{
+    return witness_number(here.witness, "SELECT count(*) FROM pg_tables WHERE schemaname = '%s'",
+                          schema);
+}
+
+/* The default search_path begins with a schema named like the role. One that appears later is
+ * nobody's, neither a new session's nor a new server's. */
+static void schema_appears(void **state)
+{
+    (void)state;
+    struct server *first = server_start(NULL);
+
+    shop_put(first, 1, 10, NULL);
+    witness_run(here.witness, "CREATE SCHEMA seckill AUTHORIZATION seckill");
+    witness_run(here.witness, "CREATE TABLE seckill.product (LIKE public.product INCLUDING ALL)");
+    witness_run(here.witness, "ALTER TABLE seckill.product OWNER TO seckill");
+    witness_run(here.witness, "INSERT INTO seckill.product SELECT * FROM public.product");
+    witness_run(here.witness, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                              " WHERE datname = current_database() AND usename = 'seckill'");
+    struct server *second = server_start(NULL);
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
+    shop_expect_buy_soon(first, &buy, 201);
+    buy.user = 2;
+    shop_expect_buy(second, &buy, 201, "", NULL);
+    assert_int_equal(witness_number(here.witness, "SELECT stock FROM public.product"), 8);
+    assert_int_equal(count_tables("seckill"), 1);
+    server_stop(first);
+    server_stop(second);
+}
+
+/* A session may take as long to open as its order may wait. */
+static void slow_connect_is_waited_for(void **state)
+{
+    (void)state;
+    enum { SLOW_US = 2500000 }; /* more than it would get at least */
+    char *folder = stack_socket_folder();
+    struct pg_proxy *proxy = pg_proxy_create(folder);
+    char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
+    struct crowd *crowd = crowd_create();
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1, .more = "&wait_ms=60000"};
+
+    struct server *server = server_start("--database", through);
+    shop_put(server, 1, 1, NULL);
+    pg_proxy_arm(proxy, "session_settings", PG_FAULT_HOLD);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    pg_proxy_wait_fault(proxy);
+    clock_sleep_until(clock_mono_us() + SLOW_US);
+    pg_proxy_release(proxy);
+    crowd_finish(crowd, t_patience_us());
+    if (crowd_count(crowd, 201, "") != 1)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    server_stop(server);
+    pg_proxy_destroy(proxy);
+    free(through);
+    free(folder);
+}
+
+static int count_in_log(const struct server *server, const char *text)
+{
+    FILE *log = t_open(server_log_path(server));
+    char line[1024];
+    int count = 0;
+
+    while (fgets(line, sizeof line, log))
+        count += strstr(line, text) != NULL;
+    fclose(log);
+    return count;
+}
+
+static void make_role_of_few_sessions(char *conninfo, size_t size, int limit)
+{
+    witness_run(here.witness, "DROP ROLE IF EXISTS seckill_few");
+    witness_run(here.witness, "CREATE ROLE seckill_few LOGIN CONNECTION LIMIT %d", limit);
+    witness_run(here.witness, "GRANT CREATE ON SCHEMA public TO seckill_few");
+    snprintf(conninfo, size, "%s user=seckill_few", here.conninfo);
+}
+
+/* PostgreSQL allows fewer sessions than the server would open: those that there are do it all. */
+static void role_has_few_sessions(void **state)
+{
+    (void)state;
+    enum { LIMIT = 5, ORDERS = 240 };
+    static const char *const strategies[] = {"none", "conditional", "pessimistic"};
+    char conninfo[512];
+
+    make_role_of_few_sessions(conninfo, sizeof conninfo, LIMIT);
+    struct server *server = server_start("--database", conninfo, "--work-ms", "2", "--amqp", "");
+    struct crowd *crowd = crowd_create();
+    shop_put(server, 1, 10000, NULL);
+    for (int i = 0; i < ORDERS; i++) {
+        struct buy buy = {
+            .strategy = strategies[i % 3], .product = 1, .user = 1 + i, .more = "&wait_ms=60000"};
+        shop_crowd_buy(crowd, server, &buy);
+    }
+    crowd_send(crowd);
+    for (int answered = 1; answered <= ORDERS; answered += ORDERS / 12) {
+        assert_true(crowd_wait(crowd, answered, clock_mono_us() + t_patience_us()));
+        assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
+    }
+    crowd_finish(crowd, t_patience_us());
+    if (crowd_count(crowd, 201, "") != ORDERS)
+        fail_msg("%s", crowd_summary(crowd));
+    /* The workers have every session now; who reads a product is made room for. */
+    assert_int_equal(server_status(server, "GET", "/products/1", NULL, NULL), 200);
+    /* One may just have been closed to make room for another. */
+    assert_in_range(witness_number(here.witness, "SELECT count(*) FROM pg_stat_activity"
+                                                 " WHERE usename = 'seckill_few'"),
+                    LIMIT - 1, LIMIT);
+    assert_int_equal(count_in_log(server, "allows this server no more sessions"), 1);
+    assert_int_equal(count_in_log(server, "too many connections"), 1);
+    crowd_destroy(crowd);
+    server_stop(server);
+    witness_run(here.witness, "DROP OWNED BY seckill_few");
+    witness_run(here.witness, "DROP ROLE seckill_few");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(role_has_timeouts, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(a_warning_of_something_else, fresh_database,
+                                        server_teardown),
+        cmocka_unit_test_setup_teardown(role_has_an_encoding, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(schema_appears, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(role_has_few_sessions, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(slow_connect_is_waited_for, fresh_database,
+                                        server_teardown),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    witness_close(here.witness);
+    stack_database_drop("seckill_sessions");
+    free(here.conninfo);
+    return failed != 0;
+}

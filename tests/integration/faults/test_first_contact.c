@@ -1,0 +1,138 @@
+/*
+ * The first contact with PostgreSQL stalls: between login and the schema's statements, or before
+ * the lock under which instances make the schema. A start waits five seconds for it, no longer; the
+ * server goes on trying by itself, and a SIGTERM ends it meanwhile. Nor does it ask for more than
+ * it needs.
+ */
+#include "lib/t.h"
+#include "lib/fixtures/shop.h"
+#include "lib/pg_proxy.h"
+#include "lib/stack.h"
+#include "lib/witness.h"
+
+#include "base/clock.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of postgres/schema.c. */
+#define SCHEMA_LOCK "32476585539202156"
+
+static struct {
+    char *conninfo; /* owned; a fresh database for each test */
+    char *folder;   /* owned; of PostgreSQL's socket */
+    struct witness *witness;
+} here;
+
+static int fresh_database(void **state)
+{
+    (void)state;
+    witness_close(here.witness);
+    free(here.conninfo);
+    here.conninfo = stack_database_create("seckill_first_contact");
+    here.witness = witness_open(here.conninfo);
+    server_use_database(here.conninfo);
+    return 0;
+}
+
+static void wait_ready(struct server *server)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (server_status(server, "GET", "/readyz", NULL, NULL) != 200) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 10000);
+    }
+}
+
+static void expect_order(struct server *server)
+{
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
+
+    shop_put(server, 1, 1, NULL);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+}
+
+/* The start's session is never answered; the next one is. */
+static void schema_statements_stall(void **state)
+{
+    (void)state;
+    struct pg_proxy *proxy = pg_proxy_create(here.folder);
+    char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
+
+    pg_proxy_arm(proxy, "seckill_schema", PG_FAULT_HOLD);
+    struct server *server = server_start("--database", through);
+    pg_proxy_wait_fault(proxy);
+    wait_ready(server);
+    expect_order(server);
+    server_stop(server);
+    pg_proxy_destroy(proxy);
+    free(through);
+}
+
+/* Somebody makes the schema, and takes long. */
+static void schema_lock_is_held(void **state)
+{
+    (void)state;
+    static const char *const flags[] = {NULL};
+
+    witness_run(here.witness, "SELECT pg_advisory_lock(" SCHEMA_LOCK ")");
+    struct server *waiting = server_launch(flags);
+    struct server *stopped = server_launch(flags);
+    server_wait_listening(waiting);
+    server_wait_listening(stopped);
+    assert_int_equal(server_status(waiting, "GET", "/readyz", NULL, NULL), 503);
+    server_signal(stopped, SIGTERM);
+    assert_int_equal(server_wait(stopped, NULL, 0), 0);
+    witness_run(here.witness, "SELECT pg_advisory_unlock(" SCHEMA_LOCK ")");
+    wait_ready(waiting);
+    expect_order(waiting);
+    /* Whoever finds the schema as it is to be does not want the lock. */
+    witness_run(here.witness, "SELECT pg_advisory_lock(" SCHEMA_LOCK ")");
+    struct server *late = server_start(NULL);
+    assert_int_equal(server_status(late, "GET", "/readyz", NULL, NULL), 200);
+    server_stop(late);
+    server_stop(waiting);
+}
+
+/* A server whose tables are made by another role needs no right to make any. */
+static void role_may_create_nothing(void **state)
+{
+    (void)state;
+    char conninfo[512];
+
+    server_stop(server_start(NULL));
+    snprintf(conninfo, sizeof conninfo, "%s user=postgres", here.conninfo);
+    struct witness *superuser = witness_open(conninfo);
+    witness_run(superuser, "DROP ROLE IF EXISTS seckill_buyer");
+    witness_run(superuser, "CREATE ROLE seckill_buyer LOGIN");
+    witness_run(superuser, "REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+    witness_run(superuser, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public"
+                           " TO seckill_buyer");
+    snprintf(conninfo, sizeof conninfo, "%s user=seckill_buyer", here.conninfo);
+    struct server *server = server_start("--database", conninfo);
+    assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
+    expect_order(server);
+    server_stop(server);
+    witness_run(superuser, "DROP OWNED BY seckill_buyer");
+    witness_run(superuser, "DROP ROLE seckill_buyer");
+    witness_close(superuser);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(schema_statements_stall, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(schema_lock_is_held, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(role_may_create_nothing, fresh_database, server_teardown),
+    };
+
+    here.folder = stack_socket_folder();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    witness_close(here.witness);
+    stack_database_drop("seckill_first_contact");
+    free(here.conninfo);
+    free(here.folder);
+    return failed != 0;
+}

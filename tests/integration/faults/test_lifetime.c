@@ -1,0 +1,134 @@
+/* Start and end of a server: the schema, refusals to start, and SIGTERM under load. */
+#include "lib/fixtures/cases.h"
+#include "lib/stack.h"
+
+#include "base/clock.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOGETHER = 5, PATIENCE_US = 60000000 };
+
+static char *conninfo; /* owned; a fresh database for each test */
+
+static int fresh_database(void **state)
+{
+    (void)state;
+    free(conninfo);
+    conninfo = stack_database_create("seckill_lifetime");
+    server_use_database(conninfo);
+    return 0;
+}
+
+static void many_start_together(void **state)
+{
+    (void)state;
+    struct server *servers[TOGETHER];
+    static const char *const flags[] = {NULL};
+
+    for (int i = 0; i < TOGETHER; i++)
+        servers[i] = server_launch(flags);
+    for (int i = 0; i < TOGETHER; i++)
+        server_wait_listening(servers[i]);
+    struct witness *witness = witness_open(conninfo);
+    assert_int_equal(witness_number(witness, "SELECT count(*) FROM seckill_schema"), 1);
+    for (int i = 0; i < TOGETHER; i++) {
+        struct buy buy = {.strategy = "conditional", .product = 1, .user = 1 + i};
+        assert_int_equal(server_status(servers[i], "GET", "/readyz", NULL, NULL), 200);
+        if (i == 0)
+            shop_put(servers[i], 1, TOGETHER, NULL);
+        shop_expect_buy(servers[i], &buy, 201, "", NULL);
+    }
+    witness_expect_exact(witness, 1);
+    witness_close(witness);
+    for (int i = 0; i < TOGETHER; i++)
+        server_stop(servers[i]);
+}
+
+static void a_start_changes_nothing(void **state)
+{
+    (void)state;
+    struct buy buy = {.strategy = "pessimistic", .product = 1, .user = 1};
+    struct server *server = server_start(NULL);
+
+    shop_put(server, 1, 5, NULL);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    server_stop(server);
+    struct witness *witness = witness_open(conninfo);
+    int64_t version = witness_number(witness, "SELECT version FROM product WHERE id = 1");
+    server = server_start(NULL);
+    assert_int_equal(witness_number(witness, "SELECT version FROM product WHERE id = 1"), version);
+    assert_int_equal(witness_sale(witness, 1).stock, 4);
+    assert_int_equal(witness_sale(witness, 1).orders, 1);
+    witness_close(witness);
+    server_stop(server);
+}
+
+static void a_newer_schema_is_refused(void **state)
+{
+    (void)state;
+    static const char *const flags[] = {NULL};
+    char log[4096];
+
+    server_stop(server_start(NULL));
+    struct witness *witness = witness_open(conninfo);
+    witness_run(witness, "INSERT INTO seckill_schema VALUES (1000000)");
+    witness_close(witness);
+    assert_int_equal(server_wait(server_launch(flags), log, sizeof log), 2);
+    if (!strstr(log, "1000000") || !strstr(log, "schema") || !strstr(log, "--database"))
+        fail_msg("it does not say why: %s", log);
+}
+
+/* Orders wait in lanes and stand in PostgreSQL when the signal comes: all are answered, and what
+ * was said is true. */
+static void sigterm_under_load(void **state)
+{
+    (void)state;
+    enum { EACH = 30 };
+    struct server *server = server_start("--work-ms", "10", "--lock-wait-ms", "30000");
+    struct crowd *crowd = crowd_create();
+    int count = (int)strategy_count();
+
+    for (int i = 0; i < count; i++)
+        shop_put(server, i + 1, 1000, NULL);
+    for (int i = 0; i < EACH * count; i++) {
+        struct buy buy = {.strategy = strategy_at((size_t)(i % count))->name,
+                          .product = 1 + i % count,
+                          .user = 1 + i};
+        shop_crowd_buy(crowd, server, &buy);
+    }
+    crowd_send(crowd);
+    /* What is still in the listening socket's backlog has not been accepted, and is lost. */
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    while (server_metric(server, "seckill_http_connections", "") < crowd_size(crowd))
+        assert_true(clock_mono_us() < until_us);
+    assert_true(crowd_wait(crowd, EACH, clock_mono_us() + PATIENCE_US));
+    server_signal(server, SIGTERM);
+    assert_true(crowd_wait(crowd, EACH * count, clock_mono_us() + PATIENCE_US));
+    assert_int_equal(server_wait(server, NULL, 0), 0);
+    /* What was only accepted is written before it ends. */
+    int sold = crowd_count(crowd, 201, "") + crowd_count(crowd, 202, "");
+    if (sold + crowd_count(crowd, 503, "shutting_down") != crowd_size(crowd))
+        fail_msg("%s", crowd_summary(crowd));
+    struct witness *witness = witness_open(conninfo);
+    assert_int_equal(witness_number(witness, "SELECT count(*) FROM orders WHERE status = 1"), sold);
+    witness_close(witness);
+    crowd_destroy(crowd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(many_start_together, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(a_start_changes_nothing, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(a_newer_schema_is_refused, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(sigterm_under_load, fresh_database, server_teardown),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    stack_database_drop("seckill_lifetime");
+    free(conninfo);
+    return failed != 0;
+}

@@ -1,0 +1,383 @@
+/*
+ * A PostgreSQL that waits for a synchronous standby, which is stopped (SIGSTOP) while orders
+ * commit.
+ *
+ * PostgreSQL commits on its own disk first and then waits; whoever cancels that wait gets
+ * "committed" with a warning. So: no deadline may cut it short, no 201 may come of it, and what
+ * settles, repeats or cancels such an order must itself wait for the standby.
+ */
+#include "lib/fixtures/shop.h"
+#include "lib/postgres.h"
+
+#include "lib/t.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+enum { STOCK = 10, RUN = 3, PATIENCE_US = 60000000 };
+
+static struct {
+    struct postgres *primary;
+    struct postgres *standby;
+    struct server *server;
+    struct server *other; /* whose lanes are free while the first one's wait; NULL: none */
+    struct witness *witness;
+    int64_t product;
+} here;
+
+/* What commits by itself, what has a COMMIT of its own, and what settles differently. */
+static const struct way {
+    const char *strategy;
+    const char *key;
+    const char *more; /* of the PUT */
+} ways[] = {
+    {"none", NULL, NULL},           {"conditional", NULL, NULL},
+    {"conditional", "a-key", NULL}, {"conditional", NULL, ", \"limit_per_user\": 2"},
+    {"pessimistic", NULL, NULL},    {"optimistic", NULL, NULL},
+    {"serializable", NULL, NULL},   {"buckets", NULL, NULL},
+    {"batch", NULL, NULL},          {"batch", "a-key", ", \"limit_per_user\": 2"},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static int start(void **state)
+{
+    (void)state;
+    here.primary = postgres_create(NULL);
+    here.standby = postgres_standby(here.primary, "second");
+    postgres_set(here.primary, "synchronous_standby_names", "second");
+    here.witness = witness_open(postgres_conninfo(here.primary, "postgres", NULL));
+    /* The sessions have to be told of a wait that somebody ended, whatever their role is told. */
+    witness_run(here.witness, "ALTER ROLE seckill SET client_min_messages = error");
+    server_use_database(postgres_conninfo(here.primary, NULL, NULL));
+    return 0;
+}
+
+static int stop(void **state)
+{
+    witness_close(here.witness);
+    return postgres_teardown(state);
+}
+
+static int start_hasty_server(void **state)
+{
+    (void)state;
+    here.server = server_start("--work-timeout-ms", "1500");
+    return 0;
+}
+
+/* For where the test has to see something while an order is under way. */
+static int start_patient_server(void **state)
+{
+    (void)state;
+    here.server = server_start("--work-timeout-ms", "60000", "--lock-ttl-ms", "90000");
+    here.other = server_start("--work-timeout-ms", "60000", "--lock-ttl-ms", "90000");
+    return 0;
+}
+
+static void stop_servers(void)
+{
+    server_stop(here.server);
+    if (here.other)
+        server_stop(here.other);
+    here.other = NULL;
+}
+
+static int end(void **state)
+{
+    here.other = NULL;
+    postgres_resume(here.standby);
+    return server_teardown(state);
+}
+
+static int64_t put(const char *more)
+{
+    shop_put(here.server, ++here.product, STOCK, more);
+    return here.product;
+}
+
+static struct buy way_buy(const struct way *way, const char *more)
+{
+    return (struct buy){.strategy = way->strategy,
+                        .key = way->key,
+                        .more = more,
+                        .product = here.product,
+                        .user = here.product};
+}
+
+static int64_t confirmed(int64_t product)
+{
+    return witness_number(here.witness,
+                          "SELECT count(*) FROM orders WHERE product_id = %lld AND status = 1",
+                          (long long)product);
+}
+
+/* The process of a session that has committed and waits for the standby, and is none of these; 0:
+ * there is none. */
+static int64_t waiting(int64_t but, int64_t nor)
+{
+    return witness_number(here.witness,
+                          "SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE"
+                          " wait_event = 'SyncRep' AND pid NOT IN (%lld, %lld)",
+                          (long long)but, (long long)nor);
+}
+
+/* Waits until there is one, and nobody in the crowd may be answered before. */
+static int64_t wait_waiting(const char *what, struct crowd *crowd, int64_t but, int64_t nor)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t pid = 0;
+
+    while ((pid = waiting(but, nor)) == 0) {
+        if (crowd_wait(crowd, 1, clock_mono_us() + CLOCK_US_PER_MS))
+            fail_msg("%s: answered while no standby has it: %s", what, crowd_summary(crowd));
+        if (clock_mono_us() >= until_us)
+            fail_msg("%s: nobody waits for the standby", what);
+    }
+    return pid;
+}
+
+static void cancel(int64_t pid)
+{
+    witness_number(here.witness, "SELECT pg_cancel_backend(%lld)::int", (long long)pid);
+}
+
+/* The deadline of every order comes while its commit waits. */
+static void no_deadline_ends_the_wait(void **state)
+{
+    (void)state;
+    struct crowd *crowd = crowd_create();
+    int64_t first = here.product + 1;
+
+    for (int i = 0; i < WAYS; i++) {
+        put(ways[i].more);
+        struct buy buy = way_buy(&ways[i], "&wait_ms=1500");
+        shop_crowd_buy(crowd, here.server, &buy);
+    }
+    postgres_pause(here.standby);
+    crowd_answers(crowd, PATIENCE_US);
+    if (crowd_count(crowd, 504, "outcome_unknown") != WAYS)
+        fail_msg("%s", crowd_summary(crowd));
+    for (int i = 0; i < WAYS; i++)
+        if (confirmed(first + i) != 0)
+            fail_msg("%s %d is committed, and no standby has it", ways[i].strategy, i);
+    postgres_resume(here.standby);
+    /* What was unknown is, sooner or later, one of the two. */
+    for (int i = 0; i < WAYS; i++)
+        shop_expect_consistent(here.server, first + i);
+    crowd_destroy(crowd);
+    stop_servers();
+}
+
+/* The same where the server keeps its session for the orders behind it, and cancels. */
+static void no_run_ends_the_wait(void **state)
+{
+    (void)state;
+    struct crowd *crowd = crowd_create();
+    int64_t product = put(NULL);
+    struct buy buy = {.strategy = "conditional", .product = product, .more = "&wait_ms=3000"};
+    const char *conninfo = postgres_conninfo(here.primary, "postgres", NULL);
+    struct witness *holder = witness_hold(conninfo, product);
+
+    shop_expect_buy(here.server,
+                    &(struct buy){.strategy = "conditional", .product = put(NULL), .user = 1}, 201,
+                    "", NULL);
+    buy.user = 1;
+    shop_crowd_buy(crowd, here.server, &buy);
+    crowd_send(crowd);
+    witness_wait_blocked(here.witness, 1);
+    /* Comes next to the row, so that the run that follows stands still before its first commit. */
+    struct witness *next = witness_open(conninfo);
+    witness_run(next, "BEGIN");
+    witness_send(next, "SELECT id FROM product WHERE id = %lld FOR UPDATE", (long long)product);
+    witness_wait_blocked(here.witness, 2);
+    int64_t accepted = server_accepted(here.server);
+    for (buy.user = 2; buy.user < 2 + RUN; buy.user++)
+        shop_crowd_buy(crowd, here.server, &buy);
+    crowd_send(crowd);
+    while (server_accepted(here.server) < accepted + RUN)
+        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
+    witness_release(holder);
+    witness_await(next, clock_mono_us() + PATIENCE_US);
+    assert_true(crowd_wait(crowd, 1, clock_mono_us() + PATIENCE_US));
+    witness_wait_blocked(here.witness, 1);
+    postgres_pause(here.standby);
+    witness_release(next);
+    crowd_answers(crowd, PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != 1 || crowd_count(crowd, 504, NULL) < 1)
+        fail_msg("%s", crowd_summary(crowd));
+    assert_int_equal(confirmed(product), 1);
+    postgres_resume(here.standby);
+    crowd_destroy(crowd);
+    stop_servers();
+}
+
+/* Somebody else cancels the wait: the order is unknown, and settled when the standby is back. */
+static void a_cancelled_wait_is_unknown(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        struct crowd *crowd = crowd_create();
+        int64_t product = put(ways[i].more);
+        struct buy buy = way_buy(&ways[i], NULL);
+        shop_crowd_buy(crowd, here.server, &buy);
+        postgres_pause(here.standby);
+        crowd_send(crowd);
+        int64_t pid = wait_waiting(ways[i].strategy, crowd, 0, 0);
+        cancel(pid);
+        int64_t settles = wait_waiting(ways[i].strategy, crowd, pid, 0);
+        assert_int_equal(confirmed(product), 1);
+        if (ways[i].key) { /* a repeat knows no more than that */
+            shop_crowd_buy(crowd, here.other, &buy);
+            crowd_send(crowd);
+            wait_waiting("a repeat", crowd, pid, settles);
+        }
+        postgres_resume(here.standby);
+        crowd_answers(crowd, PATIENCE_US);
+        if (crowd_count(crowd, 201, "") != 1 ||
+            crowd_count(crowd, 200, "") != (ways[i].key ? 1 : 0))
+            fail_msg("%s: %s", ways[i].strategy, crowd_summary(crowd));
+        crowd_destroy(crowd);
+    }
+    stop_servers();
+}
+
+/* The wait of what settles is cancelled as well. */
+static void a_cancelled_settling_is_done_again(void **state)
+{
+    (void)state;
+    struct crowd *crowd = crowd_create();
+    struct buy buy = {.strategy = "conditional", .product = put(NULL), .user = 1};
+
+    shop_crowd_buy(crowd, here.server, &buy);
+    postgres_pause(here.standby);
+    crowd_send(crowd);
+    int64_t pid = wait_waiting("a buy", crowd, 0, 0);
+    cancel(pid);
+    int64_t settles = wait_waiting("its settling", crowd, pid, 0);
+    cancel(settles);
+    wait_waiting("its second settling", crowd, pid, settles);
+    postgres_resume(here.standby);
+    crowd_answers(crowd, PATIENCE_US);
+    assert_int_equal(crowd_count(crowd, 201, ""), 1);
+    crowd_destroy(crowd);
+    stop_servers();
+}
+
+/* A cancel whose commit nobody has, and one that finds the order cancelled by it; and a restock. */
+static void cancels_and_restocks_are_settled(void **state)
+{
+    (void)state;
+    char id[SHOP_ID_SIZE];
+    struct buy buy = {.strategy = "pessimistic", .product = put(NULL), .user = 1};
+
+    shop_expect_buy(here.server, &buy, 201, "", id);
+    for (int i = 0; i < 2; i++) {
+        struct crowd *crowd = crowd_create();
+        struct buy restock = {.strategy = "conditional", .product = buy.product, .quantity = 1};
+        if (i == 0)
+            shop_crowd_cancel(crowd, here.server, id);
+        else
+            shop_crowd_restock(crowd, here.server, &restock);
+        postgres_pause(here.standby);
+        crowd_send(crowd);
+        int64_t pid = wait_waiting("a change", crowd, 0, 0);
+        cancel(pid);
+        int64_t settles = wait_waiting("its settling", crowd, pid, 0);
+        if (i == 0) {
+            shop_crowd_cancel(crowd, here.other, id);
+            crowd_send(crowd);
+            wait_waiting("a second cancel", crowd, pid, settles);
+        }
+        postgres_resume(here.standby);
+        crowd_answers(crowd, PATIENCE_US);
+        if (crowd_count(crowd, 200, "") != crowd_size(crowd))
+            fail_msg("%d: %s", i, crowd_summary(crowd));
+        crowd_destroy(crowd);
+    }
+    shop_expect_consistent(here.server, buy.product);
+    stop_servers();
+}
+
+static bool is_ready(const char *detail)
+{
+    struct http_reply reply = server_call(here.server, "GET", "/readyz", NULL, NULL);
+    bool ready = reply.status == 200;
+    char text[128];
+
+    http_reply_text(&reply, "backends.0.detail", text, sizeof text);
+    if (!ready && !strstr(text, detail))
+        fail_msg("the reason is \"%s\"", text);
+    http_reply_fini(&reply);
+    return ready;
+}
+
+static void wait_ready(bool ready)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (is_ready("synchronous standby") != ready) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("it is %sready", ready ? "not " : "");
+        clock_sleep_until(clock_mono_us() + 10 * CLOCK_US_PER_MS);
+    }
+}
+
+/* Every order that is begun would be unknown, and keep a session of PostgreSQL's. */
+static void a_standby_that_stays_away_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct buy buy = {.strategy = "conditional", .product = put(NULL), .user = 1};
+    struct buy other = {.strategy = "pessimistic", .product = put(NULL), .user = 1};
+
+    postgres_pause(here.standby);
+    shop_expect_buy(here.server, &buy, 504, "outcome_unknown", NULL);
+    wait_ready(false);
+    shop_expect_buy(here.server, &other, 503, "backend_unavailable", NULL);
+    assert_int_equal(server_status(here.server, "GET", "/products/1", NULL, NULL), 200);
+    assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM pg_stat_activity"
+                                                  " WHERE wait_event = 'SyncRep'"),
+                     1);
+    postgres_resume(here.standby);
+    wait_ready(true);
+    shop_expect_buy_soon(here.server, &other, 201);
+    shop_expect_consistent(here.server, buy.product);
+    stop_servers();
+}
+
+static void readiness_says_what_durable_covers(void **state)
+{
+    (void)state;
+    struct http_reply reply = server_call(here.server, "GET", "/readyz", NULL, NULL);
+    char text[64];
+
+    assert_int_equal(reply.status, 200);
+    assert_true(http_reply_bool(&reply, "durable"));
+    assert_true(http_reply_bool(&reply, "durability.fsync"));
+    assert_true(http_reply_bool(&reply, "durability.full_page_writes"));
+    http_reply_text(&reply, "durability.synchronous_commit", text, sizeof text);
+    assert_string_equal(text, "on");
+    http_reply_text(&reply, "durability.synchronous_standby_names", text, sizeof text);
+    assert_string_equal(text, "second");
+    http_reply_fini(&reply);
+    stop_servers();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(no_deadline_ends_the_wait, start_hasty_server, end),
+        cmocka_unit_test_setup_teardown(no_run_ends_the_wait, start_hasty_server, end),
+        cmocka_unit_test_setup_teardown(a_cancelled_wait_is_unknown, start_patient_server, end),
+        cmocka_unit_test_setup_teardown(a_cancelled_settling_is_done_again, start_patient_server,
+                                        end),
+        cmocka_unit_test_setup_teardown(cancels_and_restocks_are_settled, start_patient_server,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_standby_that_stays_away_is_not_waited_for,
+                                        start_hasty_server, end),
+        cmocka_unit_test_setup_teardown(readiness_says_what_durable_covers, start_hasty_server,
+                                        end),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop) != 0;
+}

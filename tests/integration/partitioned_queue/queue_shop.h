@@ -1,0 +1,46 @@
+/*
+ * Three instances that sell through partitioned-queue, for the programs that test it: on a database
+ * and under a system name of their own, so that no other program's messages come to them. The first
+ * one is up before the others start: it is the active consumer of every set.
+ */
+#ifndef SECKILL_TESTS_INTEGRATION_QUEUE_SHOP_H
+#define SECKILL_TESTS_INTEGRATION_QUEUE_SHOP_H
+
+#include "lib/t.h"
+
+#include "lib/fixtures/shop.h"
+#include "lib/stack.h"
+#include "lib/witness.h"
+
+enum { QUEUE_INSTANCES = 3 };
+#define QUEUE_PATIENCE_US t_patience_us()
+
+struct queue_shop {
+    struct server *servers[QUEUE_INSTANCES];
+    struct witness *witness;
+    char *conninfo;
+    char system[64];
+};
+
+/* `work_ms` NULL: 0. `failpoints` are the server's alone whose number is `armed`. */
+void queue_shop_open(struct queue_shop *shop, const char *work_ms, int armed,
+                     const char *failpoints);
+void queue_shop_close(
+    struct queue_shop *shop); /* stops what is left of it, and all must be sound */
+
+struct buy queue_buy(int64_t product, int64_t user);
+/* Buys without waiting: 202, and the id. */
+void queue_expect_accepted(struct server *server, const struct buy *buy, char id[SHOP_ID_SIZE]);
+/* Buys, and does not wait for long: decided or not. */
+void queue_buy_briefly(struct server *server, const struct buy *buy);
+/* Waits until no order of the product is queued. */
+void queue_wait_decided(struct queue_shop *shop, int64_t product);
+/* What GET says; `reason` may be NULL. */
+void queue_expect_status(struct server *server, const char *id, const char *status,
+                         const char *reason);
+void queue_expect_cancel(struct server *server, const char *id, int status, const char *code);
+
+/* Skips the program where the stack has no RabbitMQ. */
+int queue_run(const char *name, const struct CMUnitTest *tests, size_t count);
+
+#endif

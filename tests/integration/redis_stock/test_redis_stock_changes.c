@@ -1,0 +1,397 @@
+/*
+ * redis-stock while its sale changes: restocks and cancels despite the sold-out flag, a PUT in the
+ * middle, windows, a mirror that is deleted or wrong, other strategies on the same product.
+ */
+#include "lib/fixtures/stock_bed.h"
+
+#include "base/clock.h"
+#include "strategies/redis_stock/stock_flag.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Keeps every instance's flag up: each refusal that goes as far as Redis renews it. */
+static void refuse_everywhere(void)
+{
+    struct crowd *crowd = crowd_create();
+
+    for (int i = 0; i < 12; i++) {
+        struct buy buy = bed_buy(500 + i, 1);
+        shop_crowd_buy(crowd, bed.servers[i % bed.count], &buy);
+    }
+    crowd_finish(crowd, BED_PATIENCE_US);
+    assert_int_equal(crowd_count(crowd, 409, "sold_out"), 12);
+    crowd_destroy(crowd);
+}
+
+/* Once the answer to whatever added stock is there, no instance refuses on old news. That no round
+ * of the reconciler has found anything is not asked: it may meet stock that is committed and of
+ * which the mirror is just about to hear. */
+static void stock_that_comes_back_is_seen_at_once(void **state)
+{
+    enum { ROUNDS = 16 };
+    char id[SHOP_ID_SIZE] = "";
+
+    (void)state;
+    bed_start_three();
+    shop_put(bed.servers[0], bed.product, 0, NULL);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct server *adding = bed.servers[round % BED_INSTANCES];
+        struct server *buying = bed.servers[(round + 1) % BED_INSTANCES];
+        struct buy restock = bed_buy(0, 1);
+        char target[96];
+        refuse_everywhere();
+        snprintf(target, sizeof target, "/orders/%s/cancel", id);
+        int64_t begun_us = clock_mono_us();
+        if (round % 4 == 1)
+            restock.strategy = "conditional";
+        if (round % 4 == 3)
+            shop_put(adding, bed.product, 1, NULL);
+        else if (round % 4 == 2)
+            shop_expect(adding, "POST", target, NULL, NULL, 200, "");
+        else
+            shop_expect_restock(adding, &restock, 200, "");
+        /* A flag may have gone up just before. */
+        assert_true(clock_mono_us() - begun_us >= STOCK_LEASE_US);
+        struct buy buy = bed_buy(1 + round, 1);
+        shop_expect_buy(buying, &buy, 201, "", id);
+        bed_expect_settled();
+    }
+    bed_stop_all();
+}
+
+/* A unit on the shelf of which the mirror has not heard. */
+static void add_unheard_of(void)
+{
+    witness_run(bed.witness,
+                "UPDATE product SET stock = stock + 1, initial_stock = initial_stock + 1,"
+                " version = version + 1 WHERE id = %lld",
+                (long long)bed.product);
+}
+
+/* Who repeats a restock or a cancel, because there was no answer, gets one; and then the units are
+ * there for redis-stock, too. */
+static void who_finds_it_done_tells_the_mirror(void **state)
+{
+    static const char *const strategies[] = {"redis-stock", "conditional"};
+    char target[96];
+    char id[SHOP_ID_SIZE] = "";
+
+    (void)state;
+    bed_start_three();
+    for (int i = 0; i < 2; i++) {
+        struct buy restock = bed_buy(0, 1);
+        struct buy buy = bed_buy(1 + i, 1);
+        shop_put(bed.servers[0], bed.product, 0, NULL);
+        restock.key = strategies[i];
+        restock.strategy = strategies[i];
+        shop_expect_restock(bed.servers[0], &restock, 200, "");
+        buy.strategy = strategies[i];
+        shop_expect_buy(bed.servers[0], &buy, 201, "", id);
+        bed_expect_settled();
+        snprintf(target, sizeof target, "/orders/%s/cancel", id);
+        shop_expect(bed.servers[0], "POST", target, NULL, NULL, 200, "");
+        buy.strategy = "redis-stock";
+        shop_expect_buy(bed.servers[0], &buy, 201, "", id);
+        bed_expect_settled();
+        /* As if whoever has added a unit had died before the mirror heard of it; the reconciler
+         * comes later, when it is quiet. */
+        add_unheard_of();
+        buy.user = 10 + i;
+        shop_expect_restock(bed.servers[2], &restock, 200, "");
+        shop_expect_buy(bed.servers[1], &buy, 201, "", NULL);
+        bed_expect_settled();
+        add_unheard_of();
+        buy.user = 20 + i;
+        shop_expect(bed.servers[2], "POST", target, NULL, NULL, 200, "");
+        shop_expect_buy(bed.servers[1], &buy, 201, "", NULL);
+    }
+    bed_stop_all();
+}
+
+static void put_amid(const char *key)
+{
+    char old[SHOP_ID_SIZE];
+    char new[SHOP_ID_SIZE];
+
+    bed.product++;
+    bed_start("stock-writer-read=hold", NULL);
+    shop_put(bed.servers[0], bed.product, 10, NULL);
+    struct buy buy = bed_buy(1, 7);
+    buy.key = key;
+    bed_accept(bed.servers[0], &buy, old);
+    bed_expect_status(bed.servers[0], old, "queued");
+    shop_put(bed.servers[0], bed.product, 10, NULL);
+    /* Gone at once, though its entry is still to come to the writer; its key is free. */
+    bed_expect_status(bed.servers[0], old, "404");
+    assert_int_equal(bed_mirror(), 10);
+    bed_accept(bed.servers[0], &buy, new);
+    server_let_go(bed.servers[0]);
+    bed_wait_status(bed.servers[0], new, "confirmed");
+    bed_expect_status(bed.servers[0], old, "404");
+    bed_expect_settled(); /* what is counted has been by then */
+    /* The old one may come to the writer twice, handed over and from the history: see catch_up. */
+    assert_true(bed_claims("sale_ended") >= 1);
+    assert_int_equal(bed_claims("confirmed"), 1);
+    bed_expect_reconciled();
+    assert_int_equal(witness_sale(bed.witness, bed.product).stock, 3);
+    bed_stop_all();
+}
+
+static void a_new_sale_amid_the_old_one(void **state)
+{
+    (void)state;
+    put_amid("again");
+}
+
+/* The one statement of a batch without keys. */
+static void a_new_sale_amid_orders_without_keys(void **state)
+{
+    (void)state;
+    put_amid(NULL);
+}
+
+/* A PUT that Redis has not heard of: the old mirror's orders are refused by PostgreSQL's epoch. */
+static void a_mirror_of_an_ended_sale(void **state)
+{
+    (void)state;
+    bed_start_three();
+    shop_put(bed.servers[0], bed.product, 10, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(bed.servers[1], &buy, 201, "", NULL);
+    bed_expect_settled();
+    witness_run(bed.witness,
+                "UPDATE product SET epoch = epoch + 1, stock = 4, initial_stock = 4,"
+                " version = version + 1 WHERE id = %lld",
+                (long long)bed.product);
+    int64_t epoch = witness_sale(bed.witness, bed.product).epoch;
+    /* The reconciler meets it, or an order does; nothing of it reaches the new sale's stock. */
+    struct http_reply reply = shop_send(bed.servers[2], &buy);
+    http_reply_fini(&reply);
+    BED_WAIT(bed_redis("HGET @mirror:%lld epoch", (long long)bed.product) != epoch - 1 &&
+             bed_waiting() == 0);
+    int64_t left = witness_sale(bed.witness, bed.product).stock;
+    for (int i = 0; i < left; i++) {
+        buy.user++;
+        shop_expect_buy(bed.servers[i % BED_INSTANCES], &buy, 201, "", NULL);
+    }
+    shop_expect_buy(bed.servers[0], &buy, 409, "sold_out", NULL);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+/* Deleted while orders wait: loaded again, less what waits. */
+static void a_mirror_that_is_deleted(void **state)
+{
+    struct buy buy;
+
+    (void)state;
+    bed.product++;
+    bed_start("stock-writer-read=hold", NULL);
+    shop_put(bed.servers[0], bed.product, 5, ", \"limit_per_user\": 3");
+    buy = bed_buy(1, 3);
+    bed_accept(bed.servers[0], &buy, NULL);
+    bed_redis("DEL @mirror:%lld", (long long)bed.product);
+    shop_expect_buy(bed.servers[0], &buy, 409, "sold_out", NULL);
+    assert_int_equal(bed_mirror(), 2);
+    buy = bed_buy(1, 1);
+    shop_expect_buy(bed.servers[0], &buy, 409, "limit_reached", NULL);
+    buy = bed_buy(2, 2);
+    bed_accept(bed.servers[0], &buy, NULL);
+    buy = bed_buy(3, 1);
+    shop_expect_buy(bed.servers[0], &buy, 409, "sold_out", NULL);
+    server_let_go(bed.servers[0]);
+    bed_expect_reconciled();
+    assert_int_equal(bed_claims("refused"), 0);
+    assert_int_equal(witness_sale(bed.witness, bed.product).sold, 5);
+    bed_stop_all();
+}
+
+/* Loading takes longer than a buyer waits, and than work may take: as with a product that has a
+ * limit and a great many holders. It is loaded all the same, and whoever has it loaded buys. */
+static void a_mirror_that_takes_long_to_load(void **state)
+{
+    (void)state;
+    bed.product++;
+    bed_start("stock-loading=pause:700@2,stock-loaded=pause:700@2", NULL);
+    shop_put(bed.servers[0], bed.product, 5, ", \"limit_per_user\": 3");
+    struct buy buy = bed_buy(1, 3);
+    buy.strategy = "conditional";
+    shop_expect_buy(bed.servers[0], &buy, 201, "", NULL);
+    bed_redis("DEL @mirror:%lld", (long long)bed.product);
+    int64_t begun_us = clock_mono_us();
+    buy = bed_buy(2, 1);
+    buy.more = "&wait_ms=0";
+    shop_expect_buy(bed.servers[0], &buy, 201, "", NULL);
+    assert_true(clock_mono_us() - begun_us >= 1400000);
+    buy = bed_buy(1, 1);
+    shop_expect_buy(bed.servers[0], &buy, 409, "limit_reached", NULL);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+static int64_t count_users(void)
+{
+    return bed_redis("EVAL return~#redis.call('KEYS',ARGV[1]) 0 @users:*");
+}
+
+/* What a load has sent before it failed is deleted. */
+static void a_load_that_fails_leaves_nothing(void **state)
+{
+    (void)state;
+    bed_start_three();
+    shop_put(bed.servers[0], bed.product, 5, ", \"limit_per_user\": 3");
+    struct buy buy = bed_buy(1, 3);
+    buy.strategy = "conditional";
+    shop_expect_buy(bed.servers[0], &buy, 201, "", NULL);
+    bed_redis("DEL @mirror:%lld", (long long)bed.product);
+    bed_redis("ACL SETUSER default -persist");
+    buy = bed_buy(2, 1);
+    struct http_reply reply = shop_send(bed.servers[0], &buy);
+    assert_int_equal(reply.status, 503);
+    http_reply_fini(&reply);
+    assert_int_equal(count_users(), 0);
+    bed_redis("ACL SETUSER default allcommands");
+    shop_expect_buy_soon(bed.servers[0], &buy, 201);
+    assert_int_equal(count_users(), 1);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+/* Many delete it, many buy. */
+static void a_mirror_that_is_deleted_again_and_again(void **state)
+{
+    enum { BUYERS = 120, STOCK = 50 };
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    bed_start_three();
+    shop_put(bed.servers[0], bed.product, STOCK, NULL);
+    for (int i = 0; i < BUYERS; i++) {
+        struct buy buy = bed_buy(1 + i, 1);
+        shop_crowd_buy(crowd, bed.servers[i % BED_INSTANCES], &buy);
+        crowd_send(crowd);
+        if (i % 10 == 0)
+            bed_redis("DEL @mirror:%lld", (long long)bed.product);
+    }
+    crowd_finish(crowd, BED_PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != STOCK ||
+        crowd_count(crowd, 409, "sold_out") != BUYERS - STOCK)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    bed_expect_reconciled();
+    assert_int_equal(bed_claims("refused"), 0);
+    bed_stop_all();
+}
+
+/* It says too much: PostgreSQL refuses, the orders end failed, the mirror is built anew. */
+static void a_mirror_that_says_too_much(void **state)
+{
+    char id[SHOP_ID_SIZE];
+    char status[16];
+    char reason[64];
+
+    (void)state;
+    bed_start_three();
+    shop_put(bed.servers[0], bed.product, 2, NULL);
+    bed_redis("HINCRBY @mirror:%lld stock 3", (long long)bed.product);
+    struct buy buy = bed_buy(1, 4);
+    bed_accept(bed.servers[0], &buy, id);
+    bed_wait_status(bed.servers[1], id, "failed");
+    bed_status(bed.servers[1], id, status, reason);
+    assert_string_equal(reason, "sold_out");
+    BED_WAIT(bed_mirror() == 2);
+    buy = bed_buy(2, 2);
+    shop_expect_buy(bed.servers[2], &buy, 201, "", NULL);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+static int64_t rebuilds(void)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < bed.count; i++)
+        sum += server_metric(bed.servers[i], "seckill_redis_stock_rebuilds_total", "");
+    return sum;
+}
+
+/* Wrong, and nobody buys: the reconciler finds it. */
+static void be_wrong_by(int drift)
+{
+    int64_t before = rebuilds();
+    struct buy other = bed_buy(10 + drift, 1);
+
+    shop_put(bed.servers[0], bed.product, 9, NULL);
+    bed_redis("HINCRBY @mirror:%lld stock %d", (long long)bed.product, drift);
+    other.product = BED_OTHER_PRODUCT;
+    shop_expect_buy(bed.servers[0], &other, 201, "", NULL);
+    BED_WAIT(bed_mirror() == 9 && rebuilds() > before);
+}
+
+static void the_reconciler_finds_a_wrong_mirror(void **state)
+{
+    (void)state;
+    bed_start_three();
+    shop_put(bed.servers[0], BED_OTHER_PRODUCT, 10, NULL);
+    be_wrong_by(3);
+    be_wrong_by(-2);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+/* Reserved inside the window, written outside of it: PostgreSQL has the last word. */
+static void a_sale_that_closes_meanwhile(void **state)
+{
+    char id[SHOP_ID_SIZE];
+    char status[16];
+    char reason[64];
+
+    (void)state;
+    bed_start_three();
+    shop_put(bed.servers[0], bed.product, 5, ", \"closes_at\": \"2099-01-01T00:00:00Z\"");
+    struct witness *holder = bed_hold();
+    struct buy buy = bed_buy(1, 1);
+    bed_accept(bed.servers[0], &buy, id);
+    witness_run(holder, "UPDATE product SET closes_at = clock_timestamp() WHERE id = %lld",
+                (long long)bed.product);
+    witness_run(holder, "COMMIT");
+    witness_close(holder);
+    bed_wait_status(bed.servers[1], id, "failed");
+    bed_status(bed.servers[1], id, status, reason);
+    assert_string_equal(reason, "sale_not_open");
+    /* The mirror that was built anew knows it too. */
+    BED_WAIT(bed_mirror() == 5);
+    shop_expect_buy(bed.servers[2], &buy, 409, "sale_not_open", NULL);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+static int all_is_allowed(void **state)
+{
+    bed_redis("ACL SETUSER default allcommands");
+    return bed_teardown(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(stock_that_comes_back_is_seen_at_once, bed_teardown),
+        cmocka_unit_test_teardown(who_finds_it_done_tells_the_mirror, bed_teardown),
+        cmocka_unit_test_teardown(a_new_sale_amid_the_old_one, bed_teardown),
+        cmocka_unit_test_teardown(a_new_sale_amid_orders_without_keys, bed_teardown),
+        cmocka_unit_test_teardown(a_mirror_of_an_ended_sale, bed_teardown),
+        cmocka_unit_test_teardown(a_mirror_that_is_deleted, bed_teardown),
+        cmocka_unit_test_teardown(a_mirror_that_takes_long_to_load, bed_teardown),
+        cmocka_unit_test_teardown(a_load_that_fails_leaves_nothing, all_is_allowed),
+        cmocka_unit_test_teardown(a_mirror_that_is_deleted_again_and_again, bed_teardown),
+        cmocka_unit_test_teardown(a_mirror_that_says_too_much, bed_teardown),
+        cmocka_unit_test_teardown(the_reconciler_finds_a_wrong_mirror, bed_teardown),
+        cmocka_unit_test_teardown(a_sale_that_closes_meanwhile, bed_teardown),
+    };
+
+    bed_begin("redis_stock_changes");
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bed_end("redis_stock_changes");
+    return failed != 0;
+}

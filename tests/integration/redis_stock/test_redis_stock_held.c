@@ -1,0 +1,316 @@
+/*
+ * redis-stock's writer while somebody holds a product's row, while PostgreSQL refuses everything
+ * for a moment, and with a long backlog: other products are decided meanwhile, no accepted order
+ * dies, and the backlog goes at full speed.
+ */
+#include "lib/fixtures/stock_bed.h"
+#include "lib/stack.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ORDERS = 5, PAGE = 100, LISTEN_SIZE = 64 };
+
+static int64_t other(void)
+{
+    return bed.product + 5000;
+}
+
+static void accept_one(struct server *server, int64_t product, int64_t user, char id[SHOP_ID_SIZE])
+{
+    struct buy buy = bed_buy(user, 1);
+
+    buy.product = product;
+    bed_accept(server, &buy, id);
+}
+
+static int64_t rows(int64_t product)
+{
+    return witness_number(bed.witness,
+                          "SELECT count(*) FROM orders WHERE product_id = %lld AND status = 1",
+                          (long long)product);
+}
+
+/* What is behind whoever waits for a row is cancelled, as an administrator would do it. */
+static void cancel_who_waits(void)
+{
+    witness_wait_blocked(bed.witness, 1);
+    witness_number(bed.witness, "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity"
+                                " WHERE datname = current_database() AND wait_event_type = 'Lock'");
+}
+
+static int64_t oldest(struct server *server)
+{
+    return server_metric(server, "seckill_redis_stock_oldest_undecided_seconds", "");
+}
+
+static void wait_oldest(int64_t least, int64_t most)
+{
+    for (int i = 0; i < bed.count; i++)
+        BED_WAIT(oldest(bed.servers[i]) >= least && oldest(bed.servers[i]) <= most);
+}
+
+/* Orders of both products; each of the other one is decided. */
+static void buy_of_both(void)
+{
+    char id[SHOP_ID_SIZE];
+
+    for (int i = 0; i < 2 * ORDERS; i++) {
+        accept_one(bed.servers[i % 2], bed.product, 10 + i, NULL);
+        accept_one(bed.servers[i % 2], other(), 10 + i, id);
+        bed_wait_status(bed.servers[i % 2], id, "confirmed");
+    }
+}
+
+/* The writers of two instances: each has orders of the held product and of another one. */
+static void a_held_row_is_in_nobody_elses_way(void **state)
+{
+    char held[2][SHOP_ID_SIZE];
+
+    (void)state;
+    bed.product++;
+    for (int i = 0; i < 2; i++)
+        bed_start(NULL, NULL);
+    shop_put(bed.servers[0], bed.product, 100, NULL);
+    shop_put(bed.servers[0], other(), 100, NULL);
+    struct witness *holder = bed_hold();
+    for (int i = 0; i < 2; i++)
+        accept_one(bed.servers[i], bed.product, 1 + i, held[i]);
+    buy_of_both();
+    /* A row that others lock in turns is had by who stands in line. */
+    cancel_who_waits();
+    witness_wait_blocked(bed.witness, 1);
+    for (int i = 0; i < 2; i++)
+        bed_expect_status(bed.servers[i], held[i], "queued");
+    wait_oldest(1, INT64_MAX);
+    assert_int_equal(bed_claims("put_off"), 0);
+    witness_release(holder);
+    for (int i = 0; i < 2; i++)
+        bed_wait_status(bed.servers[i], held[i], "confirmed");
+    bed_expect_reconciled();
+    assert_int_equal(rows(bed.product), 2 + 2 * ORDERS);
+    wait_oldest(0, 0);
+    bed_stop_all();
+}
+
+static void refuse_with(const char *sqlstate)
+{
+    witness_run(bed.witness,
+                "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS"
+                " $$BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '%s'; END$$",
+                sqlstate);
+    /* A failed order's row could be written. */
+    witness_run(bed.witness, "CREATE TRIGGER no BEFORE INSERT ON orders FOR EACH ROW"
+                             " WHEN (NEW.status = 1) EXECUTE FUNCTION no()");
+}
+
+/* Orders that PostgreSQL refuses again and again are confirmed when it does not any more. */
+static void outlive(struct server *server, const char *sqlstate, int64_t users)
+{
+    int64_t put_off = bed_claims("put_off");
+    char ids[ORDERS][SHOP_ID_SIZE];
+
+    refuse_with(sqlstate);
+    for (int n = 0; n < ORDERS; n++)
+        accept_one(server, bed.product, users + n, ids[n]);
+    /* Each of them has been refused alone, and together with the others. */
+    BED_WAIT(bed_claims("put_off") >= put_off + (int64_t)4 * ORDERS);
+    witness_run(bed.witness, "DROP FUNCTION no() CASCADE");
+    for (int n = 0; n < ORDERS; n++)
+        bed_wait_status(server, ids[n], "confirmed");
+}
+
+/* A full disk, no memory, cancelled, read-only, no privilege, a lock that was not to be had. */
+static void no_order_dies_of_the_servers_state(void **state)
+{
+    static const char *const states[] = {"53100", "53200", "57014", "25006", "42501", "55P03"};
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 1000, NULL);
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        outlive(server, states[i], (int64_t)(100 * i));
+    assert_int_equal(bed_claims("unwritable"), 0);
+    bed_expect_reconciled();
+    bed_stop_all();
+}
+
+/* What troubles one order alone stops nobody else, and is not its end. */
+static void one_order_in_trouble_is_alone(void **state)
+{
+    enum { BAD = 3 };
+    char ids[ORDERS][SHOP_ID_SIZE];
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 1000, NULL);
+    witness_run(bed.witness, "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS"
+                             " $$BEGIN RAISE EXCEPTION 'odd' USING ERRCODE = 'XX000'; END$$");
+    witness_run(bed.witness,
+                "CREATE TRIGGER no BEFORE INSERT ON orders FOR EACH ROW"
+                " WHEN (NEW.user_id = %lld AND NEW.status = 1) EXECUTE FUNCTION no()",
+                (long long)bed_buy(BAD, 1).user);
+    struct witness *holder = bed_hold(); /* so that they come to be written together */
+    for (int i = 0; i < ORDERS; i++)
+        accept_one(server, bed.product, 1 + i, ids[i]);
+    witness_release(holder);
+    for (int i = 0; i < ORDERS; i++)
+        if (1 + i != BAD)
+            bed_wait_status(server, ids[i], "confirmed");
+    bed_expect_status(server, ids[BAD - 1], "queued");
+    witness_run(bed.witness, "DROP FUNCTION no() CASCADE");
+    bed_wait_status(server, ids[BAD - 1], "confirmed");
+    bed_expect_reconciled();
+    bed_stop_all();
+}
+
+/* Puts entries of one order into the stream, as if they had lain there for long. */
+static void add_entries(int64_t product, int count)
+{
+    static const char script[] =
+        "for~i=tonumber(ARGV[3]),tonumber(ARGV[4])~do"
+        "~redis.call('XADD',KEYS[1],'1-'..i,'product',ARGV[1],'epoch',ARGV[2],'orders',"
+        "string.format('018f0000-0000-7000-8000-%012x~',i)..i..'~1~1700000000000000~\\n')~end";
+    static int serial;
+
+    bed_redis("EVAL %s 1 @orders %lld %lld %d %d", script, (long long)product,
+              (long long)witness_sale(bed.witness, product).epoch, serial + 1, serial + count);
+    serial += count;
+}
+
+/* Both products' sales begin, and nobody is there; the address of who comes next. */
+static void open_both(char listen[LISTEN_SIZE])
+{
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    snprintf(listen, LISTEN_SIZE, "%s", strstr(server_address(server), "127."));
+    shop_put(server, bed.product, 100000, NULL);
+    shop_put(server, other(), 100000, NULL);
+    bed_stop_all();
+    bed_redis("DEL @orders");
+    bed_redis("XGROUP CREATE @orders writers 0 MKSTREAM");
+}
+
+/* All of it was his who serves there. */
+static void give_to(const char *listen)
+{
+    char host[64] = "";
+
+    gethostname(host, sizeof host - 1);
+    bed_redis("XREADGROUP GROUP writers %s/%s COUNT 1000000 STREAMS @orders >", host, listen);
+}
+
+static void a_backlog_of(bool own, int entries, int64_t at_most_us)
+{
+    char listen[LISTEN_SIZE];
+
+    open_both(listen);
+    add_entries(bed.product, entries);
+    if (own)
+        give_to(listen);
+    bed_start("stock-reply=fail@1000", own ? listen : NULL); /* nobody waits for its first round */
+    int64_t begun_us = clock_mono_us();
+    BED_WAIT(bed_redis("XLEN @orders") == 0);
+    int64_t us = clock_mono_us() - begun_us;
+    if (us > at_most_us)
+        fail_msg("%d entries took %lld ms", entries, (long long)(us / CLOCK_US_PER_MS));
+    assert_int_equal(rows(bed.product), entries);
+    bed_stop_all();
+}
+
+/* One that reads a page of its history and then waits for what nobody hands over, a tenth of a
+ * second each time, takes 4 s and more. */
+static void its_own_backlog_goes_at_full_speed(void **state)
+{
+    (void)state;
+    a_backlog_of(true, 60 * PAGE, 3 * CLOCK_US_PER_S);
+}
+
+/* One that takes a page over and then waits for half a second takes 15 s. */
+static void a_backlog_of_others_goes_at_full_speed(void **state)
+{
+    (void)state;
+    a_backlog_of(false, 30 * PAGE, 8 * CLOCK_US_PER_S);
+}
+
+/* Pages of entries whose row is held, and behind them one that can be decided. */
+static void behind_what_is_held(bool own)
+{
+    char listen[LISTEN_SIZE];
+
+    open_both(listen);
+    add_entries(bed.product, 3 * PAGE);
+    add_entries(other(), 1);
+    if (own)
+        give_to(listen);
+    struct witness *holder = bed_hold();
+    bed_start("stock-reply=fail@1000", own ? listen : NULL);
+    BED_WAIT(rows(other()) == 1);
+    assert_int_equal(rows(bed.product), 0);
+    witness_release(holder);
+    BED_WAIT(bed_redis("XLEN @orders") == 0);
+    assert_int_equal(rows(bed.product), 3 * PAGE);
+    bed_stop_all();
+}
+
+static void what_is_behind_held_entries_of_its_own(void **state)
+{
+    (void)state;
+    behind_what_is_held(true);
+}
+
+static void what_is_behind_held_entries_of_others(void **state)
+{
+    (void)state;
+    behind_what_is_held(false);
+}
+
+/* An instance that has never seen PostgreSQL tells how old the orders are that wait for it. */
+static void what_waits_for_postgresql_grows_old(void **state)
+{
+    char listen[LISTEN_SIZE];
+
+    (void)state;
+    open_both(listen);
+    add_entries(bed.product, 1);
+    witness_close(bed.witness);
+    bed.witness = NULL;
+    stack_kill("postgres", SIGKILL);
+    bed_start("stock-reply=fail@1000", NULL);
+    wait_oldest(1, INT64_MAX);
+    stack_up();
+    bed.witness = witness_open(bed.conninfo);
+    BED_WAIT(rows(bed.product) == 1);
+    wait_oldest(0, 0);
+    bed_stop_all();
+}
+
+static int teardown(void **state)
+{
+    if (bed.witness)
+        witness_run(bed.witness, "DROP FUNCTION IF EXISTS no() CASCADE");
+    return bed_teardown(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_held_row_is_in_nobody_elses_way, teardown),
+        cmocka_unit_test_teardown(no_order_dies_of_the_servers_state, teardown),
+        cmocka_unit_test_teardown(one_order_in_trouble_is_alone, teardown),
+        cmocka_unit_test_teardown(its_own_backlog_goes_at_full_speed, teardown),
+        cmocka_unit_test_teardown(a_backlog_of_others_goes_at_full_speed, teardown),
+        cmocka_unit_test_teardown(what_is_behind_held_entries_of_its_own, teardown),
+        cmocka_unit_test_teardown(what_is_behind_held_entries_of_others, teardown),
+        cmocka_unit_test_teardown(what_waits_for_postgresql_grows_old, teardown),
+    };
+
+    bed_begin("redis_stock_held");
+    int failed = cmocka_run_group_tests(tests, NULL, stack_restore);
+    bed_end("redis_stock_held");
+    return failed != 0;
+}

@@ -1,0 +1,492 @@
+/*
+ * redis-stock's Redis is flushed, killed, or not what it should be; an answer of it is lost.
+ */
+#include "lib/fixtures/stock_bed.h"
+
+#include "lib/stack.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything that waited is lost: the orders are unknown, the stock is sold to others, and not one
+ * unit twice. */
+static void a_flush_loses_what_waited(void **state)
+{
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    bed.product++;
+    struct server *first = bed_start("stock-writer-read=pause:60000", NULL);
+    shop_put(first, bed.product, 4, NULL);
+    struct buy buy = bed_buy(1, 3);
+    bed_accept(first, &buy, id);
+    server_signal(first, SIGKILL);
+    bed_bury(first);
+    bed_redis("FLUSHALL");
+    struct server *second = bed_start(NULL, NULL);
+    bed_expect_status(second, id, "404");
+    buy = bed_buy(2, 4);
+    shop_expect_buy(second, &buy, 201, "", NULL);
+    buy = bed_buy(3, 1);
+    shop_expect_buy(second, &buy, 409, "sold_out", NULL);
+    bed_expect_reconciled();
+    bed_stop_all();
+}
+
+static void flushes_amid_purchases(void **state)
+{
+    enum { BUYERS = 150, STOCK = 60 };
+    struct crowd *crowd = crowd_create();
+    int64_t lost = 0;
+
+    (void)state;
+    bed_start_three();
+    shop_put(bed.servers[0], bed.product, STOCK, NULL);
+    for (int i = 0; i < BUYERS; i++) {
+        struct buy buy = bed_buy(1 + i, 1);
+        shop_crowd_buy(crowd, bed.servers[i % BED_INSTANCES], &buy);
+        crowd_send(crowd);
+        if (i % 25 == 10)
+            bed_redis("FLUSHALL");
+    }
+    crowd_finish(crowd, BED_PATIENCE_US);
+    BED_WAIT(bed_waiting() == 0);
+    int64_t sold = witness_sale(bed.witness, bed.product).orders;
+    lost = crowd_count(crowd, 404, "not_found");
+    /* A 202 is confirmed, failed or lost; what is confirmed has its row, and nothing else has. */
+    if (crowd_count(crowd, 201, "") != sold ||
+        sold + crowd_count(crowd, 409, "sold_out") + lost != BUYERS)
+        fail_msg("%lld rows; %s", (long long)sold, crowd_summary(crowd));
+    crowd_destroy(crowd);
+    for (int i = 0; i < STOCK; i++) {
+        struct buy buy = bed_buy(1000 + i, 1);
+        struct http_reply reply = shop_buy(bed.servers[i % BED_INSTANCES], &buy);
+        http_reply_fini(&reply);
+    }
+    bed_expect_reconciled();
+    assert_int_equal(witness_sale(bed.witness, bed.product).stock, 0);
+    bed_stop_all();
+}
+
+/* kill -9 with appendfsync always: whatever was answered 202 comes back with it. */
+static void redis_is_killed_amid_purchases(void **state)
+{
+    enum { BUYERS = 90, STOCK = 1000 };
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    bed_start_three();
+    shop_put(bed.servers[0], bed.product, STOCK, NULL);
+    for (int i = 0; i < BUYERS; i++) {
+        struct buy buy = bed_buy(1 + i, 1);
+        shop_crowd_buy(crowd, bed.servers[i % BED_INSTANCES], &buy);
+    }
+    crowd_send(crowd);
+    assert_true(crowd_wait(crowd, 20, clock_mono_us() + BED_PATIENCE_US));
+    stack_kill("stock", SIGKILL);
+    struct buy other = {.strategy = "conditional", .product = 80000, .user = 1};
+    shop_put(bed.servers[0], 80000, 5, NULL); /* a PUT does not need Redis */
+    shop_expect_buy(bed.servers[1], &other, 201, "", NULL);
+    struct buy late = bed_buy(800, 1);
+    late.more = "&wait_ms=3000";
+    late.product = 80000; /* nobody stands before it there */
+    shop_expect_buy(bed.servers[2], &late, 503, "backend_unavailable", NULL);
+    stack_up();
+    crowd_finish(crowd, BED_PATIENCE_US);
+    assert_int_equal(crowd_lost(crowd), 0);
+    if (crowd_count(crowd, 404, NULL) + crowd_count(crowd, 409, NULL) != 0)
+        fail_msg("%s", crowd_summary(crowd));
+    late.more = NULL;
+    late.product = bed.product;
+    shop_expect_buy_soon(bed.servers[2], &late, 201);
+    bed_expect_settled();
+    int64_t sold = witness_sale(bed.witness, bed.product).orders;
+    int64_t known = crowd_count(crowd, 201, "") + 1;
+    if (sold < known || sold > known + crowd_count(crowd, 504, NULL))
+        fail_msg("%lld rows; %s", (long long)sold, crowd_summary(crowd));
+    crowd_destroy(crowd);
+    bed_stop_all();
+}
+
+/* What the call with the lost answer has reserved, or has not, is found by its number. */
+static void expect_sold(struct crowd *crowd, int64_t orders)
+{
+    crowd_finish(crowd, BED_PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != crowd_size(crowd))
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    bed_expect_settled();
+    assert_int_equal(witness_sale(bed.witness, bed.product).orders, orders);
+    bed_stop_all();
+}
+
+/* Redis stops before it has the call, and goes on when nobody waits for its answer any more. */
+static void an_answer_comes_too_late(void **state)
+{
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start("stock-reserving=stop@2", NULL);
+    shop_put(server, bed.product, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    buy = bed_buy(2, 1);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    server_wait_stopped(server); /* its worker is connected */
+    stack_kill("stock", SIGSTOP);
+    server_resume(server);
+    BED_WAIT(server_says(server, "an answer was lost"));
+    stack_kill("stock", SIGCONT);
+    expect_sold(crowd, 2);
+}
+
+/* How many scripts Redis has refused to run. */
+static int64_t refused_scripts(void)
+{
+    static const char sought[] = "cmdstat_evalsha:";
+    char text[16384];
+
+    bed_redis_text(text, sizeof text, "INFO commandstats");
+    const char *line = strstr(text, sought);
+    const char *rejected = line ? strstr(line, "rejected_calls=") : NULL;
+    return rejected ? atoll(rejected + strlen("rejected_calls=")) : 0;
+}
+
+/* A Redis that refuses to say what became of the call, as one does that reads its file after a
+ * restart, has not said that it was not executed: nobody is told that nothing was sold. */
+static void an_answer_is_lost_and_refused(void **state)
+{
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start("stock-reply=fail,stock-recall=hold", NULL);
+    shop_put(server, bed.product, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    BED_WAIT(server_says(server, "an answer was lost"));
+    int64_t before = refused_scripts();
+    bed_redis("ACL SETUSER default resetkeys ~*:stock:[^c]*"); /* all but the calls' answers */
+    server_let_go(server);
+    BED_WAIT(refused_scripts() > before + 1);
+    bed_redis("ACL SETUSER default allkeys");
+    expect_sold(crowd, 1);
+}
+
+/* Whoever is told that nothing was done has bought nothing, whatever Redis refuses. */
+static void a_command_that_is_refused_sells_nothing(void **state)
+{
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 3, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    bed_redis("ACL SETUSER default -set");
+    for (int i = 0; i < 3; i++)
+        shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
+    bed_redis("ACL SETUSER default allcommands");
+    for (int i = 0; i < 2; i++) {
+        buy.user++;
+        shop_expect_buy_soon(server, &buy, 201);
+    }
+    buy.user++;
+    shop_expect_buy(server, &buy, 409, "sold_out", NULL);
+    bed_expect_reconciled();
+    assert_int_equal(witness_sale(bed.witness, bed.product).orders, 3);
+    bed_stop_all();
+}
+
+/* A mirror whose stock is no integer is loaded anew. */
+static void a_mirror_that_is_no_figure(void **state)
+{
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 3, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    bed_redis("HSET @mirror:%lld stock 5.5", (long long)bed.product);
+    buy.user++;
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    bed_redis("HSET @mirror:%lld stock abc", (long long)bed.product);
+    buy.user++;
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    shop_expect_buy(server, &buy, 409, "sold_out", NULL);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+/* The answer was lost, and the call's record says that the script broke off on its way. */
+static void a_call_that_broke_off_is_not_denied(void **state)
+{
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start("stock-reply=fail,stock-recall=hold", NULL);
+    shop_put(server, bed.product, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    BED_WAIT(server_says(server, "an answer was lost"));
+    int64_t records = bed_redis("EVAL local~n=0;for~_,k~in~ipairs(redis.call('KEYS',ARGV[1]))~do~"
+                                "local~c=redis.call('GET',k):match('^%%d+');"
+                                "redis.call('SET',k,c..'~?')~n=n+1~end;return~n 0 @call:*");
+    assert_true(records > 0);
+    server_let_go(server);
+    crowd_finish(crowd, BED_PATIENCE_US);
+    assert_int_equal(crowd_count(crowd, 504, "outcome_unknown"), 1);
+    crowd_destroy(crowd);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+enum deaf { REDIS_IS_NOT_USED, REDIS_IS_DOWN, REDIS_REFUSES };
+
+/* Starts the bed's next sale in a way that Redis does not hear of. */
+static void put_unheard(struct server *server, enum deaf how)
+{
+    if (how == REDIS_REFUSES)
+        bed_redis("ACL SETUSER default -del");
+    else
+        stack_kill("stock", SIGKILL);
+    shop_put(server, bed.product, 3, NULL);
+    if (how == REDIS_REFUSES)
+        bed_redis("ACL SETUSER default allcommands");
+    else
+        stack_up();
+}
+
+static void accept_soon(struct server *server, const struct buy *buy, char id[SHOP_ID_SIZE])
+{
+    int64_t until_us = clock_mono_us() + BED_PATIENCE_US;
+    int status = 503;
+
+    while (status == 503 && clock_mono_us() < until_us) {
+        struct http_reply reply = shop_send(server, buy);
+        status = reply.status;
+        if (status == 202)
+            http_reply_text(&reply, "id", id, SHOP_ID_SIZE);
+        http_reply_fini(&reply);
+    }
+    assert_int_equal(status, 202);
+}
+
+/* The old sale's mirror is still there, and the writer, which would find it out, is held. Who has a
+ * session with Redis that is newer than what it knows of the product asks the row: nobody is
+ * accepted into the sale that is over. */
+static void a_sale_ends_unheard(enum deaf how)
+{
+    char id[SHOP_ID_SIZE];
+
+    bed.product++;
+    struct server *server = bed_start("stock-writer-read=hold", NULL);
+    struct server *without = server_start("--redis", NULL);
+    shop_put(server, bed.product, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    bed_accept(server, &buy, id);
+    put_unheard(how == REDIS_IS_NOT_USED ? without : server, how);
+    buy.user++;
+    accept_soon(server, &buy, id);
+    bed_expect_status(server, id, "queued");
+    server_let_go(server);
+    bed_wait_status(server, id, "confirmed");
+    bed_expect_settled();
+    assert_int_equal(witness_sale(bed.witness, bed.product).orders, 1);
+    server_stop(without);
+    bed_stop_all();
+}
+
+static void a_sale_ends_while_redis_is_down(void **state)
+{
+    (void)state;
+    a_sale_ends_unheard(REDIS_IS_DOWN);
+}
+
+static void a_sale_ends_while_redis_refuses(void **state)
+{
+    (void)state;
+    a_sale_ends_unheard(REDIS_REFUSES);
+}
+
+static void a_sale_ends_through_an_instance_without_redis(void **state)
+{
+    (void)state;
+    a_sale_ends_unheard(REDIS_IS_NOT_USED);
+}
+
+/* The call has reserved in the old sale; its answer is read from the record when the new one has
+ * begun. */
+static void a_sale_ends_while_an_answer_is_lost(void **state)
+{
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start("stock-reply=fail,stock-recall=hold", NULL);
+    struct server *without = server_start("--redis", NULL);
+    shop_put(server, bed.product, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    BED_WAIT(server_says(server, "an answer was lost"));
+    shop_put(without, bed.product, 3, NULL);
+    server_let_go(server);
+    server_stop(without);
+    expect_sold(crowd, 1);
+}
+
+/* No session is lost, so nobody asks the row; but the first order that comes to be written is found
+ * to be of an ended sale, and then no more are accepted into it, however many come. */
+static void an_ended_sale_is_found_out_by_its_first_order(void **state)
+{
+    enum { MOST = 200 };
+    char id[SHOP_ID_SIZE];
+    int orders = 0;
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    struct server *without = server_start("--redis", NULL);
+    shop_put(server, bed.product, 1000, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    int64_t epoch = bed_redis("HGET @mirror:%lld epoch", (long long)bed.product);
+    shop_put(without, bed.product, MOST + 1, NULL);
+    /* The reconciler does not come while they do. */
+    while (bed_redis("HGET @mirror:%lld epoch", (long long)bed.product) == epoch) {
+        assert_true(orders++ < MOST);
+        buy.user++;
+        bed_accept(server, &buy, NULL);
+    }
+    buy.user++;
+    bed_accept(server, &buy, id);
+    bed_wait_status(server, id, "confirmed");
+    bed_expect_settled();
+    assert_true(bed_claims("sale_ended") > 0);
+    server_stop(without);
+    bed_stop_all();
+}
+
+/* The mirror is unloaded as soon as Redis is back, and not when the reconciler comes by: that one
+ * wants the product's row, which is held. */
+static void units_come_back_while_redis_is_down(void **state)
+{
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 0, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 409, "sold_out", NULL);
+    stack_kill("stock", SIGKILL);
+    struct buy restock = bed_buy(0, 1);
+    restock.strategy = "conditional";
+    shop_expect_restock(server, &restock, 200, "");
+    struct witness *holder = bed_hold();
+    stack_up();
+    BED_WAIT(bed_redis("EXISTS @mirror:%lld", (long long)bed.product) == 0);
+    witness_close(holder);
+    shop_expect_buy_soon(server, &buy, 201);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+/* What /readyz says of the stock's Redis. */
+static void stock_redis_detail(struct server *server, char text[160])
+{
+    struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
+    char path[64];
+
+    assert_int_equal(reply.status, 200);
+    int i = 0;
+    do {
+        assert_true(i < http_reply_count(&reply, "backends"));
+        snprintf(path, sizeof path, "backends.%d.name", i);
+        http_reply_text(&reply, path, text, 160);
+        snprintf(path, sizeof path, "backends.%d.detail", i++);
+    } while (strcmp(text, "stock-redis") != 0);
+    http_reply_text(&reply, path, text, 160);
+    http_reply_fini(&reply);
+}
+
+static void a_redis_that_may_forget_is_told_of(void **state)
+{
+    char text[160];
+
+    (void)state;
+    /* The locks' Redis keeps no append-only file. */
+    struct server *server = server_start("--stock-redis", stack_redis());
+    stock_redis_detail(server, text);
+    assert_non_null(strstr(text, "appendonly"));
+    assert_true(server_says(server, "appendonly is not yes"));
+    server_stop(server);
+}
+
+/* It opens sessions and obeys SELECT, as one does that still reads its file: this one is a replica
+ * that has lost its master. */
+static void a_redis_that_serves_nobody_says_why(void **state)
+{
+    char text[160];
+
+    (void)state;
+    bed.product++;
+    bed_redis("CONFIG SET replica-serve-stale-data no");
+    bed_redis("REPLICAOF 127.0.0.1 1");
+    struct server *server = server_start(NULL);
+    stock_redis_detail(server, text);
+    assert_non_null(strstr(text, "MASTERDOWN"));
+    shop_put(server, bed.product, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
+    bed_redis("REPLICAOF NO ONE");
+    shop_expect_buy_soon(server, &buy, 201);
+    BED_WAIT((stock_redis_detail(server, text), !*text));
+    server_stop(server);
+}
+
+static int a_master_again(void **state)
+{
+    bed_redis("REPLICAOF NO ONE");
+    bed_redis("CONFIG SET replica-serve-stale-data yes");
+    return bed_teardown(state);
+}
+
+static int goes_on(void **state)
+{
+    stack_kill("stock", SIGCONT);
+    bed_redis("ACL SETUSER default allkeys allcommands");
+    return bed_teardown(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_flush_loses_what_waited, bed_teardown),
+        cmocka_unit_test_teardown(flushes_amid_purchases, bed_teardown),
+        cmocka_unit_test_teardown(redis_is_killed_amid_purchases, bed_teardown),
+        cmocka_unit_test_teardown(an_answer_comes_too_late, goes_on),
+        cmocka_unit_test_teardown(an_answer_is_lost_and_refused, goes_on),
+        cmocka_unit_test_teardown(a_command_that_is_refused_sells_nothing, goes_on),
+        cmocka_unit_test_teardown(a_mirror_that_is_no_figure, bed_teardown),
+        cmocka_unit_test_teardown(a_call_that_broke_off_is_not_denied, bed_teardown),
+        cmocka_unit_test_teardown(a_sale_ends_while_redis_is_down, goes_on),
+        cmocka_unit_test_teardown(a_sale_ends_while_redis_refuses, goes_on),
+        cmocka_unit_test_teardown(a_sale_ends_through_an_instance_without_redis, goes_on),
+        cmocka_unit_test_teardown(a_sale_ends_while_an_answer_is_lost, bed_teardown),
+        cmocka_unit_test_teardown(an_ended_sale_is_found_out_by_its_first_order, bed_teardown),
+        cmocka_unit_test_teardown(units_come_back_while_redis_is_down, goes_on),
+        cmocka_unit_test_teardown(a_redis_that_may_forget_is_told_of, bed_teardown),
+        cmocka_unit_test_teardown(a_redis_that_serves_nobody_says_why, a_master_again),
+    };
+
+    bed_begin("redis_stock_losses");
+    int failed = cmocka_run_group_tests(tests, NULL, stack_restore);
+    bed_end("redis_stock_losses");
+    return failed != 0;
+}
