@@ -2,8 +2,8 @@
  * The handlers, by resource. Each reads its request and leaves an answer, or starts waiting for
  * one; see request.h.
  */
-#ifndef SECKILL_HTTP_HANDLERS_H
-#define SECKILL_HTTP_HANDLERS_H
+#ifndef SECKILL_API_HANDLERS_H
+#define SECKILL_API_HANDLERS_H
 
 #include "http/request.h"
 

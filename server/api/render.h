@@ -5,8 +5,8 @@
  * them is ours. Whatever may hold a client's text goes through jansson. Functions that return
  * `char *` return a heap string that the caller frees, NULL when there is no memory.
  */
-#ifndef SECKILL_HTTP_RENDER_H
-#define SECKILL_HTTP_RENDER_H
+#ifndef SECKILL_API_RENDER_H
+#define SECKILL_API_RENDER_H
 
 #include "order/order.h"
 #include "postgres/catalog.h"

@@ -1,6 +1,6 @@
 /* What is served, for http_create. */
-#ifndef SECKILL_HTTP_ROUTES_H
-#define SECKILL_HTTP_ROUTES_H
+#ifndef SECKILL_API_ROUTES_H
+#define SECKILL_API_ROUTES_H
 
 #include "http/http.h"
 

@@ -1,6 +1,6 @@
 /* What every order has, whoever asks for it: the strategy, its body, the key and the two times. */
-#ifndef SECKILL_HTTP_SUBMISSION_H
-#define SECKILL_HTTP_SUBMISSION_H
+#ifndef SECKILL_API_SUBMISSION_H
+#define SECKILL_API_SUBMISSION_H
 
 #include "http/request.h"
 

@@ -7,8 +7,8 @@
  * has parked: they are not in the batch any more, and nobody here may touch them. Nothing here
  * waits without a deadline of the orders themselves.
  */
-#ifndef SECKILL_STRATEGY_DRIVE_H
-#define SECKILL_STRATEGY_DRIVE_H
+#ifndef SECKILL_DRIVE_DRIVE_H
+#define SECKILL_DRIVE_DRIVE_H
 
 #include "strategy/session.h"
 

@@ -13,8 +13,8 @@
  * second (client_connection_check_interval), any other by its statement_timeout, and neither of the
  * two touches a commit.
  */
-#ifndef SECKILL_STORE_CANCELLER_H
-#define SECKILL_STORE_CANCELLER_H
+#ifndef SECKILL_POSTGRES_CANCELLER_H
+#define SECKILL_POSTGRES_CANCELLER_H
 
 struct canceller;
 struct pg;

@@ -3,8 +3,8 @@
  * strategy: products, orders as they stand, the audit. Each call is one transaction on the caller's
  * session, bounded by `until_us` (monotonic).
  */
-#ifndef SECKILL_STORE_CATALOG_H
-#define SECKILL_STORE_CATALOG_H
+#ifndef SECKILL_POSTGRES_CATALOG_H
+#define SECKILL_POSTGRES_CATALOG_H
 
 #include "base/error.h"
 #include "order/order.h"
@@ -87,5 +87,10 @@ struct order_page {
 /* In id order; *n is how many, at most page->limit. */
 enum catalog_result catalog_orders(struct pg *pg, const struct order_page *page, int64_t until_us,
                                    struct order_record *out, int *n, struct error *error);
+
+/* A row of the statements that return whole orders (order_read and its family). */
+enum { ORDER_RECORD_EPOCH = 8 }; /* the column after what struct order_record holds */
+
+void order_record_read(const struct pg *pg, int row, struct order_record *out);
 
 #endif

@@ -7,8 +7,8 @@
  * would one of several addresses behind a name. So each address is a connect of its own here, with
  * a share of the time.
  */
-#ifndef SECKILL_STORE_HOSTS_H
-#define SECKILL_STORE_HOSTS_H
+#ifndef SECKILL_POSTGRES_HOSTS_H
+#define SECKILL_POSTGRES_HOSTS_H
 
 #include "base/error.h"
 

@@ -10,8 +10,8 @@
  * Sources: PostgreSQL documentation, libpq "Asynchronous Command Processing", "Pipeline Mode",
  * "Canceling Queries in Progress"; appendix A, error codes.
  */
-#ifndef SECKILL_STORE_PG_H
-#define SECKILL_STORE_PG_H
+#ifndef SECKILL_POSTGRES_PG_H
+#define SECKILL_POSTGRES_PG_H
 
 #include "base/error.h"
 #include "base/uuid.h"

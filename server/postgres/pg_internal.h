@@ -1,6 +1,6 @@
 /* What the files of store/ share and nobody else sees. */
-#ifndef SECKILL_STORE_PG_INTERNAL_H
-#define SECKILL_STORE_PG_INTERNAL_H
+#ifndef SECKILL_POSTGRES_PG_INTERNAL_H
+#define SECKILL_POSTGRES_PG_INTERNAL_H
 
 #include "postgres/canceller.h"
 #include "postgres/hosts.h"

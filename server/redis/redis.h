@@ -12,8 +12,8 @@
  * Sources: hiredis README; Redis documentation, EVALSHA, "Redis protocol specification" (error
  * prefixes), "Redis Cluster specification".
  */
-#ifndef SECKILL_CACHE_REDIS_H
-#define SECKILL_CACHE_REDIS_H
+#ifndef SECKILL_REDIS_REDIS_H
+#define SECKILL_REDIS_REDIS_H
 
 #include "base/error.h"
 

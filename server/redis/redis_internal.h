@@ -1,6 +1,6 @@
 /* What the files of cache/ share. */
-#ifndef SECKILL_CACHE_REDIS_INTERNAL_H
-#define SECKILL_CACHE_REDIS_INTERNAL_H
+#ifndef SECKILL_REDIS_REDIS_INTERNAL_H
+#define SECKILL_REDIS_REDIS_INTERNAL_H
 
 #include "redis/redis.h"
 

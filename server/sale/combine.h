@@ -11,8 +11,8 @@
  * refuse the others. Works on the session's thread, and until its work_until_us; allocates nothing,
  * and takes 200 KB of stack.
  */
-#ifndef SECKILL_STRATEGY_COMBINE_H
-#define SECKILL_STRATEGY_COMBINE_H
+#ifndef SECKILL_SALE_COMBINE_H
+#define SECKILL_SALE_COMBINE_H
 
 #include "strategy/session.h"
 

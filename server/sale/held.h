@@ -8,8 +8,8 @@
  * a moment, after each time in vain twice as long and a while later, and never for more than a
  * fifth of the time. Belongs to one thread.
  */
-#ifndef SECKILL_STRATEGY_HELD_H
-#define SECKILL_STRATEGY_HELD_H
+#ifndef SECKILL_SALE_HELD_H
+#define SECKILL_SALE_HELD_H
 
 #include "sale/tally.h"
 

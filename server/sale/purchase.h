@@ -9,8 +9,8 @@
  * Lock order in the database: product, (product, user), order. Everything works on the session's
  * own thread and, unless a deadline is given, until its work_until_us.
  */
-#ifndef SECKILL_STRATEGY_PURCHASE_H
-#define SECKILL_STRATEGY_PURCHASE_H
+#ifndef SECKILL_SALE_PURCHASE_H
+#define SECKILL_SALE_PURCHASE_H
 
 #include "strategy/session.h"
 

@@ -1,6 +1,6 @@
 /* The one cancel, and the way back of its units to the stock. */
 #include "base/clock.h"
-#include "postgres/records.h"
+#include "postgres/catalog.h"
 #include "sale/purchase.h"
 
 enum pg_status purchase_return_stock(struct session *session, const struct order *order,

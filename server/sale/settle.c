@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "postgres/records.h"
+#include "postgres/catalog.h"
 #include "sale/purchase.h"
 #include "strategy/parking.h"
 

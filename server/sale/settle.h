@@ -19,8 +19,8 @@
  * A refusal of an order with an Idempotency-Key: a first order with that key is looked up before
  * the refusal may stand, so that a repeat after sell-out gets its order and not "sold out".
  */
-#ifndef SECKILL_STRATEGY_SETTLE_H
-#define SECKILL_STRATEGY_SETTLE_H
+#ifndef SECKILL_SALE_SETTLE_H
+#define SECKILL_SALE_SETTLE_H
 
 #include "strategy/session.h"
 

@@ -12,8 +12,8 @@
  * tally.c does no I/O, tally_rows.c does all of it. It belongs to one thread, allocates nothing,
  * and is large: 120 KB.
  */
-#ifndef SECKILL_STRATEGY_TALLY_H
-#define SECKILL_STRATEGY_TALLY_H
+#ifndef SECKILL_SALE_TALLY_H
+#define SECKILL_SALE_TALLY_H
 
 #include "sale/purchase.h"
 

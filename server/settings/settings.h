@@ -6,8 +6,8 @@
  * default. A flag may be written `--name value` or `--name=value`. The values are frozen after
  * settings_load.
  */
-#ifndef SECKILL_BASE_SETTINGS_H
-#define SECKILL_BASE_SETTINGS_H
+#ifndef SECKILL_SETTINGS_SETTINGS_H
+#define SECKILL_SETTINGS_SETTINGS_H
 
 #include "base/error.h"
 

@@ -3,8 +3,8 @@
  * no, keeps nothing of the text, and may be called from any thread. What may be left out is also
  * fine when it is empty.
  */
-#ifndef SECKILL_BASE_SETTINGS_ACCEPT_H
-#define SECKILL_BASE_SETTINGS_ACCEPT_H
+#ifndef SECKILL_SETTINGS_SETTINGS_ACCEPT_H
+#define SECKILL_SETTINGS_SETTINGS_ACCEPT_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* The rows behind settings.h; only settings.c and settings_print.c read them. */
-#ifndef SECKILL_BASE_SETTINGS_TABLE_H
-#define SECKILL_BASE_SETTINGS_TABLE_H
+#ifndef SECKILL_SETTINGS_SETTINGS_TABLE_H
+#define SECKILL_SETTINGS_SETTINGS_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* The strategies' rows, each defined in its own file, close families in one, and listed in
  * registry.c. */
-#ifndef SECKILL_STRATEGY_STRATEGIES_H
-#define SECKILL_STRATEGY_STRATEGIES_H
+#ifndef SECKILL_STRATEGIES_STRATEGIES_H
+#define SECKILL_STRATEGIES_STRATEGIES_H
 
 #include "strategy/strategy.h"
 

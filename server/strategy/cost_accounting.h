@@ -7,8 +7,8 @@
  * refused, to whom it refused. So costs divided by orders, of one ending, are what one order costs.
  * What is spent in between (a lock acquired, a poll that found nothing) goes with the next charge.
  */
-#ifndef SECKILL_STRATEGY_SPENDING_H
-#define SECKILL_STRATEGY_SPENDING_H
+#ifndef SECKILL_STRATEGY_COST_ACCOUNTING_H
+#define SECKILL_STRATEGY_COST_ACCOUNTING_H
 
 #include "strategy/strategy.h"
 

@@ -3,8 +3,8 @@
  * by no strategy: GET /orders/ID, GET /products, a PUT, and the cancels and restocks of strategies
  * that know nothing of it. Called on any thread that has a PostgreSQL session to lend.
  */
-#ifndef SECKILL_STRATEGY_OUTSIDE_H
-#define SECKILL_STRATEGY_OUTSIDE_H
+#ifndef SECKILL_STRATEGY_EXTERNAL_STATE_H
+#define SECKILL_STRATEGY_EXTERNAL_STATE_H
 
 #include "postgres/catalog.h"
 #include "strategy/strategy.h"

@@ -12,8 +12,8 @@
  * has cost a round trip. So that is remembered, to try in vain once and not every time. A hint:
  * whoever follows a wrong one pays a round trip more, or takes the longer way. Any thread.
  */
-#ifndef SECKILL_STRATEGY_SUITED_H
-#define SECKILL_STRATEGY_SUITED_H
+#ifndef SECKILL_STRATEGY_FAST_PATH_H
+#define SECKILL_STRATEGY_FAST_PATH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Who may make admin calls: whoever holds the token, or loopback clients where none is set. */
-#ifndef SECKILL_HTTP_AUTH_H
-#define SECKILL_HTTP_AUTH_H
+#ifndef SECKILL_HTTP_READER_AUTH_H
+#define SECKILL_HTTP_READER_AUTH_H
 
 #include "http/reader/reader.h"
 

@@ -5,8 +5,8 @@
  * JSON as they are: problem_set replaces whatever is not printable ASCII, so nothing a client sends
  * needs escaping later.
  */
-#ifndef SECKILL_HTTP_PROBLEM_H
-#define SECKILL_HTTP_PROBLEM_H
+#ifndef SECKILL_HTTP_READER_PROBLEM_H
+#define SECKILL_HTTP_READER_PROBLEM_H
 
 #include "order/order.h"
 

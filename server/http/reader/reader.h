@@ -4,8 +4,8 @@
  * Strict on purpose: what is not known, repeated, out of range or of another type is refused, never
  * guessed. Nothing here knows libmicrohttpd, so all of it is tested without a socket.
  */
-#ifndef SECKILL_HTTP_READER_H
-#define SECKILL_HTTP_READER_H
+#ifndef SECKILL_HTTP_READER_READER_H
+#define SECKILL_HTTP_READER_READER_H
 
 #include "http/reader/problem.h"
 

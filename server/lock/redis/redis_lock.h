@@ -2,8 +2,8 @@
  * What the locks in one Redis share: trying again within a deadline, and deleting whoever owns it.
  * On the client's thread, through its session.
  */
-#ifndef SECKILL_LOCK_REDIS_LOCK_H
-#define SECKILL_LOCK_REDIS_LOCK_H
+#ifndef SECKILL_LOCK_REDIS_REDIS_LOCK_H
+#define SECKILL_LOCK_REDIS_REDIS_LOCK_H
 
 #include "lock/lock.h"
 

@@ -4,8 +4,8 @@
  * A `struct redlock` is all of them, shared by all threads; a `struct redlock_sessions` is one
  * connection to each and belongs to one thread at a time.
  */
-#ifndef SECKILL_LOCK_REDLOCK_H
-#define SECKILL_LOCK_REDLOCK_H
+#ifndef SECKILL_LOCK_REDIS_REDLOCK_H
+#define SECKILL_LOCK_REDIS_REDLOCK_H
 
 #include "lock/lock.h"
 

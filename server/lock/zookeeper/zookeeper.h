@@ -3,8 +3,8 @@
  *
  * Every thread may use it at once; what it guards is under its own mutex. Nothing waits here.
  */
-#ifndef SECKILL_LOCK_KEEPER_H
-#define SECKILL_LOCK_KEEPER_H
+#ifndef SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_H
+#define SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_H
 
 #include "lock/lock.h"
 

@@ -1,6 +1,6 @@
 /* What the files of the ZooKeeper session share. */
-#ifndef SECKILL_LOCK_KEEPER_INTERNAL_H
-#define SECKILL_LOCK_KEEPER_INTERNAL_H
+#ifndef SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_INTERNAL_H
+#define SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_INTERNAL_H
 
 #include "lock/zookeeper/zookeeper_session.h"
 

@@ -3,8 +3,8 @@
  * Every call fails at once when there is no connection, and after it is lost. Any thread, any
  * number at once: the library's own threads answer, under the keeper's mutex.
  */
-#ifndef SECKILL_LOCK_KEEPER_SESSION_H
-#define SECKILL_LOCK_KEEPER_SESSION_H
+#ifndef SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_SESSION_H
+#define SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_SESSION_H
 
 #include "lock/zookeeper/zookeeper.h"
 

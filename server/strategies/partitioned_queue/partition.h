@@ -10,8 +10,8 @@
  *   partition_returns.c    cancels and restocks
  *   partition_resender.c     replies to waiting orders; what was lost is sent again
  */
-#ifndef SECKILL_STRATEGY_PARTITION_H
-#define SECKILL_STRATEGY_PARTITION_H
+#ifndef SECKILL_STRATEGIES_PARTITIONED_QUEUE_PARTITION_H
+#define SECKILL_STRATEGIES_PARTITIONED_QUEUE_PARTITION_H
 
 #include "order/order.h"
 #include "rabbitmq/rabbit.h"

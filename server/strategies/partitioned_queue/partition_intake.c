@@ -9,7 +9,7 @@
  * hears of its decision, wherever the first one came in.
  */
 #include "base/failpoint.h"
-#include "postgres/records.h"
+#include "postgres/catalog.h"
 #include "sale/purchase.h"
 #include "strategies/partitioned_queue/partition.h"
 #include "strategies/strategies.h"

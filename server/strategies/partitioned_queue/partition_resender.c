@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
-#include "postgres/records.h"
+#include "postgres/catalog.h"
 #include "sale/purchase.h"
 #include "sale/settle.h"
 #include "strategies/partitioned_queue/partition.h"

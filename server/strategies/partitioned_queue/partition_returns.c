@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
-#include "postgres/records.h"
+#include "postgres/catalog.h"
 #include "sale/held.h"
 #include "sale/purchase.h"
 #include "strategies/partitioned_queue/partition.h"

@@ -5,8 +5,8 @@
  * (stock_waiting.h). Each sending has a number; when its answer is lost, the number says whether it
  * has run, and if it has not, it never will. A call belongs to one thread.
  */
-#ifndef SECKILL_STRATEGY_STOCK_CALL_H
-#define SECKILL_STRATEGY_STOCK_CALL_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_CALL_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_CALL_H
 
 #include "strategies/redis_stock/writer/stock_stream.h"
 #include "strategy/session.h"

@@ -15,8 +15,8 @@
  * A direct-mapped table of fixed size: two products that share a slot forget each other, which
  * costs a round trip and nothing else. Any thread.
  */
-#ifndef SECKILL_STRATEGY_STOCK_FLAG_H
-#define SECKILL_STRATEGY_STOCK_FLAG_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_FLAG_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_FLAG_H
 
 #include "order/order.h"
 

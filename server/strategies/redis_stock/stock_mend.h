@@ -2,8 +2,8 @@
  * Products whose mirrors could not be told of a commit, a PUT or units that have come back, because
  * Redis was not to be reached: the writer unloads them as soon as it is. Any thread.
  */
-#ifndef SECKILL_STRATEGY_STOCK_MEND_H
-#define SECKILL_STRATEGY_STOCK_MEND_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MEND_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MEND_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
  * many wait in all), key:USER:KEY, call:WORKER (its last answer); and orders (the stream), waiting
  * and partly (stock_waiting.h).
  */
-#ifndef SECKILL_STRATEGY_STOCK_MIRROR_H
-#define SECKILL_STRATEGY_STOCK_MIRROR_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MIRROR_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MIRROR_H
 
 #include "postgres/pg.h"
 #include "redis/redis.h"

@@ -1,6 +1,6 @@
 /* What redis-stock keeps outside PostgreSQL; see external_state.h. */
-#ifndef SECKILL_STRATEGY_STOCK_OUTSIDE_H
-#define SECKILL_STRATEGY_STOCK_OUTSIDE_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_OUTSIDE_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_OUTSIDE_H
 
 #include "strategy/external_state.h"
 

@@ -7,8 +7,8 @@
  * that product. While orders of the product wait, or come in, it is left alone: the figures move
  * together then, but cannot be read together.
  */
-#ifndef SECKILL_STRATEGY_STOCK_RECONCILE_H
-#define SECKILL_STRATEGY_STOCK_RECONCILE_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_RECONCILE_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_RECONCILE_H
 
 #include "strategies/redis_stock/stock_mirror.h"
 

@@ -5,8 +5,8 @@
  * epoch, is loaded and the call made again. When the answer is lost the call is settled by its
  * number: either it has run and its answer is read, or it never will.
  */
-#ifndef SECKILL_STRATEGY_STOCK_RESERVE_H
-#define SECKILL_STRATEGY_STOCK_RESERVE_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_RESERVE_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_RESERVE_H
 
 #include "strategies/redis_stock/stock_mirror.h"
 #include "strategy/session.h"

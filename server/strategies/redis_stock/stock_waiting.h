@@ -8,8 +8,8 @@
  * Of an entry whose orders were not all decided at once "partly" names those that were. Lines are
  * parsed strictly, because anybody may write into a Redis: one that is malformed is no order.
  */
-#ifndef SECKILL_STRATEGY_STOCK_WAITING_H
-#define SECKILL_STRATEGY_STOCK_WAITING_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_WAITING_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_WAITING_H
 
 #include "order/order.h"
 #include "strategies/redis_stock/stock_mirror.h"

@@ -1,6 +1,6 @@
 /* Figures that are made up, for `bench` to judge: a row of E's against nginx's. */
-#ifndef SECKILL_HARNESS_BENCH_CASE_H
-#define SECKILL_HARNESS_BENCH_CASE_H
+#ifndef SECKILL_TESTS_HARNESS_BENCH_BENCH_CASE_H
+#define SECKILL_TESTS_HARNESS_BENCH_BENCH_CASE_H
 
 #include "bench/bench.h"
 

@@ -2,8 +2,8 @@
  * What the tests of the HTTP contract have in common: a call whose answer must be as said, down to
  * the headers that every answer of its kind has. Anything else ends the test.
  */
-#ifndef SECKILL_TESTS_HTTP_EXPECT_H
-#define SECKILL_TESTS_HTTP_EXPECT_H
+#ifndef SECKILL_TESTS_HTTP_LIB_EXPECT_H
+#define SECKILL_TESTS_HTTP_LIB_EXPECT_H
 
 #include "lib/server.h"
 

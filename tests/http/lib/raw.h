@@ -1,6 +1,6 @@
 /* Exact bytes to a server, and what comes back. */
-#ifndef SECKILL_TESTS_HTTP_RAW_H
-#define SECKILL_TESTS_HTTP_RAW_H
+#ifndef SECKILL_TESTS_HTTP_LIB_RAW_H
+#define SECKILL_TESTS_HTTP_LIB_RAW_H
 
 #include "lib/server.h"
 

@@ -2,8 +2,8 @@
  * Where a program of HTTP tests plays: a database of its own, one server on it that all its tests
  * call, and a witness who reads the rows.
  */
-#ifndef SECKILL_TESTS_HTTP_STAGE_H
-#define SECKILL_TESTS_HTTP_STAGE_H
+#ifndef SECKILL_TESTS_HTTP_LIB_STAGE_H
+#define SECKILL_TESTS_HTTP_LIB_STAGE_H
 
 #include "lib/t.h"
 

@@ -3,8 +3,8 @@
  * is held on its way (pg_proxy.h); the lane's one worker waits with that order in hand, and
  * whatever is sent meanwhile is the next batch.
  */
-#ifndef SECKILL_TESTS_INTEGRATION_BATCH_PLUG_H
-#define SECKILL_TESTS_INTEGRATION_BATCH_PLUG_H
+#ifndef SECKILL_TESTS_INTEGRATION_DATABASE_BATCH_PLUG_H
+#define SECKILL_TESTS_INTEGRATION_DATABASE_BATCH_PLUG_H
 
 #include "lib/fixtures/cases.h"
 #include "lib/fixtures/proxied.h"

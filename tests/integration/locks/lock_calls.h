@@ -2,8 +2,8 @@
  * Calling a lock directly, for the programs that test the locks alone: on one product, with a wait
  * or without.
  */
-#ifndef SECKILL_TESTS_INTEGRATION_LOCK_CALLS_H
-#define SECKILL_TESTS_INTEGRATION_LOCK_CALLS_H
+#ifndef SECKILL_TESTS_INTEGRATION_LOCKS_LOCK_CALLS_H
+#define SECKILL_TESTS_INTEGRATION_LOCKS_LOCK_CALLS_H
 
 #include "lib/t.h"
 

@@ -2,8 +2,8 @@
  * Two clients of the locks elsewhere, over their real stores, standing for two instances. Each test
  * gets them anew, under a name that no other has used, so nobody meets what one left behind.
  */
-#ifndef SECKILL_TESTS_INTEGRATION_OTHER_LOCKS_RIG_H
-#define SECKILL_TESTS_INTEGRATION_OTHER_LOCKS_RIG_H
+#ifndef SECKILL_TESTS_INTEGRATION_LOCKS_OTHER_LOCKS_RIG_H
+#define SECKILL_TESTS_INTEGRATION_LOCKS_OTHER_LOCKS_RIG_H
 
 #include "lib/t.h"
 

@@ -3,8 +3,8 @@
  * and under a system name of their own, so that no other program's messages come to them. The first
  * one is up before the others start: it is the active consumer of every set.
  */
-#ifndef SECKILL_TESTS_INTEGRATION_QUEUE_SHOP_H
-#define SECKILL_TESTS_INTEGRATION_QUEUE_SHOP_H
+#ifndef SECKILL_TESTS_INTEGRATION_PARTITIONED_QUEUE_QUEUE_SHOP_H
+#define SECKILL_TESTS_INTEGRATION_PARTITIONED_QUEUE_QUEUE_SHOP_H
 
 #include "lib/t.h"
 

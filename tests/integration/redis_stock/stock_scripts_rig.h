@@ -2,8 +2,8 @@
  * redis-stock's scripts called as the server calls them, over the stack's stock Redis, for one
  * product whose mirror a test loads.
  */
-#ifndef SECKILL_TESTS_INTEGRATION_STOCK_SCRIPTS_RIG_H
-#define SECKILL_TESTS_INTEGRATION_STOCK_SCRIPTS_RIG_H
+#ifndef SECKILL_TESTS_INTEGRATION_REDIS_STOCK_STOCK_SCRIPTS_RIG_H
+#define SECKILL_TESTS_INTEGRATION_REDIS_STOCK_STOCK_SCRIPTS_RIG_H
 
 #include "lib/t.h"
 

@@ -1,6 +1,6 @@
 /* A lane's rule and orders for it, for tests of the lane. */
-#ifndef SECKILL_TESTS_UNIT_LANE_ORDERS_H
-#define SECKILL_TESTS_UNIT_LANE_ORDERS_H
+#ifndef SECKILL_TESTS_UNIT_DISPATCH_LANE_ORDERS_H
+#define SECKILL_TESTS_UNIT_DISPATCH_LANE_ORDERS_H
 
 #include "base/clock.h"
 #include "dispatch/lane.h"

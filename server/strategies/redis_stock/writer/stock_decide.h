@@ -5,8 +5,8 @@
  * statements that write repeat the conditions all the same. PG_OK, or the transaction is to be
  * left.
  */
-#ifndef SECKILL_STRATEGY_STOCK_DECIDE_H
-#define SECKILL_STRATEGY_STOCK_DECIDE_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_DECIDE_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_DECIDE_H
 
 #include "sale/tally.h"
 #include "strategies/redis_stock/writer/stock_write.h"

@@ -7,8 +7,8 @@
  * read the member's own history; so does a writer that has failed at something. Workers put, the
  * writer alone does the rest.
  */
-#ifndef SECKILL_STRATEGY_STOCK_HANDOVER_H
-#define SECKILL_STRATEGY_STOCK_HANDOVER_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_HANDOVER_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_HANDOVER_H
 
 #include "strategies/redis_stock/writer/stock_stream.h"
 

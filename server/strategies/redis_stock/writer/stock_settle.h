@@ -2,8 +2,8 @@
  * Letting go of what PostgreSQL has decided: reservations end, keys are known a little longer,
  * entries are acknowledged and deleted. However often it happens, a reservation ends once.
  */
-#ifndef SECKILL_STRATEGY_STOCK_SETTLE_H
-#define SECKILL_STRATEGY_STOCK_SETTLE_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_SETTLE_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_SETTLE_H
 
 #include "strategies/redis_stock/writer/stock_stream.h"
 

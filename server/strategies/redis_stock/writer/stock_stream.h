@@ -7,8 +7,8 @@
  * What cannot be read of an entry (stock_waiting.h says what there should be) nobody can write: it
  * is logged and dropped, when the rest is decided.
  */
-#ifndef SECKILL_STRATEGY_STOCK_STREAM_H
-#define SECKILL_STRATEGY_STOCK_STREAM_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_STREAM_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_STREAM_H
 
 #include "strategies/redis_stock/writer/stock_write.h"
 

@@ -14,8 +14,8 @@
  * server: no order dies of it, and its claims stay open for later. They are halved a few times, so
  * that what troubles one order alone does not stop the others.
  */
-#ifndef SECKILL_STRATEGY_STOCK_WRITE_H
-#define SECKILL_STRATEGY_STOCK_WRITE_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITE_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITE_H
 
 #include "strategies/redis_stock/stock_waiting.h"
 

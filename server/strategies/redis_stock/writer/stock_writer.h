@@ -14,8 +14,8 @@
  * after a restart; with port 0 it is the process's, and others take over what it leaves. One writer
  * a process; stock_writer_check may be called from any thread.
  */
-#ifndef SECKILL_STRATEGY_STOCK_WRITER_H
-#define SECKILL_STRATEGY_STOCK_WRITER_H
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITER_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITER_H
 
 #include "strategy/strategy.h"
 
