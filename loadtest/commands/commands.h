@@ -1,4 +1,4 @@
-/* The commands. Each returns the program's exit status: 0, 1 or 2, as api.md says. */
+/* The commands. Each returns the program's exit status: 0, 1 or 2 (--help). */
 #ifndef SECKILL_LOADTEST_COMMANDS_COMMANDS_H
 #define SECKILL_LOADTEST_COMMANDS_COMMANDS_H
 

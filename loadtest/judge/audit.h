@@ -1,5 +1,5 @@
 /*
- * An audit: what a product's rows say, and api.md's formulas over them. Pure arithmetic, so that
+ * An audit: what a product's rows say, and the formulas over them. Pure arithmetic, so that
  * the rules can be tested without a database; where the figures come from (the witness's SQL, the
  * server's answer) is somebody else's business.
  */

@@ -1,14 +1,14 @@
-/* Verdicts: api.md's rules, as pure functions. */
+/* Verdicts: their rules, as pure functions. */
 #ifndef SECKILL_LOADTEST_JUDGE_VERDICT_H
 #define SECKILL_LOADTEST_JUDGE_VERDICT_H
 
 #include "loadtest/base/options.h"
 #include "loadtest/judge/audit.h"
 
-/* In the order in which merging takes them: the later one wins. That gives both columns of api.md's
- * rule: where nothing was promised one violation in any phase shows the danger, and where something
- * was, one phase that proved nothing leaves the whole unproved. A run that could not be made hides
- * neither a BROKEN one. */
+/* In the order in which merging takes them: the later one wins. That gives both columns of the
+ * table's rule: where nothing was promised one violation in any phase shows the danger, and where
+ * something was, one phase that proved nothing leaves the whole unproved. A run that could not be
+ * made hides neither a BROKEN one. */
 enum verdict {
     VERDICT_KEPT,
     VERDICT_PROVED_NOTHING,

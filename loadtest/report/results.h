@@ -1,4 +1,4 @@
-/* results.csv and results.json: what a run found, in api.md's shape. */
+/* results.csv and results.json: what a run found, in the shape that others read. */
 #ifndef SECKILL_LOADTEST_REPORT_RESULTS_H
 #define SECKILL_LOADTEST_REPORT_RESULTS_H
 

@@ -1,5 +1,5 @@
 /*
- * Render: from records to the JSON of api.md. No libmicrohttpd here; any thread.
+ * Render: from records to the JSON of docs/openapi.yaml. No libmicrohttpd here; any thread.
  *
  * Orders are put together by hand (base/put.h), because they are the hot path and every string in
  * them is ours. Whatever may hold a client's text goes through jansson. Functions that return

@@ -2,7 +2,7 @@
  * The edge: HTTP/1.1 in, orders and tasks out, replies back. It never blocks.
  *
  * One thread runs libmicrohttpd over its epoll descriptor from a loop of our own (why:
- * docs/ARCHITECTURE.md). A request that needs a backend is suspended, handed to dispatch with all
+ * docs/design/edge.md). A request that needs a backend is suspended, handed to dispatch with all
  * others of the same loop pass, and resumed when its completion arrives through one list and one
  * eventfd.
  */

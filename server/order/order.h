@@ -19,8 +19,8 @@ struct strategy;
 
 /*
  * Every way an order can end: name (metrics label), HTTP status, code in the problem document,
- * meaning. The codes are api.md's. PENDING, RETRY, UNSETTLED and KEY_TAKEN never leave the
- * strategy's drive.
+ * meaning. The codes are docs/openapi.yaml's. PENDING, RETRY, UNSETTLED and KEY_TAKEN never leave
+ * the strategy's drive.
  */
 #define ORDER_OUTCOMES(X)                                                                          \
     X(PENDING, "pending", 500, "internal_error", "Nobody has decided this order.")                 \

@@ -38,7 +38,7 @@ struct product {
     int64_t version;
 };
 
-/* api.md's audit of one product, computed from rows in one snapshot. */
+/* The audit of one product (docs/openapi.yaml), computed from rows in one snapshot. */
 struct audit {
     int64_t product_id;
     int64_t epoch;

@@ -62,7 +62,7 @@ enum strategy_need {
     NEED_COUNT = 7
 };
 
-/* The letters of strategies.md: what the harness holds the strategy to. */
+/* The letters of docs/STRATEGIES.md: what the harness holds the strategy to. */
 enum strategy_guarantee {
     GUARANTEE_ONE = 1u << 0,    /* correct in one instance */
     GUARANTEE_MANY = 1u << 1,   /* correct in many */

@@ -32,7 +32,7 @@ static void promises_are_kept_and_dangers_shown(void **state)
     assert_non_null(strstr(bed->output, "durable: "));
 }
 
-/* api.md's shape, member by member. */
+/* The shape of results.json, member by member. */
 static void the_files_have_their_shape(void **state)
 {
     (void)state;

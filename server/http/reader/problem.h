@@ -17,7 +17,7 @@ enum { PROBLEM_JSON_MAX = 640 };
 
 struct problem {
     int status;
-    const char *code;  /* one of api.md's; static */
+    const char *code;  /* one of docs/openapi.yaml's; static */
     const char *phase; /* "queue" or "lock" of a wait_timeout; else NULL; static */
     char field[64];    /* the parameter, member or header to blame; "" when there is none */
     char detail[160];  /* a sentence for people */

@@ -11,7 +11,7 @@ static struct audit computed(int64_t initial, int64_t restocked, int64_t sold, i
     return audit;
 }
 
-/* api.md's example: 20 buyers, stock 1, no lock. */
+/* An example: 20 buyers, stock 1, no lock. */
 static void twenty_buyers_of_one_unit(void **state)
 {
     (void)state;

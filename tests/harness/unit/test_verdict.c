@@ -1,4 +1,4 @@
-/* api.md's verdicts and exit statuses, case by case. */
+/* The verdicts and exit statuses, case by case. */
 #include "lib/t.h"
 
 #include "loadtest/judge/verdict.h"

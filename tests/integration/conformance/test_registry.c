@@ -1,5 +1,5 @@
 /*
- * GET /strategies: names, promises and bodies are what strategies.md says of them.
+ * GET /strategies: names, promises and bodies are what docs/STRATEGIES.md says of them.
  *
  * The table below is a second copy on purpose. Every other program here takes what a strategy
  * promises from the registry; were a letter dropped there, they would all stop asking for it.

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Proves that check_docs.py goes red, for each kind of name that it looks for.
+set -euo pipefail
+
+lint=$(cd "$(dirname "$0")" && pwd)
+check=$lint/check_docs.py
+# shellcheck source-path=SCRIPTDIR source=tree.sh
+. "$lint/tree.sh"
+
+architecture() { # a line more
+  printf '%s\n' '# A' '1. [server/main.c](../server/main.c)' '2. [sql/statements.sql](../sql/statements.sql)' \
+    '## The rooms' "| \`server/base\` | clocks | |" "$1"
+}
+
+refuses "a tree without docs/ARCHITECTURE.md"
+put server/main.c '/* The program: base/clock.h, sql/statements.sql, microhttpd.h. */'
+put server/base/clock.h '/* clock.h */'
+put sql/statements.sql '-- base/clock.h'
+put README.md '[A](docs/ARCHITECTURE.md#the-rooms), [here](#there), [web](https://example.org/x.md)
+## There'
+put docs/ARCHITECTURE.md "$(architecture '')"
+passes "a tree in order"
+
+catches NOTES.md '[B](docs/NOWHERE.md)'
+catches NOTES.md '[B](docs/ARCHITECTURE.md#nowhere)'
+catches docs/NOTES.md '[B](#nowhere)'
+catches server/base/bad.c '/* as in base/watch.h */'
+catches server/base/bad.h '/*
+ * see strategies.md
+ */'
+catches sql/bad.sql '-- clock.c'
+catches tests/bad.sh '# server/clock.c'
+
+for line in "$(seq -s ' ' 1301)" "| \`server/nowhere\` | nothing | |" '3. [server/main.c](../server/main.c)' \
+  "$(printf '%s. [sql/statements.sql](../sql/statements.sql)\n' 3 4 5 6 7 8 9)"; do
+  put docs/ARCHITECTURE.md "$(architecture "$line")"
+  refuses "ARCHITECTURE with ${line:0:40}"
+done
+put docs/ARCHITECTURE.md "$(architecture '')"
+put server/order/order.h ''
+refuses "a room without a row"
+rm "$tree/server/order/order.h"
+
+passes "the tree in order, again"
+judge
