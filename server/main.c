@@ -21,7 +21,7 @@ int main(int argc, char **argv)
         free(strategies);
         return 0;
     case SETTINGS_HELP_MARKDOWN:
-        settings_print_markdown(stdout, "seckill-server");
+        settings_print_markdown(stdout);
         return 0;
     case SETTINGS_VERSION:
         puts("seckill-server " SECKILL_VERSION);

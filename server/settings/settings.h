@@ -47,7 +47,8 @@ struct settings {
 enum settings_action {
     SETTINGS_RUN,
     SETTINGS_HELP,          /* --help */
-    SETTINGS_HELP_MARKDOWN, /* --help=markdown: what docs/CONFIG.md holds */
+    SETTINGS_HELP_MARKDOWN, /* --help=markdown: each setting's facts, as they stand in
+                               docs/CONFIG.md */
     SETTINGS_VERSION        /* --version */
 };
 
@@ -61,6 +62,6 @@ bool settings_load(struct settings *out, enum settings_action *action, int argc,
 
 /* `extra` is printed after the flags (the list of strategies); may be NULL. */
 void settings_print_help(FILE *to, const char *program, const char *extra);
-void settings_print_markdown(FILE *to, const char *program);
+void settings_print_markdown(FILE *to);
 
 #endif

@@ -29,7 +29,7 @@ void settings_print_help(FILE *to, const char *program, const char *extra)
             fputs("\n", to);
     }
     print_flag(to, "version", "", "print the version and exit\n");
-    print_flag(to, "help", "", "print this and exit; --help=markdown prints docs/CONFIG.md\n");
+    print_flag(to, "help", "", "print this and exit; --help=markdown: as a table\n");
     fputs("\nEach flag is also a variable in the environment, SECKILL_ and its name in capitals\n"
           "(--lock-ttl-ms is SECKILL_LOCK_TTL_MS); a flag wins over its variable.\n",
           to);
@@ -52,27 +52,12 @@ static void print_markdown_row(FILE *to, const struct settings_row *row)
         fputs("| default | empty |\n", to);
     else
         fprintf(to, "| default | `%s` |\n", row->standard);
-    fprintf(to, "| environment | `%s` |\n\n%s\n", variable, row->detail);
+    fprintf(to, "| environment | `%s` |\n", variable);
 }
 
-void settings_print_markdown(FILE *to, const char *program)
+void settings_print_markdown(FILE *to)
 {
-    fprintf(
-        to,
-        "<!-- Made by `%s --help=markdown`; edit server/settings/settings_table.c. -->\n\n"
-        "# Settings of %s\n\n"
-        "A setting is a flag, `--name VALUE` or `--name=VALUE`, or a variable in the "
-        "environment: `SECKILL_` and the flag's name in capitals, `-` written as `_`. A flag "
-        "wins over its variable, a variable over the default. A variable that is set but empty "
-        "counts as set.\n\n"
-        "Settings are read once, at start. A value that is out of range, a flag that does not "
-        "exist, or two settings that contradict each other end the start with exit status 2 "
-        "and a line on stderr that says which.\n\n"
-        "`--help` prints the flags, `--version` the version. Whoever comes from wllock finds its "
-        "names below, with the settings that took their place; its `LockDetail` is `timings` in "
-        "the answer to an order.\n\n"
-        "| flag | default | what it is |\n| --- | --- | --- |\n",
-        program, program);
+    fputs("| flag | default | what it is |\n| --- | --- | --- |\n", to);
     for (size_t i = 0; i < settings_row_count(); i++) {
         const struct settings_row *row = settings_row_at(i);
         const char *quote = *row->standard == '\0' ? "" : "`";

@@ -23,8 +23,7 @@ struct settings_row {
     const char *takes;             /* texts alone: what it takes, in words */
     bool (*accepts)(const char *); /* texts alone; NULL: anything */
 
-    const char *help;   /* one line, for --help */
-    const char *detail; /* what a user should know, for docs/CONFIG.md; Markdown */
+    const char *help; /* one line, for --help */
 };
 
 size_t settings_row_count(void);
