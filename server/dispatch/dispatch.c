@@ -322,7 +322,7 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
     clock_cond_init(&dispatch->shared.changed);
     register_order_metrics();
     drive_init();
-    spending_init();
+    cost_init();
     parking_open(services->parking, complete, dispatch);
     bool made = create_lanes(dispatch);
     if (made)
@@ -356,7 +356,7 @@ void dispatch_submit(struct dispatch *dispatch, struct order *list)
         next = list->next;
         n++;
         if (list->strategy->refuse_now && list->strategy->refuse_now(list)) {
-            spending_charge(list->strategy, SPENT_REFUSED, 1); /* it has cost nothing */
+            cost_charge(list->strategy, COST_REFUSED, 1); /* it has cost nothing */
             list->next = refused;
             refused = list;
             continue;

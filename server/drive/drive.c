@@ -165,7 +165,7 @@ bool drive_enter(struct session *session, const struct strategy *strategy, struc
     session->lock_until_us = INT64_MAX;
     session->lock_most_ms = lock_most_ms(session);
     purchase_may_wait(session, first);
-    session->spent_on = SPENT_NEITHER;
+    session->cost_outcome = COST_OTHER;
     /* The last hold may have been another strategy's. */
     session->hold.held = session->hold.abandoned = false;
     session->hold.fence = 0;
@@ -177,7 +177,7 @@ bool drive_enter(struct session *session, const struct strategy *strategy, struc
     else if (strategy->lock)
         entered = acquire(session, strategy, first);
     if (!entered)
-        spending_charge(strategy, SPENT_NEITHER, 1);
+        cost_charge(strategy, COST_OTHER, 1);
     return entered;
 }
 
@@ -350,12 +350,12 @@ static int count_pending(const struct batch *batch)
 static void charge(struct session *session, const struct strategy *strategy,
                    const struct batch *batch, int buys)
 {
-    struct spending_count count = {.ends[SPENT_ACCEPTED] = buys - count_buys(batch)};
+    struct cost_outcomes count = {.ends[COST_ACCEPTED] = buys - count_buys(batch)};
 
     for (const struct order *order = batch->orders; order; order = order->next)
         if (order->kind == ORDER_BUY && order->outcome != ORDER_PENDING)
-            spending_count_buy(&count, order->outcome);
-    session->spent_on = spending_charge_count(strategy, &count);
+            cost_count_buy(&count, order->outcome);
+    session->cost_outcome = cost_charge_outcomes(strategy, &count);
 }
 
 struct order *drive_sell(struct session *session, const struct strategy *strategy,
@@ -417,5 +417,5 @@ void drive_leave(struct session *session, const struct strategy *strategy)
     if (!session->hold.held)
         return;
     release(session, strategy);
-    spending_charge(strategy, session->spent_on, 0);
+    cost_charge(strategy, session->cost_outcome, 0);
 }

@@ -7,11 +7,11 @@
 
 enum { STRATEGIES_MAX = 64, NO_COUNTER = -1 };
 
-static const char *const ends[SPENDING_ENDS] = {
-    [SPENT_COMMITTED] = "committed",
-    [SPENT_REFUSED] = "refused",
-    [SPENT_ACCEPTED] = "accepted",
-    [SPENT_NEITHER] = "neither",
+static const char *const ends[COST_OUTCOMES] = {
+    [COST_COMMITTED] = "committed",
+    [COST_REFUSED] = "refused",
+    [COST_ACCEPTED] = "accepted",
+    [COST_OTHER] = "neither",
 };
 static const char *const stores[COST_STORES] = {
     [COST_POSTGRESQL] = "postgresql",
@@ -36,15 +36,15 @@ static const struct {
 };
 
 static struct {
-    int groups[SPENDING_ENDS];
-    int orders[SPENDING_ENDS];
-    int costs[SPENDING_ENDS][COST_STORES][COST_MEASURES];
+    int groups[COST_OUTCOMES];
+    int orders[COST_OUTCOMES];
+    int costs[COST_OUTCOMES][COST_STORES][COST_MEASURES];
 } counters[STRATEGIES_MAX];
 
-static bool uses(const struct strategy *strategy, enum spending_end end, enum cost_store store,
+static bool uses(const struct strategy *strategy, enum cost_outcome end, enum cost_store store,
                  enum cost_measure measure)
 {
-    if (end == SPENT_ACCEPTED && !strategy->asynchronous)
+    if (end == COST_ACCEPTED && !strategy->asynchronous)
         return false;
     if (store == COST_POSTGRESQL)
         return true;
@@ -58,11 +58,11 @@ static void register_costs(const struct strategy *strategy, enum cost_measure me
 {
     char labels[128];
 
-    for (int end = 0; end < SPENDING_ENDS; end++)
+    for (int end = 0; end < COST_OUTCOMES; end++)
         for (int store = 0; store < COST_STORES; store++) {
             int *counter = &counters[strategy_index(strategy)].costs[end][store][measure];
             *counter = NO_COUNTER;
-            if (!uses(strategy, (enum spending_end)end, (enum cost_store)store, measure))
+            if (!uses(strategy, (enum cost_outcome)end, (enum cost_store)store, measure))
                 continue;
             snprintf(labels, sizeof labels, "strategy=\"%s\",ended=\"%s\",store=\"%s\"",
                      strategy->name, ends[end], stores[store]);
@@ -75,7 +75,7 @@ static void register_orders(const struct strategy *strategy)
 {
     char labels[128];
 
-    for (int end = 0; end < SPENDING_ENDS; end++) {
+    for (int end = 0; end < COST_OUTCOMES; end++) {
         snprintf(labels, sizeof labels, "strategy=\"%s\",ended=\"%s\"", strategy->name, ends[end]);
         counters[strategy_index(strategy)].orders[end] = metrics_counter(
             counters[strategy_index(strategy)].groups[end], "seckill_cost_orders_total",
@@ -86,10 +86,10 @@ static void register_orders(const struct strategy *strategy)
     }
 }
 
-void spending_init(void)
+void cost_init(void)
 {
     for (size_t i = 0; i < strategy_total(); i++)
-        for (int end = 0; end < SPENDING_ENDS; end++)
+        for (int end = 0; end < COST_OUTCOMES; end++)
             counters[i].groups[end] = metrics_group();
     for (int measure = 0; measure < COST_MEASURES; measure++)
         for (size_t i = 0; i < strategy_total(); i++)
@@ -98,7 +98,7 @@ void spending_init(void)
         register_orders(strategy_at(i));
 }
 
-void spending_charge(const struct strategy *strategy, enum spending_end end, int orders)
+void cost_charge(const struct strategy *strategy, enum cost_outcome end, int orders)
 {
     size_t i = strategy_index(strategy);
 
@@ -114,36 +114,36 @@ void spending_charge(const struct strategy *strategy, enum spending_end end, int
         metrics_add(counters[i].orders[end], (uint64_t)orders);
 }
 
-void spending_count_buy(struct spending_count *count, enum order_outcome outcome)
+void cost_count_buy(struct cost_outcomes *count, enum order_outcome outcome)
 {
     switch (outcome) {
     case ORDER_CONFIRMED:
-        count->ends[SPENT_COMMITTED]++;
+        count->ends[COST_COMMITTED]++;
         break;
     case ORDER_ACCEPTED:
-        count->ends[SPENT_ACCEPTED]++;
+        count->ends[COST_ACCEPTED]++;
         break;
     case ORDER_SOLD_OUT:
     case ORDER_LIMIT_REACHED:
     case ORDER_SALE_NOT_OPEN:
     case ORDER_IDEMPOTENCY_MISMATCH:
     case ORDER_UNKNOWN_PRODUCT:
-        count->ends[SPENT_REFUSED]++;
+        count->ends[COST_REFUSED]++;
         break;
     default:
-        count->ends[SPENT_NEITHER]++;
+        count->ends[COST_OTHER]++;
     }
 }
 
-enum spending_end spending_charge_count(const struct strategy *strategy,
-                                        const struct spending_count *count)
+enum cost_outcome cost_charge_outcomes(const struct strategy *strategy,
+                                       const struct cost_outcomes *count)
 {
-    static const enum spending_end in_order[] = {SPENT_COMMITTED, SPENT_ACCEPTED, SPENT_REFUSED};
-    enum spending_end end = SPENT_NEITHER;
+    static const enum cost_outcome in_order[] = {COST_COMMITTED, COST_ACCEPTED, COST_REFUSED};
+    enum cost_outcome end = COST_OTHER;
 
-    for (size_t i = 0; end == SPENT_NEITHER && i < sizeof in_order / sizeof *in_order; i++)
+    for (size_t i = 0; end == COST_OTHER && i < sizeof in_order / sizeof *in_order; i++)
         if (count->ends[in_order[i]] > 0)
             end = in_order[i];
-    spending_charge(strategy, end, count->ends[end]);
+    cost_charge(strategy, end, count->ends[end]);
     return end;
 }

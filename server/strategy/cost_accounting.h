@@ -1,11 +1,12 @@
 /*
- * Spending: what the orders of each strategy cost PostgreSQL and Redis, in /metrics.
+ * Cost accounting: what the orders of each strategy cost PostgreSQL and Redis, in /metrics.
  *
- * A thread's costs (metrics/cost.h) are charged whenever it has finished something: to the strategy
- * it works for, and to how the orders ended that it was done for. A batch that sold to anybody is
- * charged to what it sold, for those who were refused in it cost next to nothing; a batch that only
- * refused, to whom it refused. So costs divided by orders, of one ending, are what one order costs.
- * What is spent in between (a lock acquired, a poll that found nothing) goes with the next charge.
+ * Bytes and round trips are counted per thread (metrics/cost.h). When a thread has finished a
+ * batch, it charges what it has counted since its last charge to the strategy of the batch and to
+ * one outcome: a batch that sold anything is charged to "committed", because the orders that it
+ * refused cost next to nothing; a batch that only refused is charged to "refused". The costs of an
+ * outcome divided by its orders are therefore the cost of one order. What is counted between two
+ * batches (a lock acquired, a poll that found nothing) is part of the next charge.
  */
 #ifndef SECKILL_STRATEGY_COST_ACCOUNTING_H
 #define SECKILL_STRATEGY_COST_ACCOUNTING_H
@@ -14,28 +15,28 @@
 
 #include <stdint.h>
 
-enum spending_end {
-    SPENT_COMMITTED, /* buys were sold */
-    SPENT_REFUSED,   /* buys were refused, for good */
-    SPENT_ACCEPTED,  /* buys wait elsewhere to be decided: what that costs is charged apart */
-    SPENT_NEITHER,   /* races lost, failures, repeats, cancels, restocks, looking after things */
-    SPENDING_ENDS
+enum cost_outcome {
+    COST_COMMITTED, /* buys were sold */
+    COST_REFUSED,   /* buys were refused, for good */
+    COST_ACCEPTED,  /* buys wait elsewhere to be decided: what that costs is charged apart */
+    COST_OTHER,     /* races lost, failures, repeats, cancels, restocks, looking after things */
+    COST_OUTCOMES
 };
 
 /* Registers the metrics; once, at start. */
-void spending_init(void);
+void cost_init(void);
 
-/* Charges what this thread has spent since the last charge, for that many orders. */
-void spending_charge(const struct strategy *strategy, enum spending_end end, int orders);
+/* Charges what this thread has counted since its last charge, for that many orders. */
+void cost_charge(const struct strategy *strategy, enum cost_outcome end, int orders);
 
-/* How many buys of something that was worked on ended how. */
-struct spending_count {
-    int ends[SPENDING_ENDS];
+/* The buys of one batch, by outcome. */
+struct cost_outcomes {
+    int ends[COST_OUTCOMES];
 };
-/* Adds one buy; what is not decided yet, or not a yes or a no, is NEITHER. */
-void spending_count_buy(struct spending_count *count, enum order_outcome outcome);
-/* Charges to the first of the endings that has orders, and returns it. */
-enum spending_end spending_charge_count(const struct strategy *strategy,
-                                        const struct spending_count *count);
+/* Adds one buy; what is not decided yet, or not a yes or a no, is COST_OTHER. */
+void cost_count_buy(struct cost_outcomes *count, enum order_outcome outcome);
+/* Charges to the first outcome that has orders (committed, accepted, refused), and returns it. */
+enum cost_outcome cost_charge_outcomes(const struct strategy *strategy,
+                                       const struct cost_outcomes *count);
 
 #endif

@@ -31,7 +31,7 @@ struct session {
         int64_t fence; /* registered once a hold; 0: not yet */
         int64_t since_us;
     } hold;
-    enum spending_end spent_on; /* how the last batch ended: its release is charged to that */
+    enum cost_outcome cost_outcome; /* how the last batch ended: its release is charged to that */
 };
 
 struct session *session_create(const struct services *services);

@@ -258,12 +258,12 @@ static void reply(struct consumer *consumer)
 
 static void charge(const struct consumer *consumer)
 {
-    struct spending_count count = {{0}};
+    struct cost_outcomes count = {{0}};
 
     for (int i = 0; i < consumer->count; i++)
         if (consumer->entries[i].kind == ORDER_BUY)
-            spending_count_buy(&count, consumer->entries[i].outcome);
-    spending_charge_count(&strategy_partitioned_queue, &count);
+            cost_count_buy(&count, consumer->entries[i].outcome);
+    cost_charge_outcomes(&strategy_partitioned_queue, &count);
 }
 
 /* All but what was put off and has no row. */
@@ -295,7 +295,7 @@ static bool serve(struct consumer *consumer)
         return false;
     }
     if (!decide(consumer) || !put_off(consumer)) {
-        spending_charge(&strategy_partitioned_queue, SPENT_NEITHER, 0);
+        cost_charge(&strategy_partitioned_queue, COST_OTHER, 0);
         fail(consumer, pg_error(session->pg));
         return false;
     }

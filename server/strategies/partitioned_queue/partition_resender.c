@@ -254,7 +254,7 @@ static void *keeper_main(void *argument)
             sweep(here.keeper);
             next_us = clock_mono_us() + SWEEP_US;
         }
-        spending_charge(&strategy_partitioned_queue, SPENT_NEITHER, 0);
+        cost_charge(&strategy_partitioned_queue, COST_OTHER, 0);
     }
     return NULL;
 }

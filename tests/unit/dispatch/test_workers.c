@@ -158,6 +158,6 @@ int main(void)
     };
 
     drive_init();
-    spending_init();
+    cost_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

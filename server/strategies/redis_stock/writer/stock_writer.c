@@ -203,15 +203,15 @@ static void mend(struct writer *at)
         at->mend_at_us = clock_mono_us() + PAUSE_US;
 }
 
-static struct spending_count count_fates(const struct stock_part *part)
+static struct cost_outcomes count_fates(const struct stock_part *part)
 {
-    struct spending_count count = {{0}};
+    struct cost_outcomes count = {{0}};
 
     for (int i = 0; i < part->count; i++) {
         enum claim_fate fate = part->claims[i].fate;
         metrics_add(counters.fates[fate], 1);
-        count.ends[SPENT_COMMITTED] += fate == CLAIM_CONFIRMED;
-        count.ends[SPENT_REFUSED] += fate == CLAIM_REFUSED;
+        count.ends[COST_COMMITTED] += fate == CLAIM_CONFIRMED;
+        count.ends[COST_REFUSED] += fate == CLAIM_REFUSED;
     }
     return count;
 }
@@ -286,12 +286,12 @@ static void put_off_held(struct writer *at, struct stock_part *part)
 static bool write_part(struct writer *at, struct stock_part *part)
 {
     stock_write(&at->link, part->claims, part->count, part->fresh);
-    struct spending_count count = count_fates(part);
+    struct cost_outcomes count = count_fates(part);
     FAILPOINT("stock-writer-committed");
     put_off_held(at, part);
     bool done =
         stock_settle(at->stream, &at->link, part, part->fresh && !stock_handover_is_empty());
-    spending_charge_count(&strategy_redis_stock, &count);
+    cost_charge_outcomes(&strategy_redis_stock, &count);
     at->quiet_since_us = clock_mono_us();
     at->round_at_us = 0; /* figures have moved: a round when it is quiet again */
     return done;
@@ -341,7 +341,7 @@ static bool read_and_write(struct writer *at, enum stock_source source, bool *mo
     at->link.until_us = clock_mono_us() + PATIENCE_US;
     int n = stock_stream_read(at->stream, &at->link, source, more);
     if (n <= 0) {
-        spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
+        cost_charge(&strategy_redis_stock, COST_OTHER, 0);
         return n == 0;
     }
     FAILPOINT("stock-writer-read");
@@ -441,7 +441,7 @@ static bool write_handed(struct writer *at, int64_t until_us)
         if (!stock_handover_is_open())
             fall_behind(at);
         conclude(at, settled);
-        spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
+        cost_charge(&strategy_redis_stock, COST_OTHER, 0);
         return false;
     }
     FAILPOINT("stock-writer-read");
@@ -510,7 +510,7 @@ static void *writer_main(void *argument)
 
     while (!atomic_load(&at->stopping)) {
         bool done = turn(at);
-        spending_charge(&strategy_redis_stock, SPENT_NEITHER, 0);
+        cost_charge(&strategy_redis_stock, COST_OTHER, 0);
         if (!done)
             clock_sleep_until(clock_mono_us() + PAUSE_US);
     }
