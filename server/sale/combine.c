@@ -64,7 +64,7 @@ static enum pg_status lock_rows(struct combine *combine)
     combine->session->has_row = status == PG_OK;
     combine->fence_lost = status == PG_OK && tally->fence && found == 0;
     if (status == PG_OK)
-        tally_note_suited(tally);
+        tally_note_fast_path(tally);
     return status;
 }
 
@@ -287,7 +287,7 @@ static bool may_be_one_statement(const struct session *session, struct order **o
     for (int i = 0; i < count; i++)
         if (!purchase_is_simple(session, orders[i]) || orders[i]->product_id != product)
             return false;
-    return suited_is(product);
+    return fast_path_fits(product);
 }
 
 /* The one statement of many orders, or under a fence. False: nothing is decided. */
@@ -324,7 +324,7 @@ static __attribute__((noinline)) bool at_once(struct session *session, struct or
 /* The one statement. False: nothing is decided. */
 static bool sell_at_once(struct session *session, struct order **orders, int count, int64_t fence)
 {
-    int64_t epoch = suited_epoch(orders[0]->product_id);
+    int64_t epoch = fast_path_epoch(orders[0]->product_id);
 
     if (epoch == 0 || !may_be_one_statement(session, orders, count))
         return false;

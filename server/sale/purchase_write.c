@@ -54,7 +54,7 @@ void purchase_finish(struct session *session, struct order *order, const struct 
     enum pg_status status;
     bool committing = true;
 
-    suited_note_epoch(order->product_id, row->epoch);
+    fast_path_note_epoch(order->product_id, row->epoch);
     session->has_row = true;
     if (order->kind == ORDER_BUY && !take_limit(session, order, row))
         return;

@@ -68,14 +68,14 @@ void tally_ask(struct tally *tally, int product, int64_t units)
     tally->asked[product] += units;
 }
 
-void tally_note_suited(const struct tally *tally)
+void tally_note_fast_path(const struct tally *tally)
 {
     for (int i = 0; i < tally->products.count; i++) {
         const struct product_row *row = &tally->rows[i];
         if (tally->known[i])
-            suited_note(tally->products.a[i], row->epoch,
-                        row->open && row->limit_per_user == NO_LIMIT &&
-                            row->stock >= tally->asked[i]);
+            fast_path_note(tally->products.a[i], row->epoch,
+                           row->open && row->limit_per_user == NO_LIMIT &&
+                               row->stock >= tally->asked[i]);
     }
 }
 

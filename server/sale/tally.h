@@ -64,7 +64,7 @@ enum pg_status tally_lock_free(struct tally *tally);
 void tally_ask(struct tally *tally, int product, int64_t units);
 /* Remembers the products' sales, and which one statement could have sold (fast_path.h). Before
  * tally_fold. */
-void tally_note_suited(const struct tally *tally);
+void tally_note_fast_path(const struct tally *tally);
 /* Rows that are short of what was asked, and have buckets, get them back. */
 enum pg_status tally_fold(struct tally *tally);
 

@@ -114,8 +114,8 @@ static void sell_one(struct session *session, struct order *order)
     if (order->kind == ORDER_CANCEL)
         purchase_cancel_by(session, order, return_stock);
     else if (purchase_is_simple(session, order))
-        decided = purchase_at_once(session, order, SQL_BUCKET_BUY, suited_epoch(order->product_id),
-                                   PG_ARGS(pg_int8(n)));
+        decided = purchase_at_once(session, order, SQL_BUCKET_BUY,
+                                   fast_path_epoch(order->product_id), PG_ARGS(pg_int8(n)));
     else
         decided = sell_in_steps(session, order, n);
     if (decided || !look(session, order, n, &next))

@@ -22,15 +22,15 @@ static void explain(struct session *session, struct order *order, struct product
 {
     if (!purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, row))
         return;
-    suited_note(order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
+    fast_path_note(order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
     if (purchase_allowed(session, order, row))
         order->outcome = ORDER_RETRY; /* there is stock now: it came in between */
 }
 
 static bool fits_one_statement(const struct session *session, const struct order *order)
 {
-    return purchase_is_simple(session, order) && suited_epoch(order->product_id) != 0 &&
-           suited_is(order->product_id);
+    return purchase_is_simple(session, order) && fast_path_epoch(order->product_id) != 0 &&
+           fast_path_fits(order->product_id);
 }
 
 /* The one statement matched no row. False: the product has a limit, or a PUT has begun another
@@ -45,7 +45,7 @@ static bool sell_missed(struct session *session, struct order *order, int64_t ep
 
 static bool sell_at_once(struct session *session, struct order *order)
 {
-    int64_t epoch = suited_epoch(order->product_id);
+    int64_t epoch = fast_path_epoch(order->product_id);
 
     return purchase_at_once(session, order, SQL_CONDITIONAL_BUY, epoch, NULL, 0) ||
            sell_missed(session, order, epoch);
@@ -61,7 +61,7 @@ static bool take_stock(struct session *session, struct order *order, struct prod
         return false;
     if (pg_rows(session->pg) == 1) {
         purchase_row(session->pg, row);
-        suited_note(order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
+        fast_path_note(order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
         return true;
     }
     pg_rollback(session->pg, session->work_until_us);
@@ -96,7 +96,7 @@ void body_guarded(struct session *session, struct order *order)
  * any more. */
 static void sell_run(struct session *session, struct order *order)
 {
-    int64_t epoch = suited_epoch(order->product_id);
+    int64_t epoch = fast_path_epoch(order->product_id);
     struct order *missed[RUN_MAX];
     int count = 0;
     bool lost = false;
@@ -115,7 +115,7 @@ static void sell_run(struct session *session, struct order *order)
     /* They have written nothing, and may as well come again: so they do where the first one shows
      * that a PUT has begun another sale, and get that one's statement. */
     for (int i = 0; i < count && (i == 0 || (purchase_has_time(session) &&
-                                             suited_epoch(missed[i]->product_id) == epoch));
+                                             fast_path_epoch(missed[i]->product_id) == epoch));
          i++) {
         pg_connect(session->pg, session->work_until_us); /* one of the others may have lost it */
         if (!sell_missed(session, missed[i], epoch))

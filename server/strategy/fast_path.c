@@ -10,7 +10,7 @@ static struct {
     struct slot {
         int64_t product_id; /* the last one noted of those whose place this is; 0: none */
         int64_t epoch;
-        bool unsuited;
+        bool unfit; /* one statement cannot sell it */
     } slots[SLOTS];
 } table = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
@@ -19,16 +19,16 @@ static struct slot *slot_of(int64_t product_id)
     return &table.slots[(uint64_t)product_id % SLOTS];
 }
 
-void suited_note(int64_t product_id, int64_t epoch, bool suited)
+void fast_path_note(int64_t product_id, int64_t epoch, bool fits)
 {
     struct slot *slot = slot_of(product_id);
 
     pthread_mutex_lock(&table.mutex);
-    *slot = (struct slot){.product_id = product_id, .epoch = epoch, .unsuited = !suited};
+    *slot = (struct slot){.product_id = product_id, .epoch = epoch, .unfit = !fits};
     pthread_mutex_unlock(&table.mutex);
 }
 
-void suited_note_epoch(int64_t product_id, int64_t epoch)
+void fast_path_note_epoch(int64_t product_id, int64_t epoch)
 {
     struct slot *slot = slot_of(product_id);
 
@@ -38,7 +38,7 @@ void suited_note_epoch(int64_t product_id, int64_t epoch)
     pthread_mutex_unlock(&table.mutex);
 }
 
-int64_t suited_epoch(int64_t product_id)
+int64_t fast_path_epoch(int64_t product_id)
 {
     const struct slot *slot = slot_of(product_id);
 
@@ -48,12 +48,12 @@ int64_t suited_epoch(int64_t product_id)
     return epoch;
 }
 
-bool suited_is(int64_t product_id)
+bool fast_path_fits(int64_t product_id)
 {
     const struct slot *slot = slot_of(product_id);
 
     pthread_mutex_lock(&table.mutex);
-    bool unsuited = slot->product_id == product_id && slot->unsuited;
+    bool unfit = slot->product_id == product_id && slot->unfit;
     pthread_mutex_unlock(&table.mutex);
-    return !unsuited;
+    return !unfit;
 }

@@ -1,16 +1,20 @@
 /*
- * What the process has seen of products: the sale (its epoch), and whether one statement can sell
- * it.
+ * Fast path: hints about products, which this process remembers from the rows that it has read: the
+ * epoch (the present sale), and whether one statement can sell the product.
  *
- * One statement that decides, writes and commits names the epoch that was seen before it was sent.
- * So it may arrive late, when its order was settled long ago as not done, and even after a PUT
- * whose purge has deleted that order's tombstone: it matches no row then. Which sale is the present
- * one, the row alone knows. An epoch that is out of date here costs a statement that matches no
- * row, after which the row is read.
+ * Happy path: a strategy asks for the epoch and sends one statement that decides, writes and
+ * commits, with that epoch in it.
  *
- * One statement cannot sell where there is a limit, or too little left; then it matches no row, and
- * has cost a round trip. So that is remembered, to try in vain once and not every time. A hint:
- * whoever follows a wrong one pays a round trip more, or takes the longer way. Any thread.
+ * Failure modes:
+ * - The epoch is out of date: the statement matches no row, and the strategy reads the row. So a
+ *   statement that arrives late is harmless even after a PUT whose purge has deleted its order's
+ *   tombstone. Only the row knows the present epoch.
+ * - One statement cannot sell: the product has a limit per user, or too little is left. The
+ * statement matches no row. The strategy notes it here, and later orders take the longer way at
+ * once.
+ * - The hint is wrong or was evicted by another product: an order costs one more round trip.
+ *
+ * Thread rule: any thread; a mutex guards the table.
  */
 #ifndef SECKILL_STRATEGY_FAST_PATH_H
 #define SECKILL_STRATEGY_FAST_PATH_H
@@ -19,12 +23,12 @@
 #include <stdint.h>
 
 /* `epoch` was read from the product's row, now or earlier. */
-void suited_note(int64_t product_id, int64_t epoch, bool suited);
+void fast_path_note(int64_t product_id, int64_t epoch, bool fits);
 /* The same, where nothing is known but the epoch: of a new sale one statement is tried. */
-void suited_note_epoch(int64_t product_id, int64_t epoch);
+void fast_path_note_epoch(int64_t product_id, int64_t epoch);
 /* 0: not seen, or forgotten for another product. */
-int64_t suited_epoch(int64_t product_id);
+int64_t fast_path_epoch(int64_t product_id);
 /* True, too, of a product that was never noted, or of which the epoch alone was. */
-bool suited_is(int64_t product_id);
+bool fast_path_fits(int64_t product_id);
 
 #endif

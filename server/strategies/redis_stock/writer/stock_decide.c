@@ -149,7 +149,7 @@ static enum pg_status read_shares(struct work *work)
             tally_ask(tally, work->product_of[i], work->claims[i].order.quantity);
             tally_share(tally, work->product_of[i], work->claims[i].order.user_id);
         }
-    tally_note_suited(tally);
+    tally_note_fast_path(tally);
     enum pg_status status = tally_fold(tally);
     return status == PG_OK ? tally_read_shares(tally) : status;
 }

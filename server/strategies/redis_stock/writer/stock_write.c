@@ -100,7 +100,7 @@ static bool may_be_one_statement(const struct work *work)
         if (order->key[0] || order->product_id != first->product_id || order->epoch != first->epoch)
             return false;
     }
-    return work->fresh && suited_is(first->product_id) && !held_is(&held, first->product_id);
+    return work->fresh && fast_path_fits(first->product_id) && !held_is(&held, first->product_id);
 }
 
 /* PG_OK: all are sold, or, when they are still open, nothing is decided. */
