@@ -75,8 +75,8 @@ static enum catalog_result look_up(struct call *call, struct pg *pg, struct erro
 
     if (result != CATALOG_NOT_FOUND)
         return result;
-    return outside_order(call->request->http->services, pg, id, call->task.until_us, &call->record,
-                         error);
+    return external_state_order(call->request->http->services, pg, id, call->task.until_us,
+                                &call->record, error);
 }
 
 /* The same a moment later, for an order that was queued. */

@@ -37,7 +37,7 @@ static enum catalog_result look_up(struct call *call, struct pg *pg, struct erro
         catalog_product(pg, call->request->product_id, call->task.until_us, &call->product, error);
 
     if (result == CATALOG_OK) {
-        outside_reserved(services_of(call), &call->product, 1, call->task.until_us);
+        external_state_reserved(services_of(call), &call->product, 1, call->task.until_us);
         call->text = render_product(&call->product);
     }
     return result;
@@ -62,7 +62,7 @@ static enum catalog_result list(struct call *call, struct pg *pg, struct error *
     }
     result = catalog_products(pg, call->id, call->limit, call->task.until_us, products, &n, error);
     if (result == CATALOG_OK) {
-        outside_reserved(services_of(call), products, n, call->task.until_us);
+        external_state_reserved(services_of(call), products, n, call->task.until_us);
         call->text = render_products(products, n, n == call->limit ? products[n - 1].id : 0);
     }
     free(products);
@@ -94,7 +94,8 @@ static enum catalog_result put(struct call *call, struct pg *pg, struct error *e
         pg, &call->product, &call->created, call->task.wait_until_us, call->task.until_us, error);
 
     if (result == CATALOG_OK || result == CATALOG_UNKNOWN)
-        outside_sale_started(services_of(call), pg, call->product.id, 1, call->task.until_us);
+        external_state_sale_started(services_of(call), pg, call->product.id, 1,
+                                    call->task.until_us);
     if (result == CATALOG_OK)
         call->text = render_product(&call->product);
     return result;
@@ -151,7 +152,8 @@ static enum catalog_result put_run(struct call *call, struct pg *pg, struct erro
                              call->task.until_us, error);
 
     if (result == CATALOG_OK || result == CATALOG_UNKNOWN)
-        outside_sale_started(services_of(call), pg, call->id, call->count, call->task.until_us);
+        external_state_sale_started(services_of(call), pg, call->id, call->count,
+                                    call->task.until_us);
     if (result == CATALOG_OK &&
         asprintf(&call->text, "{\"count\": %lld}", (long long)call->count) < 0)
         call->text = NULL;
@@ -194,7 +196,7 @@ static enum catalog_result audit(struct call *call, struct pg *pg, struct error 
     if (done == CATALOG_OK) {
         /* What no row tells yet; everything else is of one snapshot. */
         struct product held = {.id = result.product_id, .epoch = result.epoch};
-        outside_reserved(services_of(call), &held, 1, call->task.until_us);
+        external_state_reserved(services_of(call), &held, 1, call->task.until_us);
         result.queued += held.reserved > 0 ? held.reserved : 0;
         call->text = render_audit(&result);
     }

@@ -284,12 +284,12 @@ static void sell(struct session *session, const struct strategy *strategy, struc
 static void tell_of_stock(struct session *session, const struct strategy *strategy,
                           const struct batch *batch)
 {
-    struct outside_gains gains;
+    struct external_state_gains gains;
 
     gains.count = 0;
     for (const struct order *order = batch->orders; order; order = order->next)
-        outside_gain(&gains, order->product_id, order->kind, order->outcome);
-    outside_stock_added(session, strategy, &gains);
+        external_state_note_gain(&gains, order->product_id, order->kind, order->outcome);
+    external_state_stock_added(session, strategy, &gains);
 }
 
 static void attempt(struct session *session, const struct strategy *strategy, struct batch *batch)

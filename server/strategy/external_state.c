@@ -6,23 +6,23 @@
 #include <stdlib.h>
 
 /* The next strategy that keeps something outside, from *i on; NULL at the end. */
-static const struct outside *next(const struct services *services, size_t *i)
+static const struct external_state *next(const struct services *services, size_t *i)
 {
     while (*i < strategy_count()) {
         const struct strategy *strategy = strategy_at((*i)++);
-        if (strategy->outside && !strategy_unavailable_reason(strategy, services))
-            return strategy->outside;
+        if (strategy->external_state && !strategy_unavailable_reason(strategy, services))
+            return strategy->external_state;
     }
     return NULL;
 }
 
-enum catalog_result outside_order(const struct services *services, struct pg *pg,
-                                  const struct uuid *id, int64_t until_us, struct order_record *out,
-                                  struct error *error)
+enum catalog_result external_state_order(const struct services *services, struct pg *pg,
+                                         const struct uuid *id, int64_t until_us,
+                                         struct order_record *out, struct error *error)
 {
     size_t i = 0;
 
-    for (const struct outside *at; (at = next(services, &i));) {
+    for (const struct external_state *at; (at = next(services, &i));) {
         enum catalog_result result = at->order(services, pg, id, until_us, out, error);
         if (result != CATALOG_NOT_FOUND)
             return result;
@@ -30,21 +30,21 @@ enum catalog_result outside_order(const struct services *services, struct pg *pg
     return CATALOG_NOT_FOUND;
 }
 
-void outside_reserved(const struct services *services, struct product *products, int count,
-                      int64_t until_us)
+void external_state_reserved(const struct services *services, struct product *products, int count,
+                             int64_t until_us)
 {
     size_t i = 0;
 
-    for (const struct outside *at; (at = next(services, &i));)
+    for (const struct external_state *at; (at = next(services, &i));)
         at->reserved(services, products, count, until_us);
 }
 
-void outside_sale_started(const struct services *services, struct pg *pg, int64_t first,
-                          int64_t count, int64_t until_us)
+void external_state_sale_started(const struct services *services, struct pg *pg, int64_t first,
+                                 int64_t count, int64_t until_us)
 {
     size_t i = 0;
 
-    for (const struct outside *at; (at = next(services, &i));)
+    for (const struct external_state *at; (at = next(services, &i));)
         at->sale_started(services, pg, first, count, until_us);
 }
 
@@ -56,27 +56,27 @@ static bool may_have_added(enum order_kind kind, enum order_outcome outcome)
            outcome == ORDER_OUTCOME_UNKNOWN || (outcome == ORDER_REPLAYED && kind == ORDER_RESTOCK);
 }
 
-void outside_gain(struct outside_gains *to, int64_t product_id, enum order_kind kind,
-                  enum order_outcome outcome)
+void external_state_note_gain(struct external_state_gains *to, int64_t product_id,
+                              enum order_kind kind, enum order_outcome outcome)
 {
     if (!may_have_added(kind, outcome))
         return;
     for (int i = 0; i < to->count; i++)
         if (to->products[i] == product_id)
             return;
-    if (to->count == OUTSIDE_GAINS_MAX)
+    if (to->count == EXTERNAL_STATE_GAINS_MAX)
         abort();
     to->products[to->count++] = product_id;
 }
 
-void outside_stock_added(struct session *session, const struct strategy *by,
-                         const struct outside_gains *gains)
+void external_state_stock_added(struct session *session, const struct strategy *by,
+                                const struct external_state_gains *gains)
 {
     size_t i = 0;
 
     if (gains->count == 0)
         return;
-    for (const struct outside *at; (at = next(session->services, &i));)
-        if (at != by->outside)
+    for (const struct external_state *at; (at = next(session->services, &i));)
+        if (at != by->external_state)
             at->stock_added(session, gains->products, gains->count);
 }

@@ -1,7 +1,7 @@
 /*
- * What strategies keep of products and orders outside PostgreSQL, for those who read or reset them
- * by no strategy: GET /orders/ID, GET /products, a PUT, and the cancels and restocks of strategies
- * that know nothing of it. Called on any thread that has a PostgreSQL session to lend.
+ * External state: the products and orders that a strategy keeps outside PostgreSQL. GET /orders/ID,
+ * GET /products, a PUT, and the cancels and restocks of other strategies read or reset it through
+ * this interface. Thread rule: any thread that has a PostgreSQL session to lend.
  */
 #ifndef SECKILL_STRATEGY_EXTERNAL_STATE_H
 #define SECKILL_STRATEGY_EXTERNAL_STATE_H
@@ -11,7 +11,7 @@
 
 struct pg;
 
-struct outside {
+struct external_state {
     /* An order that PostgreSQL does not know (yet). CATALOG_FAILED: out of reach, nobody knows. */
     enum catalog_result (*order)(const struct services *services, struct pg *pg,
                                  const struct uuid *id, int64_t until_us, struct order_record *out,
@@ -28,28 +28,28 @@ struct outside {
 };
 
 /* Over all strategies that can be used here. */
-enum catalog_result outside_order(const struct services *services, struct pg *pg,
-                                  const struct uuid *id, int64_t until_us, struct order_record *out,
-                                  struct error *error);
-void outside_reserved(const struct services *services, struct product *products, int count,
-                      int64_t until_us);
-void outside_sale_started(const struct services *services, struct pg *pg, int64_t first,
-                          int64_t count, int64_t until_us);
+enum catalog_result external_state_order(const struct services *services, struct pg *pg,
+                                         const struct uuid *id, int64_t until_us,
+                                         struct order_record *out, struct error *error);
+void external_state_reserved(const struct services *services, struct product *products, int count,
+                             int64_t until_us);
+void external_state_sale_started(const struct services *services, struct pg *pg, int64_t first,
+                                 int64_t count, int64_t until_us);
 
 /* The products to whose rows units have been added, or may have been. */
-enum { OUTSIDE_GAINS_MAX = 1000 };
-struct outside_gains {
+enum { EXTERNAL_STATE_GAINS_MAX = 1000 };
+struct external_state_gains {
     int count;
-    int64_t products[OUTSIDE_GAINS_MAX];
+    int64_t products[EXTERNAL_STATE_GAINS_MAX];
 };
 /* Notes the product if an order of this kind that ends so may have added units: also one that found
  * it done already, because whoever did it may have died before it could say so. At most
- * OUTSIDE_GAINS_MAX products. */
-void outside_gain(struct outside_gains *to, int64_t product_id, enum order_kind kind,
-                  enum order_outcome outcome);
+ * EXTERNAL_STATE_GAINS_MAX products. */
+void external_state_note_gain(struct external_state_gains *to, int64_t product_id,
+                              enum order_kind kind, enum order_outcome outcome);
 /* To be called after the commit and before the reply. `by`: the strategy that did it; it looks
  * after its own. */
-void outside_stock_added(struct session *session, const struct strategy *by,
-                         const struct outside_gains *gains);
+void external_state_stock_added(struct session *session, const struct strategy *by,
+                                const struct external_state_gains *gains);
 
 #endif

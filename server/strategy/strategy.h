@@ -23,7 +23,7 @@ struct lock;
 struct memcache;
 struct redlock;
 struct renewer;
-struct outside;
+struct external_state;
 struct session;
 
 /* What the strategies are built over. Never app or http. */
@@ -104,8 +104,8 @@ struct strategy {
     /* Sets the outcome and answers true when the order can be refused without a lane; NULL: never.
      * Any thread; must not block. */
     bool (*refuse_now)(struct order *order);
-    const struct outside
-        *outside; /* what it keeps outside PostgreSQL (external_state.h); NULL: nothing */
+    const struct external_state
+        *external_state; /* what it keeps outside PostgreSQL (external_state.h); NULL: nothing */
     /* Sets each order's outcome. A strategy that hears of it later may take orders out of the batch
      * instead and leave them in services->parking, from where they are completed (parking.h). */
     void (*sell)(struct session *session, struct batch *batch);

@@ -32,7 +32,7 @@ enum {
     SESSION_IDLE_US = 10000000,
     MESSAGES_MAX = 64
 };
-_Static_assert(2 * PARTITION_BATCH <= OUTSIDE_GAINS_MAX + 0,
+_Static_assert(2 * PARTITION_BATCH <= EXTERNAL_STATE_GAINS_MAX + 0,
                "all that was taken in can be told of");
 
 struct consumer {
@@ -224,13 +224,13 @@ static bool put_off(struct consumer *consumer)
  * an earlier delivery has committed: its consumer may have died before it said so. */
 static void tell_of_stock(const struct consumer *consumer)
 {
-    struct outside_gains gains;
+    struct external_state_gains gains;
 
     gains.count = 0;
     for (int i = 0; i < consumer->count; i++)
-        outside_gain(&gains, consumer->entries[i].product_id, consumer->entries[i].kind,
-                     consumer->entries[i].outcome);
-    outside_stock_added(consumer->session, &strategy_partitioned_queue, &gains);
+        external_state_note_gain(&gains, consumer->entries[i].product_id, consumer->entries[i].kind,
+                                 consumer->entries[i].outcome);
+    external_state_stock_added(consumer->session, &strategy_partitioned_queue, &gains);
 }
 
 /* One message for each queue that waits for some of the entries. */

@@ -143,11 +143,11 @@ static void settle_restock(struct session *session, struct order *order)
 /* The consumer that did it may not have come to it yet, or never will. */
 static void tell_of_stock(struct session *session, const struct order *order)
 {
-    struct outside_gains gains;
+    struct external_state_gains gains;
 
     gains.count = 0;
-    outside_gain(&gains, order->product_id, order->kind, order->outcome);
-    outside_stock_added(session, &strategy_partitioned_queue, &gains);
+    external_state_note_gain(&gains, order->product_id, order->kind, order->outcome);
+    external_state_stock_added(session, &strategy_partitioned_queue, &gains);
 }
 
 static void settle_overdue(struct order *list)

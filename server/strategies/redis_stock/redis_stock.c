@@ -6,7 +6,7 @@
  * (stock_reserve.h); each gets 202. The instance's writer, to whom they are handed over
  * (stock_handover.h), writes them in batches (stock_writer.h): insert, stock, limits, commit, and
  * only then XACK; the writers are a consumer group, and take over what one of them leaves. GET
- * /orders/ID looks in PostgreSQL, then among what waits in Redis (stock_outside.c).
+ * /orders/ID looks in PostgreSQL, then among what waits in Redis (stock_external_state.c).
  *
  * It cannot oversell, whatever Redis says: the writer takes stock with a guarded statement under
  * the row's lock. A Redis that is wrong costs 202s that end `failed`, and the mirror is built anew.
@@ -21,8 +21,8 @@
  * Sources: Redis documentation, "Redis Streams", "Scripting with Lua", "Redis persistence".
  */
 #include "sale/purchase.h"
+#include "strategies/redis_stock/stock_external_state.h"
 #include "strategies/redis_stock/stock_flag.h"
-#include "strategies/redis_stock/stock_outside.h"
 #include "strategies/redis_stock/stock_reconcile.h"
 #include "strategies/redis_stock/stock_reserve.h"
 #include "strategies/redis_stock/writer/stock_writer.h"
@@ -96,7 +96,7 @@ static void stop(const struct services *services)
 {
     (void)services;
     stock_writer_stop();
-    stock_outside_stop();
+    stock_external_state_stop();
 }
 
 const struct strategy strategy_redis_stock = {
@@ -111,7 +111,7 @@ const struct strategy strategy_redis_stock = {
     .sessions = 1,
     .sell = sell,
     .refuse_now = stock_flag_refuses,
-    .outside = &stock_outside,
+    .external_state = &stock_external_state,
     .start = start,
     .stop = stop,
 };

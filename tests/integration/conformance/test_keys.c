@@ -60,7 +60,7 @@ static void a_repeat_outlives_limit_and_window(struct test_case *the)
                 (long long)the->product);
     expect_replay(case_server(the, 2), &buy, id);
     buy.key = NULL;
-    if (!the->strategy->outside) /* a mirror learns of another window by a PUT alone */
+    if (!the->strategy->external_state) /* a mirror learns of another window by a PUT alone */
         shop_expect_buy(case_server(the, 1), &buy, 409, "sale_not_open", NULL);
     case_expect_rows(the, NULL);
 }

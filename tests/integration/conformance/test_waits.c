@@ -54,7 +54,7 @@ static void a_wait_ends_at_its_deadline(struct test_case *the)
 {
     struct crowd *waiting = crowd_create();
 
-    if (the->strategy->outside) { /* nobody who is answered 202 waits for the row */
+    if (the->strategy->external_state) { /* nobody who is answered 202 waits for the row */
         crowd_destroy(waiting);
         return;
     }

@@ -5,7 +5,7 @@
  * one; a few Redis sessions are kept here and lent to them. An order is looked for in PostgreSQL,
  * then here, and then in PostgreSQL once more, because it may have been decided in between.
  */
-#include "strategies/redis_stock/stock_outside.h"
+#include "strategies/redis_stock/stock_external_state.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -60,7 +60,7 @@ static void give_back(struct redis *redis)
         redis_destroy(redis);
 }
 
-void stock_outside_stop(void)
+void stock_external_state_stop(void)
 {
     pthread_mutex_lock(&kept.mutex);
     while (kept.count > 0)
@@ -216,7 +216,7 @@ static void add_stock(struct session *session, const int64_t *products, int coun
         stock_flag_wait();
 }
 
-const struct outside stock_outside = {
+const struct external_state stock_external_state = {
     .order = find_order,
     .reserved = add_reserved,
     .sale_started = start_sale,
