@@ -281,8 +281,8 @@ static void sell(struct session *session, const struct strategy *strategy, struc
     pg_ahead_drop(session->pg, session->wait_until_us);
 }
 
-static void tell_of_stock(struct session *session, const struct strategy *strategy,
-                          const struct batch *batch)
+static void announce_stock(struct session *session, const struct strategy *strategy,
+                           const struct batch *batch)
 {
     struct external_state_gains gains;
 
@@ -324,7 +324,7 @@ static void attempt(struct session *session, const struct strategy *strategy, st
     blame_lost_lease(session, batch);
     if (!settle_batch(session, batch))
         session->hold.abandoned = true;
-    tell_of_stock(session, strategy, batch);
+    announce_stock(session, strategy, batch);
 }
 
 static int count_buys(const struct batch *batch)

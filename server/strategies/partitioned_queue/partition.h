@@ -81,14 +81,14 @@ bool partition_decide_cancel(struct session *session, struct partition_entry *en
 bool partition_decide_restock(struct session *session, struct partition_entry *entry);
 
 /* What a consumer has put off. It has acknowledged the buys among it: their rows are queued, and
- * the keeper publishes what is lost of them. Of cancels and restocks the message is all that there
- * is. */
+ * the resender publishes what is lost of them. Of cancels and restocks the message is all that
+ * there is. */
 struct put_off;
 struct put_off *put_off_create(void);
 void put_off_destroy(struct put_off *list); /* NULL is allowed */
 bool put_off_is_empty(const struct put_off *list);
 /* Adds one that came in the message of this tag, at the end; a buy that is there already, or for
- * which there is no room, is left to the keeper. False: no room for what is no buy. */
+ * which there is no room, is left to the resender. False: no room for what is no buy. */
 bool put_off_add(struct put_off *list, const struct partition_entry *entry, const char *reply_to,
                  uint64_t tag);
 /* The first of a product whose row is to be had now, or may be; 0: there is none. */
@@ -106,7 +106,7 @@ void put_off_forget_unacknowledged(struct put_off *list);
 /* The threads. Start returns false when there is no memory or thread. */
 bool partition_consumers_start(const struct services *services);
 void partition_consumers_stop(void);
-bool partition_keeper_start(const struct services *services);
-void partition_keeper_stop(void);
+bool partition_resender_start(const struct services *services);
+void partition_resender_stop(void);
 
 #endif

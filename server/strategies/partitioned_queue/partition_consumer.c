@@ -222,7 +222,7 @@ static bool put_off(struct consumer *consumer)
 
 /* Whoever keeps these products' stock outside PostgreSQL hears of what has come back, also of what
  * an earlier delivery has committed: its consumer may have died before it said so. */
-static void tell_of_stock(const struct consumer *consumer)
+static void announce_stock(const struct consumer *consumer)
 {
     struct external_state_gains gains;
 
@@ -301,7 +301,7 @@ static bool serve(struct consumer *consumer)
     }
     charge(consumer);
     FAILPOINT("queue.committed");
-    tell_of_stock(consumer);
+    announce_stock(consumer);
     FAILPOINT("queue.decided");
     reply(consumer);
     if (!acknowledge(consumer)) {

@@ -5,7 +5,7 @@
  * come late, and must not reach a later one. The key's UNIQUE decides repeats: a living key's order
  * stays and no row is written, a dead one's row is taken over. A lost reply leaves it unknown
  * whether the rows are there; drive settles that by the orders' ids, and those that are there are
- * sent by the keeper. A repeat of an order that is queued sends that order's id once more, and so
+ * sent by the resender. A repeat of an order that is queued sends that order's id once more, and so
  * hears of its decision, wherever the first one came in.
  */
 #include "base/failpoint.h"

@@ -1,12 +1,18 @@
 /*
- * The keeper of partitioned-queue: two threads for what no worker waits for.
+ * The background threads of partitioned-queue: receiver and resender.
  *
- * The receiver takes replies from this instance's own queue and completes the orders that are
- * parked for them; a reply that comes late finds nobody and is dropped. The keeper says what became
- * of cancels and restocks whose reply did not come in time, and once a second publishes again what
- * has stayed queued: its message was never sent or never confirmed, or the queue it was in has
- * gone. Rows are claimed with SKIP LOCKED, so instances share that work; publishing once too often
- * is harmless.
+ * Happy path:
+ * - The receiver takes replies from this instance's own reply queue and completes the orders that
+ * are parked for them.
+ *
+ * Failure modes:
+ * - A reply arrives after its order's wait has ended: the receiver drops it.
+ * - No reply to a cancel or a restock arrives in time: the resender reads the order's row and
+ *   completes the order.
+ * - A message was never sent or never confirmed, or its queue has gone: the order's row stays
+ * queued. Once a second the resender publishes such rows again. It claims them with SKIP LOCKED, so
+ * that instances share the work. A message that is published twice is harmless.
+ * - The broker is down: the resender claims nothing; the receiver connects again.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -29,11 +35,11 @@ enum { LOOK_US = 200000, SWEEP_US = 1000000, ROUNDS_MAX = 20 };
 static struct {
     const struct services *services; /* borrowed: app */
     struct session *receiver;        /* owned */
-    struct session *keeper;          /* owned */
+    struct session *resender;        /* owned */
     pthread_t receiver_thread;
-    pthread_t keeper_thread;
+    pthread_t resender_thread;
     bool receiver_started;
-    bool keeper_started;
+    bool resender_started;
     atomic_bool stopping;
     int republished; /* metrics */
 } here;
@@ -104,7 +110,8 @@ static void *receiver_main(void *argument)
 
 /* --- what is overdue --- */
 
-/* The cancel is at the broker and will be done; the row says whether it has been. */
+/* The broker has the cancel, so a consumer will do it; the order's row says whether one already
+ * has. */
 static void settle_cancel(struct session *session, struct order *order)
 {
     order->outcome = ORDER_OUTCOME_UNKNOWN;
@@ -129,7 +136,7 @@ static void settle_cancel(struct session *session, struct order *order)
     }
 }
 
-/* Either it has been done, or its tombstone sees to it that it never will be. */
+/* Finds the restock done, or writes the tombstone that prevents it for ever. */
 static void settle_restock(struct session *session, struct order *order)
 {
     struct batch batch = {.orders = order, .product_id = order->product_id, .count = 1};
@@ -140,8 +147,9 @@ static void settle_restock(struct session *session, struct order *order)
     settle_batch(session, &batch);
 }
 
-/* The consumer that did it may not have come to it yet, or never will. */
-static void tell_of_stock(struct session *session, const struct order *order)
+/* The consumer that added the units may not have told the external state, or may have died before.
+ */
+static void announce_stock(struct session *session, const struct order *order)
 {
     struct external_state_gains gains;
 
@@ -156,10 +164,10 @@ static void settle_overdue(struct order *list)
         next = list->next;
         list->next = NULL;
         if (list->kind == ORDER_CANCEL)
-            settle_cancel(here.keeper, list);
+            settle_cancel(here.resender, list);
         else
-            settle_restock(here.keeper, list);
-        tell_of_stock(here.keeper, list);
+            settle_restock(here.resender, list);
+        announce_stock(here.resender, list);
         parking_complete(here.services->parking, list);
     }
 }
@@ -171,7 +179,7 @@ struct lost {
     int64_t product_id;
 };
 
-/* By product, and in a product as they arrived. */
+/* By product; within a product by id, which is the order of arrival. */
 static int compare_lost(const void *left, const void *right)
 {
     const struct lost *a = left;
@@ -182,8 +190,8 @@ static int compare_lost(const void *left, const void *right)
     return memcmp(a->id.bytes, b->id.bytes, sizeof a->id.bytes);
 }
 
-/* Publishes `count` orders of one product again; nobody waits for them any more, or whoever does
- * will look at the row. */
+/* Publishes `count` orders of one product again. Their callers have been answered, or read the row
+ * themselves: no reply is needed. */
 static bool publish_again(struct session *session, const struct lost *lost, int count)
 {
     char *body = NULL;
@@ -242,7 +250,7 @@ static void sweep(struct session *session)
     rabbit_close(session->rabbit); /* nobody would serve its heartbeats until the next time */
 }
 
-static void *keeper_main(void *argument)
+static void *resender_main(void *argument)
 {
     int64_t next_us = 0;
 
@@ -251,7 +259,7 @@ static void *keeper_main(void *argument)
         settle_overdue(
             parking_take_overdue(here.services->parking, clock_mono_us() + (int64_t)LOOK_US));
         if (clock_mono_us() >= next_us) {
-            sweep(here.keeper);
+            sweep(here.resender);
             next_us = clock_mono_us() + SWEEP_US;
         }
         cost_charge(&strategy_partitioned_queue, COST_OTHER, 0);
@@ -259,7 +267,7 @@ static void *keeper_main(void *argument)
     return NULL;
 }
 
-bool partition_keeper_start(const struct services *services)
+bool partition_resender_start(const struct services *services)
 {
     here.services = services;
     atomic_store(&here.stopping, false);
@@ -267,23 +275,23 @@ bool partition_keeper_start(const struct services *services)
         metrics_counter(METRICS_ALWAYS, "seckill_queue_republished_total",
                         "Queued orders that were sent to the broker again by this instance.", "");
     here.receiver = session_create(services);
-    here.keeper = session_create(services);
-    here.receiver_started = here.receiver && here.keeper &&
+    here.resender = session_create(services);
+    here.receiver_started = here.receiver && here.resender &&
                             pthread_create(&here.receiver_thread, NULL, receiver_main, NULL) == 0;
-    here.keeper_started =
-        here.receiver_started && pthread_create(&here.keeper_thread, NULL, keeper_main, NULL) == 0;
-    return here.keeper_started;
+    here.resender_started = here.receiver_started &&
+                            pthread_create(&here.resender_thread, NULL, resender_main, NULL) == 0;
+    return here.resender_started;
 }
 
-void partition_keeper_stop(void)
+void partition_resender_stop(void)
 {
     atomic_store(&here.stopping, true);
     if (here.receiver_started)
         pthread_join(here.receiver_thread, NULL);
-    if (here.keeper_started)
-        pthread_join(here.keeper_thread, NULL);
-    here.receiver_started = here.keeper_started = false;
+    if (here.resender_started)
+        pthread_join(here.resender_thread, NULL);
+    here.receiver_started = here.resender_started = false;
     session_destroy(here.receiver);
-    session_destroy(here.keeper);
-    here.receiver = here.keeper = NULL;
+    session_destroy(here.resender);
+    here.receiver = here.resender = NULL;
 }

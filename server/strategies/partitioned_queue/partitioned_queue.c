@@ -123,7 +123,7 @@ static void sell(struct session *session, struct batch *batch)
 static bool start(const struct services *services, struct error *error)
 {
     partition_choose_replies(services->settings);
-    return (partition_keeper_start(services) && partition_consumers_start(services)) ||
+    return (partition_resender_start(services) && partition_consumers_start(services)) ||
            error_set(error, ERROR_INTERNAL, "cannot start the threads of partitioned-queue");
 }
 
@@ -131,7 +131,7 @@ static void stop(const struct services *services)
 {
     (void)services;
     partition_consumers_stop();
-    partition_keeper_stop();
+    partition_resender_stop();
 }
 
 const struct strategy strategy_partitioned_queue = {
