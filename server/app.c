@@ -124,9 +124,9 @@ static bool read_health(void *context, struct store_durability *durability, add_
     if (services->memcache)
         row(to, "memcached", memcache_up(services->memcache),
             memcache_up(services->memcache) ? "" : "out of reach");
-    if (services->keeper)
-        row(to, "zookeeper", keeper_up(services->keeper),
-            keeper_up(services->keeper) ? "" : "out of reach");
+    if (services->zookeeper)
+        row(to, "zookeeper", zookeeper_up(services->zookeeper),
+            zookeeper_up(services->zookeeper) ? "" : "out of reach");
     if (services->broker)
         row(to, "rabbitmq", broker_up(services->broker),
             broker_up(services->broker) ? "" : "out of reach");
@@ -158,9 +158,9 @@ static bool open_locks_elsewhere(struct services *services, struct error *error)
         if (!services->memcache)
             return false;
     }
-    if (settings->zookeeper[0] && keeper_built()) {
-        services->keeper = keeper_create(settings->zookeeper, settings, error);
-        if (!services->keeper)
+    if (settings->zookeeper[0] && zookeeper_built()) {
+        services->zookeeper = zookeeper_create(settings->zookeeper, settings, error);
+        if (!services->zookeeper)
             return false;
     }
     return true;
@@ -250,7 +250,7 @@ static void app_fini(struct app *app)
     parking_destroy(app->services.parking);
     redlock_destroy(app->services.redlock);
     memcache_destroy(app->services.memcache);
-    keeper_destroy(app->services.keeper);
+    zookeeper_destroy(app->services.zookeeper);
     store_destroy(app->services.store);
 }
 

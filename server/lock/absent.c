@@ -40,27 +40,27 @@ const struct lock lock_memcached = {.name = "memcached-lock"};
 #endif
 
 #ifndef SECKILL_ZOOKEEPER
-bool keeper_built(void)
+bool zookeeper_built(void)
 {
     return false;
 }
 
-struct keeper *keeper_create(const char *hosts, const struct settings *settings,
-                             struct error *error)
+struct zookeeper *zookeeper_create(const char *hosts, const struct settings *settings,
+                                   struct error *error)
 {
     (void)settings;
     error_set(error, ERROR_UNSUITABLE, "%s: built without libzookeeper-mt", hosts);
     return NULL;
 }
 
-void keeper_destroy(struct keeper *keeper)
+void zookeeper_destroy(struct zookeeper *zookeeper)
 {
-    (void)keeper;
+    (void)zookeeper;
 }
 
-bool keeper_up(struct keeper *keeper)
+bool zookeeper_up(struct zookeeper *zookeeper)
 {
-    return keeper != NULL;
+    return zookeeper != NULL;
 }
 
 const struct lock lock_zookeeper = {.name = "zookeeper-lock"};

@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct keeper;
+struct zookeeper;
 struct memcache_session;
 struct pg;
 struct redlock_sessions;
@@ -59,7 +59,7 @@ struct lock_client {
     struct pg *pg;                     /* borrowed; outside any transaction */
     struct redlock_sessions *redlock;  /* borrowed; NULL when not configured */
     struct memcache_session *memcache; /* borrowed; NULL when not configured */
-    struct keeper *keeper;             /* borrowed: app; NULL when not configured */
+    struct zookeeper *zookeeper;       /* borrowed: app; NULL when not configured */
 };
 
 struct lock {

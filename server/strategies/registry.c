@@ -136,7 +136,7 @@ static bool has_rabbitmq(const struct services *services)
 
 static bool has_zookeeper(const struct services *services)
 {
-    return services->keeper != NULL;
+    return services->zookeeper != NULL;
 }
 
 #ifdef SECKILL_ZOOKEEPER

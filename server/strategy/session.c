@@ -61,7 +61,7 @@ struct lock_client session_lock_client(const struct session *session)
                                 .pg = session->pg,
                                 .redlock = session->redlock,
                                 .memcache = session->memcache,
-                                .keeper = session->services->keeper};
+                                .zookeeper = session->services->zookeeper};
 }
 
 bool session_lease_lost(const struct session *session)

@@ -17,7 +17,7 @@
 struct store;
 struct cache;
 struct broker;
-struct keeper;
+struct zookeeper;
 struct parking;
 struct lock;
 struct memcache;
@@ -37,7 +37,7 @@ struct services {
     struct parking *parking;         /* borrowed: app */
     struct redlock *redlock;         /* borrowed: app; NULL when not configured */
     struct memcache *memcache;       /* borrowed: app; NULL when not configured */
-    struct keeper *keeper;           /* borrowed: app; NULL when not configured */
+    struct zookeeper *zookeeper;     /* borrowed: app; NULL when not configured */
 };
 
 enum strategy_family {

@@ -8,19 +8,19 @@
 
 #include "lock/lock.h"
 
-struct keeper;
+struct zookeeper;
 
 /* False: ZooKeeper's client library was absent when this was built, and nothing else here may be
  * called. */
-bool keeper_built(void);
+bool zookeeper_built(void);
 
 /* `hosts` as ZooKeeper writes it: HOST:PORT,…, perhaps with a /PATH at its end that all names stand
  * under. Connects when it is first needed. */
-struct keeper *keeper_create(const char *hosts, const struct settings *settings,
-                             struct error *error);
-void keeper_destroy(struct keeper *keeper); /* NULL is allowed */
+struct zookeeper *zookeeper_create(const char *hosts, const struct settings *settings,
+                                   struct error *error);
+void zookeeper_destroy(struct zookeeper *zookeeper); /* NULL is allowed */
 
 /* No I/O: there is a session with a server, or none has been needed yet. */
-bool keeper_up(struct keeper *keeper);
+bool zookeeper_up(struct zookeeper *zookeeper);
 
 #endif

@@ -15,30 +15,30 @@ enum { CALL_PATIENCE_US = 2000000 };
 
 /* The library's half of a call, and the worker's. */
 struct call {
-    struct keeper *keeper;
+    struct zookeeper *zookeeper;
     bool done;
     bool given_up;
     int code;
-    char path[KEEPER_PATH_MAX + 1];
-    struct keeper_names names;
+    char path[ZOOKEEPER_PATH_MAX + 1];
+    struct zookeeper_names names;
 };
 
 static void free_call(struct call *call)
 {
-    keeper_names_fini(&call->names);
+    zookeeper_names_fini(&call->names);
     free(call);
 }
 
-void keeper_names_fini(struct keeper_names *names)
+void zookeeper_names_fini(struct zookeeper_names *names)
 {
     for (int i = 0; i < names->count; i++)
         free(names->names[i]);
     free(names->names);
-    *names = (struct keeper_names){NULL, 0};
+    *names = (struct zookeeper_names){NULL, 0};
 }
 
 /* All of them or an error: who misses one may take themselves for the first. */
-static int copy_names(struct keeper_names *to, const struct String_vector *from)
+static int copy_names(struct zookeeper_names *to, const struct String_vector *from)
 {
     to->names = calloc((size_t)from->count + 1, sizeof *to->names);
     while (to->names && to->count < from->count) {
@@ -57,17 +57,17 @@ static void complete(const void *data, int code, const char *path,
     struct call *call;
 
     memcpy(&call, &data, sizeof call); /* it came as a const void * */
-    struct keeper *keeper = call->keeper;
+    struct zookeeper *zookeeper = call->zookeeper;
     call->code = code;
     if (code == ZOK && path)
         snprintf(call->path, sizeof call->path, "%s", path);
     if (code == ZOK && names)
         call->code = copy_names(&call->names, names);
-    pthread_mutex_lock(&keeper->mutex);
+    pthread_mutex_lock(&zookeeper->mutex);
     bool given_up = call->given_up;
     call->done = true;
-    pthread_cond_broadcast(&keeper->changed);
-    pthread_mutex_unlock(&keeper->mutex);
+    pthread_cond_broadcast(&zookeeper->changed);
+    pthread_mutex_unlock(&zookeeper->mutex);
     if (given_up)
         free_call(call);
 }
@@ -95,17 +95,17 @@ static void on_value(int code, const char *value, int length, const struct Stat 
 }
 
 /* With the mutex held: NULL and no connection, or out of memory. */
-static struct call *begin_call(struct keeper *keeper)
+static struct call *begin_call(struct zookeeper *zookeeper)
 {
-    pthread_mutex_lock(&keeper->mutex);
-    struct call *call = keeper->connected ? calloc(1, sizeof *call) : NULL;
+    pthread_mutex_lock(&zookeeper->mutex);
+    struct call *call = zookeeper->connected ? calloc(1, sizeof *call) : NULL;
     if (call)
-        call->keeper = keeper;
+        call->zookeeper = zookeeper;
     return call;
 }
 
 /* Waits for what was `sent` and lets go of the mutex. *call is the caller's to free, or NULL. */
-static int end_call(struct keeper *keeper, struct call **call, int sent, int64_t until_us)
+static int end_call(struct zookeeper *zookeeper, struct call **call, int sent, int64_t until_us)
 {
     int code = sent;
 
@@ -115,25 +115,25 @@ static int end_call(struct keeper *keeper, struct call **call, int sent, int64_t
     }
     if (*call) {
         while (!(*call)->done && clock_mono_us() < until_us)
-            keeper_wait_changed(keeper, until_us);
+            zookeeper_wait_changed(zookeeper, until_us);
         code = (*call)->done ? (*call)->code : ZOPERATIONTIMEOUT;
         (*call)->given_up = !(*call)->done;
         if ((*call)->given_up)
             *call = NULL;
     }
     if (code != ZOK)
-        keeper->why = zerror(code);
-    pthread_mutex_unlock(&keeper->mutex);
+        zookeeper->why = zerror(code);
+    pthread_mutex_unlock(&zookeeper->mutex);
     return code;
 }
 
-int keeper_add(struct keeper *keeper, const char *path, int mode, char *created)
+int zookeeper_add(struct zookeeper *zookeeper, const char *path, int mode, char *created)
 {
-    struct call *call = begin_call(keeper);
-    int sent =
-        call ? zoo_acreate(keeper->handle, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode, on_text, call)
-             : ZCONNECTIONLOSS;
-    int code = end_call(keeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
+    struct call *call = begin_call(zookeeper);
+    int sent = call ? zoo_acreate(zookeeper->handle, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode,
+                                  on_text, call)
+                    : ZCONNECTIONLOSS;
+    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
 
     if (code == ZOK && created)
         memcpy(created, call->path, sizeof call->path);
@@ -142,27 +142,28 @@ int keeper_add(struct keeper *keeper, const char *path, int mode, char *created)
     return code;
 }
 
-int keeper_delete(struct keeper *keeper, const char *path)
+int zookeeper_delete(struct zookeeper *zookeeper, const char *path)
 {
-    struct call *call = begin_call(keeper);
-    int sent = call ? zoo_adelete(keeper->handle, path, -1, on_nothing, call) : ZCONNECTIONLOSS;
-    int code = end_call(keeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
+    struct call *call = begin_call(zookeeper);
+    int sent = call ? zoo_adelete(zookeeper->handle, path, -1, on_nothing, call) : ZCONNECTIONLOSS;
+    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
 
     if (call)
         free_call(call);
     return code;
 }
 
-int keeper_children(struct keeper *keeper, const char *path, struct keeper_names *out)
+int zookeeper_children(struct zookeeper *zookeeper, const char *path, struct zookeeper_names *out)
 {
-    struct call *call = begin_call(keeper);
-    int sent = call ? zoo_aget_children(keeper->handle, path, 0, on_names, call) : ZCONNECTIONLOSS;
-    int code = end_call(keeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
+    struct call *call = begin_call(zookeeper);
+    int sent =
+        call ? zoo_aget_children(zookeeper->handle, path, 0, on_names, call) : ZCONNECTIONLOSS;
+    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
 
-    *out = (struct keeper_names){NULL, 0};
+    *out = (struct zookeeper_names){NULL, 0};
     if (call) {
         *out = call->names;
-        call->names = (struct keeper_names){NULL, 0};
+        call->names = (struct zookeeper_names){NULL, 0};
         free_call(call);
     }
     return code;
@@ -170,56 +171,57 @@ int keeper_children(struct keeper *keeper, const char *path, struct keeper_names
 
 static void on_node(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
-    struct keeper *keeper = context;
+    struct zookeeper *zookeeper = context;
 
     (void)handle, (void)state;
     if (type == ZOO_SESSION_EVENT)
         return;
-    pthread_mutex_lock(&keeper->mutex);
-    for (struct waiter *waiter = keeper->waiters; waiter; waiter = waiter->next)
+    pthread_mutex_lock(&zookeeper->mutex);
+    for (struct waiter *waiter = zookeeper->waiters; waiter; waiter = waiter->next)
         if (strcmp(waiter->path, path) == 0)
             waiter->gone = true;
-    pthread_cond_broadcast(&keeper->changed);
-    pthread_mutex_unlock(&keeper->mutex);
+    pthread_cond_broadcast(&zookeeper->changed);
+    pthread_mutex_unlock(&zookeeper->mutex);
 }
 
 /* Reads the node, and not whether it exists: a watch on what exists not would stay for ever. */
-static int watch(struct keeper *keeper, const char *path)
+static int watch(struct zookeeper *zookeeper, const char *path)
 {
-    struct call *call = begin_call(keeper);
-    int sent =
-        call ? zoo_awget(keeper->handle, path, on_node, keeper, on_value, call) : ZCONNECTIONLOSS;
-    int code = end_call(keeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
+    struct call *call = begin_call(zookeeper);
+    int sent = call ? zoo_awget(zookeeper->handle, path, on_node, zookeeper, on_value, call)
+                    : ZCONNECTIONLOSS;
+    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
 
     if (call)
         free_call(call);
     return code;
 }
 
-int keeper_await_gone(struct keeper *keeper, const char *path, unsigned loss, int64_t until_us)
+int zookeeper_await_gone(struct zookeeper *zookeeper, const char *path, unsigned loss,
+                         int64_t until_us)
 {
     struct waiter waiter = {.path = path};
 
-    pthread_mutex_lock(&keeper->mutex);
-    waiter.next = keeper->waiters;
+    pthread_mutex_lock(&zookeeper->mutex);
+    waiter.next = zookeeper->waiters;
     /* It is taken out again below. */
     /* cppcheck-suppress autoVariables */
-    keeper->waiters = &waiter;
-    pthread_mutex_unlock(&keeper->mutex);
-    int code = watch(keeper, path);
-    pthread_mutex_lock(&keeper->mutex);
-    while (code == ZOK && !waiter.gone && keeper->losses == loss && clock_mono_us() < until_us)
-        keeper_wait_changed(keeper, until_us);
-    struct waiter **at = &keeper->waiters;
+    zookeeper->waiters = &waiter;
+    pthread_mutex_unlock(&zookeeper->mutex);
+    int code = watch(zookeeper, path);
+    pthread_mutex_lock(&zookeeper->mutex);
+    while (code == ZOK && !waiter.gone && zookeeper->losses == loss && clock_mono_us() < until_us)
+        zookeeper_wait_changed(zookeeper, until_us);
+    struct waiter **at = &zookeeper->waiters;
     while (*at != &waiter)
         at = &(*at)->next;
     *at = waiter.next;
-    if (keeper->losses != loss)
+    if (zookeeper->losses != loss)
         code = ZCONNECTIONLOSS;
     else if (code == ZNONODE)
         code = ZOK;
     else if (code == ZOK && !waiter.gone)
         code = ZOPERATIONTIMEOUT;
-    pthread_mutex_unlock(&keeper->mutex);
+    pthread_mutex_unlock(&zookeeper->mutex);
     return code;
 }

@@ -15,13 +15,13 @@ struct waiter {
 };
 
 struct ghost {
-    char folder[KEEPER_PATH_MAX + 1];
+    char folder[ZOOKEEPER_PATH_MAX + 1];
     char token[RANDOM_TOKEN_LENGTH + 1];
     int64_t due_us;
     struct ghost *next;
 };
 
-struct keeper {
+struct zookeeper {
     char *hosts;
     const struct settings *settings; /* borrowed: app */
     pthread_t janitor;
@@ -43,6 +43,6 @@ struct keeper {
 };
 
 /* With the mutex held: waits until something has changed or the time is over. */
-void keeper_wait_changed(struct keeper *keeper, int64_t until_us);
+void zookeeper_wait_changed(struct zookeeper *zookeeper, int64_t until_us);
 
 #endif

@@ -25,7 +25,7 @@
 
 enum { JOIN_ATTEMPTS = 3 };
 
-static void folder_of(const struct lease *lease, char folder[KEEPER_PATH_MAX + 1])
+static void folder_of(const struct lease *lease, char folder[ZOOKEEPER_PATH_MAX + 1])
 {
     size_t length = (size_t)(strrchr(lease->name, '/') - lease->name);
 
@@ -34,31 +34,31 @@ static void folder_of(const struct lease *lease, char folder[KEEPER_PATH_MAX + 1
 }
 
 /* Makes the node; the lease then has its name. */
-static bool join_line(struct keeper *keeper, const char *folder, struct lease *lease)
+static bool join_line(struct zookeeper *zookeeper, const char *folder, struct lease *lease)
 {
-    char path[KEEPER_PATH_MAX + 1];
+    char path[ZOOKEEPER_PATH_MAX + 1];
     int code = ZNONODE;
 
     int length = snprintf(path, sizeof path, "%s/%s-", folder, lease->token);
     for (int i = 0; length < (int)sizeof path && code == ZNONODE && i < JOIN_ATTEMPTS; i++) {
         /* The server deletes a container some time after it has become empty. */
         if (i > 0)
-            keeper_add(keeper, folder, ZOO_CONTAINER, NULL);
-        code = keeper_add(keeper, path, ZOO_EPHEMERAL_SEQUENTIAL, lease->name);
+            zookeeper_add(zookeeper, folder, ZOO_CONTAINER, NULL);
+        code = zookeeper_add(zookeeper, path, ZOO_EPHEMERAL_SEQUENTIAL, lease->name);
     }
     if (code != ZOK && code != ZNONODE)
-        keeper_clear_later(keeper, folder, lease->token, 0);
+        zookeeper_clear_later(zookeeper, folder, lease->token, 0);
     return code == ZOK;
 }
 
-static int leave_line(struct keeper *keeper, struct lease *lease)
+static int leave_line(struct zookeeper *zookeeper, struct lease *lease)
 {
-    char folder[KEEPER_PATH_MAX + 1];
-    int code = keeper_delete(keeper, lease->name);
+    char folder[ZOOKEEPER_PATH_MAX + 1];
+    int code = zookeeper_delete(zookeeper, lease->name);
 
     if (code != ZOK && code != ZNONODE) {
         folder_of(lease, folder);
-        keeper_clear_later(keeper, folder, lease->token, 0);
+        zookeeper_clear_later(zookeeper, folder, lease->token, 0);
     }
     return code;
 }
@@ -71,7 +71,7 @@ static long long number_of(const char *name)
 }
 
 /* The name of the node before ours, NULL when ours is the first; false when ours is not there. */
-static bool find_place(const struct keeper_names *names, const struct lease *lease,
+static bool find_place(const struct zookeeper_names *names, const struct lease *lease,
                        const char **before)
 {
     long long own = number_of(strrchr(lease->name, '/'));
@@ -91,38 +91,39 @@ static bool find_place(const struct keeper_names *names, const struct lease *lea
 }
 
 /* Where we stand: OWNED, BUSY with the node before ours in `before`, or UNKNOWN. */
-static enum lock_result look(struct keeper *keeper, const struct lease *lease,
-                             char before[KEEPER_PATH_MAX + 1])
+static enum lock_result look(struct zookeeper *zookeeper, const struct lease *lease,
+                             char before[ZOOKEEPER_PATH_MAX + 1])
 {
-    char folder[KEEPER_PATH_MAX + 1];
+    char folder[ZOOKEEPER_PATH_MAX + 1];
     enum lock_result result = LOCK_UNKNOWN;
-    struct keeper_names names;
+    struct zookeeper_names names;
     const char *name;
 
     folder_of(lease, folder);
-    if (keeper_children(keeper, folder, &names) == ZOK && find_place(&names, lease, &name)) {
+    if (zookeeper_children(zookeeper, folder, &names) == ZOK && find_place(&names, lease, &name)) {
         result = name ? LOCK_BUSY : LOCK_OWNED;
-        if (name && snprintf(before, KEEPER_PATH_MAX + 1, "%s/%s", folder, name) > KEEPER_PATH_MAX)
+        if (name &&
+            snprintf(before, ZOOKEEPER_PATH_MAX + 1, "%s/%s", folder, name) > ZOOKEEPER_PATH_MAX)
             result = LOCK_UNKNOWN;
     }
-    keeper_names_fini(&names);
+    zookeeper_names_fini(&names);
     return result;
 }
 
-static enum lock_result wait_turn(struct keeper *keeper, struct lease *lease, unsigned loss,
+static enum lock_result wait_turn(struct zookeeper *zookeeper, struct lease *lease, unsigned loss,
                                   int64_t until_us)
 {
-    char before[KEEPER_PATH_MAX + 1];
+    char before[ZOOKEEPER_PATH_MAX + 1];
 
     for (;;) {
         int64_t asked_us = clock_mono_us();
-        enum lock_result result = look(keeper, lease, before);
-        atomic_store(&lease->valid_until_us, asked_us + keeper_lease_us(keeper));
-        if (result == LOCK_OWNED && !keeper_hold(keeper, lease, loss))
+        enum lock_result result = look(zookeeper, lease, before);
+        atomic_store(&lease->valid_until_us, asked_us + zookeeper_lease_us(zookeeper));
+        if (result == LOCK_OWNED && !zookeeper_hold(zookeeper, lease, loss))
             return LOCK_UNKNOWN;
         if (result != LOCK_BUSY || clock_mono_us() >= until_us)
             return result;
-        switch (keeper_await_gone(keeper, before, loss, until_us)) {
+        switch (zookeeper_await_gone(zookeeper, before, loss, until_us)) {
         case ZOK:
             break;
         case ZOPERATIONTIMEOUT:
@@ -136,17 +137,17 @@ static enum lock_result wait_turn(struct keeper *keeper, struct lease *lease, un
 static enum lock_result zookeeper_acquire(struct lock_client *client, int64_t key, bool once,
                                           int64_t until_us, struct lease *lease)
 {
-    struct keeper *keeper = client->keeper;
-    char folder[KEEPER_PATH_MAX + 1];
+    struct zookeeper *zookeeper = client->zookeeper;
+    char folder[ZOOKEEPER_PATH_MAX + 1];
     unsigned loss;
 
     lease_begin(client, &lock_zookeeper, key, lease);
-    snprintf(folder, sizeof folder, "/%.*s", KEEPER_PATH_MAX - 1, lease->name);
-    if (!keeper_ready(keeper, &loss) || !join_line(keeper, folder, lease))
+    snprintf(folder, sizeof folder, "/%.*s", ZOOKEEPER_PATH_MAX - 1, lease->name);
+    if (!zookeeper_ready(zookeeper, &loss) || !join_line(zookeeper, folder, lease))
         return LOCK_UNKNOWN;
-    enum lock_result result = wait_turn(keeper, lease, loss, once ? 0 : until_us);
+    enum lock_result result = wait_turn(zookeeper, lease, loss, once ? 0 : until_us);
     if (result != LOCK_OWNED)
-        leave_line(keeper, lease);
+        leave_line(zookeeper, lease);
     return result;
 }
 
@@ -154,8 +155,8 @@ static enum lock_release zookeeper_release(struct lock_client *client, struct le
                                            int64_t until_us)
 {
     (void)until_us; /* the calls have a patience of their own */
-    keeper_unhold(client->keeper, lease);
-    switch (leave_line(client->keeper, lease)) {
+    zookeeper_unhold(client->zookeeper, lease);
+    switch (leave_line(client->zookeeper, lease)) {
     case ZOK:
         return LOCK_RELEASED;
     case ZNONODE:
@@ -168,16 +169,17 @@ static enum lock_release zookeeper_release(struct lock_client *client, struct le
 /* The session lives on, so somebody must delete the node when a lease would have ended. */
 static void zookeeper_abandon(struct lock_client *client, struct lease *lease)
 {
-    char folder[KEEPER_PATH_MAX + 1];
+    char folder[ZOOKEEPER_PATH_MAX + 1];
 
-    keeper_unhold(client->keeper, lease);
+    zookeeper_unhold(client->zookeeper, lease);
     folder_of(lease, folder);
-    keeper_clear_later(client->keeper, folder, lease->token, atomic_load(&lease->valid_until_us));
+    zookeeper_clear_later(client->zookeeper, folder, lease->token,
+                          atomic_load(&lease->valid_until_us));
 }
 
-static const char *zookeeper_why(const struct lock_client *client)
+static const char *lock_why(const struct lock_client *client)
 {
-    return keeper_why(client->keeper);
+    return zookeeper_why(client->zookeeper);
 }
 
 const struct lock lock_zookeeper = {
@@ -185,5 +187,5 @@ const struct lock lock_zookeeper = {
     .acquire = zookeeper_acquire,
     .release = zookeeper_release,
     .abandon = zookeeper_abandon,
-    .why = zookeeper_why,
+    .why = lock_why,
 };

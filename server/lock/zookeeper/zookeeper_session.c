@@ -25,7 +25,7 @@
 
 enum { FRESH_US = 2000000, CLEAR_AGAIN_US = 200000 };
 
-bool keeper_built(void)
+bool zookeeper_built(void)
 {
     return true;
 }
@@ -33,44 +33,44 @@ bool keeper_built(void)
 /* Session ----------------------------------------------------------------------------------------
  */
 
-static void lose_connection(struct keeper *keeper)
+static void lose_connection(struct zookeeper *zookeeper)
 {
-    if (!keeper->connected)
+    if (!zookeeper->connected)
         return;
-    keeper->connected = false;
-    keeper->losses++;
-    while (keeper->held) {
-        struct lease *lease = keeper->held;
-        keeper->held = lease->next;
-        lease->next = keeper->lost;
-        keeper->lost = lease;
+    zookeeper->connected = false;
+    zookeeper->losses++;
+    while (zookeeper->held) {
+        struct lease *lease = zookeeper->held;
+        zookeeper->held = lease->next;
+        lease->next = zookeeper->lost;
+        zookeeper->lost = lease;
         atomic_store(&lease->lost, true);
     }
 }
 
 static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
-    struct keeper *keeper = context;
+    struct zookeeper *zookeeper = context;
 
     (void)path;
     if (type != ZOO_SESSION_EVENT)
         return;
-    pthread_mutex_lock(&keeper->mutex);
-    if (handle == keeper->handle) {
+    pthread_mutex_lock(&zookeeper->mutex);
+    if (handle == zookeeper->handle) {
         if (state == ZOO_CONNECTED_STATE) {
-            keeper->connected = true;
-            keeper->lease_us = zoo_recv_timeout(handle) * CLOCK_US_PER_MS;
+            zookeeper->connected = true;
+            zookeeper->lease_us = zoo_recv_timeout(handle) * CLOCK_US_PER_MS;
         } else {
-            lose_connection(keeper);
-            keeper->why = "ZooKeeper: the connection was lost";
+            lose_connection(zookeeper);
+            zookeeper->why = "ZooKeeper: the connection was lost";
         }
         if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE) {
-            keeper->expired = true;
-            keeper->fresh_until_us = clock_mono_us() + FRESH_US;
+            zookeeper->expired = true;
+            zookeeper->fresh_until_us = clock_mono_us() + FRESH_US;
         }
-        pthread_cond_broadcast(&keeper->changed);
+        pthread_cond_broadcast(&zookeeper->changed);
     }
-    pthread_mutex_unlock(&keeper->mutex);
+    pthread_mutex_unlock(&zookeeper->mutex);
 }
 
 static void log_line(const char *message)
@@ -78,78 +78,79 @@ static void log_line(const char *message)
     log_debug("ZooKeeper: %s", message);
 }
 
-static void open_session(struct keeper *keeper)
+static void open_session(struct zookeeper *zookeeper)
 {
-    keeper->fresh_until_us = clock_mono_us() + FRESH_US;
-    keeper->handle = zookeeper_init2(keeper->hosts, on_session, (int)keeper->settings->lock_ttl_ms,
-                                     NULL, keeper, 0, log_line);
-    if (!keeper->handle) {
-        keeper->fresh_until_us = 0;
-        keeper->why = "ZooKeeper: no such host";
+    zookeeper->fresh_until_us = clock_mono_us() + FRESH_US;
+    zookeeper->handle =
+        zookeeper_init2(zookeeper->hosts, on_session, (int)zookeeper->settings->lock_ttl_ms, NULL,
+                        zookeeper, 0, log_line);
+    if (!zookeeper->handle) {
+        zookeeper->fresh_until_us = 0;
+        zookeeper->why = "ZooKeeper: no such host";
     }
 }
 
-void keeper_wait_changed(struct keeper *keeper, int64_t until_us)
+void zookeeper_wait_changed(struct zookeeper *zookeeper, int64_t until_us)
 {
     struct timespec until = clock_timespec(until_us);
 
-    pthread_cond_timedwait(&keeper->changed, &keeper->mutex, &until);
+    pthread_cond_timedwait(&zookeeper->changed, &zookeeper->mutex, &until);
 }
 
-bool keeper_ready(struct keeper *keeper, unsigned *loss)
+bool zookeeper_ready(struct zookeeper *zookeeper, unsigned *loss)
 {
-    pthread_mutex_lock(&keeper->mutex);
+    pthread_mutex_lock(&zookeeper->mutex);
     for (;;) {
-        if (!keeper->handle && !keeper->expired)
-            open_session(keeper);
-        if (keeper->connected || clock_mono_us() >= keeper->fresh_until_us)
+        if (!zookeeper->handle && !zookeeper->expired)
+            open_session(zookeeper);
+        if (zookeeper->connected || clock_mono_us() >= zookeeper->fresh_until_us)
             break;
-        keeper_wait_changed(keeper, keeper->fresh_until_us);
+        zookeeper_wait_changed(zookeeper, zookeeper->fresh_until_us);
     }
-    bool connected = keeper->connected;
-    *loss = keeper->losses;
-    if (!connected && !keeper->why)
-        keeper->why = "ZooKeeper: no server answers";
-    pthread_mutex_unlock(&keeper->mutex);
+    bool connected = zookeeper->connected;
+    *loss = zookeeper->losses;
+    if (!connected && !zookeeper->why)
+        zookeeper->why = "ZooKeeper: no server answers";
+    pthread_mutex_unlock(&zookeeper->mutex);
     return connected;
 }
 
-bool keeper_up(struct keeper *keeper)
+bool zookeeper_up(struct zookeeper *zookeeper)
 {
-    pthread_mutex_lock(&keeper->mutex);
-    bool up = keeper->connected || (!keeper->handle && !keeper->why);
-    pthread_mutex_unlock(&keeper->mutex);
+    pthread_mutex_lock(&zookeeper->mutex);
+    bool up = zookeeper->connected || (!zookeeper->handle && !zookeeper->why);
+    pthread_mutex_unlock(&zookeeper->mutex);
     return up;
 }
 
-int64_t keeper_lease_us(struct keeper *keeper)
+int64_t zookeeper_lease_us(struct zookeeper *zookeeper)
 {
-    pthread_mutex_lock(&keeper->mutex);
-    int64_t lease_us = keeper->lease_us;
-    pthread_mutex_unlock(&keeper->mutex);
+    pthread_mutex_lock(&zookeeper->mutex);
+    int64_t lease_us = zookeeper->lease_us;
+    pthread_mutex_unlock(&zookeeper->mutex);
     return lease_us;
 }
 
-const char *keeper_why(struct keeper *keeper)
+const char *zookeeper_why(struct zookeeper *zookeeper)
 {
-    pthread_mutex_lock(&keeper->mutex);
-    const char *why = keeper->why;
-    pthread_mutex_unlock(&keeper->mutex);
+    pthread_mutex_lock(&zookeeper->mutex);
+    const char *why = zookeeper->why;
+    pthread_mutex_unlock(&zookeeper->mutex);
     return why ? why : "";
 }
 
 /* Leases -----------------------------------------------------------------------------------------
  */
 
-bool keeper_hold(struct keeper *keeper, struct lease *lease, unsigned loss)
+bool zookeeper_hold(struct zookeeper *zookeeper, struct lease *lease, unsigned loss)
 {
-    pthread_mutex_lock(&keeper->mutex);
-    bool holds = keeper->connected && keeper->losses == loss;
+    pthread_mutex_lock(&zookeeper->mutex);
+    bool holds = zookeeper->connected && zookeeper->losses == loss;
     if (holds) {
-        lease->next = keeper->held;
-        keeper->held = lease;
+        lease->next = zookeeper->held;
+        zookeeper->held = lease;
     }
-    pthread_mutex_unlock(&keeper->mutex);
+    pthread_mutex_unlock(&zookeeper->mutex);
     return holds;
 }
 
@@ -161,30 +162,30 @@ static void unlink_lease(struct lease **at, const struct lease *lease)
         *at = lease->next;
 }
 
-void keeper_unhold(struct keeper *keeper, struct lease *lease)
+void zookeeper_unhold(struct zookeeper *zookeeper, struct lease *lease)
 {
-    pthread_mutex_lock(&keeper->mutex);
-    unlink_lease(&keeper->held, lease);
-    unlink_lease(&keeper->lost, lease);
-    while (keeper->busy == lease)
-        pthread_cond_wait(&keeper->changed, &keeper->mutex);
-    pthread_mutex_unlock(&keeper->mutex);
+    pthread_mutex_lock(&zookeeper->mutex);
+    unlink_lease(&zookeeper->held, lease);
+    unlink_lease(&zookeeper->lost, lease);
+    while (zookeeper->busy == lease)
+        pthread_cond_wait(&zookeeper->changed, &zookeeper->mutex);
+    pthread_mutex_unlock(&zookeeper->mutex);
 }
 
 /* The janitor ------------------------------------------------------------------------------------
  */
 
-static void add_ghost(struct keeper *keeper, struct ghost *ghost)
+static void add_ghost(struct zookeeper *zookeeper, struct ghost *ghost)
 {
-    pthread_mutex_lock(&keeper->mutex);
-    ghost->next = keeper->ghosts;
-    keeper->ghosts = ghost;
-    pthread_cond_broadcast(&keeper->changed);
-    pthread_mutex_unlock(&keeper->mutex);
+    pthread_mutex_lock(&zookeeper->mutex);
+    ghost->next = zookeeper->ghosts;
+    zookeeper->ghosts = ghost;
+    pthread_cond_broadcast(&zookeeper->changed);
+    pthread_mutex_unlock(&zookeeper->mutex);
 }
 
-void keeper_clear_later(struct keeper *keeper, const char *folder, const char *token,
-                        int64_t due_us)
+void zookeeper_clear_later(struct zookeeper *zookeeper, const char *folder, const char *token,
+                           int64_t due_us)
 {
     struct ghost *ghost = calloc(1, sizeof *ghost);
 
@@ -193,16 +194,16 @@ void keeper_clear_later(struct keeper *keeper, const char *folder, const char *t
     snprintf(ghost->folder, sizeof ghost->folder, "%s", folder);
     snprintf(ghost->token, sizeof ghost->token, "%s", token);
     ghost->due_us = due_us;
-    add_ghost(keeper, ghost);
+    add_ghost(zookeeper, ghost);
 }
 
 /* One whose time has come, taken off the list; else NULL and when there will be one. */
-static struct ghost *take_ghost(struct keeper *keeper, int64_t *next_us)
+static struct ghost *take_ghost(struct zookeeper *zookeeper, int64_t *next_us)
 {
     *next_us = INT64_MAX;
-    if (!keeper->connected)
+    if (!zookeeper->connected)
         return NULL;
-    for (struct ghost **at = &keeper->ghosts; *at; at = &(*at)->next) {
+    for (struct ghost **at = &zookeeper->ghosts; *at; at = &(*at)->next) {
         struct ghost *ghost = *at;
         if (ghost->due_us <= clock_mono_us()) {
             *at = ghost->next;
@@ -214,129 +215,129 @@ static struct ghost *take_ghost(struct keeper *keeper, int64_t *next_us)
     return NULL;
 }
 
-static void clear(struct keeper *keeper, struct ghost *ghost)
+static void clear(struct zookeeper *zookeeper, struct ghost *ghost)
 {
-    char path[KEEPER_PATH_MAX + 1];
-    struct keeper_names names;
-    int code = keeper_children(keeper, ghost->folder, &names);
+    char path[ZOOKEEPER_PATH_MAX + 1];
+    struct zookeeper_names names;
+    int code = zookeeper_children(zookeeper, ghost->folder, &names);
 
     for (int i = 0; code == ZOK && i < names.count; i++) {
         if (strncmp(names.names[i], ghost->token, RANDOM_TOKEN_LENGTH) != 0)
             continue;
         int length = snprintf(path, sizeof path, "%s/%s", ghost->folder, names.names[i]);
-        code = length < (int)sizeof path ? keeper_delete(keeper, path) : ZOK;
+        code = length < (int)sizeof path ? zookeeper_delete(zookeeper, path) : ZOK;
     }
-    keeper_names_fini(&names);
+    zookeeper_names_fini(&names);
     if (code == ZOK || code == ZNONODE) {
         free(ghost);
         return;
     }
     ghost->due_us = clock_mono_us() + CLEAR_AGAIN_US;
-    add_ghost(keeper, ghost);
+    add_ghost(zookeeper, ghost);
 }
 
 /* With the mutex held, which it lets go of meanwhile. */
-static void tell_lost(struct keeper *keeper)
+static void tell_lost(struct zookeeper *zookeeper)
 {
-    struct lease *lease = keeper->lost;
+    struct lease *lease = zookeeper->lost;
 
-    keeper->lost = lease->next;
-    keeper->busy = lease;
-    pthread_mutex_unlock(&keeper->mutex);
+    zookeeper->lost = lease->next;
+    zookeeper->busy = lease;
+    pthread_mutex_unlock(&zookeeper->mutex);
     log_warn("the lease on product %lld was lost", (long long)lease->key);
     if (lease->on_lost)
         lease->on_lost(lease->on_lost_context);
-    pthread_mutex_lock(&keeper->mutex);
-    keeper->busy = NULL;
-    pthread_cond_broadcast(&keeper->changed);
+    pthread_mutex_lock(&zookeeper->mutex);
+    zookeeper->busy = NULL;
+    pthread_cond_broadcast(&zookeeper->changed);
 }
 
-static void close_session(struct keeper *keeper)
+static void close_session(struct zookeeper *zookeeper)
 {
-    zhandle_t *handle = keeper->handle;
+    zhandle_t *handle = zookeeper->handle;
 
-    keeper->handle = NULL;
-    lose_connection(keeper);
-    pthread_mutex_unlock(&keeper->mutex);
+    zookeeper->handle = NULL;
+    lose_connection(zookeeper);
+    pthread_mutex_unlock(&zookeeper->mutex);
     if (handle)
         zookeeper_close(handle);
-    pthread_mutex_lock(&keeper->mutex);
-    keeper->expired = false;
-    keeper->why = NULL;
-    pthread_cond_broadcast(&keeper->changed);
+    pthread_mutex_lock(&zookeeper->mutex);
+    zookeeper->expired = false;
+    zookeeper->why = NULL;
+    pthread_cond_broadcast(&zookeeper->changed);
 }
 
 static void *janitor_main(void *argument)
 {
-    struct keeper *keeper = argument;
+    struct zookeeper *zookeeper = argument;
     int64_t next_us = INT64_MAX;
 
-    pthread_mutex_lock(&keeper->mutex);
-    while (!keeper->stopping) {
-        bool usable = !keeper->lost && !keeper->expired;
-        struct ghost *ghost = usable ? take_ghost(keeper, &next_us) : NULL;
-        if (keeper->lost) {
-            tell_lost(keeper);
-        } else if (keeper->expired) {
-            close_session(keeper);
+    pthread_mutex_lock(&zookeeper->mutex);
+    while (!zookeeper->stopping) {
+        bool usable = !zookeeper->lost && !zookeeper->expired;
+        struct ghost *ghost = usable ? take_ghost(zookeeper, &next_us) : NULL;
+        if (zookeeper->lost) {
+            tell_lost(zookeeper);
+        } else if (zookeeper->expired) {
+            close_session(zookeeper);
         } else if (ghost) {
-            pthread_mutex_unlock(&keeper->mutex);
-            clear(keeper, ghost);
-            pthread_mutex_lock(&keeper->mutex);
+            pthread_mutex_unlock(&zookeeper->mutex);
+            clear(zookeeper, ghost);
+            pthread_mutex_lock(&zookeeper->mutex);
         } else if (next_us == INT64_MAX) {
-            pthread_cond_wait(&keeper->changed, &keeper->mutex);
+            pthread_cond_wait(&zookeeper->changed, &zookeeper->mutex);
         } else {
-            keeper_wait_changed(keeper, next_us);
+            zookeeper_wait_changed(zookeeper, next_us);
         }
     }
-    close_session(keeper);
-    pthread_mutex_unlock(&keeper->mutex);
+    close_session(zookeeper);
+    pthread_mutex_unlock(&zookeeper->mutex);
     return NULL;
 }
 
 /* Its life ---------------------------------------------------------------------------------------
  */
 
-struct keeper *keeper_create(const char *hosts, const struct settings *settings,
-                             struct error *error)
+struct zookeeper *zookeeper_create(const char *hosts, const struct settings *settings,
+                                   struct error *error)
 {
-    struct keeper *keeper = calloc(1, sizeof *keeper);
+    struct zookeeper *zookeeper = calloc(1, sizeof *zookeeper);
 
-    if (keeper)
-        keeper->hosts = strdup(hosts);
-    if (!keeper || !keeper->hosts) {
+    if (zookeeper)
+        zookeeper->hosts = strdup(hosts);
+    if (!zookeeper || !zookeeper->hosts) {
         error_set(error, ERROR_INTERNAL, "out of memory");
-        free(keeper);
+        free(zookeeper);
         return NULL;
     }
-    keeper->settings = settings;
+    zookeeper->settings = settings;
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
-    pthread_mutex_init(&keeper->mutex, NULL);
-    clock_cond_init(&keeper->changed);
-    if (pthread_create(&keeper->janitor, NULL, janitor_main, keeper) == 0)
-        return keeper;
+    pthread_mutex_init(&zookeeper->mutex, NULL);
+    clock_cond_init(&zookeeper->changed);
+    if (pthread_create(&zookeeper->janitor, NULL, janitor_main, zookeeper) == 0)
+        return zookeeper;
     error_set(error, ERROR_INTERNAL, "cannot start ZooKeeper's janitor thread");
-    free(keeper->hosts);
-    free(keeper);
+    free(zookeeper->hosts);
+    free(zookeeper);
     return NULL;
 }
 
-void keeper_destroy(struct keeper *keeper)
+void zookeeper_destroy(struct zookeeper *zookeeper)
 {
-    if (!keeper)
+    if (!zookeeper)
         return;
-    pthread_mutex_lock(&keeper->mutex);
-    keeper->stopping = true;
-    pthread_cond_broadcast(&keeper->changed);
-    pthread_mutex_unlock(&keeper->mutex);
-    pthread_join(keeper->janitor, NULL);
-    while (keeper->ghosts) {
-        struct ghost *ghost = keeper->ghosts;
-        keeper->ghosts = ghost->next;
+    pthread_mutex_lock(&zookeeper->mutex);
+    zookeeper->stopping = true;
+    pthread_cond_broadcast(&zookeeper->changed);
+    pthread_mutex_unlock(&zookeeper->mutex);
+    pthread_join(zookeeper->janitor, NULL);
+    while (zookeeper->ghosts) {
+        struct ghost *ghost = zookeeper->ghosts;
+        zookeeper->ghosts = ghost->next;
         free(ghost);
     }
-    pthread_cond_destroy(&keeper->changed);
-    pthread_mutex_destroy(&keeper->mutex);
-    free(keeper->hosts);
-    free(keeper);
+    pthread_cond_destroy(&zookeeper->changed);
+    pthread_mutex_destroy(&zookeeper->mutex);
+    free(zookeeper->hosts);
+    free(zookeeper);
 }

@@ -9,12 +9,12 @@
 
 struct rig rig;
 
-static void connect_client(struct lock_client *client, struct keeper *keeper)
+static void connect_client(struct lock_client *client, struct zookeeper *zookeeper)
 {
     *client = (struct lock_client){.settings = &rig.settings,
                                    .redlock = redlock_open(rig.redlock),
                                    .memcache = memcache_open(rig.memcache),
-                                   .keeper = keeper};
+                                   .zookeeper = zookeeper};
 }
 
 static void close_client(struct lock_client *client)
@@ -39,11 +39,11 @@ int rig_set_up(void **state)
     rig.memcache = memcache_create(stack_memcached(), &error);
     assert_non_null(rig.memcache);
     for (int i = 0; i < 2; i++) {
-        rig.keepers[i] = keeper_create(stack_zookeeper(), &rig.settings, &error);
-        assert_non_null(rig.keepers[i]);
+        rig.zookeepers[i] = zookeeper_create(stack_zookeeper(), &rig.settings, &error);
+        assert_non_null(rig.zookeepers[i]);
     }
-    connect_client(&rig.one, rig.keepers[0]);
-    connect_client(&rig.two, rig.keepers[1]);
+    connect_client(&rig.one, rig.zookeepers[0]);
+    connect_client(&rig.two, rig.zookeepers[1]);
     return 0;
 }
 
@@ -54,8 +54,8 @@ int rig_tear_down(void **state)
     close_client(&rig.two);
     redlock_destroy(rig.redlock);
     memcache_destroy(rig.memcache);
-    keeper_destroy(rig.keepers[0]);
-    keeper_destroy(rig.keepers[1]);
+    zookeeper_destroy(rig.zookeepers[0]);
+    zookeeper_destroy(rig.zookeepers[1]);
     return 0;
 }
 

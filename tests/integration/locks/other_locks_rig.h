@@ -19,7 +19,7 @@ extern struct rig {
     struct settings settings;
     struct redlock *redlock;
     struct memcache *memcache;
-    struct keeper *keepers[2];
+    struct zookeeper *zookeepers[2];
     struct lock_client one;
     struct lock_client two;
     struct lease lease; /* for the test to use, of `one` and `two` */

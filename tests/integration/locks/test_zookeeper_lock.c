@@ -32,17 +32,17 @@ static void *wait_in_line(void *argument)
 /* How many nodes stand under the lock of LOCK_KEY. */
 static int line_length(void)
 {
-    char folder[KEEPER_PATH_MAX + 1];
-    struct keeper_names names;
+    char folder[ZOOKEEPER_PATH_MAX + 1];
+    struct zookeeper_names names;
     unsigned loss;
 
-    assert_true(keeper_ready(rig.keepers[0], &loss));
+    assert_true(zookeeper_ready(rig.zookeepers[0], &loss));
     snprintf(folder, sizeof folder, "/%s:lock:zookeeper-lock:%d", rig.settings.system_name,
              LOCK_KEY);
-    if (keeper_children(rig.keepers[0], folder, &names) != 0)
+    if (zookeeper_children(rig.zookeepers[0], folder, &names) != 0)
         return 0;
     int count = names.count;
-    keeper_names_fini(&names);
+    zookeeper_names_fini(&names);
     return count;
 }
 
@@ -140,7 +140,7 @@ static void a_lost_connection_is_a_lost_lease(void **state)
     stack_up();
     /* Both sessions live on for half a minute, and yet their nodes go. */
     unsigned loss;
-    while (!keeper_ready(rig.keepers[0], &loss))
+    while (!zookeeper_ready(rig.zookeepers[0], &loss))
         assert_true(clock_mono_us() - begun_us < LOCK_PATIENCE_US);
     wait_line(0);
     assert_true(clock_mono_us() - begun_us < LONG_MS * CLOCK_US_PER_MS);
@@ -155,7 +155,7 @@ static void zookeeper_ends_an_abandoned_lease(void **state)
 
     rig.settings.lock_ttl_ms = ABANDONED_MS;
     /* Its session takes none of the lease's time. */
-    assert_true(keeper_ready(rig.keepers[1], &loss));
+    assert_true(zookeeper_ready(rig.zookeepers[1], &loss));
     int64_t begun_us = clock_mono_us();
     assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
     lock_zookeeper.abandon(&rig.one, &rig.lease);
