@@ -63,17 +63,17 @@ static void ignore_signals(void)
 }
 
 /* Why what the Redis of --stock-redis holds may be lost, in words. */
-static const char *stock_redis_flaw(const struct cache *cache)
+static const char *stock_redis_flaw(const struct redis_server *server)
 {
-    unsigned flaws = cache_flaws(cache);
+    unsigned flaws = redis_server_flaws(server);
 
-    if (flaws & CACHE_NO_APPEND_FILE)
+    if (flaws & REDIS_NO_APPEND_FILE)
         return "not durable: appendonly is not yes, a crash loses every 202";
-    if (flaws & CACHE_LAZY_FSYNC)
+    if (flaws & REDIS_LAZY_FSYNC)
         return "not durable: appendfsync is not always, a crash loses the newest 202s";
-    if (flaws & CACHE_EVICTS)
+    if (flaws & REDIS_EVICTS)
         return "not safe: maxmemory-policy is not noeviction, stock and 202s may be evicted";
-    if (flaws & CACHE_SILENT)
+    if (flaws & REDIS_SILENT)
         return "durability unknown: CONFIG GET is not allowed";
     return "";
 }
@@ -81,12 +81,12 @@ static const char *stock_redis_flaw(const struct cache *cache)
 typedef void add_row(void *to, const char *backend, bool up, const char *detail);
 
 /* Redis's own words; for one that serves, `flaw`. */
-static void add_redis(struct cache *cache, const char *name, const char *flaw, add_row *row,
+static void add_redis(struct redis_server *server, const char *name, const char *flaw, add_row *row,
                       void *to)
 {
-    char why[CACHE_WHY_MAX];
+    char why[REDIS_WHY_MAX];
 
-    cache_why(cache, why);
+    redis_server_why(server, why);
     row(to, name, !why[0], why[0] ? why : flaw);
 }
 
@@ -114,10 +114,10 @@ static bool read_health(void *context, struct store_durability *durability, add_
 
     *durability = store_durability(services->store);
     row(to, "postgresql", ready, fit ? trouble : up ? "the schema is not usable" : "out of reach");
-    if (services->cache)
-        add_redis(services->cache, "redis", "", row, to);
-    if (services->stock_cache)
-        add_redis(services->stock_cache, "stock-redis", stock_redis_flaw(services->stock_cache),
+    if (services->redis)
+        add_redis(services->redis, "redis", "", row, to);
+    if (services->stock_redis)
+        add_redis(services->stock_redis, "stock-redis", stock_redis_flaw(services->stock_redis),
                   row, to);
     if (services->redlock)
         add_redlock(services->redlock, row, to);
@@ -189,20 +189,20 @@ static bool open_backends(struct services *services, struct error *error)
         return false;
     const char *stock_redis = settings->stock_redis[0] ? settings->stock_redis : settings->redis;
     if (stock_redis[0]) {
-        services->stock_cache = cache_create(stock_redis, error);
-        if (!services->stock_cache) {
+        services->stock_redis = redis_server_create(stock_redis, error);
+        if (!services->stock_redis) {
             error_prefix(error, "--stock-redis");
             return false;
         }
     }
     if (!settings->redis[0])
         return true;
-    services->cache = cache_create(settings->redis, error);
-    if (!services->cache) {
+    services->redis = redis_server_create(settings->redis, error);
+    if (!services->redis) {
         error_prefix(error, "--redis");
         return false;
     }
-    services->renewer = renewer_create(services->cache, settings);
+    services->renewer = renewer_create(services->redis, settings);
     return services->renewer || error_set(error, ERROR_INTERNAL, "cannot start the renewer thread");
 }
 
@@ -224,16 +224,16 @@ static bool first_contact(struct services *services, struct error *error)
 /* A Redis that is absent now is asked again when it comes. */
 static void first_survey(const struct services *services)
 {
-    if (!services->stock_cache)
+    if (!services->stock_redis)
         return;
-    struct redis *redis = redis_create(services->stock_cache);
+    struct redis *redis = redis_create(services->stock_redis);
     int64_t until_us = clock_mono_us() + FIRST_SURVEY_US;
     if (!redis || !redis_connect(redis, until_us) || !redis_survey(redis, until_us))
         log_warn("%s; redis-stock answers 503 until it is there (--stock-redis)",
                  redis ? redis_error(redis)->text : "out of memory");
-    else if (*stock_redis_flaw(services->stock_cache))
+    else if (*stock_redis_flaw(services->stock_redis))
         log_warn("the Redis of redis-stock is %s (--stock-redis)",
-                 stock_redis_flaw(services->stock_cache));
+                 stock_redis_flaw(services->stock_redis));
     redis_destroy(redis);
 }
 
@@ -244,8 +244,8 @@ static void app_fini(struct app *app)
     http_destroy(app->http);
     FAILPOINT("app.http-gone");
     renewer_destroy(app->services.renewer);
-    cache_destroy(app->services.cache);
-    cache_destroy(app->services.stock_cache);
+    redis_server_destroy(app->services.redis);
+    redis_server_destroy(app->services.stock_redis);
     broker_destroy(app->services.broker);
     parking_destroy(app->services.parking);
     redlock_destroy(app->services.redlock);

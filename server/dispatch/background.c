@@ -35,7 +35,7 @@ struct background {
     struct watched {
         const char *flag;
         struct redis *redis; /* owned; the thread's */
-        char last[CACHE_WHY_MAX];
+        char last[REDIS_WHY_MAX];
     } watched[WATCHED_MAX];
     int watched_count;
     int first; /* of the watched: who is asked first the next time */
@@ -59,19 +59,20 @@ static bool is_stopping(struct background *background)
 static void probe_redis(struct background *background, struct watched *at, int64_t until_us)
 {
     const struct services *services = background->services;
-    struct cache *cache = redis_cache(at->redis);
+    struct redis_server *server = redis_server_of(at->redis);
     char key[PROBE_KEY_MAX];
     char place[PLACE_MAX];
-    char why[CACHE_WHY_MAX];
+    char why[REDIS_WHY_MAX];
 
     /* Where a user's rights end at the keys that are in use, this one is among them. */
-    snprintf(key, sizeof key, cache == services->stock_cache ? "{%s}:stock:probe" : "%s:lock:probe",
+    snprintf(key, sizeof key,
+             server == services->stock_redis ? "{%s}:stock:probe" : "%s:lock:probe",
              services->settings->system_name);
     redis_try(at->redis, key, until_us);
-    cache_why(cache, why);
+    redis_server_why(server, why);
     if (strcmp(why, at->last) == 0)
         return;
-    cache_place(cache, place, sizeof place);
+    redis_server_place(server, place, sizeof place);
     if (why[0])
         log_warn("Redis at %s (%s) does not serve: %s", place, at->flag, why);
     else
@@ -209,12 +210,12 @@ static void release(struct background *background)
     free(background);
 }
 
-static bool watch(struct background *background, struct cache *cache, const char *flag)
+static bool watch(struct background *background, struct redis_server *server, const char *flag)
 {
     struct watched *at = &background->watched[background->watched_count];
 
     at->flag = flag;
-    at->redis = redis_create(cache);
+    at->redis = redis_create(server);
     if (at->redis)
         background->watched_count++;
     return at->redis != NULL;
@@ -225,10 +226,10 @@ static bool watch_all(struct background *background)
     const struct services *services = background->services;
     bool fine = true;
 
-    if (services->cache)
-        fine = watch(background, services->cache, "--redis");
-    if (fine && services->stock_cache)
-        fine = watch(background, services->stock_cache, "--stock-redis");
+    if (services->redis)
+        fine = watch(background, services->redis, "--redis");
+    if (fine && services->stock_redis)
+        fine = watch(background, services->stock_redis, "--stock-redis");
     for (int i = 0; fine && services->redlock && i < redlock_count(services->redlock); i++)
         fine = watch(background, redlock_node(services->redlock, i), "--redlock");
     return fine;

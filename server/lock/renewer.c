@@ -111,14 +111,14 @@ static void *renewer_main(void *argument)
     return NULL;
 }
 
-struct renewer *renewer_create(struct cache *cache, const struct settings *settings)
+struct renewer *renewer_create(struct redis_server *server, const struct settings *settings)
 {
     struct renewer *renewer = calloc(1, sizeof *renewer);
 
     if (!renewer)
         return NULL;
     renewer->settings = settings;
-    renewer->redis = redis_create(cache);
+    renewer->redis = redis_create(server);
     pthread_mutex_init(&renewer->shared.mutex, NULL);
     clock_cond_init(&renewer->shared.changed);
     if (!renewer->redis || pthread_create(&renewer->thread, NULL, renewer_main, renewer) != 0) {

@@ -13,10 +13,10 @@
 
 #include "lock/lock.h"
 
-struct cache;
+struct redis_server;
 struct renewer;
 
-struct renewer *renewer_create(struct cache *cache, const struct settings *settings);
+struct renewer *renewer_create(struct redis_server *server, const struct settings *settings);
 /* From now on until renewer_forget the lease is renewed; it must not move or be freed. Any thread.
  */
 void renewer_watch(struct renewer *renewer, struct lease *lease);

@@ -39,64 +39,64 @@ bool redis_is_refusal(const char *words)
     return false;
 }
 
-bool cache_up(const struct cache *cache)
+bool redis_server_up(const struct redis_server *server)
 {
-    return atomic_load_explicit(&cache->up, memory_order_relaxed);
+    return atomic_load_explicit(&server->up, memory_order_relaxed);
 }
 
-void cache_why(struct cache *cache, char why[CACHE_WHY_MAX])
+void redis_server_why(struct redis_server *server, char why[REDIS_WHY_MAX])
 {
-    pthread_mutex_lock(&cache->state.mutex);
-    snprintf(why, CACHE_WHY_MAX, "%s", cache->state.why);
-    pthread_mutex_unlock(&cache->state.mutex);
+    pthread_mutex_lock(&server->state.mutex);
+    snprintf(why, REDIS_WHY_MAX, "%s", server->state.why);
+    pthread_mutex_unlock(&server->state.mutex);
 }
 
-static void note(struct cache *cache, bool refuses, const char *before, const char *why)
+static void note(struct redis_server *server, bool refuses, const char *before, const char *why)
 {
-    pthread_mutex_lock(&cache->state.mutex);
-    cache->state.refuses = refuses;
-    snprintf(cache->state.why, sizeof cache->state.why, "%s%s", before, why);
-    atomic_store_explicit(&cache->up, !cache->state.why[0], memory_order_relaxed);
-    pthread_mutex_unlock(&cache->state.mutex);
+    pthread_mutex_lock(&server->state.mutex);
+    server->state.refuses = refuses;
+    snprintf(server->state.why, sizeof server->state.why, "%s%s", before, why);
+    atomic_store_explicit(&server->up, !server->state.why[0], memory_order_relaxed);
+    pthread_mutex_unlock(&server->state.mutex);
 }
 
-void cache_note_refusal(struct cache *cache, const char *words)
+void redis_server_note_refusal(struct redis_server *server, const char *words)
 {
-    note(cache, true, "", words);
+    note(server, true, "", words);
 }
 
-void cache_note_unreached(struct cache *cache, const char *reason)
+void redis_server_note_unreached(struct redis_server *server, const char *reason)
 {
-    note(cache, false, "out of reach: ", reason);
+    note(server, false, "out of reach: ", reason);
 }
 
-void cache_note_reached(struct cache *cache)
+void redis_server_note_reached(struct redis_server *server)
 {
-    pthread_mutex_lock(&cache->state.mutex);
-    if (!cache->state.refuses) {
-        cache->state.why[0] = '\0';
-        atomic_store_explicit(&cache->up, true, memory_order_relaxed);
+    pthread_mutex_lock(&server->state.mutex);
+    if (!server->state.refuses) {
+        server->state.why[0] = '\0';
+        atomic_store_explicit(&server->up, true, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&cache->state.mutex);
+    pthread_mutex_unlock(&server->state.mutex);
 }
 
 bool redis_try(struct redis *redis, const char *key, int64_t until_us)
 {
-    struct cache *cache = redis->cache;
+    struct redis_server *server = redis->server;
     int64_t ignored;
 
     if (redis_open(redis, until_us)) {
         enum redis_status status = redis_script(redis, LUA_PROBE, 1, 1, &key, until_us, &ignored);
         const char *reason = redis_reason(redis);
         if (status == REDIS_OK) {
-            atomic_store_explicit(&cache->closed_until_us, 0, memory_order_relaxed);
-            note(cache, false, "", "");
+            atomic_store_explicit(&server->closed_until_us, 0, memory_order_relaxed);
+            note(server, false, "", "");
         } else if (status == REDIS_REFUSED || redis_is_refusal(reason)) {
-            cache_note_refusal(cache, reason);
+            redis_server_note_refusal(server, reason);
         } else {
-            cache_note_unreached(cache, reason);
+            redis_server_note_unreached(server, reason);
         }
     }
     redis_close(redis);
-    return cache_up(cache);
+    return redis_server_up(server);
 }

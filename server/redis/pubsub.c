@@ -12,7 +12,7 @@
 enum redis_status redis_subscribe(struct redis *redis, const char *channel, int64_t until_us)
 {
     if (!redis->listener)
-        redis->listener = redis_create(redis->cache);
+        redis->listener = redis_create(redis->server);
     if (!redis->listener)
         return redis_lose(redis, ERROR_INTERNAL, "out of memory");
     if (redis_connect(redis->listener, until_us) &&

@@ -23,12 +23,12 @@
 #define PREFIX "Redis: "
 enum { CLOSED_AFTER_FAILURE_US = 250000, PROOF_US = 100000, STALE_EVERY_US = 250000 };
 
-struct redis *redis_create(struct cache *cache)
+struct redis *redis_create(struct redis_server *server)
 {
     struct redis *redis = calloc(1, sizeof *redis);
 
     if (redis)
-        redis->cache = cache;
+        redis->server = server;
     return redis;
 }
 
@@ -48,9 +48,9 @@ void redis_destroy(struct redis *redis)
     free(redis);
 }
 
-struct cache *redis_cache(const struct redis *redis)
+struct redis_server *redis_server_of(const struct redis *redis)
 {
-    return redis->cache;
+    return redis->server;
 }
 
 int64_t redis_since_us(const struct redis *redis)
@@ -89,7 +89,7 @@ static enum redis_status flush(struct redis *redis, int64_t until_us)
 
 static bool is_stale(const struct redis *redis)
 {
-    return redis->opened_us <= atomic_load_explicit(&redis->cache->stale_us, memory_order_relaxed);
+    return redis->opened_us <= atomic_load_explicit(&redis->server->stale_us, memory_order_relaxed);
 }
 
 /* The address may have moved to a server that does it: whatever was opened before now is opened
@@ -97,14 +97,14 @@ static bool is_stale(const struct redis *redis)
  * answer from what it had. At most so often, or each order would make a connection. */
 void redis_caught(struct redis *redis, const char *words)
 {
-    struct cache *cache = redis->cache;
+    struct redis_server *server = redis->server;
     int64_t now_us = clock_mono_us();
 
     if (redis->optional || !redis_is_refusal(words))
         return;
-    cache_note_refusal(cache, words);
-    if (now_us - atomic_load_explicit(&cache->stale_us, memory_order_relaxed) >= STALE_EVERY_US)
-        atomic_store_explicit(&cache->stale_us, now_us, memory_order_relaxed);
+    redis_server_note_refusal(server, words);
+    if (now_us - atomic_load_explicit(&server->stale_us, memory_order_relaxed) >= STALE_EVERY_US)
+        atomic_store_explicit(&server->stale_us, now_us, memory_order_relaxed);
     if (is_stale(redis))
         redis_close(redis);
 }
@@ -205,10 +205,10 @@ static bool open_context(struct redis *redis, int64_t until_us)
     if (left_us <= 0)
         left_us = 1000;
     struct timeval timeout = {.tv_sec = left_us / 1000000, .tv_usec = left_us % 1000000};
-    const struct cache *cache = redis->cache;
+    const struct redis_server *server = redis->server;
 
-    redis->context = cache->is_unix ? redisConnectUnixWithTimeout(cache->host, timeout)
-                                    : redisConnectWithTimeout(cache->host, cache->port, timeout);
+    redis->context = server->is_unix ? redisConnectUnixWithTimeout(server->host, timeout)
+                                     : redisConnectWithTimeout(server->host, server->port, timeout);
     if (!redis->context || redis->context->err) {
         redis_lose(redis, ERROR_UNAVAILABLE,
                    redis->context ? redis->context->errstr : "out of memory");
@@ -220,7 +220,7 @@ static bool open_context(struct redis *redis, int64_t until_us)
         return false;
     }
     redis->context->flags &= ~REDIS_BLOCK;
-    if (!cache->is_unix)
+    if (!server->is_unix)
         redisEnableKeepAlive(redis->context);
     return true;
 }
@@ -231,7 +231,7 @@ static enum redis_status greet(struct redis *redis, int64_t until_us)
     char database[8];
 
     redis->optional = true; /* sessions that are open may well be served */
-    snprintf(database, sizeof database, "%d", redis->cache->database);
+    snprintf(database, sizeof database, "%d", redis->server->database);
     enum redis_status status =
         redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us);
     /* A session that opens can serve: a Redis that still reads its file answers SELECT, but not
@@ -265,33 +265,33 @@ bool redis_open(struct redis *redis, int64_t until_us)
     enum redis_status status = open_context(redis, until_us) ? greet(redis, until_us) : REDIS_LOST;
     if (status == REDIS_OK) {
         redis->since_us = clock_mono_us();
-        cache_note_reached(redis->cache);
+        redis_server_note_reached(redis->server);
         return true;
     }
     if (status == REDIS_REFUSED)
-        cache_note_refusal(redis->cache, redis_reason(redis));
+        redis_server_note_refusal(redis->server, redis_reason(redis));
     else if (is_proof(redis, until_us))
-        cache_note_unreached(redis->cache, redis_reason(redis));
+        redis_server_note_unreached(redis->server, redis_reason(redis));
     redis_close(redis);
     return false;
 }
 
 bool redis_connect(struct redis *redis, int64_t until_us)
 {
-    struct cache *cache = redis->cache;
-    char why[CACHE_WHY_MAX];
+    struct redis_server *server = redis->server;
+    char why[REDIS_WHY_MAX];
 
     if (redis->context && !is_stale(redis) && idle_session_lives(redis))
         return true;
     redis_close(redis);
-    if (clock_mono_us() < atomic_load_explicit(&cache->closed_until_us, memory_order_relaxed)) {
-        cache_why(cache, why);
+    if (clock_mono_us() < atomic_load_explicit(&server->closed_until_us, memory_order_relaxed)) {
+        redis_server_why(server, why);
         return error_set(&redis->error, ERROR_UNAVAILABLE, "Redis, a moment ago: %s", why);
     }
     if (redis_open(redis, until_us))
         return true;
     if (is_proof(redis, until_us))
-        atomic_store_explicit(&cache->closed_until_us,
+        atomic_store_explicit(&server->closed_until_us,
                               clock_mono_us() + CLOSED_AFTER_FAILURE_US +
                                   (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
                               memory_order_relaxed);

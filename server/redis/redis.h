@@ -1,13 +1,13 @@
 /*
  * Redis: sessions, scripts by name, and what an error means.
  *
- * A `struct cache` is the server as a whole, shared by all threads; a `struct redis` is one session
- * and belongs to one thread at a time. Every call is bounded by an absolute monotonic deadline.
- * After any I/O error or timeout a session is closed: a late reply would answer the next command.
- * So are all sessions, each before its next use, after an error that says that this server will not
- * do it (READONLY, MISCONF, NOPERM …; health.c): where the address has moved to another server, the
- * next connection meets that one.
- * Scripts go by EVALSHA and are loaded again when Redis has forgotten them.
+ * A `struct redis_server` is the server as a whole, shared by all threads; a `struct redis` is one
+ * session and belongs to one thread at a time. Every call is bounded by an absolute monotonic
+ * deadline. After any I/O error or timeout a session is closed: a late reply would answer the next
+ * command. So are all sessions, each before its next use, after an error that says that this server
+ * will not do it (READONLY, MISCONF, NOPERM …; health.c): where the address has moved to another
+ * server, the next connection meets that one. Scripts go by EVALSHA and are loaded again when Redis
+ * has forgotten them.
  *
  * Sources: hiredis README; Redis documentation, EVALSHA, "Redis protocol specification" (error
  * prefixes), "Redis Cluster specification".
@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct cache;
+struct redis_server;
 struct redis;
 struct redis_reply;
 
@@ -35,48 +35,48 @@ enum redis_status {
 };
 
 /* Parses redis://[HOST][:PORT][/DB] or unix:///PATH; connects to nothing. */
-struct cache *cache_create(const char *url, struct error *error);
-void cache_destroy(struct cache *cache); /* after every session; NULL is allowed */
+struct redis_server *redis_server_create(const char *url, struct error *error);
+void redis_server_destroy(struct redis_server *server); /* after every session; NULL is allowed */
 
 /* Cached state, any thread, no I/O: whether this Redis serves what the strategies need, and why
  * not: its own words (READONLY …), or "out of reach: " and the reason. "" while it serves, "not
  * asked yet" at first. A failed connect and a refusal take it away at once; only a redis_try that
  * went through ends a refusal. */
-enum { CACHE_WHY_MAX = 200 };
-bool cache_up(const struct cache *cache);
-void cache_why(struct cache *cache, char why[CACHE_WHY_MAX]);
+enum { REDIS_WHY_MAX = 200 };
+bool redis_server_up(const struct redis_server *server);
+void redis_server_why(struct redis_server *server, char why[REDIS_WHY_MAX]);
 /* The server's place as it stands in messages: HOST:PORT, or a path. Any thread. */
-void cache_place(const struct cache *cache, char *out, size_t size);
+void redis_server_place(const struct redis_server *server, char *out, size_t size);
 
 /* What redis_survey found when it last looked, any thread, no I/O. The version is 602 for 6.2, and
  * 0 while unknown; the flaws are why data in this Redis may be lost, and 0 while unknown. */
-enum cache_flaw {
-    CACHE_NO_APPEND_FILE = 1u << 0, /* appendonly is not yes */
-    CACHE_LAZY_FSYNC = 1u << 1,     /* appendfsync is not always */
-    CACHE_EVICTS = 1u << 2,         /* maxmemory-policy is not noeviction */
-    CACHE_SILENT = 1u << 3          /* CONFIG GET is not allowed: nobody knows */
+enum redis_server_flaw {
+    REDIS_NO_APPEND_FILE = 1u << 0, /* appendonly is not yes */
+    REDIS_LAZY_FSYNC = 1u << 1,     /* appendfsync is not always */
+    REDIS_EVICTS = 1u << 2,         /* maxmemory-policy is not noeviction */
+    REDIS_SILENT = 1u << 3          /* CONFIG GET is not allowed: nobody knows */
 };
-int cache_version(const struct cache *cache);
-unsigned cache_flaws(const struct cache *cache);
-void cache_note(struct cache *cache, int version, unsigned flaws);
-/* Asks the session's server for its version and how durable it is, and notes both in its cache. */
+int redis_server_version(const struct redis_server *server);
+unsigned redis_server_flaws(const struct redis_server *server);
+void redis_server_note(struct redis_server *server, int version, unsigned flaws);
+/* Asks the session's server for its version and how durable it is, and notes both there. */
 bool redis_survey(struct redis *redis, int64_t until_us);
 /* Tries what the strategies need, on a connection made anew: a script that is loaded and writes
  * nothing, by a command that Redis refuses when it takes no writes. `key` is one that they might
- * write; it should not exist. Notes the result in its cache and answers cache_up. */
+ * write; it should not exist. Notes the result there and answers redis_server_up. */
 bool redis_try(struct redis *redis, const char *key, int64_t until_us);
 
-struct redis *redis_create(struct cache *cache); /* borrowed: cache */
-void redis_destroy(struct redis *redis);         /* NULL is allowed */
+struct redis *redis_create(struct redis_server *server); /* borrowed: server */
+void redis_destroy(struct redis *redis);                 /* NULL is allowed */
 
-/* Makes sure of an open session that is served; cheap when there is one, and none of this cache was
- * refused since it was opened. After a failed attempt others fail at once for a quarter of a
+/* Makes sure of an open session that is served; cheap when there is one, and none of this server
+ * was refused since it was opened. After a failed attempt others fail at once for a quarter of a
  * second. */
 bool redis_connect(struct redis *redis, int64_t until_us);
 void redis_close(struct redis *redis);
 /* When the session that is open, or was last, was there to be used; 0: none yet. */
 int64_t redis_since_us(const struct redis *redis);
-struct cache *redis_cache(const struct redis *redis);
+struct redis_server *redis_server_of(const struct redis *redis);
 const struct error *redis_error(const struct redis *redis);
 
 /* Runs a script: KEYS[1..keys] are the first of `arguments`, ARGV the rest. The scripts of this

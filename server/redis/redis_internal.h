@@ -1,4 +1,4 @@
-/* What the files of cache/ share. */
+/* What the files of server/ share. */
 #ifndef SECKILL_REDIS_REDIS_INTERNAL_H
 #define SECKILL_REDIS_REDIS_INTERNAL_H
 
@@ -14,7 +14,7 @@ enum {
     REDIS_SHA_LENGTH = 40
 };
 
-struct cache {
+struct redis_server {
     char host[REDIS_HOST_MAX + 1]; /* or the socket's path */
     bool is_unix;
     int port;
@@ -27,16 +27,16 @@ struct cache {
     struct {
         pthread_mutex_t mutex;
         bool refuses; /* they are Redis's own */
-        char why[CACHE_WHY_MAX];
+        char why[REDIS_WHY_MAX];
     } state;
 };
 
 struct redis {
-    struct cache *cache;    /* borrowed */
-    redisContext *context;  /* owned; NULL: not connected */
-    struct redis *listener; /* owned; the session that subscribes, made on first use */
-    int64_t opened_us;      /* when that began */
-    int64_t since_us;       /* when it was done */
+    struct redis_server *server; /* borrowed */
+    redisContext *context;       /* owned; NULL: not connected */
+    struct redis *listener;      /* owned; the session that subscribes, made on first use */
+    int64_t opened_us;           /* when that began */
+    int64_t since_us;            /* when it was done */
     bool optional; /* what is asked now may be refused: others may be served all the same */
     struct error error;
     char sha[LUA_COUNT][REDIS_SHA_LENGTH + 1]; /* "" until this session has loaded the script */
@@ -44,9 +44,9 @@ struct redis {
 
 /* What is noted in health.c: a session could be opened, which ends "out of reach" but no refusal;
  * it could not, for this reason; Redis refused, in these words. */
-void cache_note_reached(struct cache *cache);
-void cache_note_unreached(struct cache *cache, const char *reason);
-void cache_note_refusal(struct cache *cache, const char *words);
+void redis_server_note_reached(struct redis_server *server);
+void redis_server_note_unreached(struct redis_server *server, const char *reason);
+void redis_server_note_refusal(struct redis_server *server, const char *words);
 
 /* Whether an error reply says that this server will not do it, whatever the command. */
 bool redis_is_refusal(const char *words);
@@ -69,7 +69,7 @@ enum redis_status redis_receive(struct redis *redis, int64_t until_us, redisRepl
 enum redis_status redis_command(struct redis *redis, int count, const char *const *arguments,
                                 int64_t until_us, redisReply **out);
 
-/* Gives a reply to a caller outside cache/, or frees it unless the status is REDIS_OK. */
+/* Gives a reply to a caller outside server/, or frees it unless the status is REDIS_OK. */
 enum redis_status redis_hand_over(enum redis_status status, redisReply *answer,
                                   struct redis_reply **reply);
 

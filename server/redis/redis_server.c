@@ -1,9 +1,9 @@
 /*
  * A Redis server as the sessions with it share it: where it is, and what is known of it.
  *
- * cache_create parses the URL and connects to nothing. The rest is written by whichever session
- * learns it and read by any thread without I/O; whether it serves is in health.c. A URL that cannot
- * be read is the one error.
+ * redis_server_create parses the URL and connects to nothing. The rest is written by whichever
+ * session learns it and read by any thread without I/O; whether it serves is in health.c. A URL
+ * that cannot be read is the one error.
  */
 #include "redis/redis_internal.h"
 
@@ -26,21 +26,21 @@ static bool parse_number(const char *text, const char *end, int max, int *out)
     return n <= max;
 }
 
-static bool copy_host(struct cache *cache, const char *from, size_t length)
+static bool copy_host(struct redis_server *server, const char *from, size_t length)
 {
     if (length == 0 || length > REDIS_HOST_MAX)
         return false;
-    memcpy(cache->host, from, length);
-    cache->host[length] = '\0';
+    memcpy(server->host, from, length);
+    server->host[length] = '\0';
     return true;
 }
 
-static bool parse_url(struct cache *cache, const char *url)
+static bool parse_url(struct redis_server *server, const char *url)
 {
-    cache->port = 6379;
+    server->port = 6379;
     if (strncmp(url, "unix://", 7) == 0) {
-        cache->is_unix = true;
-        return url[7] == '/' && copy_host(cache, url + 7, strlen(url + 7));
+        server->is_unix = true;
+        return url[7] == '/' && copy_host(server, url + 7, strlen(url + 7));
     }
     if (strncmp(url, "redis://", 8) != 0)
         return false;
@@ -49,61 +49,61 @@ static bool parse_url(struct cache *cache, const char *url)
     const char *colon = memchr(host, ':', (size_t)(slash - host));
     const char *host_end = colon ? colon : slash;
 
-    if (host_end == host ? !copy_host(cache, "127.0.0.1", 9)
-                         : !copy_host(cache, host, (size_t)(host_end - host)))
+    if (host_end == host ? !copy_host(server, "127.0.0.1", 9)
+                         : !copy_host(server, host, (size_t)(host_end - host)))
         return false;
-    if (colon && !parse_number(colon + 1, slash, 65535, &cache->port))
+    if (colon && !parse_number(colon + 1, slash, 65535, &server->port))
         return false;
     return !*slash || !slash[1] ||
-           parse_number(slash + 1, slash + 1 + strlen(slash + 1), 9999, &cache->database);
+           parse_number(slash + 1, slash + 1 + strlen(slash + 1), 9999, &server->database);
 }
 
-struct cache *cache_create(const char *url, struct error *error)
+struct redis_server *redis_server_create(const char *url, struct error *error)
 {
-    struct cache *cache = calloc(1, sizeof *cache);
+    struct redis_server *server = calloc(1, sizeof *server);
 
-    if (!cache) {
+    if (!server) {
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
-    if (!parse_url(cache, url)) {
+    if (!parse_url(server, url)) {
         error_set(error, ERROR_INVALID, "\"%s\" is not redis://HOST:PORT/DB or unix:///PATH", url);
-        free(cache);
+        free(server);
         return NULL;
     }
-    pthread_mutex_init(&cache->state.mutex, NULL);
-    snprintf(cache->state.why, sizeof cache->state.why, "not asked yet");
-    return cache;
+    pthread_mutex_init(&server->state.mutex, NULL);
+    snprintf(server->state.why, sizeof server->state.why, "not asked yet");
+    return server;
 }
 
-void cache_destroy(struct cache *cache)
+void redis_server_destroy(struct redis_server *server)
 {
-    if (!cache)
+    if (!server)
         return;
-    pthread_mutex_destroy(&cache->state.mutex);
-    free(cache);
+    pthread_mutex_destroy(&server->state.mutex);
+    free(server);
 }
 
-void cache_place(const struct cache *cache, char *out, size_t size)
+void redis_server_place(const struct redis_server *server, char *out, size_t size)
 {
-    if (cache->is_unix)
-        snprintf(out, size, "%s", cache->host);
+    if (server->is_unix)
+        snprintf(out, size, "%s", server->host);
     else
-        snprintf(out, size, "%s:%d", cache->host, cache->port);
+        snprintf(out, size, "%s:%d", server->host, server->port);
 }
 
-int cache_version(const struct cache *cache)
+int redis_server_version(const struct redis_server *server)
 {
-    return atomic_load_explicit(&cache->version, memory_order_relaxed);
+    return atomic_load_explicit(&server->version, memory_order_relaxed);
 }
 
-unsigned cache_flaws(const struct cache *cache)
+unsigned redis_server_flaws(const struct redis_server *server)
 {
-    return atomic_load_explicit(&cache->flaws, memory_order_relaxed);
+    return atomic_load_explicit(&server->flaws, memory_order_relaxed);
 }
 
-void cache_note(struct cache *cache, int version, unsigned flaws)
+void redis_server_note(struct redis_server *server, int version, unsigned flaws)
 {
-    atomic_store_explicit(&cache->version, version, memory_order_relaxed);
-    atomic_store_explicit(&cache->flaws, flaws, memory_order_relaxed);
+    atomic_store_explicit(&server->version, version, memory_order_relaxed);
+    atomic_store_explicit(&server->flaws, flaws, memory_order_relaxed);
 }

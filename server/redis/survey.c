@@ -22,7 +22,7 @@ static bool read_version(struct redis *redis, int64_t until_us, int *version)
     return true;
 }
 
-/* `flaw` unless the setting has the value; a server that does not tell is CACHE_SILENT. */
+/* `flaw` unless the setting has the value; a server that does not tell is REDIS_SILENT. */
 static enum redis_status read_setting(struct redis *redis, const char *name, const char *value,
                                       unsigned flaw, int64_t until_us, unsigned *flaws)
 {
@@ -32,7 +32,7 @@ static enum redis_status read_setting(struct redis *redis, const char *name, con
     const char *is = redis_reply_text(redis_reply_at(reply, 1));
 
     if (!is)
-        *flaws |= CACHE_SILENT;
+        *flaws |= REDIS_SILENT;
     else if (strcmp(is, value) != 0)
         *flaws |= flaw;
     redis_reply_free(reply);
@@ -46,9 +46,9 @@ static bool survey(struct redis *redis, int64_t until_us)
         const char *value;
         unsigned flaw;
     } wanted[] = {
-        {"appendonly", "yes", CACHE_NO_APPEND_FILE},
-        {"appendfsync", "always", CACHE_LAZY_FSYNC},
-        {"maxmemory-policy", "noeviction", CACHE_EVICTS},
+        {"appendonly", "yes", REDIS_NO_APPEND_FILE},
+        {"appendfsync", "always", REDIS_LAZY_FSYNC},
+        {"maxmemory-policy", "noeviction", REDIS_EVICTS},
     };
     int version = 0;
     unsigned flaws = 0;
@@ -59,7 +59,7 @@ static bool survey(struct redis *redis, int64_t until_us)
         if (read_setting(redis, wanted[i].name, wanted[i].value, wanted[i].flaw, until_us,
                          &flaws) == REDIS_LOST)
             return false;
-    cache_note(redis_cache(redis), version, flaws);
+    redis_server_note(redis_server_of(redis), version, flaws);
     return true;
 }
 

@@ -92,18 +92,18 @@ const char *strategy_family_name(enum strategy_family family)
 
 static bool has_redis(const struct services *services)
 {
-    return services->cache != NULL;
+    return services->redis != NULL;
 }
 
 static bool has_stock_redis(const struct services *services)
 {
-    return services->stock_cache != NULL;
+    return services->stock_redis != NULL;
 }
 
 /* Older than any that was tried; 0: nobody has asked it yet. */
 static bool stock_redis_is_old(const struct services *services)
 {
-    int version = cache_version(services->stock_cache);
+    int version = redis_server_version(services->stock_redis);
 
     return version != 0 && version < 602;
 }

@@ -21,18 +21,18 @@ struct session *session_create(const struct services *services)
     session->services = services;
     session->wait_until_us = session->lock_until_us = INT64_MAX;
     session->pg = pg_create(services->store);
-    if (services->cache)
-        session->redis = redis_create(services->cache);
+    if (services->redis)
+        session->redis = redis_create(services->redis);
     if (services->broker)
         session->rabbit = rabbit_create(services->broker);
     if (services->redlock)
         session->redlock = redlock_open(services->redlock);
     if (services->memcache)
         session->memcache = memcache_open(services->memcache);
-    if (services->stock_cache)
-        session->stock = redis_create(services->stock_cache);
-    if (!session->pg || (services->cache && !session->redis) ||
-        (services->stock_cache && !session->stock) || (services->broker && !session->rabbit) ||
+    if (services->stock_redis)
+        session->stock = redis_create(services->stock_redis);
+    if (!session->pg || (services->redis && !session->redis) ||
+        (services->stock_redis && !session->stock) || (services->broker && !session->rabbit) ||
         (services->redlock && !session->redlock) || (services->memcache && !session->memcache)) {
         session_destroy(session);
         return NULL;

@@ -15,7 +15,7 @@
 #include "settings/settings.h"
 
 struct store;
-struct cache;
+struct redis_server;
 struct broker;
 struct zookeeper;
 struct parking;
@@ -28,16 +28,16 @@ struct session;
 
 /* What the strategies are built over. Never app or http. */
 struct services {
-    const struct settings *settings; /* borrowed: app */
-    struct store *store;             /* borrowed: app */
-    struct cache *cache;             /* borrowed: app; NULL when no Redis is configured */
-    struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
-    struct cache *stock_cache;       /* borrowed: app; NULL when no Redis is configured */
-    struct broker *broker;           /* borrowed: app; NULL when no RabbitMQ is configured */
-    struct parking *parking;         /* borrowed: app */
-    struct redlock *redlock;         /* borrowed: app; NULL when not configured */
-    struct memcache *memcache;       /* borrowed: app; NULL when not configured */
-    struct zookeeper *zookeeper;     /* borrowed: app; NULL when not configured */
+    const struct settings *settings;  /* borrowed: app */
+    struct store *store;              /* borrowed: app */
+    struct redis_server *redis;       /* borrowed: app; NULL when no Redis is configured */
+    struct renewer *renewer;          /* borrowed: app; NULL when no Redis is configured */
+    struct redis_server *stock_redis; /* borrowed: app; NULL when no Redis is configured */
+    struct broker *broker;            /* borrowed: app; NULL when no RabbitMQ is configured */
+    struct parking *parking;          /* borrowed: app */
+    struct redlock *redlock;          /* borrowed: app; NULL when not configured */
+    struct memcache *memcache;        /* borrowed: app; NULL when not configured */
+    struct zookeeper *zookeeper;      /* borrowed: app; NULL when not configured */
 };
 
 enum strategy_family {

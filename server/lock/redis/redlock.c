@@ -28,7 +28,7 @@ enum { URL_MAX = 300, NODE_PATIENCE_MAX_US = 200000 };
 enum { PATIENCE_SHARE = 20, DRIFT_SHARE = 100, DRIFT_LEAST_US = 2000 };
 
 struct redlock {
-    struct cache *nodes[REDLOCK_NODES_MAX];
+    struct redis_server *nodes[REDLOCK_NODES_MAX];
     int count;
 };
 
@@ -46,7 +46,7 @@ static bool add_node(struct redlock *redlock, const char *url, size_t length)
     if (redlock->count == REDLOCK_NODES_MAX || length >= sizeof text)
         return false;
     snprintf(text, sizeof text, "%.*s", (int)length, url);
-    redlock->nodes[redlock->count] = cache_create(text, &error);
+    redlock->nodes[redlock->count] = redis_server_create(text, &error);
     return redlock->nodes[redlock->count++] != NULL;
 }
 
@@ -70,7 +70,7 @@ struct redlock *redlock_create(const char *urls, struct error *error)
 void redlock_destroy(struct redlock *redlock)
 {
     for (int i = 0; redlock && i < redlock->count; i++)
-        cache_destroy(redlock->nodes[i]);
+        redis_server_destroy(redlock->nodes[i]);
     free(redlock);
 }
 
@@ -79,7 +79,7 @@ bool redlock_up(const struct redlock *redlock)
     int up = 0;
 
     for (int i = 0; i < redlock->count; i++)
-        up += cache_up(redlock->nodes[i]);
+        up += redis_server_up(redlock->nodes[i]);
     return up > redlock->count / 2;
 }
 
@@ -88,7 +88,7 @@ int redlock_count(const struct redlock *redlock)
     return redlock->count;
 }
 
-struct cache *redlock_node(const struct redlock *redlock, int i)
+struct redis_server *redlock_node(const struct redlock *redlock, int i)
 {
     return redlock->nodes[i];
 }

@@ -14,14 +14,14 @@ enum { REDLOCK_NODES_MAX = 5 };
 struct redlock;
 struct redlock_sessions;
 
-/* Parses 3 or 5 URLs with commas between them, as for cache_create; connects to nothing. */
+/* Parses 3 or 5 URLs with commas between them, as for redis_server_create; connects to nothing. */
 struct redlock *redlock_create(const char *urls, struct error *error);
 void redlock_destroy(struct redlock *redlock); /* after every session; NULL is allowed */
 
-/* No I/O: a majority of the nodes serves (cache_up). */
+/* No I/O: a majority of the nodes serves (redis_server_up). */
 bool redlock_up(const struct redlock *redlock);
 int redlock_count(const struct redlock *redlock);
-struct cache *redlock_node(const struct redlock *redlock, int i); /* borrowed: redlock */
+struct redis_server *redlock_node(const struct redlock *redlock, int i); /* borrowed: redlock */
 
 /* A worker's sessions, one a node, connected when they are first needed. */
 struct redlock_sessions *redlock_open(struct redlock *redlock);

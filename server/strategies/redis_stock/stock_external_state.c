@@ -40,7 +40,7 @@ static struct redis *borrow(const struct services *services)
         redis = kept.sessions[--kept.count];
     pthread_mutex_unlock(&kept.mutex);
     if (!redis)
-        redis = redis_create(services->stock_cache);
+        redis = redis_create(services->stock_redis);
     if (redis && !redis_connect(redis, clock_mono_us() + PATIENCE_US)) {
         stock_redis_failed(redis);
         redis_destroy(redis);
@@ -94,13 +94,13 @@ static enum catalog_result find_order(const struct services *services, struct pg
     struct redis *redis = borrow(services);
     struct stock_link link = {services->settings, pg, redis, soon(until_us)};
     struct waiting_order order;
-    char why[CACHE_WHY_MAX];
+    char why[REDIS_WHY_MAX];
 
     enum stock_result found = redis ? stock_waiting_find(&link, id, &order) : STOCK_UNREACHABLE;
     if (redis)
         give_back(redis);
     if (found == STOCK_UNREACHABLE) {
-        cache_why(services->stock_cache, why);
+        redis_server_why(services->stock_redis, why);
         error_set(error, ERROR_UNAVAILABLE, "Redis (--stock-redis): %s",
                   why[0] ? why : "no answer");
         return CATALOG_FAILED;

@@ -147,8 +147,8 @@ static int64_t redis_stat(const char *name)
 static void redis_has_read_and_written_what_is_counted(void **state)
 {
     struct error error = {ERROR_NONE, ""};
-    struct cache *cache = cache_create(stack_redis(), &error);
-    struct redis *redis = redis_create(cache);
+    struct redis_server *redis_server = redis_server_create(stack_redis(), &error);
+    struct redis *redis = redis_create(redis_server);
     struct redis_answer answer;
 
     (void)state;
@@ -171,7 +171,7 @@ static void redis_has_read_and_written_what_is_counted(void **state)
     assert_int_equal(cost.of[COST_ROUND_TRIPS], 4);
     assert_int_equal(cost.of[COST_BYTES], sent + received);
     redis_destroy(redis);
-    cache_destroy(cache);
+    redis_server_destroy(redis_server);
 }
 
 int main(void)

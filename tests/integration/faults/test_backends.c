@@ -265,8 +265,8 @@ static void hurried_connect_closes_nothing(void **state)
     char *through = stack_database_through(here.conninfo, folder);
     struct store *store = store_create(through, (struct store_limits){60000, 60000}, &error);
     struct pg *pg = pg_create(store);
-    struct cache *cache = cache_create(url, &error);
-    struct redis *redis = redis_create(cache);
+    struct redis_server *redis_server = redis_server_create(url, &error);
+    struct redis *redis = redis_create(redis_server);
     int64_t until_us = clock_mono_us() + HURRY_US;
     assert_false(store_prepare(store, pg, until_us, until_us, &error));
     assert_false(redis_connect(redis, clock_mono_us() + HURRY_US));
@@ -283,7 +283,7 @@ static void hurried_connect_closes_nothing(void **state)
     if (!store_prepare(store, pg, until_us, until_us, &error))
         fail_msg("%s", error.text);
     redis_destroy(redis);
-    cache_destroy(cache);
+    redis_server_destroy(redis_server);
     pg_destroy(pg);
     store_destroy(store);
     for (int i = 0; i < 2; i++)

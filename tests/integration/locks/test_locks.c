@@ -28,7 +28,7 @@ enum { LOCKS = sizeof locks / sizeof *locks };
 
 static struct rig {
     struct settings settings;
-    struct cache *cache;
+    struct redis_server *redis_server;
     struct renewer *renewer;
     struct lock_client one;
     struct lock_client two;
@@ -39,7 +39,7 @@ static struct rig {
 static void connect_client(struct lock_client *client)
 {
     *client = (struct lock_client){
-        .redis = redis_create(rig.cache), .renewer = rig.renewer, .settings = &rig.settings};
+        .redis = redis_create(rig.redis_server), .renewer = rig.renewer, .settings = &rig.settings};
     assert_true(redis_connect(client->redis, clock_mono_us() + LOCK_PATIENCE_US));
 }
 
@@ -52,9 +52,9 @@ static int set_up(void **state)
     rig.settings.system_name = "locks-test";
     rig.settings.lock_ttl_ms = LONG_MS;
     redis_probe(NULL, 0, "FLUSHALL");
-    rig.cache = cache_create(stack_redis(), &error);
-    assert_non_null(rig.cache);
-    rig.renewer = renewer_create(rig.cache, &rig.settings);
+    rig.redis_server = redis_server_create(stack_redis(), &error);
+    assert_non_null(rig.redis_server);
+    rig.renewer = renewer_create(rig.redis_server, &rig.settings);
     assert_non_null(rig.renewer);
     connect_client(&rig.one);
     connect_client(&rig.two);
@@ -69,7 +69,7 @@ static int tear_down(void **state)
     renewer_destroy(rig.renewer);
     redis_destroy(rig.one.redis);
     redis_destroy(rig.two.redis);
-    cache_destroy(rig.cache);
+    redis_server_destroy(rig.redis_server);
     return 0;
 }
 

@@ -11,7 +11,7 @@
 
 enum { CODES = 3, LINES = 5 };
 
-static struct cache *cache;
+static struct redis_server *redis_server;
 static struct redis *redis;
 
 int64_t rig_soon(void)
@@ -31,9 +31,9 @@ static int open_redis(void **state)
     (void)state;
     struct error error = {ERROR_NONE, ""};
 
-    cache = cache_create(stack_stock_redis(), &error);
-    assert_non_null(cache);
-    redis = redis_create(cache);
+    redis_server = redis_server_create(stack_stock_redis(), &error);
+    assert_non_null(redis_server);
+    redis = redis_create(redis_server);
     assert_true(redis_connect(redis, rig_soon()));
     return 0;
 }
@@ -43,7 +43,7 @@ static int close_redis(void **state)
     (void)state;
     redis_probe_at(stack_stock_redis(), "FLUSHALL");
     redis_destroy(redis);
-    cache_destroy(cache);
+    redis_server_destroy(redis_server);
     return 0;
 }
 

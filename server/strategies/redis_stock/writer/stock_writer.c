@@ -543,7 +543,7 @@ bool stock_writer_start(const struct services *services, struct error *error)
     at->services = services;
     at->link.settings = services->settings;
     at->link.pg = pg_create(services->store);
-    at->link.redis = redis_create(services->stock_cache);
+    at->link.redis = redis_create(services->stock_redis);
     at->stream = stock_stream_create(services->settings,
                                      services->settings->work_timeout_ms + TAKE_OVER_MARGIN_MS);
     register_metrics(at);

@@ -45,38 +45,38 @@ static void refusals_are_told_from_faulty_commands(void **state)
             fail_msg("a refusal: %s", others[i]);
 }
 
-static void expect(struct cache *cache, const char *why)
+static void expect(struct redis_server *redis_server, const char *why)
 {
-    char is[CACHE_WHY_MAX];
+    char is[REDIS_WHY_MAX];
 
-    cache_why(cache, is);
+    redis_server_why(redis_server, is);
     assert_string_equal(is, why);
-    assert_int_equal(cache_up(cache), !*why);
+    assert_int_equal(redis_server_up(redis_server), !*why);
 }
 
 /* That one can be read does not mean that it takes writes. */
 static void a_session_that_opens_ends_no_refusal(void **state)
 {
     struct error error;
-    struct cache *cache = cache_create("redis://localhost:7000/1", &error);
+    struct redis_server *redis_server = redis_server_create("redis://localhost:7000/1", &error);
     char place[32];
 
     (void)state;
-    assert_non_null(cache);
-    expect(cache, "not asked yet");
-    cache_note_unreached(cache, "Connection refused");
-    expect(cache, "out of reach: Connection refused");
-    cache_note_reached(cache);
-    expect(cache, "");
-    cache_note_refusal(cache, "READONLY no");
-    cache_note_reached(cache);
-    expect(cache, "READONLY no");
-    cache_note_unreached(cache, "Connection refused");
-    cache_note_reached(cache);
-    expect(cache, "");
-    cache_place(cache, place, sizeof place);
+    assert_non_null(redis_server);
+    expect(redis_server, "not asked yet");
+    redis_server_note_unreached(redis_server, "Connection refused");
+    expect(redis_server, "out of reach: Connection refused");
+    redis_server_note_reached(redis_server);
+    expect(redis_server, "");
+    redis_server_note_refusal(redis_server, "READONLY no");
+    redis_server_note_reached(redis_server);
+    expect(redis_server, "READONLY no");
+    redis_server_note_unreached(redis_server, "Connection refused");
+    redis_server_note_reached(redis_server);
+    expect(redis_server, "");
+    redis_server_place(redis_server, place, sizeof place);
     assert_string_equal(place, "localhost:7000");
-    cache_destroy(cache);
+    redis_server_destroy(redis_server);
 }
 
 int main(void)
