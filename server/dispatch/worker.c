@@ -125,7 +125,7 @@ static struct order *stand_aside(struct worker *worker, struct mailbox *mailbox,
 
     for (struct order *next; again; again = next) {
         bool waits = again->outcome == ORDER_RETRY ? again->if_not_done == ORDER_LOCK_TIMEOUT
-                                                   : !worker->at->strategy->runs;
+                                                   : !worker->at->strategy->pipelined;
         struct order ***end = waits ? &waited_end : &kept_end;
         next = again->next;
         **end = again;
@@ -236,7 +236,7 @@ static bool serve(struct worker *worker, struct mailbox *mailbox)
     const struct worker_lane *at = worker->at;
     struct order *first = take(worker, mailbox, 1);
 
-    cores_choose(at->strategy->runs);
+    cores_choose(at->strategy->pipelined);
     if (at->max_batch == 1)
         offer(worker, mailbox);
     bool entered = first && enter(worker, first);

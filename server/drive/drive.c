@@ -24,7 +24,7 @@ enum {
     CONNECT_LONGEST_US = 5000000,
     RELEASE_PATIENCE_US = 1000000,
     ATTEMPTS_MAX = 200,
-    RUN_US = 8000,
+    PIPELINE_US = 8000,
     /* A wait for one lock, at most; then the order stands aside and comes again. */
     LOCK_MOST_MS = 500,
     STRATEGIES_MAX = 64
@@ -193,7 +193,8 @@ static bool may_retry(struct order *order, int64_t now_us)
     return false;
 }
 
-/* A run has ended before this one's turn; it comes with the next batch, unless it is too late. */
+/* The batch's time ended before this order began: the order comes with the next batch, unless its
+ * own wait is over. */
 static bool comes_later(struct order *order, int64_t now_us)
 {
     if (order->outcome != ORDER_PENDING)
@@ -241,7 +242,8 @@ static void lease_was_lost(struct batch *batch)
         order->outcome = ORDER_LEASE_LOST;
 }
 
-/* What cancel_work cut short says that PostgreSQL failed. */
+/* When the lease was lost, cancel_work cancelled the running statement, which PostgreSQL reports as
+ * a failure: BACKEND_UNAVAILABLE becomes LEASE_LOST. */
 static void blame_lost_lease(const struct session *session, struct batch *batch)
 {
     if (!session_lease_lost(session))
@@ -251,34 +253,36 @@ static void blame_lost_lease(const struct session *session, struct batch *batch)
             order->outcome = ORDER_LEASE_LOST;
 }
 
-/* A run is over before it begins when somebody in it does not wait. */
+/* Sets the batch's deadlines. A pipelined batch that has an order with wait_ms=0 makes that order
+ * alone. */
 static void begin_work(struct session *session, const struct strategy *strategy,
                        const struct batch *batch)
 {
     int64_t now_us = clock_mono_us();
-    bool runs = strategy->runs && batch->count > 1;
+    bool pipelined = strategy->pipelined && batch->count > 1;
 
     session->wait_until_us = INT64_MAX;
-    session->run_until_us = now_us + RUN_US;
-    for (const struct order *order = batch->orders; order && runs; order = order->next) {
+    session->pipeline_until_us = now_us + PIPELINE_US;
+    for (const struct order *order = batch->orders; order && pipelined; order = order->next) {
         if (order->no_wait)
-            session->run_until_us = now_us;
+            session->pipeline_until_us = now_us;
         else
             session->wait_until_us = clock_earlier(session->wait_until_us, order->wait_until_us);
     }
-    session->run_until_us = clock_earlier(session->run_until_us, session->wait_until_us);
+    session->pipeline_until_us = clock_earlier(session->pipeline_until_us, session->wait_until_us);
     session->lock_until_us = session->wait_until_us;
     session->work_until_us =
         now_us + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
 }
 
-/* Where answers are in hand, what takes too long is cancelled, so that they can go. */
+/* In a pipelined batch a statement that takes too long is cancelled, so that the answers of the
+ * orders before it can be sent. */
 static void sell(struct session *session, const struct strategy *strategy, struct batch *batch)
 {
-    pg_be_patient(session->pg, strategy->runs && batch->count > 1);
+    pg_be_patient(session->pg, strategy->pipelined && batch->count > 1);
     strategy->sell(session, batch);
     pg_be_patient(session->pg, false);
-    pg_ahead_drop(session->pg, session->wait_until_us);
+    pg_pipeline_drain(session->pg, session->wait_until_us);
 }
 
 static void announce_stock(struct session *session, const struct strategy *strategy,

@@ -110,7 +110,7 @@ static bool send_all(struct pg *pg, const struct pg_command *commands, int n, in
             return false;
     if (!PQpipelineSync(pg->conn))
         return false;
-    if (ends_transaction(pg, &commands[n - 1]) && !pg_ahead_send(pg))
+    if (ends_transaction(pg, &commands[n - 1]) && !pg_pipeline_send(pg))
         return false;
     return pg_flush(pg, until_us);
 }
@@ -217,11 +217,11 @@ static enum pg_status run(struct pg *pg, const struct pg_command *commands, int 
     return pg->conn ? pg_read_bundle(pg, commands, n, main, until_us) : status;
 }
 
-/* Something else comes than what was sent ahead. */
+/* Another statement comes than those in the pipeline. */
 static void make_way(struct pg *pg, int64_t until_us)
 {
-    if (pg->ahead.sent > 0)
-        pg_ahead_drop(pg, until_us);
+    if (pg->pipeline.sent > 0)
+        pg_pipeline_drain(pg, until_us);
 }
 
 static void begin_as(struct pg *pg, enum sql begin)
@@ -275,8 +275,9 @@ static enum pg_status run_bundle(struct pg *pg, const struct pg_command *stateme
     return status;
 }
 
-/* What was sent ahead: all that is left is to wait for it. */
-static enum pg_status read_ahead(struct pg *pg, const struct pg_command *command, int64_t until_us)
+/* The statement has been sent in the pipeline: waits for its result. */
+static enum pg_status read_pipelined(struct pg *pg, const struct pg_command *command,
+                                     int64_t until_us)
 {
     const struct pg_command commands[] = {{.statement = pg->begin}, *command};
     int skipped = pg->begin_pending ? 0 : 1;
@@ -284,7 +285,7 @@ static enum pg_status read_ahead(struct pg *pg, const struct pg_command *command
     pg_forget_result(pg);
     pg->in_transaction = pg->begin_pending;
     pg->begin_pending = false;
-    if (!pg->in_transaction && !(pg_ahead_send(pg) && pg_flush(pg, until_us)))
+    if (!pg->in_transaction && !(pg_pipeline_send(pg) && pg_flush(pg, until_us)))
         return pg_give_up(pg, until_us);
     return pg_read_bundle(pg, commands + skipped, 2 - skipped, 1 - skipped, until_us);
 }
@@ -295,8 +296,8 @@ enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value 
     struct pg_command command = {statement, values, count};
     bool sent = false;
 
-    if (pg->ahead.count > 0 && pg_ahead_take(pg, &command, &sent) && sent)
-        return read_ahead(pg, &command, until_us);
+    if (pg->pipeline.count > 0 && pg_pipeline_take(pg, &command, &sent) && sent)
+        return read_pipelined(pg, &command, until_us);
     return run_bundle(pg, &command, 1, false, until_us);
 }
 
@@ -326,7 +327,7 @@ void pg_rollback(struct pg *pg, int64_t until_us)
 
     pg->begin_pending = false;
     if (!pg->conn || !pg->in_transaction)
-        return; /* what is ahead stays: it may have committed */
+        return; /* the pipeline stays: its statements may have committed */
     make_way(pg, until_us);
     if (pg->conn && pg->in_transaction && run(pg, &rollback, 1, 0, until_us) != PG_OK)
         pg_close(pg);

@@ -227,25 +227,25 @@ struct pg_command {
 enum pg_status pg_exec_commit(struct pg *pg, const struct pg_command *statements, int count,
                               int64_t until_us);
 
-/* Asks for the first statement of a later transaction before its turn: it travels with the end of
- * the present one, and the server goes on to it without waiting for us. Several may be asked for,
- * in their order. Each one's result, and its failure, is that of the pg_exec of just this
- * statement with these values, inside a transaction begun with pg_begin or, without `begins`,
- * outside of one; after `begins` nothing more may be asked for.
+/* Queues the first statement of a later transaction: it travels with the end of the present one,
+ * and PostgreSQL begins it without waiting for this process. Several may be queued. The pg_exec of
+ * the same statement with the same values gets the result or the failure, inside a transaction
+ * begun with pg_begin or, without `begins`, outside of one; nothing may be queued behind a
+ * statement with `begins`.
  *
- * Any other statement on this session first waits for what was sent, and throws it away. So one
- * that commits by itself may be asked for only where nothing comes in between. It is a hint: where
- * it cannot be sent yet, pg_exec sends it. What the values point to is borrowed until pg_exec
- * answers. */
-void pg_ahead(struct pg *pg, const struct pg_command *command, bool begins);
+ * Any other statement on this session first waits for what was sent, and drops it. So a statement
+ * that commits by itself may be queued only if no other statement comes in between. Queueing is a
+ * hint: a statement that cannot be sent yet is sent by pg_exec. What the values point to is
+ * borrowed until pg_exec answers. */
+void pg_pipeline(struct pg *pg, const struct pg_command *command, bool begins);
 /* From now on a statement that is not answered in time is cancelled and the session kept, so that
  * what becomes of it, and of those behind it, is known: PG_CANCELLED. The request may hit the
  * session's next statement, too, or in its place; that is PG_CONFLICT. For as long as `patient`. */
 void pg_be_patient(struct pg *pg, bool patient);
-/* Is something ahead that has been sent? */
-bool pg_is_ahead(const struct pg *pg);
-/* Nothing is ahead afterwards: waits for what was sent, and leaves its transaction. */
-void pg_ahead_drop(struct pg *pg, int64_t until_us);
+/* Whether a queued statement has been sent and its result not been taken. */
+bool pg_pipeline_in_flight(const struct pg *pg);
+/* Empties the pipeline: waits for what was sent, and leaves its transaction. */
+void pg_pipeline_drain(struct pg *pg, int64_t until_us);
 
 bool pg_in_transaction(const struct pg *pg); /* one is open, or will be with the next statement */
 

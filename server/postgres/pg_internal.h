@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { PG_AHEAD_MAX = 4, PG_AHEAD_VALUES = 7, STORE_PATH_SIZE = 160 };
+enum { PG_PIPELINE_MAX = 4, PG_PIPELINE_VALUES = 7, STORE_PATH_SIZE = 160 };
 
 struct store {
     struct hosts *hosts; /* owned */
@@ -67,16 +67,16 @@ struct pg {
         bool sent;        /* that is under way, and nobody has read the answer */
     } limit;
     struct error error;
-    struct pg_ahead {
-        struct pg_ahead_item {
+    struct pg_pipeline {
+        struct pg_pipeline_item {
             enum sql statement;
             bool begins;
             int count;
-            struct pg_value values[PG_AHEAD_VALUES];
-        } items[PG_AHEAD_MAX];
+            struct pg_value values[PG_PIPELINE_VALUES];
+        } items[PG_PIPELINE_MAX];
         int count;
         int sent; /* the first so many are under way */
-    } ahead;
+    } pipeline;
     struct pg_buffer {
         char *bytes; /* owned: binary parameters of the statement being sent */
         size_t used;
@@ -112,12 +112,12 @@ bool pg_flush(struct pg *pg, int64_t until_us);
 enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, int n, int main,
                               int64_t until_us);
 
-/* Puts what was asked for ahead into libpq's hands, up to the first that is not prepared. For when
- * no transaction is open behind what has been sent. */
-bool pg_ahead_send(struct pg *pg);
-/* Is this the statement that is to come first? Then *sent says whether it is under way; it is no
- * longer ahead. */
-bool pg_ahead_take(struct pg *pg, const struct pg_command *command, bool *sent);
+/* Gives the queued statements to libpq, up to the first that is not prepared. Only when what has
+ * been sent leaves no transaction open. */
+bool pg_pipeline_send(struct pg *pg);
+/* True when `command` is the first of the queue: takes it off. *sent: it has been sent, so only its
+ * result is to be read. */
+bool pg_pipeline_take(struct pg *pg, const struct pg_command *command, bool *sent);
 
 /* The limit on waits for locks (lock_limit.c). A new session begins with what this returns. */
 enum { PG_LIMIT_UNKNOWN = -1, PG_LIMIT_TEXT = 32 };

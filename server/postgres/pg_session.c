@@ -40,7 +40,7 @@ void pg_close(struct pg *pg)
     pg->begin_pending = false;
     pg->in_transaction = pg->written = pg->cancelled = false;
     pg->useless = pg->unreplicated = false;
-    pg->ahead.count = pg->ahead.sent = 0;
+    pg->pipeline.count = pg->pipeline.sent = 0;
     memset(pg->prepared, 0, sizeof pg->prepared);
 }
 
@@ -126,7 +126,7 @@ void pg_stop(struct pg *pg)
  * is of no use. */
 bool pg_lives(struct pg *pg)
 {
-    if (pg->ahead.sent > 0)
+    if (pg->pipeline.sent > 0)
         return true; /* what is there to be read is theirs */
     if (!pg->conn || !atomic_load(&pg->cancel) || pg->cancelled || pg->in_transaction ||
         pg->begin_pending || pg->path_number != store_path_number(pg->store))

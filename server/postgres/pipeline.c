@@ -1,13 +1,18 @@
 /*
- * Statements ahead of their turn.
+ * Pipelined transactions: the first statement of the next transaction is sent behind the COMMIT of
+ * the present one.
  *
- * Between the end of one transaction and the first statement of the next the server would wait for
- * us to hear of the end and to ask: two wake-ups and the way there and back, in which a hot row is
- * nobody's. So what comes next can be sent behind the end, each with a sync of its own, which keeps
- * the transactions apart: an error in one skips nothing of the other.
+ * Without it, PostgreSQL waits after a COMMIT until this process has read the reply and sent the
+ * next statement: one round trip and two wake-ups in which nobody has the hot row.
  *
- * Only what is prepared is sent, because whether a PREPARE fails is known with its result. The
- * values are kept, so that pg_exec can tell whether it is asked for just this.
+ * Happy path: pg_pipeline queues statements; pg_pipeline_send sends them behind the next COMMIT,
+ * each with a sync of its own; pg_exec of the same statement with the same values takes the result.
+ *
+ * Failure modes:
+ * - A statement fails: its sync keeps the transactions apart, the next one runs all the same.
+ * - pg_exec is asked for anything else: pg_pipeline_drain waits for what was sent and drops it.
+ * - A statement is not prepared yet: it stays queued, and pg_exec sends it. (Whether a PREPARE
+ * failed is known only with its result.)
  *
  * Source: PostgreSQL documentation, libpq, "Pipeline Mode".
  */
@@ -17,46 +22,46 @@
 
 #include <string.h>
 
-static bool last_begins(const struct pg_ahead *ahead)
+static bool last_begins(const struct pg_pipeline *pipeline)
 {
-    return ahead->count > 0 && ahead->items[ahead->count - 1].begins;
+    return pipeline->count > 0 && pipeline->items[pipeline->count - 1].begins;
 }
 
-void pg_ahead(struct pg *pg, const struct pg_command *command, bool begins)
+void pg_pipeline(struct pg *pg, const struct pg_command *command, bool begins)
 {
-    struct pg_ahead *ahead = &pg->ahead;
+    struct pg_pipeline *pipeline = &pg->pipeline;
 
-    if (!pg->conn || ahead->count == PG_AHEAD_MAX || command->count > PG_AHEAD_VALUES ||
-        last_begins(ahead))
+    if (!pg->conn || pipeline->count == PG_PIPELINE_MAX || command->count > PG_PIPELINE_VALUES ||
+        last_begins(pipeline))
         return;
-    struct pg_ahead_item *item = &ahead->items[ahead->count++];
+    struct pg_pipeline_item *item = &pipeline->items[pipeline->count++];
     item->statement = command->statement;
     item->begins = begins;
     item->count = command->count;
     memcpy(item->values, command->values, (size_t)command->count * sizeof *command->values);
 }
 
-bool pg_is_ahead(const struct pg *pg)
+bool pg_pipeline_in_flight(const struct pg *pg)
 {
-    return pg->ahead.sent > 0;
+    return pg->pipeline.sent > 0;
 }
 
-static struct pg_command command_of(const struct pg_ahead_item *item)
+static struct pg_command command_of(const struct pg_pipeline_item *item)
 {
     return (struct pg_command){item->statement, item->values, item->count};
 }
 
-static bool may_travel(const struct pg *pg, const struct pg_ahead_item *item)
+static bool may_travel(const struct pg *pg, const struct pg_pipeline_item *item)
 {
     return pg->prepared[item->statement] && (!item->begins || pg->prepared[SQL_BEGIN]);
 }
 
-bool pg_ahead_send(struct pg *pg)
+bool pg_pipeline_send(struct pg *pg)
 {
-    struct pg_ahead *ahead = &pg->ahead;
+    struct pg_pipeline *pipeline = &pg->pipeline;
 
-    for (; ahead->sent < ahead->count; ahead->sent++) {
-        const struct pg_ahead_item *item = &ahead->items[ahead->sent];
+    for (; pipeline->sent < pipeline->count; pipeline->sent++) {
+        const struct pg_pipeline_item *item = &pipeline->items[pipeline->sent];
         struct pg_command command = command_of(item);
 
         if (!may_travel(pg, item))
@@ -91,7 +96,7 @@ static bool is_same(const struct pg_value *a, const struct pg_value *b)
     }
 }
 
-static bool is_of(const struct pg_ahead_item *item, const struct pg_command *command)
+static bool is_of(const struct pg_pipeline_item *item, const struct pg_command *command)
 {
     bool same = item->statement == command->statement && item->count == command->count;
 
@@ -101,45 +106,46 @@ static bool is_of(const struct pg_ahead_item *item, const struct pg_command *com
 }
 
 /* False: it was not sent. */
-static bool pop(struct pg_ahead *ahead)
+static bool pop(struct pg_pipeline *pipeline)
 {
-    bool sent = ahead->sent > 0;
+    bool sent = pipeline->sent > 0;
 
-    ahead->count--;
-    ahead->sent -= sent;
-    memmove(ahead->items, ahead->items + 1, (size_t)ahead->count * sizeof *ahead->items);
+    pipeline->count--;
+    pipeline->sent -= sent;
+    memmove(pipeline->items, pipeline->items + 1,
+            (size_t)pipeline->count * sizeof *pipeline->items);
     return sent;
 }
 
-bool pg_ahead_take(struct pg *pg, const struct pg_command *command, bool *sent)
+bool pg_pipeline_take(struct pg *pg, const struct pg_command *command, bool *sent)
 {
-    const struct pg_ahead_item *first = &pg->ahead.items[0];
+    const struct pg_pipeline_item *first = &pg->pipeline.items[0];
     bool begins = pg->begin_pending && pg->begin == SQL_BEGIN;
 
-    if (pg->ahead.count == 0 || pg_in_transaction(pg) != begins || first->begins != begins ||
+    if (pg->pipeline.count == 0 || pg_in_transaction(pg) != begins || first->begins != begins ||
         !is_of(first, command))
         return false;
-    *sent = pop(&pg->ahead);
+    *sent = pop(&pg->pipeline);
     return true;
 }
 
-void pg_ahead_drop(struct pg *pg, int64_t until_us)
+void pg_pipeline_drain(struct pg *pg, int64_t until_us)
 {
     bool begin_pending = pg->begin_pending;
     bool begun = false;
 
-    while (pg->ahead.sent > 0) {
-        struct pg_ahead_item item = pg->ahead.items[0];
+    while (pg->pipeline.sent > 0) {
+        struct pg_pipeline_item item = pg->pipeline.items[0];
         const struct pg_command commands[] = {{.statement = SQL_BEGIN}, command_of(&item)};
         int skipped = item.begins ? 0 : 1;
 
-        pop(&pg->ahead);
+        pop(&pg->pipeline);
         begun = item.begins;
         pg->in_transaction |= begun;
         pg_forget_result(pg);
         pg_read_bundle(pg, commands + skipped, 2 - skipped, 1 - skipped, until_us);
     }
-    pg->ahead.count = 0;
+    pg->pipeline.count = 0;
     if (begun)
         pg_rollback(pg, until_us);
     pg->begin_pending = begin_pending && pg->conn;

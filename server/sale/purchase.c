@@ -16,20 +16,20 @@ enum { ROW_PATIENCE_US = 200000, SHARE_US = 20000 };
 
 bool purchase_has_time(const struct session *session)
 {
-    return clock_mono_us() < session->run_until_us;
+    return clock_mono_us() < session->pipeline_until_us;
 }
 
-void purchase_hurry(struct session *session)
+void purchase_limit_wait(struct session *session)
 {
     session->wait_until_us =
         clock_earlier(session->wait_until_us, clock_mono_us() + ROW_PATIENCE_US);
 }
 
-/* One whose first statement is under way goes on, or it would have been for nothing. The order
- * before it may have lost the session. */
+/* An order whose first statement has been sent always goes on. The order before it may have lost
+ * the session, so the session is opened again. */
 static bool may_follow(struct session *session, struct order *order)
 {
-    if (!purchase_has_time(session) && !pg_is_ahead(session->pg))
+    if (!purchase_has_time(session) && !pg_pipeline_in_flight(session->pg))
         return false;
     session->work_until_us =
         clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
@@ -49,7 +49,7 @@ void purchase_each(struct session *session, struct batch *batch,
         purchase_may_wait(session, order);
         if (order->outcome == ORDER_PENDING)
             sell_one(session, order);
-        purchase_hurry(session);
+        purchase_limit_wait(session);
     }
 }
 
@@ -67,15 +67,15 @@ bool purchase_one_by_one(struct session *session, struct order **orders, int cou
     return any;
 }
 
-void purchase_ahead(struct session *session, const struct order *after, enum sql statement,
-                    bool begins)
+void purchase_pipeline(struct session *session, const struct order *after, enum sql statement,
+                       bool begins)
 {
     const struct order *next = after->next;
     bool reads_first = next && next->kind != ORDER_CANCEL && !next->no_wait;
 
     if (reads_first && purchase_has_time(session))
-        pg_ahead(session->pg, &(struct pg_command){statement, PG_ARGS(pg_int8(next->product_id))},
-                 begins);
+        pg_pipeline(session->pg,
+                    &(struct pg_command){statement, PG_ARGS(pg_int8(next->product_id))}, begins);
 }
 
 bool purchase_refuse(struct session *session, struct order *order, enum order_outcome outcome)
@@ -237,21 +237,22 @@ static void at_once_values(const struct order *order, int64_t epoch,
     values[6] = pg_int8(epoch);
 }
 
-void purchase_at_once_ahead(struct session *session, const struct order *order, int64_t epoch)
+void purchase_pipeline_at_once(struct session *session, const struct order *order, int64_t epoch)
 {
     struct pg_value values[AT_ONCE_VALUES];
 
     at_once_values(order, epoch, values);
-    pg_ahead(session->pg, &(struct pg_command){SQL_CONDITIONAL_BUY, values, AT_ONCE_VALUES}, false);
+    pg_pipeline(session->pg, &(struct pg_command){SQL_CONDITIONAL_BUY, values, AT_ONCE_VALUES},
+                false);
 }
 
 bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
                       int64_t epoch, const struct pg_value *more, int count)
 {
     struct pg_value values[AT_ONCE_VALUES + PURCHASE_MORE];
-    /* The answers of a run do not wait for one that takes long. */
-    bool runs = session->wait_until_us != INT64_MAX;
-    int64_t until_us = runs ? purchase_row_deadline(session, order) : session->work_until_us;
+    /* In a pipelined batch one slow order must not delay the answers of the others. */
+    bool pipelined = session->wait_until_us != INT64_MAX;
+    int64_t until_us = pipelined ? purchase_row_deadline(session, order) : session->work_until_us;
 
     at_once_values(order, epoch, values);
     for (int i = 0; i < count; i++)

@@ -16,11 +16,11 @@
 
 #define NO_LIMIT INT64_C(-1)
 
-/* A run: orders of one product that one session makes one after the other, each its own
- * transaction, so that the next can begin without waiting for us. From one run to the next it does
- * wait, longer than for an order where the machine is busy; this many, or what drive.c's time
- * allows, make that a small part. */
-enum { RUN_MAX = 32 };
+/* The most orders of a pipelined batch. One session makes them one after the other, each in its own
+ * transaction; PostgreSQL begins the next one without waiting for this process. Between two batches
+ * PostgreSQL waits for this process, which takes long on a busy machine. Up to 32 orders, or as
+ * many as begin within drive.c's PIPELINE_US, make that wait a small part of the whole. */
+enum { PIPELINE_ORDERS_MAX = 32 };
 
 struct product_row {
     int64_t stock;
@@ -31,7 +31,7 @@ struct product_row {
     bool split;             /* some of the stock stands in buckets */
 };
 
-/* From now on statements wait for locks as long as this order may, and its run; for an order that
+/* From now on statements wait for locks as long as this order and its batch may; for an order that
  * does not wait, the shortest time there is. */
 void purchase_may_wait(struct session *session, const struct order *order);
 /* The same for orders that one transaction decides, and where they are several `most_ms` at a time:
@@ -55,9 +55,9 @@ bool purchase_is_simple(const struct session *session, const struct order *order
 enum { PURCHASE_MORE = 2 };
 bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
                       int64_t epoch, const struct pg_value *more, int count);
-/* Sends conditional_buy of an order whose purchase_at_once, with the same epoch, is the next of
- * this session's, or comes right after those that were sent before. */
-void purchase_at_once_ahead(struct session *session, const struct order *order, int64_t epoch);
+/* Puts an order's conditional_buy into the pipeline. This session's next calls must be
+ * purchase_at_once of the orders in the pipeline, in their order, with the same epoch. */
+void purchase_pipeline_at_once(struct session *session, const struct order *order, int64_t epoch);
 /* Until when a statement that can only wait for a row may take: as long as the order may wait, and
  * a little more, so that PostgreSQL ends the wait (purchase_may_wait) and the session is kept. */
 int64_t purchase_row_deadline(const struct session *session, const struct order *order);
@@ -123,7 +123,7 @@ bool purchase_refuse(struct session *session, struct order *order, enum order_ou
 void purchase_confirm(struct order *order);
 
 /* Runs `sell_one` on each order of the batch that is still pending, in turn; on the first of the
- * batch in any case, on others while the run may last. */
+ * batch in any case, on others while the batch's time lasts (purchase_has_time). */
 void purchase_each(struct session *session, struct batch *batch,
                    void (*sell_one)(struct session *, struct order *));
 
@@ -133,17 +133,17 @@ void purchase_each(struct session *session, struct batch *batch,
 bool purchase_one_by_one(struct session *session, struct order **orders, int count,
                          bool (*decide)(struct session *, struct order *));
 
-/* May one more order of the run be sent ahead? */
+/* Whether another order of a pipelined batch may begin: the batch's time is not over. */
 bool purchase_has_time(const struct session *session);
-/* An order of the run is decided: its answer waits no longer than a moment for a row that another
- * one waits for. */
-void purchase_hurry(struct session *session);
+/* An order of a pipelined batch is decided. From now on the orders behind it wait for a row no
+ * longer than 0.2 s, because its answer is sent at the end of the batch. */
+void purchase_limit_wait(struct session *session);
 
-/* The order after this one in its batch begins, if it may wait, by reading its product's row with
- * `statement`: let that travel with this one's last. Before the last statement, and when nothing
- * that is read may still change by this order but with the COMMIT. */
-void purchase_ahead(struct session *session, const struct order *after, enum sql statement,
-                    bool begins);
+/* Puts the first statement of the order behind `after` into the pipeline, if that order may wait:
+ * it reads the product's row, and travels with the last statement of `after`. Call it before that
+ * last statement, once only the COMMIT can change what `statement` reads. */
+void purchase_pipeline(struct session *session, const struct order *after, enum sql statement,
+                       bool begins);
 
 /* Bodies that several strategies run. */
 void body_plain(struct session *session, struct order *order);

@@ -91,13 +91,13 @@ void body_guarded(struct session *session, struct order *order)
         sell_in_steps(session, order);
 }
 
-/* This order and those right behind it that fit: while one statement is answered the next is under
- * way, each its own transaction. Why some of them matched no row is asked when nothing is under way
- * any more. */
-static void sell_run(struct session *session, struct order *order)
+/* Sells this order and the orders right behind it that one statement can sell, in a pipeline: while
+ * PostgreSQL answers one statement the next is on its way, each its own transaction. Orders whose
+ * statement matched no row are explained once the pipeline is empty. */
+static void sell_pipelined(struct session *session, struct order *order)
 {
     int64_t epoch = fast_path_epoch(order->product_id);
-    struct order *missed[RUN_MAX];
+    struct order *missed[PIPELINE_ORDERS_MAX];
     int count = 0;
     bool lost = false;
 
@@ -106,14 +106,14 @@ static void sell_run(struct session *session, struct order *order)
         if (lost || !next || !fits_one_statement(session, next) || !purchase_has_time(session))
             next = NULL;
         else
-            purchase_at_once_ahead(session, next, epoch);
+            purchase_pipeline_at_once(session, next, epoch);
         if (!purchase_at_once(session, order, SQL_CONDITIONAL_BUY, epoch, NULL, 0))
             missed[count++] = order;
-        purchase_hurry(session);
+        purchase_limit_wait(session);
         lost = order->outcome == ORDER_UNSETTLED;
     }
-    /* They have written nothing, and may as well come again: so they do where the first one shows
-     * that a PUT has begun another sale, and get that one's statement. */
+    /* A missed order has written nothing and may come again. When the first one shows that a PUT
+     * has begun another sale, the others come again and name the new epoch. */
     for (int i = 0; i < count && (i == 0 || (purchase_has_time(session) &&
                                              fast_path_epoch(missed[i]->product_id) == epoch));
          i++) {
@@ -126,7 +126,7 @@ static void sell_run(struct session *session, struct order *order)
 static void sell_from(struct session *session, struct order *order)
 {
     if (fits_one_statement(session, order))
-        sell_run(session, order);
+        sell_pipelined(session, order);
     else
         body_guarded(session, order);
 }
@@ -142,8 +142,8 @@ const struct strategy strategy_conditional = {
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
-    .runs = true,
+    .pipelined = true,
     .mixes = true,
-    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = RUN_MAX},
+    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = PIPELINE_ORDERS_MAX},
     .sell = sell,
 };

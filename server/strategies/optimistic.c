@@ -27,7 +27,7 @@ static bool writes_at_once(const struct order *order, const struct product_row *
 static void write_at_once(struct session *session, struct order *order,
                           const struct product_row *row)
 {
-    purchase_ahead(session, order, SQL_PRODUCT_READ, false);
+    purchase_pipeline(session, order, SQL_PRODUCT_READ, false);
     if (!purchase_at_once(
             session, order, SQL_OPTIMISTIC_BUY, row->epoch,
             PG_ARGS(pg_int8(row->version), pg_int8(purchase_stock_after(order, row)))))
@@ -47,7 +47,7 @@ static void write_in_steps(struct session *session, struct order *order,
         purchase_refuse(session, order, ORDER_RETRY);
         return;
     }
-    purchase_ahead(session, order, SQL_PRODUCT_READ, false);
+    purchase_pipeline(session, order, SQL_PRODUCT_READ, false);
     purchase_finish(session, order, row);
 }
 
@@ -80,8 +80,8 @@ const struct strategy strategy_optimistic = {
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
-    .runs = true,
+    .pipelined = true,
     .mixes = true,
-    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = RUN_MAX},
+    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = PIPELINE_ORDERS_MAX},
     .sell = sell,
 };

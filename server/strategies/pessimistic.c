@@ -36,7 +36,7 @@ static void sell_one(struct session *session, struct order *order)
     if (!lock_row(session, order, &row) || !purchase_allowed(session, order, &row))
         return;
     session_work_pause(session);
-    purchase_ahead(session, order, SQL_PRODUCT_LOCK, true);
+    purchase_pipeline(session, order, SQL_PRODUCT_LOCK, true);
     purchase_write(session, order, &row);
 }
 
@@ -51,8 +51,8 @@ const struct strategy strategy_pessimistic = {
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
-    .runs = true,
+    .pipelined = true,
     .mixes = true,
-    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = RUN_MAX},
+    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = PIPELINE_ORDERS_MAX},
     .sell = sell,
 };

@@ -19,11 +19,11 @@ struct session {
     struct memcache_session *memcache; /* owned; NULL when no memcached is configured */
     struct rabbit *rabbit;             /* owned; NULL when no RabbitMQ is configured */
     int64_t work_until_us;             /* the end of the work that has begun */
-    int64_t wait_until_us;             /* when the run's most impatient order has waited enough */
-    int64_t lock_until_us;             /* the same, as it was when the run began */
+    int64_t wait_until_us;             /* the earliest end of a wait in a pipelined batch */
+    int64_t lock_until_us;             /* the same, as it was when the batch began */
     int64_t lock_most_ms;              /* the longest wait for one lock */
     bool has_row; /* the product's row is locked: what is waited for now is the order's own */
-    int64_t run_until_us; /* no order of a run but the first is begun after it */
+    int64_t pipeline_until_us; /* no order of the batch but the first begins after it */
     struct hold {
         bool held;
         bool abandoned; /* an unknown COMMIT ran under it: let the lease end it */

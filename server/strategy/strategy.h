@@ -96,8 +96,8 @@ struct strategy {
     bool asynchronous; /* may answer 202 before PostgreSQL has decided */
     bool bodies;       /* takes ?body=plain|guarded */
     bool control;      /* kept for the tests alone: promises nothing, and is not offered */
-    bool runs;  /* the orders of a batch are transactions of their own, one after the other; those
-                   that are left PENDING have written nothing, and come again */
+    bool pipelined;    /* each order of a batch is a transaction of its own; an order that is left
+                         PENDING has written nothing and comes again */
     bool mixes; /* may share a product with the other strategies that decide on the row itself */
     struct lane_rule lane;
     const struct lock *lock; /* NULL: none */

@@ -14,7 +14,12 @@
 #include <stdio.h>
 
 /* A second worker comes when half of what a run took wait. */
-enum { ORDERS = 2 * RUN_MAX, BUSY_ORDERS = 5 * RUN_MAX, HELD_ORDERS = 40, PATIENCE_US = 60000000 };
+enum {
+    ORDERS = 2 * PIPELINE_ORDERS_MAX,
+    BUSY_ORDERS = 5 * PIPELINE_ORDERS_MAX,
+    HELD_ORDERS = 40,
+    PATIENCE_US = 60000000
+};
 
 static struct server *server;
 static int64_t started_us; /* not before */

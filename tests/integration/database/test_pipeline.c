@@ -1,7 +1,7 @@
 /*
- * Statements ahead of their turn (postgres/pipeline.c), straight against PostgreSQL.
+ * Pipelined transactions (postgres/pipeline.c), straight against PostgreSQL.
  *
- * Asking for one ahead changes nothing but when it is sent, which the costs tell: each has its own
+ * Queueing a statement changes nothing but when it is sent, which the costs tell: each has its own
  * result or failure, and what is thrown away leaves neither a lock nor a transaction behind.
  */
 #include "lib/stack.h"
@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-#define DATABASE "seckill_pg_ahead"
+#define DATABASE "seckill_pipeline"
 #define SESSION  "pg_stat_activity WHERE application_name = 'seckill' AND datname = '" DATABASE "'"
 #define LOCK     "SELECT FROM product WHERE id = %d FOR UPDATE"
 
@@ -52,11 +52,11 @@ static void expect_lock(int product, int stock)
     assert_int_equal(pg_get_int8(here.pg, 0, 0), stock);
 }
 
-static void hot_ahead(enum sql statement, bool begins)
+static void hot_pipelined(enum sql statement, bool begins)
 {
     struct pg_value value = pg_int8(HOT);
 
-    pg_ahead(here.pg, &(struct pg_command){statement, &value, 1}, begins);
+    pg_pipeline(here.pg, &(struct pg_command){statement, &value, 1}, begins);
 }
 
 static enum pg_status set_and_commit(int product, int stock)
@@ -80,12 +80,12 @@ static struct pg_command buy_fill(struct buy *buy, int product, int number)
     return (struct pg_command){SQL_CONDITIONAL_BUY, buy->values, VALUES};
 }
 
-static void buy_ahead(int product, int number)
+static void buy_pipelined(int product, int number)
 {
     static struct buy buys[ORDERS];
     struct pg_command command = buy_fill(&buys[number], product, number);
 
-    pg_ahead(here.pg, &command, false);
+    pg_pipeline(here.pg, &command, false);
 }
 
 /* Made anew: it is the values that are compared, not where they are. */
@@ -127,11 +127,11 @@ static int64_t backend(void)
 }
 
 /* A transaction whose COMMIT takes the next one's BEGIN and product_lock along. */
-static void end_with_lock_ahead(int product, int stock, enum pg_status status)
+static void end_with_lock_pipelined(int product, int stock, enum pg_status status)
 {
     pg_begin(here.pg);
     expect_lock(product, product);
-    hot_ahead(SQL_PRODUCT_LOCK, true);
+    hot_pipelined(SQL_PRODUCT_LOCK, true);
     expect_lock(product, product); /* not the end yet */
     assert_int_equal(set_and_commit(product, stock), status);
     expect_sent(4);
@@ -185,7 +185,7 @@ static int tear_down(void **state)
 static void a_lock_travels_with_the_commit_before_it(void **state)
 {
     (void)state;
-    end_with_lock_ahead(HOT, 7, PG_OK);
+    end_with_lock_pipelined(HOT, 7, PG_OK);
     pg_begin(here.pg);
     expect_lock(HOT, 7);
     expect_sent(0);
@@ -197,13 +197,13 @@ static void a_lock_travels_with_the_commit_before_it(void **state)
 static void another_statement_throws_it_away(void **state)
 {
     (void)state;
-    end_with_lock_ahead(OTHER, OTHER, PG_OK);
+    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
     pg_begin(here.pg);
     assert_int_equal(pg_exec(here.pg, SQL_PRODUCT_READ, PG_ARGS(pg_int8(HOT)), soon()), PG_OK);
     assert_int_equal(pg_get_int8(here.pg, 0, 0), HOT);
     assert_false(is_locked(HOT));
     assert_int_equal(pg_commit(here.pg, soon()), PG_OK);
-    end_with_lock_ahead(OTHER, OTHER, PG_OK);
+    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
     pg_begin(here.pg);
     expect_lock(2, 2); /* the same one with other values */
     assert_true(is_locked(2) && !is_locked(HOT));
@@ -214,10 +214,10 @@ static void another_statement_throws_it_away(void **state)
 static void another_kind_of_transaction_throws_it_away(void **state)
 {
     (void)state;
-    end_with_lock_ahead(OTHER, OTHER, PG_OK);
+    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
     expect_lock(HOT, HOT); /* in none */
     assert_false(is_locked(HOT));
-    end_with_lock_ahead(OTHER, OTHER, PG_OK);
+    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
     pg_begin_serializable(here.pg);
     expect_lock(HOT, HOT);
     witness_number(here.witness, "SELECT 1 FROM pg_locks WHERE mode = 'SIReadLock'");
@@ -231,7 +231,7 @@ static void a_transaction_that_threw_it_away_is_rolled_back(void **state)
     const struct pg_value values[] = {pg_int8(2), pg_int8(1), pg_int8(7)};
 
     (void)state;
-    end_with_lock_ahead(OTHER, OTHER, PG_OK);
+    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
     pg_begin(here.pg);
     assert_int_equal(pg_exec(here.pg, SQL_STOCK_SET, values, 3, soon()), PG_OK);
     pg_rollback(here.pg, soon());
@@ -242,24 +242,25 @@ static void a_transaction_that_threw_it_away_is_rolled_back(void **state)
 static void it_is_dropped_on_demand(void **state)
 {
     (void)state;
-    end_with_lock_ahead(OTHER, OTHER, PG_OK);
-    pg_ahead_drop(here.pg, soon());
+    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
+    pg_pipeline_drain(here.pg, soon());
     assert_false(is_locked(HOT));
-    hot_ahead(SQL_PRODUCT_LOCK, true);
-    pg_ahead_drop(here.pg, soon()); /* not even sent */
+    hot_pipelined(SQL_PRODUCT_LOCK, true);
+    pg_pipeline_drain(here.pg, soon()); /* not even sent */
     expect_works(OTHER, OTHER);
 }
 
 static void an_error_before_it_stays_there(void **state)
 {
     (void)state;
-    end_with_lock_ahead(HOT, -1, PG_BUG);
+    end_with_lock_pipelined(HOT, -1, PG_BUG);
     pg_rollback(here.pg, soon());
     assert_int_equal(stock_of(HOT), HOT);
     expect_works(HOT, HOT);
 }
 
-/* Orders in a row with up to `ahead` of them ahead; the failing one has been made before. */
+/* Orders in a row with up to `ahead` of them in the pipeline; the failing one has been made before.
+ */
 static void run(int product, int count, int ahead, int failing, unsigned round_trips)
 {
     int first = 10 * product;
@@ -267,12 +268,12 @@ static void run(int product, int count, int ahead, int failing, unsigned round_t
     cost_take(COST_POSTGRESQL);
     for (int i = 0, asked = 1; i < count; i++) {
         for (; asked < count && asked <= i + ahead; asked++)
-            buy_ahead(product, asked == failing ? REPEATED : first + asked);
+            buy_pipelined(product, asked == failing ? REPEATED : first + asked);
         if (i == failing)
             assert_int_equal(buy_until(product, REPEATED, soon()), PG_UNIQUE);
         else
             expect_buy(product, first + i, i < product);
-        pg_rollback(here.pg, soon()); /* of nothing: those ahead may have committed */
+        pg_rollback(here.pg, soon()); /* of nothing: those in the pipeline may have */
     }
     struct cost cost = cost_take(COST_POSTGRESQL);
     assert_int_equal(cost.of[COST_STATEMENTS], count);
@@ -286,7 +287,7 @@ static void each_of_a_run_has_its_own_result(void **state)
     (void)state;
     run(2, 3, 1, -1, 1);
     run(1, 3, 2, -1, 1);
-    run(3, 7, 6, -1, 3); /* the last two are too many to be ahead, and go by themselves */
+    run(3, 7, 6, -1, 3); /* the pipeline has no room for the last two: they go alone */
 }
 
 static void one_of_a_run_that_fails_leaves_the_others_alone(void **state)
@@ -304,7 +305,7 @@ static void who_is_patient_cancels_one_and_keeps_the_next(void **state)
     (void)state;
     witness_run(here.holder, "BEGIN; " LOCK, HOT);
     pg_be_patient(here.pg, true);
-    buy_ahead(HOT, 2);
+    buy_pipelined(HOT, 2);
     assert_int_equal(buy_until(HOT, 1, clock_mono_us() + SHORT_US), PG_CANCELLED);
     assert_true(pg_connect(here.pg, soon()));
     assert_int_equal(backend(), pid);
@@ -320,12 +321,12 @@ static void who_is_patient_cancels_one_and_keeps_the_next(void **state)
     assert_int_not_equal(backend(), pid);
 }
 
-static void a_transaction_cancelled_ahead_is_left(void **state)
+static void a_cancelled_transaction_of_the_pipeline_is_left(void **state)
 {
     (void)state;
     witness_run(here.holder, "BEGIN; " LOCK, HOT);
     pg_be_patient(here.pg, true);
-    end_with_lock_ahead(OTHER, OTHER, PG_OK);
+    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
     pg_begin(here.pg);
     assert_int_equal(lock_until(HOT, clock_mono_us() + SHORT_US), PG_CANCELLED);
     pg_rollback(here.pg, soon());
@@ -339,7 +340,7 @@ static void who_is_not_patient_loses_the_next(void **state)
 {
     (void)state;
     witness_run(here.holder, "BEGIN; " LOCK, HOT);
-    buy_ahead(HOT, 2);
+    buy_pipelined(HOT, 2);
     assert_int_equal(buy_until(HOT, 1, clock_mono_us() + SHORT_US), PG_TIMEOUT);
     assert_int_equal(buy_until(HOT, 2, soon()), PG_LOST);
     witness_run(here.holder, "COMMIT");
@@ -348,12 +349,12 @@ static void who_is_not_patient_loses_the_next(void **state)
 }
 
 /* There is something to be read, as when the server ends a session. */
-static void connecting_keeps_what_is_ahead(void **state)
+static void connecting_keeps_the_pipeline(void **state)
 {
     int64_t pid = backend();
 
     (void)state;
-    end_with_lock_ahead(OTHER, OTHER, PG_OK);
+    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
     assert_true(pg_connect(here.pg, soon()));
     assert_int_equal(backend(), pid);
     pg_begin(here.pg);
@@ -364,8 +365,8 @@ static void connecting_keeps_what_is_ahead(void **state)
 static void what_is_not_prepared_is_sent_in_its_turn(void **state)
 {
     (void)state;
-    hot_ahead(SQL_PRODUCT_READ, false);
-    buy_ahead(HOT, 2); /* does not overtake it */
+    hot_pipelined(SQL_PRODUCT_READ, false);
+    buy_pipelined(HOT, 2); /* does not overtake it */
     cost_take(COST_POSTGRESQL);
     expect_buy(HOT, 1, 1);
     expect_sent(1);
@@ -390,9 +391,9 @@ int main(void)
         CASE(each_of_a_run_has_its_own_result),
         CASE(one_of_a_run_that_fails_leaves_the_others_alone),
         CASE(who_is_patient_cancels_one_and_keeps_the_next),
-        CASE(a_transaction_cancelled_ahead_is_left),
+        CASE(a_cancelled_transaction_of_the_pipeline_is_left),
         CASE(who_is_not_patient_loses_the_next),
-        CASE(connecting_keeps_what_is_ahead),
+        CASE(connecting_keeps_the_pipeline),
         CASE(what_is_not_prepared_is_sent_in_its_turn),
     };
 
