@@ -56,7 +56,7 @@ static void ceiling_binary(const struct bench *bench, char *out, size_t size)
 }
 
 bool bench_start_ceiling(struct bench *bench, struct instance *server, const char *name,
-                         struct problem *problem)
+                         struct error *error)
 {
     struct options options = *bench->session.options;
     char binary[1300], folder[1100];
@@ -65,22 +65,22 @@ bool bench_start_ceiling(struct bench *bench, struct instance *server, const cha
     ceiling_binary(bench, binary, sizeof binary);
     snprintf(folder, sizeof folder, "%s/%s", bench->session.folder, name);
     (void)mkdir(folder, 0755);
-    return instance_start_all(server, 1, &options, binary, folder, problem);
+    return instance_start_all(server, 1, &options, binary, folder, error);
 }
 
-static bool start_ceiling(struct bench *bench, struct problem *problem)
+static bool start_ceiling(struct bench *bench, struct error *error)
 {
     char binary[1300];
     ceiling_binary(bench, binary, sizeof binary);
     if (access(binary, X_OK) == 0)
         return !bench->series[MEASURE_E].wanted ||
-               bench_start_ceiling(bench, &bench->ceiling, "ceiling", problem);
+               bench_start_ceiling(bench, &bench->ceiling, "ceiling", error);
     leave_out(&bench->series[MEASURE_E], "there is no seckill-bench-server beside the server");
     leave_out(&bench->series[MEASURE_IDLE], "there is no seckill-bench-server to be held");
     return true;
 }
 
-static bool start_nginx(struct bench *bench, struct problem *problem)
+static bool start_nginx(struct bench *bench, struct error *error)
 {
     char program[300];
     if (!bench->series[MEASURE_NGINX].wanted)
@@ -90,7 +90,7 @@ static bool start_nginx(struct bench *bench, struct problem *problem)
                   "nginx is not installed (Debian's package is nginx-light)");
         return true;
     }
-    return nginx_start(&bench->nginx, program, bench->session.folder, problem);
+    return nginx_start(&bench->nginx, program, bench->session.folder, error);
 }
 
 static void choose_rows(struct bench_report *report, struct bench *bench)
@@ -126,41 +126,41 @@ static void make_log_files(struct bench *bench)
                                         "SELECT pg_switch_wal()"};
     struct witness *witness = bench->session.witness;
     int64_t wanted = log_files_wanted(bench);
-    struct problem problem;
+    struct error error;
     char nothing[40];
     bench_say(bench, "making files for PostgreSQL's log");
     for (int64_t i = 0; i < wanted && !process_interrupted(); i++) {
-        if (!witness_ask(witness, steps[0], nothing, sizeof nothing, &problem) ||
-            !witness_ask(witness, steps[1], nothing, sizeof nothing, &problem))
+        if (!witness_ask(witness, steps[0], nothing, sizeof nothing, &error) ||
+            !witness_ask(witness, steps[1], nothing, sizeof nothing, &error))
             return;
     }
-    bench->log_files = witness_ask(witness, "CHECKPOINT", nothing, sizeof nothing, &problem);
+    bench->log_files = witness_ask(witness, "CHECKPOINT", nothing, sizeof nothing, &error);
 }
 
 /* A table that holds orders of somebody else is left alone. */
 static bool empty_orders(const struct bench *bench)
 {
     char sql[400], nothing[16];
-    struct problem problem;
+    struct error error;
     snprintf(sql, sizeof sql,
              "DO $$ BEGIN PERFORM set_config('lock_timeout', '5s', true); LOCK TABLE orders;"
              " IF EXISTS (SELECT FROM orders WHERE product_id < %" PRId64
              " OR product_id >= %" PRId64 ") THEN RAISE EXCEPTION 'not ours'; END IF;"
              " TRUNCATE orders; END $$",
              bench->session.options->first_product, bench->next_product);
-    return witness_ask(bench->session.witness, sql, nothing, sizeof nothing, &problem);
+    return witness_ask(bench->session.witness, sql, nothing, sizeof nothing, &error);
 }
 
-static bool try_all_clients(struct bench *bench, struct problem *problem)
+static bool try_all_clients(struct bench *bench, struct error *error)
 {
-    bool found = pgbench_find(bench->pgbench, sizeof bench->pgbench, problem);
+    bool found = pgbench_find(bench->pgbench, sizeof bench->pgbench, error);
     for (size_t i = 1; i < BENCH_MEASURES; i++) {
         struct bench_series *series = &bench->series[i];
         if (!series->wanted || bench_measures[i].take != bench_take_pgbench)
             continue;
         if (!found)
-            leave_out(series, problem->text);
-        else if (!bench_try_clients(bench, &bench_measures[i], problem))
+            leave_out(series, error->text);
+        else if (!bench_try_clients(bench, &bench_measures[i], error))
             return false;
     }
     return true;
@@ -181,17 +181,17 @@ static void await_calm(struct bench *bench, enum bench_steal allowed)
 {
     bool calm = false;
     while (!calm && may_wait(bench) && !process_interrupted()) {
-        int64_t begun_ms = process_now_ms();
+        int64_t begun_ms = clock_mono_ms();
         bench_say(bench, "waiting for a host that takes the cores away");
         calm = bench_steal_grade(steal_probe(PROBE_MS), bench->options->max_steal) <= allowed;
         if (!calm)
             (void)process_sleep_ms(PROBE_AGAIN_MS);
-        bench->waited_ms += process_now_ms() - begun_ms;
+        bench->waited_ms += clock_mono_ms() - begun_ms;
     }
 }
 
 static bool take_sample(struct bench *bench, size_t which, struct bench_sample *sample,
-                        struct problem *problem)
+                        struct error *error)
 {
     struct steal before, after;
     char text[100];
@@ -203,8 +203,8 @@ static bool take_sample(struct bench *bench, size_t which, struct bench_sample *
     if (!bench->crowd_product && !empty_orders(bench))
         bench->orders_grew = true;
     steal_look(&before);
-    if (!bench_measures[which].take(bench, &bench_measures[which], sample, problem))
-        return problem_prefix(problem, "%s", bench_measures[which].name);
+    if (!bench_measures[which].take(bench, &bench_measures[which], sample, error))
+        return error_prefix(error, "%s", bench_measures[which].name);
     steal_look(&after);
     bench_mark_stolen(&bench->series[which], sample, steal_share(&before, &after),
                       bench->options->max_steal);
@@ -213,14 +213,14 @@ static bool take_sample(struct bench *bench, size_t which, struct bench_sample *
 
 /* Where the host took too much of the time, a measurement is made again at once, whatever its
  * figures were, as long as there is patience left for the host; the calmest counts. */
-static bool take_one(struct bench *bench, size_t which, struct problem *problem)
+static bool take_one(struct bench *bench, size_t which, struct error *error)
 {
     struct bench_series *series = &bench->series[which];
     struct bench_sample sample;
     if (!series->wanted || *series->why)
         return true;
-    int64_t begun_ms = process_now_ms();
-    if (!take_sample(bench, which, &sample, problem))
+    int64_t begun_ms = clock_mono_ms();
+    if (!take_sample(bench, which, &sample, error))
         return false;
     enum bench_steal allowed = bench_steal_allowed(series->again_calm);
     int takes = 1;
@@ -228,7 +228,7 @@ static bool take_one(struct bench *bench, size_t which, struct problem *problem)
          takes++) {
         struct bench_sample next;
         await_calm(bench, allowed);
-        if (!take_sample(bench, which, &next, problem))
+        if (!take_sample(bench, which, &next, error))
             return false;
         if (next.stolen < sample.stolen)
             sample = next;
@@ -236,25 +236,25 @@ static bool take_one(struct bench *bench, size_t which, struct problem *problem)
     sample.takes = takes;
     if (!*series->why)
         series->samples[series->count++] = sample;
-    series->took_ms += process_now_ms() - begun_ms;
+    series->took_ms += clock_mono_ms() - begun_ms;
     return true;
 }
 
-static bool take_round(struct bench *bench, bool last, bool again, struct problem *problem)
+static bool take_round(struct bench *bench, bool last, bool again, struct error *error)
 {
     for (size_t i = 1; i < BENCH_MEASURES; i++) {
         size_t which = bench->round % 2 ? i : BENCH_MEASURES - i;
         if (bench_measures[which].last == last && (!again || bench->series[which].again) &&
-            !take_one(bench, which, problem))
+            !take_one(bench, which, error))
             return false;
     }
     return true;
 }
 
-static bool take_rounds(struct bench *bench, bool last, struct problem *problem)
+static bool take_rounds(struct bench *bench, bool last, struct error *error)
 {
     for (bench->round = 1; bench->round <= (int)bench->session.options->rounds; bench->round++)
-        if (!take_round(bench, last, false, problem))
+        if (!take_round(bench, last, false, error))
             return false;
     return true;
 }
@@ -265,22 +265,21 @@ static int64_t more_rounds_end_ms(const struct bench *bench)
 {
     if (is_brief(bench))
         return bench->begun_ms + BRIEF_MS;
-    int64_t now_ms = process_now_ms();
+    int64_t now_ms = clock_mono_ms();
     return bench->options->rows.count ? INT64_MAX : now_ms + (now_ms - bench->begun_ms);
 }
 
 /* What comes last comes once: the others begin with an empty table. */
-static bool take_more_rounds(struct bench_report *report, struct bench *bench,
-                             struct problem *problem)
+static bool take_more_rounds(struct bench_report *report, struct bench *bench, struct error *error)
 {
     const struct options *options = bench->session.options;
     int64_t until_ms = more_rounds_end_ms(bench);
     int end = bench->round + (int)bench->options->more_rounds;
     for (; bench->round < end; bench->round++) {
         if (!bench_choose_again(report->rows, report->count, bench->series, options->rounds,
-                                process_now_ms(), until_ms))
+                                clock_mono_ms(), until_ms))
             break;
-        if (!take_round(bench, false, true, problem))
+        if (!take_round(bench, false, true, error))
             return false;
     }
     return true;
@@ -293,36 +292,36 @@ static void clean(struct bench *bench)
     const struct fleet *fleet = &bench->session.fleet;
     int64_t first = bench->session.options->first_product;
     int64_t count = bench->next_product - first;
-    struct problem problem;
+    struct error error;
     if (fleet->count == 0 || count == 0)
         return;
     bench_say(bench, "deleting what was sold");
-    if ((!empty_orders(bench) && !bench_clean_long(bench, &problem)) ||
-        !api_put_products(fleet->api, fleet->urls[0], first, count, 0, &problem) ||
-        !phase_wait_clean(fleet, first, first + count - 1, &problem))
+    if ((!empty_orders(bench) && !bench_clean_long(bench, &error)) ||
+        !api_put_products(fleet->api, fleet->urls[0], first, count, 0, &error) ||
+        !phase_wait_clean(fleet, first, first + count - 1, &error))
         fprintf(stderr, "seckill-loadtest: not everything that was sold is deleted yet: %s\n",
-                problem.text);
+                error.text);
 }
 
-static bool make(struct bench *bench, struct bench_report *report, struct problem *problem)
+static bool make(struct bench *bench, struct bench_report *report, struct error *error)
 {
     choose_rows(report, bench);
     (void)bench_allow_descriptors(MOST_CONNECTIONS); /* what then fails says so */
     make_log_files(bench);
-    return bench_use_instances(bench, 1, problem) && start_ceiling(bench, problem) &&
-           start_nginx(bench, problem) && try_all_clients(bench, problem) &&
-           take_rounds(bench, false, problem) && take_more_rounds(report, bench, problem) &&
-           take_rounds(bench, true, problem);
+    return bench_use_instances(bench, 1, error) && start_ceiling(bench, error) &&
+           start_nginx(bench, error) && try_all_clients(bench, error) &&
+           take_rounds(bench, false, error) && take_more_rounds(report, bench, error) &&
+           take_rounds(bench, true, error);
 }
 
 static int tell(struct bench_report *report)
 {
-    struct problem problem;
+    struct error error;
     for (size_t i = 0; i < report->count; i++)
         bench_judge(report->rows[i], report->bench->series, &report->judgements[i]);
     bench_print(stdout, report);
-    if (!bench_write_json(report, &problem) || !bench_write_csv(report, &problem))
-        return problem_exit(problem.text);
+    if (!bench_write_json(report, &error) || !bench_write_csv(report, &error))
+        return process_fail(error.text);
     printf("Files: %s/bench.json, %s/bench.csv\n", report->bench->session.folder,
            report->bench->session.folder);
     return bench_exit_status(report->judgements, report->count);
@@ -330,7 +329,7 @@ static int tell(struct bench_report *report)
 
 static void stop_points_of_reference(struct bench *bench)
 {
-    struct problem ignored;
+    struct error ignored;
     nginx_stop(&bench->nginx);
     (void)instance_stop_all(&bench->ceiling, 1, &ignored);
 }
@@ -338,24 +337,24 @@ static void stop_points_of_reference(struct bench *bench)
 int bench_command(const struct bench_options *options)
 {
     struct bench *bench = calloc(1, sizeof *bench);
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     if (!bench)
-        return problem_exit("out of memory");
+        return process_fail("out of memory");
     struct bench_report report = {.bench = bench};
-    bench->begun_ms = process_now_ms();
+    bench->begun_ms = clock_mono_ms();
     bench->options = options;
     bench->next_product = options->base.first_product;
     (void)getloadavg(&bench->load_average, 1);
-    bool begun = bench_rows_exist(options, &problem) &&
-                 session_init(&bench->session, &options->base, &problem);
-    bool made = begun && make(bench, &report, &problem);
+    bool begun =
+        bench_rows_exist(options, &error) && session_init(&bench->session, &options->base, &error);
+    bool made = begun && make(bench, &report, &error);
     if (made)
         clean(bench);
-    made = made && session_close_fleet(&bench->session, &problem);
+    made = made && session_close_fleet(&bench->session, &error);
     bench_say(bench, "");
     int status = begun && !process_interrupted() ? tell(&report) : 2;
     if (!made) {
-        problem_exit(problem.text);
+        process_fail(error.text);
         status = status == 1 ? 1 : 2; /* what was missed was missed, whatever came then */
     }
     stop_points_of_reference(bench);

@@ -70,7 +70,7 @@ struct bench_measure {
     const char *name;
     /* False ends everything; what concerns this measurement alone goes into its series' `why`. */
     bool (*take)(struct bench *bench, const struct bench_measure *measure,
-                 struct bench_sample *sample, struct problem *problem);
+                 struct bench_sample *sample, struct error *error);
     const char *strategy;
     int connections; /* 0: --connections */
     int threads;     /* 0: --threads */
@@ -149,7 +149,7 @@ extern const size_t bench_rows_count;
 extern const int bench_client_counts[2][BENCH_CLIENT_COUNTS]; /* for one product; for many */
 
 /* Whatever --rows names is there. */
-bool bench_rows_exist(const struct bench_options *options, struct problem *problem);
+bool bench_rows_exist(const struct bench_options *options, struct error *error);
 /* Asked for: by --rows, or by the form. */
 bool bench_row_wanted(const struct bench_row *row, const struct bench_options *options);
 
@@ -227,22 +227,22 @@ struct bench {
 
 /* What measurements are made of; take.c. */
 bool bench_take_ceiling(struct bench *bench, const struct bench_measure *measure,
-                        struct bench_sample *sample, struct problem *problem);
+                        struct bench_sample *sample, struct error *error);
 bool bench_take_nginx(struct bench *bench, const struct bench_measure *measure,
-                      struct bench_sample *sample, struct problem *problem);
+                      struct bench_sample *sample, struct error *error);
 bool bench_take_http(struct bench *bench, const struct bench_measure *measure,
-                     struct bench_sample *sample, struct problem *problem);
+                     struct bench_sample *sample, struct error *error);
 bool bench_take_pgbench(struct bench *bench, const struct bench_measure *measure,
-                        struct bench_sample *sample, struct problem *problem);
+                        struct bench_sample *sample, struct error *error);
 bool bench_take_idle(struct bench *bench, const struct bench_measure *measure,
-                     struct bench_sample *sample, struct problem *problem);
+                     struct bench_sample *sample, struct error *error);
 bool bench_take_long(struct bench *bench, const struct bench_measure *measure,
-                     struct bench_sample *sample, struct problem *problem);
+                     struct bench_sample *sample, struct error *error);
 bool bench_take_overload(struct bench *bench, const struct bench_measure *measure,
-                         struct bench_sample *sample, struct problem *problem);
+                         struct bench_sample *sample, struct error *error);
 
 /* What bench_take_long has put into the database goes again. */
-bool bench_clean_long(struct bench *bench, struct problem *problem);
+bool bench_clean_long(struct bench *bench, struct error *error);
 
 /* Lets this process and its children have so many connections; false when they may not. */
 bool bench_allow_descriptors(int count);
@@ -253,20 +253,19 @@ bool bench_allow_measure(struct bench_series *series, int count);
  * folder. It is given PostgreSQL alone: with a Redis it would take part in consuming what
  * redis-stock has queued. */
 bool bench_start_ceiling(struct bench *bench, struct instance *server, const char *name,
-                         struct problem *problem);
+                         struct error *error);
 
 /* Finds pgbench's best client count. */
 bool bench_try_clients(struct bench *bench, const struct bench_measure *measure,
-                       struct problem *problem);
+                       struct error *error);
 
 struct bench_series *bench_series_of(struct bench *bench, const struct bench_measure *measure);
 void bench_say(const struct bench *bench, const char *text);
 /* As many instances as the measurement asks for, and no other: one beside would take part in
  * consuming what redis-stock has queued. */
-bool bench_use_instances(struct bench *bench, int count, struct problem *problem);
+bool bench_use_instances(struct bench *bench, int count, struct error *error);
 /* Products nobody has sold yet, `count` of them on sale, with stock that cannot run out. */
-bool bench_new_products(struct bench *bench, int64_t count, int64_t *first,
-                        struct problem *problem);
+bool bench_new_products(struct bench *bench, int64_t count, int64_t *first, struct error *error);
 /* A load over HTTP on products nobody has sold yet. False when the strategy is not available, which
  * the series then says. */
 bool bench_plan(struct bench *bench, const struct bench_measure *measure, struct phase_plan *plan);
@@ -286,7 +285,7 @@ struct bench_report {
     size_t count;
 };
 void bench_print(FILE *to, const struct bench_report *report);
-bool bench_write_json(const struct bench_report *report, struct problem *problem);
-bool bench_write_csv(const struct bench_report *report, struct problem *problem);
+bool bench_write_json(const struct bench_report *report, struct error *error);
+bool bench_write_csv(const struct bench_report *report, struct error *error);
 
 #endif

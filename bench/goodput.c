@@ -3,13 +3,13 @@
 
 /* Runs the phase; false unless its figures can be believed. */
 static bool run_believed(const struct fleet *fleet, const struct phase_plan *plan,
-                         struct phase_result *result, struct problem *problem)
+                         struct phase_result *result, struct error *error)
 {
-    if (!phase_run(fleet, plan, result, problem))
+    if (!phase_run(fleet, plan, result, error))
         return false;
     return result->verdict == VERDICT_KEPT ||
-           problem_set(problem, "%s: %s %s", plan->strategy->name, verdict_name(result->verdict),
-                       result->error);
+           error_fail(error, "%s: %s %s", plan->strategy->name, verdict_name(result->verdict),
+                      result->error);
 }
 
 /* At twice the peak the first seconds do no more than fill the queues; and each of so many
@@ -31,12 +31,12 @@ struct phase_plan goodput_overload(const struct phase_plan *plan, double rate_pe
 
 /* Only what the generator saw committed before the schedule's end. */
 static bool overload(const struct fleet *fleet, const struct phase_plan *offered,
-                     struct goodput *out, struct problem *problem)
+                     struct goodput *out, struct error *error)
 {
     struct phase_result result;
-    if (!run_believed(fleet, offered, &result, problem)) {
+    if (!run_believed(fleet, offered, &result, error)) {
         out->late = result.late;
-        return problem_prefix(problem, "offered %lld orders/s", (long long)offered->rate_per_s);
+        return error_prefix(error, "offered %lld orders/s", (long long)offered->rate_per_s);
     }
     out->overloaded_per_s +=
         (double)result.open.committed_in_time / (double)(offered->duration_s * GOODPUT_CYCLES);
@@ -44,24 +44,24 @@ static bool overload(const struct fleet *fleet, const struct phase_plan *offered
 }
 
 static bool take_peak(const struct fleet *fleet, const struct phase_plan *plan,
-                      double *committed_per_s, enum usage_limit *limit, struct problem *problem)
+                      double *committed_per_s, enum usage_limit *limit, struct error *error)
 {
     struct phase_result result;
-    if (!run_believed(fleet, plan, &result, problem))
-        return problem_prefix(problem, "the peak");
+    if (!run_believed(fleet, plan, &result, error))
+        return error_prefix(error, "the peak");
     *committed_per_s = phase_committed_per_s(&result);
     *limit = usage_limit(&result.wrk.usage);
     return true;
 }
 
 bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, int times,
-                     int64_t overload_connections, struct goodput *out, struct problem *problem)
+                     int64_t overload_connections, struct goodput *out, struct error *error)
 {
     struct phase_plan next = *plan;
     double peak_per_s = 0;
     *out = (struct goodput){0};
     for (int cycle = 0;; cycle++) {
-        if (!take_peak(fleet, &next, &peak_per_s, &out->limit, problem))
+        if (!take_peak(fleet, &next, &peak_per_s, &out->limit, error))
             return false;
         next.first_product += plan->products;
         out->peak_per_s += peak_per_s / (GOODPUT_CYCLES + 1);
@@ -69,7 +69,7 @@ bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, i
             return true;
         struct phase_plan offered =
             goodput_overload(&next, times * peak_per_s, overload_connections);
-        if (!overload(fleet, &offered, out, problem))
+        if (!overload(fleet, &offered, out, error))
             return false;
         next.first_product += plan->products;
     }

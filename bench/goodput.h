@@ -31,6 +31,6 @@ struct phase_plan goodput_overload(const struct phase_plan *plan, double rate_pe
  * of them was no run (the generator was late, the books do not agree) or its promise was not kept.
  */
 bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, int times,
-                     int64_t overload_connections, struct goodput *out, struct problem *problem);
+                     int64_t overload_connections, struct goodput *out, struct error *error);
 
 #endif

@@ -144,29 +144,29 @@ static void measure_all(const struct instance *server, const struct addrinfo *at
     }
 }
 
-static struct addrinfo *find_address(const char *server, struct problem *problem)
+static struct addrinfo *find_address(const char *server, struct error *error)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     struct wrk_url url;
-    if (!wrk_split_url(server, &url, problem))
+    if (!wrk_split_url(server, &url, error))
         return NULL;
     if (getaddrinfo(url.host, url.port, &hints, &found) == 0)
         return found;
-    problem_set(problem, "%s has no address", server);
+    error_fail(error, "%s has no address", server);
     return NULL;
 }
 
 bool bench_take_idle(struct bench *bench, const struct bench_measure *measure,
-                     struct bench_sample *sample, struct problem *problem)
+                     struct bench_sample *sample, struct error *error)
 {
     struct bench_series *series = bench_series_of(bench, measure);
     int count = measure->connections;
     struct instance server;
     if (!bench_allow_measure(series, count + FIRST))
         return true;
-    if (!bench_start_ceiling(bench, &server, "idle", problem))
+    if (!bench_start_ceiling(bench, &server, "idle", error))
         return false;
-    struct addrinfo *at = find_address(server.url, problem);
+    struct addrinfo *at = find_address(server.url, error);
     int *fds = malloc(sizeof *fds * (size_t)(count + FIRST));
     bool made = at && fds;
     for (int i = 0; made && i < count + FIRST; i++)
@@ -176,5 +176,5 @@ bool bench_take_idle(struct bench *bench, const struct bench_measure *measure,
     if (at)
         freeaddrinfo(at);
     free(fds);
-    return instance_stop_all(&server, 1, problem) && made;
+    return instance_stop_all(&server, 1, error) && made;
 }

@@ -18,7 +18,7 @@
 enum { ROWS = 10000000, PIECE = 1000000, LONG_S = 60, FIRST_MS = 5000, CHECKPOINT_MS = 20000 };
 
 /* Their ids are older than every later one, as those of older orders are. */
-static bool fill(struct bench *bench, int64_t product, struct problem *problem)
+static bool fill(struct bench *bench, int64_t product, struct error *error)
 {
     char sql[700], nothing[16], text[80];
     for (int from = 1; from <= ROWS; from += PIECE) {
@@ -34,21 +34,21 @@ static bool fill(struct bench *bench, int64_t product, struct problem *problem)
                  " WHERE p.id = %" PRId64,
                  from, from + PIECE - 1, product);
         if (process_interrupted())
-            return problem_set(problem, "interrupted");
-        if (!witness_ask(bench->session.witness, sql, nothing, sizeof nothing, problem))
+            return error_fail(error, "interrupted");
+        if (!witness_ask(bench->session.witness, sql, nothing, sizeof nothing, error))
             return false;
     }
     return true;
 }
 
-bool bench_clean_long(struct bench *bench, struct problem *problem)
+bool bench_clean_long(struct bench *bench, struct error *error)
 {
     char sql[120], nothing[16];
     if (bench->crowd_product == 0)
         return true;
     snprintf(sql, sizeof sql, "DELETE FROM orders WHERE product_id = %" PRId64,
              bench->crowd_product);
-    return witness_ask(bench->session.witness, sql, nothing, sizeof nothing, problem);
+    return witness_ask(bench->session.witness, sql, nothing, sizeof nothing, error);
 }
 
 struct watching {
@@ -58,11 +58,11 @@ struct watching {
     bool checkpointed; /* was asked for */
 };
 
-static bool count_committed(struct bench *bench, int64_t *out, struct problem *problem)
+static bool count_committed(struct bench *bench, int64_t *out, struct error *error)
 {
     const struct fleet *fleet = &bench->session.fleet;
     struct scrape scrape;
-    if (!api_scrape(fleet->api, fleet->urls[0], "batch", "buy", &scrape, problem))
+    if (!api_scrape(fleet->api, fleet->urls[0], "batch", "buy", &scrape, error))
         return false;
     *out = scrape.counts.committed;
     return true;
@@ -72,7 +72,7 @@ static bool count_committed(struct bench *bench, int64_t *out, struct problem *p
 static void watch(void *context, int64_t elapsed_ms)
 {
     struct watching *watching = context;
-    struct problem ignored;
+    struct error ignored;
     char nothing[16];
     int64_t now = 0;
     if (elapsed_ms >= FIRST_MS && watching->first_rate <= 0 &&
@@ -86,22 +86,22 @@ static void watch(void *context, int64_t elapsed_ms)
 }
 
 static bool look_at_database(struct bench *bench, char *checkpoint, size_t size, long *vacuums,
-                             struct problem *problem)
+                             struct error *error)
 {
     char text[40];
     bool good =
         witness_ask(bench->session.witness, "SELECT checkpoint_lsn FROM pg_control_checkpoint()",
-                    checkpoint, size, problem) &&
+                    checkpoint, size, error) &&
         witness_ask(bench->session.witness,
                     "SELECT sum(autovacuum_count) FROM pg_stat_user_tables"
                     " WHERE relname IN ('orders', 'product')",
-                    text, sizeof text, problem);
+                    text, sizeof text, error);
     *vacuums = good ? strtol(text, NULL, 10) : 0;
     return good;
 }
 
 bool bench_take_long(struct bench *bench, const struct bench_measure *measure,
-                     struct bench_sample *sample, struct problem *problem)
+                     struct bench_sample *sample, struct error *error)
 {
     struct bench_series *series = bench_series_of(bench, measure);
     struct watching watching = {.bench = bench};
@@ -109,21 +109,20 @@ bool bench_take_long(struct bench *bench, const struct bench_measure *measure,
     struct phase_result result;
     char before[40], after[40];
     long vacuums = 0, vacuums_after = 0;
-    if (!bench_use_instances(bench, 1, problem))
+    if (!bench_use_instances(bench, 1, error))
         return false;
     if (!bench_plan(bench, measure, &plan))
         return true;
     plan.duration_s = LONG_S;
     plan.watch = watch;
     plan.watch_context = &watching;
-    if (bench->crowd_product == 0 &&
-        (!bench_new_products(bench, 1, &bench->crowd_product, problem) ||
-         !fill(bench, bench->crowd_product, problem)))
+    if (bench->crowd_product == 0 && (!bench_new_products(bench, 1, &bench->crowd_product, error) ||
+                                      !fill(bench, bench->crowd_product, error)))
         return false;
-    if (!look_at_database(bench, before, sizeof before, &vacuums, problem) ||
-        !count_committed(bench, &watching.before, problem) ||
-        !phase_run(&bench->session.fleet, &plan, &result, problem) ||
-        !look_at_database(bench, after, sizeof after, &vacuums_after, problem))
+    if (!look_at_database(bench, before, sizeof before, &vacuums, error) ||
+        !count_committed(bench, &watching.before, error) ||
+        !phase_run(&bench->session.fleet, &plan, &result, error) ||
+        !look_at_database(bench, after, sizeof after, &vacuums_after, error))
         return false;
     if (result.verdict != VERDICT_KEPT || watching.first_rate <= 0)
         snprintf(series->why, sizeof series->why, "%s: %s", verdict_name(result.verdict),

@@ -9,9 +9,9 @@ int main(int argc, char **argv)
 {
     static struct bench_options options;
     enum options_action action;
-    struct problem problem;
-    if (!bench_options_parse(&options, &action, argc, argv, getenv, &problem))
-        return problem_exit(problem.text);
+    struct error error;
+    if (!bench_options_parse(&options, &action, argc, argv, getenv, &error))
+        return process_fail(error.text);
     if (action == OPTIONS_HELP) {
         bench_options_print_help(stdout);
         return 0;

@@ -74,48 +74,47 @@ static int free_port(void)
     return good ? ntohs(at.sin_port) : 0;
 }
 
-static bool write_configuration(const char *folder, int port, struct problem *problem)
+static bool write_configuration(const char *folder, int port, struct error *error)
 {
     char path[1200];
     snprintf(path, sizeof path, "%s/nginx.conf", folder);
     FILE *file = fopen(path, "w");
     bool good = file && fprintf(file, configuration, port) > 0;
     good = file && fclose(file) == 0 && good;
-    return good || problem_set(problem, "cannot write %s: %s", path, strerror(errno));
+    return good || error_fail(error, "cannot write %s: %s", path, strerror(errno));
 }
 
 static bool start_at(struct nginx *nginx, const char *program, const char *folder, int port,
-                     struct problem *problem)
+                     struct error *error)
 {
     char log[1200];
     const char *const argv[] = {program, "-p", folder, "-c", "nginx.conf", "-e", "stderr", NULL};
     snprintf(log, sizeof log, "%s/nginx.log", folder);
     snprintf(nginx->url, sizeof nginx->url, "http://127.0.0.1:%d", port);
-    if (!write_configuration(folder, port, problem) ||
-        !process_start(&nginx->process, argv, log, NULL, problem))
+    if (!write_configuration(folder, port, error) ||
+        !process_start(&nginx->process, argv, log, NULL, error))
         return false;
-    int64_t deadline_ms = process_now_ms() + START_LIMIT_MS;
-    while (process_now_ms() < deadline_ms && process_sleep_ms(20)) {
+    int64_t deadline_ms = clock_mono_ms() + START_LIMIT_MS;
+    while (clock_mono_ms() < deadline_ms && process_sleep_ms(20)) {
         if (process_ended(&nginx->process, NULL))
-            return problem_set(problem, "nginx ended: see %s", log);
+            return error_fail(error, "nginx ended: see %s", log);
         if (connect_to(port) == 0)
             return true;
     }
     nginx_stop(nginx);
-    return problem_set(problem, "nginx does not answer: see %s", log);
+    return error_fail(error, "nginx does not answer: see %s", log);
 }
 
-bool nginx_start(struct nginx *nginx, const char *program, const char *folder,
-                 struct problem *problem)
+bool nginx_start(struct nginx *nginx, const char *program, const char *folder, struct error *error)
 {
     char own[1100];
     char absolute[4096];
     *nginx = (struct nginx){.process = {.out_fd = -1}};
     snprintf(own, sizeof own, "%s/nginx", folder);
     if ((mkdir(own, 0755) != 0 && errno != EEXIST) || !realpath(own, absolute))
-        return problem_set(problem, "cannot make %s: %s", own, strerror(errno));
+        return error_fail(error, "cannot make %s: %s", own, strerror(errno));
     for (int i = 0; i < TRIES; i++) {
-        if (start_at(nginx, program, absolute, free_port(), problem))
+        if (start_at(nginx, program, absolute, free_port(), error))
             return true;
     }
     return false;

@@ -6,7 +6,7 @@
 #ifndef SECKILL_BENCH_NGINX_H
 #define SECKILL_BENCH_NGINX_H
 
-#include "loadtest/base/problem.h"
+#include "base/error.h"
 #include "loadtest/base/process.h"
 
 struct nginx {
@@ -17,8 +17,7 @@ struct nginx {
 /* Finds nginx in PATH or in /usr/sbin; false where it is not installed. */
 bool nginx_find(char *out, size_t size);
 
-bool nginx_start(struct nginx *nginx, const char *program, const char *folder,
-                 struct problem *problem);
+bool nginx_start(struct nginx *nginx, const char *program, const char *folder, struct error *error);
 void nginx_stop(struct nginx *nginx);
 
 #endif

@@ -34,7 +34,7 @@ static const struct option_table table = {
     .rows = rows, .count = sizeof rows / sizeof rows[0], .more = &option_table_backends};
 
 bool bench_options_parse(struct bench_options *out, enum options_action *action, int argc,
-                         char **argv, char *(*environment)(const char *), struct problem *problem)
+                         char **argv, char *(*environment)(const char *), struct error *error)
 {
     struct option_given given;
     bool help;
@@ -46,13 +46,13 @@ bool bench_options_parse(struct bench_options *out, enum options_action *action,
         return true;
     }
     struct option_line line = {"seckill-bench", argc - 1, argv + 1, environment};
-    if (!option_rows_parse(&table, ALWAYS, &line, &out->base, &given, &help, problem))
+    if (!option_rows_parse(&table, ALWAYS, &line, &out->base, &given, &help, error))
         return false;
     if (help) {
         *action = OPTIONS_HELP;
         return true;
     }
-    return options_settle(&out->base, problem);
+    return options_settle(&out->base, error);
 }
 
 void bench_options_print_help(FILE *to)

@@ -15,7 +15,7 @@ struct bench_options {
 
 /* False with a text that names the flag and what it takes. */
 bool bench_options_parse(struct bench_options *out, enum options_action *action, int argc,
-                         char **argv, char *(*environment)(const char *), struct problem *problem);
+                         char **argv, char *(*environment)(const char *), struct error *error);
 
 void bench_options_print_help(FILE *to);
 

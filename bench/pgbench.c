@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* An id's first half is the same for the run and younger than every earlier id, as a UUIDv7's is;
@@ -66,7 +65,7 @@ static const struct {
              " FROM taken;\n"},
 };
 
-bool pgbench_find(char *out, size_t size, struct problem *problem)
+bool pgbench_find(char *out, size_t size, struct error *error)
 {
     const char *path = getenv("PATH");
     for (const char *at = path ? path : ""; *at;) {
@@ -81,11 +80,11 @@ bool pgbench_find(char *out, size_t size, struct problem *problem)
     if (good)
         snprintf(out, size, "%s", found.gl_pathv[found.gl_pathc - 1]);
     globfree(&found);
-    return good || problem_set(problem, "pgbench is needed (Debian's package is postgresql-contrib "
-                                        "or postgresql)");
+    return good || error_fail(error, "pgbench is needed (Debian's package is postgresql-contrib "
+                                     "or postgresql)");
 }
 
-bool pgbench_parse(const char *output, double *transactions, double *per_s, struct problem *problem)
+bool pgbench_parse(const char *output, double *transactions, double *per_s, struct error *error)
 {
     static const char processed[] = "number of transactions actually processed: ";
     const char *count = strstr(output, processed);
@@ -94,14 +93,14 @@ bool pgbench_parse(const char *output, double *transactions, double *per_s, stru
     *transactions = count ? strtod(count + strlen(processed), NULL) : 0;
     *per_s = rate ? strtod(rate + strlen("\ntps = "), &end) : 0;
     if (*transactions <= 0 || *per_s <= 0)
-        return problem_set(problem, "pgbench did not print its figures: %.400s", output);
+        return error_fail(error, "pgbench did not print its figures: %.400s", output);
     if (strstr(output, "aborted in command"))
-        return problem_set(problem, "a client of pgbench was aborted: %.400s", output);
+        return error_fail(error, "a client of pgbench was aborted: %.400s", output);
     return true;
 }
 
 static bool write_script(const struct pgbench_load *load, char *path, size_t size,
-                         struct problem *problem)
+                         struct error *error)
 {
     snprintf(path, size, "%s/pgbench-%s.sql", load->folder, load->strategy);
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
@@ -110,9 +109,9 @@ static bool write_script(const struct pgbench_load *load, char *path, size_t siz
         FILE *file = fopen(path, "w");
         bool good = file && fputs(scripts[i].script, file) >= 0;
         good = file && fclose(file) == 0 && good;
-        return good || problem_set(problem, "cannot write %s", path);
+        return good || error_fail(error, "cannot write %s", path);
     }
-    return problem_set(problem, "there is no pgbench script for %s", load->strategy);
+    return error_fail(error, "there is no pgbench script for %s", load->strategy);
 }
 
 static void take_rows(void *context, const struct witness_product *product)
@@ -121,14 +120,12 @@ static void take_rows(void *context, const struct witness_product *product)
 }
 
 bool pgbench_run(const struct pgbench_load *load, struct witness *witness, double *orders_per_s,
-                 struct problem *problem)
+                 struct error *error)
 {
     char script[1200], output[16384] = "";
-    if (!write_script(load, script, sizeof script, problem))
+    if (!write_script(load, script, sizeof script, error))
         return false;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t high = ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000) << 16;
+    int64_t high = clock_wall_us() / CLOCK_US_PER_MS << 16;
     char clients[16], jobs[16], seconds[24], high_text[48], first[48], last[48];
     int64_t last_product = load->first_product + load->products - 1;
     snprintf(clients, sizeof clients, "%d", load->clients);
@@ -151,9 +148,9 @@ bool pgbench_run(const struct pgbench_load *load, struct witness *witness, doubl
                                       .tick = load->tick,
                                       .context = load->context};
     double transactions = 0, per_s = 0, rows = 0;
-    if (!process_capture(argv, &capture, problem) ||
-        !pgbench_parse(output, &transactions, &per_s, problem) ||
-        !witness_audit(witness, load->first_product, last_product, take_rows, &rows, problem))
+    if (!process_capture(argv, &capture, error) ||
+        !pgbench_parse(output, &transactions, &per_s, error) ||
+        !witness_audit(witness, load->first_product, last_product, take_rows, &rows, error))
         return false;
     *orders_per_s = rows * per_s / transactions;
     return true;

@@ -9,7 +9,7 @@
 #include "loadtest/judge/witness.h"
 
 /* Finds pgbench in PATH or below /usr/lib/postgresql. */
-bool pgbench_find(char *out, size_t size, struct problem *problem);
+bool pgbench_find(char *out, size_t size, struct error *error);
 
 struct pgbench_load {
     const char *program;             /* from pgbench_find */
@@ -25,10 +25,9 @@ struct pgbench_load {
 
 /* Orders a second. The products must be on sale, with stock that cannot run out and no orders. */
 bool pgbench_run(const struct pgbench_load *load, struct witness *witness, double *orders_per_s,
-                 struct problem *problem);
+                 struct error *error);
 
 /* Reads how many transactions there were and how many a second. */
-bool pgbench_parse(const char *output, double *transactions, double *per_s,
-                   struct problem *problem);
+bool pgbench_parse(const char *output, double *transactions, double *per_s, struct error *error);
 
 #endif

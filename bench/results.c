@@ -71,7 +71,7 @@ static json_t *json_measure(const struct bench_measure *measure, const struct be
                      "clients", series->clients, "note", series->note, "why", series->why);
 }
 
-bool bench_write_json(const struct bench_report *report, struct problem *problem)
+bool bench_write_json(const struct bench_report *report, struct error *error)
 {
     const struct session *session = &report->bench->session;
     const struct options *options = session->options;
@@ -94,16 +94,16 @@ bool bench_write_json(const struct bench_report *report, struct problem *problem
                   "duration_s", options->duration_s, "rounds", options->rounds, "more_rounds",
                   own->more_rounds, "max_steal", own->max_steal, "max_wait_s", own->max_wait_s,
                   "full", (int)own->full, "postgresql", results_json_database(&session->machine));
-    return results_json_write(session->folder, "bench.json", document, problem);
+    return results_json_write(session->folder, "bench.json", document, error);
 }
 
-bool bench_write_csv(const struct bench_report *report, struct problem *problem)
+bool bench_write_csv(const struct bench_report *report, struct error *error)
 {
     char path[1200];
     snprintf(path, sizeof path, "%s/bench.csv", report->bench->session.folder);
     FILE *file = fopen(path, "w");
     if (!file)
-        return problem_set(problem, "cannot write %s: %s", path, strerror(errno));
+        return error_fail(error, "cannot write %s: %s", path, strerror(errno));
     fputs("row,what,of,of_min,of_max,against,against_min,against_max,ratio,ratio_min,ratio_max,"
           "reach,bound,aim,verdict,within_noise,sides_alike,rounds,left_out,with_steal\n",
           file);
@@ -124,5 +124,5 @@ bool bench_write_csv(const struct bench_report *report, struct problem *problem)
     }
     bool written = !ferror(file);
     written = fclose(file) == 0 && written;
-    return written || problem_set(problem, "cannot write %s", path);
+    return written || error_fail(error, "cannot write %s", path);
 }

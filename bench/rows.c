@@ -158,14 +158,14 @@ static bool is_named(const struct bench_row *row, const char *item)
     return strtol(item, &end, 10) == row->number && end != item && *end == '\0';
 }
 
-bool bench_rows_exist(const struct bench_options *options, struct problem *problem)
+bool bench_rows_exist(const struct bench_options *options, struct error *error)
 {
     for (size_t i = 0; i < options->rows.count; i++) {
         bool found = false;
         for (size_t k = 0; k < bench_rows_count; k++)
             found = found || is_named(&bench_rows[k], options->rows.items[i]);
         if (!found)
-            return problem_set(problem, "--rows: there is no row '%s'", options->rows.items[i]);
+            return error_fail(error, "--rows: there is no row '%s'", options->rows.items[i]);
     }
     return true;
 }

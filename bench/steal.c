@@ -60,7 +60,7 @@ static void *spin(void *context)
 {
     const int64_t *until_ms = context;
 
-    while (process_now_ms() < *until_ms)
+    while (clock_mono_ms() < *until_ms)
         continue;
     return NULL;
 }
@@ -72,7 +72,7 @@ double steal_probe(int ms)
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     int wanted = online < PROBE_THREADS ? (int)online : PROBE_THREADS;
     int count = 0;
-    int64_t until_ms = process_now_ms() + ms;
+    int64_t until_ms = clock_mono_ms() + ms;
 
     steal_look(&before);
     while (count < wanted && pthread_create(&threads[count], NULL, spin, &until_ms) == 0)

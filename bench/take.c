@@ -38,7 +38,7 @@ static void take_latencies(const struct wrk_result *wrk, struct bench_sample *sa
 
 /* Answers at once, from a server that sells nothing: there are no books to compare. */
 static bool take_answers(struct bench *bench, const struct bench_measure *measure, const char *url,
-                         pid_t server, struct bench_sample *sample, struct problem *problem)
+                         pid_t server, struct bench_sample *sample, struct error *error)
 {
     struct bench_series *series = bench_series_of(bench, measure);
     int64_t first = bench->session.options->first_product;
@@ -57,7 +57,7 @@ static bool take_answers(struct bench *bench, const struct bench_measure *measur
     };
     struct wrk_result wrk;
     bench_shape(bench, measure, &load.connections, &load.threads);
-    if (!wrk_run(&load, &wrk, problem))
+    if (!wrk_run(&load, &wrk, error))
         return false;
     int64_t errors = wrk.connect_errors + wrk.read_errors + wrk.write_errors + wrk.timeouts;
     if (wrk.not_2xx > 0 || errors > 0)
@@ -70,27 +70,26 @@ static bool take_answers(struct bench *bench, const struct bench_measure *measur
 }
 
 bool bench_take_ceiling(struct bench *bench, const struct bench_measure *measure,
-                        struct bench_sample *sample, struct problem *problem)
+                        struct bench_sample *sample, struct error *error)
 {
     return take_answers(bench, measure, bench->ceiling.url, bench->ceiling.process.pid, sample,
-                        problem);
+                        error);
 }
 
 bool bench_take_nginx(struct bench *bench, const struct bench_measure *measure,
-                      struct bench_sample *sample, struct problem *problem)
+                      struct bench_sample *sample, struct error *error)
 {
-    return take_answers(bench, measure, bench->nginx.url, bench->nginx.process.pid, sample,
-                        problem);
+    return take_answers(bench, measure, bench->nginx.url, bench->nginx.process.pid, sample, error);
 }
 
-bool bench_use_instances(struct bench *bench, int count, struct problem *problem)
+bool bench_use_instances(struct bench *bench, int count, struct error *error)
 {
     if (bench->instances == count)
         return true;
-    if (bench->instances > 0 && !session_close_fleet(&bench->session, problem))
+    if (bench->instances > 0 && !session_close_fleet(&bench->session, error))
         return false;
     bench->instances = 0;
-    if (!session_open_fleet(&bench->session, count, problem))
+    if (!session_open_fleet(&bench->session, count, error))
         return false;
     bench->instances = count;
     return true;
@@ -107,12 +106,12 @@ static int64_t reserve_products(struct bench *bench, int64_t count)
     return bench->next_product - count;
 }
 
-bool bench_new_products(struct bench *bench, int64_t count, int64_t *first, struct problem *problem)
+bool bench_new_products(struct bench *bench, int64_t count, int64_t *first, struct error *error)
 {
     const struct fleet *fleet = &bench->session.fleet;
     *first = reserve_products(bench, count);
-    return api_put_products(fleet->api, fleet->urls[0], *first, count, BENCH_STOCK, problem) &&
-           phase_wait_clean(fleet, *first, *first + count - 1, problem);
+    return api_put_products(fleet->api, fleet->urls[0], *first, count, BENCH_STOCK, error) &&
+           phase_wait_clean(fleet, *first, *first + count - 1, error);
 }
 
 bool bench_plan(struct bench *bench, const struct bench_measure *measure, struct phase_plan *plan)
@@ -152,16 +151,16 @@ static void take_phase(const struct phase_result *result, bool sold_out,
 }
 
 bool bench_take_http(struct bench *bench, const struct bench_measure *measure,
-                     struct bench_sample *sample, struct problem *problem)
+                     struct bench_sample *sample, struct error *error)
 {
     struct bench_series *series = bench_series_of(bench, measure);
     struct phase_plan plan;
     struct phase_result result;
-    if (!bench_use_instances(bench, measure->instances ? measure->instances : 1, problem))
+    if (!bench_use_instances(bench, measure->instances ? measure->instances : 1, error))
         return false;
     if (!bench_plan(bench, measure, &plan))
         return true;
-    if (!phase_run(&bench->session.fleet, &plan, &result, problem))
+    if (!phase_run(&bench->session.fleet, &plan, &result, error))
         return false;
     if (result.verdict != VERDICT_KEPT)
         snprintf(series->why, sizeof series->why, "%s: %s", verdict_name(result.verdict),
@@ -172,8 +171,8 @@ bool bench_take_http(struct bench *bench, const struct bench_measure *measure,
 
 /* `why` says what pgbench had against it, and the figure is 0. */
 static bool take_clients(struct bench *bench, const struct bench_measure *measure, int clients,
-                         int64_t seconds, double *orders_per_s, struct problem *why,
-                         struct problem *problem)
+                         int64_t seconds, double *orders_per_s, struct error *why,
+                         struct error *error)
 {
     int64_t products = products_of(measure);
     char text[100];
@@ -190,21 +189,21 @@ static bool take_clients(struct bench *bench, const struct bench_measure *measur
     };
     *orders_per_s = 0;
     why->text[0] = '\0';
-    if (!bench_use_instances(bench, 1, problem) ||
-        !bench_new_products(bench, products, &load.first_product, problem))
+    if (!bench_use_instances(bench, 1, error) ||
+        !bench_new_products(bench, products, &load.first_product, error))
         return false;
     if (!pgbench_run(&load, bench->session.witness, orders_per_s, why))
         *orders_per_s = 0;
-    return !process_interrupted() || problem_set(problem, "interrupted");
+    return !process_interrupted() || error_fail(error, "interrupted");
 }
 
 bool bench_take_pgbench(struct bench *bench, const struct bench_measure *measure,
-                        struct bench_sample *sample, struct problem *problem)
+                        struct bench_sample *sample, struct error *error)
 {
     struct bench_series *series = bench_series_of(bench, measure);
-    struct problem why;
+    struct error why;
     bool made = take_clients(bench, measure, series->clients, bench->session.options->duration_s,
-                             &sample->figures[FIGURE_RATE], &why, problem);
+                             &sample->figures[FIGURE_RATE], &why, error);
     if (made)
         snprintf(series->why, sizeof series->why, "%.*s", WHY_MAX, why.text);
     return made;
@@ -212,7 +211,7 @@ bool bench_take_pgbench(struct bench *bench, const struct bench_measure *measure
 
 /* In the full form twice, the better figure of each: one disturbed trial must not choose. */
 bool bench_try_clients(struct bench *bench, const struct bench_measure *measure,
-                       struct problem *problem)
+                       struct error *error)
 {
     struct bench_series *series = bench_series_of(bench, measure);
     const int *counts = bench_client_counts[measure->products > 1];
@@ -223,8 +222,8 @@ bool bench_try_clients(struct bench *bench, const struct bench_measure *measure,
     for (size_t i = 0; i < tries; i++) {
         size_t which = i % BENCH_CLIENT_COUNTS;
         double figure = 0;
-        struct problem why; /* the best of the others stands */
-        if (!take_clients(bench, measure, counts[which], seconds, &figure, &why, problem))
+        struct error why; /* the best of the others stands */
+        if (!take_clients(bench, measure, counts[which], seconds, &figure, &why, error))
             return false;
         if (figure > series->trial[which])
             series->trial[which] = figure;

@@ -1,5 +1,5 @@
 /* seckill-loadtest: reads the command line, runs the command, leaves nothing behind. */
-#include "loadtest/base/problem.h"
+#include "base/error.h"
 #include "loadtest/base/process.h"
 #include "loadtest/commands/commands.h"
 
@@ -11,9 +11,9 @@ int main(int argc, char **argv)
 {
     static struct options options;
     enum options_action action;
-    struct problem problem;
-    if (!options_parse(&options, &action, argc, argv, getenv, &problem))
-        return problem_exit(problem.text);
+    struct error error;
+    if (!options_parse(&options, &action, argc, argv, getenv, &error))
+        return process_fail(error.text);
     if (action == OPTIONS_HELP) {
         options_print_help(stdout, options.command);
         return 0;

@@ -52,7 +52,7 @@ static struct options_range range_of(const struct option_row *row)
 }
 
 static bool read_value(struct options *options, const struct option_row *row, const char *text,
-                       struct problem *problem)
+                       struct error *error)
 {
     struct options_range range = range_of(row);
     switch (row->kind) {
@@ -60,36 +60,36 @@ static bool read_value(struct options *options, const struct option_row *row, co
         *(const char **)field(options, row) = text;
         return true;
     case OPTION_COUNT:
-        return options_read_count(&range, text, field(options, row), problem);
+        return options_read_count(&range, text, field(options, row), error);
     case OPTION_SECONDS:
-        return options_read_seconds(&range, text, field(options, row), problem);
+        return options_read_seconds(&range, text, field(options, row), error);
     case OPTION_LIST:
-        return options_read_list(row->flag, text, field(options, row), problem);
+        return options_read_list(row->flag, text, field(options, row), error);
     case OPTION_NUMBERS:
-        return options_read_instances(&range, text, options, problem);
+        return options_read_instances(&range, text, options, error);
     case OPTION_SCENARIO:
-        return options_read_scenario(row->flag, text, field(options, row), problem);
+        return options_read_scenario(row->flag, text, field(options, row), error);
     case OPTION_SWITCH:
         *(bool *)field(options, row) = true;
         return true;
     }
-    return problem_set(problem, "--%s: a kind without a reader", row->flag);
+    return error_fail(error, "--%s: a kind without a reader", row->flag);
 }
 
 /* Defaults may lie outside the range: they stand for "not given". */
 static bool set_fallback(struct options *options, const struct option_row *row,
-                         char *(*environment)(const char *), struct problem *problem)
+                         char *(*environment)(const char *), struct error *error)
 {
     const char *value = row->environment ? environment(row->environment) : NULL;
     if (value)
-        return read_value(options, row, value, problem);
+        return read_value(options, row, value, error);
     if (!row->fallback)
         return true;
     if (row->kind == OPTION_COUNT) {
         *(int64_t *)field(options, row) = strtoll(row->fallback, NULL, 10);
         return true;
     }
-    return read_value(options, row, row->fallback, problem);
+    return read_value(options, row, row->fallback, error);
 }
 
 static const struct option_row *find_row(const struct option_table *table, unsigned commands,
@@ -107,12 +107,12 @@ static const struct option_row *find_row(const struct option_table *table, unsig
 }
 
 static bool set_fallbacks(const struct option_table *table, unsigned commands, struct options *out,
-                          char *(*environment)(const char *), struct problem *problem)
+                          char *(*environment)(const char *), struct error *error)
 {
     for (; table; table = table->more) {
         for (size_t i = 0; i < table->count; i++) {
             if ((table->rows[i].commands & commands) &&
-                !set_fallback(out, &table->rows[i], environment, problem))
+                !set_fallback(out, &table->rows[i], environment, error))
                 return false;
         }
     }
@@ -121,26 +121,26 @@ static bool set_fallbacks(const struct option_table *table, unsigned commands, s
 
 /* "--flag=value", or "--flag" and what stands behind it: *at is its number in argv. */
 static bool read_flag(const struct option_row *row, const struct option_line *line,
-                      struct options *out, int *at, struct problem *problem)
+                      struct options *out, int *at, struct error *error)
 {
     const char *equals = strchr(line->argv[*at], '=');
     if (row->kind == OPTION_SWITCH)
-        return equals ? problem_set(problem, "--%s takes no value", row->flag)
-                      : read_value(out, row, "", problem);
+        return equals ? error_fail(error, "--%s takes no value", row->flag)
+                      : read_value(out, row, "", error);
     if (equals)
-        return read_value(out, row, equals + 1, problem);
+        return read_value(out, row, equals + 1, error);
     if (++*at == line->argc)
-        return problem_set(problem, "--%s needs a value", row->flag);
-    return read_value(out, row, line->argv[*at], problem);
+        return error_fail(error, "--%s needs a value", row->flag);
+    return read_value(out, row, line->argv[*at], error);
 }
 
 bool option_rows_parse(const struct option_table *table, unsigned commands,
                        const struct option_line *line, struct options *out,
-                       struct option_given *given, bool *help, struct problem *problem)
+                       struct option_given *given, bool *help, struct error *error)
 {
     *help = false;
     given->count = 0;
-    if (!set_fallbacks(table, commands, out, line->environment, problem))
+    if (!set_fallbacks(table, commands, out, line->environment, error))
         return false;
     for (int i = 0; i < line->argc; i++) {
         if (strcmp(line->argv[i], "--help") == 0) {
@@ -148,14 +148,13 @@ bool option_rows_parse(const struct option_table *table, unsigned commands,
             return true;
         }
         if (strncmp(line->argv[i], "--", 2) != 0)
-            return problem_set(problem, "'%s' is no flag", line->argv[i]);
+            return error_fail(error, "'%s' is no flag", line->argv[i]);
         const char *flag = line->argv[i] + 2;
         size_t length = strcspn(flag, "=");
         const struct option_row *row = find_row(table, commands, flag, length);
         if (!row)
-            return problem_set(problem, "--%.*s is unknown to %s", (int)length, flag,
-                               line->command);
-        if (!read_flag(row, line, out, &i, problem))
+            return error_fail(error, "--%.*s is unknown to %s", (int)length, flag, line->command);
+        if (!read_flag(row, line, out, &i, error))
             return false;
         if (given->count < sizeof given->flags / sizeof given->flags[0])
             given->flags[given->count++] = row->flag;

@@ -58,7 +58,7 @@ struct option_given {
  * else matters. */
 bool option_rows_parse(const struct option_table *table, unsigned commands,
                        const struct option_line *line, struct options *out,
-                       struct option_given *given, bool *help, struct problem *problem);
+                       struct option_given *given, bool *help, struct error *error);
 
 void option_rows_print(FILE *to, const struct option_table *table, unsigned commands);
 

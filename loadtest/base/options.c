@@ -84,11 +84,11 @@ bool options_use_wrk(const struct options *options)
 }
 
 /* What is left to the generator. */
-static bool settle_load(struct options *options, struct problem *problem)
+static bool settle_load(struct options *options, struct error *error)
 {
     if (strcmp(options->arrivals, "poisson") != 0 && strcmp(options->arrivals, "constant") != 0)
-        return problem_set(problem, "--arrivals takes poisson or constant, not '%s'",
-                           options->arrivals);
+        return error_fail(error, "--arrivals takes poisson or constant, not '%s'",
+                          options->arrivals);
     options->arrivals_kind = *options->arrivals == 'c' ? ARRIVALS_CONSTANT : ARRIVALS_POISSON;
     if (options->scenario == SCENARIO_BELL && options->rate_per_s == 0)
         options->rate_per_s = BELL_RATE;
@@ -97,27 +97,27 @@ static bool settle_load(struct options *options, struct problem *problem)
     return true;
 }
 
-bool options_settle(struct options *options, struct problem *problem)
+bool options_settle(struct options *options, struct error *error)
 {
-    if (!settle_load(options, problem))
+    if (!settle_load(options, error))
         return false;
     if (*options->body && strcmp(options->body, "plain") != 0 &&
         strcmp(options->body, "guarded") != 0)
-        return problem_set(problem, "--body takes plain or guarded, not '%s'", options->body);
+        return error_fail(error, "--body takes plain or guarded, not '%s'", options->body);
     if (options->servers.count > OPTIONS_MAX_INSTANCES)
-        return problem_set(problem, "--server takes at most %d URLs", OPTIONS_MAX_INSTANCES);
+        return error_fail(error, "--server takes at most %d URLs", OPTIONS_MAX_INSTANCES);
     if (options->servers.count > 0 && options->work_ms >= 0)
-        return problem_set(problem,
-                           "--work-ms needs servers that the harness starts: not with --server");
+        return error_fail(error,
+                          "--work-ms needs servers that the harness starts: not with --server");
     if (options->servers.count > 0 && *options->server_binary)
-        return problem_set(problem, "--server-binary makes no sense with --server");
+        return error_fail(error, "--server-binary makes no sense with --server");
     if (options->servers.count == 0 && options->reset)
-        return problem_set(problem,
-                           "--reset is for --server: started servers' products are always reset");
+        return error_fail(error,
+                          "--reset is for --server: started servers' products are always reset");
     for (size_t i = 0; i < options->servers.count; i++) {
         if (strncmp(options->servers.items[i], "http://", 7) != 0)
-            return problem_set(problem, "--server takes http:// URLs, not '%s'",
-                               options->servers.items[i]);
+            return error_fail(error, "--server takes http:// URLs, not '%s'",
+                              options->servers.items[i]);
     }
     if (options->instances_count == 0) {
         options->instances[0] = options->servers.count ? (int)options->servers.count : 1;
@@ -125,15 +125,15 @@ bool options_settle(struct options *options, struct problem *problem)
     }
     for (size_t i = 0; i < options->instances_count; i++) {
         if (options->servers.count > 0 && (size_t)options->instances[i] > options->servers.count)
-            return problem_set(problem, "--instances %d is more than the URLs of --server",
-                               options->instances[i]);
+            return error_fail(error, "--instances %d is more than the URLs of --server",
+                              options->instances[i]);
     }
     return true;
 }
 
 /* What the articles' experiments say themselves. */
 static bool check_articles(const struct options *options, const struct option_given *given,
-                           struct problem *problem)
+                           struct error *error)
 {
     static const char *const fixed[] = {
         "strategies", "instances", "connections", "threads", "duration", "stock", "products",
@@ -143,17 +143,17 @@ static bool check_articles(const struct options *options, const struct option_gi
     for (size_t i = 0; i < given->count; i++) {
         for (size_t j = 0; j < sizeof fixed / sizeof fixed[0]; j++) {
             if (strcmp(given->flags[i], fixed[j]) == 0)
-                return problem_set(problem,
-                                   "--%s is not for --scenario articles: its experiments are the "
-                                   "articles' own",
-                                   fixed[j]);
+                return error_fail(error,
+                                  "--%s is not for --scenario articles: its experiments are the "
+                                  "articles' own",
+                                  fixed[j]);
         }
     }
     return true;
 }
 
 static bool find_command(struct options *options, enum options_action *action, int argc,
-                         char **argv, struct problem *problem)
+                         char **argv, struct error *error)
 {
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--help") == 0 || strcmp(word, "--version") == 0) {
@@ -166,8 +166,7 @@ static bool find_command(struct options *options, enum options_action *action, i
     }
     if (options->command)
         return true;
-    return problem_set(problem, "'%s' is no command; there are run, audit and sweep (--help)",
-                       word);
+    return error_fail(error, "'%s' is no command; there are run, audit and sweep (--help)", word);
 }
 
 void options_begin(struct options *out)
@@ -177,24 +176,24 @@ void options_begin(struct options *out)
 }
 
 bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
-                   char *(*environment)(const char *), struct problem *problem)
+                   char *(*environment)(const char *), struct error *error)
 {
     struct option_given given;
     bool help;
     options_begin(out);
     *action = OPTIONS_GO;
-    if (!find_command(out, action, argc, argv, problem))
+    if (!find_command(out, action, argc, argv, error))
         return false;
     if (*action != OPTIONS_GO)
         return true;
     struct option_line line = {argv[1], argc - 2, argv + 2, environment};
-    if (!option_rows_parse(&table, out->command, &line, out, &given, &help, problem))
+    if (!option_rows_parse(&table, out->command, &line, out, &given, &help, error))
         return false;
     if (help) {
         *action = OPTIONS_HELP;
         return true;
     }
-    return options_settle(out, problem) && check_articles(out, &given, problem);
+    return options_settle(out, error) && check_articles(out, &given, error);
 }
 
 void options_print_help(FILE *to, enum command command)

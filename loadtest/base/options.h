@@ -8,7 +8,7 @@
 #ifndef SECKILL_LOADTEST_BASE_OPTIONS_H
 #define SECKILL_LOADTEST_BASE_OPTIONS_H
 
-#include "loadtest/base/problem.h"
+#include "base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -79,12 +79,12 @@ struct options {
 
 /* False with a text that names the flag and what it takes. `environment` looks a variable up. */
 bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
-                   char *(*environment)(const char *), struct problem *problem);
+                   char *(*environment)(const char *), struct error *error);
 
 /* For whoever has a table of his own: the options before any flag, and what is to be said of them
  * together. */
 void options_begin(struct options *out);
-bool options_settle(struct options *options, struct problem *problem);
+bool options_settle(struct options *options, struct error *error);
 
 void options_print_help(FILE *to, enum command command); /* 0: the commands alone */
 

@@ -11,15 +11,15 @@ struct options_range {
 };
 
 bool options_read_count(const struct options_range *range, const char *text, int64_t *out,
-                        struct problem *problem);
+                        struct error *error);
 bool options_read_seconds(const struct options_range *range, const char *text, int64_t *out,
-                          struct problem *problem);
+                          struct error *error);
 bool options_read_list(const char *flag, const char *text, struct option_list *out,
-                       struct problem *problem);
+                       struct error *error);
 /* A list of numbers, into `instances`. */
 bool options_read_instances(const struct options_range *range, const char *text,
-                            struct options *options, struct problem *problem);
+                            struct options *options, struct error *error);
 bool options_read_scenario(const char *flag, const char *text, enum scenario *out,
-                           struct problem *problem);
+                           struct error *error);
 
 #endif

@@ -38,11 +38,10 @@ bool process_interrupted(void)
     return interrupted != 0;
 }
 
-int64_t process_now_ms(void)
+int process_fail(const char *text)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
+    return 2;
 }
 
 bool process_sleep_ms(int ms)
@@ -108,18 +107,18 @@ static _Noreturn void become(const char *const argv[], int out_fd, const char *l
 }
 
 bool process_start(struct process *process, const char *const argv[], const char *log_path,
-                   const char *const environment[], struct problem *problem)
+                   const char *const environment[], struct error *error)
 {
     *process = (struct process){.out_fd = -1};
     int pipe_fds[2];
     if (pipe2(pipe_fds, O_CLOEXEC) != 0)
-        return problem_set(problem, "pipe: %s", strerror(errno));
+        return error_fail(error, "pipe: %s", strerror(errno));
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid < 0) {
         close(pipe_fds[0]);
         close(pipe_fds[1]);
-        return problem_set(problem, "fork: %s", strerror(errno));
+        return error_fail(error, "fork: %s", strerror(errno));
     }
     if (pid == 0)
         become(argv, pipe_fds[1], log_path, environment, parent);
@@ -128,7 +127,7 @@ bool process_start(struct process *process, const char *const argv[], const char
     process->out_fd = pipe_fds[0];
     if (!remember(pid)) {
         process_stop(process, SIGKILL, 0, NULL);
-        return problem_set(problem, "more than %d child processes", MAX_CHILDREN);
+        return error_fail(error, "more than %d child processes", MAX_CHILDREN);
     }
     return true;
 }
@@ -159,9 +158,9 @@ void process_stop(struct process *process, int signal_number, int grace_ms, int 
 {
     if (process->pid == 0)
         return;
-    int64_t deadline_ms = process_now_ms() + grace_ms;
+    int64_t deadline_ms = clock_mono_ms() + grace_ms;
     kill(process->pid, signal_number);
-    while (process_now_ms() < deadline_ms) {
+    while (clock_mono_ms() < deadline_ms) {
         if (process_ended(process, status))
             return;
         struct timespec pause = {.tv_nsec = 10L * 1000 * 1000};
@@ -200,7 +199,7 @@ static bool collect(struct process *child, const struct process_capture *capture
                     int64_t deadline_ms)
 {
     for (;;) {
-        if (process_interrupted() || process_now_ms() > deadline_ms)
+        if (process_interrupted() || clock_mono_ms() > deadline_ms)
             return false;
         if (capture->tick)
             capture->tick(capture->context);
@@ -221,20 +220,20 @@ static bool collect(struct process *child, const struct process_capture *capture
 }
 
 bool process_capture(const char *const argv[], const struct process_capture *capture,
-                     struct problem *problem)
+                     struct error *error)
 {
     struct process child;
     capture->output[0] = '\0';
-    if (!process_start(&child, argv, NULL, NULL, problem))
+    if (!process_start(&child, argv, NULL, NULL, error))
         return false;
     if (capture->child)
         *capture->child = child.pid;
     size_t length = 0;
-    if (!collect(&child, capture, &length, process_now_ms() + capture->limit_ms)) {
+    if (!collect(&child, capture, &length, clock_mono_ms() + capture->limit_ms)) {
         process_stop(&child, SIGKILL, 0, NULL);
-        return process_interrupted() ? problem_set(problem, "interrupted")
-                                     : problem_set(problem, "%s did not end within %d ms", argv[0],
-                                                   capture->limit_ms);
+        return process_interrupted()
+                   ? error_fail(error, "interrupted")
+                   : error_fail(error, "%s did not end within %d ms", argv[0], capture->limit_ms);
     }
     int status = 0;
     while (!process_ended(&child, &status))
@@ -242,7 +241,7 @@ bool process_capture(const char *const argv[], const struct process_capture *cap
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         char how[80];
         process_describe(status, how, sizeof how);
-        return problem_set(problem, "%s ended with %s: %.300s", argv[0], how, capture->output);
+        return error_fail(error, "%s ended with %s: %.300s", argv[0], how, capture->output);
     }
     return true;
 }

@@ -11,7 +11,8 @@
 #ifndef SECKILL_LOADTEST_BASE_PROCESS_H
 #define SECKILL_LOADTEST_BASE_PROCESS_H
 
-#include "loadtest/base/problem.h"
+#include "base/clock.h"
+#include "base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +30,7 @@ bool process_interrupted(void);
  * stdout goes: into out_fd. `environment` is a list of NAME=VALUE to add, NULL-terminated, or NULL.
  */
 bool process_start(struct process *process, const char *const argv[], const char *log_path,
-                   const char *const environment[], struct problem *problem);
+                   const char *const environment[], struct error *error);
 
 /* True once it has ended; fills `status` as waitpid does. */
 bool process_ended(struct process *process, int *status);
@@ -38,6 +39,10 @@ bool process_ended(struct process *process, int *status);
 void process_stop(struct process *process, int signal_number, int grace_ms, int *status);
 
 void process_end_all(void);
+
+/* Prints "seckill-loadtest: …" to stderr and returns 2, the exit status of what could not be done.
+ */
+int process_fail(const char *text);
 
 /* Runs a program to its end and collects what it writes (stdout and stderr, the first `size` - 1
  * bytes). `tick` (may be NULL) is called about five times a second. False when it could not be
@@ -51,12 +56,11 @@ struct process_capture {
     pid_t *child; /* gets its id before the first tick; may be NULL */
 };
 bool process_capture(const char *const argv[], const struct process_capture *capture,
-                     struct problem *problem);
+                     struct error *error);
 
 /* "exit status 3", "signal 9 (Killed)". */
 void process_describe(int status, char *out, size_t size);
 
-int64_t process_now_ms(void); /* CLOCK_MONOTONIC */
 /* Sleeps; false when interrupted by SIGINT or SIGTERM. */
 bool process_sleep_ms(int ms);
 

@@ -86,7 +86,7 @@ static bool expect(const struct article_experiment *experiment, int64_t first,
 }
 
 bool article_make_calls(const struct article_experiment *experiment, const struct options *options,
-                        struct counted *counted, struct problem *problem)
+                        struct counted *counted, struct error *error)
 {
     int64_t random = options->seed % 2147483646 + 1;
     *counted = (struct counted){
@@ -94,7 +94,7 @@ bool article_make_calls(const struct article_experiment *experiment, const struc
         .count = (size_t)experiment->calls,
     };
     if (!counted->calls)
-        return problem_set(problem, "out of memory");
+        return error_fail(error, "out of memory");
     for (int64_t i = 0; i < experiment->calls; i++) {
         struct counted_call *call = &counted->calls[i];
         *call = (struct counted_call){.product = options->first_product,
@@ -104,7 +104,7 @@ bool article_make_calls(const struct article_experiment *experiment, const struc
         fill(experiment, i, &random, call);
     }
     return expect(experiment, options->first_product, counted) ||
-           problem_set(problem, "out of memory");
+           error_fail(error, "out of memory");
 }
 
 /* "2,360" */

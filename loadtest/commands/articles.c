@@ -13,11 +13,11 @@
 
 bool article_measure(struct session *session, const struct article_experiment *experiment,
                      const struct article_row *row, struct phase_result *result,
-                     struct problem *problem)
+                     struct error *error)
 {
     const struct options *options = session->options;
     struct counted counted;
-    bool made = article_make_calls(experiment, options, &counted, problem);
+    bool made = article_make_calls(experiment, options, &counted, error);
     enum scenario scenario = SCENARIO_HOT;
     if (experiment->kind == ARTICLE_COUNTER)
         scenario = SCENARIO_COUNTER;
@@ -40,7 +40,7 @@ bool article_measure(struct session *session, const struct article_experiment *e
         .counted = &counted,
     };
     *result = (struct phase_result){.plan = plan, .verdict = VERDICT_NO_RUN};
-    made = made && phase_run(&session->fleet, &plan, result, problem);
+    made = made && phase_run(&session->fleet, &plan, result, error);
     result->plan.counted = NULL;
     result->article = (struct article_note){.number = experiment->article,
                                             .experiment = experiment->name,
@@ -56,7 +56,7 @@ bool article_measure(struct session *session, const struct article_experiment *e
 /* Servers for this row; those of the row before go on if they are the same. */
 static bool open_fleet(struct session *session, struct options *settings,
                        const struct article_experiment *experiment, int instances,
-                       struct problem *problem)
+                       struct error *error)
 {
     if (session->fleet.count == (size_t)instances && settings->work_ms == experiment->work_ms &&
         settings->queue_capacity == experiment->queue_capacity &&
@@ -65,50 +65,50 @@ static bool open_fleet(struct session *session, struct options *settings,
     settings->work_ms = experiment->work_ms;
     settings->queue_capacity = experiment->queue_capacity;
     settings->in_flight_per_product = experiment->in_flight;
-    return session_close_fleet(session, problem) && session_open_fleet(session, instances, problem);
+    return session_close_fleet(session, error) && session_open_fleet(session, instances, error);
 }
 
 static bool run_row(struct session *session, const struct article_experiment *experiment,
-                    const struct article_row *row, struct results *results, struct problem *problem)
+                    const struct article_row *row, struct results *results, struct error *error)
 {
     const struct api_strategy *strategy = session_strategy(session, row->strategy);
     if (!strategy)
-        return problem_set(problem, "the servers have no strategy '%s'", row->strategy);
+        return error_fail(error, "the servers have no strategy '%s'", row->strategy);
     if (!strategy->available) {
         fprintf(stderr, "seckill-loadtest: article %s, %s, left out: %s (%s)\n",
                 experiment->article, experiment->name, row->strategy, strategy->unavailable_reason);
         return true;
     }
     struct phase_result *result = results_next(results);
-    return result ? article_measure(session, experiment, row, result, problem)
-                  : problem_set(problem, "out of memory");
+    return result ? article_measure(session, experiment, row, result, error)
+                  : error_fail(error, "out of memory");
 }
 
 static bool run_experiment(struct session *session, struct options *settings,
                            const struct article_experiment *experiment, struct results *results,
-                           struct problem *problem)
+                           struct error *error)
 {
     for (size_t i = 0; i < experiment->rows_count; i++) {
         const struct article_row *row = &experiment->rows[i];
-        if (!open_fleet(session, settings, experiment, row->instances, problem) ||
-            !run_row(session, experiment, row, results, problem))
+        if (!open_fleet(session, settings, experiment, row->instances, error) ||
+            !run_row(session, experiment, row, results, error))
             return false;
     }
     return true;
 }
 
-bool articles_run(struct session *session, struct results *results, struct problem *problem)
+bool articles_run(struct session *session, struct results *results, struct error *error)
 {
     const struct options *given = session->options;
     struct options *settings = malloc(sizeof *settings);
     if (!settings)
-        return problem_set(problem, "out of memory");
+        return error_fail(error, "out of memory");
     *settings = *given;
     session->options = settings;
     bool made = true;
     for (size_t i = 0; made && i < article_experiments_count; i++)
-        made = run_experiment(session, settings, &article_experiments[i], results, problem);
-    made = made && session_close_fleet(session, problem);
+        made = run_experiment(session, settings, &article_experiments[i], results, error);
+    made = made && session_close_fleet(session, error);
     session->options = given;
     free(settings);
     return made;

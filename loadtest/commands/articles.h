@@ -48,7 +48,7 @@ extern const size_t article_experiments_count;
 
 /* Allocates the calls of an experiment; the caller frees counted->calls. */
 bool article_make_calls(const struct article_experiment *experiment, const struct options *options,
-                        struct counted *counted, struct problem *problem);
+                        struct counted *counted, struct error *error);
 
 /* What came of it, in words for the table. */
 void article_describe(const struct article_experiment *experiment, const struct counted *counted,
@@ -57,10 +57,10 @@ void article_describe(const struct article_experiment *experiment, const struct 
 /* One row on the fleet that is open. As phase_run: false when there is no going on. */
 bool article_measure(struct session *session, const struct article_experiment *experiment,
                      const struct article_row *row, struct phase_result *result,
-                     struct problem *problem);
+                     struct error *error);
 
 /* All of them, each on servers of its own. False when something ended them early. */
-bool articles_run(struct session *session, struct results *results, struct problem *problem);
+bool articles_run(struct session *session, struct results *results, struct error *error);
 
 /* The table, article by article. Fills the tally of its verdicts. */
 void articles_print(FILE *to, const struct results *results, struct verdict_tally *tally);

@@ -4,6 +4,7 @@
  */
 #include "loadtest/commands/commands.h"
 
+#include "loadtest/base/process.h"
 #include "loadtest/judge/witness.h"
 
 #include <inttypes.h>
@@ -44,19 +45,19 @@ static void list(void *context, const struct witness_product *product)
 
 int command_audit(const struct options *options)
 {
-    struct problem problem;
-    struct witness *witness = witness_create(options->database, &problem);
+    struct error error;
+    struct witness *witness = witness_create(options->database, &error);
     if (!witness)
-        return problem_exit(problem.text);
+        return process_fail(error.text);
     int64_t first = options->product ? options->product : INT64_MIN;
     int64_t last = options->product ? options->product : INT64_MAX;
     struct listing listing = {0};
-    bool made = witness_audit(witness, first, last, list, &listing, &problem);
+    bool made = witness_audit(witness, first, last, list, &listing, &error);
     witness_destroy(witness);
     if (!made)
-        return problem_exit(problem.text);
+        return process_fail(error.text);
     if (listing.products == 0)
-        return problem_exit(options->product ? "--product: there is no such product"
+        return process_fail(options->product ? "--product: there is no such product"
                                              : "there are no products: nothing was audited");
     if (listing.products > 1)
         print_row("all", &listing.sum);

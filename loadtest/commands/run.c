@@ -43,7 +43,7 @@ static void clear_progress(const struct run *run)
 }
 
 /* --strategies against what the servers have. */
-static bool choose(struct run *run, struct problem *problem)
+static bool choose(struct run *run, struct error *error)
 {
     const struct option_list *wanted = &run->session.options->strategies;
     run->chosen_count = 0;
@@ -56,15 +56,15 @@ static bool choose(struct run *run, struct problem *problem)
                 fprintf(stderr, "seckill-loadtest: left out: %s (%s)\n", strategy->name,
                         strategy->unavailable_reason);
         }
-        return run->chosen_count > 0 || problem_set(problem, "no strategy is available");
+        return run->chosen_count > 0 || error_fail(error, "no strategy is available");
     }
     for (size_t i = 0; i < wanted->count; i++) {
         const struct api_strategy *strategy = session_strategy(&run->session, wanted->items[i]);
         if (!strategy)
-            return problem_set(problem, "--strategies: the servers have no '%s'", wanted->items[i]);
+            return error_fail(error, "--strategies: the servers have no '%s'", wanted->items[i]);
         if (!strategy->available)
-            return problem_set(problem, "--strategies: %s is not available: %s", strategy->name,
-                               strategy->unavailable_reason);
+            return error_fail(error, "--strategies: %s is not available: %s", strategy->name,
+                              strategy->unavailable_reason);
         run->chosen[run->chosen_count++] = strategy;
     }
     return true;
@@ -76,19 +76,19 @@ static int64_t products_of(const struct options *options)
 }
 
 /* Somebody else's orders are not ours to wipe out. */
-static bool may_reset(const struct run *run, struct problem *problem)
+static bool may_reset(const struct run *run, struct error *error)
 {
     const struct options *options = run->session.options;
     if (options->servers.count == 0 || options->reset)
         return true;
     struct witness_state state;
     int64_t last = options->first_product + products_of(options) - 1;
-    if (!witness_look(run->session.witness, options->first_product, last, &state, problem))
+    if (!witness_look(run->session.witness, options->first_product, last, &state, error))
         return false;
-    return state.orders == 0 || problem_set(problem,
-                                            "products %" PRId64 " to %" PRId64 " have %" PRId64
-                                            " orders: say --reset to wipe them out",
-                                            options->first_product, last, state.orders);
+    return state.orders == 0 || error_fail(error,
+                                           "products %" PRId64 " to %" PRId64 " have %" PRId64
+                                           " orders: say --reset to wipe them out",
+                                           options->first_product, last, state.orders);
 }
 
 static bool has_one_phase(const struct run *run)
@@ -107,7 +107,7 @@ static size_t phases_of(const struct run *run)
 }
 
 static bool run_phase(struct run *run, const struct api_strategy *strategy, int round,
-                      enum phase_kind kind, struct problem *problem)
+                      enum phase_kind kind, struct error *error)
 {
     const struct options *options = run->session.options;
     struct phase_plan plan = {
@@ -137,43 +137,43 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
         wrk_shape(&plan.connections, &plan.threads, (int64_t)run->session.fleet.count);
     struct phase_result *result = results_next(&run->results);
     if (!result)
-        return problem_set(problem, "out of memory");
-    bool made = phase_run(&run->session.fleet, &plan, result, problem);
+        return error_fail(error, "out of memory");
+    bool made = phase_run(&run->session.fleet, &plan, result, error);
     if (!process_interrupted())
         session_phase_over(&run->session, result, run->results.count, phases_of(run));
     return made;
 }
 
 static bool run_strategy(struct run *run, const struct api_strategy *strategy, int round,
-                         struct problem *problem)
+                         struct error *error)
 {
-    bool made = has_one_phase(run) ? run_phase(run, strategy, round, PHASE_LOAD, problem)
-                                   : run_phase(run, strategy, round, PHASE_SPEED, problem) &&
-                                         run_phase(run, strategy, round, PHASE_TRUTH, problem);
+    bool made = has_one_phase(run) ? run_phase(run, strategy, round, PHASE_LOAD, error)
+                                   : run_phase(run, strategy, round, PHASE_SPEED, error) &&
+                                         run_phase(run, strategy, round, PHASE_TRUTH, error);
     if (!process_interrupted())
         run->complete = run->results.count;
     return made;
 }
 
-static bool run_fleet(struct run *run, int count, struct problem *problem)
+static bool run_fleet(struct run *run, int count, struct error *error)
 {
-    if (!session_open_fleet(&run->session, count, problem) || !choose(run, problem) ||
-        (run->results.count == 0 && !may_reset(run, problem)))
+    if (!session_open_fleet(&run->session, count, error) || !choose(run, error) ||
+        (run->results.count == 0 && !may_reset(run, error)))
         return false;
     for (int round = 1; round <= (int)run->session.options->rounds; round++) {
         for (size_t i = 0; i < run->chosen_count; i++) {
-            if (!run_strategy(run, run->chosen[i], round, problem))
+            if (!run_strategy(run, run->chosen[i], round, error))
                 return false;
         }
     }
-    return session_close_fleet(&run->session, problem);
+    return session_close_fleet(&run->session, error);
 }
 
-static bool run_everything(struct run *run, struct problem *problem)
+static bool run_everything(struct run *run, struct error *error)
 {
     const struct options *options = run->session.options;
     for (size_t i = 0; i < options->instances_count; i++) {
-        if (!run_fleet(run, options->instances[i], problem))
+        if (!run_fleet(run, options->instances[i], error))
             return false;
     }
     return true;
@@ -209,7 +209,7 @@ static int report(const struct run *run)
     const struct session *session = &run->session;
     struct verdict_tally tally = {{0}};
     char line[600];
-    struct problem problem;
+    struct error error;
     if (run->results.count == 0)
         return 2;
     if (is_articles(run))
@@ -218,12 +218,11 @@ static int report(const struct run *run)
         print_table(run, &tally);
     machine_line(&session->machine, line, sizeof line);
     printf("%s\n", line);
-    if (!results_write_csv(session->folder, &run->results, &problem) ||
-        !open_results_write_csv(session->folder, run->results.items, run->results.count,
-                                &problem) ||
+    if (!results_write_csv(session->folder, &run->results, &error) ||
+        !open_results_write_csv(session->folder, run->results.items, run->results.count, &error) ||
         !results_write_json(session->folder, &run->results, session->options, &session->machine,
-                            &problem))
-        return problem_exit(problem.text);
+                            &error))
+        return process_fail(error.text);
     printf("Files: %s/results.csv, %s/results.json%s\n", session->folder, session->folder,
            session->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "");
     return verdict_exit_status(&tally);
@@ -248,18 +247,18 @@ static void forget_the_interrupted(struct run *run)
 int command_run(struct options *options)
 {
     struct run *run = calloc(1, sizeof *run);
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     if (!run)
-        return problem_exit("out of memory");
-    bool begun = session_init(&run->session, options, &problem);
-    bool made = begun && (is_articles(run) ? articles_run(&run->session, &run->results, &problem)
-                                           : run_everything(run, &problem));
+        return process_fail("out of memory");
+    bool begun = session_init(&run->session, options, &error);
+    bool made = begun && (is_articles(run) ? articles_run(&run->session, &run->results, &error)
+                                           : run_everything(run, &error));
     clear_progress(run);
     if (process_interrupted())
         forget_the_interrupted(run);
     int status = begun ? report(run) : 2;
     if (!made) {
-        problem_exit(problem.text);
+        process_fail(error.text);
         /* A verdict of BROKEN stands, whatever ended the run. */
         status = status == 1 ? 1 : 2;
     }

@@ -30,15 +30,15 @@ struct session {
 void session_phase_over(const struct session *session, const struct phase_result *result,
                         size_t number, size_t all);
 
-bool session_init(struct session *session, const struct options *options, struct problem *problem);
+bool session_init(struct session *session, const struct options *options, struct error *error);
 /* Also stops a fleet that still runs. */
 void session_fini(struct session *session);
 
 /* Starts `count` servers, or takes the first `count` of --server, and reads what strategies they
  * have. */
-bool session_open_fleet(struct session *session, int count, struct problem *problem);
+bool session_open_fleet(struct session *session, int count, struct error *error);
 /* False when a server did not end as it should. */
-bool session_close_fleet(struct session *session, struct problem *problem);
+bool session_close_fleet(struct session *session, struct error *error);
 
 const struct api_strategy *session_strategy(const struct session *session, const char *name);
 

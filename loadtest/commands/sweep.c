@@ -38,38 +38,37 @@ struct sweep {
 };
 
 /* Puts a delay before a Redis; *url becomes its address. */
-static bool put_behind(struct delay **delay, const char **url, struct problem *problem)
+static bool put_behind(struct delay **delay, const char **url, struct error *error)
 {
     if (!**url)
         return true;
-    *delay = delay_create(*url, problem);
+    *delay = delay_create(*url, error);
     if (*delay)
         *url = delay_url(*delay);
     return *delay != NULL;
 }
 
-static bool put_redis_behind(struct sweep *sweep, struct problem *problem)
+static bool put_redis_behind(struct sweep *sweep, struct error *error)
 {
     struct options *options = &sweep->options;
     if (!sweep->plan.delayed)
         return true;
     if (!*options->redis && !*options->stock_redis)
-        return problem_set(problem, "redis-delay-us needs --redis");
-    return put_behind(&sweep->delays[0], &options->redis, problem) &&
-           put_behind(&sweep->delays[1], &options->stock_redis, problem);
+        return error_fail(error, "redis-delay-us needs --redis");
+    return put_behind(&sweep->delays[0], &options->redis, error) &&
+           put_behind(&sweep->delays[1], &options->stock_redis, error);
 }
 
-static bool begin(struct sweep *sweep, const struct options *given, struct problem *problem)
+static bool begin(struct sweep *sweep, const struct options *given, struct error *error)
 {
     sweep->options = *given;
-    if (!sweep_plan_read(&sweep->plan, &sweep->options, problem))
+    if (!sweep_plan_read(&sweep->plan, &sweep->options, error))
         return false;
     sweep->room = sweep->plan.count * given->strategies.count * (size_t)given->rounds;
     sweep->runs = calloc(sweep->room, sizeof *sweep->runs);
     if (!sweep->runs)
-        return problem_set(problem, "out of memory");
-    return session_init(&sweep->session, &sweep->options, problem) &&
-           put_redis_behind(sweep, problem);
+        return error_fail(error, "out of memory");
+    return session_init(&sweep->session, &sweep->options, error) && put_redis_behind(sweep, error);
 }
 
 static void end(struct sweep *sweep)
@@ -82,13 +81,13 @@ static void end(struct sweep *sweep)
 }
 
 static bool run_strategy(struct sweep *sweep, size_t value, int round, const char *name,
-                         struct problem *problem)
+                         struct error *error)
 {
     const struct options *options = &sweep->options;
     const struct api_strategy *strategy = session_strategy(&sweep->session, name);
     if (!strategy || !strategy->available)
-        return problem_set(problem, "--strategies: %s: %s", name,
-                           strategy ? strategy->unavailable_reason : "the servers have none");
+        return error_fail(error, "--strategies: %s: %s", name,
+                          strategy ? strategy->unavailable_reason : "the servers have none");
     struct phase_plan plan = {
         .scenario = SCENARIO_HOT,
         .kind = PHASE_SPEED,
@@ -109,7 +108,7 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
     wrk_shape(&plan.connections, &plan.threads, (int64_t)sweep->session.fleet.count);
     struct swept *run = &sweep->runs[sweep->count++];
     run->value = value;
-    bool made = phase_run(&sweep->session.fleet, &plan, &run->result, problem);
+    bool made = phase_run(&sweep->session.fleet, &plan, &run->result, error);
     if (!process_interrupted()) {
         sweep->complete = sweep->count;
         session_phase_over(&sweep->session, &run->result, sweep->count, sweep->room);
@@ -117,7 +116,7 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
     return made;
 }
 
-static bool run_value(struct sweep *sweep, size_t value, int round, struct problem *problem)
+static bool run_value(struct sweep *sweep, size_t value, int round, struct error *error)
 {
     struct options *options = &sweep->options;
     sweep_apply(options, sweep->plan.over, sweep->plan.values[value]);
@@ -125,23 +124,22 @@ static bool run_value(struct sweep *sweep, size_t value, int round, struct probl
         if (sweep->delays[i])
             delay_set(sweep->delays[i], options->redis_delay_us);
     }
-    if (!session_open_fleet(&sweep->session, options->instances[0], problem))
+    if (!session_open_fleet(&sweep->session, options->instances[0], error))
         return false;
     for (size_t i = 0; i < options->strategies.count; i++) {
-        if (!run_strategy(sweep, value, round, options->strategies.items[i], problem))
+        if (!run_strategy(sweep, value, round, options->strategies.items[i], error))
             return false;
     }
-    return session_close_fleet(&sweep->session, problem);
+    return session_close_fleet(&sweep->session, error);
 }
 
-static bool run_everything(struct sweep *sweep, struct problem *problem)
+static bool run_everything(struct sweep *sweep, struct error *error)
 {
     for (int round = 1; round <= (int)sweep->options.rounds; round++) {
         for (size_t value = 0; value < sweep->plan.count; value++) {
-            if (!run_value(sweep, value, round, problem))
-                return problem_prefix(problem, "%s=%" PRId64,
-                                      sweep_dimension_name(sweep->plan.over),
-                                      sweep->plan.values[value]);
+            if (!run_value(sweep, value, round, error))
+                return error_prefix(error, "%s=%" PRId64, sweep_dimension_name(sweep->plan.over),
+                                    sweep->plan.values[value]);
         }
     }
     return true;
@@ -226,9 +224,9 @@ static void print_strategy(const struct sweep *sweep, const char *strategy,
     }
 }
 
-static bool write_csv(const struct sweep *sweep, struct problem *problem)
+static bool write_csv(const struct sweep *sweep, struct error *error)
 {
-    FILE *file = files_create(sweep->session.folder, "sweep.csv", problem);
+    FILE *file = files_create(sweep->session.folder, "sweep.csv", error);
     if (!file)
         return false;
     fputs("over,value,strategy,instances,connections,work_ms,redis_delay_us,round,requests_per_s,"
@@ -250,13 +248,13 @@ static bool write_csv(const struct sweep *sweep, struct problem *problem)
                 run->counts.refused, run->counts.failed, run->counts.unknown, run->wrk.p50_us,
                 run->wrk.p90_us, run->wrk.p99_us, run->wrk.max_us, verdict_name(run->verdict));
     }
-    return files_close(file, "sweep.csv", problem);
+    return files_close(file, "sweep.csv", error);
 }
 
 static int report(const struct sweep *sweep)
 {
     struct verdict_tally tally = {{0}};
-    struct problem problem;
+    struct error error;
     char line[600];
     printf("\n%-18s %21s %9s %9s %9s %6s  %-6s %9s %9s %9s\n", "strategy",
            sweep_dimension_name(sweep->plan.over), "commit/s", "least", "most", "ratio", "",
@@ -268,26 +266,26 @@ static int report(const struct sweep *sweep)
            " s, the values in turn. = best: its rounds and the best's overlap.\n%s\n",
            sweep->options.rounds, sweep->options.rounds == 1 ? "" : "s", sweep->options.duration_s,
            line);
-    if (!write_csv(sweep, &problem))
-        return problem_exit(problem.text);
+    if (!write_csv(sweep, &error))
+        return process_fail(error.text);
     printf("Files: %s/sweep.csv\n", sweep->session.folder);
     return verdict_exit_status(&tally);
 }
 
 int command_sweep(const struct options *options)
 {
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     struct sweep *sweep = calloc(1, sizeof *sweep);
     if (!sweep)
-        return problem_exit("out of memory");
-    bool made = begin(sweep, options, &problem) && run_everything(sweep, &problem);
+        return process_fail("out of memory");
+    bool made = begin(sweep, options, &error) && run_everything(sweep, &error);
     if (sweep->session.fleet.progress)
         sweep->session.fleet.progress(NULL, "");
     if (process_interrupted())
         sweep->count = sweep->complete;
     int status = sweep->count > 0 ? report(sweep) : 2;
     if (!made) {
-        problem_exit(problem.text);
+        process_fail(error.text);
         status = status == 1 ? 1 : 2;
     }
     end(sweep);

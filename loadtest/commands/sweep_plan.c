@@ -55,7 +55,7 @@ void sweep_apply(struct options *options, enum sweep_dimension dimension, int64_
 
 /* "NAME=…": the dimension, and what follows the sign. */
 static bool split(const char *flag, const char *text, enum sweep_dimension *dimension,
-                  const char **values, struct problem *problem)
+                  const char **values, struct error *error)
 {
     size_t length = strcspn(text, "=");
     for (int i = 0; i < SWEEP_DIMENSIONS && text[length] == '='; i++) {
@@ -70,57 +70,56 @@ static bool split(const char *flag, const char *text, enum sweep_dimension *dime
     for (int i = 0; i < SWEEP_DIMENSIONS; i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
                  dimensions[i].name);
-    return problem_set(problem, "--%s takes NAME=NUMBERS with a name of %s, not '%s'", flag, names,
-                       text);
+    return error_fail(error, "--%s takes NAME=NUMBERS with a name of %s, not '%s'", flag, names,
+                      text);
 }
 
 static bool read_value(const char *flag, enum sweep_dimension dimension, const char *text,
-                       int64_t *out, struct problem *problem)
+                       int64_t *out, struct error *error)
 {
     char name[64];
     snprintf(name, sizeof name, "%s %s", flag, dimensions[dimension].name);
     struct options_range range = {name, dimensions[dimension].min, dimensions[dimension].max};
-    return options_read_count(&range, text, out, problem);
+    return options_read_count(&range, text, out, error);
 }
 
-static bool read_over(struct sweep_plan *plan, const char *text, struct problem *problem)
+static bool read_over(struct sweep_plan *plan, const char *text, struct error *error)
 {
     struct option_list list;
     const char *values = "";
-    if (!split("over", text, &plan->over, &values, problem) ||
-        !options_read_list("over", values, &list, problem))
+    if (!split("over", text, &plan->over, &values, error) ||
+        !options_read_list("over", values, &list, error))
         return false;
     for (; plan->count < list.count; plan->count++) {
         if (!read_value("over", plan->over, list.items[plan->count], &plan->values[plan->count],
-                        problem))
+                        error))
             return false;
     }
     return true;
 }
 
-static bool read_set(struct sweep_plan *plan, struct options *options, struct problem *problem)
+static bool read_set(struct sweep_plan *plan, struct options *options, struct error *error)
 {
     for (size_t i = 0; i < options->set.count; i++) {
         enum sweep_dimension dimension = SWEEP_DIMENSIONS;
         const char *text = "";
         int64_t value = 0;
-        if (!split("set", options->set.items[i], &dimension, &text, problem) ||
-            !read_value("set", dimension, text, &value, problem))
+        if (!split("set", options->set.items[i], &dimension, &text, error) ||
+            !read_value("set", dimension, text, &value, error))
             return false;
         if (dimension == plan->over)
-            return problem_set(problem, "--set %s is what --over varies",
-                               dimensions[dimension].name);
+            return error_fail(error, "--set %s is what --over varies", dimensions[dimension].name);
         plan->delayed = plan->delayed || dimension == SWEEP_REDIS_DELAY_US;
         sweep_apply(options, dimension, value);
     }
     return true;
 }
 
-bool sweep_plan_read(struct sweep_plan *plan, struct options *options, struct problem *problem)
+bool sweep_plan_read(struct sweep_plan *plan, struct options *options, struct error *error)
 {
     *plan = (struct sweep_plan){.count = 0};
-    if (!read_over(plan, options->over, problem))
+    if (!read_over(plan, options->over, error))
         return false;
     plan->delayed = plan->over == SWEEP_REDIS_DELAY_US;
-    return read_set(plan, options, problem);
+    return read_set(plan, options, error);
 }

@@ -25,7 +25,7 @@ struct sweep_plan {
 };
 
 /* Reads --over, and puts what --set says into the options. */
-bool sweep_plan_read(struct sweep_plan *plan, struct options *options, struct problem *problem);
+bool sweep_plan_read(struct sweep_plan *plan, struct options *options, struct error *error);
 
 /* Puts a value of the dimension into the options. */
 void sweep_apply(struct options *options, enum sweep_dimension dimension, int64_t value);

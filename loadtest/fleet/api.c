@@ -82,7 +82,7 @@ void api_destroy(struct api *api)
 /* One call. The answer's text stands in api->answer until the next one. `body` NULL: GET, else PUT.
  */
 static bool call(struct api *api, const char *server, const char *path, const char *body,
-                 long *status, struct problem *problem)
+                 long *status, struct error *error)
 {
     char url[600];
     snprintf(url, sizeof url, "%.*s%s", (int)strcspn(server + 7, "/") + 7, server, path);
@@ -99,29 +99,29 @@ static bool call(struct api *api, const char *server, const char *path, const ch
     }
     CURLcode result = curl_easy_perform(api->curl);
     if (process_interrupted())
-        return problem_set(problem, "interrupted");
+        return error_fail(error, "interrupted");
     if (result != CURLE_OK)
-        return problem_set(problem, "%s %s: %s", body ? "PUT" : "GET", url,
-                           curl_easy_strerror(result));
+        return error_fail(error, "%s %s: %s", body ? "PUT" : "GET", url,
+                          curl_easy_strerror(result));
     curl_easy_getinfo(api->curl, CURLINFO_RESPONSE_CODE, status);
     return true;
 }
 
 /* A call that must be answered 2xx; `document` (may be NULL) gets its JSON, owned by the caller. */
 static bool call_json(struct api *api, const char *server, const char *path, const char *body,
-                      json_t **document, struct problem *problem)
+                      json_t **document, struct error *error)
 {
     long status = 0;
-    if (!call(api, server, path, body, &status, problem))
+    if (!call(api, server, path, body, &status, error))
         return false;
     if (status / 100 != 2)
-        return problem_set(problem, "%s %s%s: %ld %.200s", body ? "PUT" : "GET", server, path,
-                           status, api->answer ? api->answer : "");
+        return error_fail(error, "%s %s%s: %ld %.200s", body ? "PUT" : "GET", server, path, status,
+                          api->answer ? api->answer : "");
     if (!document)
         return true;
-    json_error_t error;
-    *document = json_loadb(api->answer ? api->answer : "", api->length, 0, &error);
-    return *document || problem_set(problem, "GET %s%s: no JSON: %s", server, path, error.text);
+    json_error_t fault;
+    *document = json_loadb(api->answer ? api->answer : "", api->length, 0, &fault);
+    return *document || error_fail(error, "GET %s%s: no JSON: %s", server, path, fault.text);
 }
 
 static bool says(const json_t *list, const char *word)
@@ -155,14 +155,14 @@ static void read_strategy(const json_t *from, struct api_strategy *to)
 }
 
 int api_strategies(struct api *api, const char *server, struct api_strategy *out, size_t size,
-                   struct problem *problem)
+                   struct error *error)
 {
     json_t *document = NULL;
-    if (!call_json(api, server, "/strategies", NULL, &document, problem))
+    if (!call_json(api, server, "/strategies", NULL, &document, error))
         return -1;
     size_t count = json_array_size(document);
     if (count == 0 || count > size) {
-        problem_set(problem, "GET %s/strategies lists %zu strategies", server, count);
+        error_fail(error, "GET %s/strategies lists %zu strategies", server, count);
         json_decref(document);
         return -1;
     }
@@ -173,7 +173,7 @@ int api_strategies(struct api *api, const char *server, struct api_strategy *out
 }
 
 bool api_put_products(struct api *api, const char *server, int64_t first, int64_t count,
-                      int64_t stock, struct problem *problem)
+                      int64_t stock, struct error *error)
 {
     char path[64], body[160];
     if (count == 1) {
@@ -185,38 +185,38 @@ bool api_put_products(struct api *api, const char *server, int64_t first, int64_
                  "{\"first_id\":%" PRId64 ",\"count\":%" PRId64 ",\"stock\":%" PRId64 "}", first,
                  count, stock);
     }
-    return call_json(api, server, path, body, NULL, problem);
+    return call_json(api, server, path, body, NULL, error);
 }
 
-static bool integer(const json_t *object, const char *name, int64_t *out, struct problem *problem)
+static bool integer(const json_t *object, const char *name, int64_t *out, struct error *error)
 {
     const json_t *value = json_object_get(object, name);
     if (!json_is_integer(value))
-        return problem_set(problem, "the answer has no integer '%s'", name);
+        return error_fail(error, "the answer has no integer '%s'", name);
     *out = json_integer_value(value);
     return true;
 }
 
 bool api_put_opening(struct api *api, const char *server, int64_t product, int64_t stock,
-                     const char *opens_at, struct problem *problem)
+                     const char *opens_at, struct error *error)
 {
     char path[64], body[200];
     snprintf(path, sizeof path, "/products/%" PRId64, product);
     snprintf(body, sizeof body,
              "{\"stock\":%" PRId64 ",\"name\":\"load test\",\"opens_at\":\"%s\"}", stock, opens_at);
-    return call_json(api, server, path, body, NULL, problem);
+    return call_json(api, server, path, body, NULL, error);
 }
 
 bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *epoch,
-               struct problem *problem)
+               struct error *error)
 {
     char path[64];
     json_t *document = NULL;
     snprintf(path, sizeof path, "/products/%" PRId64, product);
-    if (!call_json(api, server, path, NULL, &document, problem))
+    if (!call_json(api, server, path, NULL, &document, error))
         return false;
-    bool good = integer(document, "epoch", epoch, problem) ||
-                problem_prefix(problem, "GET %s%s", server, path);
+    bool good =
+        integer(document, "epoch", epoch, error) || error_prefix(error, "GET %s%s", server, path);
     json_decref(document);
     return good;
 }
@@ -241,7 +241,7 @@ static bool add_reserved(const json_t *page, int64_t last, int64_t *units, bool 
 }
 
 bool api_reserved(struct api *api, const char *server, int64_t first, int64_t last, int64_t *units,
-                  bool *known, struct problem *problem)
+                  bool *known, struct error *error)
 {
     int64_t next = first - 1;
     bool more = true;
@@ -251,32 +251,32 @@ bool api_reserved(struct api *api, const char *server, int64_t first, int64_t la
         char path[96];
         json_t *page = NULL;
         snprintf(path, sizeof path, "/products?limit=1000&after=%" PRId64, next);
-        if (!call_json(api, server, path, NULL, &page, problem))
+        if (!call_json(api, server, path, NULL, &page, error))
             return false;
         bool good = add_reserved(page, last, units, known, &next);
         json_decref(page);
         if (!good)
-            return problem_set(problem, "GET %s%s: no products in it", server, path);
+            return error_fail(error, "GET %s%s: no products in it", server, path);
         more = next != 0 && next < last;
     }
     return true;
 }
 
 bool api_audit(struct api *api, const char *server, int64_t product, struct audit *out,
-               bool *consistent, struct problem *problem)
+               bool *consistent, struct error *error)
 {
     char path[64];
     json_t *document = NULL;
     *out = (struct audit){0};
     snprintf(path, sizeof path, "/products/%" PRId64 "/audit", product);
-    if (!call_json(api, server, path, NULL, &document, problem))
+    if (!call_json(api, server, path, NULL, &document, error))
         return false;
-    bool good = integer(document, "sold", &out->sold, problem) &&
-                integer(document, "oversold", &out->oversold, problem) &&
-                integer(document, "lost_updates", &out->lost_updates, problem) &&
-                integer(document, "duplicate_orders", &out->duplicate_orders, problem) &&
-                integer(document, "limit_violations", &out->limit_violations, problem) &&
-                integer(document, "queued", &out->queued, problem);
+    bool good = integer(document, "sold", &out->sold, error) &&
+                integer(document, "oversold", &out->oversold, error) &&
+                integer(document, "lost_updates", &out->lost_updates, error) &&
+                integer(document, "duplicate_orders", &out->duplicate_orders, error) &&
+                integer(document, "limit_violations", &out->limit_violations, error) &&
+                integer(document, "queued", &out->queued, error);
     const json_t *names = json_object_get(document, "strategies");
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
@@ -284,25 +284,25 @@ bool api_audit(struct api *api, const char *server, int64_t product, struct audi
     }
     *consistent = json_is_true(json_object_get(document, "consistent"));
     json_decref(document);
-    return good || problem_prefix(problem, "GET %s%s", server, path);
+    return good || error_prefix(error, "GET %s%s", server, path);
 }
 
 bool api_scrape(struct api *api, const char *server, const char *strategy, const char *kind,
-                struct scrape *out, struct problem *problem)
+                struct scrape *out, struct error *error)
 {
     long status = 0;
-    if (!call(api, server, "/metrics", NULL, &status, problem))
+    if (!call(api, server, "/metrics", NULL, &status, error))
         return false;
     if (status != 200)
-        return problem_set(problem, "GET %s/metrics: %ld", server, status);
-    return scrape_parse(api->answer ? api->answer : "", strategy, kind, out, problem) ||
-           problem_prefix(problem, "%s", server);
+        return error_fail(error, "GET %s/metrics: %ld", server, status);
+    return scrape_parse(api->answer ? api->answer : "", strategy, kind, out, error) ||
+           error_prefix(error, "%s", server);
 }
 
-bool api_ready(struct api *api, const char *server, bool *durable, struct problem *problem)
+bool api_ready(struct api *api, const char *server, bool *durable, struct error *error)
 {
     json_t *document = NULL;
-    if (!call_json(api, server, "/readyz", NULL, &document, problem))
+    if (!call_json(api, server, "/readyz", NULL, &document, error))
         return false;
     *durable = json_is_true(json_object_get(document, "durable"));
     json_decref(document);

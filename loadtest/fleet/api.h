@@ -5,7 +5,7 @@
 #ifndef SECKILL_LOADTEST_FLEET_API_H
 #define SECKILL_LOADTEST_FLEET_API_H
 
-#include "loadtest/base/problem.h"
+#include "base/error.h"
 #include "loadtest/fleet/scrape.h"
 #include "loadtest/judge/audit.h"
 #include "loadtest/judge/verdict.h"
@@ -27,34 +27,34 @@ struct api_strategy {
 };
 /* `out` holds `size`; returns how many there are, -1 on failure. */
 int api_strategies(struct api *api, const char *server, struct api_strategy *out, size_t size,
-                   struct problem *problem);
+                   struct error *error);
 
 /* Starts the sale of products first … first + count - 1 afresh with `stock` each. */
 bool api_put_products(struct api *api, const char *server, int64_t first, int64_t count,
-                      int64_t stock, struct problem *problem);
+                      int64_t stock, struct error *error);
 
 /* The same for one product, whose sale opens at a time that is still to come. */
 bool api_put_opening(struct api *api, const char *server, int64_t product, int64_t stock,
-                     const char *opens_at, struct problem *problem);
+                     const char *opens_at, struct error *error);
 
 /* The product's epoch as this server sees it. */
 bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *epoch,
-               struct problem *problem);
+               struct error *error);
 
 /* The units of products first … last that are reserved and not decided; *known is false while the
  * server cannot tell of one. */
 bool api_reserved(struct api *api, const char *server, int64_t first, int64_t last, int64_t *units,
-                  bool *known, struct problem *problem);
+                  bool *known, struct error *error);
 
 /* GET /products/ID/audit. Only what the server says: undersold and missing stay 0. `consistent` is
  * its word. */
 bool api_audit(struct api *api, const char *server, int64_t product, struct audit *out,
-               bool *consistent, struct problem *problem);
+               bool *consistent, struct error *error);
 
 bool api_scrape(struct api *api, const char *server, const char *strategy, const char *kind,
-                struct scrape *out, struct problem *problem);
+                struct scrape *out, struct error *error);
 
 /* GET /readyz says 200; `durable` is its word on PostgreSQL. */
-bool api_ready(struct api *api, const char *server, bool *durable, struct problem *problem);
+bool api_ready(struct api *api, const char *server, bool *durable, struct error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* See delay.h. */
 #include "loadtest/fleet/delay.h"
 
-#include "loadtest/load/open_loop.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -100,7 +100,7 @@ static bool take_in(struct stream *stream, int from, int64_t one_way_us)
         return !broken;
     }
     piece->next = NULL;
-    piece->due_us = open_loop_now_us() + one_way_us;
+    piece->due_us = clock_mono_us() + one_way_us;
     piece->length = (size_t)got;
     piece->sent = 0;
     if (stream->last)
@@ -145,7 +145,7 @@ static bool serve(struct delay *delay, struct link *link, const struct pollfd fd
         if (readable && !stream->ended && stream->held < HELD_MAX_BYTES &&
             !take_in(stream, link->fds[i], one_way_us))
             return false;
-        if (!pass_on(stream, link->fds[1 - i], open_loop_now_us()))
+        if (!pass_on(stream, link->fds[1 - i], clock_mono_us()))
             return false;
     }
     return !(link->streams[0].passed && link->streams[1].passed);
@@ -174,9 +174,9 @@ static void turn(struct delay *delay)
     size_t count = delay->count;
     for (size_t i = 0; i < count; i++)
         watch(&delay->links[i], &fds[2 + 2 * i], &due_us);
-    int64_t left_us = due_us == INT64_MAX ? 0 : due_us - open_loop_now_us();
+    int64_t left_us = due_us == INT64_MAX ? 0 : due_us - clock_mono_us();
     left_us = left_us > 0 ? left_us : 0;
-    struct timespec wait = {.tv_sec = left_us / 1000000, .tv_nsec = left_us % 1000000 * 1000};
+    struct timespec wait = clock_timespec(left_us);
     ppoll(fds, 2 + 2 * count, due_us == INT64_MAX ? NULL : &wait, NULL);
 
     size_t kept = 0;
@@ -203,25 +203,25 @@ static void *delay_main(void *argument)
     return NULL;
 }
 
-static bool make_place(struct delay *delay, const char *url, struct problem *problem)
+static bool make_place(struct delay *delay, const char *url, struct error *error)
 {
     const char *root = getenv("TMPDIR");
     if (strncmp(url, "unix:///", 8) != 0 || strlen(url + 7) >= sizeof delay->real.sun_path)
-        return problem_set(problem, "a delay needs a Redis on a unix socket, not '%s'", url);
+        return error_fail(error, "a delay needs a Redis on a unix socket, not '%s'", url);
     delay->own.sun_family = delay->real.sun_family = AF_UNIX;
     snprintf(delay->real.sun_path, sizeof delay->real.sun_path, "%s", url + 7);
     snprintf(delay->folder, sizeof delay->folder, "%.60s/seckill-delay.XXXXXX",
              root && *root ? root : "/tmp");
     if (!mkdtemp(delay->folder)) {
         delay->folder[0] = '\0';
-        return problem_set(problem, "cannot make a folder for the delay: %s", strerror(errno));
+        return error_fail(error, "cannot make a folder for the delay: %s", strerror(errno));
     }
     snprintf(delay->own.sun_path, sizeof delay->own.sun_path, "%.100s/r", delay->folder);
     snprintf(delay->url, sizeof delay->url, "unix://%s", delay->own.sun_path);
     return true;
 }
 
-static bool listen_and_start(struct delay *delay, struct problem *problem)
+static bool listen_and_start(struct delay *delay, struct error *error)
 {
     delay->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     delay->wake_fd = eventfd(0, EFD_CLOEXEC);
@@ -229,7 +229,7 @@ static bool listen_and_start(struct delay *delay, struct problem *problem)
         bind(delay->listener, (const struct sockaddr *)&delay->own, sizeof delay->own) != 0 ||
         listen(delay->listener, BACKLOG) != 0 ||
         pthread_create(&delay->thread, NULL, delay_main, delay) != 0)
-        return problem_set(problem, "the delay does not start: %s", strerror(errno));
+        return error_fail(error, "the delay does not start: %s", strerror(errno));
     return true;
 }
 
@@ -246,15 +246,15 @@ static void take_down(struct delay *delay)
     free(delay);
 }
 
-struct delay *delay_create(const char *url, struct problem *problem)
+struct delay *delay_create(const char *url, struct error *error)
 {
     struct delay *delay = calloc(1, sizeof *delay);
     if (!delay) {
-        problem_set(problem, "out of memory");
+        error_fail(error, "out of memory");
         return NULL;
     }
     delay->listener = delay->wake_fd = -1;
-    if (!make_place(delay, url, problem) || !listen_and_start(delay, problem)) {
+    if (!make_place(delay, url, error) || !listen_and_start(delay, error)) {
         take_down(delay);
         return NULL;
     }

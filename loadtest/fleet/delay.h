@@ -9,14 +9,14 @@
 #ifndef SECKILL_LOADTEST_FLEET_DELAY_H
 #define SECKILL_LOADTEST_FLEET_DELAY_H
 
-#include "loadtest/base/problem.h"
+#include "base/error.h"
 
 #include <stdint.h>
 
 struct delay;
 
-/* `url` is unix:///PATH. NULL with the problem. */
-struct delay *delay_create(const char *url, struct problem *problem);
+/* `url` is unix:///PATH. NULL with the error. */
+struct delay *delay_create(const char *url, struct error *error);
 void delay_destroy(struct delay *delay); /* ends its connections; NULL is allowed */
 
 const char *delay_url(const struct delay *delay); /* where it listens */

@@ -13,17 +13,16 @@
 enum { START_LIMIT_MS = 30000, STOP_LIMIT_MS = 90000, ARGUMENTS_MAX = 24 };
 
 bool instance_find_binary(const struct options *options, char *out, size_t size,
-                          struct problem *problem)
+                          struct error *error)
 {
     if (*options->server_binary) {
         snprintf(out, size, "%s", options->server_binary);
-        return access(out, X_OK) == 0 ||
-               problem_set(problem, "--server-binary %s cannot be run", out);
+        return access(out, X_OK) == 0 || error_fail(error, "--server-binary %s cannot be run", out);
     }
     char self[1024];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length <= 0)
-        return problem_set(problem, "/proc/self/exe cannot be read; say --server-binary");
+        return error_fail(error, "/proc/self/exe cannot be read; say --server-binary");
     self[length] = '\0';
     *strrchr(self, '/') = '\0';
     static const char *const places[] = {"", "/../server"};
@@ -32,7 +31,7 @@ bool instance_find_binary(const struct options *options, char *out, size_t size,
         if (access(out, X_OK) == 0)
             return true;
     }
-    return problem_set(problem, "there is no seckill-server beside %s; say --server-binary", self);
+    return error_fail(error, "there is no seckill-server beside %s; say --server-binary", self);
 }
 
 bool instance_read_url(const char *line, char *url, size_t size)
@@ -63,22 +62,22 @@ static void last_words(const struct instance *instance, char *out, size_t size)
         fclose(log);
 }
 
-static bool died(struct instance *instance, int status, struct problem *problem)
+static bool died(struct instance *instance, int status, struct error *error)
 {
     char how[80], words[300];
     process_describe(status, how, sizeof how);
     last_words(instance, words, sizeof words);
-    return problem_set(problem, "a server ended with %s: %s (%s)", how, words, instance->log_path);
+    return error_fail(error, "a server ended with %s: %s (%s)", how, words, instance->log_path);
 }
 
 /* Its first line on stdout; the pipe stays open, so that a later line does not end it by SIGPIPE.
  */
-static bool wait_listening(struct instance *instance, struct problem *problem)
+static bool wait_listening(struct instance *instance, struct error *error)
 {
     char line[400] = "";
     size_t length = 0;
-    int64_t deadline_ms = process_now_ms() + START_LIMIT_MS;
-    while (process_now_ms() < deadline_ms && !process_interrupted()) {
+    int64_t deadline_ms = clock_mono_ms() + START_LIMIT_MS;
+    while (clock_mono_ms() < deadline_ms && !process_interrupted()) {
         int status = 0;
         struct pollfd ready = {.fd = instance->process.out_fd, .events = POLLIN};
         if (poll(&ready, 1, 50) > 0 && length + 1 < sizeof line) {
@@ -91,12 +90,12 @@ static bool wait_listening(struct instance *instance, struct problem *problem)
                 process_sleep_ms(20); /* its stdout is closed: it is about to end */
         }
         if (process_ended(&instance->process, &status))
-            return died(instance, status, problem);
+            return died(instance, status, error);
     }
     if (process_interrupted())
-        return problem_set(problem, "interrupted");
-    return problem_set(problem, "a server did not say 'listening on http://…' within %d s (%s)",
-                       START_LIMIT_MS / 1000, instance->log_path);
+        return error_fail(error, "interrupted");
+    return error_fail(error, "a server did not say 'listening on http://…' within %d s (%s)",
+                      START_LIMIT_MS / 1000, instance->log_path);
 }
 
 /* A secret goes where ps does not show it. */
@@ -126,7 +125,7 @@ static void list_secrets(struct secrets *secrets, const struct options *options)
 }
 
 static bool start_one(struct instance *instance, const struct options *options, const char *binary,
-                      struct problem *problem)
+                      struct error *error)
 {
     const char *argv[ARGUMENTS_MAX] = {binary, "--listen", "127.0.0.1:0"};
     size_t count = 3;
@@ -162,12 +161,12 @@ static bool start_one(struct instance *instance, const struct options *options, 
     }
     struct secrets secrets;
     list_secrets(&secrets, options);
-    return process_start(&instance->process, argv, instance->log_path, secrets.list, problem) &&
-           wait_listening(instance, problem);
+    return process_start(&instance->process, argv, instance->log_path, secrets.list, error) &&
+           wait_listening(instance, error);
 }
 
 bool instance_start_all(struct instance *instances, size_t count, const struct options *options,
-                        const char *binary, const char *out_dir, struct problem *problem)
+                        const char *binary, const char *out_dir, struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
         instances[i] = (struct instance){.process = {.out_fd = -1}};
@@ -176,8 +175,8 @@ bool instance_start_all(struct instance *instances, size_t count, const struct o
         unlink(instances[i].log_path); /* an earlier run's, in the same --out */
     }
     for (size_t i = 0; i < count; i++) {
-        if (!start_one(&instances[i], options, binary, problem)) {
-            struct problem second;
+        if (!start_one(&instances[i], options, binary, error)) {
+            struct error second;
             (void)instance_stop_all(instances, count, &second);
             return false;
         }
@@ -185,17 +184,17 @@ bool instance_start_all(struct instance *instances, size_t count, const struct o
     return true;
 }
 
-bool instance_all_alive(struct instance *instances, size_t count, struct problem *problem)
+bool instance_all_alive(struct instance *instances, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
         int status = 0;
         if (process_ended(&instances[i].process, &status))
-            return died(&instances[i], status, problem);
+            return died(&instances[i], status, error);
     }
     return true;
 }
 
-bool instance_stop_all(struct instance *instances, size_t count, struct problem *problem)
+bool instance_stop_all(struct instance *instances, size_t count, struct error *error)
 {
     bool good = true;
     for (size_t i = 0; i < count; i++) {
@@ -208,7 +207,7 @@ bool instance_stop_all(struct instance *instances, size_t count, struct problem 
             continue;
         process_stop(&instances[i].process, 0, STOP_LIMIT_MS, &status);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            good = died(&instances[i], status, problem);
+            good = died(&instances[i], status, error);
     }
     return good;
 }

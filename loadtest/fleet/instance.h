@@ -7,8 +7,8 @@
 #ifndef SECKILL_LOADTEST_FLEET_INSTANCE_H
 #define SECKILL_LOADTEST_FLEET_INSTANCE_H
 
+#include "base/error.h"
 #include "loadtest/base/options.h"
-#include "loadtest/base/problem.h"
 #include "loadtest/base/process.h"
 
 struct instance {
@@ -19,18 +19,18 @@ struct instance {
 
 /* The --server-binary, or the one beside this program, or in ../server/ as in a build tree. */
 bool instance_find_binary(const struct options *options, char *out, size_t size,
-                          struct problem *problem);
+                          struct error *error);
 
 /* Starts `count` instances and waits until each says where it listens. On failure none is left
  * running. */
 bool instance_start_all(struct instance *instances, size_t count, const struct options *options,
-                        const char *binary, const char *out_dir, struct problem *problem);
+                        const char *binary, const char *out_dir, struct error *error);
 
-/* False when one has died; the problem says which, how, and what it wrote last. */
-bool instance_all_alive(struct instance *instances, size_t count, struct problem *problem);
+/* False when one has died; the error says which, how, and what it wrote last. */
+bool instance_all_alive(struct instance *instances, size_t count, struct error *error);
 
 /* Stops them all at once. False when one did not end with status 0. */
-bool instance_stop_all(struct instance *instances, size_t count, struct problem *problem);
+bool instance_stop_all(struct instance *instances, size_t count, struct error *error);
 
 /* The URL in "listening on http://HOST:PORT" at the start of `line`; false when it is another line.
  */

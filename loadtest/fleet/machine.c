@@ -25,7 +25,7 @@ static void look_cpu(char *out, size_t size)
         fclose(info);
 }
 
-bool machine_look(struct machine *machine, struct witness *witness, struct problem *problem)
+bool machine_look(struct machine *machine, struct witness *witness, struct error *error)
 {
     static const char *const names[] = {"server_version",   "synchronous_commit", "fsync",
                                         "full_page_writes", "shared_buffers",     "max_wal_size"};
@@ -39,7 +39,7 @@ bool machine_look(struct machine *machine, struct witness *witness, struct probl
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         machine->database_settings[i].name = names[i];
         if (!witness_setting(witness, names[i], machine->database_settings[i].value,
-                             sizeof machine->database_settings[i].value, problem))
+                             sizeof machine->database_settings[i].value, error))
             return false;
     }
     machine->database_settings_count = sizeof names / sizeof names[0];
@@ -54,7 +54,7 @@ void machine_ask_server(struct machine *machine, const char *binary)
     char output[512] = "";
     const char *const argv[] = {binary, "--version", NULL};
     struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 10000};
-    struct problem ignored;
+    struct error ignored;
     if (process_capture(argv, &capture, &ignored))
         snprintf(machine->server, sizeof machine->server, "%.*s",
                  (int)(strcspn(output, "\n") % sizeof machine->server), output);

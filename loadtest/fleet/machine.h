@@ -21,7 +21,7 @@ struct machine {
 };
 
 /* Everything but `wrk`, `server` and `durable`, which others learn on their way. */
-bool machine_look(struct machine *machine, struct witness *witness, struct problem *problem);
+bool machine_look(struct machine *machine, struct witness *witness, struct error *error);
 
 /* Fills `server` from the binary. */
 void machine_ask_server(struct machine *machine, const char *binary);

@@ -77,14 +77,14 @@ static bool value_of(const char *line, int64_t *out)
 }
 
 static bool count_line(const char *line, const char *strategy, const char *kind,
-                       struct counts *counts, struct problem *problem)
+                       struct counts *counts, struct error *error)
 {
     char its_strategy[64], its_kind[32], outcome[64];
     int64_t value = 0;
     if (!label(line, "strategy", its_strategy, sizeof its_strategy) ||
         !label(line, "kind", its_kind, sizeof its_kind) ||
         !label(line, "outcome", outcome, sizeof outcome) || !value_of(line, &value))
-        return problem_set(problem, "cannot read the metric %.120s", line);
+        return error_fail(error, "cannot read the metric %.120s", line);
     if (strcmp(its_strategy, strategy) != 0 || strcmp(its_kind, kind) != 0) {
         counts->strangers += value;
         return true;
@@ -98,33 +98,32 @@ static bool count_line(const char *line, const char *strategy, const char *kind,
             *member(counts, classes[i].also) += value;
         return true;
     }
-    return value == 0 ||
-           problem_set(problem, "the metrics name an outcome unknown here: %s", outcome);
+    return value == 0 || error_fail(error, "the metrics name an outcome unknown here: %s", outcome);
 }
 
 static bool attempts_line(const char *line, const char *strategy, struct counts *counts,
-                          struct problem *problem)
+                          struct error *error)
 {
     char its_strategy[64];
     int64_t value = 0;
     if (!label(line, "strategy", its_strategy, sizeof its_strategy) || !value_of(line, &value))
-        return problem_set(problem, "cannot read the metric %.120s", line);
+        return error_fail(error, "cannot read the metric %.120s", line);
     if (strcmp(its_strategy, strategy) == 0)
         counts->attempts += value;
     return true;
 }
 
-static bool gauge_line(const char *line, int64_t *sum, struct problem *problem)
+static bool gauge_line(const char *line, int64_t *sum, struct error *error)
 {
     int64_t value = 0;
     if (!value_of(line, &value))
-        return problem_set(problem, "cannot read the metric %.120s", line);
+        return error_fail(error, "cannot read the metric %.120s", line);
     *sum += value;
     return true;
 }
 
 bool scrape_parse(const char *text, const char *strategy, const char *kind, struct scrape *out,
-                  struct problem *problem)
+                  struct error *error)
 {
     *out = (struct scrape){0};
     bool gauge = false;
@@ -133,24 +132,24 @@ bool scrape_parse(const char *text, const char *strategy, const char *kind, stru
         char line[512];
         snprintf(line, sizeof line, "%.*s", (int)length, at);
         if (strncmp(line, ORDERS_PREFIX, strlen(ORDERS_PREFIX)) == 0) {
-            if (!count_line(line, strategy, kind, &out->counts, problem))
+            if (!count_line(line, strategy, kind, &out->counts, error))
                 return false;
         } else if (strncmp(line, ATTEMPTS_PREFIX, strlen(ATTEMPTS_PREFIX)) == 0) {
-            if (!attempts_line(line, strategy, &out->counts, problem))
+            if (!attempts_line(line, strategy, &out->counts, error))
                 return false;
         } else if (strncmp(line, GAUGE_PREFIX, strlen(GAUGE_PREFIX)) == 0) {
-            if (!gauge_line(line, &out->in_flight, problem))
+            if (!gauge_line(line, &out->in_flight, error))
                 return false;
             gauge = true;
         } else if (strncmp(line, OPEN_PREFIX, strlen(OPEN_PREFIX)) == 0) {
-            if (!gauge_line(line, &out->connections, problem))
+            if (!gauge_line(line, &out->connections, error))
                 return false;
         } else {
             costs_add_metric(&out->costs, line, strategy);
         }
         at += length + (at[length] == '\n');
     }
-    return gauge || problem_set(problem, "GET /metrics has no %s", GAUGE_PREFIX);
+    return gauge || error_fail(error, "GET /metrics has no %s", GAUGE_PREFIX);
 }
 
 enum { COUNTS_MEMBERS = sizeof(struct counts) / sizeof(int64_t) };

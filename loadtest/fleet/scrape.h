@@ -5,7 +5,7 @@
 #ifndef SECKILL_LOADTEST_FLEET_SCRAPE_H
 #define SECKILL_LOADTEST_FLEET_SCRAPE_H
 
-#include "loadtest/base/problem.h"
+#include "base/error.h"
 #include "loadtest/fleet/costs.h"
 
 #include <stdint.h>
@@ -34,7 +34,7 @@ struct scrape {
 /* Reads Prometheus text. `kind` is buy, cancel or restock. False when a line that matters cannot be
  * read, an outcome is not known here, or the gauge is missing. */
 bool scrape_parse(const char *text, const char *strategy, const char *kind, struct scrape *out,
-                  struct problem *problem);
+                  struct error *error);
 
 struct counts counts_minus(const struct counts *after, const struct counts *before);
 void counts_add(struct counts *sum, const struct counts *one);

@@ -73,18 +73,18 @@ static const char look_sql[] =
     "   WHERE q.id BETWEEN $1 AND $2)::int"
     " FROM product p WHERE p.id BETWEEN $1 AND $2";
 
-static bool failed(struct witness *witness, const char *what, struct problem *problem)
+static bool failed(struct witness *witness, const char *what, struct error *error)
 {
-    problem_set(problem, "%s: %s", what, PQerrorMessage(witness->connection));
-    problem->text[strcspn(problem->text, "\n")] = '\0';
+    error_fail(error, "%s: %s", what, PQerrorMessage(witness->connection));
+    error->text[strcspn(error->text, "\n")] = '\0';
     return false;
 }
 
-struct witness *witness_create(const char *conninfo, struct problem *problem)
+struct witness *witness_create(const char *conninfo, struct error *error)
 {
     struct witness *witness = calloc(1, sizeof *witness);
     if (!witness) {
-        problem_set(problem, "out of memory");
+        error_fail(error, "out of memory");
         return NULL;
     }
     /* expand_dbname: a conninfo or a URI may stand in dbname; what it says wins over what precedes
@@ -93,7 +93,7 @@ struct witness *witness_create(const char *conninfo, struct problem *problem)
     const char *const values[] = {"10", "seckill-loadtest", *conninfo ? conninfo : NULL, NULL};
     witness->connection = PQconnectdbParams(names, values, 1);
     if (PQstatus(witness->connection) != CONNECTION_OK) {
-        failed(witness, "the witness cannot connect to PostgreSQL (--database)", problem);
+        failed(witness, "the witness cannot connect to PostgreSQL (--database)", error);
         witness_destroy(witness);
         return NULL;
     }
@@ -110,26 +110,26 @@ void witness_destroy(struct witness *witness)
     free(witness);
 }
 
-/* NULL with the problem unless the statement gave rows. */
+/* NULL with the error unless the statement gave rows. */
 static PGresult *query(struct witness *witness, const char *sql, int count,
-                       const char *const *values, struct problem *problem)
+                       const char *const *values, struct error *error)
 {
     PGresult *result = PQexecParams(witness->connection, sql, count, NULL, values, NULL, NULL, 0);
     if (PQresultStatus(result) == PGRES_TUPLES_OK)
         return result;
     PQclear(result);
-    failed(witness, "the witness's SQL", problem);
+    failed(witness, "the witness's SQL", error);
     return NULL;
 }
 
 static PGresult *query_range(struct witness *witness, const char *sql, int64_t first, int64_t last,
-                             struct problem *problem)
+                             struct error *error)
 {
     char from[24], to[24];
     snprintf(from, sizeof from, "%lld", (long long)first);
     snprintf(to, sizeof to, "%lld", (long long)last);
     const char *values[] = {from, to};
-    return query(witness, sql, 2, values, problem);
+    return query(witness, sql, 2, values, error);
 }
 
 static int64_t number(const PGresult *result, int row, int column)
@@ -139,9 +139,9 @@ static int64_t number(const PGresult *result, int row, int column)
 
 bool witness_audit(struct witness *witness, int64_t first, int64_t last,
                    void (*each)(void *context, const struct witness_product *product),
-                   void *context, struct problem *problem)
+                   void *context, struct error *error)
 {
-    PGresult *rows = query_range(witness, audit_sql, first, last, problem);
+    PGresult *rows = query_range(witness, audit_sql, first, last, error);
     if (!rows)
         return false;
     for (int i = 0; i < PQntuples(rows); i++) {
@@ -172,9 +172,9 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
 }
 
 bool witness_look(struct witness *witness, int64_t first, int64_t last, struct witness_state *state,
-                  struct problem *problem)
+                  struct error *error)
 {
-    PGresult *rows = query_range(witness, look_sql, first, last, problem);
+    PGresult *rows = query_range(witness, look_sql, first, last, error);
     if (!rows)
         return false;
     *state = (struct witness_state){.products = number(rows, 0, 0),
@@ -186,25 +186,24 @@ bool witness_look(struct witness *witness, int64_t first, int64_t last, struct w
     return true;
 }
 
-bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch,
-                   struct problem *problem)
+bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, struct error *error)
 {
     PGresult *rows = query_range(witness, "SELECT epoch FROM product WHERE id BETWEEN $1 AND $2",
-                                 product, product, problem);
+                                 product, product, error);
     if (!rows)
         return false;
     bool found = PQntuples(rows) == 1;
     if (found)
         *epoch = number(rows, 0, 0);
     PQclear(rows);
-    return found || problem_set(problem,
-                                "the witness's database (--database) has no product %lld: "
-                                "the servers use another one",
-                                (long long)product);
+    return found || error_fail(error,
+                               "the witness's database (--database) has no product %lld: "
+                               "the servers use another one",
+                               (long long)product);
 }
 
 bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t size,
-                  struct problem *problem)
+                  struct error *error)
 {
     char after[24];
     const char *values[] = {after};
@@ -212,7 +211,7 @@ bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t s
     PGresult *rows = query(witness,
                            "SELECT to_char((clock_timestamp() + $1::bigint * interval '1 us')"
                            "  AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
-                           1, values, problem);
+                           1, values, error);
     if (!rows)
         return false;
     snprintf(out, size, "%s", PQgetvalue(rows, 0, 0));
@@ -221,10 +220,10 @@ bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t s
 }
 
 bool witness_setting(struct witness *witness, const char *name, char *out, size_t size,
-                     struct problem *problem)
+                     struct error *error)
 {
     const char *values[] = {name};
-    PGresult *rows = query(witness, "SELECT current_setting($1)", 1, values, problem);
+    PGresult *rows = query(witness, "SELECT current_setting($1)", 1, values, error);
     if (!rows)
         return false;
     snprintf(out, size, "%s", PQgetvalue(rows, 0, 0));
@@ -233,12 +232,12 @@ bool witness_setting(struct witness *witness, const char *name, char *out, size_
 }
 
 bool witness_ask(struct witness *witness, const char *sql, char *out, size_t size,
-                 struct problem *problem)
+                 struct error *error)
 {
     PGresult *result = PQexec(witness->connection, sql);
     ExecStatusType status = PQresultStatus(result);
     bool good = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
     snprintf(out, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
     PQclear(result);
-    return good || failed(witness, "the witness's SQL", problem);
+    return good || failed(witness, "the witness's SQL", error);
 }

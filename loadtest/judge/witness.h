@@ -6,7 +6,7 @@
 #ifndef SECKILL_LOADTEST_JUDGE_WITNESS_H
 #define SECKILL_LOADTEST_JUDGE_WITNESS_H
 
-#include "loadtest/base/problem.h"
+#include "base/error.h"
 #include "loadtest/judge/audit.h"
 
 #include <stddef.h>
@@ -14,8 +14,8 @@
 
 struct witness;
 
-/* `conninfo` "": libpq's PG* variables. NULL with the problem when the database is out of reach. */
-struct witness *witness_create(const char *conninfo, struct problem *problem);
+/* `conninfo` "": libpq's PG* variables. NULL with the error when the database is out of reach. */
+struct witness *witness_create(const char *conninfo, struct error *error);
 void witness_destroy(struct witness *witness);
 
 /* Calls `each` for every product from `first` to `last`, in id order, all from one snapshot. */
@@ -25,7 +25,7 @@ struct witness_product {
 };
 bool witness_audit(struct witness *witness, int64_t first, int64_t last,
                    void (*each)(void *context, const struct witness_product *product),
-                   void *context, struct problem *problem);
+                   void *context, struct error *error);
 
 /* A few units of work that the harness waits for or asks about, for the products from `first` to
  * `last`. */
@@ -37,22 +37,21 @@ struct witness_state {
     bool leftovers; /* rows of earlier sales are still there */
 };
 bool witness_look(struct witness *witness, int64_t first, int64_t last, struct witness_state *state,
-                  struct problem *problem);
+                  struct error *error);
 
-bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch,
-                   struct problem *problem);
+bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, struct error *error);
 
 /* PostgreSQL's clock `after_us` from now, as the API writes times. */
 bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t size,
-                  struct problem *problem);
+                  struct error *error);
 
 /* What a reader of the results wants to know of the database: "15.20", and a setting's value. */
 bool witness_setting(struct witness *witness, const char *name, char *out, size_t size,
-                     struct problem *problem);
+                     struct error *error);
 
 /* Any statement; `out` gets the first field of its first row, or "". For what the harness puts into
  * the database, or wants to know of it, beside the sales. */
 bool witness_ask(struct witness *witness, const char *sql, char *out, size_t size,
-                 struct problem *problem);
+                 struct error *error);
 
 #endif

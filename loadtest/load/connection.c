@@ -15,16 +15,16 @@
 
 enum { OPEN_LIMIT_MS = 10000, OTHER_DESCRIPTORS = 100 };
 
-bool connection_resolve(struct connection_target *target, const char *url, struct problem *problem)
+bool connection_resolve(struct connection_target *target, const char *url, struct error *error)
 {
     struct wrk_url parts;
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    if (!wrk_split_url(url, &parts, problem))
+    if (!wrk_split_url(url, &parts, error))
         return false;
-    int error = getaddrinfo(parts.host, parts.port, &hints, &found);
-    if (error)
-        return problem_set(problem, "%s: %s", url, gai_strerror(error));
+    int refused = getaddrinfo(parts.host, parts.port, &hints, &found);
+    if (refused)
+        return error_fail(error, "%s: %s", url, gai_strerror(refused));
     *target = (struct connection_target){.address_length = found->ai_addrlen};
     memcpy(&target->address, found->ai_addr, found->ai_addrlen);
     memcpy(target->authority, parts.authority, sizeof target->authority);
@@ -32,7 +32,7 @@ bool connection_resolve(struct connection_target *target, const char *url, struc
     return true;
 }
 
-bool connection_allow(int64_t count, struct problem *problem)
+bool connection_allow(int64_t count, struct error *error)
 {
     struct rlimit limit;
     rlim_t needed = (rlim_t)count + OTHER_DESCRIPTORS;
@@ -41,8 +41,8 @@ bool connection_allow(int64_t count, struct problem *problem)
     struct rlimit higher = {.rlim_cur = needed,
                             .rlim_max = limit.rlim_max < needed ? needed : limit.rlim_max};
     return setrlimit(RLIMIT_NOFILE, &higher) == 0 ||
-           problem_set(problem, "%lld connections need more descriptors than ulimit -Hn allows",
-                       (long long)count);
+           error_fail(error, "%lld connections need more descriptors than ulimit -Hn allows",
+                      (long long)count);
 }
 
 void connection_init(struct connection *connection, const struct connection_target *target)
@@ -87,13 +87,13 @@ static bool begin(struct connection *connection, int epoll_fd)
 /* Epoll has said that opening is over. Did it succeed? */
 static bool stands(struct connection *connection, int epoll_fd)
 {
-    int error = 0;
-    socklen_t size = sizeof error;
-    return getsockopt(connection->fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0 &&
+    int broken = 0;
+    socklen_t size = sizeof broken;
+    return getsockopt(connection->fd, SOL_SOCKET, SO_ERROR, &broken, &size) == 0 && broken == 0 &&
            watch(connection, epoll_fd, EPOLL_CTL_MOD, EPOLLIN);
 }
 
-bool connection_open(struct connection *connection, int epoll_fd, struct problem *problem)
+bool connection_open(struct connection *connection, int epoll_fd, struct error *error)
 {
     if (begin(connection, epoll_fd)) {
         struct pollfd ready = {.fd = connection->fd, .events = POLLOUT};
@@ -103,7 +103,7 @@ bool connection_open(struct connection *connection, int epoll_fd, struct problem
         }
     }
     connection_close(connection);
-    return problem_set(problem, "cannot connect to %s", connection->target->authority);
+    return error_fail(error, "cannot connect to %s", connection->target->authority);
 }
 
 /* A request is far smaller than a socket's buffer: what is not taken whole has failed. */

@@ -5,7 +5,7 @@
 #ifndef SECKILL_LOADTEST_LOAD_CONNECTION_H
 #define SECKILL_LOADTEST_LOAD_CONNECTION_H
 
-#include "loadtest/base/problem.h"
+#include "base/error.h"
 #include "loadtest/load/answer.h"
 
 #include <stdint.h>
@@ -19,10 +19,10 @@ struct connection_target {
     socklen_t address_length;
     char authority[256];
 };
-bool connection_resolve(struct connection_target *target, const char *url, struct problem *problem);
+bool connection_resolve(struct connection_target *target, const char *url, struct error *error);
 
 /* Raises the limit on descriptors to `count` and some; false when it is not allowed. */
-bool connection_allow(int64_t count, struct problem *problem);
+bool connection_allow(int64_t count, struct error *error);
 
 enum connection_state { CONNECTION_CLOSED, CONNECTION_OPENING, CONNECTION_IDLE, CONNECTION_BUSY };
 
@@ -40,7 +40,7 @@ struct connection {
 void connection_init(struct connection *connection, const struct connection_target *target);
 
 /* Opens it and waits until it stands, for the first time. */
-bool connection_open(struct connection *connection, int epoll_fd, struct problem *problem);
+bool connection_open(struct connection *connection, int epoll_fd, struct error *error);
 
 /* Sends the order, opening the connection first if it has ended. False: it failed, and is closed.
  */

@@ -29,20 +29,13 @@ struct volley {
     size_t done;
 };
 
-static int64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static size_t discard(char *data, size_t size, size_t count, void *context)
 {
     (void)data, (void)context;
     return size * count;
 }
 
-static bool set_up(struct volley *volley, struct problem *problem)
+static bool set_up(struct volley *volley, struct error *error)
 {
     const struct counted_load *load = volley->load;
     volley->slots_count = load->counted->count < (size_t)load->connections
@@ -57,12 +50,12 @@ static bool set_up(struct volley *volley, struct problem *problem)
         volley->headers = curl_slist_append(volley->headers, line);
     }
     if (!volley->multi || !volley->slots || !volley->headers)
-        return problem_set(problem, "curl does not start");
+        return error_fail(error, "curl does not start");
     curl_multi_setopt(volley->multi, CURLMOPT_MAXCONNECTS, (long)volley->slots_count);
     for (size_t i = 0; i < volley->slots_count; i++) {
         CURL *curl = curl_easy_init();
         if (!curl)
-            return problem_set(problem, "curl does not start");
+            return error_fail(error, "curl does not start");
         volley->slots[i].curl = curl;
         curl_easy_setopt(curl, CURLOPT_HTTPHEADER, volley->headers);
         curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* http_proxy is not for the server under test */
@@ -106,12 +99,12 @@ static void send_next(struct volley *volley, struct slot *slot)
                  slot->call->product, slot->call->user, slot->call->quantity);
     curl_easy_setopt(slot->curl, CURLOPT_URL, url);
     curl_easy_setopt(slot->curl, CURLOPT_POSTFIELDS, slot->body);
-    slot->sent_us = now_us();
+    slot->sent_us = clock_mono_us();
     curl_multi_add_handle(volley->multi, slot->curl);
 }
 
 /* Takes the answers that are there, and sends a call for each. */
-static bool take_answers(struct volley *volley, struct problem *problem)
+static bool take_answers(struct volley *volley, struct error *error)
 {
     int left = 0;
     for (CURLMsg *message; (message = curl_multi_info_read(volley->multi, &left));) {
@@ -123,36 +116,36 @@ static bool take_answers(struct volley *volley, struct problem *problem)
         struct slot *slot = (struct slot *)(void *)private;
         curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
         slot->call->status = (int)status;
-        slot->call->took_us = now_us() - slot->sent_us;
+        slot->call->took_us = clock_mono_us() - slot->sent_us;
         curl_multi_remove_handle(volley->multi, curl);
         slot->call = NULL;
         if (result != CURLE_OK)
-            return problem_set(problem, "a call got no answer: %s", curl_easy_strerror(result));
+            return error_fail(error, "a call got no answer: %s", curl_easy_strerror(result));
         volley->done++;
         send_next(volley, slot);
     }
     return true;
 }
 
-static bool send_all(struct volley *volley, struct problem *problem)
+static bool send_all(struct volley *volley, struct error *error)
 {
     const struct counted_load *load = volley->load;
-    int64_t ticked_ms = process_now_ms();
+    int64_t ticked_ms = clock_mono_ms();
     for (size_t i = 0; i < volley->slots_count; i++)
         send_next(volley, &volley->slots[i]);
     while (volley->done < load->counted->count) {
         int running = 0;
         CURLMcode code = curl_multi_perform(volley->multi, &running);
-        if (code == CURLM_OK && !take_answers(volley, problem))
+        if (code == CURLM_OK && !take_answers(volley, error))
             return false;
         if (code == CURLM_OK && volley->done < load->counted->count)
             code = curl_multi_poll(volley->multi, NULL, 0, TICK_MS, NULL);
         if (code != CURLM_OK)
-            return problem_set(problem, "curl: %s", curl_multi_strerror(code));
+            return error_fail(error, "curl: %s", curl_multi_strerror(code));
         if (process_interrupted())
-            return problem_set(problem, "interrupted");
-        if (load->tick && process_now_ms() - ticked_ms >= TICK_MS) {
-            ticked_ms = process_now_ms();
+            return error_fail(error, "interrupted");
+        if (load->tick && clock_mono_ms() - ticked_ms >= TICK_MS) {
+            ticked_ms = clock_mono_ms();
             load->tick(load->context);
         }
     }
@@ -167,12 +160,11 @@ static int ascending(const void *a, const void *b)
 }
 
 /* The same figures as wrk's. */
-static bool sum_up(const struct counted *counted, struct wrk_result *result,
-                   struct problem *problem)
+static bool sum_up(const struct counted *counted, struct wrk_result *result, struct error *error)
 {
     int64_t *took = calloc(counted->count, sizeof *took);
     if (!took)
-        return problem_set(problem, "out of memory");
+        return error_fail(error, "out of memory");
     for (size_t i = 0; i < counted->count; i++) {
         took[i] = counted->calls[i].took_us;
         result->not_2xx += counted->calls[i].status >= 400;
@@ -187,14 +179,13 @@ static bool sum_up(const struct counted *counted, struct wrk_result *result,
     return true;
 }
 
-bool counted_run(const struct counted_load *load, struct wrk_result *result,
-                 struct problem *problem)
+bool counted_run(const struct counted_load *load, struct wrk_result *result, struct error *error)
 {
     struct volley volley = {.load = load};
     *result = (struct wrk_result){0};
-    int64_t begun_us = now_us();
-    bool sent = set_up(&volley, problem) && send_all(&volley, problem);
-    result->duration_us = now_us() - begun_us;
+    int64_t begun_us = clock_mono_us();
+    bool sent = set_up(&volley, error) && send_all(&volley, error);
+    result->duration_us = clock_mono_us() - begun_us;
     tear_down(&volley);
-    return sent && sum_up(load->counted, result, problem);
+    return sent && sum_up(load->counted, result, error);
 }

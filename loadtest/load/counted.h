@@ -41,7 +41,6 @@ struct counted_load {
 };
 
 /* Fills the calls' answers, and the same figures that wrk would give. */
-bool counted_run(const struct counted_load *load, struct wrk_result *result,
-                 struct problem *problem);
+bool counted_run(const struct counted_load *load, struct wrk_result *result, struct error *error);
 
 #endif

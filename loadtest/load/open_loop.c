@@ -49,13 +49,6 @@ const char *open_loop_class_name(enum open_loop_class class)
     return names[class];
 }
 
-int64_t open_loop_now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static enum open_loop_class class_of(int status)
 {
     if (status == 200 || status == 201)
@@ -82,7 +75,7 @@ static struct connection *take_idle(struct open_loop *loop)
 
 static void count_failure(struct open_loop *loop, size_t part, int64_t due_us)
 {
-    latency_add(&loop->latencies[part][OPEN_LOOP_FAILED], open_loop_now_us() - due_us);
+    latency_add(&loop->latencies[part][OPEN_LOOP_FAILED], clock_mono_us() - due_us);
 }
 
 static void lose(struct open_loop *loop, struct connection *connection)
@@ -95,7 +88,7 @@ static void lose(struct open_loop *loop, struct connection *connection)
 static void count_answer(struct open_loop *loop, const struct connection *connection, int status)
 {
     enum open_loop_class class = class_of(status);
-    loop->answered_us = open_loop_now_us();
+    loop->answered_us = clock_mono_us();
     latency_add(&loop->latencies[connection->part][class], loop->answered_us - connection->due_us);
     loop->result->answers++;
     loop->result->not_2xx += status >= 300;
@@ -128,7 +121,7 @@ static size_t write_request(struct open_loop *loop, const struct connection *con
 /* Lags are taken for every arrival that has fallen due, whether it can start or not. */
 static void take_up(struct open_loop *loop)
 {
-    int64_t now_us = open_loop_now_us();
+    int64_t now_us = clock_mono_us();
     while (!loop->due.ended && loop->began_us + loop->due.at_us <= now_us) {
         latency_add(&loop->lag, now_us - loop->began_us - loop->due.at_us);
         loop->result->parts[loop->due.part].arrivals++;
@@ -174,8 +167,7 @@ static void set_timer(struct open_loop *loop)
     int64_t at_us = loop->began_us + loop->due.at_us;
     if (loop->due.ended || at_us == loop->timer_us)
         return;
-    struct itimerspec at = {
-        .it_value = {.tv_sec = at_us / 1000000, .tv_nsec = (long)(at_us % 1000000) * 1000}};
+    struct itimerspec at = {.it_value = clock_timespec(at_us)};
     timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
     loop->timer_us = at_us;
 }
@@ -194,11 +186,8 @@ static int wait_for_events(struct open_loop *loop, struct epoll_event events[EVE
         set_timer(loop);
         return epoll_wait(loop->epoll_fd, events, EVENTS_MAX, TURN_MS);
     }
-    int64_t until_us = loop->turned_us + CROWD_TURN_US;
-    struct timespec until = {.tv_sec = until_us / 1000000,
-                             .tv_nsec = (long)(until_us % 1000000) * 1000};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-    loop->turned_us = open_loop_now_us();
+    clock_sleep_until(loop->turned_us + CROWD_TURN_US);
+    loop->turned_us = clock_mono_us();
     return epoll_wait(loop->epoll_fd, events, EVENTS_MAX, 0);
 }
 
@@ -227,11 +216,11 @@ static void take_events(struct open_loop *loop)
 }
 
 /* Somebody watches, and may want to stop it. */
-static bool tick(struct open_loop *loop, struct problem *problem)
+static bool tick(struct open_loop *loop, struct error *error)
 {
-    int64_t now_us = open_loop_now_us();
+    int64_t now_us = clock_mono_us();
     if (process_interrupted())
-        return problem_set(problem, "interrupted");
+        return error_fail(error, "interrupted");
     if (loop->load->tick && now_us - loop->ticked_us > TICK_US) {
         loop->load->tick(loop->load->context);
         loop->ticked_us = now_us;
@@ -264,35 +253,35 @@ static void return_precedence(const struct precedence *before)
 }
 
 /* From the schedule's beginning until its last order is answered. */
-static bool follow_schedule(struct open_loop *loop, struct problem *problem)
+static bool follow_schedule(struct open_loop *loop, struct error *error)
 {
     while (!loop->due.ended) {
         take_events(loop);
         take_up(loop);
         start(loop);
-        if (!tick(loop, problem))
+        if (!tick(loop, error))
             return false;
     }
     give_up_waiting(loop);
-    while (loop->idle_count < loop->count && open_loop_now_us() < loop->end_us + ANSWER_LIMIT_US) {
+    while (loop->idle_count < loop->count && clock_mono_us() < loop->end_us + ANSWER_LIMIT_US) {
         take_events(loop);
-        if (!tick(loop, problem))
+        if (!tick(loop, error))
             return false;
     }
     return true;
 }
 
-static bool drive(struct open_loop *loop, struct problem *problem)
+static bool drive(struct open_loop *loop, struct error *error)
 {
-    int64_t now_us = open_loop_now_us();
+    int64_t now_us = clock_mono_us();
     loop->began_us = loop->load->start_us > 0 ? loop->load->start_us : now_us;
     if (loop->began_us < now_us)
-        return problem_set(problem, "the connections did not stand in time for the schedule");
+        return error_fail(error, "the connections did not stand in time for the schedule");
     loop->counted_from_us = loop->began_us + loop->load->arrivals.lead_us;
     loop->end_us = loop->began_us + arrivals_duration_us(&loop->load->arrivals);
     loop->answered_us = loop->end_us;
     struct precedence before = take_precedence();
-    bool made = follow_schedule(loop, problem);
+    bool made = follow_schedule(loop, error);
     return_precedence(&before);
     for (size_t i = 0; i < loop->count; i++) {
         struct connection *connection = &loop->connections[i];
@@ -302,31 +291,31 @@ static bool drive(struct open_loop *loop, struct problem *problem)
     return made;
 }
 
-static bool prepare(struct open_loop *loop, struct problem *problem)
+static bool prepare(struct open_loop *loop, struct error *error)
 {
     const struct open_loop_load *load = loop->load;
     const size_t targets = load->targets_count;
     struct epoll_event timer = {.events = EPOLLIN | EPOLLET};
     if (targets == 0 || targets > TARGETS_MAX || load->connections > OPEN_LOOP_CONNECTIONS_MAX)
-        return problem_set(problem, "no targets, or more of them or of connections than it takes");
+        return error_fail(error, "no targets, or more of them or of connections than it takes");
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     loop->connections = calloc((size_t)load->connections, sizeof *loop->connections);
     loop->idle = calloc((size_t)load->connections, sizeof(struct connection *));
     if (!loop->connections || !loop->idle || loop->epoll_fd < 0 || loop->timer_fd < 0 ||
         epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->timer_fd, &timer) != 0)
-        return problem_set(problem, "no resources for the generator: %s", strerror(errno));
-    if (!connection_allow(load->connections, problem))
+        return error_fail(error, "no resources for the generator: %s", strerror(errno));
+    if (!connection_allow(load->connections, error))
         return false;
     for (size_t i = 0; i < targets; i++) {
-        if (!connection_resolve(&loop->targets[i], load->targets[i], problem))
+        if (!connection_resolve(&loop->targets[i], load->targets[i], error))
             return false;
     }
     for (; loop->count < (size_t)load->connections; loop->count++) {
         struct connection *connection = &loop->connections[loop->count];
         connection_init(connection, &loop->targets[loop->count % targets]);
         loop->idle[loop->count] = connection;
-        if (!connection_open(connection, loop->epoll_fd, problem) || !tick(loop, problem))
+        if (!connection_open(connection, loop->epoll_fd, error) || !tick(loop, error))
             return false;
     }
     loop->idle_count = loop->count;
@@ -356,18 +345,18 @@ static void read_result(struct open_loop *loop)
 }
 
 bool open_loop_run(const struct open_loop_load *load, struct open_loop_result *result,
-                   struct problem *problem)
+                   struct error *error)
 {
     *result = (struct open_loop_result){.parts_count = 0};
     struct open_loop *loop = calloc(1, sizeof *loop);
     if (!loop)
-        return problem_set(problem, "out of memory");
+        return error_fail(error, "out of memory");
     loop->load = load;
     loop->result = result;
     loop->random[0] = (unsigned short)load->arrivals.seed;
     arrivals_init(&loop->due, &load->arrivals);
     arrivals_init(&loop->next, &load->arrivals);
-    bool made = prepare(loop, problem) && drive(loop, problem);
+    bool made = prepare(loop, error) && drive(loop, error);
     if (made)
         read_result(loop);
     for (size_t i = 0; i < loop->count; i++)

@@ -17,7 +17,7 @@
 #ifndef SECKILL_LOADTEST_LOAD_OPEN_LOOP_H
 #define SECKILL_LOADTEST_LOAD_OPEN_LOOP_H
 
-#include "loadtest/base/problem.h"
+#include "base/error.h"
 #include "loadtest/load/arrivals.h"
 #include "loadtest/load/latency.h"
 
@@ -71,11 +71,9 @@ struct open_loop_result {
     int64_t duration_us; /* the schedule's, or until the last answer if that came later */
 };
 
-int64_t open_loop_now_us(void); /* CLOCK_MONOTONIC */
-
 /* False when the load could not be made: nobody listens, no descriptors, interrupted. A server that
  * dies meanwhile is a result. */
 bool open_loop_run(const struct open_loop_load *load, struct open_loop_result *result,
-                   struct problem *problem);
+                   struct error *error);
 
 #endif

@@ -1,10 +1,11 @@
 /* See usage.h. */
 #include "loadtest/load/usage.h"
 
+#include "base/clock.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* From here on a thread counts as never idle: what is left is the start and the end of a sleep. */
 #define BUSY 0.90
@@ -63,9 +64,7 @@ static void look_children(struct usage_look *look, pid_t process)
 void usage_watch_look(struct usage_watch *watch)
 {
     struct usage_look look;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    look.at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    look.at_us = clock_mono_us();
     look.count = 0;
     look_process(&look, watch->generator);
     look.generators = look.count;
@@ -92,7 +91,7 @@ static struct usage_thread before(const struct usage_watch *watch, const struct 
 struct usage usage_watch_sum(const struct usage_watch *watch, size_t threads)
 {
     struct usage usage = {0};
-    double seconds = (double)(watch->last.at_ns - watch->first.at_ns) / 1e9;
+    double seconds = (double)(watch->last.at_us - watch->first.at_us) / 1e6;
     if (watch->looks < 2 || watch->last.count == 0 || seconds < SHORTEST_S || threads == 0)
         return usage;
     usage.seconds = seconds;

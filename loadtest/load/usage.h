@@ -32,7 +32,7 @@ struct usage_thread {
 };
 
 struct usage_look {
-    int64_t at_ns;
+    int64_t at_us;
     struct usage_thread threads[USAGE_PROCESSES * USAGE_THREADS];
     size_t count, generators; /* the generator's come first */
 };

@@ -40,7 +40,7 @@ static bool read_figure(const char *line, const char *name, int64_t *out)
     return at && end != at + strlen(start);
 }
 
-bool wrk_parse(const char *output, struct wrk_result *result, struct problem *problem)
+bool wrk_parse(const char *output, struct wrk_result *result, struct error *error)
 {
     const struct {
         const char *name;
@@ -66,9 +66,9 @@ bool wrk_parse(const char *output, struct wrk_result *result, struct problem *pr
     for (size_t i = 0; good && i < sizeof figures / sizeof figures[0]; i++)
         good = read_figure(line, figures[i].name, figures[i].to);
     if (!good)
-        return problem_set(problem, "wrk did not print its figures: %.400s", output);
+        return error_fail(error, "wrk did not print its figures: %.400s", output);
     if (result->duration_us <= 0 || result->not_2xx > result->requests)
-        return problem_set(problem, "wrk's figures make no sense: %.200s", line);
+        return error_fail(error, "wrk's figures make no sense: %.200s", line);
     return true;
 }
 
@@ -96,14 +96,14 @@ void wrk_add(struct wrk_result *sum, const struct wrk_result *one)
     sum->usage = one->usage; /* where it matters there is one run */
 }
 
-bool wrk_split_url(const char *url, struct wrk_url *out, struct problem *problem)
+bool wrk_split_url(const char *url, struct wrk_url *out, struct error *error)
 {
     const char *at = strncmp(url, "http://", 7) == 0 ? url + 7 : NULL;
     if (!at)
-        return problem_set(problem, "'%s' is no http:// URL", url);
+        return error_fail(error, "'%s' is no http:// URL", url);
     size_t length = strcspn(at, "/");
     if (length == 0 || length >= sizeof out->authority || strcmp(at + length, "/") > 0)
-        return problem_set(problem, "'%s' is not http://HOST:PORT", url);
+        return error_fail(error, "'%s' is not http://HOST:PORT", url);
     snprintf(out->authority, sizeof out->authority, "%.*s", (int)length, at);
 
     char *host = out->authority;
@@ -117,27 +117,27 @@ bool wrk_split_url(const char *url, struct wrk_url *out, struct problem *problem
     const char *port = colon ? colon + 1 : "80";
     if (strlen(port) >= sizeof out->port || strspn(port, "0123456789") != strlen(port) || !*port ||
         !*out->host)
-        return problem_set(problem, "'%s' is not http://HOST:PORT", url);
+        return error_fail(error, "'%s' is not http://HOST:PORT", url);
     snprintf(out->port, sizeof out->port, "%s", port);
     return true;
 }
 
-bool wrk_version(char *version, size_t size, struct problem *problem)
+bool wrk_version(char *version, size_t size, struct error *error)
 {
     /* wrk -v says its version and then, without a URL, ends with status 1. */
     char output[4096] = "";
     const char *const argv[] = {"wrk", "-v", NULL};
     struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 10000};
-    struct problem ignored;
+    struct error ignored;
     (void)process_capture(argv, &capture, &ignored);
     if (strncmp(output, "wrk ", 4) != 0)
-        return problem_set(problem, "wrk is needed and does not run (Debian's package is wrk)");
+        return error_fail(error, "wrk is needed and does not run (Debian's package is wrk)");
     snprintf(version, size, "%.*s", (int)strcspn(output + 4, " \n"), output + 4);
     return true;
 }
 
 /* Once; the folder stays until wrk_fini. */
-static bool make_folder(struct problem *problem)
+static bool make_folder(struct error *error)
 {
     if (*folder)
         return true;
@@ -145,7 +145,7 @@ static bool make_folder(struct problem *problem)
     snprintf(folder, sizeof folder, "%s/seckill-loadtest.XXXXXX", root && *root ? root : "/tmp");
     if (!mkdtemp(folder)) {
         folder[0] = '\0';
-        return problem_set(problem, "cannot make a folder in %s", root && *root ? root : "/tmp");
+        return error_fail(error, "cannot make a folder in %s", root && *root ? root : "/tmp");
     }
     snprintf(script, sizeof script, "%s/load.lua", folder);
     return true;
@@ -174,12 +174,12 @@ static void write_string(FILE *to, const char *text)
     fputc('"', to);
 }
 
-static bool write_targets(FILE *to, const struct wrk_load *load, struct problem *problem)
+static bool write_targets(FILE *to, const struct wrk_load *load, struct error *error)
 {
     fputs("P = {targets = {", to);
     for (size_t i = 0; i < load->targets_count; i++) {
         struct wrk_url url = {.host = ""};
-        if (!wrk_split_url(load->targets[i], &url, problem))
+        if (!wrk_split_url(load->targets[i], &url, error))
             return false;
         fputs("{host = ", to);
         write_string(to, url.host);
@@ -190,12 +190,12 @@ static bool write_targets(FILE *to, const struct wrk_load *load, struct problem 
     return true;
 }
 
-static bool write_script(const struct wrk_load *load, struct problem *problem)
+static bool write_script(const struct wrk_load *load, struct error *error)
 {
     FILE *to = fopen(script, "w");
     if (!to)
-        return problem_set(problem, "cannot write %s", script);
-    if (!write_targets(to, load, problem)) {
+        return error_fail(error, "cannot write %s", script);
+    if (!write_targets(to, load, error)) {
         fclose(to);
         return false;
     }
@@ -212,7 +212,7 @@ static bool write_script(const struct wrk_load *load, struct problem *problem)
     fwrite(load_lua, 1, load_lua_length, to);
     bool written = !ferror(to);
     written = fclose(to) == 0 && written;
-    return written || problem_set(problem, "cannot write %s", script);
+    return written || error_fail(error, "cannot write %s", script);
 }
 
 struct watching {
@@ -228,10 +228,10 @@ static void tick(void *context)
         watching->load->tick(watching->load->context);
 }
 
-bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct problem *problem)
+bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct error *error)
 {
-    if (!connection_allow(load->connections, problem) || !make_folder(problem) ||
-        !write_script(load, problem))
+    if (!connection_allow(load->connections, error) || !make_folder(error) ||
+        !write_script(load, error))
         return false;
     char threads[24], connections[24], duration[24];
     snprintf(threads, sizeof threads, "-t%" PRId64, load->threads);
@@ -248,7 +248,7 @@ bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct prob
                                       .tick = tick,
                                       .context = &watching,
                                       .child = &watching.watch.generator};
-    if (!process_capture(argv, &capture, problem) || !wrk_parse(output, result, problem))
+    if (!process_capture(argv, &capture, error) || !wrk_parse(output, result, error))
         return false;
     result->usage = usage_watch_sum(&watching.watch, (size_t)load->threads);
     return true;

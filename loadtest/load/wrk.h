@@ -5,7 +5,7 @@
 #ifndef SECKILL_LOADTEST_LOAD_WRK_H
 #define SECKILL_LOADTEST_LOAD_WRK_H
 
-#include "loadtest/base/problem.h"
+#include "base/error.h"
 #include "loadtest/load/usage.h"
 
 #include <stddef.h>
@@ -52,7 +52,7 @@ void wrk_shape(int64_t *connections, int64_t *threads, int64_t instances);
 void wrk_add(struct wrk_result *sum, const struct wrk_result *one);
 
 /* Finds the done() line in what wrk wrote. */
-bool wrk_parse(const char *output, struct wrk_result *result, struct problem *problem);
+bool wrk_parse(const char *output, struct wrk_result *result, struct error *error);
 
 /* Splits http://HOST[:PORT][/] (an IPv6 address in brackets). */
 struct wrk_url {
@@ -60,14 +60,14 @@ struct wrk_url {
     char host[256];      /* without brackets */
     char port[8];
 };
-bool wrk_split_url(const char *url, struct wrk_url *out, struct problem *problem);
+bool wrk_split_url(const char *url, struct wrk_url *out, struct error *error);
 
 /* wrk's own word for its version; false when it is not installed. */
-bool wrk_version(char *version, size_t size, struct problem *problem);
+bool wrk_version(char *version, size_t size, struct error *error);
 
 /* Removes what wrk_run has left for the next one. */
 void wrk_fini(void);
 
-bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct problem *problem);
+bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct error *error);
 
 #endif

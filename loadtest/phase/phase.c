@@ -33,11 +33,11 @@ static const char *kind_name(const struct phase_plan *plan)
 }
 
 static bool scrape_all(const struct fleet *fleet, const struct phase_plan *plan,
-                       struct scrape *scrapes, struct problem *problem)
+                       struct scrape *scrapes, struct error *error)
 {
     for (size_t i = 0; i < fleet->count; i++) {
         if (!api_scrape(fleet->api, fleet->urls[i], plan->strategy->name, kind_name(plan),
-                        &scrapes[i], problem))
+                        &scrapes[i], error))
             return false;
     }
     return true;
@@ -59,23 +59,23 @@ static void total(const struct fleet *fleet, const struct scrape *scrapes, int64
  * is no snapshot, and what wrk sent last may still lie unread in a socket. Leaves the last scrapes
  * in `scrapes`. */
 static bool wait_quiet(const struct fleet *fleet, const struct phase_plan *plan,
-                       struct scrape *scrapes, struct problem *problem)
+                       struct scrape *scrapes, struct error *error)
 {
-    int64_t deadline_ms = process_now_ms() + QUIET_LIMIT_MS;
+    int64_t deadline_ms = clock_mono_ms() + QUIET_LIMIT_MS;
     int64_t before = -1;
     for (;;) {
         int64_t in_flight = 0, answered = 0;
-        if (!scrape_all(fleet, plan, scrapes, problem))
+        if (!scrape_all(fleet, plan, scrapes, error))
             return false;
         total(fleet, scrapes, &in_flight, &answered);
         if (in_flight == 0 && answered == before)
             return true;
         before = in_flight == 0 ? answered : -1;
-        if (process_now_ms() > deadline_ms)
-            return problem_set(problem, "%" PRId64 " orders are still in flight after %d s",
-                               in_flight, QUIET_LIMIT_MS / 1000);
+        if (clock_mono_ms() > deadline_ms)
+            return error_fail(error, "%" PRId64 " orders are still in flight after %d s", in_flight,
+                              QUIET_LIMIT_MS / 1000);
         if (!process_sleep_ms(30))
-            return problem_set(problem, "interrupted");
+            return error_fail(error, "interrupted");
     }
 }
 
@@ -85,44 +85,42 @@ static int64_t last_product(const struct phase_plan *plan)
 }
 
 /* The witness, and every instance, must see the sale that the first instance started. */
-static bool same_sale(const struct fleet *fleet, const struct phase_plan *plan,
-                      struct problem *problem)
+static bool same_sale(const struct fleet *fleet, const struct phase_plan *plan, struct error *error)
 {
     int64_t witnessed = 0;
-    if (!witness_epoch(fleet->witness, plan->first_product, &witnessed, problem))
+    if (!witness_epoch(fleet->witness, plan->first_product, &witnessed, error))
         return false;
     for (size_t i = 0; i < fleet->count; i++) {
         int64_t epoch = 0;
-        if (!api_epoch(fleet->api, fleet->urls[i], plan->first_product, &epoch, problem))
+        if (!api_epoch(fleet->api, fleet->urls[i], plan->first_product, &epoch, error))
             return false;
         if (epoch != witnessed)
-            return problem_set(problem,
-                               "%s is in epoch %" PRId64 " of product %" PRId64
-                               ", the witness in %" PRId64
-                               ": not the same database (--database), or somebody else reset it",
-                               fleet->urls[i], epoch, plan->first_product, witnessed);
+            return error_fail(error,
+                              "%s is in epoch %" PRId64 " of product %" PRId64
+                              ", the witness in %" PRId64
+                              ": not the same database (--database), or somebody else reset it",
+                              fleet->urls[i], epoch, plan->first_product, witnessed);
     }
     return true;
 }
 
-bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last,
-                      struct problem *problem)
+bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last, struct error *error)
 {
-    int64_t deadline_ms = process_now_ms() + LEFTOVER_LIMIT_MS;
+    int64_t deadline_ms = clock_mono_ms() + LEFTOVER_LIMIT_MS;
     for (;;) {
         struct witness_state state;
-        if (!witness_look(fleet->witness, first, last, &state, problem))
+        if (!witness_look(fleet->witness, first, last, &state, error))
             return false;
         if (state.orders > 0)
-            return problem_set(problem, "a sale that has just begun has %" PRId64 " orders",
-                               state.orders);
+            return error_fail(error, "a sale that has just begun has %" PRId64 " orders",
+                              state.orders);
         if (!state.leftovers)
             return true;
-        if (process_now_ms() > deadline_ms)
-            return problem_set(problem, "rows of earlier sales are not deleted within %d s",
-                               LEFTOVER_LIMIT_MS / 1000);
+        if (clock_mono_ms() > deadline_ms)
+            return error_fail(error, "rows of earlier sales are not deleted within %d s",
+                              LEFTOVER_LIMIT_MS / 1000);
         if (!process_sleep_ms(50))
-            return problem_set(problem, "interrupted");
+            return error_fail(error, "interrupted");
     }
 }
 
@@ -137,7 +135,7 @@ struct loading {
 static void count_connections(const struct loading *loading)
 {
     struct scrape scrapes[OPTIONS_MAX_INSTANCES];
-    struct problem ignored; /* a server that does not answer shows in everything else */
+    struct error ignored; /* a server that does not answer shows in everything else */
     int64_t open = 0;
     if (loading->result->connections_seen >= loading->plan->connections ||
         !scrape_all(loading->fleet, loading->plan, scrapes, &ignored))
@@ -151,7 +149,7 @@ static void count_connections(const struct loading *loading)
 static void tick(void *context)
 {
     const struct loading *loading = context;
-    int64_t elapsed_ms = process_now_ms() - loading->started_ms;
+    int64_t elapsed_ms = clock_mono_ms() - loading->started_ms;
     char text[200];
     if (loading->plan->watch)
         loading->plan->watch(loading->plan->watch_context, elapsed_ms);
@@ -182,11 +180,11 @@ static struct loading begin_loading(const struct fleet *fleet, const struct phas
                                     struct phase_result *result)
 {
     return (struct loading){
-        .fleet = fleet, .plan = plan, .result = result, .started_ms = process_now_ms()};
+        .fleet = fleet, .plan = plan, .result = result, .started_ms = clock_mono_ms()};
 }
 
 static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, int64_t seconds,
-                      struct phase_result *result, struct problem *problem)
+                      struct phase_result *result, struct error *error)
 {
     char path[300];
     request_path(plan, path, sizeof path);
@@ -214,8 +212,8 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
     for (size_t i = 0; fleet->instances && i < fleet->count; i++)
         load.servers[load.servers_count++] = fleet->instances[i].process.pid;
     struct wrk_result one;
-    bool loaded = plan->rate_per_s > 0 ? phase_open_load(fleet, &load, result, &one, problem)
-                                       : wrk_run(&load, &one, problem);
+    bool loaded = plan->rate_per_s > 0 ? phase_open_load(fleet, &load, result, &one, error)
+                                       : wrk_run(&load, &one, error);
     if (!loaded)
         return false;
     wrk_add(&result->wrk, &one);
@@ -224,7 +222,7 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
 }
 
 static bool load_counted(const struct fleet *fleet, const struct phase_plan *plan,
-                         struct phase_result *result, struct problem *problem)
+                         struct phase_result *result, struct error *error)
 {
     char path[300];
     request_path(plan, path, sizeof path);
@@ -240,33 +238,33 @@ static bool load_counted(const struct fleet *fleet, const struct phase_plan *pla
         .tick = tick,
         .context = &loading,
     };
-    return counted_run(&load, &result->wrk, problem);
+    return counted_run(&load, &result->wrk, error);
 }
 
 /* PostgreSQL's rows tell of what waits there, the server of what it holds elsewhere (202s that are
  * reserved in Redis). */
 static bool wait_settled(const struct fleet *fleet, const struct phase_plan *plan,
-                         struct problem *problem)
+                         struct error *error)
 {
     int64_t first = plan->first_product;
     int64_t last = last_product(plan);
-    int64_t deadline_ms = process_now_ms() + SETTLE_LIMIT_MS;
+    int64_t deadline_ms = clock_mono_ms() + SETTLE_LIMIT_MS;
     for (;;) {
         struct witness_state state;
         int64_t reserved = 0;
         bool known = false;
-        if (!api_reserved(fleet->api, fleet->urls[0], first, last, &reserved, &known, problem) ||
-            !witness_look(fleet->witness, first, last, &state, problem))
+        if (!api_reserved(fleet->api, fleet->urls[0], first, last, &reserved, &known, error) ||
+            !witness_look(fleet->witness, first, last, &state, error))
             return false;
         if (state.queued == 0 && known && reserved == 0)
             return true;
-        if (process_now_ms() > deadline_ms)
-            return problem_set(problem, "%" PRId64 " units are still %s after %d s",
-                               known ? state.queued + reserved : state.queued,
-                               known ? "queued" : "queued, and some not told,",
-                               SETTLE_LIMIT_MS / 1000);
+        if (clock_mono_ms() > deadline_ms)
+            return error_fail(error, "%" PRId64 " units are still %s after %d s",
+                              known ? state.queued + reserved : state.queued,
+                              known ? "queued" : "queued, and some not told,",
+                              SETTLE_LIMIT_MS / 1000);
         if (!process_sleep_ms(50))
-            return problem_set(problem, "interrupted");
+            return error_fail(error, "interrupted");
     }
 }
 
@@ -283,16 +281,16 @@ static int64_t sold_out_since(const struct fleet *fleet, const struct scrape *be
  * shorter run than a second. */
 static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *plan,
                             const struct scrape *before, struct phase_result *result,
-                            struct problem *problem)
+                            struct error *error)
 {
-    int64_t deadline_ms = process_now_ms() + TRUTH_LIMIT_MS;
+    int64_t deadline_ms = clock_mono_ms() + TRUTH_LIMIT_MS;
     result->complete = false;
-    while (!result->complete && process_now_ms() < deadline_ms) {
+    while (!result->complete && clock_mono_ms() < deadline_ms) {
         struct scrape now[OPTIONS_MAX_INSTANCES] = {0};
         struct witness_state state;
-        if (!load_once(fleet, plan, 1, result, problem) || !wait_quiet(fleet, plan, now, problem) ||
-            !wait_settled(fleet, plan, problem) ||
-            !witness_look(fleet->witness, plan->first_product, last_product(plan), &state, problem))
+        if (!load_once(fleet, plan, 1, result, error) || !wait_quiet(fleet, plan, now, error) ||
+            !wait_settled(fleet, plan, error) ||
+            !witness_look(fleet->witness, plan->first_product, last_product(plan), &state, error))
             return false;
         result->complete =
             state.stock <= 0 && sold_out_since(fleet, before, now) >= plan->connections;
@@ -301,7 +299,7 @@ static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *
 }
 
 /* What fewer clients were answered is no figure of as many as were asked for. */
-static bool all_connected(const struct phase_result *result, struct problem *problem)
+static bool all_connected(const struct phase_result *result, struct error *error)
 {
     const struct phase_plan *plan = &result->plan;
     struct rlimit files = {0};
@@ -309,16 +307,15 @@ static bool all_connected(const struct phase_result *result, struct problem *pro
         return true; /* these make all their connections before they begin, or fail */
     getrlimit(RLIMIT_NOFILE, &files);
     if (result->wrk.connect_errors > 0)
-        return problem_set(problem,
-                           "wrk could not open all of its %" PRId64 " connections (%" PRId64
-                           " errors; this shell's limit is %lld open files, see ulimit -n)",
-                           plan->connections, result->wrk.connect_errors,
-                           (long long)files.rlim_cur);
+        return error_fail(error,
+                          "wrk could not open all of its %" PRId64 " connections (%" PRId64
+                          " errors; this shell's limit is %lld open files, see ulimit -n)",
+                          plan->connections, result->wrk.connect_errors, (long long)files.rlim_cur);
     return result->connections_seen >= plan->connections ||
-           problem_set(problem,
-                       "the servers never had more than %" PRId64 " of the %" PRId64
-                       " connections (--max-connections, ulimit -n)",
-                       result->connections_seen, plan->connections);
+           error_fail(error,
+                      "the servers never had more than %" PRId64 " of the %" PRId64
+                      " connections (--max-connections, ulimit -n)",
+                      result->connections_seen, plan->connections);
 }
 
 /* Such a generator's figures are not the servers', but what was sold was sold. */
@@ -336,22 +333,21 @@ static void judge(const struct phase_plan *plan, struct phase_result *result)
         .audit = &result->audit,
     };
     result->verdict = verdict_of(&evidence);
-    struct problem problem;
+    struct error error;
     result->late = result->verdict != VERDICT_BROKEN &&
-                   (!phase_open_in_time(result, &problem) || !all_connected(result, &problem));
+                   (!phase_open_in_time(result, &error) || !all_connected(result, &error));
     if (!result->late)
         return;
     result->verdict = VERDICT_NO_RUN;
-    snprintf(result->error, sizeof result->error, "%s", problem.text);
+    snprintf(result->error, sizeof result->error, "%s", error.text);
 }
 
 /* Once more, because what was accepted has been decided since the last answer. */
 static bool add_costs(const struct fleet *fleet, const struct phase_plan *plan,
-                      const struct scrape *before, struct phase_result *result,
-                      struct problem *problem)
+                      const struct scrape *before, struct phase_result *result, struct error *error)
 {
     struct scrape now[OPTIONS_MAX_INSTANCES] = {0};
-    if (!scrape_all(fleet, plan, now, problem))
+    if (!scrape_all(fleet, plan, now, error))
         return false;
     for (size_t i = 0; i < fleet->count; i++)
         costs_add(&result->costs, &now[i].costs, &before[i].costs);
@@ -360,30 +356,30 @@ static bool add_costs(const struct fleet *fleet, const struct phase_plan *plan,
 
 /* Everything up to the books. False: there is no going on. */
 static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
-                       struct scrape *after, struct phase_result *result, struct problem *problem)
+                       struct scrape *after, struct phase_result *result, struct error *error)
 {
     struct scrape before[OPTIONS_MAX_INSTANCES] = {0};
     say(fleet, "preparing");
-    bool ready = wait_quiet(fleet, plan, before, problem) &&
+    bool ready = wait_quiet(fleet, plan, before, error) &&
                  api_put_products(fleet->api, fleet->urls[0], plan->first_product, plan->products,
-                                  plan->stock, problem) &&
-                 same_sale(fleet, plan, problem) &&
-                 phase_wait_clean(fleet, plan->first_product, last_product(plan), problem);
+                                  plan->stock, error) &&
+                 same_sale(fleet, plan, error) &&
+                 phase_wait_clean(fleet, plan->first_product, last_product(plan), error);
     if (!ready)
         return false;
     bool loaded = false;
     if (plan->kind == PHASE_TRUTH)
-        loaded = load_until_gone(fleet, plan, before, result, problem);
+        loaded = load_until_gone(fleet, plan, before, result, error);
     else if (plan->kind == PHASE_COUNTED)
-        loaded = load_counted(fleet, plan, result, problem);
+        loaded = load_counted(fleet, plan, result, error);
     else
-        loaded = load_once(fleet, plan, plan->duration_s, result, problem);
-    int64_t loaded_ms = process_now_ms();
+        loaded = load_once(fleet, plan, plan->duration_s, result, error);
+    int64_t loaded_ms = clock_mono_ms();
     say(fleet, "settling");
-    if (!loaded || !wait_quiet(fleet, plan, after, problem) ||
-        !wait_settled(fleet, plan, problem) || !add_costs(fleet, plan, before, result, problem))
+    if (!loaded || !wait_quiet(fleet, plan, after, error) || !wait_settled(fleet, plan, error) ||
+        !add_costs(fleet, plan, before, result, error))
         return false;
-    result->settling_ms = process_now_ms() - loaded_ms;
+    result->settling_ms = clock_mono_ms() - loaded_ms;
     for (size_t i = 0; i < fleet->count; i++)
         after[i].counts = counts_minus(&after[i].counts, &before[i].counts);
     say(fleet, "auditing");
@@ -391,7 +387,7 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
 }
 
 bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
-               struct phase_result *result, struct problem *problem)
+               struct phase_result *result, struct error *error)
 {
     *result = (struct phase_result){
         .plan = *plan,
@@ -401,19 +397,19 @@ bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
         .complete = true,
     };
     struct scrape scrapes[OPTIONS_MAX_INSTANCES];
-    bool made = take_steps(fleet, plan, scrapes, result, problem);
-    if (made && reconcile_counts(scrapes, fleet->count, result, problem) &&
-        reconcile_audits(fleet, result, problem)) {
+    bool made = take_steps(fleet, plan, scrapes, result, error);
+    if (made && reconcile_counts(scrapes, fleet->count, result, error) &&
+        reconcile_audits(fleet, result, error)) {
         judge(plan, result);
         return true;
     }
-    struct problem death;
+    struct error death;
     if (fleet->instances && !instance_all_alive(fleet->instances, fleet->count, &death)) {
-        *problem = death;
+        *error = death;
         made = false;
     }
     /* What the server says of itself stands, whatever else went wrong. */
     result->verdict = result->counts.internal_errors > 0 ? VERDICT_BROKEN : VERDICT_NO_RUN;
-    snprintf(result->error, sizeof result->error, "%s", problem->text);
+    snprintf(result->error, sizeof result->error, "%s", error->text);
     return made && !process_interrupted();
 }

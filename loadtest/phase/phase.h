@@ -79,11 +79,10 @@ const char *phase_name(enum phase_kind kind);
 /* True when the phase was made, whatever its verdict, even "no run". False when there is no going
  * on: a server died, the database is gone, the harness was interrupted. */
 bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
-               struct phase_result *result, struct problem *problem);
+               struct phase_result *result, struct error *error);
 
 /* After a PUT: waits until the rows of the products' earlier sales are deleted. */
-bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last,
-                      struct problem *problem);
+bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last, struct error *error);
 
 /* Orders that are committed: those answered 201, and those answered 202 that have their row by now.
  */

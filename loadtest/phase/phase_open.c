@@ -28,17 +28,16 @@ void phase_open_schedule(const struct phase_plan *plan, int64_t duration_us,
 
 /* A new sale that opens `after_us` from now, by PostgreSQL's clock. */
 static bool announce(const struct fleet *fleet, const struct phase_plan *plan, int64_t after_us,
-                     struct problem *problem)
+                     struct error *error)
 {
     char opens_at[64];
-    return witness_time(fleet->witness, after_us, opens_at, sizeof opens_at, problem) &&
+    return witness_time(fleet->witness, after_us, opens_at, sizeof opens_at, error) &&
            api_put_opening(fleet->api, fleet->urls[0], plan->first_product, plan->stock, opens_at,
-                           problem);
+                           error);
 }
 
 bool phase_open_load(const struct fleet *fleet, const struct wrk_load *load,
-                     struct phase_result *result, struct wrk_result *figures,
-                     struct problem *problem)
+                     struct phase_result *result, struct wrk_result *figures, struct error *error)
 {
     const struct phase_plan *plan = &result->plan;
     struct open_loop_load open = {
@@ -58,12 +57,12 @@ bool phase_open_load(const struct fleet *fleet, const struct wrk_load *load,
     phase_open_schedule(plan, load->duration_s * 1000000, &open.arrivals);
     if (plan->scenario == SCENARIO_BELL) {
         int64_t lead_us = LEAD_US + load->connections * LEAD_PER_CONNECTION_US;
-        open.start_us = open_loop_now_us() + lead_us;
-        if (!announce(fleet, plan, lead_us + open.arrivals.parts[0].duration_us, problem))
+        open.start_us = clock_mono_us() + lead_us;
+        if (!announce(fleet, plan, lead_us + open.arrivals.parts[0].duration_us, error))
             return false;
     }
     struct open_loop_result before = result->open;
-    if (!open_loop_run(&open, &result->open, problem))
+    if (!open_loop_run(&open, &result->open, error))
         return false;
     *figures = (struct wrk_result){
         .duration_us = result->open.duration_us,
@@ -83,13 +82,13 @@ bool phase_open_load(const struct fleet *fleet, const struct wrk_load *load,
     return true;
 }
 
-bool phase_open_in_time(const struct phase_result *result, struct problem *problem)
+bool phase_open_in_time(const struct phase_result *result, struct error *error)
 {
     const struct open_loop_result *open = &result->open;
     return !open->too_late ||
-           problem_set(problem,
-                       "the generator could not keep up: it took up one arrival in a hundred %.1f "
-                       "ms or more after its time (--max-lag-ms %lld); ask for less, or give it a "
-                       "machine of its own",
-                       (double)open->lag.p99_us / 1000, (long long)result->plan.max_lag_ms);
+           error_fail(error,
+                      "the generator could not keep up: it took up one arrival in a hundred %.1f "
+                      "ms or more after its time (--max-lag-ms %lld); ask for less, or give it a "
+                      "machine of its own",
+                      (double)open->lag.p99_us / 1000, (long long)result->plan.max_lag_ms);
 }

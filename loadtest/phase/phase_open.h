@@ -16,10 +16,9 @@ void phase_open_schedule(const struct phase_plan *plan, int64_t duration_us,
 
 /* Adds to result->open; `figures` gets what wrk would have said of it. */
 bool phase_open_load(const struct fleet *fleet, const struct wrk_load *load,
-                     struct phase_result *result, struct wrk_result *figures,
-                     struct problem *problem);
+                     struct phase_result *result, struct wrk_result *figures, struct error *error);
 
 /* False, with the reason, when the generator was late: its figures are not the servers'. */
-bool phase_open_in_time(const struct phase_result *result, struct problem *problem);
+bool phase_open_in_time(const struct phase_result *result, struct error *error);
 
 #endif

@@ -7,48 +7,47 @@
 
 /* `counted` by the servers must lie between what the load saw and that plus what it abandoned. */
 static bool agree(const char *what, int64_t seen, int64_t counted, int64_t slack,
-                  struct problem *problem)
+                  struct error *error)
 {
     if (counted >= seen && counted <= seen + slack)
         return true;
-    return problem_set(problem,
-                       "the load saw %" PRId64 " %s, the servers' metrics count %" PRId64
-                       " (at most %" PRId64 " more are requests that it abandoned)",
-                       seen, what, counted, slack);
+    return error_fail(error,
+                      "the load saw %" PRId64 " %s, the servers' metrics count %" PRId64
+                      " (at most %" PRId64 " more are requests that it abandoned)",
+                      seen, what, counted, slack);
 }
 
 bool reconcile_counts(const struct scrape *deltas, size_t count, struct phase_result *result,
-                      struct problem *problem)
+                      struct error *error)
 {
     struct counts *sum = &result->counts;
     for (size_t i = 0; i < count; i++) {
         if (deltas[i].counts.total == 0)
-            return problem_set(problem, "instance %zu of %zu got no orders", i + 1, count);
+            return error_fail(error, "instance %zu of %zu got no orders", i + 1, count);
         counts_add(sum, &deltas[i].counts);
     }
     if (sum->strangers != 0)
-        return problem_set(problem, "somebody else sent %" PRId64 " orders meanwhile",
-                           sum->strangers);
+        return error_fail(error, "somebody else sent %" PRId64 " orders meanwhile", sum->strangers);
     const struct wrk_result *wrk = &result->wrk;
     int64_t slack = result->plan.rate_per_s > 0 ? result->open.unanswered
                                                 : result->plan.connections * result->wrk_runs;
     int64_t good = sum->committed + sum->accepted + sum->other_2xx;
-    return agree("answers", wrk->requests, sum->total, slack, problem) &&
-           agree("answers below 400", wrk->requests - wrk->not_2xx, good, slack, problem) &&
-           agree("answers from 400 on", wrk->not_2xx, sum->total - good, slack, problem);
+    return agree("answers", wrk->requests, sum->total, slack, error) &&
+           agree("answers below 400", wrk->requests - wrk->not_2xx, good, slack, error) &&
+           agree("answers from 400 on", wrk->not_2xx, sum->total - good, slack, error);
 }
 
 bool reconcile_rows(const struct counts *counts, bool counter, struct audit *audit,
-                    struct problem *problem)
+                    struct error *error)
 {
     int64_t rows = counter ? audit->restock_rows : audit->confirmed_rows;
     /* A 504 may have written its row, a 202 may have been decided against. */
     int64_t most = counts->committed + counts->accepted + counts->unknown;
     if (rows > most)
-        return problem_set(problem,
-                           "%" PRId64 " rows for at most %" PRId64
-                           " answers: orders that were refused or shed were written",
-                           rows, most);
+        return error_fail(error,
+                          "%" PRId64 " rows for at most %" PRId64
+                          " answers: orders that were refused or shed were written",
+                          rows, most);
     /* A 202 ends as a row, confirmed or failed. (An order that was queued as a row and refused has
      * failed as well; so this may be too few and is never too many.) */
     int64_t told = counts->committed + counts->accepted;
@@ -74,12 +73,12 @@ bool reconcile_expected(const struct counted *counted, const struct counts *coun
 struct comparing {
     const struct fleet *fleet;
     struct phase_result *result;
-    struct problem *problem;
+    struct error *error;
     bool good;
 };
 
 static bool same_audit(const struct witness_product *ours, const struct audit *theirs,
-                       bool consistent, struct problem *problem)
+                       bool consistent, struct error *error)
 {
     const struct audit *a = &ours->audit;
     const struct {
@@ -97,10 +96,10 @@ static bool same_audit(const struct witness_product *ours, const struct audit *t
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         if (figures[i].witness != figures[i].server)
-            return problem_set(problem,
-                               "product %" PRId64 ": %s is %" PRId64 " to the witness and %" PRId64
-                               " in the server's audit",
-                               ours->id, figures[i].name, figures[i].witness, figures[i].server);
+            return error_fail(error,
+                              "product %" PRId64 ": %s is %" PRId64 " to the witness and %" PRId64
+                              " in the server's audit",
+                              ours->id, figures[i].name, figures[i].witness, figures[i].server);
     }
     return true;
 }
@@ -114,26 +113,24 @@ static void compare(void *context, const struct witness_product *product)
     audit_add(&comparing->result->audit, &product->audit);
     comparing->good = comparing->good &&
                       api_audit(fleet->api, fleet->urls[0], product->id, &theirs, &consistent,
-                                comparing->problem) &&
-                      same_audit(product, &theirs, consistent, comparing->problem);
+                                comparing->error) &&
+                      same_audit(product, &theirs, consistent, comparing->error);
 }
 
-bool reconcile_audits(const struct fleet *fleet, struct phase_result *result,
-                      struct problem *problem)
+bool reconcile_audits(const struct fleet *fleet, struct phase_result *result, struct error *error)
 {
     const struct phase_plan *plan = &result->plan;
-    struct comparing comparing = {
-        .fleet = fleet, .result = result, .problem = problem, .good = true};
+    struct comparing comparing = {.fleet = fleet, .result = result, .error = error, .good = true};
     if (!witness_audit(fleet->witness, plan->first_product,
-                       plan->first_product + plan->products - 1, compare, &comparing, problem))
+                       plan->first_product + plan->products - 1, compare, &comparing, error))
         return false;
     if (!comparing.good)
         return false;
     struct audit *sum = &result->audit;
     if (sum->products != plan->products || sum->initial_stock != plan->products * plan->stock)
-        return problem_set(problem, "the sale was reset by somebody else");
+        return error_fail(error, "the sale was reset by somebody else");
     bool counter = plan->scenario == SCENARIO_COUNTER;
-    if (!reconcile_rows(&result->counts, counter, sum, problem))
+    if (!reconcile_rows(&result->counts, counter, sum, error))
         return false;
     if (plan->counted)
         result->complete = reconcile_expected(plan->counted, &result->counts, counter, sum);

@@ -11,16 +11,15 @@
 
 /* `deltas`: what each instance counted during the phase. Fills result->counts. */
 bool reconcile_counts(const struct scrape *deltas, size_t count, struct phase_result *result,
-                      struct problem *problem);
+                      struct error *error);
 
 /* Audits with the witness and with the server. Fills result->audit. */
-bool reconcile_audits(const struct fleet *fleet, struct phase_result *result,
-                      struct problem *problem);
+bool reconcile_audits(const struct fleet *fleet, struct phase_result *result, struct error *error);
 
 /* The rows against the answers: sets audit.missing. False when there are more rows than answers
  * explain. */
 bool reconcile_rows(const struct counts *counts, bool counter, struct audit *audit,
-                    struct problem *problem);
+                    struct error *error);
 
 /* After a counted load: sets audit.undersold when fewer were served than the stock (or, where some
  * may be shed, the others' number) says. False when the experiment did not come to its end: calls

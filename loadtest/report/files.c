@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static bool make_path(char *path, bool *made, struct problem *problem)
+static bool make_path(char *path, bool *made, struct error *error)
 {
     for (char *at = path + 1;; at++) {
         if (*at != '/' && *at != '\0')
@@ -15,15 +15,14 @@ static bool make_path(char *path, bool *made, struct problem *problem)
         *at = '\0';
         *made = mkdir(path, 0755) == 0;
         if (!*made && errno != EEXIST)
-            return problem_set(problem, "--out: cannot make %s: %s", path, strerror(errno));
+            return error_fail(error, "--out: cannot make %s: %s", path, strerror(errno));
         *at = kept;
         if (kept == '\0')
             return true;
     }
 }
 
-bool files_make_folder(const char *wanted, char *out, size_t size, bool *made,
-                       struct problem *problem)
+bool files_make_folder(const char *wanted, char *out, size_t size, bool *made, struct error *error)
 {
     if (*wanted) {
         snprintf(out, size, "%s", wanted);
@@ -34,22 +33,22 @@ bool files_make_folder(const char *wanted, char *out, size_t size, bool *made,
         strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &parts));
         snprintf(out, size, "results/%s", stamp);
     }
-    return make_path(out, made, problem);
+    return make_path(out, made, error);
 }
 
-FILE *files_create(const char *folder, const char *name, struct problem *problem)
+FILE *files_create(const char *folder, const char *name, struct error *error)
 {
     char path[1200];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "w");
     if (!file)
-        problem_set(problem, "cannot write %s: %s", path, strerror(errno));
+        error_fail(error, "cannot write %s: %s", path, strerror(errno));
     return file;
 }
 
-bool files_close(FILE *file, const char *name, struct problem *problem)
+bool files_close(FILE *file, const char *name, struct error *error)
 {
     bool written = !ferror(file);
     written = fclose(file) == 0 && written;
-    return written || problem_set(problem, "cannot write %s", name);
+    return written || error_fail(error, "cannot write %s", name);
 }

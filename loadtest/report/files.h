@@ -2,18 +2,17 @@
 #ifndef SECKILL_LOADTEST_REPORT_FILES_H
 #define SECKILL_LOADTEST_REPORT_FILES_H
 
-#include "loadtest/base/problem.h"
+#include "base/error.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
 /* Makes `wanted`, or with "" a folder named after the time under results/. `out` gets its path;
  * *made: it was not there before. */
-bool files_make_folder(const char *wanted, char *out, size_t size, bool *made,
-                       struct problem *problem);
+bool files_make_folder(const char *wanted, char *out, size_t size, bool *made, struct error *error);
 
-/* NULL with the problem when it cannot be made. Closing is false when not all was written. */
-FILE *files_create(const char *folder, const char *name, struct problem *problem);
-bool files_close(FILE *file, const char *name, struct problem *problem);
+/* NULL with the error when it cannot be made. Closing is false when not all was written. */
+FILE *files_create(const char *folder, const char *name, struct error *error);
+bool files_close(FILE *file, const char *name, struct error *error);
 
 #endif

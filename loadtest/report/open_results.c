@@ -124,11 +124,11 @@ static void write_rows(FILE *file, const struct phase_result *run)
 }
 
 bool open_results_write_csv(const char *folder, const struct phase_result *runs, size_t count,
-                            struct problem *problem)
+                            struct error *error)
 {
     if (count == 0 || runs[0].plan.rate_per_s == 0)
         return true;
-    FILE *file = files_create(folder, "arrivals.csv", problem);
+    FILE *file = files_create(folder, "arrivals.csv", error);
     if (!file)
         return false;
     fputs("strategy,body,instances,scenario,phase,round,part,rate_per_s,duration_s,arrivals,"
@@ -139,7 +139,7 @@ bool open_results_write_csv(const char *folder, const struct phase_result *runs,
         if (has_figures(&runs[i]))
             write_rows(file, &runs[i]);
     }
-    return files_close(file, "arrivals.csv", problem);
+    return files_close(file, "arrivals.csv", error);
 }
 
 static json_t *json_latency(const struct latency_figures *figures)

@@ -13,7 +13,7 @@ void open_results_print(FILE *to, const struct phase_result *runs, size_t count)
 
 /* arrivals.csv. Nothing is written where no run had a rate. */
 bool open_results_write_csv(const char *folder, const struct phase_result *runs, size_t count,
-                            struct problem *problem);
+                            struct error *error);
 
 /* The run's "open_loop" member; owned by the caller. */
 json_t *open_results_json(const struct phase_result *run);

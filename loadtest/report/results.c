@@ -101,9 +101,9 @@ static void write_csv_row(FILE *file, const struct phase_result *run)
     fputc('\n', file);
 }
 
-bool results_write_csv(const char *folder, const struct results *results, struct problem *problem)
+bool results_write_csv(const char *folder, const struct results *results, struct error *error)
 {
-    FILE *file = files_create(folder, "results.csv", problem);
+    FILE *file = files_create(folder, "results.csv", error);
     if (!file)
         return false;
     fputs("strategy,body,instances,scenario,phase,round,connections,threads,duration_s,stock,"
@@ -116,7 +116,7 @@ bool results_write_csv(const char *folder, const struct results *results, struct
           file);
     for (size_t i = 0; i < results->count; i++)
         write_csv_row(file, &results->items[i]);
-    return files_close(file, "results.csv", problem);
+    return files_close(file, "results.csv", error);
 }
 
 /* jansson's own pack: s string, i int, I json_int_t, f double, b bool, o stolen object. */
@@ -224,20 +224,19 @@ json_t *results_json_database(const struct machine *machine)
     return settings;
 }
 
-bool results_json_write(const char *folder, const char *name, json_t *document,
-                        struct problem *problem)
+bool results_json_write(const char *folder, const char *name, json_t *document, struct error *error)
 {
     if (!document)
-        return problem_set(problem, "%s: out of memory", name);
-    FILE *file = files_create(folder, name, problem);
+        return error_fail(error, "%s: out of memory", name);
+    FILE *file = files_create(folder, name, error);
     bool written =
         file && json_dumpf(document, file, JSON_INDENT(1) | JSON_REAL_PRECISION(10)) == 0;
     json_decref(document);
     if (!file)
         return false;
     fputc('\n', file);
-    return files_close(file, name, problem) &&
-           (written || problem_set(problem, "cannot write %s", name));
+    return files_close(file, name, error) &&
+           (written || error_fail(error, "cannot write %s", name));
 }
 
 /* No connection strings and no token: a results file is for passing on. */
@@ -257,7 +256,7 @@ static json_t *json_settings(const struct options *options, const struct machine
 
 bool results_write_json(const char *folder, const struct results *results,
                         const struct options *options, const struct machine *machine,
-                        struct problem *problem)
+                        struct error *error)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < results->count; i++)
@@ -266,5 +265,5 @@ bool results_write_json(const char *folder, const struct results *results,
         json_pack("{so sI so so so}", "runs", list, "seed", options->seed, "machine",
                   results_json_machine(machine), "versions", results_json_versions(machine),
                   "settings", json_settings(options, machine));
-    return results_json_write(folder, "results.json", document, problem);
+    return results_json_write(folder, "results.json", document, error);
 }

@@ -15,9 +15,9 @@ struct results {
 /* A new one at the end, empty; NULL: out of memory. It moves with the next one. */
 struct phase_result *results_next(struct results *results);
 
-bool results_write_csv(const char *folder, const struct results *results, struct problem *problem);
+bool results_write_csv(const char *folder, const struct results *results, struct error *error);
 bool results_write_json(const char *folder, const struct results *results,
                         const struct options *options, const struct machine *machine,
-                        struct problem *problem);
+                        struct error *error);
 
 #endif

@@ -13,6 +13,6 @@ json_t *results_json_database(const struct machine *machine); /* PostgreSQL's se
 
 /* Writes `document`, which it takes, to a file in the folder. */
 bool results_json_write(const char *folder, const char *name, json_t *document,
-                        struct problem *problem);
+                        struct error *error);
 
 #endif

@@ -19,6 +19,11 @@
 int64_t clock_mono_us(void);
 int64_t clock_wall_us(void); /* since 1970-01-01T00:00:00Z */
 
+static inline int64_t clock_mono_ms(void)
+{
+    return clock_mono_us() / CLOCK_US_PER_MS;
+}
+
 static inline int64_t clock_earlier(int64_t a_us, int64_t b_us)
 {
     return a_us < b_us ? a_us : b_us;

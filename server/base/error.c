@@ -5,7 +5,6 @@
 #include "base/error.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@ bool error_set(struct error *error, enum error_code code, const char *format, ..
     return false;
 }
 
-void error_prefix(struct error *error, const char *format, ...)
+bool error_prefix(struct error *error, const char *format, ...)
 {
     char text[sizeof error->text];
     va_list arguments;
@@ -36,4 +35,5 @@ void error_prefix(struct error *error, const char *format, ...)
     snprintf(joined, sizeof joined, "%s: %s", text, error->text);
     memcpy(error->text, joined, sizeof error->text - 1);
     error->text[sizeof error->text - 1] = '\0';
+    return false;
 }

@@ -20,7 +20,7 @@ const char *bed_database(void)
 
 struct bed *bed_create(size_t count)
 {
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     struct bed *bed = calloc(1, sizeof *bed);
     assert_non_null(bed);
     process_catch_signals();
@@ -38,18 +38,18 @@ struct bed *bed_create(size_t count)
                                     .work_ms = -1};
     bed->count = count;
     if (count > 0 &&
-        !instance_start_all(bed->servers, count, &bed->options, SERVER, bed->folder, &problem))
-        fail_msg("%s", problem.text);
+        !instance_start_all(bed->servers, count, &bed->options, SERVER, bed->folder, &error))
+        fail_msg("%s", error.text);
     return bed;
 }
 
 void bed_open_fleet(struct bed *bed, struct fleet *fleet)
 {
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     *fleet = (struct fleet){.count = bed->count,
                             .instances = bed->servers,
                             .api = api_create(""),
-                            .witness = witness_create(bed_database(), &problem),
+                            .witness = witness_create(bed_database(), &error),
                             .admin_token = ""};
     assert_non_null(fleet->api);
     assert_non_null(fleet->witness);
@@ -66,15 +66,15 @@ void bed_close_fleet(struct fleet *fleet)
 
 void bed_find_strategy(const struct fleet *fleet, const char *name, struct api_strategy *out)
 {
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     struct api_strategy strategies[64];
-    int count = api_strategies(fleet->api, fleet->urls[0], strategies, 64, &problem);
+    int count = api_strategies(fleet->api, fleet->urls[0], strategies, 64, &error);
     for (int i = 0; i < count; i++) {
         *out = strategies[i];
         if (strcmp(out->name, name) == 0)
             return;
     }
-    fail_msg("no strategy %s: %s", name, problem.text);
+    fail_msg("no strategy %s: %s", name, error.text);
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
@@ -85,12 +85,12 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 void bed_destroy(struct bed *bed)
 {
-    struct problem problem = {""};
-    bool stopped = instance_stop_all(bed->servers, bed->count, &problem);
+    struct error error = {.text = ""};
+    bool stopped = instance_stop_all(bed->servers, bed->count, &error);
     nftw(bed->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     free(bed);
     if (!stopped)
-        fail_msg("%s", problem.text);
+        fail_msg("%s", error.text);
 }
 
 static void start(struct bed *bed, const char *program, const char *arguments,
@@ -111,9 +111,9 @@ static void start(struct bed *bed, const char *program, const char *arguments,
         argv[count++] = "--out";
         argv[count++] = bed->folder;
     }
-    struct problem problem;
+    struct error error;
     bed->output[0] = '\0';
-    assert_true(process_start(process, argv, NULL, NULL, &problem));
+    assert_true(process_start(process, argv, NULL, NULL, &error));
 }
 
 void bed_start(struct bed *bed, const char *arguments, struct process *process)

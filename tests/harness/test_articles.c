@@ -20,14 +20,13 @@ static void measure(const struct article_experiment *experiment, const char *str
                     int instances, bool sheds)
 {
     const struct article_row row = {strategy, instances, "what was done", "a figure", sheds};
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     bed->options.work_ms = experiment->work_ms;
     bed->options.queue_capacity = experiment->queue_capacity;
     bed->options.in_flight_per_product = experiment->in_flight;
-    if (!session_close_fleet(session, &problem) ||
-        !session_open_fleet(session, instances, &problem) ||
-        !article_measure(session, experiment, &row, &result, &problem))
-        fail_msg("%s", problem.text);
+    if (!session_close_fleet(session, &error) || !session_open_fleet(session, instances, &error) ||
+        !article_measure(session, experiment, &row, &result, &error))
+        fail_msg("%s", error.text);
     print_message("%s, %d: %s, %s %s\n", strategy, instances, result.article.ours,
                   verdict_name(result.verdict), result.error);
 }
@@ -200,22 +199,22 @@ static void a_call_without_an_answer_ends_the_load(void **state)
                                       .connections = 2,
                                       .counted = &counted};
     struct wrk_result figures;
-    struct problem problem = {""};
-    assert_false(counted_run(&load, &figures, &problem));
-    assert_non_null(strstr(problem.text, "no answer"));
+    struct error error = {.text = ""};
+    assert_false(counted_run(&load, &figures, &error));
+    assert_non_null(strstr(error.text, "no answer"));
 }
 
 static void every_row_is_one_that_can_be_run(void **state)
 {
     (void)state;
-    struct problem problem = {""};
-    assert_true(session_open_fleet(session, 1, &problem));
+    struct error error = {.text = ""};
+    assert_true(session_open_fleet(session, 1, &error));
     for (size_t i = 0; i < article_experiments_count; i++) {
         const struct article_experiment *experiment = &article_experiments[i];
         struct counted counted;
         for (size_t j = 0; j < experiment->rows_count; j++)
             assert_non_null(session_strategy(session, experiment->rows[j].strategy));
-        assert_true(article_make_calls(experiment, &bed->options, &counted, &problem));
+        assert_true(article_make_calls(experiment, &bed->options, &counted, &error));
         assert_true(counted.expected > 0 && counted.expected <= experiment->calls);
         assert_true(experiment->calls >= experiment->connections);
         free(counted.calls);
@@ -225,7 +224,7 @@ static void every_row_is_one_that_can_be_run(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     bed = bed_create(0);
     bed->options.out = bed->folder;
     bed->options.server_binary = SERVER;
@@ -234,8 +233,8 @@ static int set_up(void **state)
     bed->options.first_product = 1000001;
     session = calloc(1, sizeof *session);
     assert_non_null(session);
-    if (!session_init(session, &bed->options, &problem))
-        fail_msg("%s", problem.text);
+    if (!session_init(session, &bed->options, &error))
+        fail_msg("%s", error.text);
     return 0;
 }
 

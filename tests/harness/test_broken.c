@@ -151,8 +151,8 @@ static int open_listener(int *port)
 static int run_lied_to(struct bed *bed, const char *more)
 {
     struct wrk_url url;
-    struct problem problem;
-    assert_true(wrk_split_url(bed->servers[0].url, &url, &problem));
+    struct error error;
+    assert_true(wrk_split_url(bed->servers[0].url, &url, &error));
     server_address.sin_family = AF_INET;
     server_address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     server_address.sin_port = htons((uint16_t)strtol(url.port, NULL, 10));
@@ -192,11 +192,11 @@ static void a_strategy_without_its_guard_is_broken(void **state)
 static void a_late_generator_hides_nothing(void **state)
 {
     struct bed *bed = *state;
-    struct problem problem;
+    struct error error;
     /* Two of the relay's for each of the generator's 1,024: a login shell's limit is 1,024 in all.
      */
-    if (!connection_allow(3000, &problem))
-        fail_msg("%s", problem.text);
+    if (!connection_allow(3000, &error))
+        fail_msg("%s", error.text);
     assert_int_equal(run_lied_to(bed, "--rate 3000 --max-lag-ms 0"), 1);
     json_t *results = bed_results(bed);
     assert_string_equal(bed_verdict(results, "none", "truth", 1), "BROKEN");
@@ -211,7 +211,7 @@ static void a_late_generator_hides_nothing(void **state)
 static void a_false_sold_out_is_seen(void **state)
 {
     (void)state;
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     struct phase_result result;
     struct api_strategy conditional;
     struct fleet fleet;
@@ -232,8 +232,8 @@ static void a_false_sold_out_is_seen(void **state)
                               .first_product = 3000003,
                               .products = 1,
                               .round = 1};
-    if (!phase_run(&fleet, &plan, &result, &problem))
-        fail_msg("%s", problem.text);
+    if (!phase_run(&fleet, &plan, &result, &error))
+        fail_msg("%s", error.text);
     assert_string_equal(verdict_name(result.verdict), "BROKEN");
     assert_true(result.audit.resold > 0);
     assert_int_equal(result.audit.undersold, 0);
@@ -241,8 +241,8 @@ static void a_false_sold_out_is_seen(void **state)
     assert_true(audit_consistent(&result.audit));
 
     /* The same server, with its failpoint behind it. */
-    if (!phase_run(&fleet, &plan, &result, &problem))
-        fail_msg("%s", problem.text);
+    if (!phase_run(&fleet, &plan, &result, &error))
+        fail_msg("%s", error.text);
     assert_string_equal(verdict_name(result.verdict), "kept");
     assert_true(result.wrk.sold_out_us > 0);
     bed_close_fleet(&fleet);

@@ -20,7 +20,7 @@ enum { PRODUCT = 4000001, ANY_LAG_US = 60000000 };
 
 static struct bed *bed;
 static const char *urls[1];
-static struct problem problem;
+static struct error error;
 static struct open_loop_result result;
 
 static struct open_loop_load load_of(double rate_per_s, int64_t duration_us)
@@ -46,8 +46,8 @@ static void put_on_sale(int64_t stock)
 {
     struct api *api = api_create("");
     assert_non_null(api);
-    if (!api_put_products(api, bed->servers[0].url, PRODUCT, 1, stock, &problem))
-        fail_msg("%s", problem.text);
+    if (!api_put_products(api, bed->servers[0].url, PRODUCT, 1, stock, &error))
+        fail_msg("%s", error.text);
     api_destroy(api);
 }
 
@@ -88,9 +88,9 @@ static void *do_mischief(void *argument)
     if (mischief->signal_number != SIGSTOP)
         return NULL;
     waitpid(mischief->pid, &status, WUNTRACED);
-    mischief->stopped_us = open_loop_now_us();
+    mischief->stopped_us = clock_mono_us();
     sleep_until(mischief->stopped_us + mischief->for_us);
-    mischief->continued_us = open_loop_now_us();
+    mischief->continued_us = clock_mono_us();
     kill(mischief->pid, SIGCONT);
     return NULL;
 }
@@ -98,22 +98,22 @@ static void *do_mischief(void *argument)
 static void run_with_mischief(struct open_loop_load *load, struct mischief *mischief)
 {
     pthread_t thread;
-    load->start_us = open_loop_now_us() + 2000000;
+    load->start_us = clock_mono_us() + 2000000;
     mischief->at_us += load->start_us;
     mischief->pid = bed->servers[0].process.pid;
     assert_int_equal(pthread_create(&thread, NULL, do_mischief, mischief), 0);
-    bool made = open_loop_run(load, &result, &problem);
+    bool made = open_loop_run(load, &result, &error);
     pthread_join(thread, NULL);
     if (!made)
-        fail_msg("%s", problem.text);
+        fail_msg("%s", error.text);
 }
 
 static void count_orders(double rate_per_s, int64_t duration_us, int64_t arrivals)
 {
     put_on_sale(50);
     struct open_loop_load load = load_of(rate_per_s, duration_us);
-    if (!open_loop_run(&load, &result, &problem))
-        fail_msg("%s", problem.text);
+    if (!open_loop_run(&load, &result, &error))
+        fail_msg("%s", error.text);
     assert_in_range(result.parts[0].arrivals, arrivals - 1, arrivals);
     assert_int_equal(in_all(), result.parts[0].arrivals);
     assert_int_equal(of_class(OPEN_LOOP_COMMITTED), 50);
@@ -143,8 +143,8 @@ static void what_the_lead_commits_is_not_counted(void **state)
     put_on_sale(50);
     struct open_loop_load load = load_of(200, 5000000);
     load.arrivals.lead_us = 5000000;
-    if (!open_loop_run(&load, &result, &problem))
-        fail_msg("%s", problem.text);
+    if (!open_loop_run(&load, &result, &error))
+        fail_msg("%s", error.text);
     assert_int_equal(of_class(OPEN_LOOP_COMMITTED), 50);
     assert_int_equal(result.committed_in_time, 0);
 }
@@ -198,14 +198,14 @@ static void a_server_that_dies_is_a_result(void **state)
     assert_true(result.unanswered > 0);
     int status;
     while (!process_ended(&bed->servers[0].process, &status))
-        sleep_until(open_loop_now_us() + 1000);
+        sleep_until(clock_mono_us() + 1000);
     bed->count = 0;
 }
 
 static void hold_up(void *context)
 {
     (void)context;
-    sleep_until(open_loop_now_us() + 100000);
+    sleep_until(clock_mono_us() + 100000);
 }
 
 /* The harness's own fault is not the server's. */
@@ -216,8 +216,8 @@ static void a_late_generator_says_so(void **state)
     struct open_loop_load load = load_of(500, 1000000);
     load.tick = hold_up;
     load.lag_limit_us = 10000;
-    if (!open_loop_run(&load, &result, &problem))
-        fail_msg("%s", problem.text);
+    if (!open_loop_run(&load, &result, &error))
+        fail_msg("%s", error.text);
     assert_true(result.too_late);
     assert_true(result.lag.p99_us >= 50000);
 }
@@ -227,8 +227,8 @@ static void nobody_listens(void **state)
     (void)state;
     struct open_loop_load load = load_of(500, 1000000);
     urls[0] = "http://127.0.0.1:1";
-    assert_false(open_loop_run(&load, &result, &problem));
-    assert_non_null(strstr(problem.text, "127.0.0.1:1"));
+    assert_false(open_loop_run(&load, &result, &error));
+    assert_non_null(strstr(error.text, "127.0.0.1:1"));
 }
 
 static const json_t *part_of(const json_t *results, size_t number)

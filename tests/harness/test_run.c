@@ -145,8 +145,8 @@ static bool somebody_runs(const char *text)
     const char *const argv[] = {"sh", "-c", command, NULL};
     char output[256];
     struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 10000};
-    struct problem problem;
-    return process_capture(argv, &capture, &problem);
+    struct error error;
+    return process_capture(argv, &capture, &error);
 }
 
 /* Reads the harness's words until they say `text`. */

@@ -79,15 +79,15 @@ static void servers_get_the_settings(void **state)
 {
     (void)state;
     char path[64], line[2048] = "";
-    struct problem problem;
+    struct error error;
     struct instance server;
     struct options options = bed->options;
     options.in_flight_per_product = 3;
     options.pg_sessions = 9;
     options.max_batch = 7;
     options.work_ms = 2;
-    if (!instance_start_all(&server, 1, &options, SERVER, bed->folder, &problem))
-        fail_msg("%s", problem.text);
+    if (!instance_start_all(&server, 1, &options, SERVER, bed->folder, &error))
+        fail_msg("%s", error.text);
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)server.process.pid);
     FILE *file = t_open(path);
     size_t length = fread(line, 1, sizeof line - 1, file);
@@ -102,7 +102,7 @@ static void servers_get_the_settings(void **state)
         if (!strstr(line, wanted[i]))
             fail_msg("'%s' is not in '%s'", wanted[i], line);
     }
-    assert_true(instance_stop_all(&server, 1, &problem));
+    assert_true(instance_stop_all(&server, 1, &error));
 }
 
 static void what_cannot_be_swept(void **state)
@@ -133,7 +133,7 @@ static void goodput_is_measured(void **state)
 {
     (void)state;
     struct bed *served = bed_create(1);
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     struct api_strategy conditional;
     struct fleet fleet;
     bed_open_fleet(served, &fleet);
@@ -152,8 +152,8 @@ static void goodput_is_measured(void **state)
                               .max_lag_ms = 60000,
                               .round = 1};
     struct goodput goodput;
-    if (!goodput_measure(&fleet, &plan, 10, 64, &goodput, &problem))
-        fail_msg("%s", problem.text);
+    if (!goodput_measure(&fleet, &plan, 10, 64, &goodput, &error))
+        fail_msg("%s", error.text);
     assert_true(goodput.peak_per_s > 0);
     assert_true(goodput.overloaded_per_s > 0);
     bed_close_fleet(&fleet);

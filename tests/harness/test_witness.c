@@ -43,11 +43,11 @@ static void keep(void *context, const struct witness_product *product)
 
 static struct audit audited(int64_t product)
 {
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     struct witness_product found = {0};
-    struct witness *witness = witness_create(conninfo, &problem);
-    if (!witness || !witness_audit(witness, product, product, keep, &found, &problem))
-        fail_msg("%s", problem.text);
+    struct witness *witness = witness_create(conninfo, &error);
+    if (!witness || !witness_audit(witness, product, product, keep, &found, &error))
+        fail_msg("%s", error.text);
     witness_destroy(witness);
     assert_int_equal(found.id, product);
     return found.audit;
@@ -78,7 +78,7 @@ static void only_rows_of_this_sale_count(void **state)
 static void stock_in_buckets_counts(void **state)
 {
     (void)state;
-    struct problem problem = {""};
+    struct error error = {.text = ""};
     struct witness_state seen;
     sql("INSERT INTO product VALUES (1, 10, 2, NULL, 5);"
         "INSERT INTO bucket VALUES (1, 5, 3), (1, 5, 4), (1, 4, 50), (2, 5, 60);"
@@ -86,8 +86,8 @@ static void stock_in_buckets_counts(void **state)
     struct audit audit = audited(1);
     assert_int_equal(audit.stock, 9);
     assert_true(audit_consistent(&audit));
-    struct witness *witness = witness_create(conninfo, &problem);
-    assert_true(witness_look(witness, 1, 1, &seen, &problem));
+    struct witness *witness = witness_create(conninfo, &error);
+    assert_true(witness_look(witness, 1, 1, &seen, &error));
     assert_int_equal(seen.stock, 9);
     witness_destroy(witness);
 }
@@ -127,19 +127,19 @@ static void duplicates_and_limits(void **state)
 static void what_it_waits_for(void **state)
 {
     (void)state;
-    struct problem problem = {""};
-    struct witness *witness = witness_create(conninfo, &problem);
+    struct error error = {.text = ""};
+    struct witness *witness = witness_create(conninfo, &error);
     struct witness_state seen;
     sql("INSERT INTO product VALUES (7, 5, 3, NULL, 2), (8, 5, 4, NULL, 1);"
         "INSERT INTO orders VALUES (7, 2, 1, 2, 1), (8, 1, 1, 1, 0)");
-    assert_true(witness_look(witness, 7, 8, &seen, &problem));
+    assert_true(witness_look(witness, 7, 8, &seen, &error));
     assert_int_equal(seen.products, 2);
     assert_int_equal(seen.stock, 7);
     assert_int_equal(seen.orders, 2);
     assert_int_equal(seen.queued, 1);
     assert_false(seen.leftovers);
     sql("INSERT INTO orders VALUES (7, 1, 1, 2, 1)");
-    assert_true(witness_look(witness, 7, 8, &seen, &problem));
+    assert_true(witness_look(witness, 7, 8, &seen, &error));
     assert_true(seen.leftovers);
     assert_int_equal(seen.orders, 2);
     witness_destroy(witness);

@@ -46,6 +46,8 @@ for room in "${harness[@]}"; do
 done
 put loadtest/judge/witness.c '#include <libpq-fe.h>'
 put loadtest/load/wrk.c '#include "gen/load_lua.h"'
+put loadtest/load/open_loop.c '#include "base/base.h"'
+put bench/bed.c '#include "base/base.h"'
 put loadtest/main.c '#include "loadtest/commands/commands.h"'
 put bench/bench.h '#include "loadtest/commands/commands.h"'
 put bench/main.c '#include "bench/bench.h"'
@@ -102,8 +104,9 @@ done
 catches loadtest/bad.c '#include <stdint.h>'
 catches loadtest/util/bad.c '#include <stdint.h>'
 
-# It is a witness: it shares no code with what it judges.
-catches loadtest/load/bad.c '#include "base/base.h"'
+# It is a witness: of what it judges it has base alone.
+catches loadtest/load/bad.c '#include "settings/settings.h"'
+catches loadtest/judge/bad.c '#include "postgres/postgres.h"'
 catches loadtest/load/bad.c '#include <order/order.h>'
 catches loadtest/load/bad.c '#include "app.h"'
 catches loadtest/load/bad.c '#include "server/order/order.h"'

@@ -114,7 +114,7 @@ static void forms_and_rows(void **state)
 {
     (void)state;
     static struct bench_options options;
-    struct problem problem;
+    struct error error;
     size_t brief = 0;
     for (size_t i = 0; i < bench_rows_count; i++) {
         const struct bench_row *of = &bench_rows[i];
@@ -130,10 +130,10 @@ static void forms_and_rows(void **state)
                     (of->most ? of->aim <= of->bound : of->aim >= of->bound));
     }
     options = (struct bench_options){.rows = {.count = 2, .items = {"1", "17"}}};
-    assert_true(bench_rows_exist(&options, &problem));
+    assert_true(bench_rows_exist(&options, &error));
     snprintf(options.rows.items[1], sizeof options.rows.items[1], "1x");
-    assert_false(bench_rows_exist(&options, &problem));
-    assert_non_null(strstr(problem.text, "'1x'"));
+    assert_false(bench_rows_exist(&options, &error));
+    assert_non_null(strstr(error.text, "'1x'"));
     assert_true(brief > 0 && brief < bench_rows_count && bench_rows_count <= BENCH_ROWS_MAX);
 }
 
@@ -158,7 +158,7 @@ static void shares_of_the_time_watched(void **state)
     (void)state;
     static struct usage_watch watch;
     watch = (struct usage_watch){.generator = 7, .looks = 2};
-    watch.last.at_ns = 2000000000;
+    watch.last.at_us = 2000000;
     const struct usage_thread first[] = {{7, 7, 5, 5}, {7, 8, 0, 0}, {9, 9, 1000000000, 0}};
     const struct usage_thread last[] = {{7, 7, 5, 5},
                                         {7, 8, 1000000000, 500000000},

@@ -169,10 +169,10 @@ static void a_row_against_pgbench(void **state)
 
 static void ask(const char *sql, char *out, size_t size)
 {
-    struct problem problem = {""};
-    struct witness *witness = witness_create(bed_database(), &problem);
-    if (!witness || !witness_ask(witness, sql, out, size, &problem))
-        fail_msg("%s", problem.text);
+    struct error error = {.text = ""};
+    struct witness *witness = witness_create(bed_database(), &error);
+    if (!witness || !witness_ask(witness, sql, out, size, &error))
+        fail_msg("%s", error.text);
     witness_destroy(witness);
 }
 

@@ -1,8 +1,8 @@
 /* The relay that stands for a Redis further away: the test is both its client and its server. */
 #include "lib/t.h"
 
+#include "base/clock.h"
 #include "loadtest/fleet/delay.h"
-#include "loadtest/load/open_loop.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -48,11 +48,11 @@ static void a_round_trip_takes_its_time(void **state)
     pass(server, client, 'b');
     delay_set(delay, 60000);
     for (int i = 0; i < 3; i++) {
-        int64_t began_us = open_loop_now_us();
+        int64_t began_us = clock_mono_us();
         pass(client, server, 'c');
-        assert_true(open_loop_now_us() - began_us >= 30000);
+        assert_true(clock_mono_us() - began_us >= 30000);
         pass(server, client, 'd');
-        assert_true(open_loop_now_us() - began_us >= 60000);
+        assert_true(clock_mono_us() - began_us >= 60000);
     }
     delay_set(delay, 0);
     pass(client, server, 'e');
@@ -120,24 +120,24 @@ static void nobody_behind_it(void **state)
     int other = unix_socket(delay_url(delay) + 7, false);
     assert_int_equal(recv(other, &letter, 1, 0), 0);
     close(other);
-    struct problem problem;
-    assert_null(delay_create("redis://127.0.0.1:6379/0", &problem));
-    assert_non_null(strstr(problem.text, "unix socket"));
+    struct error error;
+    assert_null(delay_create("redis://127.0.0.1:6379/0", &error));
+    assert_non_null(strstr(error.text, "unix socket"));
 }
 
 static int set_up(void **state)
 {
     char url[128];
-    struct problem problem;
+    struct error error;
     (void)state;
     snprintf(folder + strlen(folder) - 6, 7, "XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/s", folder);
     snprintf(url, sizeof url, "unix://%s", path);
     listener = unix_socket(path, true);
-    delay = delay_create(url, &problem);
+    delay = delay_create(url, &error);
     if (!delay)
-        fail_msg("%s", problem.text);
+        fail_msg("%s", error.text);
     client = unix_socket(delay_url(delay) + 7, false);
     server = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     assert_true(server >= 0);

@@ -22,7 +22,7 @@ static char *some_environment(const char *name)
 
 static struct options options;
 static enum options_action action;
-static struct problem problem;
+static struct error error;
 
 struct command_line {
     char text[512];
@@ -40,7 +40,7 @@ static struct command_line *split(char *program, const char *text)
     snprintf(line.text, sizeof line.text, "%s", text);
     for (char *word = strtok_r(line.text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         line.argv[line.argc++] = word;
-    problem.text[0] = '\0';
+    error.text[0] = '\0';
     return &line;
 }
 
@@ -48,7 +48,7 @@ static bool parse(const char *text, char *(*environment)(const char *))
 {
     static char program[] = "seckill-loadtest";
     struct command_line *line = split(program, text);
-    return options_parse(&options, &action, line->argc, line->argv, environment, &problem);
+    return options_parse(&options, &action, line->argc, line->argv, environment, &error);
 }
 
 static void defaults(void **state)
@@ -110,7 +110,7 @@ static void a_sweep_is_read(void **state)
     assert_int_equal(options.command, COMMAND_SWEEP);
     assert_int_equal(options.connections, 64);
     assert_string_equal(options.strategies.items[0], "conditional");
-    assert_true(sweep_plan_read(&plan, &options, &problem));
+    assert_true(sweep_plan_read(&plan, &options, &error));
     assert_int_equal(plan.over, SWEEP_INSTANCES);
     assert_int_equal(plan.count, 2);
     assert_int_equal(plan.values[1], 3);
@@ -134,10 +134,10 @@ static void a_sweep_is_read(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_true(parse(bad[i], no_environment));
-        if (sweep_plan_read(&plan, &options, &problem))
+        if (sweep_plan_read(&plan, &options, &error))
             fail_msg("'%s' was taken", bad[i]);
-        if (!strstr(problem.text, "--over") && !strstr(problem.text, "--set"))
-            fail_msg("'%s' gave '%s'", bad[i], problem.text);
+        if (!strstr(error.text, "--over") && !strstr(error.text, "--set"))
+            fail_msg("'%s' gave '%s'", bad[i], error.text);
     }
 }
 
@@ -203,8 +203,8 @@ static void bad_arguments_are_named(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (parse(cases[i].line, no_environment))
             fail_msg("'%s' was taken", cases[i].line);
-        if (!strstr(problem.text, cases[i].named))
-            fail_msg("'%s' gave '%s'", cases[i].line, problem.text);
+        if (!strstr(error.text, cases[i].named))
+            fail_msg("'%s' gave '%s'", cases[i].line, error.text);
     }
 }
 
@@ -214,7 +214,7 @@ static bool parse_bench(const char *text)
 {
     static char program[] = "seckill-bench";
     struct command_line *line = split(program, text);
-    return bench_options_parse(&bench, &action, line->argc, line->argv, some_environment, &problem);
+    return bench_options_parse(&bench, &action, line->argc, line->argv, some_environment, &error);
 }
 
 /* The bench has flags of its own, and the harness's about backends. */
@@ -254,8 +254,8 @@ static void the_bench_has_its_own(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         if (parse_bench(bad[i][0]))
             fail_msg("'%s' was taken", bad[i][0]);
-        if (!strstr(problem.text, bad[i][1]))
-            fail_msg("'%s' gave '%s'", bad[i][0], problem.text);
+        if (!strstr(error.text, bad[i][1]))
+            fail_msg("'%s' gave '%s'", bad[i][0], error.text);
     }
 }
 

@@ -11,14 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct problem problem;
+static struct error error;
 static char output[256];
 
 static bool capture(const char *command, int limit_ms)
 {
     const char *const argv[] = {"sh", "-c", command, NULL};
     struct process_capture wanted = {.output = output, .size = sizeof output, .limit_ms = limit_ms};
-    return process_capture(argv, &wanted, &problem);
+    return process_capture(argv, &wanted, &error);
 }
 
 static void collects_what_it_writes(void **state)
@@ -35,16 +35,16 @@ static void says_how_it_failed(void **state)
 {
     (void)state;
     assert_false(capture("echo why; exit 3", 10000));
-    assert_non_null(strstr(problem.text, "exit status 3"));
-    assert_non_null(strstr(problem.text, "why"));
+    assert_non_null(strstr(error.text, "exit status 3"));
+    assert_non_null(strstr(error.text, "why"));
     assert_false(capture("kill -9 $$", 10000));
-    assert_non_null(strstr(problem.text, "signal 9"));
+    assert_non_null(strstr(error.text, "signal 9"));
     assert_false(capture("sleep 60", 100));
-    assert_non_null(strstr(problem.text, "100 ms"));
+    assert_non_null(strstr(error.text, "100 ms"));
     const char *const nothing[] = {"/nowhere/at-all", NULL};
     struct process_capture wanted = {.output = output, .size = sizeof output, .limit_ms = 10000};
-    assert_false(process_capture(nothing, &wanted, &problem));
-    assert_non_null(strstr(problem.text, "/nowhere/at-all"));
+    assert_false(process_capture(nothing, &wanted, &error));
+    assert_non_null(strstr(error.text, "/nowhere/at-all"));
 }
 
 static void stops_the_deaf_by_force(void **state)
@@ -55,7 +55,7 @@ static void stops_the_deaf_by_force(void **state)
     int status = 0;
     const char *const argv[] = {"sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 1; done",
                                 NULL};
-    assert_true(process_start(&process, argv, NULL, NULL, &problem));
+    assert_true(process_start(&process, argv, NULL, NULL, &error));
     assert_int_equal(read(process.out_fd, word, 5), 5);
     process_stop(&process, SIGTERM, 100, &status);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -84,7 +84,7 @@ static void children_die_with_their_parent(void **state)
     if (parent == 0) {
         struct process child;
         const char *const argv[] = {"sleep", "60", NULL};
-        bool started = process_start(&child, argv, NULL, NULL, &problem) &&
+        bool started = process_start(&child, argv, NULL, NULL, &error) &&
                        write(pipe_fds[1], &child.pid, sizeof child.pid) > 0;
         if (started)
             pause();
@@ -108,7 +108,7 @@ static void adds_to_the_environment(void **state)
     const char *const argv[] = {"sh", "-c", "printf %s \"$SECKILL_ADMIN_TOKEN\"", NULL};
     const char *const environment[] = {"SECKILL_ADMIN_TOKEN=secret", NULL};
     char word[16] = "";
-    assert_true(process_start(&process, argv, NULL, environment, &problem));
+    assert_true(process_start(&process, argv, NULL, environment, &error));
     assert_int_equal(read(process.out_fd, word, sizeof word - 1), 6);
     assert_string_equal(word, "secret");
     process_stop(&process, SIGTERM, 10000, NULL);
@@ -122,7 +122,7 @@ static void an_interrupt_ends_what_waits(void **state)
     raise(SIGTERM);
     assert_true(process_interrupted());
     assert_false(capture("sleep 60", 60000));
-    assert_string_equal(problem.text, "interrupted");
+    assert_string_equal(error.text, "interrupted");
     assert_false(process_sleep_ms(1));
 }
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static struct problem problem;
+static struct error error;
 
 static void wrk_figures(void **state)
 {
@@ -20,7 +20,7 @@ static void wrk_figures(void **state)
                           "Requests/sec:   1000.00\n"
                           "seckill-wrk duration_us=1001000 requests=1001 connect=1 read=2 write=3 "
                           "status=900 timeout=4 p50=10 p90=20 p99=30 max=40 sold_out=50 resold=6\n",
-                          &result, &problem));
+                          &result, &error));
     assert_int_equal(result.duration_us, 1001000);
     assert_int_equal(result.requests, 1001);
     assert_int_equal(result.not_2xx, 900);
@@ -54,12 +54,12 @@ static void wrk_without_figures(void **state)
     (void)state;
     struct wrk_result result;
     assert_false(
-        wrk_parse("unable to connect to 127.0.0.1:1 Connection refused\n", &result, &problem));
-    assert_non_null(strstr(problem.text, "Connection refused"));
-    assert_false(wrk_parse("seckill-wrk duration_us=5 requests=1 connect=0\n", &result, &problem));
+        wrk_parse("unable to connect to 127.0.0.1:1 Connection refused\n", &result, &error));
+    assert_non_null(strstr(error.text, "Connection refused"));
+    assert_false(wrk_parse("seckill-wrk duration_us=5 requests=1 connect=0\n", &result, &error));
     assert_false(wrk_parse("seckill-wrk duration_us=5 requests=1 connect=0 read=0 write=0 status=2 "
                            "timeout=0 p50=1 p90=1 p99=1 max=1 sold_out=0 resold=0\n",
-                           &result, &problem));
+                           &result, &error));
 }
 
 static void wrk_shapes_what_divides(void **state)
@@ -85,20 +85,20 @@ static void urls(void **state)
 {
     (void)state;
     struct wrk_url url;
-    assert_true(wrk_split_url("http://127.0.0.1:8080", &url, &problem));
+    assert_true(wrk_split_url("http://127.0.0.1:8080", &url, &error));
     assert_string_equal(url.host, "127.0.0.1");
     assert_string_equal(url.port, "8080");
     assert_string_equal(url.authority, "127.0.0.1:8080");
-    assert_true(wrk_split_url("http://[::1]:81/", &url, &problem));
+    assert_true(wrk_split_url("http://[::1]:81/", &url, &error));
     assert_string_equal(url.host, "::1");
     assert_string_equal(url.port, "81");
     assert_string_equal(url.authority, "[::1]:81");
-    assert_true(wrk_split_url("http://shop", &url, &problem));
+    assert_true(wrk_split_url("http://shop", &url, &error));
     assert_string_equal(url.port, "80");
-    assert_false(wrk_split_url("http://", &url, &problem));
-    assert_false(wrk_split_url("http://a:b", &url, &problem));
-    assert_false(wrk_split_url("http://a:1/path", &url, &problem));
-    assert_false(wrk_split_url("https://a:1", &url, &problem));
+    assert_false(wrk_split_url("http://", &url, &error));
+    assert_false(wrk_split_url("http://a:b", &url, &error));
+    assert_false(wrk_split_url("http://a:1/path", &url, &error));
+    assert_false(wrk_split_url("https://a:1", &url, &error));
 }
 
 static const char metrics[] =
@@ -128,7 +128,7 @@ static void metrics_by_class(void **state)
 {
     (void)state;
     struct scrape scrape;
-    assert_true(scrape_parse(metrics, "none", "buy", &scrape, &problem));
+    assert_true(scrape_parse(metrics, "none", "buy", &scrape, &error));
     assert_int_equal(scrape.in_flight, 4);
     assert_int_equal(scrape.counts.total, 153);
     assert_int_equal(scrape.counts.committed, 100);
@@ -139,7 +139,7 @@ static void metrics_by_class(void **state)
     assert_int_equal(scrape.counts.unknown, 1);
     assert_int_equal(scrape.counts.strangers, 11);
     assert_int_equal(scrape.counts.attempts, 170);
-    assert_true(scrape_parse(metrics, "none", "restock", &scrape, &problem));
+    assert_true(scrape_parse(metrics, "none", "restock", &scrape, &error));
     assert_int_equal(scrape.counts.committed, 5);
 
     struct counts later = scrape.counts;
@@ -159,7 +159,7 @@ static void costs_are_divided_by_orders(void **state)
     enum { STATEMENTS, ROUND_TRIPS, FLUSHES, BYTES };
     struct scrape scrape;
     struct costs twice = {.orders = {0}};
-    assert_true(scrape_parse(metrics, "none", "buy", &scrape, &problem));
+    assert_true(scrape_parse(metrics, "none", "buy", &scrape, &error));
     costs_add(&twice, &scrape.costs, &(struct costs){.orders = {0}});
     costs_add(&twice, &scrape.costs, &(struct costs){.orders = {0}});
     assert_int_equal(twice.orders[COMMITTED], 200);
@@ -174,15 +174,15 @@ static void metrics_that_cannot_be_trusted(void **state)
 {
     (void)state;
     struct scrape scrape;
-    assert_false(scrape_parse("seckill_up 1\n", "none", "buy", &scrape, &problem));
+    assert_false(scrape_parse("seckill_up 1\n", "none", "buy", &scrape, &error));
     assert_false(scrape_parse("seckill_orders_in_flight 0\n"
                               "seckill_orders_total{strategy=\"none\"} 1\n",
-                              "none", "buy", &scrape, &problem));
+                              "none", "buy", &scrape, &error));
     assert_false(
         scrape_parse("seckill_orders_in_flight 0\n"
                      "seckill_orders_total{strategy=\"none\",kind=\"buy\",outcome=\"stolen\"} 1\n",
-                     "none", "buy", &scrape, &problem));
-    assert_non_null(strstr(problem.text, "stolen"));
+                     "none", "buy", &scrape, &error));
+    assert_non_null(strstr(error.text, "stolen"));
 }
 
 static void pgbench_figures(void **state)
@@ -194,13 +194,13 @@ static void pgbench_figures(void **state)
                                  "number of failed transactions: 0 (0.000%)\n"
                                  "latency average = 0.4 ms\n"
                                  "tps = 2500.5 (without initial connection time)\n";
-    assert_true(pgbench_parse(output, &transactions, &per_s, &problem));
+    assert_true(pgbench_parse(output, &transactions, &per_s, &error));
     assert_true(transactions == 5000 && per_s == 2500.5);
-    assert_false(pgbench_parse("pgbench: error: no\n", &transactions, &per_s, &problem));
+    assert_false(pgbench_parse("pgbench: error: no\n", &transactions, &per_s, &error));
     assert_false(pgbench_parse("client 0 aborted in command 2\n"
                                "number of transactions actually processed: 5\n"
                                "tps = 1.0\n",
-                               &transactions, &per_s, &problem));
+                               &transactions, &per_s, &error));
 }
 
 static void a_servers_first_line(void **state)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static struct problem problem;
+static struct error error;
 
 /* 1000 answers, 900 of them 2xx, from 10 connections in one wrk run. */
 static struct phase_result loaded(void)
@@ -27,7 +27,7 @@ static bool reconcile(int64_t committed, int64_t refused)
 {
     struct phase_result result = loaded();
     struct scrape delta = counted(committed, refused);
-    return reconcile_counts(&delta, 1, &result, &problem);
+    return reconcile_counts(&delta, 1, &result, &error);
 }
 
 static void sums_agree_but_for_what_wrk_abandons(void **state)
@@ -48,8 +48,8 @@ static void an_idle_instance_is_no_run(void **state)
     (void)state;
     struct phase_result result = loaded();
     struct scrape deltas[] = {counted(900, 100), counted(0, 0)};
-    assert_false(reconcile_counts(deltas, 2, &result, &problem));
-    assert_non_null(strstr(problem.text, "instance 2 of 2"));
+    assert_false(reconcile_counts(deltas, 2, &result, &error));
+    assert_non_null(strstr(error.text, "instance 2 of 2"));
 }
 
 static void instances_are_summed(void **state)
@@ -57,7 +57,7 @@ static void instances_are_summed(void **state)
     (void)state;
     struct phase_result result = loaded();
     struct scrape deltas[] = {counted(400, 50), counted(500, 50)};
-    assert_true(reconcile_counts(deltas, 2, &result, &problem));
+    assert_true(reconcile_counts(deltas, 2, &result, &error));
     assert_int_equal(result.counts.committed, 900);
 }
 
@@ -67,7 +67,7 @@ static void strangers_are_no_run(void **state)
     struct phase_result result = loaded();
     struct scrape delta = counted(900, 100);
     delta.counts.strangers = 1;
-    assert_false(reconcile_counts(&delta, 1, &result, &problem));
+    assert_false(reconcile_counts(&delta, 1, &result, &error));
 }
 
 static void rows_against_answers(void **state)
@@ -75,14 +75,14 @@ static void rows_against_answers(void **state)
     (void)state;
     struct counts counts = {.committed = 10, .accepted = 5, .unknown = 2};
     struct audit audit = {.confirmed_rows = 15, .restock_rows = 3};
-    assert_true(reconcile_rows(&counts, false, &audit, &problem));
+    assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 0);
     audit.confirmed_rows = 17;
-    assert_true(reconcile_rows(&counts, false, &audit, &problem));
+    assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 0);
     audit.confirmed_rows = 18;
-    assert_false(reconcile_rows(&counts, false, &audit, &problem));
-    assert_true(reconcile_rows(&counts, true, &audit, &problem));
+    assert_false(reconcile_rows(&counts, false, &audit, &error));
+    assert_true(reconcile_rows(&counts, true, &audit, &error));
     assert_int_equal(audit.missing, 12);
 }
 
@@ -92,14 +92,14 @@ static void what_was_accepted_has_its_row(void **state)
     (void)state;
     struct counts counts = {.committed = 10, .accepted = 5};
     struct audit audit = {.confirmed_rows = 12, .failed_rows = 3};
-    assert_true(reconcile_rows(&counts, false, &audit, &problem));
+    assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 0);
     audit.failed_rows = 1;
-    assert_true(reconcile_rows(&counts, false, &audit, &problem));
+    assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 2);
     /* No 201 may fail, so another's failed order does not hide that one is gone. */
     audit = (struct audit){.confirmed_rows = 8, .failed_rows = 9};
-    assert_true(reconcile_rows(&counts, false, &audit, &problem));
+    assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 2);
 }
 

@@ -21,7 +21,7 @@ static void prefix_reads_from_the_outside_in(void **state)
     struct error error;
 
     error_set(&error, ERROR_UNAVAILABLE, "connection refused");
-    error_prefix(&error, "host %s", "db1");
+    assert_false(error_prefix(&error, "host %s", "db1"));
     error_prefix(&error, "schema");
     assert_int_equal(error.code, ERROR_UNAVAILABLE);
     assert_string_equal(error.text, "schema: host db1: connection refused");
