@@ -1,7 +1,6 @@
 #include "dispatch/worker.h"
 
 #include "base/clock.h"
-#include "base/cores.h"
 #include "base/log.h"
 #include "drive/drive.h"
 
@@ -236,7 +235,6 @@ static bool serve(struct worker *worker, struct mailbox *mailbox)
     const struct worker_lane *at = worker->at;
     struct order *first = take(worker, mailbox, 1);
 
-    cores_choose(at->strategy->pipelined);
     if (at->max_batch == 1)
         offer(worker, mailbox);
     bool entered = first && enter(worker, first);

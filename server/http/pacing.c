@@ -14,14 +14,11 @@
  * arrives meanwhile waits in its socket. Queues that have turned an order away count as full for a
  * while: libmicrohttpd takes a request in five passes (header, body, reply, its end, a read that
  * finds nothing), so the refused come in waves, and between two of them there are turns that turn
- * nobody away but have no less to do. As long as they count as full the loop keeps to one core, and
- * the workers whose orders follow each other to the others: it wakes hundreds of times a second,
- * and where it would meet one of them, everybody waits.
+ * nobody away but have no less to do.
  */
 #include "http/edge.h"
 
 #include "base/clock.h"
-#include "base/cores.h"
 #include "metrics/metrics.h"
 
 /* With more than CROWD waiting, a turn begins no earlier than so long after the one before, for
@@ -56,10 +53,6 @@ void edge_rest_begin(struct http *http)
 {
     if (http->turned_away > 0)
         http->full_until_us = http->now_us + FULL_US;
-    if (is_full(http))
-        cores_claim();
-    else
-        cores_release();
     http->turned_away = http->arrived = 0;
     http->worked_from_us = http->now_us;
     http->rest_left_us = REST_MOST_US;

@@ -9,8 +9,6 @@
 #include "http/lib/expect.h"
 #include "http/lib/stage.h"
 
-#include <dirent.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,88 +196,6 @@ static void twice_the_queue_is_answered(void **state)
     server_stop(server);
 }
 
-/* The server's threads, by how many of this process's cores they may use. */
-struct placement {
-    int cores;
-    bool loop_has_one; /* the loop is the process's first thread */
-    int apart;         /* threads that may use all but the loop's */
-    int bound;         /* threads that may not use all */
-};
-
-static struct placement look_at_threads(void)
-{
-    struct placement found = {0};
-    cpu_set_t all, loop, set;
-    char path[64];
-
-    snprintf(path, sizeof path, "/proc/%d/task", (int)server_pid(server));
-    DIR *folder = opendir(path);
-    if (!folder) {
-        fail_msg("%s cannot be read", path);
-        return found;
-    }
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    assert_int_equal(sched_getaffinity(server_pid(server), sizeof loop, &loop), 0);
-    found.cores = CPU_COUNT(&all);
-    found.loop_has_one = CPU_COUNT(&loop) == 1;
-    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
-        pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (thread <= 0 || sched_getaffinity(thread, sizeof set, &set) != 0)
-            continue;
-        found.bound += !CPU_EQUAL(&set, &all);
-        CPU_XOR(&set, &set, &all);
-        found.apart += found.loop_has_one && CPU_EQUAL(&set, &loop);
-    }
-    closedir(folder);
-    return found;
-}
-
-/* One refused order at least, while the others wait for the row, and then go. */
-static struct placement overfill(int count)
-{
-    struct witness *holder = stage_hold_product();
-    int64_t before = server_accepted(server);
-    int64_t until_us = patience();
-
-    send_all(count, "pessimistic");
-    while (server_accepted(server) < before + count)
-        assert_true(clock_mono_us() < until_us);
-    witness_release(holder);
-    assert_true(read_all(count).shed > 0);
-    return look_at_threads();
-}
-
-/* What it has on its side is a quarter of a second, so a slow machine may need several attempts. */
-static void a_loop_of_full_queues_has_a_core_and_the_workers_the_others(void **state)
-{
-    enum { BUYERS = 12 };
-    struct placement found;
-
-    (void)state;
-    server = server_start("--queue-capacity", "4", NULL);
-    found = look_at_threads();
-    assert_int_equal(found.bound, 0);
-    if (found.cores < 2)
-        skip();
-    put_product(server, 1, "{\"stock\": 1000000}");
-    open_all(BUYERS);
-    int64_t until_us = patience();
-    do {
-        found = overfill(BUYERS);
-        assert_true(clock_mono_us() < until_us);
-    } while (!found.loop_has_one || found.apart != 1);
-
-    /* And everybody has all of them again when nobody is turned away any more. */
-    until_us = patience();
-    do {
-        assert_int_equal(order_all(1, "pessimistic").bought, 1);
-        found = look_at_threads();
-        assert_true(clock_mono_us() < until_us);
-    } while (found.bound > 0);
-    close_all(BUYERS);
-    server_stop(server);
-}
-
 /* More than --max-connections wait to be accepted, and are served when others leave. */
 static void connections_beyond_the_limit_wait(void **state)
 {
@@ -307,7 +223,6 @@ int main(void)
         STAGE_TEST(answers_from_memory_do_not_stall),
         STAGE_TEST(after_a_burst_everything_is_back),
         STAGE_TEST(twice_the_queue_is_answered),
-        STAGE_TEST(a_loop_of_full_queues_has_a_core_and_the_workers_the_others),
         STAGE_TEST(connections_beyond_the_limit_wait),
     };
 
