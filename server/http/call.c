@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "http/edge.h"
-#include "http/reply.h"
 #include "http/request.h"
 #include "http/router.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "http/edge.h"
-#include "http/request.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -92,7 +91,7 @@ void connection_on_change(void *cls, struct MHD_Connection *mhd, void **context,
     if (!connection)
         return;
     if (connection->request)
-        request_forgotten(connection->request);
+        http->on_close(connection);
     leave(http, connection);
     free(connection);
 }

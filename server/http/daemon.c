@@ -16,9 +16,9 @@
 #include "base/stop.h"
 #include "http/edge.h"
 #include "http/head.h"
+#include "http/lifecycle.h"
 #include "http/listen.h"
 #include "http/request.h"
-#include "metrics/metrics.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -47,48 +47,6 @@ enum { REPLY_TURNS = 8 };
  * to 0. */
 #define DRAIN_LOOK_US (10 * CLOCK_US_PER_MS)
 
-static const int statuses[EDGE_STATUSES] = {200, 201, 202, 400, 401, 403, 404, 405,
-                                            409, 413, 414, 431, 500, 503, 504};
-
-static int64_t read_gauge(void *context)
-{
-    return atomic_load_explicit((_Atomic int64_t *)context, memory_order_relaxed);
-}
-
-static void register_metrics(struct http *http)
-{
-    for (size_t i = 0; i < EDGE_STATUSES && statuses[i] != 0; i++) {
-        char label[sizeof "status=\"000\""];
-
-        snprintf(label, sizeof label, "status=\"%d\"", statuses[i]);
-        http->responses[i] = metrics_counter(
-            METRICS_ALWAYS, "seckill_http_responses_total",
-            "Replies by status; what libmicrohttpd refuses by itself is not among them.", label);
-    }
-    metrics_gauge(METRICS_ALWAYS, "seckill_http_connections", "Open connections.", "", read_gauge,
-                  &http->shown.connections);
-    metrics_gauge(METRICS_ALWAYS, "seckill_http_requests_in_flight",
-                  "Requests begun and not answered to the end.", "", read_gauge,
-                  &http->shown.requests);
-    metrics_gauge(METRICS_ALWAYS, "seckill_http_connections_waiting",
-                  "Connections that wait to be accepted because there is no room for them.", "",
-                  read_gauge, &http->shown.waiting);
-}
-
-void edge_show(struct http *http)
-{
-    atomic_store_explicit(&http->shown.connections, http->connections, memory_order_relaxed);
-    atomic_store_explicit(&http->shown.waiting, edge_accept_waiting(http), memory_order_relaxed);
-    atomic_store_explicit(&http->shown.requests, http->requests, memory_order_relaxed);
-}
-
-void edge_count_reply(struct http *http, int status)
-{
-    for (size_t i = 0; i < EDGE_STATUSES && statuses[i] != 0; i++)
-        if (statuses[i] == status)
-            metrics_add(http->responses[i], 1);
-}
-
 /* Clients cause most of these; what we cause shows in our own log. */
 __attribute__((format(printf, 2, 0))) static void on_log(void *cls, const char *format,
                                                          va_list args)
@@ -110,11 +68,11 @@ static bool start_daemon(struct http *http, unsigned connections, struct error *
 
     http->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
-        NULL, NULL, request_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+        NULL, NULL, lifecycle_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
         MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HEAD_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, request_on_target, http,
-        MHD_OPTION_NOTIFY_COMPLETED, request_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, lifecycle_on_target, http,
+        MHD_OPTION_NOTIFY_COMPLETED, lifecycle_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
         connection_on_change, http, MHD_OPTION_END);
     if (!http->daemon)
         return error_set(error, ERROR_INTERNAL, "libmicrohttpd does not start: %s",
@@ -139,6 +97,7 @@ struct http *http_create(const struct services *services, struct http_health hea
         return NULL;
     }
     http->listen_fd = -1;
+    http->on_close = lifecycle_on_close;
     http->routes = routes;
     json_object_seed(0); /* once, before other threads use it */
     http->services = services;
@@ -164,7 +123,7 @@ struct http *http_create(const struct services *services, struct http_health hea
         http_destroy(http);
         return NULL;
     }
-    register_metrics(http);
+    edge_metrics_init(http);
     edge_rest_init(http);
     return http;
 }

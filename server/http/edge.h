@@ -30,6 +30,8 @@ struct http {
     bool abandoned; /* the drain was cut short: what still waits is not answered */
 
     int64_t now_us; /* monotonic, read once a turn */
+    /* Called when a connection closes that still has a request, which it must complete. */
+    void (*on_close)(struct connection *connection);
     struct connection_list phases[CONNECTION_PHASES];
     int64_t connections;
     int64_t connections_most;
@@ -95,9 +97,10 @@ void edge_rest(struct http *http);
 /* Connections that wait to be accepted. */
 int64_t edge_accept_waiting(const struct http *http);
 
+/* Registers the metrics of replies, connections and requests. */
+void edge_metrics_init(struct http *http);
 /* Notes what the gauges are to show. */
 void edge_show(struct http *http);
-
 /* Counts a reply. */
 void edge_count_reply(struct http *http, int status);
 

@@ -83,7 +83,7 @@ struct request {
     struct request *next;
 
     void (*step)(struct request *request);              /* when the wait is over; may be NULL */
-    enum MHD_Result (*answer)(struct request *request); /* queues the reply */
+    enum MHD_Result (*answer)(struct request *request); /* queues the reply, unless `refused` */
 
     struct headers headers;
     struct problem problem;
@@ -104,19 +104,12 @@ struct request {
     char target[]; /* path and query as they came */
 };
 
-/* libmicrohttpd's callbacks; `cls` is the edge. */
-void *request_on_target(void *cls, const char *target, struct MHD_Connection *connection);
-enum MHD_Result request_on_access(void *cls, struct MHD_Connection *connection, const char *url,
-                                  const char *method, const char *version, const char *upload_data,
-                                  size_t *upload_data_size, void **request);
-void request_on_completed(void *cls, struct MHD_Connection *connection, void **request,
-                          enum MHD_RequestTerminationCode code);
+/* A request on a connection that has none; NULL when there is no memory. */
+struct request *request_create(struct http *http, struct connection *connection,
+                               const char *target);
 
 /* Its reply is written, or its connection gone. */
 void request_complete(struct request *request);
-
-/* Its connection is about to be closed, and libmicrohttpd has not reported it completed. */
-void request_forgotten(struct request *request);
 
 /* For handlers and steps: the request's problem is its answer. */
 void request_refuse(struct request *request);
