@@ -15,20 +15,19 @@
 #include <string.h>
 
 static struct {
-    char *conninfo;          /* owned; a fresh database for each test */
-    struct witness *witness; /* a superuser's, whom the role's settings do not concern */
+    char *conninfo;      /* owned; a fresh database for each test */
+    char superuser[512]; /* the same database as somebody whom the role's settings do not concern */
+    struct witness *witness; /* the superuser's */
 } here;
 
 static int fresh_database(void **state)
 {
     (void)state;
-    char conninfo[512];
-
     witness_close(here.witness);
     free(here.conninfo);
     here.conninfo = stack_database_create("seckill_sessions");
-    snprintf(conninfo, sizeof conninfo, "%s user=postgres", here.conninfo);
-    here.witness = witness_open(conninfo);
+    snprintf(here.superuser, sizeof here.superuser, "%s user=postgres", here.conninfo);
+    here.witness = witness_open(here.superuser);
     server_use_database(here.conninfo);
     return 0;
 }
@@ -68,7 +67,7 @@ static void role_has_timeouts(void **state)
     wait_some("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
               " AND usename = 'seckill' AND state = 'idle'"
               " AND clock_timestamp() - state_change > interval '300 milliseconds'");
-    struct witness *holder = witness_hold(here.conninfo, 1);
+    struct witness *holder = witness_hold(here.superuser, 1); /* whom no timeout ends */
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
     wait_some("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
