@@ -38,7 +38,8 @@ static void puts_that_wait_hold_up_no_look_up_and_no_cancel(void **state)
     buy(server, 2, 2, id);
 
     crowd_answers(puts, PATIENCE_US);
-    assert_int_equal(crowd_count(puts, 503, "wait_timeout"), PUTS);
+    if (crowd_count(puts, 503, "wait_timeout") != PUTS)
+        fail_msg("%s", crowd_summary(puts));
     for (int i = 0; i < PUTS; i++)
         assert_in_range(crowd_at(puts, i)->took_us, WAIT_US, WAIT_US + LATE_US);
     crowd_destroy(puts);

@@ -17,9 +17,10 @@ extern struct witness *witness;
 int stage_run(const char *name, const struct CMUnitTest *tests, size_t count);
 
 /* The same where each test, named with STAGE_TEST, starts a server of its own as `server` and stops
- * it; what it leaves running is stopped after it. */
+ * it; what it leaves running is stopped after it, and what it leaves held is let go. */
 int stage_run_bare(const char *name, const struct CMUnitTest *tests, size_t count);
-#define STAGE_TEST(name) cmocka_unit_test_teardown(name, server_teardown)
+int stage_clear(void **state);
+#define STAGE_TEST(name) cmocka_unit_test_teardown(name, stage_clear)
 
 /* witness_hold for product 1. */
 struct witness *stage_hold_product(void);
