@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/put.h"
+#include "strategy/backends.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -196,9 +197,9 @@ static json_t *strategy_json(const struct strategy *strategy, const struct servi
     json_t *bodies = json_array();
     json_t *promise = json_object();
 
-    for (unsigned i = 0; i < NEED_COUNT; i++)
+    for (int i = 0; i < BACKEND_COUNT; i++)
         if (strategy->needs & 1u << i)
-            json_array_append_new(needs, json_string(strategy_need_name(i)));
+            json_array_append_new(needs, json_string(backend_at(i)->name));
     if (strategy->bodies) {
         json_array_append_new(bodies, json_string("plain"));
         json_array_append_new(bodies, json_string("guarded"));

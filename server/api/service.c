@@ -10,6 +10,8 @@
 
 #include "base/failpoint.h"
 #include "metrics/metrics.h"
+#include "postgres/pg.h"
+#include "strategy/backends.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -75,11 +77,12 @@ static enum MHD_Result answer_readyz(struct request *request)
     struct http *http = request->http;
     json_t *json = json_object();
     json_t *backends = json_array();
-    struct store_durability durability;
-    bool ready = http->health.read(http->health.context, &durability, add_backend, backends);
+    struct store *store = services_store(http->services);
+    struct store_durability durability = store_durability(store);
+    bool ready = store_serves(store) && !http->draining;
     char *text;
 
-    ready = ready && !http->draining;
+    backends_report(http->services, add_backend, backends);
     json_object_set_new(json, "ready", json_boolean(ready));
     json_object_set_new(json, "draining", json_boolean(http->draining));
     json_object_set_new(json, "durable", json_boolean(durability.durable));

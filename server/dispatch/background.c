@@ -2,10 +2,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "lock/redis/redlock.h"
 #include "postgres/pg.h"
-#include "redis/redis.h"
-#include "settings/settings.h"
+#include "strategy/backends.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -16,14 +14,11 @@ enum {
     PROBE_US = 500000,
     PROBE_PATIENCE_US = 2000000,
     SCHEMA_PATIENCE_US = 300000000, /* an index of a large table */
-    REDIS_PATIENCE_US = 1000000,
+    OTHERS_PATIENCE_US = 1000000,
     PURGE_PATIENCE_US = 30000000,
     PURGE_ROWS = 2000,
     PURGE_SALES = 100,
-    PURGE_PAUSE_US = 20000,
-    WATCHED_MAX = 2 + REDLOCK_NODES_MAX,
-    PROBE_KEY_MAX = LOCK_NAME_MAX + 1,
-    PLACE_MAX = 300
+    PURGE_PAUSE_US = 20000
 };
 
 struct background {
@@ -32,13 +27,8 @@ struct background {
     void *context;
     struct pg *pg;     /* owned; the thread's */
     struct error last; /* what was logged, so that a dead backend is not logged twice a second */
-    struct watched {
-        const char *flag;
-        struct redis *redis; /* owned; the thread's */
-        char last[REDIS_WHY_MAX];
-    } watched[WATCHED_MAX];
-    int watched_count;
-    int first; /* of the watched: who is asked first the next time */
+    void *with[BACKEND_COUNT]; /* owned: a session of each other backend that is probed */
+    int first;                 /* of their nodes: which is asked first the next time */
     pthread_t thread;
     struct {
         pthread_mutex_t mutex;
@@ -55,40 +45,35 @@ static bool is_stopping(struct background *background)
     return stopping;
 }
 
-/* Says when a Redis begins and when it ceases to serve, and when it does not for another reason. */
-static void probe_redis(struct background *background, struct watched *at, int64_t until_us)
+static int count_nodes(const struct background *background, int id)
 {
-    const struct services *services = background->services;
-    struct redis_server *server = redis_server_of(at->redis);
-    char key[PROBE_KEY_MAX];
-    char place[PLACE_MAX];
-    char why[REDIS_WHY_MAX];
+    const struct backend *row = backend_at(id);
 
-    /* Where a user's rights end at the keys that are in use, this one is among them. */
-    snprintf(key, sizeof key,
-             server == services->stock_redis ? "{%s}:stock:probe" : "%s:lock:probe",
-             services->settings->system_name);
-    redis_try(at->redis, key, until_us);
-    redis_server_why(server, why);
-    if (strcmp(why, at->last) == 0)
-        return;
-    redis_server_place(server, place, sizeof place);
-    if (why[0])
-        log_warn("Redis at %s (%s) does not serve: %s", place, at->flag, why);
-    else
-        log_info("Redis at %s (%s) is back", place, at->flag);
-    memcpy(at->last, why, sizeof why);
+    if (!background->with[id])
+        return 0;
+    return row->nodes ? row->nodes(background->services->backends[id]) : 1;
+}
+
+static void probe_node(struct background *background, int node, int64_t until_us)
+{
+    int id = 0;
+
+    for (; node >= count_nodes(background, id); id++)
+        node -= count_nodes(background, id);
+    backend_at(id)->probe(background->with[id], node, background->services->settings, until_us);
 }
 
 /* All of them together have one patience, so that those that say nothing keep PostgreSQL's probe
  * waiting no longer; each is the first to be asked in its turn. */
-static void probe_every_redis(struct background *background)
+static void probe_others(struct background *background)
 {
-    int count = background->watched_count;
-    int64_t until_us = clock_mono_us() + REDIS_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + OTHERS_PATIENCE_US;
+    int count = 0;
 
+    for (int id = 0; id < BACKEND_COUNT; id++)
+        count += count_nodes(background, id);
     for (int i = 0; i < count && !is_stopping(background) && clock_mono_us() < until_us; i++)
-        probe_redis(background, &background->watched[(background->first + i) % count], until_us);
+        probe_node(background, (background->first + i) % count, until_us);
     background->first = count ? (background->first + 1) % count : 0;
 }
 
@@ -97,7 +82,7 @@ static void probe_postgresql(struct background *background)
     struct error error = {ERROR_NONE, ""};
     int64_t now_us = clock_mono_us();
     int64_t until_us = now_us + PROBE_PATIENCE_US;
-    if (!store_prepare(background->services->store, background->pg, until_us,
+    if (!store_prepare(services_store(background->services), background->pg, until_us,
                        now_us + SCHEMA_PATIENCE_US, &error) &&
         !pg_is_refused(background->pg) && strcmp(error.text, background->last.text) != 0 &&
         !is_stopping(background))
@@ -168,11 +153,6 @@ static bool purge(struct background *background)
     return more;
 }
 
-static bool may_write(const struct store *store)
-{
-    return store_ready(store) && !*store_trouble(store);
-}
-
 static void *background_main(void *argument)
 {
     struct background *background = argument;
@@ -183,11 +163,11 @@ static void *background_main(void *argument)
         pthread_mutex_unlock(&background->shared.mutex);
         if (clock_mono_us() >= next_probe_us) {
             probe_postgresql(background);
-            probe_every_redis(background);
+            probe_others(background);
             next_probe_us = clock_mono_us() + PROBE_US;
         }
-        bool more = background->last.code == ERROR_NONE && may_write(background->services->store) &&
-                    purge(background);
+        bool more = background->last.code == ERROR_NONE &&
+                    store_serves(services_store(background->services)) && purge(background);
         int64_t wake_us = more && !background->busy(background->context)
                               ? clock_mono_us() + PURGE_PAUSE_US
                               : next_probe_us;
@@ -205,34 +185,23 @@ static void release(struct background *background)
     pthread_cond_destroy(&background->shared.changed);
     pthread_mutex_destroy(&background->shared.mutex);
     pg_destroy(background->pg);
-    for (int i = 0; i < background->watched_count; i++)
-        redis_destroy(background->watched[i].redis);
+    for (int id = 0; id < BACKEND_COUNT; id++)
+        if (background->with[id])
+            backend_at(id)->session_close(background->with[id]);
     free(background);
 }
 
-static bool watch(struct background *background, struct redis_server *server, const char *flag)
+static bool open_sessions(struct background *background)
 {
-    struct watched *at = &background->watched[background->watched_count];
-
-    at->flag = flag;
-    at->redis = redis_create(server);
-    if (at->redis)
-        background->watched_count++;
-    return at->redis != NULL;
-}
-
-static bool watch_all(struct background *background)
-{
-    const struct services *services = background->services;
-    bool fine = true;
-
-    if (services->redis)
-        fine = watch(background, services->redis, "--redis");
-    if (fine && services->stock_redis)
-        fine = watch(background, services->stock_redis, "--stock-redis");
-    for (int i = 0; fine && services->redlock && i < redlock_count(services->redlock); i++)
-        fine = watch(background, redlock_node(services->redlock, i), "--redlock");
-    return fine;
+    for (int id = 0; id < BACKEND_COUNT; id++) {
+        void *backend = background->services->backends[id];
+        if (!backend || !backend_at(id)->probe)
+            continue;
+        background->with[id] = backend_at(id)->session_open(backend);
+        if (!background->with[id])
+            return false;
+    }
+    return true;
 }
 
 struct background *background_create(const struct services *services, bool (*busy)(void *context),
@@ -245,10 +214,10 @@ struct background *background_create(const struct services *services, bool (*bus
     background->services = services;
     background->busy = busy;
     background->context = context;
-    background->pg = pg_create(services->store);
+    background->pg = pg_create(services_store(services));
     pthread_mutex_init(&background->shared.mutex, NULL);
     clock_cond_init(&background->shared.changed);
-    if (!background->pg || !watch_all(background) ||
+    if (!background->pg || !open_sessions(background) ||
         pthread_create(&background->thread, NULL, background_main, background) != 0) {
         release(background);
         return NULL;

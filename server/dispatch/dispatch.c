@@ -119,7 +119,7 @@ static int64_t read_sessions(void *context)
 {
     const struct dispatch *dispatch = context;
 
-    return store_sessions(dispatch->services->store);
+    return store_sessions(services_store(dispatch->services));
 }
 
 static int64_t read_sessions_limit(void *context)
@@ -196,7 +196,7 @@ static void complete_task(void *context, struct task *task)
  * it. */
 static void ask_for_room(struct dispatch *dispatch)
 {
-    if (!store_wants_room(dispatch->services->store))
+    if (!store_wants_room(services_store(dispatch->services)))
         return;
     for (int kind = 0; kind < TASK_KIND_COUNT; kind++)
         tasks_wake(dispatch->tasks[kind]);
@@ -283,7 +283,7 @@ static bool start_tasks(struct dispatch *dispatch, int threads)
 {
     for (int kind = 0; kind < TASK_KIND_COUNT; kind++) {
         bool sessions = kind != TASK_METRICS;
-        dispatch->tasks[kind] = tasks_create(sessions ? dispatch->services->store : NULL,
+        dispatch->tasks[kind] = tasks_create(sessions ? services_store(dispatch->services) : NULL,
                                              sessions ? threads : 1, complete_task, dispatch);
         if (!dispatch->tasks[kind])
             return false;

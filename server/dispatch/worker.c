@@ -219,7 +219,7 @@ static bool makes_room(struct worker *worker)
 {
     struct workers *workers = worker->workers;
 
-    if (!store_wants_room(workers->services->store) || count_connected(worker) == 0 ||
+    if (!store_wants_room(services_store(workers->services)) || count_connected(worker) == 0 ||
         !pg_make_room(worker->session->pg))
         return false;
     count_connected(worker);

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "lock/renewer.h"
 #include "metrics/metrics.h"
-#include "rabbitmq/rabbit.h"
 #include "redis/redis.h"
 #include "sale/purchase.h"
 #include "sale/settle.h"
@@ -78,31 +77,12 @@ static int64_t connect_until(const struct order *first)
 static bool connect_backends(struct session *session, const struct strategy *strategy,
                              const struct order *first)
 {
-    int64_t until_us = connect_until(first);
-    const char *trouble = store_trouble(session->services->store);
+    struct error error;
+    bool connected = session_connect(session, strategy->needs, connect_until(first), &error);
 
-    if (*trouble) {
-        log_warn("%s: PostgreSQL: %s", strategy->name, trouble);
-        return false;
-    }
-    if (!pg_connect(session->pg, until_us)) {
-        if (!pg_is_refused(session->pg)) /* that is logged once */
-            log_warn("%s: %s", strategy->name, pg_error(session->pg)->text);
-        return false;
-    }
-    if ((strategy->needs & NEED_REDIS) && !redis_connect(session->redis, until_us)) {
-        log_warn("%s: %s", strategy->name, redis_error(session->redis)->text);
-        return false;
-    }
-    if ((strategy->needs & NEED_STOCK_REDIS) && !redis_connect(session->stock, until_us)) {
-        log_warn("%s: %s", strategy->name, redis_error(session->stock)->text);
-        return false;
-    }
-    if ((strategy->needs & NEED_RABBITMQ) && !rabbit_connect(session->rabbit, until_us)) {
-        log_warn("%s: %s", strategy->name, rabbit_error(session->rabbit)->text);
-        return false;
-    }
-    return true;
+    if (!connected && error.code != ERROR_NONE)
+        log_warn("%s: %s", strategy->name, error.text);
+    return connected;
 }
 
 static void cancel_work(void *context)

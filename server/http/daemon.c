@@ -84,8 +84,8 @@ static bool start_daemon(struct http *http, unsigned connections, struct error *
     return true;
 }
 
-struct http *http_create(const struct services *services, struct http_health health,
-                         const struct route *routes, struct error *error)
+struct http *http_create(const struct services *services, const struct route *routes,
+                         struct error *error)
 {
     const struct settings *settings = services->settings;
     struct http *http = calloc(1, sizeof *http);
@@ -101,7 +101,6 @@ struct http *http_create(const struct services *services, struct http_health hea
     http->routes = routes;
     json_object_seed(0); /* once, before other threads use it */
     http->services = services;
-    http->health = health;
     http->default_strategy = strategy_find(settings->default_strategy);
     http->orders_last = &http->orders_first;
     http->tasks_last = &http->tasks_first;

@@ -16,7 +16,6 @@ struct request;
 
 struct http {
     const struct services *services;         /* borrowed: app */
-    struct http_health health;               /* its context is borrowed: app */
     const struct route *routes;              /* borrowed: api; ends with a row without a pattern */
     struct dispatch *dispatch;               /* borrowed: app; set by http_run */
     const struct strategy *default_strategy; /* borrowed: registry */

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "dispatch/dispatch.h"
-#include "postgres/pg.h"
 #include "strategy/strategy.h"
 
 struct http;
@@ -26,18 +25,10 @@ struct route {
     void (*handle)(struct request *request);
 };
 
-/* Answers "can it serve?" for GET /readyz, from cached state, without blocking. */
-struct http_health {
-    void *context;
-    /* Writes each backend's name and state through `row`; returns whether the server is ready. */
-    bool (*read)(void *context, struct store_durability *durability,
-                 void (*row)(void *to, const char *backend, bool up, const char *detail), void *to);
-};
-
 /* Binds, listens and prints nothing; http_address says where. Nothing is served before http_run.
  * `routes`, which ends with a row without a pattern, is borrowed. */
-struct http *http_create(const struct services *services, struct http_health health,
-                         const struct route *routes, struct error *error);
+struct http *http_create(const struct services *services, const struct route *routes,
+                         struct error *error);
 
 /* "http://HOST:PORT", with the real port where 0 was asked for. */
 const char *http_address(const struct http *http);

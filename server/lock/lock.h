@@ -26,10 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct zookeeper;
-struct memcache_session;
 struct pg;
-struct redlock_sessions;
 struct renewer;
 struct settings;
 
@@ -53,13 +50,11 @@ struct lease {
 
 /* What a worker's lock calls go through; the worker's own, like everything in it. */
 struct lock_client {
-    struct redis *redis;               /* borrowed */
-    struct renewer *renewer;           /* borrowed: app */
-    const struct settings *settings;   /* borrowed: app */
-    struct pg *pg;                     /* borrowed; outside any transaction */
-    struct redlock_sessions *redlock;  /* borrowed; NULL when not configured */
-    struct memcache_session *memcache; /* borrowed; NULL when not configured */
-    struct zookeeper *zookeeper;       /* borrowed: app; NULL when not configured */
+    struct redis *redis;             /* borrowed */
+    struct renewer *renewer;         /* borrowed: app */
+    const struct settings *settings; /* borrowed: app */
+    struct pg *pg;                   /* borrowed; outside any transaction */
+    void *const *sessions;           /* borrowed: with each backend, by its id (backend.h) */
 };
 
 struct lock {

@@ -15,11 +15,10 @@
  * whose answer was lost is sent again on a new connection, where the token says whether the first
  * one had come through; when that fails too it is taken back if it can be, and the lease ends it.
  */
-#include "lock/memcache.h"
-
+#include "backend/backend.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
-#include "settings/settings.h"
+#include "lock/lock.h"
 
 #include <libmemcached/memcached.h>
 #include <stdio.h>
@@ -47,13 +46,13 @@ struct memcache_session {
     struct error error;
 };
 
-bool memcache_built(void)
+/* HOST:PORT or unix:///PATH. */
+static void *memcache_open(const struct settings *settings, struct error *error)
 {
-    return true;
-}
+    const char *address = settings->memcached;
 
-struct memcache *memcache_create(const char *address, struct error *error)
-{
+    if (!*address)
+        return NULL;
     struct memcache *memcache = calloc(1, sizeof *memcache);
     bool is_unix = strncmp(address, "unix://", 7) == 0;
     const char *host = is_unix ? address + 7 : address;
@@ -72,17 +71,20 @@ struct memcache *memcache_create(const char *address, struct error *error)
     return memcache;
 }
 
-void memcache_destroy(struct memcache *memcache)
+static void memcache_close(void *memcache)
 {
     free(memcache);
 }
 
-bool memcache_up(const struct memcache *memcache)
+/* The last call got through; true before the first. */
+static bool memcache_up(void *backend)
 {
+    const struct memcache *memcache = backend;
+
     return !atomic_load_explicit(&memcache->down, memory_order_relaxed);
 }
 
-struct memcache_session *memcache_open(struct memcache *memcache)
+static void *memcache_session_open(void *memcache)
 {
     struct memcache_session *session = calloc(1, sizeof *session);
 
@@ -99,12 +101,19 @@ static void hang_up(struct memcache_session *session)
     session->store = NULL;
 }
 
-void memcache_close(struct memcache_session *session)
+static void memcache_session_close(void *opened)
 {
+    struct memcache_session *session = opened;
+
     if (!session)
         return;
     hang_up(session);
     free(session);
+}
+
+static struct memcache_session *session_of(const struct lock_client *client)
+{
+    return client->sessions[BACKEND_MEMCACHED];
 }
 
 static bool prepare(struct memcache_session *session)
@@ -196,7 +205,7 @@ static memcached_return_t read_owner(struct memcache_session *session, const str
 static enum lock_release memcache_release(struct lock_client *client, struct lease *lease,
                                           int64_t until_us)
 {
-    struct memcache_session *session = client->memcache;
+    struct memcache_session *session = session_of(client);
     bool worked = session->store != NULL;
     uint64_t number = 0;
     bool own = false;
@@ -215,9 +224,9 @@ static enum lock_release memcache_release(struct lock_client *client, struct lea
     return own && result == MEMCACHED_SUCCESS ? LOCK_RELEASED : LOCK_NOT_OWNER;
 }
 
-static enum lock_result fail(struct lock_client *client, struct lease *lease)
+static enum lock_result memcache_fail(struct lock_client *client, struct lease *lease)
 {
-    struct memcache *memcache = client->memcache->memcache;
+    struct memcache *memcache = session_of(client)->memcache;
 
     atomic_store(&memcache->down, true);
     atomic_store(&memcache->closed_until_us, clock_mono_us() + CLOSED_AFTER_FAILURE_US);
@@ -225,9 +234,9 @@ static enum lock_result fail(struct lock_client *client, struct lease *lease)
     return LOCK_UNKNOWN;
 }
 
-static enum lock_result attempt(struct lock_client *client, struct lease *lease)
+static enum lock_result memcache_attempt(struct lock_client *client, struct lease *lease)
 {
-    struct memcache_session *session = client->memcache;
+    struct memcache_session *session = session_of(client);
     int64_t ttl_ms = client->settings->lock_ttl_ms;
     int64_t asked_us = clock_mono_us();
     bool worked = session->store != NULL;
@@ -246,7 +255,7 @@ static enum lock_result attempt(struct lock_client *client, struct lease *lease)
     if (again && !own && is_answer(result))
         result = read_owner(session, lease, &own, &number);
     if (!is_answer(result))
-        return fail(client, lease);
+        return memcache_fail(client, lease);
     atomic_store(&session->memcache->down, false);
     atomic_store(&lease->valid_until_us, asked_us + ttl_ms * CLOCK_US_PER_MS);
     return own ? LOCK_OWNED : LOCK_BUSY;
@@ -256,12 +265,12 @@ static enum lock_result memcache_acquire(struct lock_client *client, int64_t key
                                          int64_t until_us, struct lease *lease)
 {
     lease_begin(client, &lock_memcached, key, lease);
-    return lock_poll(client, lease, attempt, once, until_us);
+    return lock_poll(client, lease, memcache_attempt, once, until_us);
 }
 
 static const char *memcache_why(const struct lock_client *client)
 {
-    return client->memcache->error.text;
+    return session_of(client)->error.text;
 }
 
 const struct lock lock_memcached = {
@@ -269,4 +278,14 @@ const struct lock lock_memcached = {
     .acquire = memcache_acquire,
     .release = memcache_release,
     .why = memcache_why,
+};
+
+const struct backend backend_memcached = {
+    .name = "memcached",
+    .absent = "memcached is not configured (--memcached)",
+    .open = memcache_open,
+    .close = memcache_close,
+    .session_open = memcache_session_open,
+    .session_close = memcache_session_close,
+    .up = memcache_up,
 };

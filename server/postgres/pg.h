@@ -79,6 +79,8 @@ bool store_up(const struct store *store); /* the last contact succeeded */
 /* How many sessions are open, or being opened; any thread. */
 int64_t store_sessions(const struct store *store);
 bool store_ready(const struct store *store); /* the schema has been seen to */
+/* All that, and nothing keeps anything from being written (store_trouble). */
+bool store_serves(const struct store *store);
 struct store_durability store_durability(struct store *store);
 /* Does a commit wait for a synchronous standby? */
 bool store_waits(const struct store *store);

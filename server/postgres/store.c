@@ -73,6 +73,11 @@ const char *store_trouble(const struct store *store)
     return atomic_load_explicit(&store->trouble, memory_order_relaxed);
 }
 
+bool store_serves(const struct store *store)
+{
+    return store_up(store) && store_ready(store) && !*store_trouble(store);
+}
+
 int64_t pg_epoch_base(const struct pg *pg)
 {
     return atomic_load_explicit(&pg->store->epoch_base, memory_order_relaxed);

@@ -1,41 +1,14 @@
 /* rabbit.h without a client library: nothing can be made, so nothing else is ever called. */
 #include "rabbitmq/rabbit.h"
 
+#include "backend/backend.h"
+
 static const struct error absent = {ERROR_UNSUITABLE, "built without librabbitmq"};
 
-bool broker_built(void)
-{
-    return false;
-}
-
-struct broker *broker_create(const char *url, struct error *error)
-{
-    (void)url;
-    *error = absent;
-    return NULL;
-}
-
-void broker_destroy(struct broker *broker)
-{
-    (void)broker;
-}
-
-bool broker_up(const struct broker *broker)
-{
-    (void)broker;
-    return false;
-}
-
-struct rabbit *rabbit_create(struct broker *broker)
-{
-    (void)broker;
-    return NULL;
-}
-
-void rabbit_destroy(struct rabbit *rabbit)
-{
-    (void)rabbit;
-}
+const struct backend backend_rabbitmq = {
+    .name = "rabbitmq",
+    .absent = "librabbitmq was absent when this server was built (--amqp)",
+};
 
 bool rabbit_connect(struct rabbit *rabbit, int64_t until_us)
 {

@@ -1,14 +1,11 @@
 /*
  * RabbitMQ: connections, the two kinds of queue that are used, and what an error means.
  *
- * A `struct broker` is the broker as a whole, shared by all threads; a `struct rabbit` is one
- * connection and belongs to one thread at a time. Waiting is bounded by absolute monotonic
+ * The broker as a whole is a backend (backend_rabbitmq); a `struct rabbit` is a session of it, one
+ * connection, and belongs to one thread at a time. Waiting is bounded by absolute monotonic
  * deadlines, and by heartbeats where the protocol has no deadline. After any error a connection is
  * closed: what was not acknowledged on it goes to the next consumer, what was not confirmed is
  * unknown, and every call but rabbit_connect fails for the same reason.
- *
- * The client library may be absent when this is built: then broker_built() is false, nothing can be
- * connected, and the strategies that need it are unavailable.
  *
  * Sources: RabbitMQ documentation, "Quorum Queues", "Consumers: Single Active Consumer", "Consumer
  * Acknowledgements and Publisher Confirms"; AMQP 0-9-1; librabbitmq's amqp.h.
@@ -22,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct broker;
 struct rabbit;
 
 enum rabbit_kind {
@@ -41,19 +37,6 @@ struct rabbit_message {
     char reply_to[RABBIT_NAME_MAX + 1]; /* "" when nobody waits */
     uint64_t tag;
 };
-
-/* Whether the client library was there when this was built. */
-bool broker_built(void);
-
-/* Parses amqp://USER:PASSWORD@HOST:PORT/VHOST; connects to nothing. */
-struct broker *broker_create(const char *url, struct error *error);
-void broker_destroy(struct broker *broker); /* after every connection; NULL is allowed */
-
-/* Cached state, any thread, no I/O: the last attempt to connect succeeded. */
-bool broker_up(const struct broker *broker);
-
-struct rabbit *rabbit_create(struct broker *broker); /* borrowed: broker */
-void rabbit_destroy(struct rabbit *rabbit);          /* NULL is allowed */
 
 /* Makes sure of an open connection; cheap when there is one. After a failed attempt others fail at
  * once for a quarter of a second. Not for a connection that consumes: that one is lost when

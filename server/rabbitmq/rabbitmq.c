@@ -9,6 +9,7 @@
  */
 #include "rabbitmq/rabbit.h"
 
+#include "backend/backend.h"
 #include "base/clock.h"
 
 /* librabbitmq 0.12 moved its headers into a folder and warns about the old place. */
@@ -54,25 +55,31 @@ struct rabbit {
     struct error error;
 };
 
-bool broker_built(void)
+static void broker_close(void *backend)
 {
-    return true;
+    struct broker *broker = backend;
+
+    free(broker->url);
+    free(broker);
 }
 
-struct broker *broker_create(const char *url, struct error *error)
+/* amqp://USER:PASSWORD@HOST:PORT/VHOST. */
+static void *broker_open(const struct settings *settings, struct error *error)
 {
+    if (!settings->amqp[0])
+        return NULL;
     struct broker *broker = calloc(1, sizeof *broker);
 
     if (broker)
-        broker->url = strdup(url);
+        broker->url = strdup(settings->amqp);
     if (!broker || !broker->url) {
-        broker_destroy(broker);
+        free(broker);
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
     amqp_default_connection_info(&broker->info);
     if (amqp_parse_url(broker->url, &broker->info) != AMQP_STATUS_OK || broker->info.ssl) {
-        broker_destroy(broker);
+        broker_close(broker);
         error_set(error, ERROR_INVALID, "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST");
         return NULL;
     }
@@ -84,20 +91,15 @@ struct broker *broker_create(const char *url, struct error *error)
     return broker;
 }
 
-void broker_destroy(struct broker *broker)
+/* The last attempt to connect succeeded. */
+static bool broker_up(void *backend)
 {
-    if (!broker)
-        return;
-    free(broker->url);
-    free(broker);
-}
+    const struct broker *broker = backend;
 
-bool broker_up(const struct broker *broker)
-{
     return atomic_load_explicit(&broker->up, memory_order_relaxed);
 }
 
-struct rabbit *rabbit_create(struct broker *broker)
+static void *rabbit_open(void *broker)
 {
     struct rabbit *rabbit = calloc(1, sizeof *rabbit);
 
@@ -106,12 +108,23 @@ struct rabbit *rabbit_create(struct broker *broker)
     return rabbit;
 }
 
-void rabbit_destroy(struct rabbit *rabbit)
+static void rabbit_end(void *opened)
 {
+    struct rabbit *rabbit = opened;
+
     if (!rabbit)
         return;
     rabbit_close(rabbit);
     free(rabbit);
+}
+
+static bool rabbit_make_sure(void *rabbit, int64_t until_us, struct error *error)
+{
+    bool connected = rabbit_connect(rabbit, until_us);
+
+    if (!connected)
+        *error = *rabbit_error(rabbit);
+    return connected;
 }
 
 const struct error *rabbit_error(const struct rabbit *rabbit)
@@ -403,3 +416,14 @@ bool rabbit_send(struct rabbit *rabbit, const char *queue, const char *body, siz
 
     return put(rabbit, CHANNEL, queue, &properties, body, length);
 }
+
+const struct backend backend_rabbitmq = {
+    .name = "rabbitmq",
+    .absent = "RabbitMQ is not configured (--amqp)",
+    .open = broker_open,
+    .close = broker_close,
+    .session_open = rabbit_open,
+    .session_close = rabbit_end,
+    .connect = rabbit_make_sure,
+    .up = broker_up,
+};

@@ -3,9 +3,10 @@
  *
  * Whichever session fails to open or is refused notes the words, and whoever is asked for them
  * (GET /readyz, a log line) gets them without I/O. A session that opens shows that Redis can be
- * read; that it takes writes again only redis_try can say, which the background thread sends to
- * each Redis twice a second. It uses a connection made anew, because one that is open may go on
- * where a new one is refused (NOAUTH), or hang at a server that the address no longer leads to.
+ * read; that it takes writes again only redis_probe_health can say, which the background thread
+ * sends to each Redis twice a second. It uses a connection made anew, because one that is open may
+ * go on where a new one is refused (NOAUTH), or hang at a server that the address no longer leads
+ * to.
  *
  * Refusals are told by the error's first word. Redis before 7 wraps what a script's command was
  * refused with into its own sentence: "ERR Error running script (…): @user_script: 1: -READONLY …",
@@ -13,10 +14,14 @@
  */
 #include "redis/redis_internal.h"
 
+#include "base/log.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #define SCRIPT_FAILED "ERR Error running script"
+
+enum { PLACE_MAX = 300 };
 
 /* Errors of a server that will not do it, now or ever. What is wrong with one command alone (ERR,
  * WRONGTYPE, NOSCRIPT, BUSYGROUP …) is not among them. */
@@ -51,6 +56,15 @@ void redis_server_why(struct redis_server *server, char why[REDIS_WHY_MAX])
     pthread_mutex_unlock(&server->state.mutex);
 }
 
+void redis_server_report(struct redis_server *server, const char *name, const char *flaw,
+                         backend_report *report, void *to)
+{
+    char why[REDIS_WHY_MAX];
+
+    redis_server_why(server, why);
+    report(to, name, !why[0], why[0] ? why : flaw);
+}
+
 static void note(struct redis_server *server, bool refuses, const char *before, const char *why)
 {
     pthread_mutex_lock(&server->state.mutex);
@@ -80,7 +94,7 @@ void redis_server_note_reached(struct redis_server *server)
     pthread_mutex_unlock(&server->state.mutex);
 }
 
-bool redis_try(struct redis *redis, const char *key, int64_t until_us)
+static void try_to_write(struct redis *redis, const char *key, int64_t until_us)
 {
     struct redis_server *server = redis->server;
     int64_t ignored;
@@ -98,5 +112,22 @@ bool redis_try(struct redis *redis, const char *key, int64_t until_us)
         }
     }
     redis_close(redis);
-    return redis_server_up(server);
+}
+
+void redis_probe_health(struct redis *redis, const char *flag, const char *key, int64_t until_us)
+{
+    struct redis_server *server = redis->server;
+    char place[PLACE_MAX];
+    char why[REDIS_WHY_MAX];
+
+    try_to_write(redis, key, until_us);
+    redis_server_why(server, why);
+    if (strcmp(why, server->told) == 0)
+        return;
+    redis_server_place(server, place, sizeof place);
+    if (why[0])
+        log_warn("Redis at %s (%s) does not serve: %s", place, flag, why);
+    else
+        log_info("Redis at %s (%s) is back", place, flag);
+    memcpy(server->told, why, sizeof why);
 }

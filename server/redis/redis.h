@@ -15,6 +15,7 @@
 #ifndef SECKILL_REDIS_REDIS_H
 #define SECKILL_REDIS_REDIS_H
 
+#include "backend/backend.h"
 #include "base/error.h"
 
 #include "lua_text.h"
@@ -40,11 +41,14 @@ void redis_server_destroy(struct redis_server *server); /* after every session; 
 
 /* Cached state, any thread, no I/O: whether this Redis serves what the strategies need, and why
  * not: its own words (READONLY …), or "out of reach: " and the reason. "" while it serves, "not
- * asked yet" at first. A failed connect and a refusal take it away at once; only a redis_try that
- * went through ends a refusal. */
+ * asked yet" at first. A failed connect and a refusal take it away at once; only a
+ * redis_probe_health that went through ends a refusal. */
 enum { REDIS_WHY_MAX = 200 };
 bool redis_server_up(const struct redis_server *server);
 void redis_server_why(struct redis_server *server, char why[REDIS_WHY_MAX]);
+/* The same as readiness shows it; `flaw` is what is wrong with one that serves. */
+void redis_server_report(struct redis_server *server, const char *name, const char *flaw,
+                         backend_report *report, void *to);
 /* The server's place as it stands in messages: HOST:PORT, or a path. Any thread. */
 void redis_server_place(const struct redis_server *server, char *out, size_t size);
 
@@ -63,8 +67,9 @@ void redis_server_note(struct redis_server *server, int version, unsigned flaws)
 bool redis_survey(struct redis *redis, int64_t until_us);
 /* Tries what the strategies need, on a connection made anew: a script that is loaded and writes
  * nothing, by a command that Redis refuses when it takes no writes. `key` is one that they might
- * write; it should not exist. Notes the result there and answers redis_server_up. */
-bool redis_try(struct redis *redis, const char *key, int64_t until_us);
+ * write; it should not exist. Notes the result there, and logs when the server begins and
+ * when it ceases to serve, and when it does not for another reason. One thread a server. */
+void redis_probe_health(struct redis *redis, const char *flag, const char *key, int64_t until_us);
 
 struct redis *redis_create(struct redis_server *server); /* borrowed: server */
 void redis_destroy(struct redis *redis);                 /* NULL is allowed */

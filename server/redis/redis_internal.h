@@ -29,6 +29,7 @@ struct redis_server {
         bool refuses; /* they are Redis's own */
         char why[REDIS_WHY_MAX];
     } state;
+    char told[REDIS_WHY_MAX]; /* what the log was told last; the prober's */
 };
 
 struct redis {

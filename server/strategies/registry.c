@@ -1,7 +1,7 @@
 /* The one list of strategies. A new one is a file and a line here. */
 #include "strategies/strategies.h"
 
-#include "redis/redis.h"
+#include "strategy/backends.h"
 
 #include <string.h>
 
@@ -90,90 +90,10 @@ const char *strategy_family_name(enum strategy_family family)
     return names[family];
 }
 
-static bool has_redis(const struct services *services)
-{
-    return services->redis != NULL;
-}
-
-static bool has_stock_redis(const struct services *services)
-{
-    return services->stock_redis != NULL;
-}
-
-/* Older than any that was tried; 0: nobody has asked it yet. */
-static bool stock_redis_is_old(const struct services *services)
-{
-    int version = redis_server_version(services->stock_redis);
-
-    return version != 0 && version < 602;
-}
-
-static bool has_redlock(const struct services *services)
-{
-    return services->redlock != NULL;
-}
-
-static bool has_memcached(const struct services *services)
-{
-    return services->memcache != NULL;
-}
-
-static bool has_rabbitmq(const struct services *services)
-{
-    return services->broker != NULL;
-}
-
-#ifdef SECKILL_MEMCACHED
-#define NO_MEMCACHED "memcached is not configured (--memcached)"
-#else
-#define NO_MEMCACHED "libmemcached was absent when this server was built (--memcached)"
-#endif
-#ifdef SECKILL_RABBITMQ
-#define NO_RABBITMQ "RabbitMQ is not configured (--amqp)"
-#else
-#define NO_RABBITMQ "librabbitmq was absent when this server was built (--amqp)"
-#endif
-
-static bool has_zookeeper(const struct services *services)
-{
-    return services->zookeeper != NULL;
-}
-
-#ifdef SECKILL_ZOOKEEPER
-#define NO_ZOOKEEPER "ZooKeeper is not configured (--zookeeper)"
-#else
-#define NO_ZOOKEEPER "libzookeeper-mt was absent when this server was built (--zookeeper)"
-#endif
-
-/* A row a need; NULL `present`: always there. */
-static const struct {
-    const char *name;
-    bool (*present)(const struct services *services);
-    const char *absent;
-} needs[NEED_COUNT] = {
-    {"postgresql", NULL, NULL},
-    {"redis", has_redis, "Redis is not configured (--redis)"},
-    {"stock-redis", has_stock_redis, "Redis is not configured (--stock-redis or --redis)"},
-    [3] = {"redlock", has_redlock, "Redlock's Redis nodes are not configured (--redlock)"},
-    [4] = {"memcached", has_memcached, NO_MEMCACHED},
-    [5] = {"zookeeper", has_zookeeper, NO_ZOOKEEPER},
-    [6] = {"rabbitmq", has_rabbitmq, NO_RABBITMQ},
-};
-
-const char *strategy_need_name(unsigned index)
-{
-    return needs[index].name;
-}
-
 const char *strategy_unavailable_reason(const struct strategy *strategy,
                                         const struct services *services)
 {
-    for (unsigned i = 0; i < NEED_COUNT; i++)
-        if ((strategy->needs & 1u << i) && needs[i].present && !needs[i].present(services))
-            return needs[i].absent;
-    if ((strategy->needs & NEED_STOCK_REDIS) && stock_redis_is_old(services))
-        return "the Redis of --stock-redis is older than 6.2";
-    return NULL;
+    return backends_lacking(services, strategy->needs);
 }
 
 bool strategies_start(const struct services *services, struct error *error)

@@ -5,12 +5,24 @@
 #include "strategy/session.h"
 
 #include "base/clock.h"
-#include "lock/memcache.h"
-#include "lock/redis/redlock.h"
-#include "rabbitmq/rabbit.h"
 #include "redis/redis.h"
+#include "strategy/backends.h"
 
 #include <stdlib.h>
+
+static bool open_sessions(struct session *session)
+{
+    for (int i = 0; i < BACKEND_COUNT; i++) {
+        void *backend = session->services->backends[i];
+        if (!backend)
+            continue;
+        session->with[i] =
+            backend_at(i)->session_open ? backend_at(i)->session_open(backend) : backend;
+        if (!session->with[i])
+            return false;
+    }
+    return true;
+}
 
 struct session *session_create(const struct services *services)
 {
@@ -20,23 +32,13 @@ struct session *session_create(const struct services *services)
         return NULL;
     session->services = services;
     session->wait_until_us = session->lock_until_us = INT64_MAX;
-    session->pg = pg_create(services->store);
-    if (services->redis)
-        session->redis = redis_create(services->redis);
-    if (services->broker)
-        session->rabbit = rabbit_create(services->broker);
-    if (services->redlock)
-        session->redlock = redlock_open(services->redlock);
-    if (services->memcache)
-        session->memcache = memcache_open(services->memcache);
-    if (services->stock_redis)
-        session->stock = redis_create(services->stock_redis);
-    if (!session->pg || (services->redis && !session->redis) ||
-        (services->stock_redis && !session->stock) || (services->broker && !session->rabbit) ||
-        (services->redlock && !session->redlock) || (services->memcache && !session->memcache)) {
+    if (!open_sessions(session)) {
         session_destroy(session);
         return NULL;
     }
+    session->pg = session->with[BACKEND_POSTGRESQL];
+    session->redis = session->with[BACKEND_REDIS];
+    session->stock = session->with[BACKEND_STOCK_REDIS];
     return session;
 }
 
@@ -44,13 +46,20 @@ void session_destroy(struct session *session)
 {
     if (!session)
         return;
-    pg_destroy(session->pg);
-    redis_destroy(session->redis);
-    redis_destroy(session->stock);
-    rabbit_destroy(session->rabbit);
-    redlock_close(session->redlock);
-    memcache_close(session->memcache);
+    for (int i = 0; i < BACKEND_COUNT; i++)
+        if (backend_at(i)->session_close)
+            backend_at(i)->session_close(session->with[i]);
     free(session);
+}
+
+bool session_connect(struct session *session, unsigned needs, int64_t until_us, struct error *error)
+{
+    error->code = ERROR_NONE;
+    for (int i = 0; i < BACKEND_COUNT; i++)
+        if ((needs & 1u << i) && backend_at(i)->connect &&
+            !backend_at(i)->connect(session->with[i], until_us, error))
+            return false;
+    return true;
 }
 
 struct lock_client session_lock_client(const struct session *session)
@@ -59,9 +68,7 @@ struct lock_client session_lock_client(const struct session *session)
                                 .renewer = session->services->renewer,
                                 .settings = session->services->settings,
                                 .pg = session->pg,
-                                .redlock = session->redlock,
-                                .memcache = session->memcache,
-                                .zookeeper = session->services->zookeeper};
+                                .sessions = session->with};
 }
 
 bool session_lease_lost(const struct session *session)

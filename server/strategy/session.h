@@ -11,17 +11,15 @@
 #include "strategy/strategy.h"
 
 struct session {
-    const struct services *services;   /* borrowed: app */
-    struct pg *pg;                     /* owned */
-    struct redis *redis;               /* owned; NULL when no Redis is configured */
-    struct redis *stock;               /* owned; with --stock-redis, connected when it is needed */
-    struct redlock_sessions *redlock;  /* owned; NULL when no Redlock is configured */
-    struct memcache_session *memcache; /* owned; NULL when no memcached is configured */
-    struct rabbit *rabbit;             /* owned; NULL when no RabbitMQ is configured */
-    int64_t work_until_us;             /* the end of the work that has begun */
-    int64_t wait_until_us;             /* the earliest end of a wait in a pipelined batch */
-    int64_t lock_until_us;             /* the same, as it was when the batch began */
-    int64_t lock_most_ms;              /* the longest wait for one lock */
+    const struct services *services; /* borrowed: app */
+    void *with[BACKEND_COUNT];       /* owned: a session of each backend; NULL when there is none */
+    struct pg *pg;                   /* these three are of `with`, too */
+    struct redis *redis;
+    struct redis *stock;
+    int64_t work_until_us; /* the end of the work that has begun */
+    int64_t wait_until_us; /* when the run's most impatient order has waited enough */
+    int64_t lock_until_us; /* the same, as it was when the run began */
+    int64_t lock_most_ms;  /* the longest wait for one lock */
     bool has_row; /* the product's row is locked: what is waited for now is the order's own */
     int64_t pipeline_until_us; /* no order of the batch but the first begins after it */
     struct hold {
@@ -36,6 +34,11 @@ struct session {
 
 struct session *session_create(const struct services *services);
 void session_destroy(struct session *session); /* NULL is allowed */
+
+/* Makes sure of a connection with each of `needs`. False: `error` says why, or is ERROR_NONE where
+ * that has been logged. */
+bool session_connect(struct session *session, unsigned needs, int64_t until_us,
+                     struct error *error);
 
 /* What the session's lock calls go through. */
 struct lock_client session_lock_client(const struct session *session);

@@ -10,35 +10,28 @@
 #ifndef SECKILL_STRATEGY_STRATEGY_H
 #define SECKILL_STRATEGY_STRATEGY_H
 
-#include "base/error.h"
+#include "backend/backend.h"
 #include "order/order.h"
-#include "settings/settings.h"
 
 struct store;
-struct redis_server;
-struct broker;
-struct zookeeper;
 struct parking;
 struct lock;
-struct memcache;
-struct redlock;
 struct renewer;
 struct external_state;
 struct session;
 
 /* What the strategies are built over. Never app or http. */
 struct services {
-    const struct settings *settings;  /* borrowed: app */
-    struct store *store;              /* borrowed: app */
-    struct redis_server *redis;       /* borrowed: app; NULL when no Redis is configured */
-    struct renewer *renewer;          /* borrowed: app; NULL when no Redis is configured */
-    struct redis_server *stock_redis; /* borrowed: app; NULL when no Redis is configured */
-    struct broker *broker;            /* borrowed: app; NULL when no RabbitMQ is configured */
-    struct parking *parking;          /* borrowed: app */
-    struct redlock *redlock;          /* borrowed: app; NULL when not configured */
-    struct memcache *memcache;        /* borrowed: app; NULL when not configured */
-    struct zookeeper *zookeeper;      /* borrowed: app; NULL when not configured */
+    const struct settings *settings; /* borrowed: app */
+    void *backends[BACKEND_COUNT];   /* borrowed: app; NULL: not configured, or not built in */
+    struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
+    struct parking *parking;         /* borrowed: app */
 };
+
+static inline struct store *services_store(const struct services *services)
+{
+    return services->backends[BACKEND_POSTGRESQL];
+}
 
 enum strategy_family {
     FAMILY_NOTHING,
@@ -46,20 +39,6 @@ enum strategy_family {
     FAMILY_REDIS_LOCK,
     FAMILY_OTHER_LOCK,
     FAMILY_QUEUE
-};
-
-/* What a strategy is built over: its name in GET /strategies, and whether this process has it. A
- * library that was absent at build time or a URL that was not given takes away the strategies that
- * need it, nothing else. */
-enum strategy_need {
-    NEED_POSTGRESQL = 1u << 0,
-    NEED_REDIS = 1u << 1,
-    NEED_STOCK_REDIS = 1u << 2,
-    NEED_REDLOCK = 1u << 3,
-    NEED_MEMCACHED = 1u << 4,
-    NEED_ZOOKEEPER = 1u << 5,
-    NEED_RABBITMQ = 1u << 6,
-    NEED_COUNT = 7
 };
 
 /* The letters of docs/STRATEGIES.md: what the harness holds the strategy to. */
@@ -91,7 +70,7 @@ struct strategy {
     const char *name;
     const char *summary; /* one line, for GET /strategies, --help and the docs */
     enum strategy_family family;
-    unsigned needs;
+    unsigned needs; /* of enum backend_need */
     unsigned guarantees;
     bool asynchronous; /* may answer 202 before PostgreSQL has decided */
     bool bodies;       /* takes ?body=plain|guarded */
@@ -124,7 +103,6 @@ const struct strategy *strategy_at(size_t index);
 const struct strategy *strategy_find(const char *name); /* NULL: no such strategy */
 size_t strategy_index(const struct strategy *strategy);
 const char *strategy_family_name(enum strategy_family family);
-const char *strategy_need_name(unsigned index); /* of the bit 1 << index */
 
 /* NULL when the strategy can be used here, else why not ("Redis is not configured (--redis)"). */
 const char *strategy_unavailable_reason(const struct strategy *strategy,

@@ -9,8 +9,8 @@ cd "$root"
 # A folder includes itself, and what has a smaller number. Those with the same number do not know each other. A folder
 # within a room belongs to it, unless it stands here.
 declare -A level=(
-  [base]=0 [settings]=1 [metrics]=2 [order]=3 [postgres]=4 [redis]=4 [rabbitmq]=4 [http/reader]=4 [lock]=5 [strategy]=6
-  [sale]=7 [strategies]=8 [drive]=9 [dispatch]=10 [http]=11 [api]=12 [app]=13 [main]=14 [loadtest]=15
+  [base]=0 [settings]=1 [metrics]=2 [backend]=3 [order]=3 [postgres]=4 [redis]=4 [rabbitmq]=4 [http/reader]=4 [lock]=5
+  [strategy]=6 [sale]=7 [strategies]=8 [drive]=9 [dispatch]=10 [http]=11 [api]=12 [app]=13 [main]=14 [loadtest]=15
 )
 
 # The harness's rooms, in the same way; its headers are included as "loadtest/room/file.h", and the bench's as

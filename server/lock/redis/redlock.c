@@ -12,29 +12,29 @@
  * by a bare majority there are two owners, so it must stay away for a lease after a crash. And a
  * holder paused past the lease still writes: more nodes make no fence.
  */
-#include "lock/redis/redlock.h"
-
+#include "backend/backend.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "lock/redis/redis_lock.h"
-#include "settings/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { URL_MAX = 300, NODE_PATIENCE_MAX_US = 200000 };
+enum { NODES_MAX = 5, URL_MAX = 300, NODE_PATIENCE_MAX_US = 200000 };
 /* Of the lease: what one node may take of it, and what two clocks may drift apart in it. */
 enum { PATIENCE_SHARE = 20, DRIFT_SHARE = 100, DRIFT_LEAST_US = 2000 };
 
+/* All the nodes, shared by all threads. */
 struct redlock {
-    struct redis_server *nodes[REDLOCK_NODES_MAX];
+    struct redis_server *nodes[NODES_MAX];
     int count;
 };
 
+/* A thread's own: one a node. */
 struct redlock_sessions {
     struct redlock *redlock; /* borrowed */
-    struct redis *nodes[REDLOCK_NODES_MAX];
+    struct redis *nodes[NODES_MAX];
     struct error error;
 };
 
@@ -43,15 +43,29 @@ static bool add_node(struct redlock *redlock, const char *url, size_t length)
     char text[URL_MAX];
     struct error error;
 
-    if (redlock->count == REDLOCK_NODES_MAX || length >= sizeof text)
+    if (redlock->count == NODES_MAX || length >= sizeof text)
         return false;
     snprintf(text, sizeof text, "%.*s", (int)length, url);
     redlock->nodes[redlock->count] = redis_server_create(text, &error);
     return redlock->nodes[redlock->count++] != NULL;
 }
 
-struct redlock *redlock_create(const char *urls, struct error *error)
+static void redlock_close(void *backend)
 {
+    struct redlock *redlock = backend;
+
+    for (int i = 0; redlock && i < redlock->count; i++)
+        redis_server_destroy(redlock->nodes[i]);
+    free(redlock);
+}
+
+/* 3 or 5 URLs with commas between them. */
+static void *redlock_open(const struct settings *settings, struct error *error)
+{
+    const char *urls = settings->redlock;
+
+    if (!*urls)
+        return NULL;
     struct redlock *redlock = calloc(1, sizeof *redlock);
     bool fine = redlock != NULL;
 
@@ -63,68 +77,84 @@ struct redlock *redlock_create(const char *urls, struct error *error)
     if (fine && (redlock->count == 3 || redlock->count == 5))
         return redlock;
     error_set(error, ERROR_INVALID, "--redlock: \"%s\" is not 3 or 5 URLs of Redis servers", urls);
-    redlock_destroy(redlock);
+    redlock_close(redlock);
     return NULL;
 }
 
-void redlock_destroy(struct redlock *redlock)
+static int redlock_nodes(void *backend)
 {
-    for (int i = 0; redlock && i < redlock->count; i++)
-        redis_server_destroy(redlock->nodes[i]);
-    free(redlock);
-}
+    const struct redlock *redlock = backend;
 
-bool redlock_up(const struct redlock *redlock)
-{
-    int up = 0;
-
-    for (int i = 0; i < redlock->count; i++)
-        up += redis_server_up(redlock->nodes[i]);
-    return up > redlock->count / 2;
-}
-
-int redlock_count(const struct redlock *redlock)
-{
     return redlock->count;
 }
 
-struct redis_server *redlock_node(const struct redlock *redlock, int i)
+static void redlock_session_close(void *opened)
 {
-    return redlock->nodes[i];
+    struct redlock_sessions *sessions = opened;
+
+    for (int i = 0; sessions && i < sessions->redlock->count; i++)
+        redis_destroy(sessions->nodes[i]);
+    free(sessions);
 }
 
-struct redlock_sessions *redlock_open(struct redlock *redlock)
+static void *redlock_session_open(void *redlock)
 {
     struct redlock_sessions *sessions = calloc(1, sizeof *sessions);
     bool fine = sessions != NULL;
 
     if (fine)
         sessions->redlock = redlock;
-    for (int i = 0; fine && i < redlock->count; i++) {
-        sessions->nodes[i] = redis_create(redlock->nodes[i]);
+    for (int i = 0; fine && i < sessions->redlock->count; i++) {
+        sessions->nodes[i] = redis_create(sessions->redlock->nodes[i]);
         fine = sessions->nodes[i] != NULL;
     }
     if (fine)
         return sessions;
-    redlock_close(sessions);
+    redlock_session_close(sessions);
     return NULL;
 }
 
-void redlock_close(struct redlock_sessions *sessions)
+/* The lock, which needs a majority of the nodes, and each node. */
+static void redlock_health(void *backend, backend_report *report, void *to)
 {
-    for (int i = 0; sessions && i < sessions->redlock->count; i++)
-        redis_destroy(sessions->nodes[i]);
-    free(sessions);
+    struct redlock *redlock = backend;
+    int serving = 0;
+
+    for (int i = 0; i < redlock->count; i++)
+        serving += redis_server_up(redlock->nodes[i]);
+    bool up = serving > redlock->count / 2;
+    report(to, "redlock", up, up ? "" : "no majority of the nodes serves");
+    for (int i = 0; i < redlock->count; i++) {
+        char name[24];
+
+        snprintf(name, sizeof name, "redlock-%d", i + 1);
+        redis_server_report(redlock->nodes[i], name, "", report, to);
+    }
+}
+
+static void redlock_probe(void *opened, int node, const struct settings *settings, int64_t until_us)
+{
+    struct redlock_sessions *sessions = opened;
+    char key[LOCK_NAME_MAX + 1];
+
+    snprintf(key, sizeof key, "%s:lock:probe", settings->system_name);
+    redis_probe_health(sessions->nodes[node], "--redlock", key, until_us);
+}
+
+static struct redlock_sessions *sessions_of(const struct lock_client *client)
+{
+    return client->sessions[BACKEND_REDLOCK];
 }
 
 static int majority(const struct lock_client *client)
 {
-    return client->redlock->redlock->count / 2 + 1;
+    return sessions_of(client)->redlock->count / 2 + 1;
 }
 
 static struct lock_client node_client(const struct lock_client *client, int i)
 {
-    return (struct lock_client){.redis = client->redlock->nodes[i], .settings = client->settings};
+    return (struct lock_client){.redis = sessions_of(client)->nodes[i],
+                                .settings = client->settings};
 }
 
 static int64_t node_deadline(const struct lock_client *client)
@@ -140,7 +170,7 @@ static enum lock_release redlock_release(struct lock_client *client, struct leas
     int released = 0;
     int unknown = 0;
 
-    for (int i = 0; i < client->redlock->redlock->count; i++) {
+    for (int i = 0; i < sessions_of(client)->redlock->count; i++) {
         struct lock_client node = node_client(client, i);
         int64_t node_us = node_deadline(client);
         enum lock_release result =
@@ -153,14 +183,14 @@ static enum lock_release redlock_release(struct lock_client *client, struct leas
     return released + unknown >= majority(client) ? LOCK_RELEASE_UNKNOWN : LOCK_NOT_OWNER;
 }
 
-static enum lock_result attempt(struct lock_client *client, struct lease *lease)
+static enum lock_result redlock_attempt(struct lock_client *client, struct lease *lease)
 {
-    struct redlock *redlock = client->redlock->redlock;
+    struct redlock *redlock = sessions_of(client)->redlock;
     int64_t ttl_us = client->settings->lock_ttl_ms * CLOCK_US_PER_MS;
     int64_t asked_us = clock_mono_us();
     int owned = 0;
     int lost = 0;
-    char why[sizeof client->redlock->error.text] = "";
+    char why[sizeof sessions_of(client)->error.text] = "";
 
     for (int i = 0; i < redlock->count; i++) {
         struct lock_client node = node_client(client, i);
@@ -180,8 +210,8 @@ static enum lock_result attempt(struct lock_client *client, struct lease *lease)
         redlock_release(client, lease, INT64_MAX);
     if (lost <= redlock->count - majority(client))
         return LOCK_BUSY;
-    error_set(&client->redlock->error, ERROR_UNAVAILABLE, "%d of %d Redis nodes do not serve: %s",
-              lost, redlock->count, why);
+    error_set(&sessions_of(client)->error, ERROR_UNAVAILABLE,
+              "%d of %d Redis nodes do not serve: %s", lost, redlock->count, why);
     return LOCK_UNKNOWN;
 }
 
@@ -189,12 +219,12 @@ static enum lock_result redlock_acquire(struct lock_client *client, int64_t key,
                                         int64_t until_us, struct lease *lease)
 {
     lease_begin(client, &lock_redlock, key, lease);
-    return lock_poll(client, lease, attempt, once, until_us);
+    return lock_poll(client, lease, redlock_attempt, once, until_us);
 }
 
 static const char *redlock_why(const struct lock_client *client)
 {
-    return client->redlock->error.text;
+    return sessions_of(client)->error.text;
 }
 
 const struct lock lock_redlock = {
@@ -202,4 +232,16 @@ const struct lock lock_redlock = {
     .acquire = redlock_acquire,
     .release = redlock_release,
     .why = redlock_why,
+};
+
+const struct backend backend_redlock = {
+    .name = "redlock",
+    .absent = "Redlock's Redis nodes are not configured (--redlock)",
+    .open = redlock_open,
+    .close = redlock_close,
+    .session_open = redlock_session_open,
+    .session_close = redlock_session_close,
+    .health = redlock_health,
+    .probe = redlock_probe,
+    .nodes = redlock_nodes,
 };

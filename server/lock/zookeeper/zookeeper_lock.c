@@ -134,10 +134,15 @@ static enum lock_result wait_turn(struct zookeeper *zookeeper, struct lease *lea
     }
 }
 
+static struct zookeeper *zookeeper_of(const struct lock_client *client)
+{
+    return client->sessions[BACKEND_ZOOKEEPER];
+}
+
 static enum lock_result zookeeper_acquire(struct lock_client *client, int64_t key, bool once,
                                           int64_t until_us, struct lease *lease)
 {
-    struct zookeeper *zookeeper = client->zookeeper;
+    struct zookeeper *zookeeper = zookeeper_of(client);
     char folder[ZOOKEEPER_PATH_MAX + 1];
     unsigned loss;
 
@@ -155,8 +160,8 @@ static enum lock_release zookeeper_release(struct lock_client *client, struct le
                                            int64_t until_us)
 {
     (void)until_us; /* the calls have a patience of their own */
-    zookeeper_unhold(client->zookeeper, lease);
-    switch (leave_line(client->zookeeper, lease)) {
+    zookeeper_unhold(zookeeper_of(client), lease);
+    switch (leave_line(zookeeper_of(client), lease)) {
     case ZOK:
         return LOCK_RELEASED;
     case ZNONODE:
@@ -171,15 +176,15 @@ static void zookeeper_abandon(struct lock_client *client, struct lease *lease)
 {
     char folder[ZOOKEEPER_PATH_MAX + 1];
 
-    zookeeper_unhold(client->zookeeper, lease);
+    zookeeper_unhold(zookeeper_of(client), lease);
     folder_of(lease, folder);
-    zookeeper_clear_later(client->zookeeper, folder, lease->token,
+    zookeeper_clear_later(zookeeper_of(client), folder, lease->token,
                           atomic_load(&lease->valid_until_us));
 }
 
 static const char *lock_why(const struct lock_client *client)
 {
-    return zookeeper_why(client->zookeeper);
+    return zookeeper_why(zookeeper_of(client));
 }
 
 const struct lock lock_zookeeper = {

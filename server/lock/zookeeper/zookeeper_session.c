@@ -25,11 +25,6 @@
 
 enum { FRESH_US = 2000000, CLEAR_AGAIN_US = 200000 };
 
-bool zookeeper_built(void)
-{
-    return true;
-}
-
 /* Session ----------------------------------------------------------------------------------------
  */
 
@@ -115,8 +110,11 @@ bool zookeeper_ready(struct zookeeper *zookeeper, unsigned *loss)
     return connected;
 }
 
-bool zookeeper_up(struct zookeeper *zookeeper)
+/* There is a session with a server, or none has been needed yet. */
+static bool zookeeper_up(void *backend)
 {
+    struct zookeeper *zookeeper = backend;
+
     pthread_mutex_lock(&zookeeper->mutex);
     bool up = zookeeper->connected || (!zookeeper->handle && !zookeeper->why);
     pthread_mutex_unlock(&zookeeper->mutex);
@@ -298,13 +296,16 @@ static void *janitor_main(void *argument)
 /* Its life ---------------------------------------------------------------------------------------
  */
 
-struct zookeeper *zookeeper_create(const char *hosts, const struct settings *settings,
-                                   struct error *error)
+/* HOST:PORT,… as ZooKeeper writes it, perhaps with a /PATH at its end that all names stand under.
+ * Connects when it is first needed. */
+static void *open_zookeeper(const struct settings *settings, struct error *error)
 {
+    if (!settings->zookeeper[0])
+        return NULL;
     struct zookeeper *zookeeper = calloc(1, sizeof *zookeeper);
 
     if (zookeeper)
-        zookeeper->hosts = strdup(hosts);
+        zookeeper->hosts = strdup(settings->zookeeper);
     if (!zookeeper || !zookeeper->hosts) {
         error_set(error, ERROR_INTERNAL, "out of memory");
         free(zookeeper);
@@ -322,10 +323,10 @@ struct zookeeper *zookeeper_create(const char *hosts, const struct settings *set
     return NULL;
 }
 
-void zookeeper_destroy(struct zookeeper *zookeeper)
+static void close_zookeeper(void *backend)
 {
-    if (!zookeeper)
-        return;
+    struct zookeeper *zookeeper = backend;
+
     pthread_mutex_lock(&zookeeper->mutex);
     zookeeper->stopping = true;
     pthread_cond_broadcast(&zookeeper->changed);
@@ -341,3 +342,11 @@ void zookeeper_destroy(struct zookeeper *zookeeper)
     free(zookeeper->hosts);
     free(zookeeper);
 }
+
+const struct backend backend_zookeeper = {
+    .name = "zookeeper",
+    .absent = "ZooKeeper is not configured (--zookeeper)",
+    .open = open_zookeeper,
+    .close = close_zookeeper,
+    .up = zookeeper_up,
+};

@@ -25,6 +25,12 @@ enum {
     PARTITION_PATIENCE_US = 5000000 /* for the broker, where no order's own deadline stands */
 };
 
+/* The session's connection with the broker. */
+static inline struct rabbit *partition_rabbit(const struct session *session)
+{
+    return session->with[BACKEND_RABBITMQ];
+}
+
 /* One line of a request message, and what became of it. */
 struct partition_entry {
     enum order_kind kind;

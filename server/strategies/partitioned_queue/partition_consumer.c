@@ -67,7 +67,7 @@ static void fail(struct consumer *consumer, const struct error *error)
     if (strcmp(error->text, consumer->last.text) != 0)
         log_warn("partitioned-queue: %s", error->text);
     consumer->last = *error;
-    rabbit_close(consumer->session->rabbit);
+    rabbit_close(partition_rabbit(consumer->session));
     consumer->listening = false;
     put_off_forget_unacknowledged(consumer->put_off);
 }
@@ -90,8 +90,8 @@ static bool consume_sets(struct consumer *consumer)
 
     for (int64_t set = consumer->number; set < settings->sets; set += PARTITION_CONSUMERS) {
         partition_queue(settings, set, queue);
-        if (!rabbit_declare(consumer->session->rabbit, RABBIT_WORK, queue) ||
-            !rabbit_consume(consumer->session->rabbit, RABBIT_WORK, queue))
+        if (!rabbit_declare(partition_rabbit(consumer->session), RABBIT_WORK, queue) ||
+            !rabbit_consume(partition_rabbit(consumer->session), RABBIT_WORK, queue))
             return false;
     }
     return true;
@@ -104,8 +104,8 @@ static bool listen_to_sets(struct consumer *consumer)
 
     if (!pg_connect(session->pg, until_us)) {
         fail(consumer, pg_error(session->pg));
-    } else if (!rabbit_connect(session->rabbit, until_us) || !consume_sets(consumer)) {
-        fail(consumer, rabbit_error(session->rabbit));
+    } else if (!rabbit_connect(partition_rabbit(session), until_us) || !consume_sets(consumer)) {
+        fail(consumer, rabbit_error(partition_rabbit(session)));
     } else {
         consumer->listening = true;
         consumer->tag = consumer->acked = 0;
@@ -147,7 +147,7 @@ static bool take_put_off(struct consumer *consumer)
 /* Waits for a first message and takes what else is there. */
 static enum rabbit_result gather(struct consumer *consumer)
 {
-    struct rabbit *rabbit = consumer->session->rabbit;
+    struct rabbit *rabbit = partition_rabbit(consumer->session);
     struct rabbit_message message;
 
     bool hurry = consumer->took_put_off; /* new messages and old entries take turns */
@@ -251,7 +251,7 @@ static void reply(struct consumer *consumer)
             if (strcmp(consumer->reply_to[consumer->entries[j].message], queue) == 0)
                 partition_write_reply(to, &consumer->entries[j]);
         fclose(to);
-        rabbit_send(consumer->session->rabbit, queue, body, length);
+        rabbit_send(partition_rabbit(consumer->session), queue, body, length);
         free(body);
     }
 }
@@ -275,7 +275,7 @@ static bool acknowledge(struct consumer *consumer)
     if (tag <= consumer->acked)
         return true;
     consumer->acked = tag;
-    return rabbit_ack(consumer->session->rabbit, tag);
+    return rabbit_ack(partition_rabbit(consumer->session), tag);
 }
 
 /* False: the connection is closed, and everything not acknowledged will come again. */
@@ -291,7 +291,7 @@ static bool serve(struct consumer *consumer)
     }
     consumer->busy_us = clock_mono_us();
     if (result == RABBIT_LOST) {
-        fail(consumer, rabbit_error(session->rabbit));
+        fail(consumer, rabbit_error(partition_rabbit(session)));
         return false;
     }
     if (!decide(consumer) || !put_off(consumer)) {
@@ -305,7 +305,7 @@ static bool serve(struct consumer *consumer)
     FAILPOINT("queue.decided");
     reply(consumer);
     if (!acknowledge(consumer)) {
-        fail(consumer, rabbit_error(session->rabbit));
+        fail(consumer, rabbit_error(partition_rabbit(session)));
         return false;
     }
     consumer->pause_us = PAUSE_FIRST_US;

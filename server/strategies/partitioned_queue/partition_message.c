@@ -182,7 +182,7 @@ bool partition_publish(struct session *session, int64_t product_id, const char *
                        const char *body, size_t length, int64_t until_us)
 {
     const struct settings *settings = session->services->settings;
-    struct rabbit *rabbit = session->rabbit;
+    struct rabbit *rabbit = partition_rabbit(session);
     char queue[RABBIT_NAME_MAX + 1];
 
     partition_queue(settings, product_id, queue);

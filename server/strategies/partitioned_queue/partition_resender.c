@@ -89,7 +89,7 @@ static bool listen_for_replies(struct rabbit *rabbit)
 
 static void *receiver_main(void *argument)
 {
-    struct rabbit *rabbit = here.receiver->rabbit;
+    struct rabbit *rabbit = partition_rabbit(here.receiver);
     struct rabbit_message message;
     bool listening = false;
 
@@ -241,13 +241,14 @@ static void sweep(struct session *session)
     int64_t until_us = clock_mono_us() + PARTITION_PATIENCE_US;
     int rounds = 0;
 
-    if (!broker_up(session->services->broker))
+    if (!backend_rabbitmq.up(session->services->backends[BACKEND_RABBITMQ]))
         return; /* nothing is claimed that could not be sent; the receiver finds the broker again */
     if (pg_connect(session->pg, until_us))
         pg_exec(session->pg, SQL_QUEUE_BURY, PG_NO_ARGS, until_us);
     while (!atomic_load(&here.stopping) && rounds++ < ROUNDS_MAX && sweep_some(session))
         ;
-    rabbit_close(session->rabbit); /* nobody would serve its heartbeats until the next time */
+    rabbit_close(
+        partition_rabbit(session)); /* nobody would serve its heartbeats until the next time */
 }
 
 static void *resender_main(void *argument)

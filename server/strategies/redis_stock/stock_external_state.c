@@ -40,7 +40,7 @@ static struct redis *borrow(const struct services *services)
         redis = kept.sessions[--kept.count];
     pthread_mutex_unlock(&kept.mutex);
     if (!redis)
-        redis = redis_create(services->stock_redis);
+        redis = redis_create(services->backends[BACKEND_STOCK_REDIS]);
     if (redis && !redis_connect(redis, clock_mono_us() + PATIENCE_US)) {
         stock_redis_failed(redis);
         redis_destroy(redis);
@@ -100,7 +100,7 @@ static enum catalog_result find_order(const struct services *services, struct pg
     if (redis)
         give_back(redis);
     if (found == STOCK_UNREACHABLE) {
-        redis_server_why(services->stock_redis, why);
+        redis_server_why(services->backends[BACKEND_STOCK_REDIS], why);
         error_set(error, ERROR_UNAVAILABLE, "Redis (--stock-redis): %s",
                   why[0] ? why : "no answer");
         return CATALOG_FAILED;

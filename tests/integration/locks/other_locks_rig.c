@@ -9,18 +9,18 @@
 
 struct rig rig;
 
-static void connect_client(struct lock_client *client, struct zookeeper *zookeeper)
+static void connect_client(struct lock_client *client, int i)
 {
-    *client = (struct lock_client){.settings = &rig.settings,
-                                   .redlock = redlock_open(rig.redlock),
-                                   .memcache = memcache_open(rig.memcache),
-                                   .zookeeper = zookeeper};
+    rig.sessions[i][BACKEND_REDLOCK] = backend_redlock.session_open(rig.redlock);
+    rig.sessions[i][BACKEND_MEMCACHED] = backend_memcached.session_open(rig.memcached);
+    rig.sessions[i][BACKEND_ZOOKEEPER] = rig.zookeepers[i];
+    *client = (struct lock_client){.settings = &rig.settings, .sessions = rig.sessions[i]};
 }
 
-static void close_client(struct lock_client *client)
+static void close_sessions(int i)
 {
-    redlock_close(client->redlock);
-    memcache_close(client->memcache);
+    backend_redlock.session_close(rig.sessions[i][BACKEND_REDLOCK]);
+    backend_memcached.session_close(rig.sessions[i][BACKEND_MEMCACHED]);
 }
 
 int rig_set_up(void **state)
@@ -34,28 +34,31 @@ int rig_set_up(void **state)
     snprintf(name, sizeof name, "other-locks-test-%d-%d", (int)getpid(), ++tests);
     rig.settings.system_name = name;
     rig.settings.lock_ttl_ms = LONG_MS;
-    rig.redlock = redlock_create(stack_redlock(), &error);
+    rig.settings.redlock = stack_redlock();
+    rig.settings.memcached = stack_memcached();
+    rig.settings.zookeeper = stack_zookeeper();
+    rig.redlock = backend_redlock.open(&rig.settings, &error);
     assert_non_null(rig.redlock);
-    rig.memcache = memcache_create(stack_memcached(), &error);
-    assert_non_null(rig.memcache);
+    rig.memcached = backend_memcached.open(&rig.settings, &error);
+    assert_non_null(rig.memcached);
     for (int i = 0; i < 2; i++) {
-        rig.zookeepers[i] = zookeeper_create(stack_zookeeper(), &rig.settings, &error);
+        rig.zookeepers[i] = backend_zookeeper.open(&rig.settings, &error);
         assert_non_null(rig.zookeepers[i]);
     }
-    connect_client(&rig.one, rig.zookeepers[0]);
-    connect_client(&rig.two, rig.zookeepers[1]);
+    connect_client(&rig.one, 0);
+    connect_client(&rig.two, 1);
     return 0;
 }
 
 int rig_tear_down(void **state)
 {
     (void)state;
-    close_client(&rig.one);
-    close_client(&rig.two);
-    redlock_destroy(rig.redlock);
-    memcache_destroy(rig.memcache);
-    zookeeper_destroy(rig.zookeepers[0]);
-    zookeeper_destroy(rig.zookeepers[1]);
+    for (int i = 0; i < 2; i++) {
+        close_sessions(i);
+        backend_zookeeper.close(rig.zookeepers[i]);
+    }
+    backend_redlock.close(rig.redlock);
+    backend_memcached.close(rig.memcached);
     return 0;
 }
 

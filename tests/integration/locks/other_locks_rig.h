@@ -7,8 +7,6 @@
 
 #include "lib/t.h"
 
-#include "lock/memcache.h"
-#include "lock/redis/redlock.h"
 #include "lock/zookeeper/zookeeper_session.h"
 #include "lock_calls.h"
 #include "settings/settings.h"
@@ -17,12 +15,13 @@ enum { LONG_MS = 30000 }; /* the lease, unless a test says otherwise */
 
 extern struct rig {
     struct settings settings;
-    struct redlock *redlock;
-    struct memcache *memcache;
-    struct zookeeper *zookeepers[2];
+    void *redlock;
+    void *memcached;
+    void *zookeepers[2];
     struct lock_client one;
     struct lock_client two;
-    struct lease lease; /* for the test to use, of `one` and `two` */
+    void *sessions[2][BACKEND_COUNT]; /* theirs */
+    struct lease lease;               /* for the test to use, of `one` and `two` */
     struct lease other;
 } rig;
 

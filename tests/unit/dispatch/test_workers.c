@@ -54,7 +54,7 @@ static int open_shop(void **state)
     (void)state;
     here.store = store_create("host=/nonexistent", (struct store_limits){0}, &error);
     assert_non_null(here.store);
-    here.services.store = here.store;
+    here.services.backends[BACKEND_POSTGRESQL] = here.store;
     here.services.settings = &settings;
     for (int i = 0; i < LANES; i++) {
         const struct strategy *strategy = strategy_find(names[i]);

@@ -318,7 +318,7 @@ static bool connect_stores(struct writer *at)
     at->link.until_us = clock_mono_us() + PATIENCE_US;
     /* Where PostgreSQL is known to be away the background's probe finds it again: a failed attempt
      * of ours would keep everybody else from trying. */
-    if (!store_up(at->services->store) || *store_trouble(at->services->store) ||
+    if (!store_up(services_store(at->services)) || *store_trouble(services_store(at->services)) ||
         !stock_stream_connect(at->stream, redis, at->link.until_us, &fresh) ||
         !pg_connect(at->link.pg, at->link.until_us))
         return false;
@@ -542,8 +542,8 @@ bool stock_writer_start(const struct services *services, struct error *error)
         return error_set(error, ERROR_INTERNAL, "out of memory");
     at->services = services;
     at->link.settings = services->settings;
-    at->link.pg = pg_create(services->store);
-    at->link.redis = redis_create(services->stock_redis);
+    at->link.pg = pg_create(services_store(services));
+    at->link.redis = redis_create(services->backends[BACKEND_STOCK_REDIS]);
     at->stream = stock_stream_create(services->settings,
                                      services->settings->work_timeout_ms + TAKE_OVER_MARGIN_MS);
     register_metrics(at);

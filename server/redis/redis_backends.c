@@ -1,0 +1,150 @@
+/* The Redis of locks and the Redis of redis-stock as rows of the table of backends. */
+#include "backend/backend.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "redis/redis.h"
+
+#include <stdio.h>
+
+enum { FIRST_SURVEY_US = 1000000, STOCK_VERSION_LEAST = 602, PROBE_KEY_MAX = 192 };
+
+static void *redis_open_at(const char *url, const char *flag, struct error *error)
+{
+    struct redis_server *server = url[0] ? redis_server_create(url, error) : NULL;
+
+    if (url[0] && !server)
+        error_prefix(error, "%s", flag);
+    return server;
+}
+
+static void *locks_open(const struct settings *settings, struct error *error)
+{
+    return redis_open_at(settings->redis, "--redis", error);
+}
+
+static void *stock_open(const struct settings *settings, struct error *error)
+{
+    return settings->stock_redis[0] ? redis_open_at(settings->stock_redis, "--stock-redis", error)
+                                    : redis_open_at(settings->redis, "--redis", error);
+}
+
+static void close_server(void *server)
+{
+    redis_server_destroy(server);
+}
+
+static void *open_session(void *server)
+{
+    return redis_create(server);
+}
+
+static void close_session(void *redis)
+{
+    redis_destroy(redis);
+}
+
+static bool connect_session(void *redis, int64_t until_us, struct error *error)
+{
+    bool connected = redis_connect(redis, until_us);
+
+    if (!connected)
+        *error = *redis_error(redis);
+    return connected;
+}
+
+/* Why what the Redis of --stock-redis holds may be lost, in words. */
+static const char *stock_flaw(const struct redis_server *server)
+{
+    unsigned flaws = redis_server_flaws(server);
+
+    if (flaws & REDIS_NO_APPEND_FILE)
+        return "not durable: appendonly is not yes, a crash loses every 202";
+    if (flaws & REDIS_LAZY_FSYNC)
+        return "not durable: appendfsync is not always, a crash loses the newest 202s";
+    if (flaws & REDIS_EVICTS)
+        return "not safe: maxmemory-policy is not noeviction, stock and 202s may be evicted";
+    if (flaws & REDIS_SILENT)
+        return "durability unknown: CONFIG GET is not allowed";
+    return "";
+}
+
+/* A Redis that is absent now is asked again when it comes. */
+static bool stock_greet(void *server, struct error *error)
+{
+    struct redis *redis = redis_create(server);
+    int64_t until_us = clock_mono_us() + FIRST_SURVEY_US;
+
+    (void)error;
+    if (!redis || !redis_connect(redis, until_us) || !redis_survey(redis, until_us))
+        log_warn("%s; redis-stock answers 503 until it is there (--stock-redis)",
+                 redis ? redis_error(redis)->text : "out of memory");
+    else if (*stock_flaw(server))
+        log_warn("the Redis of redis-stock is %s (--stock-redis)", stock_flaw(server));
+    redis_destroy(redis);
+    return true;
+}
+
+static void locks_health(void *server, backend_report *report, void *to)
+{
+    redis_server_report(server, "redis", "", report, to);
+}
+
+static void stock_health(void *server, backend_report *report, void *to)
+{
+    redis_server_report(server, "stock-redis", stock_flaw(server), report, to);
+}
+
+/* Older than any that was tried; 0: nobody has asked it yet. */
+static const char *stock_unfit(void *server)
+{
+    int version = redis_server_version(server);
+
+    return version != 0 && version < STOCK_VERSION_LEAST
+               ? "the Redis of --stock-redis is older than 6.2"
+               : NULL;
+}
+
+static void locks_probe(void *redis, int node, const struct settings *settings, int64_t until_us)
+{
+    char key[PROBE_KEY_MAX];
+
+    (void)node;
+    /* Where a user's rights end at the keys that are in use, this one is among them. */
+    snprintf(key, sizeof key, "%s:lock:probe", settings->system_name);
+    redis_probe_health(redis, "--redis", key, until_us);
+}
+
+static void stock_probe(void *redis, int node, const struct settings *settings, int64_t until_us)
+{
+    char key[PROBE_KEY_MAX];
+
+    (void)node;
+    snprintf(key, sizeof key, "{%s}:stock:probe", settings->system_name);
+    redis_probe_health(redis, "--stock-redis", key, until_us);
+}
+
+const struct backend backend_redis = {
+    .name = "redis",
+    .absent = "Redis is not configured (--redis)",
+    .open = locks_open,
+    .close = close_server,
+    .session_open = open_session,
+    .session_close = close_session,
+    .connect = connect_session,
+    .health = locks_health,
+    .probe = locks_probe,
+};
+
+const struct backend backend_stock_redis = {
+    .name = "stock-redis",
+    .absent = "Redis is not configured (--stock-redis or --redis)",
+    .open = stock_open,
+    .close = close_server,
+    .session_open = open_session,
+    .session_close = close_session,
+    .connect = connect_session,
+    .greet = stock_greet,
+    .health = stock_health,
+    .unfit = stock_unfit,
+    .probe = stock_probe,
+};
