@@ -1,17 +1,29 @@
 /*
  * Controls: strategies with one guard left out, so that a test can show what it was for. Only in
  * builds with failpoints; they promise nothing.
+ *
+ * Of the lock row: control-upsert-lock is article 003's. INSERT … ON CONFLICT DO UPDATE affects one
+ * row whoever holds it, so everybody owns the lock and nobody is kept out.
+ * control-lease-less-lock-row is article 004's: the row is inserted without an end (here: one that
+ * nobody lives to see), so it is right until a holder dies, and then the product cannot be sold
+ * until somebody deletes the row by hand.
  */
 #include "base/clock.h"
 #include "base/failpoint.h"
+#include "lock/pg_row.h"
 #include "sale/purchase.h"
 #include "strategies/strategies.h"
 
-enum { RELEASE_PATIENCE_US = 1000000 };
+enum { RELEASE_PATIENCE_US = 1000000, STATEMENT_PATIENCE_US = 1000000 };
+#define CENTURY_MS INT64_C(3155760000000)
 
 #define CONTROL_ROW                                                                                \
-    .control = true, .family = FAMILY_REDIS_LOCK, .needs = NEED_POSTGRESQL | NEED_REDIS,           \
-    .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1}
+    .control = true, .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1}
+#define REDIS_CONTROL_ROW                                                                          \
+    CONTROL_ROW, .family = FAMILY_REDIS_LOCK, .needs = NEED_POSTGRESQL | NEED_REDIS
+#define DATABASE_CONTROL_ROW                                                                       \
+    CONTROL_ROW, .family = FAMILY_DATABASE, .needs = NEED_POSTGRESQL, .bodies = true,              \
+                 .sell = body_sell_chosen
 
 const struct strategy strategy_control_setnx_no_expiry = {
     .name = "control-setnx-no-expiry",
@@ -19,7 +31,7 @@ const struct strategy strategy_control_setnx_no_expiry = {
     .lock = &lock_control_setnx_no_expiry,
     .bodies = true,
     .sell = body_sell_chosen,
-    CONTROL_ROW,
+    REDIS_CONTROL_ROW,
 };
 
 const struct strategy strategy_control_watchdog_explicit_lease = {
@@ -28,7 +40,7 @@ const struct strategy strategy_control_watchdog_explicit_lease = {
     .lock = &lock_control_watchdog_explicit_lease,
     .bodies = true,
     .sell = body_sell_chosen,
-    CONTROL_ROW,
+    REDIS_CONTROL_ROW,
 };
 
 /* As when the lock stands inside the transaction: an aspect within @Transactional. */
@@ -60,5 +72,56 @@ const struct strategy strategy_control_unlock_before_commit = {
     .summary = "Test control: redis-token, released before the commit.",
     .lock = &lock_redis_token,
     .sell = sell_unlocking_early,
-    CONTROL_ROW,
+    REDIS_CONTROL_ROW,
+};
+
+static enum pg_status upsert(struct lock_client *client, const struct lease *lease,
+                             int64_t lease_ms, bool *owned)
+{
+    enum pg_status status =
+        pg_exec(client->pg, SQL_CONTROL_LOCK_UPSERT,
+                PG_ARGS(pg_int8(lease->key), pg_text(lease->token), pg_int8(lease_ms)),
+                clock_mono_us() + STATEMENT_PATIENCE_US);
+
+    *owned = status == PG_OK && pg_affected(client->pg) == 1;
+    return status;
+}
+
+static enum lock_result upsert_acquire(struct lock_client *client, int64_t key, bool once,
+                                       int64_t until_us, struct lease *lease)
+{
+    return pg_row_acquire(client, key, once, until_us, lease, client->settings->lock_ttl_ms,
+                          upsert);
+}
+
+static enum lock_result lease_less_acquire(struct lock_client *client, int64_t key, bool once,
+                                           int64_t until_us, struct lease *lease)
+{
+    return pg_row_acquire(client, key, once, until_us, lease, CENTURY_MS, pg_row_try);
+}
+
+static const struct lock lock_upsert = {
+    .name = "upsert",
+    .acquire = upsert_acquire,
+    .release = pg_row_release,
+};
+
+static const struct lock lock_lease_less = {
+    .name = "lease-less",
+    .acquire = lease_less_acquire,
+    .release = pg_row_release,
+};
+
+const struct strategy strategy_control_upsert_lock = {
+    .name = "control-upsert-lock",
+    .summary = "Control: seed 003's upsert, which excludes nobody.",
+    .lock = &lock_upsert,
+    DATABASE_CONTROL_ROW,
+};
+
+const struct strategy strategy_control_lease_less_lock_row = {
+    .name = "control-lease-less-lock-row",
+    .summary = "Control: a lock row without a lease, stuck for ever once its holder dies.",
+    .lock = &lock_lease_less,
+    DATABASE_CONTROL_ROW,
 };

@@ -1,4 +1,5 @@
-/* The one list of strategies. A new one is a file and a line here. */
+/* The registry: the list of strategies (strategies.def) as an array, and what can be asked of it.
+ */
 #include "strategies/strategies.h"
 
 #include "strategy/backends.h"
@@ -6,41 +7,18 @@
 #include <string.h>
 
 static const struct strategy *const strategies[] = {
-    &strategy_none,
-    &strategy_local_lock,
-    &strategy_pessimistic,
-    &strategy_optimistic,
-    &strategy_conditional,
-    &strategy_serializable,
-    &strategy_advisory_lock,
-    &strategy_lock_row,
-    &strategy_buckets,
-    &strategy_batch,
-    &strategy_redis_setnx,
-    &strategy_redis_getset,
-    &strategy_redis_expiry,
-    &strategy_redis_uuid,
-    &strategy_redis_token,
-    &strategy_redis_reentrant,
-    &strategy_redis_watchdog,
-    &strategy_redis_fenced,
-    &strategy_redlock,
-    &strategy_wllock,
-    &strategy_redis_queue,
-    &strategy_memcached_lock,
-    &strategy_zookeeper_lock,
-    &strategy_redis_stock,
-    &strategy_partitioned_queue,
+#define STRATEGY(symbol, file) &strategy_##symbol,
 #ifdef SECKILL_FAILPOINTS
-    &strategy_control_setnx_no_expiry,
-    &strategy_control_watchdog_explicit_lease,
-    &strategy_control_unlock_before_commit,
-    &strategy_control_upsert_lock,
-    &strategy_control_lease_less_lock_row,
+#define CONTROL STRATEGY
+#else
+#define CONTROL(symbol, file)
 #endif
 #ifdef SECKILL_BENCH
-    &strategy_bench_answer,
+#define BENCH STRATEGY
+#else
+#define BENCH(symbol, file)
 #endif
+#include "strategies/strategies.def"
 };
 
 size_t strategy_total(void)

@@ -1,0 +1,122 @@
+/*
+ * The strategies that differ in their lock alone: the ladder of the articles in Redis, from SETNX
+ * to a watchdog; redlock and wllock; a row of PostgreSQL, memcached, ZooKeeper.
+ *
+ * Acquire, run the body that the request chose (plain: read, decide, write the absolute figure),
+ * commit, release. How each lock works and how it fails stands in lock/, in the file of its name.
+ * No lock here has a fence, so with the plain body each is as right as its lease: a holder that is
+ * paused past it writes a stale figure over the next holder's, and a store that forgets a lock has
+ * two holders (not lock-row's, which is in the database itself). With body=guarded the database
+ * decides and no lock can do harm. What makes an order wait is another holder; wait_ms=0 asks once.
+ * A crash loses no answered order and leaves the lock until its lease ends (redis-setnx: perhaps
+ * for ever), and so does a COMMIT whose reply is lost.
+ *
+ * wllock alone has a lane of its own: a fair local queue, one order of a product at a time, and one
+ * representative that spins for the lock (docs/WLLOCK.md).
+ */
+#include "sale/purchase.h"
+#include "strategies/strategies.h"
+
+#define LOCKED_ROW                                                                                 \
+    .bodies = true, .sell = body_sell_chosen,                                                      \
+    .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1}
+#define LEASE_GUARANTEES .guarantees = GUARANTEE_ONE | GUARANTEE_MANY
+#define REDIS_LOCK_ROW                                                                             \
+    LOCKED_ROW, LEASE_GUARANTEES, .family = FAMILY_REDIS_LOCK, .needs = NEED_POSTGRESQL | NEED_REDIS
+
+/* Acquiring, the work and releasing are three commits and three flushes: the price of a lock that
+ * the work's transaction does not hold itself. */
+const struct strategy strategy_lock_row = {
+    .name = "lock-row",
+    .summary = "A row with an owner and a lease, inserted under a primary key, is the lock.",
+    .lock = &lock_pg_row,
+    .family = FAMILY_DATABASE,
+    .needs = NEED_POSTGRESQL,
+    .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_FORGETS,
+    LOCKED_ROW,
+};
+
+const struct strategy strategy_redis_setnx = {
+    .name = "redis-setnx",
+    .summary = "SETNX, then EXPIRE, then DEL. A death between the first two locks for ever.",
+    .lock = &lock_redis_setnx,
+    REDIS_LOCK_ROW,
+};
+
+const struct strategy strategy_redis_getset = {
+    .name = "redis-getset",
+    .summary = "SETNX and GETSET of a timestamp, polled for. Skewed clocks steal a live lock.",
+    .lock = &lock_redis_getset,
+    REDIS_LOCK_ROW,
+};
+
+const struct strategy strategy_redis_expiry = {
+    .name = "redis-expiry",
+    .summary = "SET NX PX, then DEL without an owner. A late holder frees the next one's lock.",
+    .lock = &lock_redis_expiry,
+    REDIS_LOCK_ROW,
+};
+
+const struct strategy strategy_redis_uuid = {
+    .name = "redis-uuid",
+    .summary = "SET NX PX of a UUID; GET, compare, DEL in three steps. Can still free another's.",
+    .lock = &lock_redis_uuid,
+    REDIS_LOCK_ROW,
+};
+
+const struct strategy strategy_redis_token = {
+    .name = "redis-token",
+    .summary = "SET NX PX of a token, compared and deleted in one script. No fence.",
+    .lock = &lock_redis_token,
+    REDIS_LOCK_ROW,
+};
+
+const struct strategy strategy_redis_watchdog = {
+    .name = "redis-watchdog",
+    .summary = "Redisson's way: a reentrant lock, renewed while the work lasts; waiters are told.",
+    .lock = &lock_redis_watchdog,
+    REDIS_LOCK_ROW,
+};
+
+const struct strategy strategy_redlock = {
+    .name = "redlock",
+    .summary = "A token on the majority of 3 or 5 Redis servers that know nothing of each other.",
+    .lock = &lock_redlock,
+    .family = FAMILY_REDIS_LOCK,
+    .needs = NEED_POSTGRESQL | NEED_REDLOCK,
+    LEASE_GUARANTEES,
+    LOCKED_ROW,
+};
+
+const struct strategy strategy_wllock = {
+    .name = "wllock",
+    .summary = "The seed's library: a local queue, one spinning representative, one order a hold.",
+    .lock = &lock_wllock,
+    .family = FAMILY_REDIS_LOCK,
+    .needs = NEED_POSTGRESQL | NEED_REDIS,
+    LEASE_GUARANTEES,
+    .bodies = true,
+    .sell = body_sell_chosen,
+    .lane = {.in_flight_per_product = 1, .keyed = true, .workers = 16, .max_batch = 1},
+};
+
+const struct strategy strategy_memcached_lock = {
+    .name = "memcached-lock",
+    .summary = "A token that memcached's add stores once, with a lease; released by gets and cas.",
+    .lock = &lock_memcached,
+    .family = FAMILY_OTHER_LOCK,
+    .needs = NEED_POSTGRESQL | NEED_MEMCACHED,
+    LEASE_GUARANTEES,
+    LOCKED_ROW,
+};
+
+const struct strategy strategy_zookeeper_lock = {
+    .name = "zookeeper-lock",
+    .summary =
+        "The lowest of ZooKeeper's ephemeral sequential nodes; each waits for the one before.",
+    .lock = &lock_zookeeper,
+    .family = FAMILY_OTHER_LOCK,
+    .needs = NEED_POSTGRESQL | NEED_ZOOKEEPER,
+    LEASE_GUARANTEES,
+    LOCKED_ROW,
+};
