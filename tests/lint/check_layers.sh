@@ -9,8 +9,9 @@ cd "$root"
 # A folder includes itself, and what has a smaller number. Those with the same number do not know each other. A folder
 # within a room belongs to it, unless it stands here.
 declare -A level=(
-  [base]=0 [settings]=1 [metrics]=2 [backend]=3 [order]=3 [postgres]=4 [redis]=4 [rabbitmq]=4 [http/reader]=4 [lock]=5
-  [strategy]=6 [sale]=7 [strategies]=8 [drive]=9 [dispatch]=10 [http]=11 [api]=12 [app]=13 [main]=14 [loadtest]=15
+  [base]=0 [settings]=1 [metrics]=2 [backend]=3 [order]=3 [postgres]=4 [redis]=4 [http/reader]=4 [lock]=5 [strategy]=6
+  [sale]=7 [strategies]=8 [strategies/partitioned_queue]=9 [drive]=10 [dispatch]=11 [http]=12 [api]=13 [app]=14
+  [main]=15 [loadtest]=16
 )
 
 # The harness's rooms, in the same way; its headers are included as "loadtest/room/file.h", and the bench's as
@@ -23,7 +24,8 @@ declare -A harness_level=(
 # Headers that some rooms alone may include. sql_text.h and lua_text.h are generated from sql/ and lua/.
 declare -A owner=(
   [microhttpd.h]="http api" [jansson.h]="http api http/reader" [libpq-fe.h]=postgres
-  [rabbitmq-c]=rabbitmq [amqp.h]=rabbitmq [amqp_tcp_socket.h]=rabbitmq [libmemcached]=lock [zookeeper]=lock
+  [rabbitmq-c]=strategies/partitioned_queue [amqp.h]=strategies/partitioned_queue
+  [amqp_tcp_socket.h]=strategies/partitioned_queue [libmemcached]=lock [zookeeper]=lock
   [hiredis]=redis [hiredis.h]=redis [sql_text.h]=postgres [lua_text.h]=redis
 )
 

@@ -8,13 +8,14 @@
  *   partition_put_off.c    entries that wait for a row which somebody holds
  *   partition_decide.c     many buys, one transaction
  *   partition_returns.c    cancels and restocks
+ *   rabbitmq.c             connections with the broker
  *   partition_resender.c     replies to waiting orders; what was lost is sent again
  */
 #ifndef SECKILL_STRATEGIES_PARTITIONED_QUEUE_PARTITION_H
 #define SECKILL_STRATEGIES_PARTITIONED_QUEUE_PARTITION_H
 
 #include "order/order.h"
-#include "rabbitmq/rabbit.h"
+#include "strategies/partitioned_queue/rabbit.h"
 #include "strategy/session.h"
 
 #include <stdio.h>

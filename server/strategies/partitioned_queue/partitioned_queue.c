@@ -27,6 +27,7 @@
 
 #include <stdlib.h>
 
+#ifdef SECKILL_RABBITMQ
 /* What is parked belongs to whoever hears of it first; these may be asked for again. */
 struct unconfirmed {
     int count;
@@ -134,6 +135,13 @@ static void stop(const struct services *services)
     partition_resender_stop();
 }
 
+#else
+const struct backend backend_rabbitmq = {
+    .name = "rabbitmq",
+    .absent = "librabbitmq was absent when this server was built (--amqp)",
+};
+#endif
+
 const struct strategy strategy_partitioned_queue = {
     .name = "partitioned-queue",
     .summary = "Products spread over RabbitMQ queues; one consumer a queue decides, in order.",
@@ -143,8 +151,10 @@ const struct strategy strategy_partitioned_queue = {
     .asynchronous = true,
     .mixes = true,
     .lane = {.in_flight_per_product = 1, .keyed = true, .workers = 4, .max_batch = PARTITION_BATCH},
-    .sell = sell,
     .sessions = PARTITION_CONSUMERS + 1,
+#ifdef SECKILL_RABBITMQ
+    .sell = sell,
     .start = start,
     .stop = stop,
+#endif
 };

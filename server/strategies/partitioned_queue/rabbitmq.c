@@ -7,7 +7,7 @@
  * under way at a time, so a confirm needs no book-keeping. Anything unexpected (the broker closes a
  * channel, a queue is deleted under its consumer) closes the connection.
  */
-#include "rabbitmq/rabbit.h"
+#include "strategies/partitioned_queue/rabbit.h"
 
 #include "backend/backend.h"
 #include "base/clock.h"
