@@ -176,6 +176,10 @@ int app_run(const struct settings *settings)
         return EXIT_BAD_START;
     }
     ignore_signals();
+    if (!settings->admin_token[0])
+        log_warn(
+            "no --admin-token: every client of this machine's loopback may set up products, and "
+            "a proxy on it counts as one unless it marks what it passes on");
     printf("listening on %s\n", http_address(app.http));
     fflush(stdout);
     int status = http_run(app.http, app.dispatch);

@@ -106,7 +106,7 @@ void products_put(struct request *request)
     enum { STOCK, NAME, LIMIT_PER_USER, OPENS_AT, CLOSES_AT, MEMBER_COUNT };
     struct product product = {.id = request->product_id};
     struct member members[MEMBER_COUNT] = {
-        [STOCK] = {.name = "stock", .required = true, .min = 0, .max = ORDER_ID_MAX},
+        [STOCK] = {.name = "stock", .required = true, .min = 0, .max = ORDER_UNITS_MAX},
         [NAME] = {.name = "name",
                   .type = MEMBER_TEXT,
                   .nullable = true,
@@ -115,7 +115,7 @@ void products_put(struct request *request)
         [LIMIT_PER_USER] = {.name = "limit_per_user",
                             .nullable = true,
                             .min = 1,
-                            .max = ORDER_ID_MAX},
+                            .max = ORDER_UNITS_MAX},
         [OPENS_AT] = {.name = "opens_at", .type = MEMBER_TIME, .nullable = true},
         [CLOSES_AT] = {.name = "closes_at", .type = MEMBER_TIME, .nullable = true},
     };
@@ -164,9 +164,10 @@ void products_put_run(struct request *request)
 {
     enum { FIRST_ID, COUNT, STOCK, MEMBER_COUNT };
     struct member members[MEMBER_COUNT] = {
-        [FIRST_ID] = {.name = "first_id", .required = true, .min = 1, .max = ORDER_ID_MAX},
+        [FIRST_ID] =
+            {.name = "first_id", .is_id = true, .required = true, .min = 1, .max = ORDER_ID_MAX},
         [COUNT] = {.name = "count", .required = true, .min = 1, .max = CATALOG_RUN_MAX},
-        [STOCK] = {.name = "stock", .required = true, .min = 0, .max = ORDER_ID_MAX},
+        [STOCK] = {.name = "stock", .required = true, .min = 0, .max = ORDER_UNITS_MAX},
     };
     struct call *call;
 

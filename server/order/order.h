@@ -84,12 +84,13 @@ enum order_status { STATUS_QUEUED, STATUS_CONFIRMED, STATUS_CANCELLED, STATUS_FA
 const char *order_status_name(enum order_status status);
 
 enum {
-    ORDER_KEY_MAX = 64,      /* an Idempotency-Key's longest */
+    ORDER_KEY_MAX = 255,     /* an Idempotency-Key's longest */
     ORDER_STRATEGY_MAX = 31, /* a strategy name's longest */
     ORDER_REASON_MAX = 63,   /* a word, or "duplicate" and the first order's id */
     ORDER_QUANTITY_MAX = 1000000
 };
-#define ORDER_ID_MAX INT64_C(9007199254740991) /* 2^53-1: what every JSON reader keeps exact */
+#define ORDER_ID_MAX    INT64_MAX                 /* snowflake ids have 63 bits */
+#define ORDER_UNITS_MAX INT64_C(9007199254740991) /* 2^53-1: what Redis counts exactly */
 
 /* An order as PostgreSQL holds it: what GET /orders/ID shows. */
 struct order_record {

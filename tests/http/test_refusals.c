@@ -30,8 +30,8 @@ static void malformed_orders_are_400(void **state)
         {"/orders", NULL, "{\"user_id\": 1}", "invalid_field", "product_id"},
         {"/orders", NULL, "{\"product_id\": 1.0, \"user_id\": 1}", "invalid_field", "product_id"},
         {"/orders", NULL, "{\"product_id\": 1e2, \"user_id\": 1}", "invalid_field", "product_id"},
-        {"/orders", NULL, "{\"product_id\": 9007199254740992, \"user_id\": 1}", "invalid_field",
-         "product_id"},
+        {"/orders", NULL, "{\"product_id\": \"9223372036854775808\", \"user_id\": 1}",
+         "invalid_field", "product_id"},
         {"/orders", NULL, "{\"product_id\": 1, \"user_id\": 0}", "invalid_field", "user_id"},
         {"/orders", NULL, "{\"product_id\": 1, \"user_id\": 1, \"quantity\": 0}", "invalid_field",
          "quantity"},
@@ -55,9 +55,7 @@ static void malformed_orders_are_400(void **state)
         {"/orders", "Idempotency-Key: a b\r\n", order, "invalid_header", "Idempotency-Key"},
         {"/orders", "Idempotency-Key: a\r\nIdempotency-Key: a\r\n", order, "invalid_header",
          "Idempotency-Key"},
-        {"/orders",
-         "Idempotency-Key: 0123456789012345678901234567890123456789012345678901234567890123x\r\n",
-         order, "invalid_header", "Idempotency-Key"},
+        {"/orders", "Idempotency-Key: \"a\r\n", order, "invalid_header", "Idempotency-Key"},
     };
 
     (void)state;

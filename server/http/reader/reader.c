@@ -9,16 +9,18 @@
 #include <string.h>
 #include <strings.h>
 
-/* So many digits always fit an int64_t, and no limit of ours is longer. */
-enum { INTEGER_DIGITS = 18 };
+/* A Content-Length of so many digits always fits an int64_t. */
+enum { LENGTH_DIGITS = 18 };
 
 bool reader_integer(const char *text, int64_t min, int64_t max, int64_t *out)
 {
     int64_t number = 0;
     size_t i = 0;
 
-    for (; text[i] >= '0' && text[i] <= '9' && i < INTEGER_DIGITS; i++)
-        number = number * 10 + (text[i] - '0');
+    for (; text[i] >= '0' && text[i] <= '9'; i++)
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, text[i] - '0', &number))
+            return false;
     if (i == 0 || text[i] != '\0' || (text[0] == '0' && i > 1))
         return false;
     if (number < min || number > max)
@@ -141,7 +143,7 @@ static void take_content_length(struct headers *headers, const char *value, size
     int64_t number = 0;
 
     headers->lengths++;
-    if (length == 0 || length > INTEGER_DIGITS)
+    if (length == 0 || length > LENGTH_DIGITS)
         headers->bad_length = true;
     for (size_t i = 0; i < length && !headers->bad_length; i++) {
         if (value[i] < '0' || value[i] > '9')
@@ -152,11 +154,49 @@ static void take_content_length(struct headers *headers, const char *value, size
     headers->content_length = number;
 }
 
+/* What says that somebody else stands behind the connection's address: a proxy, a CDN, or a page in
+ * a browser. A name that ends in '-' stands for all that begin so. */
+static bool is_mark(const char *name, size_t length, const char *value, size_t value_length)
+{
+    static const char *const marks[] = {
+        "forwarded",
+        "x-forwarded-",
+        "x-forwarded",
+        "x-real-ip",
+        "x-original-",
+        "x-client-ip",
+        "via",
+        "client-ip",
+        "true-client-ip",
+        "cf-",
+        "cdn-",
+        "fastly-",
+        "fly-",
+        "x-envoy-",
+        "x-amzn-",
+        "x-amz-cf-",
+        "x-azure-",
+        "x-cluster-client-",
+        "x-appengine-",
+        "x-cloud-trace-context",
+        "x-proxyuser-ip",
+        "x-remote-",
+        "origin",
+    };
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        size_t wanted = strlen(marks[i]);
+
+        if (length >= wanted && strncasecmp(name, marks[i], wanted) == 0 &&
+            (length == wanted || marks[i][wanted - 1] == '-'))
+            return true;
+    }
+    return named(name, length, "sec-fetch-site") && !named(value, value_length, "same-origin");
+}
+
 void reader_header(struct headers *headers, const char *name, size_t name_length, const char *value,
                    size_t value_length)
 {
-    static const char x_forwarded[] = "x-forwarded-";
-
     /* White space around a value is not part of it; libmicrohttpd 0.9.75 leaves what follows it. */
     while (value_length > 0 && (value[value_length - 1] == ' ' || value[value_length - 1] == '\t'))
         value_length--;
@@ -179,9 +219,7 @@ void reader_header(struct headers *headers, const char *name, size_t name_length
         headers->authorizations++;
         headers->authorization = value;
         headers->authorization_length = value_length;
-    } else if (named(name, name_length, "forwarded") || named(name, name_length, "origin") ||
-               (name_length >= sizeof x_forwarded - 1 &&
-                strncasecmp(name, x_forwarded, sizeof x_forwarded - 1) == 0)) {
+    } else if (is_mark(name, name_length, value, value_length)) {
         headers->forwarded = true;
     }
 }
@@ -217,21 +255,41 @@ bool reader_framing(const struct headers *headers, struct problem *problem)
     return true;
 }
 
+/* One visible character of a key, in a string of RFC 8941 perhaps behind a backslash. False at what
+ * a key may not hold; *at goes behind it. */
+static bool take_char(const char **at, const char *end, bool quoted, char *out)
+{
+    if (quoted && **at == '\\' && (++*at == end || (**at != '"' && **at != '\\')))
+        return false;
+    *out = *(*at)++;
+    return *out > 0x20 && *out < 0x7f;
+}
+
+static bool take_key(const char *at, size_t length, char out[ORDER_KEY_MAX + 1])
+{
+    const char *end = at + length;
+    bool quoted = length > 0 && *at == '"';
+    size_t n = 0;
+
+    at += quoted;
+    for (; at < end && !(quoted && *at == '"'); n++)
+        if (n == ORDER_KEY_MAX || !take_char(&at, end, quoted, &out[n]))
+            return false;
+    out[n] = '\0';
+    /* A string ends with its quote. */
+    return n > 0 && at + quoted == end;
+}
+
 bool reader_key(const struct headers *headers, char out[ORDER_KEY_MAX + 1], struct problem *problem)
 {
-    bool good =
-        headers->keys == 1 && headers->key_length > 0 && headers->key_length <= ORDER_KEY_MAX;
-
     out[0] = '\0';
-    if (headers->keys == 0)
+    if (headers->keys == 0 ||
+        (headers->keys == 1 && take_key(headers->key, headers->key_length, out)))
         return true;
-    for (size_t i = 0; good && i < headers->key_length; i++)
-        good = headers->key[i] > 0x20 && headers->key[i] < 0x7f;
-    if (!good)
-        return problem_set(problem, 400, "invalid_header", "Idempotency-Key",
-                           "It takes 1 to %d visible ASCII characters, and may stand once.",
-                           ORDER_KEY_MAX);
-    memcpy(out, headers->key, headers->key_length);
-    out[headers->key_length] = '\0';
-    return true;
+    out[0] = '\0';
+    return problem_set(
+        problem, 400, "invalid_header", "Idempotency-Key",
+        "It takes 1 to %d visible ASCII characters, bare or in quotes, and may stand "
+        "once.",
+        ORDER_KEY_MAX);
 }

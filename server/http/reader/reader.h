@@ -40,6 +40,7 @@ struct member {
     enum member_type type;
     bool required;
     bool nullable; /* null is as good as absent */
+    bool is_id; /* a string of its digits is as good as the number: 2^53 and more in JavaScript */
     int64_t min;
     int64_t max;
     char *text;        /* where a MEMBER_TEXT goes: room for 4 * text_chars + 1 bytes */
@@ -62,7 +63,7 @@ struct headers {
     unsigned keys;
     unsigned authorizations;
     unsigned cookies;
-    bool forwarded;   /* Forwarded, X-Forwarded-* or Origin: it came through somebody else */
+    bool forwarded;   /* a proxy's, a CDN's or a browser's mark: it came through somebody else */
     bool bad_field;   /* a name that is no token, or a control character in a value */
     bool not_chunked; /* a Transfer-Encoding other than "chunked" */
     bool bad_length;  /* a Content-Length that is not a decimal number */
@@ -86,7 +87,7 @@ bool reader_line(const char *method, const char *target, struct problem *problem
 bool reader_framing(const struct headers *headers, struct problem *problem);
 
 /* Copies the Idempotency-Key, or "" when there is none; 400 invalid_header when it breaks the
- * rules. */
+ * rules. A string of RFC 8941, in quotes, is the same key as what it stands for, bare. */
 bool reader_key(const struct headers *headers, char out[ORDER_KEY_MAX + 1],
                 struct problem *problem);
 

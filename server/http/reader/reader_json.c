@@ -50,6 +50,9 @@ static bool read_value(struct member *member, const json_t *value, struct proble
     case MEMBER_INTEGER:
         break;
     }
+    if (member->is_id && json_is_string(value) &&
+        reader_integer(json_string_value(value), member->min, member->max, &member->number))
+        return true;
     /* 1.0 and 1e2 are reals to jansson, and so they are refused. */
     if (!json_is_integer(value) || json_integer_value(value) < member->min ||
         json_integer_value(value) > member->max)

@@ -12,7 +12,8 @@
 #include <string.h>
 
 enum {
-    LINE_MAX = 192,
+    /* The id, three numbers, four spaces, the key, the end of the line and of the text. */
+    LINE_MAX = UUID_TEXT_LENGTH + 3 * 20 + 4 + ORDER_KEY_MAX + 2,
     KEY_LIFE_MS = 86400000, /* a bound for what no writer ever decides */
     WAITING_PER_QUEUE = 10, /* orders that may wait in all, for each that may queue here */
     RECONNECT_PAUSE_US = 50000

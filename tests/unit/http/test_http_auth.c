@@ -32,8 +32,23 @@ static bool admit(const char *token, const char *address, const char *name, cons
 
 static void without_a_token_loopback_is_admin(void **state)
 {
-    static const char *const forwarded[] = {"Forwarded", "X-Forwarded-For", "x-forwarded-proto",
-                                            "X-Forwarded-Anything", "Origin"};
+    static const char *const forwarded[] = {"Forwarded",
+                                            "X-Forwarded-For",
+                                            "x-forwarded-proto",
+                                            "X-Forwarded-Anything",
+                                            "Origin",
+                                            "X-Real-IP",
+                                            "Via",
+                                            "CF-Connecting-IP",
+                                            "cf-ray",
+                                            "True-Client-IP",
+                                            "X-Envoy-Peer",
+                                            "X-Original-URL",
+                                            "X-Client-IP",
+                                            "X-Amzn-Trace-Id",
+                                            "Sec-Fetch-Site"};
+    static const char *const plain[] = {"X-Request-Id", "Viable", "X-Real-IP-Not", "Originally",
+                                        "CF"};
 
     (void)state;
     assert_true(admit("", "127.0.0.1", "Host", "x"));
@@ -52,6 +67,10 @@ static void without_a_token_loopback_is_admin(void **state)
         assert_false(admit("", "127.0.0.1", forwarded[i], ""));
         assert_string_equal(problem.code, "forbidden");
     }
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        assert_true(admit("", "127.0.0.1", plain[i], ""));
+    assert_false(admit("", "127.0.0.1", "Sec-Fetch-Site", "cross-site"));
+    assert_true(admit("", "127.0.0.1", "Sec-Fetch-Site", "same-origin"));
 }
 
 static void a_token_is_compared_whole(void **state)
