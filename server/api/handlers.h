@@ -27,5 +27,6 @@ void service_healthz(struct request *request);
 void service_readyz(struct request *request);
 void service_metrics(struct request *request);
 void service_page(struct request *request);
+void service_openapi(struct request *request);
 
 #endif

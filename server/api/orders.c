@@ -20,6 +20,16 @@
 
 enum { LOOKUP_MS = 5000, PAGE_DEFAULT = 100, LOCATION_MAX = 64, QUEUED_PAUSE_US = 2000 };
 
+/* render_order, and the end of the line. */
+static size_t render_line(const struct order_record *record, const struct order *timings,
+                          char out[RENDER_ORDER_MAX])
+{
+    size_t length = render_order(record, timings, out);
+
+    out[length] = '\n';
+    return length + 1;
+}
+
 /* Fits `request->answer`. */
 static enum MHD_Result answer_order(struct request *request)
 {
@@ -34,7 +44,7 @@ static enum MHD_Result answer_order(struct request *request)
         problem_from_order(&request->problem, order);
         return reply_problem(request);
     }
-    length = render_order(&order->record, fresh ? order : NULL, body);
+    length = render_line(&order->record, fresh ? order : NULL, body);
     uuid_format(&order->record.id, location + strlen(location));
     return reply_send(request, &(struct reply){.status = status,
                                                .type = REPLY_JSON,
@@ -49,8 +59,10 @@ void orders_post(struct request *request)
 {
     enum { PRODUCT_ID, USER_ID, QUANTITY, MEMBER_COUNT };
     struct member members[MEMBER_COUNT] = {
-        [PRODUCT_ID] = {.name = "product_id", .required = true, .min = 1, .max = ORDER_ID_MAX},
-        [USER_ID] = {.name = "user_id", .required = true, .min = 1, .max = ORDER_ID_MAX},
+        [PRODUCT_ID] =
+            {.name = "product_id", .is_id = true, .required = true, .min = 1, .max = ORDER_ID_MAX},
+        [USER_ID] =
+            {.name = "user_id", .is_id = true, .required = true, .min = 1, .max = ORDER_ID_MAX},
         [QUANTITY] = {.name = "quantity", .min = 1, .max = ORDER_QUANTITY_MAX},
     };
     struct order *order = &request->order;
@@ -94,7 +106,7 @@ static enum MHD_Result answer_record(struct request *request)
                       &(struct reply){.status = MHD_HTTP_OK,
                                       .type = REPLY_JSON,
                                       .body = body,
-                                      .length = render_order(&request->call->record, NULL, body),
+                                      .length = render_line(&request->call->record, NULL, body),
                                       .memory = MHD_RESPMEM_MUST_COPY});
 }
 

@@ -18,7 +18,7 @@ enum { RENDER_ORDER_MAX = 768 };
 /* Names, numbers, dates and ids take fewer than 640. */
 _Static_assert(RENDER_ORDER_MAX > 640 + ORDER_STRATEGY_MAX + ORDER_REASON_MAX, "an order fits");
 
-/* `timings` is the order whose times are told, or NULL. Returns the length. */
+/* `timings` is the order whose times are told, or NULL. Returns the length, less than the room. */
 size_t render_order(const struct order_record *record, const struct order *timings,
                     char out[RENDER_ORDER_MAX]);
 /* `next` is the id to go on after, or NULL. */

@@ -20,5 +20,6 @@ const struct route api_routes[] = {
     {"/readyz", ROUTE_GET, false, service_readyz},
     {"/metrics", ROUTE_GET, false, service_metrics},
     {"/", ROUTE_GET, false, service_page},
+    {"/openapi.yaml", ROUTE_GET, false, service_openapi},
     {NULL, ROUTE_GET, false, NULL},
 };

@@ -10,6 +10,7 @@
 
 #include "base/failpoint.h"
 #include "metrics/metrics.h"
+#include "openapi_yaml.h"
 #include "postgres/pg.h"
 #include "strategy/backends.h"
 
@@ -171,4 +172,16 @@ void service_page(struct request *request)
 {
     if (request_query(request, NULL, 0))
         request->answer = answer_page;
+}
+
+static enum MHD_Result answer_openapi(struct request *request)
+{
+    return reply_text(request, MHD_HTTP_OK, "application/yaml",
+                      strndup((const char *)openapi_yaml, openapi_yaml_length));
+}
+
+void service_openapi(struct request *request)
+{
+    if (request_query(request, NULL, 0))
+        request->answer = answer_openapi;
 }

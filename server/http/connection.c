@@ -12,11 +12,16 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-static const int64_t allowance_us[CONNECTION_PHASES] = {
-    [CONNECTION_IDLE] = 60 * CLOCK_US_PER_S,
-    [CONNECTION_READING] = 10 * CLOCK_US_PER_S,
-    [CONNECTION_WRITING] = 60 * CLOCK_US_PER_S,
-};
+enum { READING_S = 10, WRITING_S = 60 };
+
+static int64_t allowance_us(const struct http *http, enum connection_phase phase)
+{
+    int64_t s = phase == CONNECTION_IDLE      ? http->services->settings->idle_timeout_s
+                : phase == CONNECTION_READING ? READING_S
+                                              : WRITING_S;
+
+    return s * CLOCK_US_PER_S;
+}
 
 struct connection *connection_of(struct MHD_Connection *mhd)
 {
@@ -53,7 +58,7 @@ void connection_enter(struct http *http, struct connection *connection, enum con
         return;
     list = &http->phases[phase];
     connection->phase = phase;
-    connection->until_us = http->now_us + allowance_us[phase];
+    connection->until_us = http->now_us + allowance_us(http, phase);
     connection->next = NULL;
     connection->previous = list->last;
     if (list->last)

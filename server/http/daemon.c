@@ -32,9 +32,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* libmicrohttpd's own, of inactivity; connection.c has those that count. */
-enum { IDLE_TIMEOUT_S = 60 };
-
 /* The longest that anything accepted may take, besides an order's work: an order's wait, or the
  * longest call. */
 #define DRAIN_WAIT_US   (65 * CLOCK_US_PER_S)
@@ -70,10 +67,9 @@ static bool start_daemon(struct http *http, unsigned connections, struct error *
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
         NULL, NULL, lifecycle_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
         MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HEAD_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, lifecycle_on_target, http,
-        MHD_OPTION_NOTIFY_COMPLETED, lifecycle_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
-        connection_on_change, http, MHD_OPTION_END);
+        (size_t)HEAD_MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
+        lifecycle_on_target, http, MHD_OPTION_NOTIFY_COMPLETED, lifecycle_on_completed, http,
+        MHD_OPTION_NOTIFY_CONNECTION, connection_on_change, http, MHD_OPTION_END);
     if (!http->daemon)
         return error_set(error, ERROR_INTERNAL, "libmicrohttpd does not start: %s",
                          strerror(errno));

@@ -98,8 +98,23 @@ void reply_bare(struct http *http, struct MHD_Connection *mhd, const struct prob
     shutdown(info->connect_fd, SHUT_RDWR);
 }
 
+/* A body of JSON ends its line, for those who read it in a terminal. */
+static char *end_line(char *text)
+{
+    size_t length = strlen(text);
+    char *longer = realloc(text, length + 2);
+
+    if (!longer)
+        return text;
+    longer[length] = '\n';
+    longer[length + 1] = '\0';
+    return longer;
+}
+
 static enum MHD_Result send_text(struct request *request, struct reply *reply, char *text)
 {
+    if (text && strcmp(reply->type, REPLY_JSON) == 0)
+        text = end_line(text);
     if (!text) {
         problem_outcome(&request->problem, ORDER_INTERNAL_ERROR);
         return reply_problem(request);

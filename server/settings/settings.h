@@ -42,6 +42,7 @@ struct settings {
     int64_t work_ms;
     int64_t buckets;
     int64_t max_connections;
+    int64_t idle_timeout_s;
 };
 
 enum settings_action {

@@ -133,6 +133,10 @@ static const struct settings_row rows[] = {
         .flag = "max-connections", NUMBER(max_connections, "16384", 16, 1000000, "connections"),
         .help = "most HTTP connections at once",
     },
+    {
+        .flag = "idle-timeout-s", NUMBER(idle_timeout_s, "75", 1, 86400, "seconds"),
+        .help = "how long a connection is kept open without a request",
+    },
 };
 /* clang-format on */
 

@@ -65,6 +65,24 @@ static void a_client_that_has_finished_sending_is_answered(void **state)
     }
 }
 
+/* --idle-timeout-s, after a reply and before the first request; not sooner. */
+static void an_idle_connection_is_closed_in_its_time(void **state)
+{
+    enum { IDLE_US = 1000000 };
+    struct server *impatient = server_start("--idle-timeout-s", "1", NULL);
+    int64_t from_us = clock_mono_us();
+    struct http_client *clients[] = {raw_send(impatient, RAW_GET "\r\n"), raw_send(impatient, "")};
+
+    (void)state;
+    assert_int_equal(raw_status(clients[0]), 200);
+    for (size_t i = 0; i < sizeof clients / sizeof *clients; i++) {
+        assert_int_equal(raw_status(clients[i]), 0);
+        assert_true(clock_mono_us() - from_us >= IDLE_US);
+        http_client_close(clients[i]);
+    }
+    server_stop(impatient);
+}
+
 static void wait_until_quiet(void)
 {
     int64_t until_us = raw_patience();
@@ -122,6 +140,7 @@ int main(void)
         cmocka_unit_test(pipelined_requests_are_answered_in_order),
         cmocka_unit_test(a_request_may_come_byte_by_byte),
         cmocka_unit_test(a_client_that_has_finished_sending_is_answered),
+        cmocka_unit_test(an_idle_connection_is_closed_in_its_time),
         cmocka_unit_test(a_client_that_vanishes_harms_nobody),
         cmocka_unit_test(an_unfinished_request_is_dropped_in_time),
     };

@@ -70,7 +70,19 @@ static void the_limits_of_numbers_are_kept(void **state)
     assert_true(http_reply_int(&reply, "stock") == INT64_C(9007199254740991));
     assert_true(http_reply_int(&reply, "id") == INT64_C(9007199254740991));
     http_reply_fini(&reply);
-    expect_problem(server, 404, "not_found", NULL, "GET", "/products/9007199254740992", NULL, NULL);
+    put_product(server, INT64_MAX, "{\"stock\": 1}");
+    reply = expect(server, 200, "GET", "/products/9223372036854775807", NULL, NULL);
+    assert_true(http_reply_int(&reply, "id") == INT64_MAX);
+    http_reply_fini(&reply);
+    reply =
+        expect(server, 201, "POST", "/orders", NULL,
+               "{\"product_id\": \"9223372036854775807\", \"user_id\": \"9223372036854775807\"}");
+    assert_true(http_reply_int(&reply, "product_id") == INT64_MAX);
+    assert_true(http_reply_int(&reply, "user_id") == INT64_MAX);
+    assert_int_equal(reply.body[strlen(reply.body) - 1], '\n');
+    http_reply_fini(&reply);
+    expect_problem(server, 404, "not_found", NULL, "GET", "/products/9223372036854775808", NULL,
+                   NULL);
     expect_problem(server, 404, "not_found", NULL, "GET", "/products/0", NULL, NULL);
     expect_problem(server, 404, "not_found", NULL, "GET", "/products/-1", NULL, NULL);
     expect_problem(server, 404, "not_found", NULL, "GET", "/products/x", NULL, NULL);
@@ -103,7 +115,7 @@ static void malformed_puts_are_400(void **state)
         {"/products", "{\"first_id\": 1, \"count\": 1000001, \"stock\": 1}", "invalid_field",
          "count"},
         {"/products", "{\"first_id\": 0, \"count\": 1, \"stock\": 1}", "invalid_field", "first_id"},
-        {"/products", "{\"first_id\": 9007199254740991, \"count\": 2, \"stock\": 1}",
+        {"/products", "{\"first_id\": 9223372036854775807, \"count\": 2, \"stock\": 1}",
          "invalid_field", "count"},
         {"/products", "{\"first_id\": 1, \"count\": 1}", "invalid_field", "stock"},
     };

@@ -70,7 +70,9 @@ static void health_and_readiness_are_told(void **state)
     assert_text(&reply, "backends.1.name", "redis");
     http_reply_bool(&reply, "durable");
     http_reply_fini(&reply);
-    expect_status(server, 200, "GET", "/healthz", NULL, NULL);
+    reply = expect(server, 200, "GET", "/healthz", NULL, NULL);
+    assert_string_equal(reply.body, "{\"status\": \"ok\"}\n");
+    http_reply_fini(&reply);
 }
 
 static void without_postgresql_it_is_healthy_and_not_ready(void **state)

@@ -21,12 +21,12 @@ declare -A harness_level=(
   [base]=0 [load]=1 [judge]=2 [fleet]=3 [phase]=4 [report]=5 [commands]=6 [main]=7 [bench]=8
 )
 
-# Headers that some rooms alone may include. sql_text.h and lua_text.h are generated from sql/ and lua/.
+# Headers that some rooms alone may include. sql_text.h, lua_text.h and openapi_yaml.h are generated.
 declare -A owner=(
   [microhttpd.h]="http api" [jansson.h]="http api http/reader" [libpq-fe.h]=postgres
   [rabbitmq-c]=strategies/partitioned_queue [amqp.h]=strategies/partitioned_queue
   [amqp_tcp_socket.h]=strategies/partitioned_queue [libmemcached]=lock [zookeeper]=lock
-  [hiredis]=redis [hiredis.h]=redis [sql_text.h]=postgres [lua_text.h]=redis
+  [hiredis]=redis [hiredis.h]=redis [sql_text.h]=postgres [lua_text.h]=redis [openapi_yaml.h]=api
 )
 
 files=0
@@ -37,7 +37,7 @@ refuse() {
   broken=$((broken + 1))
 }
 
-# Of a path below server/, "postgres/pg.h" → postgres, "lock/redis/redlock.h" → lock. Sets $room.
+# Of a path below server/, "postgres/pg.h" → postgres, "lock/redis/redis_lock.h" → lock. Sets $room.
 find_server_room() {
   local folder=${1%/*}
 

@@ -99,9 +99,11 @@ class Answer:
 
 def forbidden(schema):
     """Values that the schema does not allow, of the kinds that a client might send."""
-    schema = {**schema, **schema.get("allOf", [{}])[0]}
+    schema = {**schema, **schema.get("allOf", schema.get("oneOf", [{}]))[0]}
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     values = [{}, True] + ([] if "null" in kinds else [None])
     if "integer" in kinds:
-        return values + ["x", 1.5, schema["minimum"] - 1, schema["maximum"] + 1]
+        beyond = schema["maximum"] + 1
+        # What no int64_t holds is no JSON to the server; as a string of digits it is a number out of range.
+        return values + ["x", 1.5, schema["minimum"] - 1, beyond if beyond < 2**63 else str(beyond)]
     return values + [7] + (["x" * (schema["maxLength"] + 1)] if "maxLength" in schema else ["yesterday"])

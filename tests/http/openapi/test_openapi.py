@@ -45,7 +45,7 @@ class Document(unittest.TestCase):
             self.assertEqual(named, set(re.findall(r"{(\w+)}", path)), path)
 
     def test_routes(self):
-        table = (CHECKOUT / "server/http/router.c").read_text(encoding="utf-8")
+        table = (CHECKOUT / "server/api/routes.c").read_text(encoding="utf-8")
         rows = re.findall(r'{"(/[^"]*)", ROUTE_(\w+), (true|false), ', table)
         routes = {(re.sub(r"{(order|product)}", r"{\1_id}", path), method.lower()): admin == "true"
                   for path, method, admin in rows}
@@ -55,7 +55,7 @@ class Document(unittest.TestCase):
     def test_problem_codes(self):
         code = {c for c in re.findall(r'X\(\w+, "\w+", \d+, "(\w*)"',
                                       (CHECKOUT / "server/order/order.h").read_text(encoding="utf-8")) if c}
-        for file in (CHECKOUT / "server/http").glob("*.c"):
+        for file in [*(CHECKOUT / "server/http").rglob("*.c"), *(CHECKOUT / "server/api").glob("*.c")]:
             text = file.read_text(encoding="utf-8")
             code |= set(re.findall(r'problem_set\([^;"]*?\d{3}, "(\w+)"', text))
             code |= set(re.findall(r'set\(problem, \d{3}, "(\w+)"', text))
@@ -130,7 +130,7 @@ class Orders(Shared):
         buy(self.server, product, 400, query={"strategy": "nope"}, code="unknown_strategy")
         buy(self.server, product, 400, query={"strategy": "conditional", "body": "plain"}, field="body")
         buy(self.server, product, 400, query={"strategy": "local-lock", "body": "x"}, field="body")
-        buy(self.server, product, 400, key="x" * 65, code="invalid_header")
+        buy(self.server, product, 400, key="x" * 256, code="invalid_header")
         for text in ("", "[]", "{", '{"product_id": 1, "user_id": 1} x', '{"user_id": 1, "user_id": 1}'):
             self.server.call("placeOrder", body=text, status=400, code="invalid_json")
 
@@ -244,6 +244,8 @@ class Service(Shared):
         self.server.call("getReadiness", status=200, draining=False)
         self.server.call("getMetrics", status=200)
         self.server.call("getPage", status=200)
+        document = (CHECKOUT / "docs/openapi.yaml").read_text(encoding="utf-8")
+        self.assertEqual(self.server.call("getContract", status=200).text, document)
 
     def test_no_such_path(self):
         for path in ("/nothing", "/orders/", "/products/0", "/products/01", "/orders/x", "/strategies/none"):
