@@ -119,7 +119,7 @@ struct http *http_create(const struct services *services, const struct route *ro
         return NULL;
     }
     edge_metrics_init(http);
-    edge_rest_init(http);
+    edge_pace_init(http);
     return http;
 }
 
@@ -191,11 +191,11 @@ static void take_done(struct http *http)
     pthread_mutex_unlock(&http->done.mutex);
 
     while (orders) {
-        struct request *request = request_of_order(orders);
+        struct order *order = orders;
 
-        http->turned_away += orders->outcome == ORDER_QUEUE_FULL;
         orders = orders->next;
-        request_done(request);
+        if (!edge_pace_holds(http, order))
+            request_done(request_of_order(order));
     }
     while (tasks) {
         struct request *request = request_of_task(tasks);
@@ -205,7 +205,20 @@ static void take_done(struct http *http)
     }
 }
 
-/* Hands over what this pass has collected. */
+/* Answers the refused orders whose replies were held back, if they are due. */
+static void release_held(struct http *http)
+{
+    struct order *orders = edge_pace_release(http);
+
+    while (orders) {
+        struct request *request = request_of_order(orders);
+
+        orders = orders->next;
+        request_done(request);
+    }
+}
+
+/* Hands over what the loop has collected. */
 static void publish(struct http *http)
 {
     struct order *orders = http->orders_first;
@@ -231,29 +244,41 @@ static void publish(struct http *http)
     }
 }
 
+/* The time that poll may wait at most: until `next_us`, or until libmicrohttpd's own timeout. */
+static struct timespec poll_time(struct http *http, int64_t next_us)
+{
+    int64_t left_us = next_us == INT64_MAX ? INT64_MAX : next_us - clock_mono_us();
+    MHD_UNSIGNED_LONG_LONG mhd_ms;
+
+    if (MHD_get_timeout(http->daemon, &mhd_ms) == MHD_YES)
+        left_us = clock_earlier(left_us, mhd_ms > INT_MAX ? INT_MAX * CLOCK_US_PER_MS
+                                                          : (int64_t)mhd_ms * CLOCK_US_PER_MS);
+    if (left_us < 0)
+        left_us = 0;
+    return (struct timespec){.tv_sec = left_us / CLOCK_US_PER_S,
+                             .tv_nsec = left_us % CLOCK_US_PER_S * 1000};
+}
+
 /* Waits for a socket, a completion, a stop, or what is due first of libmicrohttpd's timeouts, ours
- * and `until_us`. */
+ * and `until_us`. While hand-overs pause, completions are not waited for. */
 static void wait_for_events(struct http *http, int64_t until_us)
 {
     struct pollfd fds[] = {
         {.fd = http->epoll_fd, .events = POLLIN},
-        {.fd = http->event_fd, .events = POLLIN},
+        {.fd = edge_pace_pauses(http) ? -1 : http->event_fd, .events = POLLIN},
         {.events = POLLIN},
         {.fd = stop_fd(), .events = POLLIN},
     };
-    int64_t next_us = connection_next_us(http);
-    int timeout_ms;
+    int64_t next_us = clock_earlier(connection_next_us(http), edge_pace_next_us(http));
+    struct timespec time;
     uint64_t count;
-    MHD_UNSIGNED_LONG_LONG mhd_ms;
 
-    if (until_us < next_us)
-        next_us = until_us;
+    next_us = clock_earlier(next_us, until_us);
     fds[2].fd = edge_accept_fd(http, &next_us);
-    timeout_ms = next_us == INT64_MAX ? -1 : clock_poll_ms(next_us);
-    if (MHD_get_timeout(http->daemon, &mhd_ms) == MHD_YES &&
-        (timeout_ms < 0 || mhd_ms < (MHD_UNSIGNED_LONG_LONG)timeout_ms))
-        timeout_ms = mhd_ms > INT_MAX ? INT_MAX : (int)mhd_ms;
-    if (poll(fds, sizeof fds / sizeof *fds, timeout_ms) <= 0)
+    time = poll_time(http, next_us);
+    int ready = ppoll(fds, sizeof fds / sizeof *fds, &time, NULL);
+    http->now_us = clock_mono_us();
+    if (ready <= 0)
         return;
     http->knocked = fds[2].revents != 0;
     if (fds[3].revents != 0)
@@ -274,17 +299,20 @@ static bool is_quiet(const struct http *http)
 /* The last reply may just have been written: then a drain has nothing left to wait for. */
 static void turn(struct http *http, int64_t until_us)
 {
-    http->now_us = clock_mono_us();
-    edge_rest_begin(http);
     connection_expire(http);
     if (http->knocked)
         edge_accept(http);
     http->knocked = false;
     MHD_run(http->daemon);
-    publish(http);
-    edge_rest(http);
+    if (!edge_pace_pauses(http)) {
+        publish(http);
+        edge_pace_handed_over(http);
+    }
+    edge_pace_worked(http, clock_mono_us());
     wait_for_events(http, http->draining && is_quiet(http) ? http->now_us : until_us);
-    take_done(http);
+    if (!edge_pace_pauses(http))
+        take_done(http);
+    release_held(http);
 }
 
 static bool drain(struct http *http)
@@ -337,6 +365,7 @@ int http_run(struct http *http, struct dispatch *dispatch)
     bool answered;
 
     http->dispatch = dispatch;
+    http->now_us = clock_mono_us();
     while (stop_count() == 0)
         turn(http, INT64_MAX);
     answered = drain(http);

@@ -28,7 +28,7 @@ struct http {
     bool draining;
     bool abandoned; /* the drain was cut short: what still waits is not answered */
 
-    int64_t now_us; /* monotonic, read once a turn */
+    int64_t now_us; /* monotonic: when the loop last woke */
     /* Called when a connection closes that still has a request, which it must complete. */
     void (*on_close)(struct connection *connection);
     struct connection_list phases[CONNECTION_PHASES];
@@ -43,11 +43,15 @@ struct http {
     int64_t accepted; /* of these, those that waited or have a reply: a drain sees them through */
     struct request *waiting; /* every suspended request */
     int64_t waiting_count;
-    int64_t arrived;        /* orders, in this turn */
-    int64_t turned_away;    /* orders that found the queues full, since this turn began */
-    int64_t full_until_us;  /* monotonic: till then the queues count as full */
-    int64_t worked_from_us; /* monotonic: since when this turn has not rested */
-    int64_t rest_left_us;   /* what this turn may still rest */
+
+    /* Pacing (pacing.c); times are monotonic. */
+    int64_t arrived;          /* orders collected since the last hand-over */
+    int64_t handover_us;      /* no hand-over in either direction until then */
+    struct order *held_first; /* refused orders whose replies are held back */
+    struct order **held_last;
+    int64_t held_from_us; /* when the first of them was refused */
+    int64_t released_us;  /* when replies were last released, or their work last forgotten */
+    int64_t worked_us;    /* how long the loop has worked since */
 
     /* What this loop pass has collected, in order of arrival. */
     struct order *orders_first;
@@ -63,7 +67,7 @@ struct http {
     } shown;
 
     int responses[EDGE_STATUSES]; /* counters, by edge_status_index */
-    int rested_us;                /* these are counters */
+    int held_us;                  /* these are counters */
     int waited;
     int accept_failures;
 
@@ -86,12 +90,20 @@ void edge_accept(struct http *http);
 /* Nobody new; those that wait to be accepted are refused. */
 void edge_accept_close(struct http *http);
 
-void edge_rest_init(struct http *http);
-/* At the beginning of a turn, of each step of a request, and at the end of the turn: the last two
- * sleep a while, where that leaves more to those who have work. */
-void edge_rest_begin(struct http *http);
-void edge_breathe(struct http *http);
-void edge_rest(struct http *http);
+/* Pacing, by http->now_us. */
+void edge_pace_init(struct http *http);
+/* Whether the loop is to hand nothing over to dispatch, and to take nothing back, yet. */
+bool edge_pace_pauses(const struct http *http);
+/* The collected orders have been handed over. */
+void edge_pace_handed_over(struct http *http);
+/* True when the order was refused and its reply is held back: edge_pace_release returns it. */
+bool edge_pace_holds(struct http *http, struct order *order);
+/* The loop has worked from http->now_us until now, and is about to wait. */
+void edge_pace_worked(struct http *http, int64_t now_us);
+/* The orders whose replies were held back, once they are due; else NULL. */
+struct order *edge_pace_release(struct http *http);
+/* When a pause or a hold is over; INT64_MAX when there is none. */
+int64_t edge_pace_next_us(const struct http *http);
 
 /* Connections that wait to be accepted. */
 int64_t edge_accept_waiting(const struct http *http);

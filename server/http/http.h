@@ -1,10 +1,10 @@
 /*
- * The edge: HTTP/1.1 in, orders and tasks out, replies back. It never blocks.
+ * The edge: HTTP/1.1 in, orders and tasks out, replies back.
  *
- * One thread runs libmicrohttpd over its epoll descriptor from a loop of our own (why:
- * docs/design/edge.md). A request that needs a backend is suspended, handed to dispatch with all
- * others of the same loop pass, and resumed when its completion arrives through one list and one
- * eventfd.
+ * One thread, which waits in poll alone, runs libmicrohttpd over its epoll descriptor from a loop
+ * of our own (why: docs/design/edge.md). A request that needs a backend is suspended, handed to
+ * dispatch with all others of the same loop pass, and resumed when its completion arrives through
+ * one list and one eventfd.
  */
 #ifndef SECKILL_HTTP_HTTP_H
 #define SECKILL_HTTP_HTTP_H

@@ -177,7 +177,6 @@ enum MHD_Result lifecycle_on_access(void *cls, struct MHD_Connection *mhd, const
     (void)url;
     if (!request || http->abandoned)
         return MHD_NO;
-    edge_breathe(http);
     switch (request->phase) {
     case REQUEST_NEW:
         return begin(request, method, version);

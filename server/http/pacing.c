@@ -1,98 +1,107 @@
 /*
- * When the loop rests.
+ * Pacing: when the loop hands orders over to dispatch, and when it answers the orders that found
+ * the queues full. The loop never sleeps for it: sockets are served all the time, so that /healthz,
+ * /readyz and everything else that is answered at once is never paced.
  *
- * libmicrohttpd looks at every suspended connection, some 45 ns each, whenever one of them is to be
- * resumed. With a crowd in the queues nobody is answered sooner by a loop that turns for each: let
- * what arrives and what is decided come together, so that looking takes a tenth of the time at
- * most.
+ * Load shedding. Turning an order away costs the loop as much as any other answer. Where ten times
+ * as many orders come as the queues take, a loop that answers each refusal at once spends a whole
+ * core on them, which the workers and PostgreSQL lack. So the replies of refused orders are held
+ * back, for HOLD_TIMES as long as the loop has worked since it last released some: a client that
+ * waits for its reply sends no other order, and refusals take about a ninth of a core.
  *
- * With some hundred it is not the looking, but that orders which come many at a time belong into
- * one batch, and in a turn for each of them they would not meet.
+ * Grouping. libmicrohttpd looks at every suspended connection, some 45 ns each, whenever one of
+ * them is resumed. With more than CROWD waiting, hand-overs in both directions are PAUSE_NS for
+ * each beyond apart, so that this takes a tenth of the time at most. With more than GROUP waiting
+ * the same holds after MANY orders have come together: those that come a moment later belong into
+ * one batch with them.
  *
- * And where the queues are full the loop could spend a whole core on turning orders away, which the
- * workers and PostgreSQL then lack for those that were let in: it takes a ninth of one. What
- * arrives meanwhile waits in its socket. Queues that have turned an order away count as full for a
- * while: libmicrohttpd takes a request in five passes (header, body, reply, its end, a read that
- * finds nothing), so the refused come in waves, and between two of them there are turns that turn
- * nobody away but have no less to do.
+ *   state            orders that arrive     decisions              refusals
+ *   open             handed over            answered               held back, or released when due
+ *   paused           collected              left in the done list  left in the done list
+ *   draining         handed over            answered               answered
+ *
+ * Failure modes:
+ * - The loop is busy all the time: no reply is held back longer than HOLD_MOST_US.
+ * - The server drains: nothing is paused or held back any more.
+ *
+ * Tests: unit/http/test_http_pacing.c; http/test_crowd.c (health under overload).
  */
 #include "http/edge.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "metrics/metrics.h"
 
-/* With more than CROWD waiting, a turn begins no earlier than so long after the one before, for
- * each beyond; when MANY have come in this one, with more than GROUP. While the queues count as
- * full, which is FULL_US from an order that was turned away, a turn rests after each BURST_US of
- * work, and at its end, so many times as long as it has worked; in all no longer than REST_MOST_US.
- */
-enum {
-    CROWD = 512,
-    GROUP = 64,
-    MANY = 8,
-    PAUSE_NS = 600,
-    BURST_US = 100,
-    REST_TIMES = 8,
-    REST_MOST_US = 50000,
-    FULL_US = 5 * REST_MOST_US
-};
+enum { CROWD = 512, GROUP = 64, MANY = 8, PAUSE_NS = 600, HOLD_TIMES = 8, HOLD_MOST_US = 250000 };
 
-void edge_rest_init(struct http *http)
+void edge_pace_init(struct http *http)
 {
-    http->rested_us = metrics_counter_of(
-        METRICS_MICROSECONDS, METRICS_ALWAYS, "seckill_http_rest_seconds_total",
-        "How long the HTTP loop has rested because the queues were full or crowded.", "");
+    http->held_last = &http->held_first;
+    http->held_us = metrics_counter_of(
+        METRICS_MICROSECONDS, METRICS_ALWAYS, "seckill_http_pacing_seconds_total",
+        "How long replies to orders that found the queues full were held back.", "");
 }
 
-static bool is_full(const struct http *http)
+bool edge_pace_pauses(const struct http *http)
 {
-    return http->now_us < http->full_until_us;
+    return !http->draining && http->now_us < http->handover_us;
 }
 
-void edge_rest_begin(struct http *http)
+void edge_pace_handed_over(struct http *http)
 {
-    if (http->turned_away > 0)
-        http->full_until_us = http->now_us + FULL_US;
-    http->turned_away = http->arrived = 0;
-    http->worked_from_us = http->now_us;
-    http->rest_left_us = REST_MOST_US;
+    int64_t most = http->arrived >= MANY ? GROUP : CROWD;
+
+    http->arrived = 0;
+    if (http->waiting_count > most)
+        http->handover_us = http->now_us + (http->waiting_count - most) * PAUSE_NS / 1000;
 }
 
-static void rest(struct http *http, int64_t now_us, int64_t until_us)
+bool edge_pace_holds(struct http *http, struct order *order)
 {
-    if (until_us > now_us + http->rest_left_us)
-        until_us = now_us + http->rest_left_us;
-    if (until_us <= now_us)
-        return;
-    clock_sleep_until(until_us);
-    http->worked_from_us = clock_mono_us();
-    http->rest_left_us -= http->worked_from_us - now_us;
-    metrics_add(http->rested_us, (uint64_t)(http->worked_from_us - now_us));
+    if (http->draining || order->outcome != ORDER_QUEUE_FULL)
+        return false;
+    FAILPOINT("http.refused");
+    if (!http->held_first)
+        http->held_from_us = http->now_us;
+    order->next = NULL;
+    *http->held_last = order;
+    http->held_last = &order->next;
+    return true;
 }
 
-static int64_t rested_by_us(const struct http *http, int64_t now_us)
+/* When the held replies are due. */
+static int64_t release_us(const struct http *http)
 {
-    return now_us + REST_TIMES * (now_us - http->worked_from_us);
+    return http->held_from_us + clock_earlier(HOLD_TIMES * http->worked_us, HOLD_MOST_US);
 }
 
-void edge_breathe(struct http *http)
+/* Work that lies back longer than a reply may be held counts no more. */
+void edge_pace_worked(struct http *http, int64_t now_us)
 {
-    if (!is_full(http))
-        return;
-    int64_t now_us = clock_mono_us();
-    if (now_us - http->worked_from_us >= BURST_US)
-        rest(http, now_us, rested_by_us(http, now_us));
+    if (!http->held_first && http->now_us - http->released_us > HOLD_MOST_US) {
+        http->worked_us = 0;
+        http->released_us = http->now_us;
+    }
+    http->worked_us += now_us - http->now_us;
 }
 
-void edge_rest(struct http *http)
+struct order *edge_pace_release(struct http *http)
 {
-    int64_t now_us = clock_mono_us();
-    int64_t until_us = now_us;
-    int64_t crowd = http->arrived >= MANY ? GROUP : CROWD;
+    struct order *list = http->held_first;
 
-    if (http->waiting_count > crowd)
-        until_us = http->now_us + (http->waiting_count - crowd) * PAUSE_NS / 1000;
-    if (is_full(http) && rested_by_us(http, now_us) > until_us)
-        until_us = rested_by_us(http, now_us);
-    rest(http, now_us, until_us);
+    if (!list || (!http->draining && http->now_us < release_us(http)))
+        return NULL;
+    http->held_first = NULL;
+    http->held_last = &http->held_first;
+    http->worked_us = 0;
+    http->released_us = http->now_us;
+    metrics_add(http->held_us, (uint64_t)(http->now_us - http->held_from_us));
+    return list;
+}
+
+int64_t edge_pace_next_us(const struct http *http)
+{
+    int64_t next_us = edge_pace_pauses(http) ? http->handover_us : INT64_MAX;
+
+    return http->held_first ? clock_earlier(next_us, release_us(http)) : next_us;
 }

@@ -115,14 +115,14 @@ static void ten_times_the_queues_capacity(void **state)
     server_stop(server);
 }
 
-static int64_t rested_us(struct server *server)
+static int64_t held_us(struct server *server)
 {
-    return server_metric_us(server, "seckill_http_rest_seconds_total", "");
+    return server_metric_us(server, "seckill_http_pacing_seconds_total", "");
 }
 
-/* Turning one away takes a microsecond at least, and the rest after it several times as long; what
- * is sold out is no reason to rest. */
-static void the_loop_rests_from_turning_away(void **state)
+/* Turning an order away takes a microsecond at least, and its reply is held back eight times as
+ * long; a reply that says "sold out" is not. */
+static void refused_orders_are_held_back(void **state)
 {
     (void)state;
     struct server *server = server_start("--queue-capacity", "20", "--work-ms", "20");
@@ -138,11 +138,11 @@ static void the_loop_rests_from_turning_away(void **state)
     }
     assert_int_equal(crowd_count(refused, 409, "sold_out"), REFUSALS);
     crowd_destroy(refused);
-    assert_int_equal(rested_us(server), 0);
+    assert_int_equal(held_us(server), 0);
     struct crowd *crowd = burst(server, "conditional", 2, REFUSALS);
     int turned_away = crowd_count(crowd, 503, "queue_full");
     assert_true(turned_away > 0);
-    assert_true(rested_us(server) >= turned_away);
+    assert_true(held_us(server) >= turned_away);
     crowd_destroy(crowd);
     server_stop(server);
 }
@@ -160,7 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(ten_times_the_queues_capacity, server_teardown),
-        cmocka_unit_test_teardown(the_loop_rests_from_turning_away, server_teardown),
+        cmocka_unit_test_teardown(refused_orders_are_held_back, server_teardown),
         cmocka_unit_test_teardown(a_thousand_connections, server_teardown),
     };
     struct rlimit files;
