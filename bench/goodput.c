@@ -39,7 +39,7 @@ static bool overload(const struct fleet *fleet, const struct phase_plan *offered
         return error_prefix(error, "offered %lld orders/s", (long long)offered->rate_per_s);
     }
     out->overloaded_per_s +=
-        (double)result.open.committed_in_time / (double)(offered->duration_s * GOODPUT_CYCLES);
+        (double)result.load.committed_in_time / (double)(offered->duration_s * GOODPUT_CYCLES);
     return true;
 }
 
@@ -50,7 +50,7 @@ static bool take_peak(const struct fleet *fleet, const struct phase_plan *plan,
     if (!run_believed(fleet, plan, &result, error))
         return error_prefix(error, "the peak");
     *committed_per_s = phase_committed_per_s(&result);
-    *limit = usage_limit(&result.wrk.usage);
+    *limit = usage_limit(&result.load.usage);
     return true;
 }
 

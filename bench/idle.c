@@ -9,6 +9,8 @@
  */
 #include "bench/bench.h"
 
+#include "loadtest/load/client.h"
+
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,8 +149,8 @@ static void measure_all(const struct instance *server, const struct addrinfo *at
 static struct addrinfo *find_address(const char *server, struct error *error)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    struct wrk_url url;
-    if (!wrk_split_url(server, &url, error))
+    struct client_url url;
+    if (!client_split_url(server, &url, error))
         return NULL;
     if (getaddrinfo(url.host, url.port, &hints, &found) == 0)
         return found;

@@ -129,7 +129,7 @@ bool bench_take_long(struct bench *bench, const struct bench_measure *measure,
                  *result.error ? result.error : "no figure of its first seconds");
     sample->figures[FIGURE_RATE] = phase_committed_per_s(&result);
     sample->figures[FIGURE_SHARE] = sample->figures[FIGURE_RATE] / watching.first_rate;
-    sample->limit = usage_limit(&result.wrk.usage);
+    sample->limit = usage_limit(&result.load.usage);
     size_t used = strlen(series->note);
     snprintf(series->note + used, sizeof series->note - used,
              "%sround %d: %s checkpoint, %ld autovacuums ended", used ? "; " : "", bench->round,

@@ -26,7 +26,7 @@ void bench_shape(const struct bench *bench, const struct bench_measure *measure,
     wrk_shape(connections, threads, measure->instances ? measure->instances : 1);
 }
 
-static void take_latencies(const struct wrk_result *wrk, struct bench_sample *sample)
+static void take_latencies(const struct load_result *wrk, struct bench_sample *sample)
 {
     sample->figures[FIGURE_P50_MS] = (double)wrk->p50_us / 1000;
     sample->figures[FIGURE_P99_MS] = (double)wrk->p99_us / 1000;
@@ -42,7 +42,7 @@ static bool take_answers(struct bench *bench, const struct bench_measure *measur
 {
     struct bench_series *series = bench_series_of(bench, measure);
     int64_t first = bench->session.options->first_product;
-    struct wrk_load load = {
+    struct load load = {
         .targets = &url,
         .targets_count = 1,
         .path = "/orders?strategy=bench-answer",
@@ -55,9 +55,9 @@ static bool take_answers(struct bench *bench, const struct bench_measure *measur
         .servers = {server},
         .servers_count = 1,
     };
-    struct wrk_result wrk;
+    struct load_result wrk;
     bench_shape(bench, measure, &load.connections, &load.threads);
-    if (!wrk_run(&load, &wrk, error))
+    if (!generator_wrk.run(&load, &wrk, error))
         return false;
     int64_t errors = wrk.connect_errors + wrk.read_errors + wrk.write_errors + wrk.timeouts;
     if (wrk.not_2xx > 0 || errors > 0)
@@ -143,11 +143,11 @@ bool bench_plan(struct bench *bench, const struct bench_measure *measure, struct
 static void take_phase(const struct phase_result *result, bool sold_out,
                        struct bench_sample *sample)
 {
-    int64_t answers = sold_out ? result->wrk.not_2xx - result->counts.failed
-                               : result->wrk.requests - result->wrk.not_2xx;
+    int64_t answers = sold_out ? result->load.not_2xx - result->counts.failed
+                               : result->load.requests - result->load.not_2xx;
     sample->figures[FIGURE_RATE] = phase_per_s(result, answers);
     sample->figures[FIGURE_COMMITTED] = phase_committed_per_s(result);
-    take_latencies(&result->wrk, sample);
+    take_latencies(&result->load, sample);
 }
 
 bool bench_take_http(struct bench *bench, const struct bench_measure *measure,

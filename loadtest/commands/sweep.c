@@ -177,8 +177,8 @@ static struct cell cell_of(const struct sweep *sweep, const char *strategy, size
             continue;
         }
         figures[RATE][cell.rounds] = phase_committed_per_s(run);
-        figures[P50][cell.rounds] = (double)run->wrk.p50_us / 1000;
-        figures[P99][cell.rounds] = (double)run->wrk.p99_us / 1000;
+        figures[P50][cell.rounds] = (double)run->load.p50_us / 1000;
+        figures[P99][cell.rounds] = (double)run->load.p99_us / 1000;
         figures[FAILED][cell.rounds] = phase_per_s(run, run->counts.failed + run->counts.unknown);
         cell.rounds++;
     }
@@ -241,12 +241,12 @@ static bool write_csv(const struct sweep *sweep, struct error *error)
                 sweep_dimension_name(sweep->plan.over), sweep->plan.values[sweep->runs[i].value],
                 run->plan.strategy->name, run->instances, run->plan.connections,
                 options.work_ms > 0 ? options.work_ms : 0, options.redis_delay_us, run->plan.round,
-                phase_per_s(run, run->wrk.requests), phase_committed_per_s(run));
+                phase_per_s(run, run->load.requests), phase_committed_per_s(run));
         fprintf(file,
                 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
                 ",\"%s\"\n",
-                run->counts.refused, run->counts.failed, run->counts.unknown, run->wrk.p50_us,
-                run->wrk.p90_us, run->wrk.p99_us, run->wrk.max_us, verdict_name(run->verdict));
+                run->counts.refused, run->counts.failed, run->counts.unknown, run->load.p50_us,
+                run->load.p90_us, run->load.p99_us, run->load.max_us, verdict_name(run->verdict));
     }
     return files_close(file, "sweep.csv", error);
 }

@@ -1,9 +1,10 @@
 /* See open_loop.h. Two walks over the schedule: `due` takes up what falls due, `next` starts it, as
- * far behind as connections are lacking. What waits in between needs no memory but a count. */
+ * far behind as clients are lacking. What waits in between needs no memory but a count. A list of
+ * calls is a schedule on which all are due at once, and the walks stand still. */
 #include "loadtest/load/open_loop.h"
 
 #include "loadtest/base/process.h"
-#include "loadtest/load/connection.h"
+#include "loadtest/load/client.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,95 +28,110 @@ enum {
 };
 
 struct open_loop {
-    const struct open_loop_load *load; /* borrowed */
-    struct open_loop_result *result;   /* borrowed */
+    const struct load *load;    /* borrowed */
+    struct load_result *result; /* borrowed */
     int epoll_fd, timer_fd;
-    struct connection_target targets[TARGETS_MAX];
-    struct connection *connections; /* owned */
-    struct connection **idle;       /* owned: a ring of those without an order */
+    struct client_target targets[TARGETS_MAX];
+    struct client *clients; /* owned */
+    struct client **idle;   /* owned: a ring of those without an order */
     size_t count, idle_at, idle_count;
     int64_t began_us, counted_from_us, end_us, ticked_us, timer_us, turned_us, answered_us;
     struct arrivals due, next;
     int64_t due_count, next_count;
     int64_t late_until; /* arrivals below this number found no connection when they fell due */
     unsigned short random[3];
-    struct latency latencies[ARRIVALS_PARTS_MAX][OPEN_LOOP_CLASSES];
+    struct latency latencies[ARRIVALS_PARTS_MAX][LOAD_CLASSES];
     struct latency lag;
 };
 
-const char *open_loop_class_name(enum open_loop_class class)
-{
-    static const char *const names[] = {"committed", "accepted", "refused", "failed"};
-    return names[class];
-}
-
-static enum open_loop_class class_of(int status)
+static enum load_class class_of(int status)
 {
     if (status == 200 || status == 201)
-        return OPEN_LOOP_COMMITTED;
+        return LOAD_COMMITTED;
     if (status == 202)
-        return OPEN_LOOP_ACCEPTED;
-    return status == 404 || status == 409 ? OPEN_LOOP_REFUSED : OPEN_LOOP_FAILED;
+        return LOAD_ACCEPTED;
+    return status == 404 || status == 409 ? LOAD_REFUSED : LOAD_FAILED;
 }
 
 /* A connection is free again. */
-static void give_back(struct open_loop *loop, struct connection *connection)
+static void give_back(struct open_loop *loop, struct client *client)
 {
-    loop->idle[(loop->idle_at + loop->idle_count) % loop->count] = connection;
+    loop->idle[(loop->idle_at + loop->idle_count) % loop->count] = client;
     loop->idle_count++;
 }
 
-static struct connection *take_idle(struct open_loop *loop)
+static struct client *take_idle(struct open_loop *loop)
 {
-    struct connection *connection = loop->idle[loop->idle_at];
+    struct client *client = loop->idle[loop->idle_at];
     loop->idle_at = (loop->idle_at + 1) % loop->count;
     loop->idle_count--;
-    return connection;
+    return client;
 }
 
 static void count_failure(struct open_loop *loop, size_t part, int64_t due_us)
 {
-    latency_add(&loop->latencies[part][OPEN_LOOP_FAILED], clock_mono_us() - due_us);
+    latency_add(&loop->latencies[part][LOAD_FAILED], clock_mono_us() - due_us);
 }
 
-static void lose(struct open_loop *loop, struct connection *connection)
+static void lose(struct open_loop *loop, struct client *client)
 {
-    loop->result->unanswered++;
-    count_failure(loop, connection->part, connection->due_us);
-    give_back(loop, connection);
+    loop->result->abandoned++;
+    if (!loop->load->counted)
+        count_failure(loop, client->part, client->due_us);
+    give_back(loop, client);
 }
 
-static void count_answer(struct open_loop *loop, const struct connection *connection, int status)
+static void count_answer(struct open_loop *loop, const struct client *client, int status)
 {
-    enum open_loop_class class = class_of(status);
+    enum load_class class = class_of(status);
     loop->answered_us = clock_mono_us();
-    latency_add(&loop->latencies[connection->part][class], loop->answered_us - connection->due_us);
-    loop->result->answers++;
-    loop->result->not_2xx += status >= 300;
-    if (class == OPEN_LOOP_COMMITTED && loop->answered_us > loop->counted_from_us &&
+    loop->result->requests++;
+    loop->result->not_2xx += status >= 400;
+    if (loop->load->counted) {
+        struct counted_call *call = &loop->load->counted->calls[client->part];
+        call->status = status;
+        call->took_us = loop->answered_us - client->due_us;
+        return;
+    }
+    latency_add(&loop->latencies[client->part][class], loop->answered_us - client->due_us);
+    if (class == LOAD_COMMITTED && loop->answered_us > loop->counted_from_us &&
         loop->answered_us <= loop->end_us)
         loop->result->committed_in_time++;
 }
 
-/* Ids have a fixed number of digits, so that every request has the same length, as with wrk. */
-static size_t write_request(struct open_loop *loop, const struct connection *connection, char *out)
+/* The next order. Where a schedule says when, its ids have a fixed number of digits, so that every
+ * request has the same length, as with wrk. */
+static struct counted_call next_call(struct open_loop *loop)
 {
-    const struct open_loop_load *load = loop->load;
-    char body[128], token[600] = "";
-    int64_t product =
-        load->first_product + (int64_t)(erand48(loop->random) * (double)load->products);
+    const struct load *load = loop->load;
+    if (load->counted)
+        return load->counted->calls[loop->next_count];
+    int64_t product = (int64_t)(erand48(loop->random) * (double)load->products);
+    return (struct counted_call){.product = load->first_product + product,
+                                 .user = load->first_user + loop->next_count,
+                                 .quantity = 1};
+}
+
+static size_t write_request(struct open_loop *loop, const struct client *client, char *out)
+{
+    const struct load *load = loop->load;
+    const struct counted_call call = next_call(loop);
+    char body[160], wait[32] = "", token[600] = "";
     if (load->restock)
-        snprintf(body, sizeof body, "{\"quantity\":1}");
+        snprintf(body, sizeof body, "{\"quantity\":%d}", call.quantity);
     else
-        snprintf(body, sizeof body, "{\"product_id\":%" PRId64 ",\"user_id\":%" PRId64 "}", product,
-                 load->first_user + loop->next_count);
+        snprintf(body, sizeof body,
+                 "{\"product_id\":%" PRId64 ",\"user_id\":%" PRId64 ",\"quantity\":%d}",
+                 call.product, call.user, call.quantity);
+    if (load->counted)
+        snprintf(wait, sizeof wait, "&wait_ms=%d", call.wait_ms);
     if (*load->token)
         snprintf(token, sizeof token, "Authorization: Bearer %.512s\r\n", load->token);
-    int length = snprintf(out, CONNECTION_REQUEST_BYTES,
-                          "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
+    int length = snprintf(out, CLIENT_REQUEST_BYTES,
+                          "POST %s%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
                           "%sContent-Length: %zu\r\n\r\n%s",
-                          load->path, connection->target->authority, token, strlen(body), body);
-    return length < CONNECTION_REQUEST_BYTES ? (size_t)length : CONNECTION_REQUEST_BYTES - 1;
+                          load->path, wait, client->target->authority, token, strlen(body), body);
+    return length < CLIENT_REQUEST_BYTES ? (size_t)length : CLIENT_REQUEST_BYTES - 1;
 }
 
 /* Lags are taken for every arrival that has fallen due, whether it can start or not. */
@@ -130,23 +146,29 @@ static void take_up(struct open_loop *loop)
     }
 }
 
-/* Starts what is due, as far as there are connections. */
+/* What the order carries: its part and time of the schedule, or its number in the list and now. */
+static void note_order(struct open_loop *loop, struct client *client)
+{
+    client->part = loop->load->counted ? (size_t)loop->next_count : loop->next.part;
+    client->due_us = loop->load->counted ? clock_mono_us() : loop->began_us + loop->next.at_us;
+    if (loop->next_count < loop->late_until)
+        loop->result->parts[loop->next.part].late_starts++;
+}
+
+/* Starts what is due, as far as there are clients. */
 static void start(struct open_loop *loop)
 {
     while (loop->next_count < loop->due_count && loop->idle_count > 0) {
-        char request[CONNECTION_REQUEST_BYTES];
-        struct connection *connection = take_idle(loop);
-        connection->part = loop->next.part;
-        connection->due_us = loop->began_us + loop->next.at_us;
-        if (loop->next_count < loop->late_until)
-            loop->result->parts[connection->part].late_starts++;
-        size_t length = write_request(loop, connection, request);
-        if (!connection_send(connection, loop->epoll_fd, request, length))
-            lose(loop, connection);
+        char request[CLIENT_REQUEST_BYTES];
+        struct client *client = take_idle(loop);
+        note_order(loop, client);
+        size_t length = write_request(loop, client, request);
+        if (!client_send(client, loop->epoll_fd, request, length))
+            lose(loop, client);
         loop->next_count++;
         arrivals_next(&loop->next);
     }
-    if (loop->next_count < loop->due_count)
+    if (loop->next_count < loop->due_count && !loop->load->counted)
         loop->late_until = loop->due_count;
 }
 
@@ -196,20 +218,20 @@ static void take_events(struct open_loop *loop)
     struct epoll_event events[EVENTS_MAX];
     int count = wait_for_events(loop, events);
     for (int i = 0; i < count; i++) {
-        struct connection *connection = events[i].data.ptr;
+        struct client *client = events[i].data.ptr;
         struct answer answer;
-        if (!connection) /* the timer */
+        if (!client) /* the timer */
             continue;
-        switch (connection_turn(connection, loop->epoll_fd, &answer)) {
-        case CONNECTION_ANSWERS:
-            count_answer(loop, connection, answer.status);
-            give_back(loop, connection);
+        switch (client_turn(client, loop->epoll_fd, &answer)) {
+        case CLIENT_ANSWERS:
+            count_answer(loop, client, answer.status);
+            give_back(loop, client);
             break;
-        case CONNECTION_FAILS:
-            lose(loop, connection);
+        case CLIENT_FAILS:
+            lose(loop, client);
             break;
-        case CONNECTION_WAITS:
-        case CONNECTION_ENDS:
+        case CLIENT_WAITS:
+        case CLIENT_ENDS:
             break;
         }
     }
@@ -271,6 +293,21 @@ static bool follow_schedule(struct open_loop *loop, struct error *error)
     return true;
 }
 
+/* Until every call of the list is answered. */
+static bool follow_list(struct open_loop *loop, struct error *error)
+{
+    loop->due_count = (int64_t)loop->load->counted->count;
+    while (loop->result->requests < loop->due_count) {
+        start(loop);
+        take_events(loop);
+        if (!tick(loop, error))
+            return false;
+        if (loop->result->abandoned > 0 || clock_mono_us() > loop->answered_us + ANSWER_LIMIT_US)
+            return error_fail(error, "a call got no answer");
+    }
+    return true;
+}
+
 static bool drive(struct open_loop *loop, struct error *error)
 {
     int64_t now_us = clock_mono_us();
@@ -280,74 +317,103 @@ static bool drive(struct open_loop *loop, struct error *error)
     loop->counted_from_us = loop->began_us + loop->load->arrivals.lead_us;
     loop->end_us = loop->began_us + arrivals_duration_us(&loop->load->arrivals);
     loop->answered_us = loop->end_us;
+    if (loop->load->counted)
+        return follow_list(loop, error);
     struct precedence before = take_precedence();
     bool made = follow_schedule(loop, error);
     return_precedence(&before);
     for (size_t i = 0; i < loop->count; i++) {
-        struct connection *connection = &loop->connections[i];
-        if (connection->state == CONNECTION_BUSY || connection->state == CONNECTION_OPENING)
-            lose(loop, connection);
+        struct client *client = &loop->clients[i];
+        if (client->state == CLIENT_BUSY || client->state == CLIENT_OPENING)
+            lose(loop, client);
     }
     return made;
 }
 
 static bool prepare(struct open_loop *loop, struct error *error)
 {
-    const struct open_loop_load *load = loop->load;
+    const struct load *load = loop->load;
     const size_t targets = load->targets_count;
     struct epoll_event timer = {.events = EPOLLIN | EPOLLET};
     if (targets == 0 || targets > TARGETS_MAX || load->connections > OPEN_LOOP_CONNECTIONS_MAX)
         return error_fail(error, "no targets, or more of them or of connections than it takes");
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    loop->connections = calloc((size_t)load->connections, sizeof *loop->connections);
-    loop->idle = calloc((size_t)load->connections, sizeof(struct connection *));
-    if (!loop->connections || !loop->idle || loop->epoll_fd < 0 || loop->timer_fd < 0 ||
+    loop->clients = calloc((size_t)load->connections, sizeof *loop->clients);
+    loop->idle = calloc((size_t)load->connections, sizeof *loop->idle);
+    if (!loop->clients || !loop->idle || loop->epoll_fd < 0 || loop->timer_fd < 0 ||
         epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->timer_fd, &timer) != 0)
         return error_fail(error, "no resources for the generator: %s", strerror(errno));
-    if (!connection_allow(load->connections, error))
+    if (!client_allow(load->connections, error))
         return false;
     for (size_t i = 0; i < targets; i++) {
-        if (!connection_resolve(&loop->targets[i], load->targets[i], error))
+        if (!client_resolve(&loop->targets[i], load->targets[i], error))
             return false;
     }
     for (; loop->count < (size_t)load->connections; loop->count++) {
-        struct connection *connection = &loop->connections[loop->count];
-        connection_init(connection, &loop->targets[loop->count % targets]);
-        loop->idle[loop->count] = connection;
-        if (!connection_open(connection, loop->epoll_fd, error) || !tick(loop, error))
+        struct client *client = &loop->clients[loop->count];
+        client_init(client, &loop->targets[loop->count % targets]);
+        loop->idle[loop->count] = client;
+        if (!client_open(client, loop->epoll_fd, error) || !tick(loop, error))
             return false;
     }
     loop->idle_count = loop->count;
     return true;
 }
 
-static void read_result(struct open_loop *loop)
+static void read_schedule(struct open_loop *loop)
 {
-    struct open_loop_result *result = loop->result;
+    struct load_result *result = loop->result;
     struct latency all = {.count = 0};
     result->parts_count = loop->load->arrivals.parts_count;
     for (size_t i = 0; i < result->parts_count; i++) {
         const struct arrivals_part *planned = &loop->load->arrivals.parts[i];
-        struct open_loop_part *part = &result->parts[i];
+        struct load_part *part = &result->parts[i];
         part->name = planned->name;
         part->rate_per_s = planned->rate_per_s;
         part->duration_us = planned->duration_us;
-        for (int class = 0; class < OPEN_LOOP_CLASSES; class ++) {
+        for (int class = 0; class < LOAD_CLASSES; class ++) {
             part->classes[class] = latency_read(&loop->latencies[i][class]);
             latency_merge(&all, &loop->latencies[i][class]);
         }
     }
-    result->all = latency_read(&all);
+    struct latency_figures figures = latency_read(&all);
+    result->p50_us = figures.p50_us;
+    result->p90_us = figures.p90_us;
+    result->p99_us = figures.p99_us;
+    result->max_us = figures.max_us;
     result->lag = latency_read(&loop->lag);
     result->too_late = result->lag.p99_us > loop->load->lag_limit_us;
-    result->duration_us = loop->answered_us - loop->began_us;
 }
 
-bool open_loop_run(const struct open_loop_load *load, struct open_loop_result *result,
-                   struct error *error)
+static int by_time(const void *a, const void *b)
 {
-    *result = (struct open_loop_result){.parts_count = 0};
+    int64_t left = ((const struct counted_call *)a)->took_us;
+    int64_t right = ((const struct counted_call *)b)->took_us;
+    return (left > right) - (left < right);
+}
+
+/* Of a list every latency is known exactly. */
+static bool read_list(const struct counted *counted, struct load_result *result,
+                      struct error *error)
+{
+    size_t last = counted->count - 1;
+    struct counted_call *calls = malloc(counted->count * sizeof *calls);
+    if (!calls)
+        return error_fail(error, "out of memory");
+    memcpy(calls, counted->calls, counted->count * sizeof *calls);
+    qsort(calls, counted->count, sizeof *calls, by_time);
+    result->p50_us = calls[last * 50 / 100].took_us;
+    result->p90_us = calls[last * 90 / 100].took_us;
+    result->p99_us = calls[last * 99 / 100].took_us;
+    result->max_us = calls[last].took_us;
+    free(calls);
+    return true;
+}
+
+static bool run(const struct load *load, struct load_result *result, struct error *error)
+{
+    *result = (struct load_result){.parts_count = 0};
     struct open_loop *loop = calloc(1, sizeof *loop);
     if (!loop)
         return error_fail(error, "out of memory");
@@ -357,16 +423,21 @@ bool open_loop_run(const struct open_loop_load *load, struct open_loop_result *r
     arrivals_init(&loop->due, &load->arrivals);
     arrivals_init(&loop->next, &load->arrivals);
     bool made = prepare(loop, error) && drive(loop, error);
-    if (made)
-        read_result(loop);
+    result->duration_us = loop->answered_us - loop->began_us;
+    if (made && load->counted)
+        made = read_list(load->counted, result, error);
+    else if (made)
+        read_schedule(loop);
     for (size_t i = 0; i < loop->count; i++)
-        connection_close(&loop->connections[i]);
+        client_close(&loop->clients[i]);
     if (loop->timer_fd > 0)
         close(loop->timer_fd);
     if (loop->epoll_fd > 0)
         close(loop->epoll_fd);
-    free(loop->connections);
+    free(loop->clients);
     free(loop->idle);
     free(loop);
     return made;
 }
+
+const struct generator generator_open_loop = {.run = run};

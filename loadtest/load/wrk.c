@@ -3,7 +3,7 @@
 
 #include "gen/load_lua.h"
 #include "loadtest/base/process.h"
-#include "loadtest/load/connection.h"
+#include "loadtest/load/client.h"
 #include "loadtest/load/cores.h"
 
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static bool read_figure(const char *line, const char *name, int64_t *out)
     return at && end != at + strlen(start);
 }
 
-bool wrk_parse(const char *output, struct wrk_result *result, struct error *error)
+bool wrk_parse(const char *output, struct load_result *result, struct error *error)
 {
     const struct {
         const char *name;
@@ -60,7 +60,7 @@ bool wrk_parse(const char *output, struct wrk_result *result, struct error *erro
         {"sold_out", &result->sold_out_us},
         {"resold", &result->resold},
     };
-    *result = (struct wrk_result){0};
+    *result = (struct load_result){0};
     const char *line = strstr(output, "seckill-wrk ");
     bool good = line != NULL;
     for (size_t i = 0; good && i < sizeof figures / sizeof figures[0]; i++)
@@ -69,56 +69,6 @@ bool wrk_parse(const char *output, struct wrk_result *result, struct error *erro
         return error_fail(error, "wrk did not print its figures: %.400s", output);
     if (result->duration_us <= 0 || result->not_2xx > result->requests)
         return error_fail(error, "wrk's figures make no sense: %.200s", line);
-    return true;
-}
-
-static int64_t greater(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-void wrk_add(struct wrk_result *sum, const struct wrk_result *one)
-{
-    sum->duration_us += one->duration_us;
-    sum->requests += one->requests;
-    sum->not_2xx += one->not_2xx;
-    sum->connect_errors += one->connect_errors;
-    sum->read_errors += one->read_errors;
-    sum->write_errors += one->write_errors;
-    sum->timeouts += one->timeouts;
-    sum->p50_us = greater(one->p50_us, sum->p50_us);
-    sum->p90_us = greater(one->p90_us, sum->p90_us);
-    sum->p99_us = greater(one->p99_us, sum->p99_us);
-    sum->max_us = greater(one->max_us, sum->max_us);
-    sum->resold += one->resold;
-    if (sum->sold_out_us == 0)
-        sum->sold_out_us = one->sold_out_us;
-    sum->usage = one->usage; /* where it matters there is one run */
-}
-
-bool wrk_split_url(const char *url, struct wrk_url *out, struct error *error)
-{
-    const char *at = strncmp(url, "http://", 7) == 0 ? url + 7 : NULL;
-    if (!at)
-        return error_fail(error, "'%s' is no http:// URL", url);
-    size_t length = strcspn(at, "/");
-    if (length == 0 || length >= sizeof out->authority || strcmp(at + length, "/") > 0)
-        return error_fail(error, "'%s' is not http://HOST:PORT", url);
-    snprintf(out->authority, sizeof out->authority, "%.*s", (int)length, at);
-
-    char *host = out->authority;
-    char *end = host + strcspn(host, ":");
-    if (*host == '[') {
-        host++;
-        end = host + strcspn(host, "]");
-    }
-    snprintf(out->host, sizeof out->host, "%.*s", (int)(end - host), host);
-    const char *colon = strchr(*end == ']' ? end + 1 : end, ':');
-    const char *port = colon ? colon + 1 : "80";
-    if (strlen(port) >= sizeof out->port || strspn(port, "0123456789") != strlen(port) || !*port ||
-        !*out->host)
-        return error_fail(error, "'%s' is not http://HOST:PORT", url);
-    snprintf(out->port, sizeof out->port, "%s", port);
     return true;
 }
 
@@ -174,12 +124,12 @@ static void write_string(FILE *to, const char *text)
     fputc('"', to);
 }
 
-static bool write_targets(FILE *to, const struct wrk_load *load, struct error *error)
+static bool write_targets(FILE *to, const struct load *load, struct error *error)
 {
     fputs("P = {targets = {", to);
     for (size_t i = 0; i < load->targets_count; i++) {
-        struct wrk_url url = {.host = ""};
-        if (!wrk_split_url(load->targets[i], &url, error))
+        struct client_url url = {.host = ""};
+        if (!client_split_url(load->targets[i], &url, error))
             return false;
         fputs("{host = ", to);
         write_string(to, url.host);
@@ -190,7 +140,7 @@ static bool write_targets(FILE *to, const struct wrk_load *load, struct error *e
     return true;
 }
 
-static bool write_script(const struct wrk_load *load, struct error *error)
+static bool write_script(const struct load *load, struct error *error)
 {
     FILE *to = fopen(script, "w");
     if (!to)
@@ -216,7 +166,7 @@ static bool write_script(const struct wrk_load *load, struct error *error)
 }
 
 struct watching {
-    const struct wrk_load *load;
+    const struct load *load;
     struct usage_watch watch;
 };
 
@@ -228,9 +178,9 @@ static void tick(void *context)
         watching->load->tick(watching->load->context);
 }
 
-bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct error *error)
+static bool run(const struct load *load, struct load_result *result, struct error *error)
 {
-    if (!connection_allow(load->connections, error) || !make_folder(error) ||
+    if (!client_allow(load->connections, error) || !make_folder(error) ||
         !write_script(load, error))
         return false;
     char threads[24], connections[24], duration[24];
@@ -251,5 +201,8 @@ bool wrk_run(const struct wrk_load *load, struct wrk_result *result, struct erro
     if (!process_capture(argv, &capture, error) || !wrk_parse(output, result, error))
         return false;
     result->usage = usage_watch_sum(&watching.watch, (size_t)load->threads);
+    result->abandoned = load->connections;
     return true;
 }
+
+const struct generator generator_wrk = {.run = run, .connects_meanwhile = true};

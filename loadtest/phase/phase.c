@@ -1,6 +1,7 @@
 /* See phase.h. The steps stand in the order in which phase_run takes them. */
 #include "loadtest/phase/phase.h"
 
+#include "loadtest/load/open_loop.h"
 #include "loadtest/phase/phase_open.h"
 #include "loadtest/phase/reconcile.h"
 
@@ -17,9 +18,9 @@ enum {
 };
 
 /* Users have 13 digits, so that every request has the same length. The seed moves the first one;
- * each wrk run of a sale goes on where the one before may have ended. */
+ * each run of a load in a sale goes on where the one before may have ended. */
 static const int64_t FIRST_USER = INT64_C(1000000000000);
-static const int64_t USERS_PER_WRK_RUN = INT64_C(10000000000);
+static const int64_t USERS_PER_RUN = INT64_C(10000000000);
 
 static void say(const struct fleet *fleet, const char *text)
 {
@@ -124,6 +125,11 @@ bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last, st
     }
 }
 
+static const struct generator *generator_of(const struct phase_plan *plan)
+{
+    return plan->counted || plan->rate_per_s > 0 ? &generator_open_loop : &generator_wrk;
+}
+
 struct loading {
     const struct fleet *fleet;
     const struct phase_plan *plan;
@@ -158,7 +164,7 @@ static void tick(void *context)
              loading->fleet->count == 1 ? "" : "s", loading->plan->round,
              phase_name(loading->plan->kind), elapsed_ms / 1000);
     say(loading->fleet, text);
-    if (loading->plan->rate_per_s == 0 && !loading->plan->counted)
+    if (generator_of(loading->plan)->connects_meanwhile)
         count_connections(loading);
 }
 
@@ -176,21 +182,15 @@ static void request_path(const struct phase_plan *plan, char *out, size_t size)
         snprintf(out, size, "/orders?strategy=%s%s%s", plan->strategy->name, wait, body);
 }
 
-static struct loading begin_loading(const struct fleet *fleet, const struct phase_plan *plan,
-                                    struct phase_result *result)
-{
-    return (struct loading){
-        .fleet = fleet, .plan = plan, .result = result, .started_ms = clock_mono_ms()};
-}
-
 static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, int64_t seconds,
                       struct phase_result *result, struct error *error)
 {
     char path[300];
     request_path(plan, path, sizeof path);
-    struct loading loading = begin_loading(fleet, plan, result);
-    int64_t number = plan->seed % 100 + result->wrk_runs;
-    struct wrk_load load = {
+    struct loading loading = {
+        .fleet = fleet, .plan = plan, .result = result, .started_ms = clock_mono_ms()};
+    int64_t number = plan->seed % 100 + result->runs;
+    struct load load = {
         .targets = fleet->urls,
         .targets_count = fleet->count,
         .path = path,
@@ -199,46 +199,26 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
         .connections = plan->connections,
         .threads = plan->threads,
         .duration_s = seconds,
-        .first_user = FIRST_USER + number * USERS_PER_WRK_RUN,
-        .users_per_thread = USERS_PER_WRK_RUN / plan->threads,
+        .first_user = FIRST_USER + number * USERS_PER_RUN,
+        .users_per_thread = USERS_PER_RUN / plan->threads,
         .first_product = plan->first_product,
         .products = plan->products,
-        .seed = plan->seed * 31 + result->wrk_runs,
+        .seed = plan->seed * 31 + result->runs,
         .watch_sold_out = plan->kind == PHASE_TRUTH && plan->products == 1,
-        .sold_out_us = result->wrk.sold_out_us,
+        .sold_out_us = result->load.sold_out_us,
+        .counted = plan->counted,
         .tick = tick,
         .context = &loading,
     };
     for (size_t i = 0; fleet->instances && i < fleet->count; i++)
         load.servers[load.servers_count++] = fleet->instances[i].process.pid;
-    struct wrk_result one;
-    bool loaded = plan->rate_per_s > 0 ? phase_open_load(fleet, &load, result, &one, error)
-                                       : wrk_run(&load, &one, error);
-    if (!loaded)
+    struct load_result one;
+    if ((plan->rate_per_s > 0 && !phase_open_schedule(fleet, plan, &load, error)) ||
+        !generator_of(plan)->run(&load, &one, error))
         return false;
-    wrk_add(&result->wrk, &one);
-    result->wrk_runs++;
+    load_add(&result->load, &one);
+    result->runs++;
     return true;
-}
-
-static bool load_counted(const struct fleet *fleet, const struct phase_plan *plan,
-                         struct phase_result *result, struct error *error)
-{
-    char path[300];
-    request_path(plan, path, sizeof path);
-    struct loading loading = begin_loading(fleet, plan, result);
-    struct counted_load load = {
-        .targets = fleet->urls,
-        .targets_count = fleet->count,
-        .path = path,
-        .token = plan->scenario == SCENARIO_COUNTER ? fleet->admin_token : "",
-        .restock = plan->scenario == SCENARIO_COUNTER,
-        .connections = plan->connections,
-        .counted = plan->counted,
-        .tick = tick,
-        .context = &loading,
-    };
-    return counted_run(&load, &result->wrk, error);
 }
 
 /* PostgreSQL's rows tell of what waits there, the server of what it holds elsewhere (202s that are
@@ -303,14 +283,15 @@ static bool all_connected(const struct phase_result *result, struct error *error
 {
     const struct phase_plan *plan = &result->plan;
     struct rlimit files = {0};
-    if (plan->rate_per_s > 0 || plan->counted)
-        return true; /* these make all their connections before they begin, or fail */
+    if (!generator_of(plan)->connects_meanwhile)
+        return true; /* it makes all of them before it begins, or fails */
     getrlimit(RLIMIT_NOFILE, &files);
-    if (result->wrk.connect_errors > 0)
+    if (result->load.connect_errors > 0)
         return error_fail(error,
                           "wrk could not open all of its %" PRId64 " connections (%" PRId64
                           " errors; this shell's limit is %lld open files, see ulimit -n)",
-                          plan->connections, result->wrk.connect_errors, (long long)files.rlim_cur);
+                          plan->connections, result->load.connect_errors,
+                          (long long)files.rlim_cur);
     return result->connections_seen >= plan->connections ||
            error_fail(error,
                       "the servers never had more than %" PRId64 " of the %" PRId64
@@ -370,8 +351,6 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
     bool loaded = false;
     if (plan->kind == PHASE_TRUTH)
         loaded = load_until_gone(fleet, plan, before, result, error);
-    else if (plan->kind == PHASE_COUNTED)
-        loaded = load_counted(fleet, plan, result, error);
     else
         loaded = load_once(fleet, plan, plan->duration_s, result, error);
     int64_t loaded_ms = clock_mono_ms();

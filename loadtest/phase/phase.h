@@ -14,8 +14,6 @@
 #include "loadtest/fleet/fleet.h"
 #include "loadtest/judge/audit.h"
 #include "loadtest/judge/verdict.h"
-#include "loadtest/load/counted.h"
-#include "loadtest/load/open_loop.h"
 #include "loadtest/load/wrk.h"
 
 enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD, PHASE_COUNTED };
@@ -58,11 +56,10 @@ struct phase_result {
     struct phase_plan plan;
     int instances;
     bool promised;
-    struct wrk_result wrk; /* the sum of its runs, or what another load was answered */
-    int64_t wrk_runs;
+    struct load_result load; /* the sum of its runs */
+    int64_t runs;
     int64_t connections_seen; /* that the servers had at once while wrk ran; the harness's own are
                                  not among them */
-    struct open_loop_result open; /* with a rate; of its last run */
     struct counts counts;
     struct costs costs;
     struct audit audit;

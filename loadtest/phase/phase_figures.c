@@ -9,7 +9,8 @@ const char *phase_name(enum phase_kind kind)
 
 double phase_per_s(const struct phase_result *result, int64_t count)
 {
-    return result->wrk.duration_us > 0 ? (double)count * 1e6 / (double)result->wrk.duration_us : 0;
+    return result->load.duration_us > 0 ? (double)count * 1e6 / (double)result->load.duration_us
+                                        : 0;
 }
 
 int64_t phase_committed(const struct phase_result *result)
@@ -19,12 +20,12 @@ int64_t phase_committed(const struct phase_result *result)
 
 double phase_committed_per_s(const struct phase_result *result)
 {
-    int64_t until_decided_us = result->wrk.duration_us + result->settling_ms * 1000;
+    int64_t until_decided_us = result->load.duration_us + result->settling_ms * 1000;
     if (result->counts.accepted > 0)
         return until_decided_us > 0
                    ? (double)phase_committed(result) * 1e6 / (double)until_decided_us
                    : 0;
-    int64_t answered_2xx = result->wrk.requests - result->wrk.not_2xx;
+    int64_t answered_2xx = result->load.requests - result->load.not_2xx;
     int64_t later = result->counts.committed + result->counts.accepted + result->counts.other_2xx;
     if (later == 0)
         return 0;

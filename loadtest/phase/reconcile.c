@@ -28,13 +28,12 @@ bool reconcile_counts(const struct scrape *deltas, size_t count, struct phase_re
     }
     if (sum->strangers != 0)
         return error_fail(error, "somebody else sent %" PRId64 " orders meanwhile", sum->strangers);
-    const struct wrk_result *wrk = &result->wrk;
-    int64_t slack = result->plan.rate_per_s > 0 ? result->open.unanswered
-                                                : result->plan.connections * result->wrk_runs;
+    const struct load_result *load = &result->load;
+    int64_t slack = load->abandoned;
     int64_t good = sum->committed + sum->accepted + sum->other_2xx;
-    return agree("answers", wrk->requests, sum->total, slack, error) &&
-           agree("answers below 400", wrk->requests - wrk->not_2xx, good, slack, error) &&
-           agree("answers from 400 on", wrk->not_2xx, sum->total - good, slack, error);
+    return agree("answers", load->requests, sum->total, slack, error) &&
+           agree("answers below 400", load->requests - load->not_2xx, good, slack, error) &&
+           agree("answers from 400 on", load->not_2xx, sum->total - good, slack, error);
 }
 
 bool reconcile_rows(const struct counts *counts, bool counter, struct audit *audit,
@@ -138,6 +137,6 @@ bool reconcile_audits(const struct fleet *fleet, struct phase_result *result, st
         audit_undersell(sum, result->counts.sold_out, 1);
     /* Units of an order that failed after its 202 were back on the shelf: then both were right. */
     if (sum->failed_rows == 0)
-        sum->resold = result->wrk.resold;
+        sum->resold = result->load.resold;
     return true;
 }

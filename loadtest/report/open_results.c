@@ -10,14 +10,13 @@ enum { ROUNDS_MAX = 1000 };
 
 static bool has_figures(const struct phase_result *run)
 {
-    return run->plan.rate_per_s > 0 && run->plan.kind != PHASE_TRUTH && run->open.parts_count > 0 &&
-           !run->open.too_late;
+    return run->plan.rate_per_s > 0 && run->plan.kind != PHASE_TRUTH && run->load.parts_count > 0 &&
+           !run->load.too_late;
 }
 
 enum column { PER_S, LATE, NEVER, P50, P90, P99, P999, MAX, COLUMNS };
 
-static double figure(const struct open_loop_part *part, enum open_loop_class class,
-                     enum column column)
+static double figure(const struct load_part *part, enum load_class class, enum column column)
 {
     const struct latency_figures *latency = &part->classes[class];
     switch (column) {
@@ -44,7 +43,7 @@ static double figure(const struct open_loop_part *part, enum open_loop_class cla
 }
 
 static void print_line(FILE *to, const struct phase_result *runs, size_t count,
-                       const struct phase_result *of, size_t part, enum open_loop_class class)
+                       const struct phase_result *of, size_t part, enum load_class class)
 {
     double values[COLUMNS][ROUNDS_MAX];
     size_t rounds = 0;
@@ -52,7 +51,7 @@ static void print_line(FILE *to, const struct phase_result *runs, size_t count,
     for (size_t i = 0; i < count && rounds < ROUNDS_MAX; i++) {
         if (!table_same_line(&runs[i], of) || !has_figures(&runs[i]))
             continue;
-        const struct open_loop_part *its = &runs[i].open.parts[part];
+        const struct load_part *its = &runs[i].load.parts[part];
         for (int column = 0; column < COLUMNS; column++)
             values[column][rounds] = figure(its, class, (enum column)column);
         seen = seen || its->classes[class].count > 0;
@@ -63,10 +62,10 @@ static void print_line(FILE *to, const struct phase_result *runs, size_t count,
     double median[COLUMNS];
     for (int column = 0; column < COLUMNS; column++)
         median[column] = table_median(values[column], rounds, NULL);
-    const struct open_loop_part *its = &of->open.parts[part];
+    const struct load_part *its = &of->load.parts[part];
     fprintf(to, "%-18s %4d  %-7s %9.0f %7.0f %7.0f  %-9s %9.0f", of->plan.strategy->name,
             of->instances, its->name, its->rate_per_s, median[LATE], median[NEVER],
-            open_loop_class_name(class), median[PER_S]);
+            load_class_name(class), median[PER_S]);
     for (int column = P50; column <= MAX; column++)
         fprintf(to, " %9.2f", median[column]);
     fputc('\n', to);
@@ -92,9 +91,9 @@ void open_results_print(FILE *to, const struct phase_result *runs, size_t count)
                     "inst", "part", "offered/s", "late", "never", "answer", "each s", "p50 ms",
                     "p90 ms", "p99 ms", "p99.9 ms", "max ms");
         titled = true;
-        for (size_t part = 0; part < runs[i].open.parts_count; part++) {
-            for (int class = 0; class < OPEN_LOOP_CLASSES; class ++)
-                print_line(to, runs, count, &runs[i], part, (enum open_loop_class) class);
+        for (size_t part = 0; part < runs[i].load.parts_count; part++) {
+            for (int class = 0; class < LOAD_CLASSES; class ++)
+                print_line(to, runs, count, &runs[i], part, (enum load_class) class);
         }
     }
     if (titled)
@@ -105,9 +104,9 @@ void open_results_print(FILE *to, const struct phase_result *runs, size_t count)
 
 static void write_rows(FILE *file, const struct phase_result *run)
 {
-    for (size_t i = 0; i < run->open.parts_count; i++) {
-        const struct open_loop_part *part = &run->open.parts[i];
-        for (int class = 0; class < OPEN_LOOP_CLASSES; class ++) {
+    for (size_t i = 0; i < run->load.parts_count; i++) {
+        const struct load_part *part = &run->load.parts[i];
+        for (int class = 0; class < LOAD_CLASSES; class ++) {
             const struct latency_figures *its = &part->classes[class];
             fprintf(file, "%s,%s,%d,%s,%s,%d,%s,%.1f,%.3f,%" PRId64 ",%" PRId64 ",%" PRId64,
                     run->plan.strategy->name, run->plan.body, run->instances,
@@ -117,8 +116,8 @@ static void write_rows(FILE *file, const struct phase_result *run)
             fprintf(file,
                     ",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
                     ",%" PRId64 "\n",
-                    open_loop_class_name((enum open_loop_class) class), its->count, its->p50_us,
-                    its->p90_us, its->p99_us, its->p999_us, its->max_us, run->open.lag.p99_us);
+                    load_class_name((enum load_class) class), its->count, its->p50_us, its->p90_us,
+                    its->p99_us, its->p999_us, its->max_us, run->load.lag.p99_us);
         }
     }
 }
@@ -149,11 +148,11 @@ static json_t *json_latency(const struct latency_figures *figures)
                      figures->max_us);
 }
 
-static json_t *json_part(const struct open_loop_part *part)
+static json_t *json_part(const struct load_part *part)
 {
     json_t *classes = json_object();
-    for (int class = 0; class < OPEN_LOOP_CLASSES; class ++)
-        json_object_set_new(classes, open_loop_class_name((enum open_loop_class) class),
+    for (int class = 0; class < LOAD_CLASSES; class ++)
+        json_object_set_new(classes, load_class_name((enum load_class) class),
                             json_latency(&part->classes[class]));
     return json_pack("{ss sf sf sI sI sI so}", "part", part->name, "rate_per_s", part->rate_per_s,
                      "duration_s", (double)part->duration_us / 1e6, "arrivals", part->arrivals,
@@ -164,11 +163,11 @@ static json_t *json_part(const struct open_loop_part *part)
 json_t *open_results_json(const struct phase_result *run)
 {
     json_t *parts = json_array();
-    for (size_t i = 0; i < run->open.parts_count && !run->open.too_late; i++)
-        json_array_append_new(parts, json_part(&run->open.parts[i]));
+    for (size_t i = 0; i < run->load.parts_count && !run->load.too_late; i++)
+        json_array_append_new(parts, json_part(&run->load.parts[i]));
     return json_pack("{ss sI sI sb so so}", "arrivals",
                      run->plan.arrivals == ARRIVALS_CONSTANT ? "constant" : "poisson",
-                     "committed_in_time", run->open.committed_in_time, "unanswered",
-                     run->open.unanswered, "too_late", (int)run->open.too_late, "lag_us",
-                     json_latency(&run->open.lag), "parts", parts);
+                     "committed_in_time", run->load.committed_in_time, "unanswered",
+                     run->load.abandoned, "too_late", (int)run->load.too_late, "lag_us",
+                     json_latency(&run->load.lag), "parts", parts);
 }

@@ -63,7 +63,7 @@ static void write_quoted(FILE *file, const char *text)
 static void write_csv_row(FILE *file, const struct phase_result *run)
 {
     const struct phase_plan *plan = &run->plan;
-    const struct wrk_result *wrk = &run->wrk;
+    const struct load_result *wrk = &run->load;
     const struct counts *counts = &run->counts;
     const struct audit *audit = &run->audit;
     fprintf(file, "%s,%s,%d,%s,%s,%d,%" PRId64 ",%" PRId64 ",%.3f,%" PRId64 ",%" PRId64,
@@ -167,7 +167,7 @@ static json_t *json_costs(const struct costs *costs)
 static json_t *json_run(const struct phase_result *run)
 {
     const struct phase_plan *plan = &run->plan;
-    const struct wrk_result *wrk = &run->wrk;
+    const struct load_result *wrk = &run->load;
     const struct counts *counts = &run->counts;
     const char *names[4] = {NULL};
     struct promise promise = promise_of(run);

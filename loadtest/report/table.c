@@ -38,7 +38,7 @@ static double figure(const struct phase_result *run, enum column column)
 {
     switch (column) {
     case REQUESTS:
-        return phase_per_s(run, run->wrk.requests);
+        return phase_per_s(run, run->load.requests);
     case COMMITTED:
         return phase_committed_per_s(run);
     case REFUSED:
@@ -46,9 +46,9 @@ static double figure(const struct phase_result *run, enum column column)
     case FAILED:
         return phase_per_s(run, run->counts.failed + run->counts.unknown);
     case P50:
-        return (double)run->wrk.p50_us / 1000;
+        return (double)run->load.p50_us / 1000;
     case P99:
-        return (double)run->wrk.p99_us / 1000;
+        return (double)run->load.p99_us / 1000;
     case COLUMNS:
         break;
     }

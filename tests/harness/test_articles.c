@@ -6,10 +6,16 @@
 
 #include "harness/bed.h"
 #include "loadtest/commands/articles.h"
+#include "loadtest/load/open_loop.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static struct bed *bed;
 static struct session *session;
@@ -58,7 +64,7 @@ static void increments_are_counted(void **state)
     expect(VERDICT_UNSAFE, NULL);
     measure(&counter, "conditional", 3, false);
     expect(VERDICT_KEPT, "1,200");
-    assert_int_equal(result.wrk.requests, 1200);
+    assert_int_equal(result.load.requests, 1200);
     assert_int_equal(result.counts.committed, 1200);
 }
 
@@ -186,22 +192,41 @@ static void what_was_shed_proves_nothing(void **state)
     expect(VERDICT_PROVED_NOTHING, NULL);
 }
 
+/* Hangs up on whoever has connected. */
+static void hang_up(void *context)
+{
+    const int *listener = context;
+    for (int fd; (fd = accept4(*listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;)
+        close(fd);
+}
+
 static void a_call_without_an_answer_ends_the_load(void **state)
 {
     (void)state;
-    static const char *const nobody[] = {"http://127.0.0.1:1"};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(bind(listener, (const struct sockaddr *)&at, length), 0);
+    assert_int_equal(listen(listener, 2), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
+    char url[64];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(at.sin_port));
+    const char *const nobody[] = {url};
     struct counted_call calls[3] = {{.product = 1, .user = 1, .quantity = 1}};
     struct counted counted = {.calls = calls, .count = 3};
-    const struct counted_load load = {.targets = nobody,
-                                      .targets_count = 1,
-                                      .path = "/orders?strategy=none",
-                                      .token = "",
-                                      .connections = 2,
-                                      .counted = &counted};
-    struct wrk_result figures;
+    const struct load load = {.targets = nobody,
+                              .targets_count = 1,
+                              .path = "/orders?strategy=none",
+                              .token = "",
+                              .connections = 2,
+                              .counted = &counted,
+                              .tick = hang_up,
+                              .context = &listener};
+    struct load_result figures;
     struct error error = {.text = ""};
-    assert_false(counted_run(&load, &figures, &error));
+    assert_false(generator_open_loop.run(&load, &figures, &error));
     assert_non_null(strstr(error.text, "no answer"));
+    close(listener);
 }
 
 static void every_row_is_one_that_can_be_run(void **state)

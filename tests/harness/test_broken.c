@@ -6,8 +6,7 @@
 #include "lib/t.h"
 
 #include "harness/bed.h"
-#include "loadtest/load/connection.h"
-#include "loadtest/load/wrk.h"
+#include "loadtest/load/client.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -150,9 +149,9 @@ static int open_listener(int *port)
 /* Through the proxy; the exit status. */
 static int run_lied_to(struct bed *bed, const char *more)
 {
-    struct wrk_url url;
+    struct client_url url;
     struct error error;
-    assert_true(wrk_split_url(bed->servers[0].url, &url, &error));
+    assert_true(client_split_url(bed->servers[0].url, &url, &error));
     server_address.sin_family = AF_INET;
     server_address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     server_address.sin_port = htons((uint16_t)strtol(url.port, NULL, 10));
@@ -195,7 +194,7 @@ static void a_late_generator_hides_nothing(void **state)
     struct error error;
     /* Two of the relay's for each of the generator's 1,024: a login shell's limit is 1,024 in all.
      */
-    if (!connection_allow(3000, &error))
+    if (!client_allow(3000, &error))
         fail_msg("%s", error.text);
     assert_int_equal(run_lied_to(bed, "--rate 3000 --max-lag-ms 0"), 1);
     json_t *results = bed_results(bed);
@@ -244,7 +243,7 @@ static void a_false_sold_out_is_seen(void **state)
     if (!phase_run(&fleet, &plan, &result, &error))
         fail_msg("%s", error.text);
     assert_string_equal(verdict_name(result.verdict), "kept");
-    assert_true(result.wrk.sold_out_us > 0);
+    assert_true(result.load.sold_out_us > 0);
     bed_close_fleet(&fleet);
     bed_destroy(denying);
 }

@@ -1,7 +1,7 @@
 /* The steps that latencies are counted in. */
 #include "lib/t.h"
 
-#include "loadtest/load/histogram.h"
+#include "loadtest/load/latency.h"
 
 static void steps_follow_each_other(void **state)
 {

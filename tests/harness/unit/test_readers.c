@@ -4,6 +4,7 @@
 #include "bench/pgbench.h"
 #include "loadtest/fleet/instance.h"
 #include "loadtest/fleet/scrape.h"
+#include "loadtest/load/client.h"
 #include "loadtest/load/wrk.h"
 #include "loadtest/report/table.h"
 
@@ -14,7 +15,7 @@ static struct error error;
 static void wrk_figures(void **state)
 {
     (void)state;
-    struct wrk_result result;
+    struct load_result result;
     assert_true(wrk_parse("Running 1s test @ http://127.0.0.1:1\n"
                           "  2 threads and 64 connections\n"
                           "Requests/sec:   1000.00\n"
@@ -39,10 +40,10 @@ static void wrk_figures(void **state)
 static void wrk_runs_are_summed(void **state)
 {
     (void)state;
-    struct wrk_result sum = {.requests = 1};
-    wrk_add(&sum, &(struct wrk_result){.requests = 2});
-    wrk_add(&sum, &(struct wrk_result){.sold_out_us = 70, .resold = 1, .connect_errors = 3});
-    wrk_add(&sum, &(struct wrk_result){.sold_out_us = 70, .resold = 2, .connect_errors = 4});
+    struct load_result sum = {.requests = 1};
+    load_add(&sum, &(struct load_result){.requests = 2});
+    load_add(&sum, &(struct load_result){.sold_out_us = 70, .resold = 1, .connect_errors = 3});
+    load_add(&sum, &(struct load_result){.sold_out_us = 70, .resold = 2, .connect_errors = 4});
     assert_int_equal(sum.requests, 3);
     assert_int_equal(sum.connect_errors, 7);
     assert_int_equal(sum.sold_out_us, 70);
@@ -52,7 +53,7 @@ static void wrk_runs_are_summed(void **state)
 static void wrk_without_figures(void **state)
 {
     (void)state;
-    struct wrk_result result;
+    struct load_result result;
     assert_false(
         wrk_parse("unable to connect to 127.0.0.1:1 Connection refused\n", &result, &error));
     assert_non_null(strstr(error.text, "Connection refused"));
@@ -84,21 +85,21 @@ static void wrk_shapes_what_divides(void **state)
 static void urls(void **state)
 {
     (void)state;
-    struct wrk_url url;
-    assert_true(wrk_split_url("http://127.0.0.1:8080", &url, &error));
+    struct client_url url;
+    assert_true(client_split_url("http://127.0.0.1:8080", &url, &error));
     assert_string_equal(url.host, "127.0.0.1");
     assert_string_equal(url.port, "8080");
     assert_string_equal(url.authority, "127.0.0.1:8080");
-    assert_true(wrk_split_url("http://[::1]:81/", &url, &error));
+    assert_true(client_split_url("http://[::1]:81/", &url, &error));
     assert_string_equal(url.host, "::1");
     assert_string_equal(url.port, "81");
     assert_string_equal(url.authority, "[::1]:81");
-    assert_true(wrk_split_url("http://shop", &url, &error));
+    assert_true(client_split_url("http://shop", &url, &error));
     assert_string_equal(url.port, "80");
-    assert_false(wrk_split_url("http://", &url, &error));
-    assert_false(wrk_split_url("http://a:b", &url, &error));
-    assert_false(wrk_split_url("http://a:1/path", &url, &error));
-    assert_false(wrk_split_url("https://a:1", &url, &error));
+    assert_false(client_split_url("http://", &url, &error));
+    assert_false(client_split_url("http://a:b", &url, &error));
+    assert_false(client_split_url("http://a:1/path", &url, &error));
+    assert_false(client_split_url("https://a:1", &url, &error));
 }
 
 static const char metrics[] =

@@ -10,9 +10,7 @@ static struct error error;
 /* 1000 answers, 900 of them 2xx, from 10 connections in one wrk run. */
 static struct phase_result loaded(void)
 {
-    return (struct phase_result){.plan = {.connections = 10},
-                                 .wrk = {.requests = 1000, .not_2xx = 100, .duration_us = 1000000},
-                                 .wrk_runs = 1};
+    return (struct phase_result){.load = {.requests = 1000, .not_2xx = 100, .abandoned = 10}};
 }
 
 static struct scrape counted(int64_t committed, int64_t refused)

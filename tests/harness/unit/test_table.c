@@ -15,7 +15,7 @@ static struct phase_result result(const struct api_strategy *strategy, int insta
     return (struct phase_result){
         .plan = {.strategy = strategy, .kind = PHASE_LOAD, .round = round},
         .instances = instances,
-        .wrk = {.requests = requests, .duration_us = 1000000, .p99_us = requests},
+        .load = {.requests = requests, .duration_us = 1000000, .p99_us = requests},
         .audit = {.initial_stock = 100, .sold = requests},
         .verdict = verdict,
     };

@@ -1,0 +1,82 @@
+/*
+ * The clients of the harness's own generator: a connection each, non-blocking and kept alive, one
+ * order at a time. One that has ended is opened again when it gets its next order.
+ *
+ * Of an answer the status, the length and whether the connection goes on are read. Small and
+ * strict: HTTP/1.1 with a Content-Length, one answer to one request. Everything else is unexpected,
+ * and ends the connection.
+ */
+#ifndef SECKILL_LOADTEST_LOAD_CLIENT_H
+#define SECKILL_LOADTEST_LOAD_CLIENT_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+enum { CLIENT_BUFFER_BYTES = 2048, CLIENT_REQUEST_BYTES = 1024 };
+
+enum answer_state { ANSWER_PARTIAL, ANSWER_WHOLE, ANSWER_UNEXPECTED };
+
+struct answer {
+    int status;
+    bool closes; /* the server ends the connection after it */
+};
+
+/* `out` is set with ANSWER_WHOLE. */
+enum answer_state answer_read(const char *bytes, size_t used, struct answer *out);
+
+/* Splits http://HOST[:PORT][/] (an IPv6 address in brackets). */
+struct client_url {
+    char authority[256]; /* what Host: says */
+    char host[256];      /* without brackets */
+    char port[8];
+};
+bool client_split_url(const char *url, struct client_url *out, struct error *error);
+
+/* Where clients connect to. */
+struct client_target {
+    struct sockaddr_storage address;
+    socklen_t address_length;
+    char authority[256];
+};
+bool client_resolve(struct client_target *target, const char *url, struct error *error);
+
+/* Raises the limit on descriptors to `count` and some; false when it is not allowed. */
+bool client_allow(int64_t count, struct error *error);
+
+enum client_state { CLIENT_CLOSED, CLIENT_OPENING, CLIENT_IDLE, CLIENT_BUSY };
+
+struct client {
+    const struct client_target *target; /* borrowed */
+    int fd;
+    enum client_state state;
+    size_t part; /* of the order it carries, or its number where they are counted */
+    int64_t due_us;
+    size_t used;
+    /* The request while it opens, then what has come of the answer. */
+    char buffer[CLIENT_BUFFER_BYTES];
+};
+
+void client_init(struct client *client, const struct client_target *target);
+
+/* Opens it and waits until it stands, for the first time. */
+bool client_open(struct client *client, int epoll_fd, struct error *error);
+
+/* Sends the order, opening the connection first if it has ended. False: it failed, and is closed.
+ */
+bool client_send(struct client *client, int epoll_fd, const char *request, size_t length);
+
+/* What a turn of epoll on it came to. */
+enum client_event {
+    CLIENT_WAITS,   /* nothing yet */
+    CLIENT_ANSWERS, /* `answer` is filled; it is free again */
+    CLIENT_FAILS,   /* its order will not be answered; it is closed, and free again */
+    CLIENT_ENDS     /* it was idle, and is closed */
+};
+enum client_event client_turn(struct client *client, int epoll_fd, struct answer *answer);
+
+void client_close(struct client *client);
+
+#endif

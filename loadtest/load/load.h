@@ -1,0 +1,114 @@
+/*
+ * A load: what is sent, to whom and when; what was counted and timed; and what makes it.
+ *
+ * wrk sends as fast as the servers answer, for a time. The harness's own generator sends at the
+ * times of a schedule, however slow the servers are, or each call of a list once, so many at a
+ * time.
+ */
+#ifndef SECKILL_LOADTEST_LOAD_LOAD_H
+#define SECKILL_LOADTEST_LOAD_LOAD_H
+
+#include "base/error.h"
+#include "loadtest/load/arrivals.h"
+#include "loadtest/load/latency.h"
+#include "loadtest/load/usage.h"
+
+struct counted_call {
+    int64_t product, user;
+    int quantity;
+    int wait_ms; /* sent as it is */
+    int status;  /* what was answered */
+    int64_t took_us;
+};
+
+/* Calls that are sent once each, and what must come of them. */
+struct counted {
+    struct counted_call *calls; /* owned by whoever made them */
+    size_t count;
+    int64_t
+        expected;   /* rows: exactly these when nothing is shed, at least these when calls may be */
+    bool may_shed;  /* 503 is part of the experiment; whoever does not get it must be served */
+    bool must_shed; /* and without one the experiment showed nothing */
+};
+
+struct load {
+    const char *const *targets; /* borrowed: http://HOST:PORT, one an instance */
+    size_t targets_count;
+    const char *path;  /* with its query; a counted call's wait_ms is added to it */
+    const char *token; /* "": none */
+    bool restock;
+    int64_t connections;
+    int64_t first_user;
+    int64_t first_product, products;
+    void (*tick)(void *context); /* about five times a second; may be NULL */
+    void *context;
+
+    /* For wrk: */
+    int64_t threads; /* and connections: from wrk_shape */
+    int64_t duration_s;
+    int64_t users_per_thread;
+    int64_t seed;
+    bool watch_sold_out; /* of one product; it costs the generator, so the figures are not speed */
+    int64_t sold_out_us; /* a sold_out_us of an earlier run of the same sale; 0: none */
+    pid_t servers[USAGE_PROCESSES]; /* whose threads are watched */
+    size_t servers_count;
+
+    /* With a schedule: */
+    struct arrivals_plan arrivals;
+    int64_t lag_limit_us;
+    int64_t start_us; /* CLOCK_MONOTONIC; 0: as soon as the connections stand */
+
+    struct counted *counted; /* borrowed: by count */
+};
+
+/* committed: 201 and 200. accepted: 202. refused: a final no (404, 409). failed: every other
+ * answer, none, one that cannot be read, and orders that never started. */
+enum load_class { LOAD_COMMITTED, LOAD_ACCEPTED, LOAD_REFUSED, LOAD_FAILED, LOAD_CLASSES };
+const char *load_class_name(enum load_class class);
+
+/* A part of a schedule. */
+struct load_part {
+    const char *name; /* borrowed: the plan's */
+    double rate_per_s;
+    int64_t duration_us;
+    int64_t arrivals; /* that fell due */
+    int64_t late_starts, never_started;
+    struct latency_figures classes[LOAD_CLASSES];
+};
+
+/* Requests are answers received; `not_2xx` is every status from 400 on. What a generator does not
+ * know is 0. */
+struct load_result {
+    int64_t duration_us; /* a schedule's, or until the last answer if that came later */
+    int64_t requests;
+    int64_t not_2xx;
+    int64_t abandoned; /* sent, or perhaps sent, without an answer: at most so many */
+    int64_t p50_us, p90_us, p99_us, max_us;
+
+    /* wrk's: */
+    int64_t connect_errors, read_errors, write_errors, timeouts;
+    int64_t sold_out_us; /* when "sold out" was first answered (CLOCK_MONOTONIC); 0: never */
+    int64_t resold;      /* orders sent after that, and sold or accepted */
+    struct usage usage;
+
+    /* A schedule's: */
+    struct load_part parts[ARRIVALS_PARTS_MAX];
+    size_t parts_count;
+    struct latency_figures lag; /* from an arrival's time until the generator took it up */
+    bool too_late;
+    int64_t committed_in_time; /* after the lead and before the schedule's end */
+};
+
+/* Adds a run to a sum. Percentiles cannot be added; the worst is true of all of them. A schedule's
+ * figures stay the last one's, but for a generator that was late once. */
+void load_add(struct load_result *sum, const struct load_result *one);
+
+struct generator {
+    /* False when the load could not be made. */
+    bool (*run)(const struct load *load, struct load_result *result, struct error *error);
+    /* It opens its connections while it loads, and goes on without those that it cannot open: the
+     * servers have to be asked how many there were. */
+    bool connects_meanwhile;
+};
+
+#endif
