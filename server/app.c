@@ -187,18 +187,3 @@ int app_run(const struct settings *settings)
     app_fini(&app);
     return status;
 }
-
-char *app_strategies_help(void)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *to = open_memstream(&text, &length);
-
-    if (!to)
-        return NULL;
-    fprintf(to, "Strategies (POST /orders?strategy=NAME):\n");
-    for (size_t i = 0; i < strategy_count(); i++)
-        fprintf(to, "  %-18s %s\n", strategy_at(i)->name, strategy_at(i)->summary);
-    fclose(to);
-    return text;
-}

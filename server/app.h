@@ -10,7 +10,4 @@
  * it). */
 int app_run(const struct settings *settings);
 
-/* The strategies, a line each, for --help. Owned by the caller; NULL when out of memory. */
-char *app_strategies_help(void);
-
 #endif

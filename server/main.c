@@ -1,5 +1,6 @@
 #include "app.h"
 #include "base/failpoint.h"
+#include "strategy/listing.h"
 
 #include <stdlib.h>
 
@@ -8,7 +9,6 @@ int main(int argc, char **argv)
     struct settings settings;
     enum settings_action action;
     struct error error = {ERROR_NONE, ""};
-    char *strategies;
 
     if (!settings_load(&settings, &action, argc, argv, getenv, &error)) {
         fprintf(stderr, "seckill-server: %s\n", error.text);
@@ -16,12 +16,17 @@ int main(int argc, char **argv)
     }
     switch (action) {
     case SETTINGS_HELP:
-        strategies = app_strategies_help();
-        settings_print_help(stdout, "seckill-server", strategies);
-        free(strategies);
+        settings_print_help(stdout, "seckill-server");
+        listing_print_help(stdout);
         return 0;
     case SETTINGS_HELP_MARKDOWN:
         settings_print_markdown(stdout);
+        return 0;
+    case SETTINGS_STRATEGIES:
+        listing_print(stdout);
+        return 0;
+    case SETTINGS_STRATEGIES_MARKDOWN:
+        listing_print_markdown(stdout);
         return 0;
     case SETTINGS_VERSION:
         puts("seckill-server " SECKILL_VERSION);

@@ -79,6 +79,8 @@ static bool is_action(const char *argument, enum settings_action *action)
     } actions[] = {
         {"--help", SETTINGS_HELP},
         {"--help=markdown", SETTINGS_HELP_MARKDOWN},
+        {"--strategies", SETTINGS_STRATEGIES},
+        {"--strategies=markdown", SETTINGS_STRATEGIES_MARKDOWN},
         {"--version", SETTINGS_VERSION},
     };
 

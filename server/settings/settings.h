@@ -47,10 +47,12 @@ struct settings {
 
 enum settings_action {
     SETTINGS_RUN,
-    SETTINGS_HELP,          /* --help */
-    SETTINGS_HELP_MARKDOWN, /* --help=markdown: each setting's facts, as they stand in
-                               docs/CONFIG.md */
-    SETTINGS_VERSION        /* --version */
+    SETTINGS_HELP,                /* --help */
+    SETTINGS_HELP_MARKDOWN,       /* --help=markdown: each setting's facts, as they stand in
+                                     docs/CONFIG.md */
+    SETTINGS_STRATEGIES,          /* --strategies: what there is, for a script */
+    SETTINGS_STRATEGIES_MARKDOWN, /* --strategies=markdown: as the table of README.md */
+    SETTINGS_VERSION              /* --version */
 };
 
 /* Fills `out`. False with a text that names the flag (or the variable) and what it takes: an
@@ -61,8 +63,7 @@ enum settings_action {
 bool settings_load(struct settings *out, enum settings_action *action, int argc, char **argv,
                    char *(*environment)(const char *), struct error *error);
 
-/* `extra` is printed after the flags (the list of strategies); may be NULL. */
-void settings_print_help(FILE *to, const char *program, const char *extra);
+void settings_print_help(FILE *to, const char *program);
 void settings_print_markdown(FILE *to);
 
 #endif

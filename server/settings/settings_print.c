@@ -11,7 +11,7 @@ static void print_flag(FILE *to, const char *name, const char *value, const char
     fprintf(to, "  %-28s %s", left, help);
 }
 
-void settings_print_help(FILE *to, const char *program, const char *extra)
+void settings_print_help(FILE *to, const char *program)
 {
     fprintf(to,
             "Usage: %s [--FLAG VALUE | --FLAG=VALUE]...\n\n"
@@ -28,13 +28,12 @@ void settings_print_help(FILE *to, const char *program, const char *extra)
         else
             fputs("\n", to);
     }
+    print_flag(to, "strategies", "", "list them and exit; --strategies=markdown: as a table\n");
     print_flag(to, "version", "", "print the version and exit\n");
     print_flag(to, "help", "", "print this and exit; --help=markdown: as a table\n");
     fputs("\nEach flag is also a variable in the environment, SECKILL_ and its name in capitals\n"
           "(--lock-ttl-ms is SECKILL_LOCK_TTL_MS); a flag wins over its variable.\n",
           to);
-    if (extra != NULL)
-        fprintf(to, "\n%s", extra);
 }
 
 static void print_markdown_row(FILE *to, const struct settings_row *row)

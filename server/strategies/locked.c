@@ -90,7 +90,7 @@ const struct strategy strategy_redlock = {
 
 const struct strategy strategy_wllock = {
     .name = "wllock",
-    .summary = "The seed's library: a local queue, one spinning representative, one order a hold.",
+    .summary = "The library wllock: a local queue, one spinning representative, one order a hold.",
     .lock = &lock_wllock,
     .family = FAMILY_REDIS_LOCK,
     .needs = NEED_POSTGRESQL | NEED_REDIS,

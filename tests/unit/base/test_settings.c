@@ -352,6 +352,10 @@ static void actions_are_seen(void **state)
     assert_int_equal(action, SETTINGS_HELP);
     assert_true(load("--help=markdown"));
     assert_int_equal(action, SETTINGS_HELP_MARKDOWN);
+    assert_true(load("--strategies"));
+    assert_int_equal(action, SETTINGS_STRATEGIES);
+    assert_true(load("--strategies=markdown"));
+    assert_int_equal(action, SETTINGS_STRATEGIES_MARKDOWN);
     assert_true(load("--version"));
     assert_int_equal(action, SETTINGS_VERSION);
 

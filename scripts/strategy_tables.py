@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""strategy_tables.py SERVER [--check] [ROOT]: writes the tables of strategies into the texts, or says which are stale.
+
+README.md holds what `SERVER --strategies=markdown` prints. README.zh.md holds the same with a Chinese sentence for each:
+the one that stands there is kept, and a strategy that has none yet gets its English one. docs/STRATEGIES.md says
+beside each promise which page has a heading of that name, or a title that begins with it. Only what stands between the two marks is touched.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+BEGIN = "<!-- strategies: written by scripts/strategy_tables.py -->\n"
+END = "<!-- /strategies -->\n"
+CHINESE = re.compile("[\u4e00-\u9fff]")
+PAGES = ["docs/STRATEGIES.md", "docs/strategies/*.md", "docs/*.md"]
+
+check = "--check" in sys.argv
+arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
+if not arguments:
+    sys.exit(__doc__)
+server = os.path.abspath(arguments[0])
+os.chdir(arguments[1] if len(arguments) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+
+def read(file):
+    with open(file, encoding="utf-8") as text:
+        return text.read()
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def table(head, rows):
+    return "".join("| " + " | ".join(row) + " |\n" for row in [head, ["---"] * len(head)] + rows)
+
+
+def parts(file):
+    """What stands before the table, the table, what stands behind it."""
+    text = read(file)
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        sys.exit(f"{file}: not one table between the two marks")
+    before, rest = text.split(BEGIN)
+    return before + BEGIN, *rest.split(END)
+
+
+def find_page(name):
+    """A link, from docs/, to the heading with the strategy's name."""
+    for pattern in PAGES:
+        for file in sorted(glob.glob(pattern)):
+            heading = re.search(rf"^(?:(#) {re.escape(name)}\b.*|(##) {re.escape(name)})$", read(file), re.M | re.I)
+            if heading:
+                title = os.path.basename(file)[:-3]
+                path = "" if file == PAGES[0] else os.path.relpath(file, "docs")
+                return f"[{title if path else 'below'}]({path}{'#' + name if heading[2] else ''})"
+    return ""
+
+
+def chinese(rows):
+    old = {cells(line)[0]: cells(line)[1] for line in parts("README.zh.md")[1].splitlines()[2:]}
+    yes = {"yes": "是", "no": "否"}
+
+    def row(name, how, needs, *promises):
+        kept = old.get(name, "")
+        return [name, kept if CHINESE.search(kept) else how, needs, *(yes[promise] for promise in promises)]
+
+    head = ["策略", "做法", "所需后端", "单实例正确", "多实例正确", "持锁者被暂停时", "Redis 丢数据时"]
+    return table(head, [row(*each) for each in rows])
+
+
+def with_pages(rows):
+    def row(name, how, _, *promises):
+        letters = [letter for letter, promise in zip("1NPF", promises) if promise == "yes"]
+        return [name, how, " ".join(letters) or "nothing", find_page(name.strip("`"))]
+
+    return table(["strategy", "in a sentence", "promise", "told in"], [row(*each) for each in rows])
+
+
+def main():
+    lines = subprocess.run([server, "--strategies=markdown"], check=True, capture_output=True, text=True).stdout
+    head, _, *rows = map(cells, lines.splitlines())
+    stale = []
+    for file, new in [("README.md", table(head, rows)), ("README.zh.md", chinese(rows)),
+                      ("docs/STRATEGIES.md", with_pages(rows))]:
+        before, old, after = parts(file)
+        if old == new:
+            continue
+        stale.append(file)
+        if not check:
+            with open(file, "w", encoding="utf-8") as text:
+                text.write(before + new + END + after)
+    if check and stale:
+        sys.exit(f"stale: {', '.join(stale)}: run scripts/strategy_tables.py {arguments[0]}")
+    print(f"{len(rows)} strategies" + (f", written into {', '.join(stale)}" if stale else ""))
+
+
+main()

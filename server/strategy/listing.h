@@ -1,0 +1,18 @@
+/* The registry in print, for whoever starts the server: of what is offered, in the registry's
+ * order.
+ */
+#ifndef SECKILL_STRATEGY_LISTING_H
+#define SECKILL_STRATEGY_LISTING_H
+
+#include <stdio.h>
+
+void listing_print_help(FILE *to); /* the end of --help: names and summaries */
+
+/* Columns for a script: name, promise (letters of docs/STRATEGIES.md, or -), needs (with commas),
+ * summary. */
+void listing_print(FILE *to);
+
+/* The table that the READMEs and docs/STRATEGIES.md are made from (scripts/strategy_tables.py). */
+void listing_print_markdown(FILE *to);
+
+#endif

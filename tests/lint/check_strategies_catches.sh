@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016  # code in a table
+# Proves that strategy_tables.py --check goes red when a table is stale, and what it writes then.
+set -euo pipefail
+
+lint=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=tree.sh
+. "$lint/tree.sh"
+tables=$lint/../../scripts/strategy_tables.py
+check() { "$tables" "$tree/server" --check "$1"; }
+check=check
+
+serve() { # ROW...: a server that has these strategies
+  {
+    echo "#!/bin/sh"
+    echo "cat <<'END'"
+    printf '%s\n' '| strategy | how | needs | one | many | paused | forgets |' '| --- | --- | --- | --- | --- | --- | --- |' "$@"
+    echo END
+  } >"$tree/server"
+  chmod +x "$tree/server"
+}
+
+holds() { # FILE TEXT
+  grep -qF "$2" "$tree/$1" || miss "$1 does not hold: $2"
+  cases=$((cases + 1))
+}
+
+marks='<!-- strategies: written by scripts/strategy_tables.py -->
+<!-- /strategies -->'
+a='| `a` | A way. | postgresql | yes | yes | no | no |'
+b='| `b` | Another way. | postgresql, redis | yes | no | no | no |'
+put README.md "before
+$marks
+after"
+put README.zh.md "$marks"
+put docs/STRATEGIES.md "$marks
+## a"
+put docs/strategies/family.md '## b'
+serve "$a"
+refuses "tables with nothing in them"
+"$tables" "$tree/server" "$tree" >/dev/null
+passes "what the script has written"
+holds README.md "$a"
+holds README.md after
+holds docs/STRATEGIES.md '| `a` | A way. | 1 N | [below](#a) |'
+holds README.zh.md '| `a` | A way. | postgresql | 是 | 是 | 否 | 否 |'
+
+sed -i 's/A way\./一种做法/' "$tree/README.zh.md"
+passes "a Chinese sentence"
+serve "$a" "$b"
+refuses "a strategy more"
+"$tables" "$tree/server" "$tree" >/dev/null
+passes "the tables with it"
+holds docs/STRATEGIES.md '| `b` | Another way. | 1 | [family](strategies/family.md#b) |'
+holds README.zh.md '| `a` | 一种做法 | postgresql |'
+serve "${a/yes | yes/yes | no}" "$b"
+refuses "a promise less"
+serve "$a" "${b/Another/A third}"
+refuses "another summary"
+serve "$b" "$a"
+refuses "another order"
+put README.md "no marks"
+refuses "a text without the marks"
+judge
