@@ -355,7 +355,9 @@ void dispatch_submit(struct dispatch *dispatch, struct order *list)
         size_t i = strategy_index(list->strategy);
         next = list->next;
         n++;
-        if (list->strategy->refuse_now && list->strategy->refuse_now(list)) {
+        if (list->strategy->refuse_now &&
+            list->strategy->refuse_now(strategy_instance(dispatch->services, list->strategy),
+                                       list)) {
             cost_charge(list->strategy, COST_REFUSED, 1); /* it has cost nothing */
             list->next = refused;
             refused = list;

@@ -260,6 +260,7 @@ static void begin_work(struct session *session, const struct strategy *strategy,
 static void sell(struct session *session, const struct strategy *strategy, struct batch *batch)
 {
     pg_be_patient(session->pg, strategy->pipelined && batch->count > 1);
+    session->instance = strategy_instance(session->services, strategy);
     strategy->sell(session, batch);
     pg_be_patient(session->pg, false);
     pg_pipeline_drain(session->pg, session->wait_until_us);

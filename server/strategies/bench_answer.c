@@ -9,8 +9,9 @@
 #include "sale/purchase.h"
 #include "strategies/strategies.h"
 
-static bool answer(struct order *order)
+static bool answer(void *instance, struct order *order)
 {
+    (void)instance;
     if (order->kind == ORDER_BUY)
         purchase_confirm(order);
     else

@@ -4,6 +4,7 @@
 
 #include "strategy/backends.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct strategy *const strategies[] = {
@@ -71,21 +72,39 @@ const char *strategy_family_name(enum strategy_family family)
 const char *strategy_unavailable_reason(const struct strategy *strategy,
                                         const struct services *services)
 {
-    return backends_lacking(services, strategy->needs);
+    const char *lacking = backends_lacking(services, strategy->needs);
+
+    if (!lacking && services->instances && strategy->start &&
+        !strategy_instance(services, strategy))
+        return "it could not be used when this server started: start it again";
+    return lacking;
 }
 
-bool strategies_start(const struct services *services, struct error *error)
+void *strategy_instance(const struct services *services, const struct strategy *strategy)
 {
-    for (size_t i = 0; i < strategy_count(); i++)
-        if (strategies[i]->start && !strategy_unavailable_reason(strategies[i], services) &&
-            !strategies[i]->start(services, error))
+    return services->instances ? services->instances[strategy_index(strategy)] : NULL;
+}
+
+bool strategies_start(struct services *services, struct error *error)
+{
+    services->instances = calloc(strategy_total(), sizeof *services->instances);
+    if (!services->instances)
+        return error_set(error, ERROR_INTERNAL, "out of memory");
+    for (size_t i = 0; i < strategy_count(); i++) {
+        if (!strategies[i]->start || backends_lacking(services, strategies[i]->needs))
+            continue;
+        services->instances[i] = strategies[i]->start(services, error);
+        if (!services->instances[i])
             return false;
+    }
     return true;
 }
 
-void strategies_stop(const struct services *services)
+void strategies_stop(struct services *services)
 {
-    for (size_t i = 0; i < strategy_count(); i++)
-        if (strategies[i]->stop)
-            strategies[i]->stop(services);
+    for (size_t i = 0; services->instances && i < strategy_count(); i++)
+        if (services->instances[i])
+            strategies[i]->stop(services->instances[i]);
+    free(services->instances);
+    services->instances = NULL;
 }

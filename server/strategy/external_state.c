@@ -6,12 +6,15 @@
 #include <stdlib.h>
 
 /* The next strategy that keeps something outside, from *i on; NULL at the end. */
-static const struct external_state *next(const struct services *services, size_t *i)
+static const struct external_state *next(const struct services *services, size_t *i,
+                                         void **instance)
 {
     while (*i < strategy_count()) {
         const struct strategy *strategy = strategy_at((*i)++);
-        if (strategy->external_state && !strategy_unavailable_reason(strategy, services))
-            return strategy->external_state;
+        if (!strategy->external_state || strategy_unavailable_reason(strategy, services))
+            continue;
+        *instance = strategy_instance(services, strategy);
+        return strategy->external_state;
     }
     return NULL;
 }
@@ -20,10 +23,11 @@ enum catalog_result external_state_order(const struct services *services, struct
                                          const struct uuid *id, int64_t until_us,
                                          struct order_record *out, struct error *error)
 {
+    void *instance;
     size_t i = 0;
 
-    for (const struct external_state *at; (at = next(services, &i));) {
-        enum catalog_result result = at->order(services, pg, id, until_us, out, error);
+    for (const struct external_state *at; (at = next(services, &i, &instance));) {
+        enum catalog_result result = at->order(instance, pg, id, until_us, out, error);
         if (result != CATALOG_NOT_FOUND)
             return result;
     }
@@ -33,19 +37,21 @@ enum catalog_result external_state_order(const struct services *services, struct
 void external_state_reserved(const struct services *services, struct product *products, int count,
                              int64_t until_us)
 {
+    void *instance;
     size_t i = 0;
 
-    for (const struct external_state *at; (at = next(services, &i));)
-        at->reserved(services, products, count, until_us);
+    for (const struct external_state *at; (at = next(services, &i, &instance));)
+        at->reserved(instance, products, count, until_us);
 }
 
 void external_state_sale_started(const struct services *services, struct pg *pg, int64_t first,
                                  int64_t count, int64_t until_us)
 {
+    void *instance;
     size_t i = 0;
 
-    for (const struct external_state *at; (at = next(services, &i));)
-        at->sale_started(services, pg, first, count, until_us);
+    for (const struct external_state *at; (at = next(services, &i, &instance));)
+        at->sale_started(instance, pg, first, count, until_us);
 }
 
 static bool may_have_added(enum order_kind kind, enum order_outcome outcome)
@@ -72,11 +78,12 @@ void external_state_note_gain(struct external_state_gains *to, int64_t product_i
 void external_state_stock_added(struct session *session, const struct strategy *by,
                                 const struct external_state_gains *gains)
 {
+    void *instance;
     size_t i = 0;
 
     if (gains->count == 0)
         return;
-    for (const struct external_state *at; (at = next(session->services, &i));)
+    for (const struct external_state *at; (at = next(session->services, &i, &instance));)
         if (at != by->external_state)
-            at->stock_added(session, gains->products, gains->count);
+            at->stock_added(instance, session, gains->products, gains->count);
 }

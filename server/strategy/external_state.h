@@ -11,20 +11,20 @@
 
 struct pg;
 
+/* `instance` is the strategy's own. */
 struct external_state {
     /* An order that PostgreSQL does not know (yet). CATALOG_FAILED: out of reach, nobody knows. */
-    enum catalog_result (*order)(const struct services *services, struct pg *pg,
-                                 const struct uuid *id, int64_t until_us, struct order_record *out,
-                                 struct error *error);
+    enum catalog_result (*order)(void *instance, struct pg *pg, const struct uuid *id,
+                                 int64_t until_us, struct order_record *out, struct error *error);
     /* Adds to each product's `reserved` what is held outside; -1 when that is unknown. */
-    void (*reserved)(const struct services *services, struct product *products, int count,
-                     int64_t until_us);
+    void (*reserved)(void *instance, struct product *products, int count, int64_t until_us);
     /* A PUT was committed. It must not fail for what happens here. */
-    void (*sale_started)(const struct services *services, struct pg *pg, int64_t first,
-                         int64_t count, int64_t until_us);
+    void (*sale_started)(void *instance, struct pg *pg, int64_t first, int64_t count,
+                         int64_t until_us);
     /* Another strategy has added units to these products' rows, or may have; that is committed, and
      * nobody has been told yet. */
-    void (*stock_added)(struct session *session, const int64_t *products, int count);
+    void (*stock_added)(void *instance, struct session *session, const int64_t *products,
+                        int count);
 };
 
 /* Over all strategies that can be used here. */

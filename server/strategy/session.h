@@ -16,6 +16,7 @@ struct session {
     struct pg *pg;                   /* these three are of `with`, too */
     struct redis *redis;
     struct redis *stock;
+    void *instance;        /* borrowed: of the strategy that sells now (its start) */
     int64_t work_until_us; /* the end of the work that has begun */
     int64_t wait_until_us; /* when the run's most impatient order has waited enough */
     int64_t lock_until_us; /* the same, as it was when the run began */

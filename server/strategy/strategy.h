@@ -26,6 +26,7 @@ struct services {
     void *backends[BACKEND_COUNT];   /* borrowed: app; NULL: not configured, or not built in */
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
     struct parking *parking;         /* borrowed: app */
+    void **instances; /* owned: strategies_start; by a strategy's index, NULL: it has none */
 };
 
 static inline struct store *services_store(const struct services *services)
@@ -82,18 +83,19 @@ struct strategy {
     const struct lock *lock; /* NULL: none */
     /* Sets the outcome and answers true when the order can be refused without a lane; NULL: never.
      * Any thread; must not block. */
-    bool (*refuse_now)(struct order *order);
+    bool (*refuse_now)(void *instance, struct order *order);
     const struct external_state
         *external_state; /* what it keeps outside PostgreSQL (external_state.h); NULL: nothing */
     /* Sets each order's outcome. A strategy that hears of it later may take orders out of the batch
      * instead and leave them in services->parking, from where they are completed (parking.h). */
     void (*sell)(struct session *session, struct batch *batch);
     int sessions; /* PostgreSQL sessions of its own consumers, at most */
-    /* NULL but for strategies with consumers of their own: called once before the first order and
-     * once after the last worker has ended. False: the strategy cannot run here at all, and the
-     * start fails. */
-    bool (*start)(const struct services *services, struct error *error);
-    void (*stop)(const struct services *services);
+    /* NULL but for strategies with a state or consumers of their own. `start` is called once before
+     * the first order and returns the instance that refuse_now, sell (session->instance), the
+     * external state and stop get. NULL: the strategy cannot run here at all, and the start fails.
+     * `stop` is called after the last worker has ended. */
+    void *(*start)(const struct services *services, struct error *error);
+    void (*stop)(void *instance);
 };
 
 /* Those that are offered come first, the tests' controls (builds with failpoints) after them. */
@@ -108,9 +110,11 @@ const char *strategy_family_name(enum strategy_family family);
 const char *strategy_unavailable_reason(const struct strategy *strategy,
                                         const struct services *services);
 
-/* Starts and stops the consumers of those that can be used here. A stop without a start does no
+/* Starts and stops the instances of those that can be used here. A stop without a start does no
  * harm. */
-bool strategies_start(const struct services *services, struct error *error);
-void strategies_stop(const struct services *services);
+bool strategies_start(struct services *services, struct error *error);
+void strategies_stop(struct services *services);
+/* What `start` has returned; NULL: it has not, or there is none. */
+void *strategy_instance(const struct services *services, const struct strategy *strategy);
 
 #endif

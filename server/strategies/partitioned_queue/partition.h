@@ -1,15 +1,16 @@
 /*
  * What the files of partitioned-queue share: names, messages, and the deciding.
  *
- *   partitioned_queue.c    the strategy: accepts orders, parks them, publishes
+ *   partitioned_queue.c    the strategy: its row, start and stop
  *   partition_intake.c     the rows of accepted orders
+ *   partition_send.c       parks them and publishes
  *   partition_message.c    what a message says, and the publishing
  *   partition_consumer.c   the threads that take messages, have them decided, acknowledge, reply
  *   partition_put_off.c    entries that wait for a row which somebody holds
  *   partition_decide.c     many buys, one transaction
  *   partition_returns.c    cancels and restocks
  *   rabbitmq.c             connections with the broker
- *   partition_resender.c     replies to waiting orders; what was lost is sent again
+ *   partition_resender.c   replies to waiting orders; what was lost is sent again
  */
 #ifndef SECKILL_STRATEGIES_PARTITIONED_QUEUE_PARTITION_H
 #define SECKILL_STRATEGIES_PARTITIONED_QUEUE_PARTITION_H
@@ -18,6 +19,7 @@
 #include "strategies/partitioned_queue/rabbit.h"
 #include "strategy/session.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum {
@@ -25,6 +27,26 @@ enum {
     PARTITION_CONSUMERS = 4,        /* threads; more sets than that share them */
     PARTITION_PATIENCE_US = 5000000 /* for the broker, where no order's own deadline stands */
 };
+
+struct consumer;
+struct resender;
+
+/* What one running partitioned-queue has: made by start, ended by stop, and its sessions' instance
+ * in between. */
+struct partitioned_queue {
+    const struct services *services;                 /* borrowed: app */
+    char replies[RABBIT_NAME_MAX + 1];               /* this instance's queue for replies */
+    struct consumer *consumers[PARTITION_CONSUMERS]; /* owned */
+    atomic_bool stopping;                            /* the consumers */
+    struct resender *resender;                       /* owned */
+};
+
+static inline const char *partition_replies(const struct session *session)
+{
+    const struct partitioned_queue *queue = session->instance;
+
+    return queue->replies;
+}
 
 /* The session's connection with the broker. */
 static inline struct rabbit *partition_rabbit(const struct session *session)
@@ -48,15 +70,14 @@ struct partition_entry {
 /* The queue of a product's set: "seckill.orders.4.2" is number 2 of 4. */
 void partition_queue(const struct settings *settings, int64_t product_id,
                      char out[RABBIT_NAME_MAX + 1]);
-/* This process's queue for replies; chosen once, at start. */
-const char *partition_replies(void);
-void partition_choose_replies(const struct settings *settings);
 
 /* Writes the batch's buys as queued rows and learns the sale's epoch. Orders that are to be sent on
  * stay PENDING, or are REPLAYED with a queued record: repeats that wait for their order's decision.
  * False: none is. */
 bool partition_accept(struct session *session, struct batch *batch, int64_t *epoch);
 void partition_set_pending(struct batch *batch, enum order_outcome outcome);
+/* Moves what is to be sent on out of the batch: parks it and publishes it. */
+void partition_send(struct session *session, struct batch *batch, int64_t epoch);
 
 /* A request is the product and a line an order. */
 void partition_write_product(FILE *to, int64_t product_id);
@@ -111,9 +132,9 @@ uint64_t put_off_first_tag(const struct put_off *list);
 void put_off_forget_unacknowledged(struct put_off *list);
 
 /* The threads. Start returns false when there is no memory or thread. */
-bool partition_consumers_start(const struct services *services);
-void partition_consumers_stop(void);
-bool partition_resender_start(const struct services *services);
-void partition_resender_stop(void);
+bool partition_consumers_start(struct partitioned_queue *queue);
+void partition_consumers_stop(struct partitioned_queue *queue);
+bool partition_resender_start(struct partitioned_queue *queue);
+void partition_resender_stop(struct partitioned_queue *queue);
 
 #endif

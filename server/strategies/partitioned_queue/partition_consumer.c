@@ -36,6 +36,7 @@ _Static_assert(2 * PARTITION_BATCH <= EXTERNAL_STATE_GAINS_MAX + 0,
                "all that was taken in can be told of");
 
 struct consumer {
+    struct partitioned_queue *queue; /* borrowed: whose consumer it is */
     const struct services *services; /* borrowed: app */
     int number;
     pthread_t thread;
@@ -57,10 +58,6 @@ struct consumer {
     bool took_put_off;       /* the last time */
 };
 
-static struct consumer *consumers[PARTITION_CONSUMERS];
-static int running;
-static atomic_bool stopping;
-
 /* Closes the connection, and says why unless it has been said. */
 static void fail(struct consumer *consumer, const struct error *error)
 {
@@ -76,7 +73,7 @@ static void pause_after_failure(struct consumer *consumer)
 {
     int64_t until_us = clock_mono_us() + consumer->pause_us;
 
-    while (!atomic_load(&stopping) && clock_mono_us() < until_us)
+    while (!atomic_load(&consumer->queue->stopping) && clock_mono_us() < until_us)
         clock_sleep_until(until_us < clock_mono_us() + LOOK_US ? until_us
                                                                : clock_mono_us() + LOOK_US);
     if (consumer->pause_us < PAUSE_MOST_US)
@@ -317,53 +314,56 @@ static void *consumer_main(void *argument)
 {
     struct consumer *consumer = argument;
 
-    while (!atomic_load(&stopping))
+    while (!atomic_load(&consumer->queue->stopping))
         if ((!consumer->listening && !listen_to_sets(consumer)) || !serve(consumer))
             pause_after_failure(consumer);
     return NULL;
 }
 
-static struct consumer *create(const struct services *services, int number)
+static void destroy(struct consumer *consumer)
+{
+    session_destroy(consumer->session);
+    put_off_destroy(consumer->put_off);
+    free(consumer);
+}
+
+static struct consumer *create(struct partitioned_queue *queue, int number)
 {
     struct consumer *consumer = calloc(1, sizeof *consumer);
 
     if (!consumer)
         return NULL;
-    consumer->services = services;
+    consumer->queue = queue;
+    consumer->services = queue->services;
     consumer->number = number;
     consumer->pause_us = PAUSE_FIRST_US;
-    consumer->session = session_create(services);
+    consumer->session = session_create(queue->services);
     consumer->put_off = put_off_create();
+    if (consumer->session)
+        consumer->session->instance = queue;
     if (!consumer->session || !consumer->put_off ||
         pthread_create(&consumer->thread, NULL, consumer_main, consumer) != 0) {
-        session_destroy(consumer->session);
-        put_off_destroy(consumer->put_off);
-        free(consumer);
+        destroy(consumer);
         return NULL;
     }
     return consumer;
 }
 
-bool partition_consumers_start(const struct services *services)
+bool partition_consumers_start(struct partitioned_queue *queue)
 {
-    atomic_store(&stopping, false);
-    for (int i = 0; i < PARTITION_CONSUMERS && i < services->settings->sets; i++) {
-        consumers[i] = create(services, i);
-        if (!consumers[i])
+    for (int i = 0; i < PARTITION_CONSUMERS && i < queue->services->settings->sets; i++) {
+        queue->consumers[i] = create(queue, i);
+        if (!queue->consumers[i])
             return false;
-        running++;
     }
     return true;
 }
 
-void partition_consumers_stop(void)
+void partition_consumers_stop(struct partitioned_queue *queue)
 {
-    atomic_store(&stopping, true);
-    for (; running > 0; running--) {
-        struct consumer *consumer = consumers[running - 1];
-        pthread_join(consumer->thread, NULL);
-        session_destroy(consumer->session);
-        put_off_destroy(consumer->put_off);
-        free(consumer);
+    atomic_store(&queue->stopping, true);
+    for (int i = 0; i < PARTITION_CONSUMERS && queue->consumers[i]; i++) {
+        pthread_join(queue->consumers[i]->thread, NULL);
+        destroy(queue->consumers[i]);
     }
 }

@@ -19,22 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char replies[RABBIT_NAME_MAX + 1];
-
-void partition_choose_replies(const struct settings *settings)
-{
-    struct uuid id = uuid_v7(clock_wall_us());
-    char text[UUID_TEXT_LENGTH + 1];
-
-    uuid_format(&id, text);
-    snprintf(replies, sizeof replies, "%s.replies.%s", settings->system_name, text);
-}
-
-const char *partition_replies(void)
-{
-    return replies;
-}
-
 void partition_queue(const struct settings *settings, int64_t product_id,
                      char out[RABBIT_NAME_MAX + 1])
 {

@@ -32,17 +32,17 @@
 
 enum { LOOK_US = 200000, SWEEP_US = 1000000, ROUNDS_MAX = 20 };
 
-static struct {
+struct resender {
     const struct services *services; /* borrowed: app */
     struct session *receiver;        /* owned */
-    struct session *resender;        /* owned */
+    struct session *session;         /* owned: the resender's */
     pthread_t receiver_thread;
     pthread_t resender_thread;
     bool receiver_started;
     bool resender_started;
     atomic_bool stopping;
     int republished; /* metrics */
-} here;
+};
 
 /* --- replies --- */
 
@@ -63,9 +63,8 @@ static void apply(struct order *order, const struct partition_entry *reply)
     }
 }
 
-static void take_replies(const char *body)
+static void take_replies(struct parking *parking, const char *body)
 {
-    struct parking *parking = here.services->parking;
     struct partition_entry reply;
     struct order *done = NULL;
 
@@ -80,22 +79,24 @@ static void take_replies(const char *body)
     parking_complete(parking, done);
 }
 
-static bool listen_for_replies(struct rabbit *rabbit)
+static bool listen_for_replies(const struct session *session)
 {
+    struct rabbit *rabbit = partition_rabbit(session);
+
     return rabbit_connect(rabbit, clock_mono_us() + PARTITION_PATIENCE_US) &&
-           rabbit_declare(rabbit, RABBIT_REPLIES, partition_replies()) &&
-           rabbit_consume(rabbit, RABBIT_REPLIES, partition_replies());
+           rabbit_declare(rabbit, RABBIT_REPLIES, partition_replies(session)) &&
+           rabbit_consume(rabbit, RABBIT_REPLIES, partition_replies(session));
 }
 
 static void *receiver_main(void *argument)
 {
-    struct rabbit *rabbit = partition_rabbit(here.receiver);
+    struct resender *at = argument;
+    struct rabbit *rabbit = partition_rabbit(at->receiver);
     struct rabbit_message message;
     bool listening = false;
 
-    (void)argument;
-    while (!atomic_load(&here.stopping)) {
-        if (!listening && !listen_for_replies(rabbit)) {
+    while (!atomic_load(&at->stopping)) {
+        if (!listening && !listen_for_replies(at->receiver)) {
             rabbit_close(rabbit);
             clock_sleep_until(clock_mono_us() + LOOK_US);
             continue;
@@ -103,7 +104,7 @@ static void *receiver_main(void *argument)
         enum rabbit_result result = rabbit_receive(rabbit, clock_mono_us() + LOOK_US, &message);
         listening = result != RABBIT_LOST;
         if (result == RABBIT_GOT)
-            take_replies(message.body);
+            take_replies(at->services->parking, message.body);
     }
     return NULL;
 }
@@ -158,17 +159,17 @@ static void announce_stock(struct session *session, const struct order *order)
     external_state_stock_added(session, &strategy_partitioned_queue, &gains);
 }
 
-static void settle_overdue(struct order *list)
+static void settle_overdue(struct resender *at, struct order *list)
 {
     for (struct order *next; list; list = next) {
         next = list->next;
         list->next = NULL;
         if (list->kind == ORDER_CANCEL)
-            settle_cancel(here.resender, list);
+            settle_cancel(at->session, list);
         else
-            settle_restock(here.resender, list);
-        announce_stock(here.resender, list);
-        parking_complete(here.services->parking, list);
+            settle_restock(at->session, list);
+        announce_stock(at->session, list);
+        parking_complete(at->services->parking, list);
     }
 }
 
@@ -192,7 +193,7 @@ static int compare_lost(const void *left, const void *right)
 
 /* Publishes `count` orders of one product again. Their callers have been answered, or read the row
  * themselves: no reply is needed. */
-static bool publish_again(struct session *session, const struct lost *lost, int count)
+static bool publish_again(struct resender *at, const struct lost *lost, int count)
 {
     char *body = NULL;
     size_t length = 0;
@@ -204,17 +205,19 @@ static bool publish_again(struct session *session, const struct lost *lost, int 
     for (int i = 0; i < count; i++)
         partition_write_id(to, &lost[i].id);
     fclose(to);
-    bool published = partition_publish(session, lost->product_id, partition_replies(), body, length,
-                                       clock_mono_us() + PARTITION_PATIENCE_US);
+    bool published =
+        partition_publish(at->session, lost->product_id, partition_replies(at->session), body,
+                          length, clock_mono_us() + PARTITION_PATIENCE_US);
     free(body);
     if (published)
-        metrics_add(here.republished, (uint64_t)count);
+        metrics_add(at->republished, (uint64_t)count);
     return published;
 }
 
 /* Claims some rows and publishes them. True when there may be more. */
-static bool sweep_some(struct session *session)
+static bool sweep_some(struct resender *at)
 {
+    struct session *session = at->session;
     struct lost lost[PARTITION_BATCH];
     int64_t until_us = clock_mono_us() + PARTITION_PATIENCE_US;
 
@@ -230,14 +233,15 @@ static bool sweep_some(struct session *session)
     for (int first = 0, n; first < count; first += n) {
         for (n = 1; first + n < count && lost[first + n].product_id == lost[first].product_id;)
             n++;
-        if (!publish_again(session, lost + first, n))
+        if (!publish_again(at, lost + first, n))
             return false;
     }
     return count == PARTITION_BATCH;
 }
 
-static void sweep(struct session *session)
+static void sweep(struct resender *at)
 {
+    struct session *session = at->session;
     int64_t until_us = clock_mono_us() + PARTITION_PATIENCE_US;
     int rounds = 0;
 
@@ -245,7 +249,7 @@ static void sweep(struct session *session)
         return; /* nothing is claimed that could not be sent; the receiver finds the broker again */
     if (pg_connect(session->pg, until_us))
         pg_exec(session->pg, SQL_QUEUE_BURY, PG_NO_ARGS, until_us);
-    while (!atomic_load(&here.stopping) && rounds++ < ROUNDS_MAX && sweep_some(session))
+    while (!atomic_load(&at->stopping) && rounds++ < ROUNDS_MAX && sweep_some(at))
         ;
     rabbit_close(
         partition_rabbit(session)); /* nobody would serve its heartbeats until the next time */
@@ -253,14 +257,14 @@ static void sweep(struct session *session)
 
 static void *resender_main(void *argument)
 {
+    struct resender *at = argument;
     int64_t next_us = 0;
 
-    (void)argument;
-    while (!atomic_load(&here.stopping)) {
+    while (!atomic_load(&at->stopping)) {
         settle_overdue(
-            parking_take_overdue(here.services->parking, clock_mono_us() + (int64_t)LOOK_US));
+            at, parking_take_overdue(at->services->parking, clock_mono_us() + (int64_t)LOOK_US));
         if (clock_mono_us() >= next_us) {
-            sweep(here.resender);
+            sweep(at);
             next_us = clock_mono_us() + SWEEP_US;
         }
         cost_charge(&strategy_partitioned_queue, COST_OTHER, 0);
@@ -268,31 +272,40 @@ static void *resender_main(void *argument)
     return NULL;
 }
 
-bool partition_resender_start(const struct services *services)
+bool partition_resender_start(struct partitioned_queue *queue)
 {
-    here.services = services;
-    atomic_store(&here.stopping, false);
-    here.republished =
+    struct resender *at = calloc(1, sizeof *at);
+
+    queue->resender = at;
+    if (!at)
+        return false;
+    at->services = queue->services;
+    at->republished =
         metrics_counter(METRICS_ALWAYS, "seckill_queue_republished_total",
                         "Queued orders that were sent to the broker again by this instance.", "");
-    here.receiver = session_create(services);
-    here.resender = session_create(services);
-    here.receiver_started = here.receiver && here.resender &&
-                            pthread_create(&here.receiver_thread, NULL, receiver_main, NULL) == 0;
-    here.resender_started = here.receiver_started &&
-                            pthread_create(&here.resender_thread, NULL, resender_main, NULL) == 0;
-    return here.resender_started;
+    at->receiver = session_create(queue->services);
+    at->session = session_create(queue->services);
+    if (!at->receiver || !at->session)
+        return false;
+    at->receiver->instance = at->session->instance = queue;
+    at->receiver_started = pthread_create(&at->receiver_thread, NULL, receiver_main, at) == 0;
+    at->resender_started =
+        at->receiver_started && pthread_create(&at->resender_thread, NULL, resender_main, at) == 0;
+    return at->resender_started;
 }
 
-void partition_resender_stop(void)
+void partition_resender_stop(struct partitioned_queue *queue)
 {
-    atomic_store(&here.stopping, true);
-    if (here.receiver_started)
-        pthread_join(here.receiver_thread, NULL);
-    if (here.resender_started)
-        pthread_join(here.resender_thread, NULL);
-    here.receiver_started = here.resender_started = false;
-    session_destroy(here.receiver);
-    session_destroy(here.resender);
-    here.receiver = here.resender = NULL;
+    struct resender *at = queue->resender;
+
+    if (!at)
+        return;
+    atomic_store(&at->stopping, true);
+    if (at->receiver_started)
+        pthread_join(at->receiver_thread, NULL);
+    if (at->resender_started)
+        pthread_join(at->resender_thread, NULL);
+    session_destroy(at->receiver);
+    session_destroy(at->session);
+    free(at);
 }

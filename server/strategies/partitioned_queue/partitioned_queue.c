@@ -21,6 +21,7 @@
  * Source: "Set-ised MQ in place of a lock" (article 001); RabbitMQ documentation, "Quorum
  * Queues", "Single Active Consumer"; the transactional outbox.
  */
+#include "base/clock.h"
 #include "strategies/partitioned_queue/partition.h"
 #include "strategies/strategies.h"
 #include "strategy/parking.h"
@@ -28,111 +29,42 @@
 #include <stdlib.h>
 
 #ifdef SECKILL_RABBITMQ
-/* What is parked belongs to whoever hears of it first; these may be asked for again. */
-struct unconfirmed {
-    int count;
-    struct {
-        enum order_kind kind;
-        struct uuid id;
-    } orders[PARTITION_BATCH];
-};
-
-/* A new order, or the repeat of one that is queued. */
-static bool is_to_be_sent(const struct order *order)
-{
-    return order->outcome == ORDER_PENDING ||
-           (order->outcome == ORDER_REPLAYED && order->record.status == STATUS_QUEUED);
-}
-
-/* Moves what is to be sent out of the batch, and writes the message. */
-static struct order *pack(struct batch *batch, int64_t epoch, FILE *to, struct unconfirmed *kept)
-{
-    struct order *packed = NULL;
-    struct order **end = &packed;
-
-    kept->count = 0;
-    partition_write_product(to, batch->product_id);
-    for (struct order **at = &batch->orders; *at;) {
-        struct order *order = *at;
-        if (!is_to_be_sent(order)) {
-            at = &order->next;
-            continue;
-        }
-        partition_write_order(to, order, epoch);
-        if (order->kind != ORDER_BUY) {
-            kept->orders[kept->count].kind = order->kind;
-            kept->orders[kept->count++].id = order->id;
-        }
-        *at = order->next;
-        order->next = NULL;
-        *end = order;
-        end = &order->next;
-    }
-    return packed;
-}
-
-/* The message may or may not be at the broker. A buy has its row and is sent again; a restock is
- * settled by its tombstone; of a cancel the order's row will tell. */
-static void take_back(struct session *session, struct batch *batch, const struct unconfirmed *kept)
-{
-    struct parking *parking = session->services->parking;
-
-    for (int i = 0; i < kept->count; i++) {
-        struct order *order = parking_take(parking, kept->orders[i].kind, &kept->orders[i].id);
-        if (!order)
-            continue;
-        order->outcome = order->kind == ORDER_RESTOCK ? ORDER_UNSETTLED : ORDER_OUTCOME_UNKNOWN;
-        order->if_not_done = ORDER_BACKEND_UNAVAILABLE;
-        order->next = batch->orders;
-        batch->orders = order;
-        parking_return(parking, 1);
-    }
-}
-
-static void send(struct session *session, struct batch *batch, int64_t epoch)
-{
-    struct unconfirmed kept;
-    char *body = NULL;
-    size_t length = 0;
-    FILE *to = open_memstream(&body, &length);
-
-    if (!to) {
-        partition_set_pending(batch, ORDER_OUTCOME_UNKNOWN); /* the rows are there */
-        return;
-    }
-    struct order *packed = pack(batch, epoch, to, &kept);
-    fclose(to);
-    if (packed) {
-        parking_put(session->services->parking, packed);
-        if (!partition_publish(session, batch->product_id, partition_replies(), body, length,
-                               session->work_until_us))
-            take_back(session, batch, &kept);
-    }
-    free(body);
-}
-
-static void sell(struct session *session, struct batch *batch)
+static void partitioned_queue_sell(struct session *session, struct batch *batch)
 {
     int64_t epoch;
 
     if (!parking_has_room(session->services->parking, batch->count))
         partition_set_pending(batch, ORDER_QUEUE_FULL);
     else if (partition_accept(session, batch, &epoch))
-        send(session, batch, epoch);
+        partition_send(session, batch, epoch);
 }
 
-static bool start(const struct services *services, struct error *error)
+static void stop(void *instance)
 {
-    partition_choose_replies(services->settings);
-    return (partition_resender_start(services) && partition_consumers_start(services)) ||
-           error_set(error, ERROR_INTERNAL, "cannot start the threads of partitioned-queue");
+    struct partitioned_queue *queue = instance;
+
+    partition_consumers_stop(queue);
+    partition_resender_stop(queue);
+    free(queue);
 }
 
-static void stop(const struct services *services)
+static void *start(const struct services *services, struct error *error)
 {
-    (void)services;
-    partition_consumers_stop();
-    partition_resender_stop();
+    struct partitioned_queue *queue = calloc(1, sizeof *queue);
+    struct uuid id = uuid_v7(clock_wall_us());
+    char text[UUID_TEXT_LENGTH + 1];
+
+    if (queue) {
+        queue->services = services;
+        uuid_format(&id, text);
+        snprintf(queue->replies, sizeof queue->replies, "%s.replies.%s",
+                 services->settings->system_name, text);
+        if (partition_resender_start(queue) && partition_consumers_start(queue))
+            return queue;
+        stop(queue);
+    }
+    error_set(error, ERROR_INTERNAL, "cannot start the threads of partitioned-queue");
+    return NULL;
 }
 
 #else
@@ -153,7 +85,7 @@ const struct strategy strategy_partitioned_queue = {
     .lane = {.in_flight_per_product = 1, .keyed = true, .workers = 4, .max_batch = PARTITION_BATCH},
     .sessions = PARTITION_CONSUMERS + 1,
 #ifdef SECKILL_RABBITMQ
-    .sell = sell,
+    .sell = partitioned_queue_sell,
     .start = start,
     .stop = stop,
 #endif

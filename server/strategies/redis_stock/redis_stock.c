@@ -21,12 +21,13 @@
  * Sources: Redis documentation, "Redis Streams", "Scripting with Lua", "Redis persistence".
  */
 #include "sale/purchase.h"
-#include "strategies/redis_stock/stock_external_state.h"
-#include "strategies/redis_stock/stock_flag.h"
+#include "strategies/redis_stock/stock_instance.h"
 #include "strategies/redis_stock/stock_reconcile.h"
 #include "strategies/redis_stock/stock_reserve.h"
 #include "strategies/redis_stock/writer/stock_writer.h"
 #include "strategies/strategies.h"
+
+#include <stdlib.h>
 
 /* A cancel or a restock, in PostgreSQL. Whether it has added stock there. */
 static bool change_row(struct session *session, struct order *order)
@@ -49,6 +50,7 @@ static bool may_have_changed(struct stock_link *link, const struct order *order)
 /* Whether a lease has to be waited out. */
 static bool change(struct session *session, struct order *order)
 {
+    struct redis_stock *stock = session->instance;
     struct stock_link link = stock_link_of(session);
     char generation[STOCK_GENERATION_MAX];
 
@@ -64,11 +66,11 @@ static bool change(struct session *session, struct order *order)
         *generation = '\0';
     if (stock_mirror_correct(&link, order->product_id, generation, order->quantity,
                              order->user_id) != STOCK_DONE)
-        stock_writer_mend(order->product_id); /* it shows too little until then */
+        stock_mend_ask(&stock->mend, order->product_id); /* it shows too little until then */
     return true;
 }
 
-static void sell(struct session *session, struct batch *batch)
+static void redis_stock_sell(struct session *session, struct batch *batch)
 {
     struct order *buys[RESERVE_MAX];
     struct order *others[RESERVE_MAX];
@@ -86,17 +88,43 @@ static void sell(struct session *session, struct batch *batch)
         stock_flag_wait();
 }
 
-static bool start(const struct services *services, struct error *error)
+static void stop(void *instance)
 {
-    stock_flag_reset();
-    return stock_writer_start(services, error);
+    struct redis_stock *stock = instance;
+
+    stock_writer_stop(stock->writer);
+    stock_lent_fini(&stock->lent);
+    stock_handover_fini(&stock->handover);
+    stock_mend_fini(&stock->mend);
+    stock_flag_fini(&stock->flag);
+    free(stock);
 }
 
-static void stop(const struct services *services)
+static void *start(const struct services *services, struct error *error)
 {
-    (void)services;
-    stock_writer_stop();
-    stock_external_state_stop();
+    struct redis_stock *stock = calloc(1, sizeof *stock);
+
+    if (!stock) {
+        error_set(error, ERROR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    stock->services = services;
+    stock_flag_init(&stock->flag);
+    stock_mend_init(&stock->mend);
+    stock_handover_init(&stock->handover);
+    stock_lent_init(&stock->lent);
+    stock->writer = stock_writer_start(stock, error);
+    if (stock->writer)
+        return stock;
+    stop(stock);
+    return NULL;
+}
+
+static bool refuse_now(void *instance, struct order *order)
+{
+    struct redis_stock *stock = instance;
+
+    return stock_flag_refuses(&stock->flag, order);
 }
 
 const struct strategy strategy_redis_stock = {
@@ -109,8 +137,8 @@ const struct strategy strategy_redis_stock = {
     .mixes = true,
     .lane = {.in_flight_per_product = 2, .workers = 8, .max_batch = RESERVE_MAX},
     .sessions = 1,
-    .sell = sell,
-    .refuse_now = stock_flag_refuses,
+    .sell = redis_stock_sell,
+    .refuse_now = refuse_now,
     .external_state = &stock_external_state,
     .start = start,
     .stop = stop,

@@ -9,12 +9,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "strategies/redis_stock/stock_flag.h"
-#include "strategies/redis_stock/stock_mend.h"
+#include "strategies/redis_stock/stock_instance.h"
 #include "strategies/redis_stock/stock_mirror.h"
 #include "strategies/redis_stock/stock_reserve.h"
 #include "strategies/redis_stock/stock_waiting.h"
-#include "strategies/redis_stock/writer/stock_writer.h"
 #include "strategy/session.h"
 
 #include <pthread.h>
@@ -22,25 +20,33 @@
 #include <stdlib.h>
 
 enum { SALE_PATIENCE_US = 400000, SALE_PAUSE_US = 20000 };
-enum { KEPT = 4, PATIENCE_US = 1000000, FIELD_MAX = 2 * STOCK_NUMBER_MAX, PIECE = 12 };
+enum { PATIENCE_US = 1000000, FIELD_MAX = 2 * STOCK_NUMBER_MAX, PIECE = 12 };
 
-static struct {
-    pthread_mutex_t mutex;
-    struct redis *sessions[KEPT]; /* owned */
-    int count;
-} kept = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+void stock_lent_init(struct stock_lent *lent)
+{
+    pthread_mutex_init(&lent->mutex, NULL);
+    lent->count = 0;
+}
+
+void stock_lent_fini(struct stock_lent *lent)
+{
+    while (lent->count > 0)
+        redis_destroy(lent->sessions[--lent->count]);
+    pthread_mutex_destroy(&lent->mutex);
+}
 
 /* A connected session, or NULL; to be handed back with give_back. */
-static struct redis *borrow(const struct services *services)
+static struct redis *borrow(struct redis_stock *stock)
 {
+    struct stock_lent *lent = &stock->lent;
     struct redis *redis = NULL;
 
-    pthread_mutex_lock(&kept.mutex);
-    if (kept.count > 0)
-        redis = kept.sessions[--kept.count];
-    pthread_mutex_unlock(&kept.mutex);
+    pthread_mutex_lock(&lent->mutex);
+    if (lent->count > 0)
+        redis = lent->sessions[--lent->count];
+    pthread_mutex_unlock(&lent->mutex);
     if (!redis)
-        redis = redis_create(services->backends[BACKEND_STOCK_REDIS]);
+        redis = redis_create(stock->services->backends[BACKEND_STOCK_REDIS]);
     if (redis && !redis_connect(redis, clock_mono_us() + PATIENCE_US)) {
         stock_redis_failed(redis);
         redis_destroy(redis);
@@ -49,23 +55,15 @@ static struct redis *borrow(const struct services *services)
     return redis;
 }
 
-static void give_back(struct redis *redis)
+static void give_back(struct stock_lent *lent, struct redis *redis)
 {
-    pthread_mutex_lock(&kept.mutex);
-    bool room = kept.count < KEPT;
+    pthread_mutex_lock(&lent->mutex);
+    bool room = lent->count < STOCK_LENT_MAX;
     if (room)
-        kept.sessions[kept.count++] = redis;
-    pthread_mutex_unlock(&kept.mutex);
+        lent->sessions[lent->count++] = redis;
+    pthread_mutex_unlock(&lent->mutex);
     if (!room)
         redis_destroy(redis);
-}
-
-void stock_external_state_stop(void)
-{
-    pthread_mutex_lock(&kept.mutex);
-    while (kept.count > 0)
-        redis_destroy(kept.sessions[--kept.count]);
-    pthread_mutex_unlock(&kept.mutex);
 }
 
 static int64_t soon(int64_t until_us)
@@ -87,20 +85,21 @@ static enum catalog_result in_epoch(struct pg *pg, const struct waiting_order *o
     return same ? CATALOG_OK : CATALOG_NOT_FOUND;
 }
 
-static enum catalog_result find_order(const struct services *services, struct pg *pg,
-                                      const struct uuid *id, int64_t until_us,
-                                      struct order_record *out, struct error *error)
+static enum catalog_result find_order(void *instance, struct pg *pg, const struct uuid *id,
+                                      int64_t until_us, struct order_record *out,
+                                      struct error *error)
 {
-    struct redis *redis = borrow(services);
-    struct stock_link link = {services->settings, pg, redis, soon(until_us)};
+    struct redis_stock *stock = instance;
+    struct redis *redis = borrow(stock);
+    struct stock_link link = {stock->services->settings, pg, redis, soon(until_us)};
     struct waiting_order order;
     char why[REDIS_WHY_MAX];
 
     enum stock_result found = redis ? stock_waiting_find(&link, id, &order) : STOCK_UNREACHABLE;
     if (redis)
-        give_back(redis);
+        give_back(&stock->lent, redis);
     if (found == STOCK_UNREACHABLE) {
-        redis_server_why(services->backends[BACKEND_STOCK_REDIS], why);
+        redis_server_why(stock->services->backends[BACKEND_STOCK_REDIS], why);
         error_set(error, ERROR_UNAVAILABLE, "Redis (--stock-redis): %s",
                   why[0] ? why : "no answer");
         return CATALOG_FAILED;
@@ -134,11 +133,11 @@ static bool add_units(struct stock_link *link, struct product *products, int cou
     return true;
 }
 
-static void add_reserved(const struct services *services, struct product *products, int count,
-                         int64_t until_us)
+static void add_reserved(void *instance, struct product *products, int count, int64_t until_us)
 {
-    struct redis *redis = borrow(services);
-    struct stock_link link = {services->settings, NULL, redis, soon(until_us)};
+    struct redis_stock *stock = instance;
+    struct redis *redis = borrow(stock);
+    struct stock_link link = {stock->services->settings, NULL, redis, soon(until_us)};
     bool known = redis != NULL;
 
     for (int i = 0; known && i < count; i += PIECE)
@@ -146,27 +145,27 @@ static void add_reserved(const struct services *services, struct product *produc
     for (int i = 0; !known && i < count; i++)
         products[i].reserved = -1;
     if (redis)
-        give_back(redis);
+        give_back(&stock->lent, redis);
 }
 
 /* Within the time that a failed attempt of somebody else keeps others from trying. */
-static struct redis *borrow_patiently(const struct services *services)
+static struct redis *borrow_patiently(struct redis_stock *stock)
 {
     int64_t until_us = clock_mono_us() + SALE_PATIENCE_US;
-    struct redis *redis = borrow(services);
+    struct redis *redis = borrow(stock);
 
     while (!redis && clock_mono_us() < until_us) {
         clock_sleep_until(clock_mono_us() + SALE_PAUSE_US);
-        redis = borrow(services);
+        redis = borrow(stock);
     }
     return redis;
 }
 
-static bool end_old_sale(const struct services *services, struct pg *pg, int64_t first,
-                         int64_t count, int64_t until_us)
+static bool end_old_sale(struct redis_stock *stock, struct pg *pg, int64_t first, int64_t count,
+                         int64_t until_us)
 {
-    struct redis *redis = borrow_patiently(services);
-    struct stock_link link = {services->settings, pg, redis, until_us};
+    struct redis *redis = borrow_patiently(stock);
+    struct stock_link link = {stock->services->settings, pg, redis, until_us};
     enum stock_result result;
     int64_t gone;
 
@@ -176,7 +175,7 @@ static bool end_old_sale(const struct services *services, struct pg *pg, int64_t
         result = stock_mirror_load(&link, first, true);
     else
         result = stock_mirror_forget(&link, first, count, &gone);
-    give_back(redis);
+    give_back(&stock->lent, redis);
     return result == STOCK_DONE || result == STOCK_ABSENT;
 }
 
@@ -184,20 +183,22 @@ static bool end_old_sale(const struct services *services, struct pg *pg, int64_t
  * by their first orders. Where Redis does not hear of it the old ones are still there: the writer
  * unloads them when it can, this instance asks the rows again before it sells from any, as does
  * whoever has a new session, and a reservation of the old sale gives its mirror away. */
-static void start_sale(const struct services *services, struct pg *pg, int64_t first, int64_t count,
+static void start_sale(void *instance, struct pg *pg, int64_t first, int64_t count,
                        int64_t until_us)
 {
-    bool told = end_old_sale(services, pg, first, count, until_us);
+    struct redis_stock *stock = instance;
+    bool told = end_old_sale(stock, pg, first, count, until_us);
 
     if (!told)
-        stock_flag_doubt(clock_mono_us());
+        stock_flag_doubt(&stock->flag, clock_mono_us());
     for (int64_t i = 0; !told && i < count && i < MEND_MAX; i++)
-        stock_writer_mend(first + i);
+        stock_mend_ask(&stock->mend, first + i);
     stock_flag_wait();
 }
 
-static void add_stock(struct session *session, const int64_t *products, int count)
+static void add_stock(void *instance, struct session *session, const int64_t *products, int count)
 {
+    struct redis_stock *stock = instance;
     struct stock_link link = stock_link_of(session);
     int64_t until_us = clock_mono_us() + PATIENCE_US;
     int64_t mirrored = 0;
@@ -207,7 +208,7 @@ static void add_stock(struct session *session, const int64_t *products, int coun
         link.until_us = until_us;
         if (!redis_connect(session->stock, link.until_us) ||
             stock_mirror_forget(&link, products[i], 1, &gone) != STOCK_DONE) {
-            stock_writer_mend(products[i]);
+            stock_mend_ask(&stock->mend, products[i]);
             continue;
         }
         mirrored += gone;

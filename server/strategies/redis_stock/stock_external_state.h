@@ -4,9 +4,19 @@
 
 #include "strategy/external_state.h"
 
-extern const struct external_state stock_external_state;
+#include <pthread.h>
 
-/* Closes the sessions that were kept for the next caller. */
-void stock_external_state_stop(void);
+/* A few sessions with Redis, for callers who have none. */
+enum { STOCK_LENT_MAX = 4 };
+struct stock_lent {
+    pthread_mutex_t mutex;
+    struct redis *sessions[STOCK_LENT_MAX]; /* owned */
+    int count;
+};
+
+void stock_lent_init(struct stock_lent *lent);
+void stock_lent_fini(struct stock_lent *lent);
+
+extern const struct external_state stock_external_state;
 
 #endif

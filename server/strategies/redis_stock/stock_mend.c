@@ -1,47 +1,44 @@
-/* One list under one mutex, which is held for no I/O. It outlives no process: what is in it then is
- * found by the reconciler. */
 #include "strategies/redis_stock/stock_mend.h"
 
-#include <pthread.h>
 #include <string.h>
 
-static struct {
-    pthread_mutex_t mutex;
-    int count;
-    int64_t products[MEND_MAX];
-} list = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-
-/* Holds the mutex. */
-static bool is_noted(int64_t product_id)
+void stock_mend_init(struct stock_mend *list)
 {
-    for (int i = 0; i < list.count; i++)
-        if (list.products[i] == product_id)
-            return true;
-    return false;
+    pthread_mutex_init(&list->mutex, NULL);
+    list->count = 0;
+    atomic_init(&list->round, false);
 }
 
-bool stock_mend_note(int64_t product_id)
+void stock_mend_fini(struct stock_mend *list)
 {
-    bool noted;
-
-    pthread_mutex_lock(&list.mutex);
-    noted = is_noted(product_id);
-    if (!noted && list.count < MEND_MAX) {
-        list.products[list.count++] = product_id;
-        noted = true;
-    }
-    pthread_mutex_unlock(&list.mutex);
-    return noted;
+    pthread_mutex_destroy(&list->mutex);
 }
 
-int stock_mend_take(int64_t products[MEND_MAX])
+/* What is noted already is not noted twice. */
+void stock_mend_put_back(struct stock_mend *list, int64_t product_id)
 {
-    int count;
+    int i = 0;
 
-    pthread_mutex_lock(&list.mutex);
-    count = list.count;
-    memcpy(products, list.products, (size_t)count * sizeof *products);
-    list.count = 0;
-    pthread_mutex_unlock(&list.mutex);
+    pthread_mutex_lock(&list->mutex);
+    while (i < list->count && list->products[i] != product_id)
+        i++;
+    if (i == list->count && i < MEND_MAX)
+        list->products[list->count++] = product_id;
+    pthread_mutex_unlock(&list->mutex);
+}
+
+void stock_mend_ask(struct stock_mend *list, int64_t product_id)
+{
+    stock_mend_put_back(list, product_id);
+    atomic_store(&list->round, true);
+}
+
+int stock_mend_take(struct stock_mend *list, int64_t products[MEND_MAX])
+{
+    pthread_mutex_lock(&list->mutex);
+    int count = list->count;
+    memcpy(products, list->products, (size_t)count * sizeof *products);
+    list->count = 0;
+    pthread_mutex_unlock(&list->mutex);
     return count;
 }

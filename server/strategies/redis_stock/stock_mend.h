@@ -1,18 +1,34 @@
 /*
  * Products whose mirrors could not be told of a commit, a PUT or units that have come back, because
- * Redis was not to be reached: the writer unloads them as soon as it is. Any thread.
+ * Redis was not to be reached: the writer unloads them as soon as it is, and reconciles. Any
+ * thread.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MEND_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MEND_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { MEND_MAX = 256 };
 
-/* False: there are too many. What is noted already is not noted twice. */
-bool stock_mend_note(int64_t product_id);
+/* It outlives no process: what is in it then is found by the reconciler. */
+struct stock_mend {
+    pthread_mutex_t mutex; /* of the list; held for no I/O */
+    int count;
+    int64_t products[MEND_MAX];
+    atomic_bool round; /* some mirror may be wrong: a round of the reconciler is wanted */
+};
+
+void stock_mend_init(struct stock_mend *list);
+void stock_mend_fini(struct stock_mend *list);
+
+/* This mirror is to be unloaded. With too many of them the round has to find it. */
+void stock_mend_ask(struct stock_mend *list, int64_t product_id);
 /* All of them, and the list is empty; how many. */
-int stock_mend_take(int64_t products[MEND_MAX]);
+int stock_mend_take(struct stock_mend *list, int64_t products[MEND_MAX]);
+/* One that was taken, and could not be unloaded. */
+void stock_mend_put_back(struct stock_mend *list, int64_t product_id);
 
 #endif

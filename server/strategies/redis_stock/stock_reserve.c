@@ -11,9 +11,8 @@
 #include "metrics/cost.h"
 #include "sale/purchase.h"
 #include "strategies/redis_stock/stock_call.h"
-#include "strategies/redis_stock/stock_flag.h"
+#include "strategies/redis_stock/stock_instance.h"
 #include "strategies/redis_stock/stock_waiting.h"
-#include "strategies/redis_stock/writer/stock_handover.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +31,11 @@ enum verdict {
 };
 enum code { CODE_RESERVED = 1, CODE_KEY, CODE_LIMIT, CODE_SOLD_OUT, CODE_NOT_OPEN };
 enum { ANSWER_EPOCH = 1, ANSWER_WHY = 1, ANSWER_LEFT = 2, ANSWER_CODES = 3, ANSWER_ENTRY = 4 };
+
+static struct redis_stock *stock_of(const struct session *session)
+{
+    return session->instance;
+}
 
 struct stock_link stock_link_of(struct session *session)
 {
@@ -212,13 +216,14 @@ static enum order_outcome load(struct session *session, struct order **orders, i
     }
 }
 
-static void take_refusal(struct redis *redis, const char *why)
+static void take_refusal(const struct session *session, const char *why)
 {
     if (!why)
         return;
     log_warn("redis-stock: %s", why);
-    redis_caught(redis, why);
-    stock_flag_doubt(clock_mono_us()); /* it may have refused to hear of a PUT, too */
+    redis_caught(session->stock, why);
+    stock_flag_doubt(&stock_of(session)->flag,
+                     clock_mono_us()); /* it may have refused to hear of a PUT, too */
 }
 
 /* The row's epoch. PENDING, or what is to be said of the orders. */
@@ -237,15 +242,15 @@ static enum order_outcome ask_epoch(struct session *session, struct order *first
     if (pg_rows(session->pg) == 0)
         return ORDER_UNKNOWN_PRODUCT;
     *epoch = pg_get_int8(session->pg, 0, 1);
-    stock_flag_learn(first->product_id, *epoch, asked_us);
+    stock_flag_learn(&stock_of(session)->flag, first->product_id, *epoch, asked_us);
     return ORDER_PENDING;
 }
 
 /* The same, when nothing has happened since somebody asked. */
 static enum order_outcome know_epoch(struct session *session, struct order *first, int64_t *epoch)
 {
-    stock_flag_doubt(redis_since_us(session->stock));
-    *epoch = stock_flag_epoch(first->product_id);
+    stock_flag_doubt(&stock_of(session)->flag, redis_since_us(session->stock));
+    *epoch = stock_flag_epoch(&stock_of(session)->flag, first->product_id);
     return *epoch ? ORDER_PENDING : ask_epoch(session, first, session->work_until_us, epoch);
 }
 
@@ -275,10 +280,10 @@ static enum order_outcome take_codes(struct session *session, struct order **ord
         if (outcome != ORDER_PENDING)
             return outcome;
     }
-    stock_flag_note(orders[0]->product_id, epoch, left <= 0, sent_us);
+    stock_flag_note(&stock_of(session)->flag, orders[0]->product_id, epoch, left <= 0, sent_us);
     read_codes(session, orders, count, reply);
     if (entry)
-        stock_handover_put(entry, epoch, orders, count);
+        stock_handover_put(&stock_of(session)->handover, entry, epoch, orders, count);
     return ORDER_CONFIRMED;
 }
 
@@ -296,12 +301,12 @@ static enum order_outcome take_answer(struct session *session, struct order **or
     case VERDICT_EPOCH:
         /* Ours was older, or the mirror is: whichever, the row knows, and a load that finds the
          * row's own epoch loaded changes nothing. */
-        stock_flag_forget(orders[0]->product_id);
+        stock_flag_forget(&stock_of(session)->flag, orders[0]->product_id);
         return load(session, orders, count);
     case VERDICT_FULL:
         return ORDER_QUEUE_FULL;
     case VERDICT_REFUSED:
-        take_refusal(session->stock, redis_reply_text(redis_reply_at(reply, ANSWER_WHY)));
+        take_refusal(session, redis_reply_text(redis_reply_at(reply, ANSWER_WHY)));
         return ORDER_BACKEND_UNAVAILABLE;
     case VERDICT_UNKNOWN:
         log_error("redis-stock: the script broke off: what it has reserved cannot be told");
@@ -328,7 +333,7 @@ static enum order_outcome call_once(struct session *session, struct stock_call *
         break;
     case REDIS_REFUSED:
         stock_redis_failed(session->stock);
-        stock_flag_doubt(clock_mono_us());
+        stock_flag_doubt(&stock_of(session)->flag, clock_mono_us());
         all = ORDER_BACKEND_UNAVAILABLE;
         break;
     case REDIS_LOST:

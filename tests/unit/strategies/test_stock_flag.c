@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+static struct stock_flag flag;
+
 enum { PRODUCT = 7, OTHER = 7 + 4096 }; /* they share a slot */
 
 static bool refuses(int64_t product, enum order_kind kind, const char *key, int64_t arrived_us)
@@ -14,7 +16,7 @@ static bool refuses(int64_t product, enum order_kind kind, const char *key, int6
     struct order order = {.kind = kind, .product_id = product, .arrived_us = arrived_us};
 
     strcpy(order.key, key);
-    bool refused = stock_flag_refuses(&order);
+    bool refused = stock_flag_refuses(&flag, &order);
     assert_int_equal(order.outcome, refused ? ORDER_SOLD_OUT : ORDER_PENDING);
     return refused;
 }
@@ -22,7 +24,8 @@ static bool refuses(int64_t product, enum order_kind kind, const char *key, int6
 static int forget(void **state)
 {
     (void)state;
-    stock_flag_reset();
+    stock_flag_fini(&flag);
+    stock_flag_init(&flag);
     return 0;
 }
 
@@ -30,7 +33,7 @@ static void it_lasts_a_lease_from_the_sending(void **state)
 {
     (void)state;
     assert_false(refuses(PRODUCT, ORDER_BUY, "", 1000));
-    stock_flag_note(PRODUCT, 3, true, 1000);
+    stock_flag_note(&flag, PRODUCT, 3, true, 1000);
     assert_true(refuses(PRODUCT, ORDER_BUY, "", 1001));
     assert_true(refuses(PRODUCT, ORDER_BUY, "", 1000 + STOCK_LEASE_US - 1));
     assert_false(refuses(PRODUCT, ORDER_BUY, "", 1000 + STOCK_LEASE_US));
@@ -39,7 +42,7 @@ static void it_lasts_a_lease_from_the_sending(void **state)
 static void it_answers_plain_buys_alone(void **state)
 {
     (void)state;
-    stock_flag_note(PRODUCT, 1, true, 1000);
+    stock_flag_note(&flag, PRODUCT, 1, true, 1000);
     assert_false(refuses(PRODUCT, ORDER_BUY, "key", 1001));
     assert_false(refuses(PRODUCT, ORDER_CANCEL, "", 1001));
     assert_false(refuses(PRODUCT, ORDER_RESTOCK, "", 1001));
@@ -49,16 +52,16 @@ static void it_answers_plain_buys_alone(void **state)
 static void a_script_that_finds_stock_takes_it_down(void **state)
 {
     (void)state;
-    stock_flag_note(PRODUCT, 1, true, 1000);
-    stock_flag_note(PRODUCT, 2, false, 1001);
+    stock_flag_note(&flag, PRODUCT, 1, true, 1000);
+    stock_flag_note(&flag, PRODUCT, 2, false, 1001);
     assert_false(refuses(PRODUCT, ORDER_BUY, "", 1002));
 }
 
 static void two_products_of_one_slot(void **state)
 {
     (void)state;
-    stock_flag_note(PRODUCT, 1, true, 1000);
-    stock_flag_note(OTHER, 5, true, 1000);
+    stock_flag_note(&flag, PRODUCT, 1, true, 1000);
+    stock_flag_note(&flag, OTHER, 5, true, 1000);
     assert_false(refuses(PRODUCT, ORDER_BUY, "", 1001));
     assert_true(refuses(OTHER, ORDER_BUY, "", 1001));
 }
@@ -67,26 +70,26 @@ static void two_products_of_one_slot(void **state)
 static void an_epoch_is_known_until_it_is_doubted(void **state)
 {
     (void)state;
-    stock_flag_note(PRODUCT, 3, true, 1000);
-    assert_int_equal(stock_flag_epoch(PRODUCT), 0); /* a mirror's */
-    stock_flag_learn(PRODUCT, 4, 1000);
-    assert_int_equal(stock_flag_epoch(PRODUCT), 4);
-    stock_flag_doubt(999);
-    assert_int_equal(stock_flag_epoch(PRODUCT), 4);
-    stock_flag_learn(PRODUCT, 3, 998); /* comes late */
-    assert_int_equal(stock_flag_epoch(PRODUCT), 4);
-    stock_flag_note(PRODUCT, 4, false, 2000);
-    stock_flag_doubt(1000);
-    assert_int_equal(stock_flag_epoch(PRODUCT), 0);
-    stock_flag_doubt(500);
-    assert_int_equal(stock_flag_epoch(PRODUCT), 0);
-    stock_flag_learn(PRODUCT, 5, 2001);
-    assert_int_equal(stock_flag_epoch(PRODUCT), 5);
-    stock_flag_forget(PRODUCT);
-    assert_int_equal(stock_flag_epoch(PRODUCT), 0);
-    stock_flag_learn(PRODUCT, 5, 2002);
-    stock_flag_note(OTHER, 5, false, 2003);
-    assert_int_equal(stock_flag_epoch(PRODUCT), 0);
+    stock_flag_note(&flag, PRODUCT, 3, true, 1000);
+    assert_int_equal(stock_flag_epoch(&flag, PRODUCT), 0); /* a mirror's */
+    stock_flag_learn(&flag, PRODUCT, 4, 1000);
+    assert_int_equal(stock_flag_epoch(&flag, PRODUCT), 4);
+    stock_flag_doubt(&flag, 999);
+    assert_int_equal(stock_flag_epoch(&flag, PRODUCT), 4);
+    stock_flag_learn(&flag, PRODUCT, 3, 998); /* comes late */
+    assert_int_equal(stock_flag_epoch(&flag, PRODUCT), 4);
+    stock_flag_note(&flag, PRODUCT, 4, false, 2000);
+    stock_flag_doubt(&flag, 1000);
+    assert_int_equal(stock_flag_epoch(&flag, PRODUCT), 0);
+    stock_flag_doubt(&flag, 500);
+    assert_int_equal(stock_flag_epoch(&flag, PRODUCT), 0);
+    stock_flag_learn(&flag, PRODUCT, 5, 2001);
+    assert_int_equal(stock_flag_epoch(&flag, PRODUCT), 5);
+    stock_flag_forget(&flag, PRODUCT);
+    assert_int_equal(stock_flag_epoch(&flag, PRODUCT), 0);
+    stock_flag_learn(&flag, PRODUCT, 5, 2002);
+    stock_flag_note(&flag, OTHER, 5, false, 2003);
+    assert_int_equal(stock_flag_epoch(&flag, PRODUCT), 0);
 }
 
 static void the_wait_is_a_whole_lease(void **state)
@@ -109,5 +112,6 @@ int main(void)
         cmocka_unit_test_setup(the_wait_is_a_whole_lease, forget),
     };
 
+    stock_flag_init(&flag);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@ static struct order made[MANY];
 static struct order *orders[MANY];
 static struct claim claims[WRITE_MAX];
 static struct stock_part part;
+static struct stock_handover handover;
 
 static int start(void **state)
 {
@@ -27,48 +28,48 @@ static int start(void **state)
     }
     snprintf(made[1].key, sizeof made[1].key, "k");
     part = (struct stock_part){.claims = claims};
-    stock_handover_start();
+    stock_handover_init(&handover);
     return 0;
 }
 
 static int stop(void **state)
 {
     (void)state;
-    stock_handover_stop();
+    stock_handover_fini(&handover);
     return 0;
 }
 
 /* Whether there is something now. */
 static bool take(void)
 {
-    return stock_handover_take(&part, clock_mono_us());
+    return stock_handover_take(&handover, &part, clock_mono_us());
 }
 
 static void nothing_is_kept_before_it_is_open(void **state)
 {
     (void)state;
-    stock_handover_put("1-1", 4, orders, COUNT);
+    stock_handover_put(&handover, "1-1", 4, orders, COUNT);
     assert_false(take());
-    stock_handover_open();
+    stock_handover_open(&handover);
     assert_false(take());
-    stock_handover_put("1-2", 4, orders, COUNT);
-    stock_handover_close();
-    assert_false(stock_handover_is_open());
-    assert_true(stock_handover_is_empty());
-    stock_handover_put("1-3", 4, orders, COUNT);
+    stock_handover_put(&handover, "1-2", 4, orders, COUNT);
+    stock_handover_close(&handover);
+    assert_false(stock_handover_is_open(&handover));
+    assert_true(stock_handover_is_empty(&handover));
+    stock_handover_put(&handover, "1-3", 4, orders, COUNT);
     assert_false(take());
 }
 
 static void what_was_accepted_is_taken_as_claims(void **state)
 {
     (void)state;
-    stock_handover_open();
+    stock_handover_open(&handover);
     made[0].outcome = ORDER_SOLD_OUT;
-    stock_handover_put("1-1", 4, orders, COUNT);
-    stock_handover_put("1-2", 5, orders + COUNT, 1);
-    assert_false(stock_handover_is_empty());
-    assert_true(stock_handover_take(&part, clock_mono_us() + PATIENCE_US));
-    assert_true(stock_handover_is_empty());
+    stock_handover_put(&handover, "1-1", 4, orders, COUNT);
+    stock_handover_put(&handover, "1-2", 5, orders + COUNT, 1);
+    assert_false(stock_handover_is_empty(&handover));
+    assert_true(stock_handover_take(&handover, &part, clock_mono_us() + PATIENCE_US));
+    assert_true(stock_handover_is_empty(&handover));
     assert_true(part.fresh);
     assert_int_equal(part.entries_count, 2);
     assert_string_equal(part.entries[0].id, "1-1");
@@ -95,9 +96,9 @@ static void what_was_accepted_is_taken_as_claims(void **state)
 static void entries_are_taken_whole(void **state)
 {
     (void)state;
-    stock_handover_open();
+    stock_handover_open(&handover);
     for (int i = 0; i < 3; i++)
-        stock_handover_put("1-1", 4, orders, MANY - 1);
+        stock_handover_put(&handover, "1-1", 4, orders, MANY - 1);
     assert_true(take());
     assert_int_equal(part.entries_count, 2);
     assert_int_equal(part.count, 2 * (MANY - 1));
@@ -109,15 +110,15 @@ static void entries_are_taken_whole(void **state)
 static void more_than_can_be_written_is_not_kept(void **state)
 {
     (void)state;
-    stock_handover_open();
+    stock_handover_open(&handover);
     for (int i = 0; i < TOO_MANY; i++) {
-        assert_true(stock_handover_is_open());
-        stock_handover_put("1-1", 4, orders, MANY);
+        assert_true(stock_handover_is_open(&handover));
+        stock_handover_put(&handover, "1-1", 4, orders, MANY);
     }
-    assert_false(stock_handover_is_open());
+    assert_false(stock_handover_is_open(&handover));
     assert_false(take());
-    stock_handover_open();
-    stock_handover_put("1-2", 4, orders, COUNT);
+    stock_handover_open(&handover);
+    stock_handover_put(&handover, "1-2", 4, orders, COUNT);
     assert_true(take());
     assert_int_equal(part.count, COUNT);
 }

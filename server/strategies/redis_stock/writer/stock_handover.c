@@ -22,40 +22,32 @@ struct handed {
     struct waiting_order orders[];
 };
 
-static struct {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool open;
-    struct handed *first; /* owned, all of the list */
-    struct handed **last;
-    int orders;
-} handover;
-
-static void drop_all(void)
+static void drop_all(struct stock_handover *handover)
 {
-    while (handover.first) {
-        struct handed *gone = handover.first;
+    while (handover->first) {
+        struct handed *gone = handover->first;
 
-        handover.first = gone->next;
+        handover->first = gone->next;
         free(gone);
     }
-    handover.last = &handover.first;
-    handover.orders = 0;
+    handover->last = &handover->first;
+    handover->orders = 0;
 }
 
-void stock_handover_start(void)
+void stock_handover_init(struct stock_handover *handover)
 {
-    pthread_mutex_init(&handover.mutex, NULL);
-    clock_cond_init(&handover.changed);
-    handover.open = false;
-    drop_all();
+    pthread_mutex_init(&handover->mutex, NULL);
+    clock_cond_init(&handover->changed);
+    handover->open = false;
+    handover->first = NULL;
+    drop_all(handover);
 }
 
-void stock_handover_stop(void)
+void stock_handover_fini(struct stock_handover *handover)
 {
-    drop_all();
-    pthread_cond_destroy(&handover.changed);
-    pthread_mutex_destroy(&handover.mutex);
+    drop_all(handover);
+    pthread_cond_destroy(&handover->changed);
+    pthread_mutex_destroy(&handover->mutex);
 }
 
 static struct handed *make(const char *entry, int64_t epoch, struct order *const *orders, int count)
@@ -85,72 +77,73 @@ static struct handed *make(const char *entry, int64_t epoch, struct order *const
     return made;
 }
 
-void stock_handover_put(const char *entry, int64_t epoch, struct order *const *orders, int count)
+void stock_handover_put(struct stock_handover *handover, const char *entry, int64_t epoch,
+                        struct order *const *orders, int count)
 {
     struct handed *made = make(entry, epoch, orders, count);
     bool wake = false;
 
-    pthread_mutex_lock(&handover.mutex);
-    if (!made || handover.orders + made->count > HANDOVER_MAX) {
-        handover.open = false;
-        drop_all();
+    pthread_mutex_lock(&handover->mutex);
+    if (!made || handover->orders + made->count > HANDOVER_MAX) {
+        handover->open = false;
+        drop_all(handover);
         wake = true;
-    } else if (handover.open) {
-        int before = handover.orders;
-        handover.orders += made->count;
-        wake = before == 0 || (before < GATHER_ORDERS && handover.orders >= GATHER_ORDERS);
-        *handover.last = made;
-        handover.last = &made->next;
+    } else if (handover->open) {
+        int before = handover->orders;
+        handover->orders += made->count;
+        wake = before == 0 || (before < GATHER_ORDERS && handover->orders >= GATHER_ORDERS);
+        *handover->last = made;
+        handover->last = &made->next;
         made = NULL;
     }
-    pthread_mutex_unlock(&handover.mutex);
+    pthread_mutex_unlock(&handover->mutex);
     if (wake)
-        pthread_cond_signal(&handover.changed);
+        pthread_cond_signal(&handover->changed);
     free(made);
 }
 
-void stock_handover_open(void)
+void stock_handover_open(struct stock_handover *handover)
 {
-    pthread_mutex_lock(&handover.mutex);
-    handover.open = true;
-    pthread_mutex_unlock(&handover.mutex);
+    pthread_mutex_lock(&handover->mutex);
+    handover->open = true;
+    pthread_mutex_unlock(&handover->mutex);
 }
 
-void stock_handover_close(void)
+void stock_handover_close(struct stock_handover *handover)
 {
-    pthread_mutex_lock(&handover.mutex);
-    handover.open = false;
-    drop_all();
-    pthread_mutex_unlock(&handover.mutex);
+    pthread_mutex_lock(&handover->mutex);
+    handover->open = false;
+    drop_all(handover);
+    pthread_mutex_unlock(&handover->mutex);
 }
 
-bool stock_handover_is_open(void)
+bool stock_handover_is_open(struct stock_handover *handover)
 {
-    pthread_mutex_lock(&handover.mutex);
-    bool open = handover.open;
-    pthread_mutex_unlock(&handover.mutex);
+    pthread_mutex_lock(&handover->mutex);
+    bool open = handover->open;
+    pthread_mutex_unlock(&handover->mutex);
     return open;
 }
 
-bool stock_handover_is_empty(void)
+bool stock_handover_is_empty(struct stock_handover *handover)
 {
-    pthread_mutex_lock(&handover.mutex);
-    bool empty = !handover.first;
-    pthread_mutex_unlock(&handover.mutex);
+    pthread_mutex_lock(&handover->mutex);
+    bool empty = !handover->first;
+    pthread_mutex_unlock(&handover->mutex);
     return empty;
 }
 
 /* Holds the mutex. */
-static void gather(int64_t until_us)
+static void gather(struct stock_handover *handover, int64_t until_us)
 {
     bool late = false;
 
-    while (!late && handover.orders < GATHER_ORDERS) {
-        int64_t due_us = handover.first ? handover.first->put_us + GATHER_US : until_us;
+    while (!late && handover->orders < GATHER_ORDERS) {
+        int64_t due_us = handover->first ? handover->first->put_us + GATHER_US : until_us;
         struct timespec due = clock_timespec(due_us);
         late = clock_mono_us() >= due_us;
         if (!late)
-            pthread_cond_timedwait(&handover.changed, &handover.mutex, &due);
+            pthread_cond_timedwait(&handover->changed, &handover->mutex, &due);
     }
 }
 
@@ -171,22 +164,22 @@ static void add(struct stock_part *part, const struct handed *from)
     }
 }
 
-bool stock_handover_take(struct stock_part *part, int64_t until_us)
+bool stock_handover_take(struct stock_handover *handover, struct stock_part *part, int64_t until_us)
 {
     part->fresh = true;
     part->count = part->entries_count = 0;
-    pthread_mutex_lock(&handover.mutex);
-    gather(until_us);
-    while (handover.first && part->entries_count < STREAM_ENTRIES &&
-           part->count + handover.first->count <= WRITE_MAX) {
-        struct handed *from = handover.first;
+    pthread_mutex_lock(&handover->mutex);
+    gather(handover, until_us);
+    while (handover->first && part->entries_count < STREAM_ENTRIES &&
+           part->count + handover->first->count <= WRITE_MAX) {
+        struct handed *from = handover->first;
         add(part, from);
-        handover.orders -= from->count;
-        handover.first = from->next;
-        if (!handover.first)
-            handover.last = &handover.first;
+        handover->orders -= from->count;
+        handover->first = from->next;
+        if (!handover->first)
+            handover->last = &handover->first;
         free(from);
     }
-    pthread_mutex_unlock(&handover.mutex);
+    pthread_mutex_unlock(&handover->mutex);
     return part->entries_count > 0;
 }

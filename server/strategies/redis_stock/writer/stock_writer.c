@@ -16,9 +16,8 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
-#include "strategies/redis_stock/stock_mend.h"
+#include "strategies/redis_stock/stock_instance.h"
 #include "strategies/redis_stock/stock_reconcile.h"
-#include "strategies/redis_stock/writer/stock_handover.h"
 #include "strategies/redis_stock/writer/stock_settle.h"
 #include "strategies/redis_stock/writer/stock_write.h"
 #include "strategies/strategies.h"
@@ -52,12 +51,12 @@ struct put_off {
 };
 
 struct writer {
+    struct redis_stock *stock;       /* borrowed: whose writer it is */
     const struct services *services; /* borrowed: app */
     struct stock_link link;          /* owns its sessions */
     struct stock_stream *stream;     /* owned */
     pthread_t thread;
     atomic_bool stopping;
-    atomic_bool check;         /* a round is wanted */
     _Atomic int64_t drift;     /* of the last whole round */
     _Atomic int64_t oldest_us; /* since when the oldest undecided entry of all waits; 0: none */
     bool behind;               /* something is in our history alone, and is being read */
@@ -74,27 +73,12 @@ struct writer {
     int64_t round_at_us;
     struct stock_round round;
     bool in_round;
+    struct {
+        int fates[CLAIM_FATES];
+        int rebuilds;
+        int rounds;
+    } counters;
 };
-
-static struct writer *writer; /* set by start, before the thread is there; NULL: not started */
-
-static struct {
-    int fates[CLAIM_FATES];
-    int rebuilds;
-    int rounds;
-} counters;
-
-void stock_writer_check(void)
-{
-    if (writer)
-        atomic_store(&writer->check, true);
-}
-
-void stock_writer_mend(int64_t product_id)
-{
-    stock_mend_note(product_id); /* with too many of them the round has to find it */
-    stock_writer_check();
-}
 
 static int64_t read_drift(void *context)
 {
@@ -128,12 +112,13 @@ static void register_metrics(struct writer *at)
     };
 
     for (int i = 0; i < CLAIM_FATES; i++)
-        counters.fates[i] = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_claims_total",
-                                            "Reserved orders that came to the writer.", labels[i]);
-    counters.rebuilds = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_rebuilds_total",
-                                        "Mirrors that were wrong and built anew.", "");
-    counters.rounds = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_rounds_total",
-                                      "Whole rounds of the reconciler.", "");
+        at->counters.fates[i] =
+            metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_claims_total",
+                            "Reserved orders that came to the writer.", labels[i]);
+    at->counters.rebuilds = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_rebuilds_total",
+                                            "Mirrors that were wrong and built anew.", "");
+    at->counters.rounds = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_rounds_total",
+                                          "Whole rounds of the reconciler.", "");
     metrics_gauge(METRICS_ALWAYS, "seckill_redis_stock_drift_units",
                   "Redis's stock against PostgreSQL's less what is reserved, in the last round.",
                   "", read_drift, at);
@@ -177,9 +162,9 @@ static void rebuild(struct writer *at)
         bool done =
             wrong->ended ? unload_ended(at, wrong, &rebuilt) : rebuild_one(at, wrong->product_id);
         if (done)
-            metrics_add(counters.rebuilds, (uint64_t)rebuilt);
+            metrics_add(at->counters.rebuilds, (uint64_t)rebuilt);
         else
-            stock_writer_mend(wrong->product_id);
+            stock_mend_ask(&at->stock->mend, wrong->product_id);
     }
     at->stream->wrong_count = 0;
 }
@@ -188,7 +173,7 @@ static void rebuild(struct writer *at)
 static void mend(struct writer *at)
 {
     int64_t products[MEND_MAX];
-    int count = clock_mono_us() < at->mend_at_us ? 0 : stock_mend_take(products);
+    int count = clock_mono_us() < at->mend_at_us ? 0 : stock_mend_take(&at->stock->mend, products);
     enum stock_result result = STOCK_DONE;
 
     at->link.until_us = clock_mono_us() + PATIENCE_US;
@@ -197,19 +182,19 @@ static void mend(struct writer *at)
         if (result == STOCK_DONE)
             result = stock_mirror_forget(&at->link, products[i], 1, &gone);
         if (result != STOCK_DONE)
-            stock_mend_note(products[i]);
+            stock_mend_put_back(&at->stock->mend, products[i]);
     }
     if (result != STOCK_DONE)
         at->mend_at_us = clock_mono_us() + PAUSE_US;
 }
 
-static struct cost_outcomes count_fates(const struct stock_part *part)
+static struct cost_outcomes count_fates(const struct writer *at, const struct stock_part *part)
 {
     struct cost_outcomes count = {{0}};
 
     for (int i = 0; i < part->count; i++) {
         enum claim_fate fate = part->claims[i].fate;
-        metrics_add(counters.fates[fate], 1);
+        metrics_add(at->counters.fates[fate], 1);
         count.ends[COST_COMMITTED] += fate == CLAIM_CONFIRMED;
         count.ends[COST_REFUSED] += fate == CLAIM_REFUSED;
     }
@@ -219,7 +204,7 @@ static struct cost_outcomes count_fates(const struct stock_part *part)
 /* What is reserved from now on is in our history alone, too. */
 static void fall_behind(struct writer *at)
 {
-    stock_handover_close();
+    stock_handover_close(&at->stock->handover);
     if (at->behind)
         return;
     at->behind = true;
@@ -286,11 +271,11 @@ static void put_off_held(struct writer *at, struct stock_part *part)
 static bool write_part(struct writer *at, struct stock_part *part)
 {
     stock_write(&at->link, part->claims, part->count, part->fresh);
-    struct cost_outcomes count = count_fates(part);
+    struct cost_outcomes count = count_fates(at, part);
     FAILPOINT("stock-writer-committed");
     put_off_held(at, part);
-    bool done =
-        stock_settle(at->stream, &at->link, part, part->fresh && !stock_handover_is_empty());
+    bool done = stock_settle(at->stream, &at->link, part,
+                             part->fresh && !stock_handover_is_empty(&at->stock->handover));
     cost_charge_outcomes(&strategy_redis_stock, &count);
     at->quiet_since_us = clock_mono_us();
     at->round_at_us = 0; /* figures have moved: a round when it is quiet again */
@@ -326,7 +311,7 @@ static bool connect_stores(struct writer *at)
         redis_survey(redis, at->link.until_us);
         at->behind = false; /* from the beginning */
         fall_behind(at);
-        atomic_store(&at->check, true);
+        atomic_store(&at->stock->mend.round, true);
     }
     return true;
 }
@@ -355,7 +340,7 @@ static bool read_and_write(struct writer *at, enum stock_source source, bool *mo
  * read after that. */
 static void catch_up(struct writer *at)
 {
-    bool handing = stock_handover_is_open();
+    bool handing = stock_handover_is_open(&at->stock->handover);
     bool more;
 
     if (!read_and_write(at, STOCK_OWN_HISTORY, &more)) {
@@ -366,7 +351,7 @@ static void catch_up(struct writer *at)
         at->behind = false;
         fall_behind(at);
     } else if (!handing) {
-        stock_handover_open();
+        stock_handover_open(&at->stock->handover);
     } else {
         at->behind = false;
     }
@@ -436,9 +421,9 @@ static bool write_handed(struct writer *at, int64_t until_us)
 {
     struct stock_part part = {.claims = at->stream->claims};
 
-    if (!stock_handover_take(&part, until_us)) {
+    if (!stock_handover_take(&at->stock->handover, &part, until_us)) {
         bool settled = stock_settle_noted(at->stream, &at->link);
-        if (!stock_handover_is_open())
+        if (!stock_handover_is_open(&at->stock->handover))
             fall_behind(at);
         conclude(at, settled);
         cost_charge(&strategy_redis_stock, COST_OTHER, 0);
@@ -453,7 +438,7 @@ static void reconcile(struct writer *at)
 {
     int64_t now_us = clock_mono_us();
 
-    if (atomic_exchange(&at->check, false))
+    if (atomic_exchange(&at->stock->mend.round, false))
         at->round_at_us = 0;
     if (!at->in_round && now_us < at->round_at_us)
         return;
@@ -461,15 +446,15 @@ static void reconcile(struct writer *at)
         stock_round_begin(&at->round);
     if (stock_round_step(&at->link, &at->round) != STOCK_DONE) {
         at->in_round = false;
-        atomic_store(&at->check, true);
+        atomic_store(&at->stock->mend.round, true);
         return;
     }
     at->in_round = at->round.cursor[0] != '0' || at->round.cursor[1] != '\0';
     if (at->in_round)
         return;
     atomic_store(&at->drift, at->round.drift);
-    metrics_add(counters.rebuilds, (uint64_t)at->round.rebuilt);
-    metrics_add(counters.rounds, 1);
+    metrics_add(at->counters.rebuilds, (uint64_t)at->round.rebuilt);
+    metrics_add(at->counters.rounds, 1);
     at->round_at_us =
         clock_mono_us() + (at->round.drift || at->round.skipped ? QUIET_US : ROUND_US);
 }
@@ -534,12 +519,16 @@ static void destroy(struct writer *at)
     free(at);
 }
 
-bool stock_writer_start(const struct services *services, struct error *error)
+struct writer *stock_writer_start(struct redis_stock *stock, struct error *error)
 {
+    const struct services *services = stock->services;
     struct writer *at = calloc(1, sizeof *at);
 
-    if (!at)
-        return error_set(error, ERROR_INTERNAL, "out of memory");
+    if (!at) {
+        error_set(error, ERROR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    at->stock = stock;
     at->services = services;
     at->link.settings = services->settings;
     at->link.pg = pg_create(services_store(services));
@@ -547,27 +536,20 @@ bool stock_writer_start(const struct services *services, struct error *error)
     at->stream = stock_stream_create(services->settings,
                                      services->settings->work_timeout_ms + TAKE_OVER_MARGIN_MS);
     register_metrics(at);
-    stock_handover_start();
-    writer = at;
     if (!at->link.pg || !at->link.redis || !at->stream ||
         pthread_create(&at->thread, NULL, writer_main, at) != 0) {
-        writer = NULL;
-        stock_handover_stop();
         destroy(at);
-        return error_set(error, ERROR_INTERNAL, "cannot start redis-stock's writer");
+        error_set(error, ERROR_INTERNAL, "cannot start redis-stock's writer");
+        return NULL;
     }
-    return true;
+    return at;
 }
 
-void stock_writer_stop(void)
+void stock_writer_stop(struct writer *at)
 {
-    struct writer *at = writer;
-
     if (!at)
         return;
     atomic_store(&at->stopping, true);
     pthread_join(at->thread, NULL);
-    writer = NULL;
-    stock_handover_stop();
     destroy(at);
 }

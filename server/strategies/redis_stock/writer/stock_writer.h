@@ -12,20 +12,19 @@
  *
  * A member's name is its host's and the address it serves on, so that it finds its own history
  * after a restart; with port 0 it is the process's, and others take over what it leaves. One writer
- * a process; stock_writer_check may be called from any thread.
+ * an instance.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITER_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITER_H
 
 #include "strategy/strategy.h"
 
-bool stock_writer_start(const struct services *services, struct error *error);
-/* Writes what waits, as far as a moment allows, and ends. Without a start it does nothing. */
-void stock_writer_stop(void);
+struct redis_stock;
+struct writer;
 
-/* Some mirror may be wrong: reconcile soon. Any thread. */
-void stock_writer_check(void);
-/* This one could not be told of a commit: unload it as soon as Redis is there. Any thread. */
-void stock_writer_mend(int64_t product_id);
+/* `stock` is borrowed. NULL: `error` says why. */
+struct writer *stock_writer_start(struct redis_stock *stock, struct error *error);
+/* Writes what waits, as far as a moment allows, and ends. NULL is allowed. */
+void stock_writer_stop(struct writer *writer);
 
 #endif

@@ -1,0 +1,22 @@
+/* What one running redis-stock has: made by start, ended by stop, and the session's instance in
+ * between. */
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_INSTANCE_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_INSTANCE_H
+
+#include "strategies/redis_stock/stock_external_state.h"
+#include "strategies/redis_stock/stock_flag.h"
+#include "strategies/redis_stock/stock_mend.h"
+#include "strategies/redis_stock/writer/stock_handover.h"
+
+struct writer;
+
+struct redis_stock {
+    const struct services *services; /* borrowed: app */
+    struct stock_flag flag;
+    struct stock_mend mend;
+    struct stock_handover handover;
+    struct stock_lent lent;
+    struct writer *writer; /* owned */
+};
+
+#endif
