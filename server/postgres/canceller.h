@@ -7,22 +7,17 @@
  * standby has can be read by everybody. So the canceller looks where the session stands, and
  * cancels it in the same statement.
  *
- * To connect and to ask takes time, which the worker that gave up on a statement does not have; so
- * it goes on at once and leaves the request here. A request that cannot be carried out within two
- * seconds is dropped: a statement whose session has been closed ends within a
- * second (client_connection_check_interval), any other by its statement_timeout, and neither of the
- * two touches a commit.
+ * Connecting and asking takes time, which the worker that gave up on a statement does not have, so
+ * the worker leaves a request (cancels.h) and goes on at once. A request that cannot be carried out
+ * within two seconds is dropped: a statement whose session has been closed ends within a second
+ * (client_connection_check_interval), any other by its statement_timeout, and neither of the two
+ * touches a commit.
  */
 #ifndef SECKILL_POSTGRES_CANCELLER_H
 #define SECKILL_POSTGRES_CANCELLER_H
 
 struct canceller;
-struct pg;
 struct store;
-
-/* Which session, on which server: what `pg` has open now. NULL: no memory. */
-struct cancel_request *cancel_request_create(const struct pg *pg);
-void cancel_request_free(struct cancel_request *request); /* NULL is allowed */
 
 /* NULL: no thread or memory. `store` is borrowed. */
 struct canceller *canceller_create(struct store *store);

@@ -271,3 +271,44 @@ bool pg_open(struct pg *pg, int64_t until_us)
     pg_close(pg);
     return false;
 }
+
+/* An idle session with something to read was ended by the server: first comes why, then the end, so
+ * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) One
+ * that was interrupted may yet be cancelled, and one that looks for the tables where they are not
+ * is of no use. */
+bool pg_lives(struct pg *pg)
+{
+    if (pg->pipeline.sent > 0)
+        return true; /* what is there to be read is theirs */
+    if (!pg->conn || !atomic_load(&pg->cancel) || pg->cancelled || pg->in_transaction ||
+        pg->begin_pending || pg->path_number != store_path_number(pg->store))
+        return false;
+    struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
+    return poll(&fd, 1, 0) == 0;
+}
+
+/* A new session may have found a database that was made again under the old one's name. */
+static bool is_same_database(struct pg *pg, int64_t until_us)
+{
+    struct cost before = cost_of_thread[COST_POSTGRESQL];
+    enum pg_status status = pg_exec(pg, SQL_EPOCH_BASE, PG_NO_ARGS, until_us);
+
+    cost_of_thread[COST_POSTGRESQL] = before;
+    if (status == PG_OK && pg_rows(pg) == 1 && pg_get_int8(pg, 0, 0) == pg_epoch_base(pg))
+        return true;
+    if (status == PG_OK) {
+        store_doubt(pg->store);
+        pg_set_error(pg, ERROR_UNAVAILABLE, "the database is not the one that it was");
+    }
+    pg_close(pg);
+    return false;
+}
+
+bool pg_connect(struct pg *pg, int64_t until_us)
+{
+    if (!store_ready(pg->store)) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL is not ready");
+        return false;
+    }
+    return pg_lives(pg) || (pg_open(pg, until_us) && is_same_database(pg, until_us));
+}

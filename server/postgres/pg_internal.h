@@ -1,8 +1,9 @@
-/* What the files of store/ share and nobody else sees. */
+/* What the files of postgres/ share and nobody else sees. */
 #ifndef SECKILL_POSTGRES_PG_INTERNAL_H
 #define SECKILL_POSTGRES_PG_INTERNAL_H
 
 #include "postgres/canceller.h"
+#include "postgres/cancels.h"
 #include "postgres/hosts.h"
 #include "postgres/pg.h"
 
@@ -15,6 +16,7 @@ enum { PG_PIPELINE_MAX = 4, PG_PIPELINE_VALUES = 7, STORE_PATH_SIZE = 160 };
 struct store {
     struct hosts *hosts; /* owned */
     struct store_limits limits;
+    struct cancels cancels;
     struct canceller *canceller; /* owned */
     _Atomic int64_t sessions;    /* that are open, or being opened */
     atomic_bool up;
@@ -105,6 +107,8 @@ enum pg_status pg_give_up(struct pg *pg, int64_t until_us);
 /* Puts a statement, with its PREPARE if it needs one, into libpq's hands. */
 bool pg_send_command(struct pg *pg, const struct pg_command *command);
 void pg_forget_result(struct pg *pg);
+/* Whether no transaction is open behind a bundle that ends with `last`. */
+bool pg_ends_transaction(const struct pg *pg, const struct pg_command *last);
 /* Sends off what libpq holds. */
 bool pg_flush(struct pg *pg, int64_t until_us);
 /* Reads the results of one bundle, up to its sync. `main` is the index of the statement whose
@@ -115,6 +119,8 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
 /* Gives the queued statements to libpq, up to the first that is not prepared. Only when what has
  * been sent leaves no transaction open. */
 bool pg_pipeline_send(struct pg *pg);
+/* Takes the first of the queue off. */
+struct pg_pipeline_item pg_pipeline_pop(struct pg *pg);
 /* True when `command` is the first of the queue: takes it off. *sent: it has been sent, so only its
  * result is to be read. */
 bool pg_pipeline_take(struct pg *pg, const struct pg_command *command, bool *sent);
@@ -143,6 +149,8 @@ bool pg_misses_schema(const char *sqlstate);
 unsigned store_set_path(struct store *store, const char *path);
 unsigned store_path(struct store *store, char path[STORE_PATH_SIZE]);
 unsigned store_path_number(const struct store *store);
+/* Sessions that are open now are closed when they are next to be used. */
+void store_renew_sessions(struct store *store);
 /* The database may not be the one that it was: nothing is done in it until store_prepare has looked
  * at its schema again. */
 void store_doubt(struct store *store);

@@ -1,5 +1,5 @@
 /*
- * A session's life: see whether it still lives, wait, close.
+ * A session's state: created, closed, told to stop; its errors, and the wait for its socket.
  *
  * A session that anything went wrong with is closed, and connected again when it is next needed;
  * nobody tries to find out what state it is in.
@@ -7,7 +7,6 @@
 #include "postgres/pg_internal.h"
 
 #include "base/clock.h"
-#include "metrics/cost.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -57,13 +56,6 @@ bool pg_is_refused(const struct pg *pg)
 void pg_stand_back(struct pg *pg, bool others)
 {
     pg->stands_back = others;
-}
-
-bool store_wants_room(const struct store *store)
-{
-    int64_t until_us = atomic_load_explicit(&store->wanted_until_us, memory_order_relaxed);
-
-    return until_us && clock_mono_us() < until_us;
 }
 
 bool pg_make_room(struct pg *pg)
@@ -120,43 +112,12 @@ void pg_stop(struct pg *pg)
     atomic_store_explicit(&pg->stopped, true, memory_order_relaxed);
 }
 
-/* An idle session with something to read was ended by the server: first comes why, then the end, so
- * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) One
- * that was interrupted may yet be cancelled, and one that looks for the tables where they are not
- * is of no use. */
-bool pg_lives(struct pg *pg)
+void pg_be_patient(struct pg *pg, bool patient)
 {
-    if (pg->pipeline.sent > 0)
-        return true; /* what is there to be read is theirs */
-    if (!pg->conn || !atomic_load(&pg->cancel) || pg->cancelled || pg->in_transaction ||
-        pg->begin_pending || pg->path_number != store_path_number(pg->store))
-        return false;
-    struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
-    return poll(&fd, 1, 0) == 0;
+    pg->patient = patient;
 }
 
-/* A new session may have found a database that was made again under the old one's name. */
-static bool is_same_database(struct pg *pg, int64_t until_us)
+bool pg_in_transaction(const struct pg *pg)
 {
-    struct cost before = cost_of_thread[COST_POSTGRESQL];
-    enum pg_status status = pg_exec(pg, SQL_EPOCH_BASE, PG_NO_ARGS, until_us);
-
-    cost_of_thread[COST_POSTGRESQL] = before;
-    if (status == PG_OK && pg_rows(pg) == 1 && pg_get_int8(pg, 0, 0) == pg_epoch_base(pg))
-        return true;
-    if (status == PG_OK) {
-        store_doubt(pg->store);
-        pg_set_error(pg, ERROR_UNAVAILABLE, "the database is not the one that it was");
-    }
-    pg_close(pg);
-    return false;
-}
-
-bool pg_connect(struct pg *pg, int64_t until_us)
-{
-    if (!store_ready(pg->store)) {
-        pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL is not ready");
-        return false;
-    }
-    return pg_lives(pg) || (pg_open(pg, until_us) && is_same_database(pg, until_us));
+    return pg->in_transaction || pg->begin_pending;
 }

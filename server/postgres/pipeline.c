@@ -18,8 +18,6 @@
  */
 #include "postgres/pg_internal.h"
 
-#include "base/clock.h"
-
 #include <string.h>
 
 static bool last_begins(const struct pg_pipeline *pipeline)
@@ -46,11 +44,6 @@ bool pg_pipeline_in_flight(const struct pg *pg)
     return pg->pipeline.sent > 0;
 }
 
-static struct pg_command command_of(const struct pg_pipeline_item *item)
-{
-    return (struct pg_command){item->statement, item->values, item->count};
-}
-
 static bool may_travel(const struct pg *pg, const struct pg_pipeline_item *item)
 {
     return pg->prepared[item->statement] && (!item->begins || pg->prepared[SQL_BEGIN]);
@@ -62,7 +55,7 @@ bool pg_pipeline_send(struct pg *pg)
 
     for (; pipeline->sent < pipeline->count; pipeline->sent++) {
         const struct pg_pipeline_item *item = &pipeline->items[pipeline->sent];
-        struct pg_command command = command_of(item);
+        struct pg_command command = {item->statement, item->values, item->count};
 
         if (!may_travel(pg, item))
             return true;
@@ -105,16 +98,16 @@ static bool is_of(const struct pg_pipeline_item *item, const struct pg_command *
     return same;
 }
 
-/* False: it was not sent. */
-static bool pop(struct pg_pipeline *pipeline)
+struct pg_pipeline_item pg_pipeline_pop(struct pg *pg)
 {
-    bool sent = pipeline->sent > 0;
+    struct pg_pipeline *pipeline = &pg->pipeline;
+    struct pg_pipeline_item item = pipeline->items[0];
 
     pipeline->count--;
-    pipeline->sent -= sent;
+    pipeline->sent -= pipeline->sent > 0;
     memmove(pipeline->items, pipeline->items + 1,
             (size_t)pipeline->count * sizeof *pipeline->items);
-    return sent;
+    return item;
 }
 
 bool pg_pipeline_take(struct pg *pg, const struct pg_command *command, bool *sent)
@@ -125,28 +118,7 @@ bool pg_pipeline_take(struct pg *pg, const struct pg_command *command, bool *sen
     if (pg->pipeline.count == 0 || pg_in_transaction(pg) != begins || first->begins != begins ||
         !is_of(first, command))
         return false;
-    *sent = pop(&pg->pipeline);
+    *sent = pg->pipeline.sent > 0;
+    pg_pipeline_pop(pg);
     return true;
-}
-
-void pg_pipeline_drain(struct pg *pg, int64_t until_us)
-{
-    bool begin_pending = pg->begin_pending;
-    bool begun = false;
-
-    while (pg->pipeline.sent > 0) {
-        struct pg_pipeline_item item = pg->pipeline.items[0];
-        const struct pg_command commands[] = {{.statement = SQL_BEGIN}, command_of(&item)};
-        int skipped = item.begins ? 0 : 1;
-
-        pop(&pg->pipeline);
-        begun = item.begins;
-        pg->in_transaction |= begun;
-        pg_forget_result(pg);
-        pg_read_bundle(pg, commands + skipped, 2 - skipped, 1 - skipped, until_us);
-    }
-    pg->pipeline.count = 0;
-    if (begun)
-        pg_rollback(pg, until_us);
-    pg->begin_pending = begin_pending && pg->conn;
 }

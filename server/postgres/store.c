@@ -1,4 +1,15 @@
-/* The database as a whole: where it is, and whether it is ready. */
+/*
+ * The database as a whole: created, and prepared before anything is sold and once a second after.
+ *
+ * Happy path: store_prepare opens a session, sees to the schema, reads the server's state and the
+ * database's epoch base, and lets all sessions be used.
+ *
+ * Failure modes:
+ * - PostgreSQL is out of reach: not up; nothing else changes.
+ * - The schema is gone, or the database is another one: not ready, until it has been made again.
+ * - The server is a standby, read-only, or its commits wait for a standby that is silent: it is up
+ *   and in trouble (store_trouble), and all sessions are opened anew when that changes.
+ */
 #include "postgres/pg_internal.h"
 
 #include "base/clock.h"
@@ -19,6 +30,7 @@ struct store *store_create(const char *conninfo, struct store_limits limits, str
         return NULL;
     }
     pthread_mutex_init(&store->shared.mutex, NULL);
+    cancels_init(&store->cancels);
     atomic_init(&store->trouble, "");
     store->limits = limits;
     store->hosts = hosts_create(conninfo, error);
@@ -40,89 +52,10 @@ void store_destroy(struct store *store)
     if (!store)
         return;
     canceller_destroy(store->canceller);
+    cancels_fini(&store->cancels);
     pthread_mutex_destroy(&store->shared.mutex);
     hosts_destroy(store->hosts);
     free(store);
-}
-
-bool store_up(const struct store *store)
-{
-    return atomic_load_explicit(&store->up, memory_order_relaxed);
-}
-
-int64_t store_sessions(const struct store *store)
-{
-    return atomic_load_explicit(&store->sessions, memory_order_relaxed);
-}
-
-bool store_ready(const struct store *store)
-{
-    return atomic_load_explicit(&store->ready, memory_order_acquire);
-}
-
-struct store_durability store_durability(struct store *store)
-{
-    pthread_mutex_lock(&store->shared.mutex);
-    struct store_durability durability = store->shared.durability;
-    pthread_mutex_unlock(&store->shared.mutex);
-    return durability;
-}
-
-const char *store_trouble(const struct store *store)
-{
-    return atomic_load_explicit(&store->trouble, memory_order_relaxed);
-}
-
-bool store_serves(const struct store *store)
-{
-    return store_up(store) && store_ready(store) && !*store_trouble(store);
-}
-
-int64_t pg_epoch_base(const struct pg *pg)
-{
-    return atomic_load_explicit(&pg->store->epoch_base, memory_order_relaxed);
-}
-
-void store_doubt(struct store *store)
-{
-    atomic_store_explicit(&store->ready, false, memory_order_release);
-}
-
-/* Sessions that are open now are closed when they are next to be used. */
-static void renew_sessions(struct store *store)
-{
-    atomic_fetch_add_explicit(&store->path_number, 1, memory_order_relaxed);
-}
-
-bool store_waits(const struct store *store)
-{
-    return atomic_load_explicit(&store->waits, memory_order_relaxed);
-}
-
-unsigned store_path_number(const struct store *store)
-{
-    return atomic_load_explicit(&store->path_number, memory_order_relaxed);
-}
-
-unsigned store_path(struct store *store, char path[STORE_PATH_SIZE])
-{
-    pthread_mutex_lock(&store->shared.mutex);
-    snprintf(path, STORE_PATH_SIZE, "%s", store->shared.path);
-    unsigned number = store_path_number(store);
-    pthread_mutex_unlock(&store->shared.mutex);
-    return number;
-}
-
-unsigned store_set_path(struct store *store, const char *path)
-{
-    pthread_mutex_lock(&store->shared.mutex);
-    if (strcmp(path, store->shared.path) != 0) {
-        snprintf(store->shared.path, sizeof store->shared.path, "%s", path);
-        atomic_fetch_add_explicit(&store->path_number, 1, memory_order_relaxed);
-    }
-    unsigned number = store_path_number(store);
-    pthread_mutex_unlock(&store->shared.mutex);
-    return number;
 }
 
 /* Has the same commit waited for the standby for long? Then every other one would: they would hold
@@ -159,7 +92,7 @@ static void set_trouble(struct store *store, const char *trouble)
     const char *before = atomic_exchange_explicit(&store->trouble, trouble, memory_order_relaxed);
 
     if (strcmp(before, trouble) != 0)
-        renew_sessions(store);
+        store_renew_sessions(store);
 }
 
 /* Of the present result of SQL_SERVER_STATE. */
@@ -240,7 +173,7 @@ static bool take_base(struct store *store, struct pg *pg, int64_t until_us, stru
     int64_t base = pg_get_int8(pg, 0, 0);
     int64_t before = atomic_exchange_explicit(&store->epoch_base, base, memory_order_relaxed);
     if (base != before) {
-        renew_sessions(store);
+        store_renew_sessions(store);
         pg->path_number = store_path_number(store);
     }
     return true;
