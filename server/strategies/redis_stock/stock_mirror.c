@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
-#include "base/put.h"
 #include "base/random.h"
 #include "sale/purchase.h"
 #include "strategies/redis_stock/stock_waiting.h"
@@ -28,41 +27,6 @@ enum {
     UNFINISHED_MS = 30000, /* how long that is kept where it cannot be deleted; beyond LOAD_US */
     USER_LINE = 48
 };
-
-void stock_key(const struct settings *settings, const char *name, int64_t id,
-               char out[STOCK_KEY_MAX])
-{
-    int n = snprintf(out, STOCK_KEY_MAX, "{%s}:stock", settings->system_name);
-
-    if (name)
-        n += snprintf(out + n, (size_t)(STOCK_KEY_MAX - n), ":%s", name);
-    if (id >= 0)
-        snprintf(out + n, (size_t)(STOCK_KEY_MAX - n), ":%lld", (long long)id);
-}
-
-void stock_key_add(char key[STOCK_KEY_MAX], const char *more)
-{
-    size_t length = strlen(key);
-
-    snprintf(key + length, STOCK_KEY_MAX - length, "%s", more);
-}
-
-void stock_number(int64_t n, char out[STOCK_NUMBER_MAX])
-{
-    put_number(out, n);
-}
-
-enum stock_result stock_redis_failed(struct redis *redis)
-{
-    log_warn("redis-stock: %s", redis_error(redis)->text);
-    return STOCK_UNREACHABLE;
-}
-
-static enum stock_result pg_failed(struct stock_link *link)
-{
-    log_warn("redis-stock: %s", pg_error(link->pg)->text);
-    return STOCK_UNREACHABLE;
-}
 
 enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, int64_t count,
                                       int64_t *gone)
@@ -192,7 +156,7 @@ static enum stock_result lock_row(struct stock_link *link, int64_t product_id, s
     if (status == PG_BUSY)
         return STOCK_HELD;
     if (status != PG_OK)
-        return pg_failed(link);
+        return stock_pg_failed(link->pg);
     if (pg_rows(pg) == 0)
         return STOCK_ABSENT;
     *row = (struct row){
@@ -253,7 +217,7 @@ static enum stock_result load_holders(struct stock_link *link, int64_t product_i
                     PG_ARGS(pg_int8(product_id), pg_int8(row->epoch), pg_int8(after),
                             pg_int8(HOLDERS_PIECE)),
                     link->until_us) != PG_OK)
-            return pg_failed(link);
+            return stock_pg_failed(link->pg);
         n = pg_rows(pg);
         *lines = '\0';
         for (int i = 0; i < n; i++) {
@@ -354,7 +318,7 @@ static enum stock_result fill(struct stock_link *link, int64_t product_id, const
      * transaction: this says that it is there, and begins that time anew. */
     if (result == STOCK_DONE &&
         pg_exec(link->pg, SQL_PRODUCT_READ, PG_ARGS(pg_int8(product_id)), link->until_us) != PG_OK)
-        result = pg_failed(link);
+        result = stock_pg_failed(link->pg);
     if (result == STOCK_DONE)
         link->until_us =
             clock_earlier(link->until_us,

@@ -1,8 +1,6 @@
 /* See stock_waiting.h: lines; one order; and those of a sale. */
 #include "strategies/redis_stock/stock_waiting.h"
 
-#include "base/log.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,7 +209,7 @@ static bool mark_decided(struct stock_link *link, struct waiting_order *items, i
         ids[i] = items[i].id;
     if (pg_exec(link->pg, SQL_STOCK_DECIDED, PG_ARGS(pg_uuids(ids, count)), link->until_us) !=
         PG_OK) {
-        log_warn("redis-stock: %s", pg_error(link->pg)->text);
+        stock_pg_failed(link->pg);
         return false;
     }
     for (int row = 0; row < pg_rows(link->pg); row++) {

@@ -12,7 +12,7 @@
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_WAITING_H
 
 #include "order/order.h"
-#include "strategies/redis_stock/stock_mirror.h"
+#include "strategies/redis_stock/stock_link.h"
 
 struct waiting_order {
     struct uuid id;

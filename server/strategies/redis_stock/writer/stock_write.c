@@ -10,6 +10,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "sale/held.h"
+#include "strategies/redis_stock/stock_mirror.h"
 #include "strategies/redis_stock/writer/stock_decide.h"
 #include "strategy/fast_path.h"
 
