@@ -42,6 +42,8 @@ struct zookeeper {
     const char *why; /* static */
 };
 
+/* With the mutex held: there is no connection (any more); what was held is lost. */
+void zookeeper_lose_connection(struct zookeeper *zookeeper);
 /* With the mutex held: waits until something has changed or the time is over. */
 void zookeeper_wait_changed(struct zookeeper *zookeeper, int64_t until_us);
 
