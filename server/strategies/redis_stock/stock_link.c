@@ -1,6 +1,5 @@
 #include "strategies/redis_stock/stock_link.h"
 
-#include "base/log.h"
 #include "base/put.h"
 
 #include <stdio.h>
@@ -27,16 +26,4 @@ void stock_key_add(char key[STOCK_KEY_MAX], const char *more)
 void stock_number(int64_t n, char out[STOCK_NUMBER_MAX])
 {
     put_number(out, n);
-}
-
-enum stock_result stock_redis_failed(struct redis *redis)
-{
-    log_warn("redis-stock: %s", redis_error(redis)->text);
-    return STOCK_UNREACHABLE;
-}
-
-enum stock_result stock_pg_failed(struct pg *pg)
-{
-    log_warn("redis-stock: %s", pg_error(pg)->text);
-    return STOCK_UNREACHABLE;
 }

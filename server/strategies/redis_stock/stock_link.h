@@ -10,6 +10,7 @@
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_LINK_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_LINK_H
 
+#include "base/log.h"
 #include "postgres/pg.h"
 #include "redis/redis.h"
 #include "settings/settings.h"
@@ -39,8 +40,18 @@ void stock_key(const struct settings *settings, const char *name, int64_t id,
 /* Adds to the end of it. */
 void stock_key_add(char key[STOCK_KEY_MAX], const char *more);
 void stock_number(int64_t n, char out[STOCK_NUMBER_MAX]);
+
 /* Log what the session says and answer STOCK_UNREACHABLE. */
-enum stock_result stock_redis_failed(struct redis *redis);
-enum stock_result stock_pg_failed(struct pg *pg);
+static inline enum stock_result stock_redis_failed(struct redis *redis)
+{
+    log_warn("redis-stock: %s", redis_error(redis)->text);
+    return STOCK_UNREACHABLE;
+}
+
+static inline enum stock_result stock_pg_failed(struct pg *pg)
+{
+    log_warn("redis-stock: %s", pg_error(pg)->text);
+    return STOCK_UNREACHABLE;
+}
 
 #endif
