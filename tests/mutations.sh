@@ -120,7 +120,7 @@ list_local_strategies() {
   awk -F '"' '/^    \.name = "/ { name = $2 } /^    \.guarantees = GUARANTEE_ONE,$/ { print name }' "$root"/server/strategies/*.c "$root"/server/strategies/*/*.c
 }
 
-# "integration.sale" → its file, in whatever room of tests/integration it stands.
+# "integration.lease" → its file, in whatever room of tests/integration it stands.
 find_program() { find "$root/tests/${1%%.*}" -name "test_${1#*.}.c" -print -quit; }
 
 # The names of a program's tests: functions that take a state, and what walks the registry.
@@ -190,7 +190,10 @@ make_copy() {
   cmake --build "$copy/build" -- -t targets all >"$copy/targets"
 }
 
-target_of() { echo "${1/./_}"; } # PROGRAM
+# The subjects of the conformance suite are one program.
+is_subject() { [[ $(find_program "$1") == */conformance/* ]]; } # PROGRAM
+
+target_of() { if is_subject "$1"; then echo integration_conformance; else echo "${1/./_}"; fi; } # PROGRAM
 
 is_built_here() { grep -q "^$(target_of "$1"): " "$copy/targets"; } # PROGRAM
 
@@ -199,7 +202,10 @@ build() { # PROGRAM
 }
 
 run_test() { # PROGRAM PATTERN
-  SECKILL_TEST_ONLY=$2 SECKILL_TEST_PATIENCE_S=20 timeout 120 "$copy/build/tests/${1%%.*}/$(target_of "$1")" >"$copy/log" 2>&1
+  local arguments=()
+  if is_subject "$1"; then arguments=("${1#*.}"); fi
+  SECKILL_TEST_ONLY=$2 SECKILL_TEST_PATIENCE_S=20 timeout 120 \
+    "$copy/build/tests/${1%%.*}/$(target_of "$1")" "${arguments[@]}" >"$copy/log" 2>&1
 }
 
 with_stack() {

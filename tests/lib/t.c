@@ -60,8 +60,8 @@ int t_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFix
         if (t_is_chosen(tests[i].name))
             chosen[n++] = tests[i];
     if (n == 0) {
-        fprintf(stderr, "no test is named %s\n", getenv("SECKILL_TEST_ONLY"));
-        failed = 1;
+        fprintf(stderr, "%s: no test is named %s\n", group, getenv("SECKILL_TEST_ONLY"));
+        failed = T_NONE_CHOSEN;
     } else {
         failed = _cmocka_run_group_tests(group, chosen, n, setup, teardown);
     }

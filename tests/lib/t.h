@@ -31,7 +31,10 @@ FILE *t_open(const char *path);
 /* A stream socket of AF_…; the test fails when there is none. The caller closes it. */
 int t_socket(int family);
 
-/* What _cmocka_run_group_tests answers. */
+/* No test has a name that SECKILL_TEST_ONLY picks. */
+enum { T_NONE_CHOSEN = -1 };
+
+/* What _cmocka_run_group_tests answers, or T_NONE_CHOSEN. */
 int t_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
           CMFixtureFunction teardown);
 

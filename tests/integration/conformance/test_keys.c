@@ -1,4 +1,6 @@
 /* Idempotency-Keys, which are safe in every strategy: one key, one order. */
+#include "integration/conformance/conformance.h"
+
 #include "lib/fixtures/cases.h"
 
 #include <string.h>
@@ -189,7 +191,7 @@ static void a_refusal_is_not_remembered(struct test_case *the)
     case_expect_rows(the, NULL);
 }
 
-int main(void)
+int conformance_keys(void)
 {
     static const struct case_test tests[] = {
         {"a repeat gets the first order", a_repeat_gets_the_first_order},

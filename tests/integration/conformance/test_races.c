@@ -4,6 +4,8 @@
  * A strategy that promises is exact all the same. One that does not must be seen to fail: what is
  * kept to show a race and does not show it has been mended by accident, or is not run as it says.
  */
+#include "integration/conformance/conformance.h"
+
 #include "lib/fixtures/cases.h"
 
 #include "base/clock.h"
@@ -109,7 +111,7 @@ static void a_sale_begins_in_a_race(struct test_case *the)
     case_expect_rows(the, NULL);
 }
 
-int main(void)
+int conformance_races(void)
 {
     static const struct case_test tests[] = {
         {"selling races", selling_races},

@@ -2,8 +2,11 @@
  * GET /strategies: names, promises and bodies are what docs/STRATEGIES.md says of them.
  *
  * The table below is a second copy on purpose. Every other program here takes what a strategy
- * promises from the registry; were a letter dropped there, they would all stop asking for it.
+ * promises from the registry; were a letter dropped there, they would all stop asking for it. A
+ * strategy that has no row yet is named in a notice.
  */
+#include "integration/conformance/conformance.h"
+
 #include "lib/fixtures/cases.h"
 #include "lib/stack.h"
 
@@ -55,15 +58,42 @@ static bool has(const struct http_reply *reply, int i, const char *member)
     return http_reply_bool(reply, path);
 }
 
-static void check_row(const struct http_reply *reply, int i)
+/* What the server needs that this stack may lack. */
+static bool is_here(const char *flag)
 {
-    const struct promise *promise = &promises[i];
+    static const char *const may_lack[][2] = {{"--redlock", "SECKILL_TEST_REDLOCK"},
+                                              {"--memcached", "SECKILL_TEST_MEMCACHED"},
+                                              {"--zookeeper", "SECKILL_TEST_ZOOKEEPER"},
+                                              {"--amqp", "SECKILL_TEST_AMQP"}};
+
+    for (size_t i = 0; flag && i < sizeof may_lack / sizeof *may_lack; i++)
+        if (strcmp(flag, may_lack[i][0]) == 0)
+            return getenv(may_lack[i][1]) != NULL;
+    return true;
+}
+
+/* Of row i; NULL, and a notice, where the list above does not know it. */
+static const struct promise *find_promise(const struct http_reply *reply, int i)
+{
+    char path[64];
+    char name[128];
+
+    snprintf(path, sizeof path, "%d.name", i);
+    http_reply_text(reply, path, name, sizeof name);
+    assert_string_equal(name, strategy_at((size_t)i)->name);
+    for (int j = 0; j < COUNT; j++)
+        if (strcmp(promises[j].name, name) == 0)
+            return &promises[j];
+    printf("notice: %s has no row in test_registry.c: what it promises is its own word alone\n",
+           name);
+    return NULL;
+}
+
+static void check_row(const struct http_reply *reply, int i, const struct promise *promise)
+{
     char path[64];
     char text[128];
 
-    snprintf(path, sizeof path, "%d.name", i);
-    http_reply_text(reply, path, text, sizeof text);
-    assert_string_equal(text, promise->name);
     snprintf(path, sizeof path, "%d.summary", i);
     http_reply_text(reply, path, text, sizeof text);
     assert_true(strlen(text) > 20);
@@ -86,19 +116,24 @@ static void strategies_tell_what_they_promise(void **state)
     (void)state;
     struct server *server = server_start(NULL);
     struct http_reply reply = server_call(server, "GET", "/strategies", NULL, NULL);
+    const struct promise *next = promises; /* in the list's order */
 
     assert_int_equal(reply.status, 200);
-    assert_int_equal(http_reply_count(&reply, ""), COUNT);
-    assert_int_equal(strategy_count(), COUNT);
-    for (int i = 0; i < COUNT; i++) {
+    assert_int_equal(http_reply_count(&reply, ""), strategy_count());
+    for (int i = 0; i < (int)strategy_count(); i++) {
+        const struct promise *promise = find_promise(&reply, i);
         char path[64];
-        check_row(&reply, i);
-        if (promises[i].asynchronous && !stack_amqp())
+        if (!promise)
+            continue;
+        assert_ptr_equal(promise, next++);
+        check_row(&reply, i, promise);
+        if (!is_here(promise->flag))
             continue;
         assert_true(has(&reply, i, "available"));
         snprintf(path, sizeof path, "%d.unavailable_reason", i);
         assert_true(http_reply_is_null(&reply, path));
     }
+    assert_ptr_equal(next, promises + COUNT);
     http_reply_fini(&reply);
     server_stop(server);
 }
@@ -110,11 +145,14 @@ static void a_strategy_without_its_backend_says_so(void **state)
                                          "--zookeeper", NULL, "--amqp", NULL);
     struct http_reply reply = server_call(server, "GET", "/strategies", NULL, NULL);
 
-    shop_put(server, 1, COUNT, NULL);
-    for (int i = 0; i < COUNT; i++) {
-        struct buy buy = {.strategy = promises[i].name, .product = 1, .user = 1};
-        assert_int_equal(has(&reply, i, "available"), !promises[i].flag);
-        if (!promises[i].flag) {
+    shop_put(server, 1, (int64_t)strategy_count(), NULL);
+    for (int i = 0; i < (int)strategy_count(); i++) {
+        const struct strategy *strategy = strategy_at((size_t)i);
+        struct buy buy = {.strategy = strategy->name, .product = 1, .user = 1};
+        const struct promise *promise = find_promise(&reply, i);
+        bool needs_more = promise ? promise->flag != NULL : strategy->needs != NEED_POSTGRESQL;
+        assert_int_equal(has(&reply, i, "available"), !needs_more);
+        if (!needs_more) {
             shop_expect_buy(server, &buy, 201, "", NULL);
             continue;
         }
@@ -122,14 +160,14 @@ static void a_strategy_without_its_backend_says_so(void **state)
         char reason[128];
         snprintf(path, sizeof path, "%d.unavailable_reason", i);
         http_reply_text(&reply, path, reason, sizeof reason);
-        assert_non_null(strstr(reason, promises[i].flag));
+        assert_non_null(strstr(reason, promise ? promise->flag : "--"));
         shop_expect_buy(server, &buy, 503, "strategy_unavailable", NULL);
     }
     http_reply_fini(&reply);
     server_stop(server);
 }
 
-int main(void)
+int conformance_registry(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(strategies_tell_what_they_promise, server_teardown),
@@ -138,8 +176,8 @@ int main(void)
     char *conninfo = stack_database_create("seckill_registry");
 
     server_use_database(conninfo);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run("registry", tests, sizeof tests / sizeof *tests, NULL, NULL);
     stack_database_drop("seckill_registry");
     free(conninfo);
-    return failed != 0;
+    return failed;
 }

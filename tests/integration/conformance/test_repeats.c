@@ -2,6 +2,8 @@
  * A repeat of an Idempotency-Key while the first order with it is under way: it has decided, and
  * stands still at the writing of its row, in a trigger, until the test lets go.
  */
+#include "integration/conformance/conformance.h"
+
 #include "lib/fixtures/cases.h"
 
 #include "base/clock.h"
@@ -138,7 +140,7 @@ static void a_repeat_that_will_not_wait(struct test_case *the)
     crowd_destroy(crowd);
 }
 
-int main(void)
+int conformance_repeats(void)
 {
     static const struct case_test tests[] = {
         {"a repeat waits for the first", a_repeat_waits_for_the_first},

@@ -1,4 +1,6 @@
 /* What gives stock back or adds to it: cancels, which are exact in every strategy, and restocks. */
+#include "integration/conformance/conformance.h"
+
 #include "lib/fixtures/cases.h"
 
 #include <stdio.h>
@@ -173,7 +175,7 @@ static void a_restock_with_a_key_adds_once(struct test_case *the)
     shop_expect_restock(case_server(the, 0), &restock, 404, "unknown_product");
 }
 
-int main(void)
+int conformance_returns(void)
 {
     static const struct case_test tests[] = {
         {"many cancels return once", many_cancels_return_once},

@@ -1,4 +1,6 @@
 /* Selling: a crowd on a short stock, quantities, windows, limits, in every strategy. */
+#include "integration/conformance/conformance.h"
+
 #include "lib/fixtures/cases.h"
 
 #include "base/clock.h"
@@ -126,7 +128,7 @@ static void an_unknown_product(struct test_case *the)
     shop_expect_buy(case_server(the, 1), &buy, 404, "unknown_product", NULL);
 }
 
-int main(void)
+int conformance_sale(void)
 {
     static const struct case_test tests[] = {
         {"a crowd buys what there is", a_crowd_buys_what_there_is},

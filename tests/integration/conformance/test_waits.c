@@ -1,4 +1,6 @@
 /* Waiting: an order's wait ends at its deadline and not before, whatever it waits for. */
+#include "integration/conformance/conformance.h"
+
 #include "lib/fixtures/cases.h"
 
 #include "lib/stack.h"
@@ -180,7 +182,7 @@ static void a_crowd_that_will_not_wait(struct test_case *the)
     assert_true(sold > 0);
 }
 
-int main(void)
+int conformance_waits(void)
 {
     static const struct case_test tests[] = {
         {"a wait ends at its deadline", a_wait_ends_at_its_deadline},

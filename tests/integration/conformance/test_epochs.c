@@ -1,4 +1,6 @@
 /* A PUT in the middle of purchases. */
+#include "integration/conformance/conformance.h"
+
 #include "lib/fixtures/cases.h"
 
 #include "base/clock.h"
@@ -91,7 +93,7 @@ static void an_ended_sale_is_swept_away(struct test_case *the)
     case_expect_rows(the, NULL);
 }
 
-int main(void)
+int conformance_epochs(void)
 {
     static const struct case_test tests[] = {
         {"sales begin amid purchases", sales_begin_amid_purchases},

@@ -5,6 +5,8 @@
  * In every strategy that wait is the order's own time, ends at its deadline as wait_timeout with
  * nothing done, and is nobody else's: other users buy the product meanwhile.
  */
+#include "integration/conformance/conformance.h"
+
 #include "lib/fixtures/cases.h"
 
 #include "base/clock.h"
@@ -151,7 +153,7 @@ static void the_order_at_its_cancel(struct test_case *the)
     case_expect_rows(the, NULL);
 }
 
-int main(void)
+int conformance_held(void)
 {
     static const struct case_test tests[] = {
         {"what the user has bought", what_the_user_has_bought},
