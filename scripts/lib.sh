@@ -12,7 +12,7 @@ me=$(basename "$0")
 
 # PACKAGE, or PACKAGE:COMMAND where the command is what counts, whoever installed it
 build_packages=(gcc:gcc libc6-dev cmake:cmake ninja-build:ninja pkg-config:pkg-config libmicrohttpd-dev libjansson-dev
-  libpq-dev libhiredis-dev libcurl4-openssl-dev libcmocka-dev)
+  libpq-dev libhiredis-dev libssl-dev libcurl4-openssl-dev libcmocka-dev)
 run_packages=(postgresql:/usr/lib/postgresql redis-server:redis-server redis-tools:redis-cli wrk:wrk curl:curl
   util-linux:flock)
 bench_packages=(nginx-light:nginx)   # a point of reference
@@ -21,7 +21,7 @@ component_packages=(librabbitmq-dev rabbitmq-server libmemcached-dev memcached:m
   libzookeeper-java default-jre-headless:java)
 # clang-19: what Debian 13 calls clang; it warns of more than Debian 12's
 test_packages=(clang:clang clang-19:clang-19 clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
-  prometheus:promtool git:git python3:python3 python3-yaml python3-jsonschema)
+  prometheus:promtool git:git openssl:openssl python3:python3 python3-yaml python3-jsonschema)
 
 say() { echo "$me: $*"; }
 die() { echo "$me: $*" >&2; exit 1; }

@@ -100,6 +100,7 @@ static void try_to_write(struct redis *redis, const char *key, int64_t until_us)
     int64_t ignored;
 
     if (redis_open(redis, until_us)) {
+        redis_identify(redis, until_us);
         enum redis_status status = redis_script(redis, LUA_PROBE, 1, 1, &key, until_us, &ignored);
         const char *reason = redis_reason(redis);
         if (status == REDIS_OK) {

@@ -121,13 +121,18 @@ enum redis_status redis_read(struct redis *redis, int64_t until_us, redisReply *
             return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
         if (reply)
             break;
-        struct pollfd fd = {.fd = redis->context->fd, .events = POLLIN};
-        int ready = poll(&fd, 1, clock_poll_ms(until_us));
-        if (ready == 0 && clock_mono_us() >= until_us)
-            return REDIS_OK;
         size_t had = redis->context->reader->len;
-        if (ready > 0 && redisBufferRead(redis->context) != REDIS_OK)
+        /* TLS may have taken more from the socket than it has handed out. */
+        if (redis->server->tls && redisBufferRead(redis->context) != REDIS_OK)
             return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+        if (redis->context->reader->len == had) {
+            struct pollfd fd = {.fd = redis->context->fd, .events = POLLIN};
+            int ready = poll(&fd, 1, clock_poll_ms(until_us));
+            if (ready == 0 && clock_mono_us() >= until_us)
+                return REDIS_OK;
+            if (ready > 0 && redisBufferRead(redis->context) != REDIS_OK)
+                return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
+        }
         cost_add(COST_REDIS, COST_BYTES, redis->context->reader->len - had);
     }
     *out = reply;
@@ -201,17 +206,12 @@ enum redis_status redis_ask(struct redis *redis, int count, const char *const *a
 
 static bool open_context(struct redis *redis, int64_t until_us)
 {
-    int64_t left_us = until_us - clock_mono_us();
-    if (left_us <= 0)
-        left_us = 1000;
-    struct timeval timeout = {.tv_sec = left_us / 1000000, .tv_usec = left_us % 1000000};
     const struct redis_server *server = redis->server;
+    struct error error;
 
-    redis->context = server->is_unix ? redisConnectUnixWithTimeout(server->host, timeout)
-                                     : redisConnectWithTimeout(server->host, server->port, timeout);
-    if (!redis->context || redis->context->err) {
-        redis_lose(redis, ERROR_UNAVAILABLE,
-                   redis->context ? redis->context->errstr : "out of memory");
+    redis->context = redis_dial(&server->url, server->tls, until_us, &error);
+    if (!redis->context) {
+        redis_lose(redis, error.code, error.text);
         return false;
     }
     int flags = fcntl(redis->context->fd, F_GETFL);
@@ -220,9 +220,40 @@ static bool open_context(struct redis *redis, int64_t until_us)
         return false;
     }
     redis->context->flags &= ~REDIS_BLOCK;
-    if (!server->is_unix)
+    if (!server->url.is_unix)
         redisEnableKeepAlive(redis->context);
     return true;
+}
+
+static enum redis_status log_in(struct redis *redis, int64_t until_us)
+{
+    const struct redis_url *url = &redis->server->url;
+
+    if (!url->password[0])
+        return REDIS_OK;
+    return url->user[0]
+               ? redis_send(redis, 3, (const char *const[]){"AUTH", url->user, url->password},
+                            until_us)
+               : redis_send(redis, 2, (const char *const[]){"AUTH", url->password}, until_us);
+}
+
+/* A Sentinel may name a server that is the primary no more. */
+static enum redis_status check_role(struct redis *redis, int64_t until_us)
+{
+    redisReply *reply = NULL;
+
+    if (!redis->server->url.primary[0])
+        return REDIS_OK;
+    enum redis_status status =
+        redis_command(redis, 1, (const char *const[]){"ROLE"}, until_us, &reply);
+    bool primary = status == REDIS_OK && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
+                   reply->element[0]->str && strcmp(reply->element[0]->str, "master") == 0;
+    if (reply)
+        freeReplyObject(reply);
+    if (status == REDIS_OK && !primary)
+        return redis_lose(redis, ERROR_UNAVAILABLE,
+                          "the Sentinels name a server that is no primary");
+    return status;
 }
 
 static enum redis_status greet(struct redis *redis, int64_t until_us)
@@ -231,9 +262,12 @@ static enum redis_status greet(struct redis *redis, int64_t until_us)
     char database[8];
 
     redis->optional = true; /* sessions that are open may well be served */
-    snprintf(database, sizeof database, "%d", redis->server->database);
-    enum redis_status status =
-        redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us);
+    snprintf(database, sizeof database, "%d", redis->server->url.database);
+    enum redis_status status = log_in(redis, until_us);
+    if (status == REDIS_OK)
+        status = check_role(redis, until_us);
+    if (status == REDIS_OK)
+        status = redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us);
     /* A session that opens can serve: a Redis that still reads its file answers SELECT, but not
      * this. (PING is refused also by one that takes no writes and can be read.) */
     if (status == REDIS_OK)
@@ -243,12 +277,15 @@ static enum redis_status greet(struct redis *redis, int64_t until_us)
     return status;
 }
 
-/* Redis says nothing on an idle session but goodbye. */
+/* Redis says nothing on an idle session but goodbye; TLS may have a ticket to deliver. */
 static bool idle_session_lives(struct redis *redis)
 {
     struct pollfd fd = {.fd = redis->context->fd, .events = POLLIN};
 
-    return poll(&fd, 1, 0) == 0;
+    if (poll(&fd, 1, 0) == 0)
+        return true;
+    return redis->server->tls && redisBufferRead(redis->context) == REDIS_OK &&
+           redis->context->reader->len == 0;
 }
 
 /* A caller who had little time left learns nothing of Redis. Redlock gives a node 200 ms. */

@@ -35,8 +35,9 @@ enum redis_status {
                       executed is unknown */
 };
 
-/* Parses redis://[HOST][:PORT][/DB] or unix:///PATH; connects to nothing. */
-struct redis_server *redis_server_create(const char *url, struct error *error);
+/* Parses the URL (redis_url.h); connects to nothing. `ca_file` is for rediss://, "" the system's.
+ */
+struct redis_server *redis_server_create(const char *url, const char *ca_file, struct error *error);
 void redis_server_destroy(struct redis_server *server); /* after every session; NULL is allowed */
 
 /* Cached state, any thread, no I/O: whether this Redis serves what the strategies need, and why
@@ -49,7 +50,8 @@ void redis_server_why(struct redis_server *server, char why[REDIS_WHY_MAX]);
 /* The same as readiness shows it; `flaw` is what is wrong with one that serves. */
 void redis_server_report(struct redis_server *server, const char *name, const char *flaw,
                          backend_report *report, void *to);
-/* The server's place as it stands in messages: HOST:PORT, or a path. Any thread. */
+/* The server's place as it stands in messages, without a password: HOST:PORT, a path, or "NAME of"
+ * its Sentinels. Any thread. */
 void redis_server_place(const struct redis_server *server, char *out, size_t size);
 
 /* What redis_survey found when it last looked, any thread, no I/O. The version is 602 for 6.2, and
@@ -63,6 +65,12 @@ enum redis_server_flaw {
 int redis_server_version(const struct redis_server *server);
 unsigned redis_server_flaws(const struct redis_server *server);
 void redis_server_note(struct redis_server *server, int version, unsigned flaws);
+/* A node of a Redis Cluster, which has a part of the keys alone. Any thread, no I/O; false while
+ * unknown. */
+bool redis_server_is_cluster(const struct redis_server *server);
+/* Asks the session's server for its version and whether it is one of a cluster, unless that is
+ * known, and notes it there. */
+void redis_identify(struct redis *redis, int64_t until_us);
 /* Asks the session's server for its version and how durable it is, and notes both there. */
 bool redis_survey(struct redis *redis, int64_t until_us);
 /* Tries what the strategies need, on a connection made anew: a script that is loaded and writes

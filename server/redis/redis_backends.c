@@ -8,9 +8,11 @@
 
 enum { FIRST_SURVEY_US = 1000000, STOCK_VERSION_LEAST = 602, PROBE_KEY_MAX = 192 };
 
-static void *redis_open_at(const char *url, const char *flag, struct error *error)
+static void *redis_open_at(const struct settings *settings, const char *url, const char *flag,
+                           struct error *error)
 {
-    struct redis_server *server = url[0] ? redis_server_create(url, error) : NULL;
+    struct redis_server *server =
+        url[0] ? redis_server_create(url, settings->redis_ca, error) : NULL;
 
     if (url[0] && !server)
         error_prefix(error, "%s", flag);
@@ -19,13 +21,14 @@ static void *redis_open_at(const char *url, const char *flag, struct error *erro
 
 static void *locks_open(const struct settings *settings, struct error *error)
 {
-    return redis_open_at(settings->redis, "--redis", error);
+    return redis_open_at(settings, settings->redis, "--redis", error);
 }
 
 static void *stock_open(const struct settings *settings, struct error *error)
 {
-    return settings->stock_redis[0] ? redis_open_at(settings->stock_redis, "--stock-redis", error)
-                                    : redis_open_at(settings->redis, "--redis", error);
+    return settings->stock_redis[0]
+               ? redis_open_at(settings, settings->stock_redis, "--stock-redis", error)
+               : redis_open_at(settings, settings->redis, "--redis", error);
 }
 
 static void close_server(void *server)
@@ -68,6 +71,19 @@ static const char *stock_flaw(const struct redis_server *server)
     return "";
 }
 
+/* So that the strategies are listed as they are from the start. */
+static bool locks_greet(void *server, struct error *error)
+{
+    struct redis *redis = redis_create(server);
+    int64_t until_us = clock_mono_us() + FIRST_SURVEY_US;
+
+    (void)error;
+    if (redis && redis_connect(redis, until_us))
+        redis_identify(redis, until_us);
+    redis_destroy(redis);
+    return true;
+}
+
 /* A Redis that is absent now is asked again when it comes. */
 static bool stock_greet(void *server, struct error *error)
 {
@@ -94,11 +110,20 @@ static void stock_health(void *server, backend_report *report, void *to)
     redis_server_report(server, "stock-redis", stock_flaw(server), report, to);
 }
 
+#define CLUSTER " is a node of a cluster, of which this server cannot make use"
+
+static const char *locks_unfit(void *server)
+{
+    return redis_server_is_cluster(server) ? "the Redis of --redis" CLUSTER : NULL;
+}
+
 /* Older than any that was tried; 0: nobody has asked it yet. */
 static const char *stock_unfit(void *server)
 {
     int version = redis_server_version(server);
 
+    if (redis_server_is_cluster(server))
+        return "the Redis of --stock-redis" CLUSTER;
     return version != 0 && version < STOCK_VERSION_LEAST
                ? "the Redis of --stock-redis is older than 6.2"
                : NULL;
@@ -131,7 +156,9 @@ const struct backend backend_redis = {
     .session_open = open_session,
     .session_close = close_session,
     .connect = connect_session,
+    .greet = locks_greet,
     .health = locks_health,
+    .unfit = locks_unfit,
     .probe = locks_probe,
 };
 

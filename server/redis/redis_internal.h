@@ -3,27 +3,26 @@
 #define SECKILL_REDIS_REDIS_INTERNAL_H
 
 #include "redis/redis.h"
+#include "redis/redis_dial.h"
 
 #include <hiredis/hiredis.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 enum {
-    REDIS_HOST_MAX = 255,
     REDIS_ARGUMENTS_MAX = 600, /* redis-stock: 100 entries with five each, and some */
     REDIS_SHA_LENGTH = 40
 };
 
 struct redis_server {
-    char host[REDIS_HOST_MAX + 1]; /* or the socket's path */
-    bool is_unix;
-    int port;
-    int database;
+    struct redis_url url;
+    struct redis_tls *tls; /* owned; NULL without TLS */
     _Atomic int64_t closed_until_us;
     _Atomic int64_t stale_us; /* sessions opened until then are opened anew */
     atomic_int version;
     atomic_uint flaws;
-    atomic_bool up; /* no words below */
+    atomic_bool cluster; /* it is a node of one */
+    atomic_bool up;      /* no words below */
     struct {
         pthread_mutex_t mutex;
         bool refuses; /* they are Redis's own */

@@ -11,54 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse_number(const char *text, const char *end, int max, int *out)
-{
-    long n = 0;
-
-    if (text == end || end - text > 5)
-        return false;
-    for (; text < end; text++) {
-        if (*text < '0' || *text > '9')
-            return false;
-        n = n * 10 + (*text - '0');
-    }
-    *out = (int)n;
-    return n <= max;
-}
-
-static bool copy_host(struct redis_server *server, const char *from, size_t length)
-{
-    if (length == 0 || length > REDIS_HOST_MAX)
-        return false;
-    memcpy(server->host, from, length);
-    server->host[length] = '\0';
-    return true;
-}
-
-static bool parse_url(struct redis_server *server, const char *url)
-{
-    server->port = 6379;
-    if (strncmp(url, "unix://", 7) == 0) {
-        server->is_unix = true;
-        return url[7] == '/' && copy_host(server, url + 7, strlen(url + 7));
-    }
-    if (strncmp(url, "redis://", 8) != 0)
-        return false;
-    const char *host = url + 8;
-    const char *slash = strchrnul(host, '/');
-    const char *colon = memchr(host, ':', (size_t)(slash - host));
-    const char *host_end = colon ? colon : slash;
-
-    if (host_end == host ? !copy_host(server, "127.0.0.1", 9)
-                         : !copy_host(server, host, (size_t)(host_end - host)))
-        return false;
-    if (colon && !parse_number(colon + 1, slash, 65535, &server->port))
-        return false;
-    return !*slash || !slash[1] ||
-           parse_number(slash + 1, slash + 1 + strlen(slash + 1), 9999, &server->database);
-}
-
-struct redis_server *redis_server_create(const char *url, struct error *error)
+struct redis_server *redis_server_create(const char *url, const char *ca_file, struct error *error)
 {
     struct redis_server *server = calloc(1, sizeof *server);
 
@@ -66,8 +19,8 @@ struct redis_server *redis_server_create(const char *url, struct error *error)
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
-    if (!parse_url(server, url)) {
-        error_set(error, ERROR_INVALID, "\"%s\" is not redis://HOST:PORT/DB or unix:///PATH", url);
+    if (!redis_url_parse(url, &server->url, error) ||
+        (server->url.tls && !(server->tls = redis_tls_create(ca_file, error)))) {
         free(server);
         return NULL;
     }
@@ -81,20 +34,29 @@ void redis_server_destroy(struct redis_server *server)
     if (!server)
         return;
     pthread_mutex_destroy(&server->state.mutex);
+    redis_tls_destroy(server->tls);
     free(server);
 }
 
 void redis_server_place(const struct redis_server *server, char *out, size_t size)
 {
-    if (server->is_unix)
-        snprintf(out, size, "%s", server->host);
-    else
-        snprintf(out, size, "%s:%d", server->host, server->port);
+    const struct redis_url *url = &server->url;
+    int n = url->primary[0] ? snprintf(out, size, "%s of ", url->primary) : 0;
+
+    for (int i = 0; i < url->count && n >= 0 && (size_t)n < size; i++)
+        n += url->is_unix ? snprintf(out + n, size - (size_t)n, "%s", url->places[i].host)
+                          : snprintf(out + n, size - (size_t)n, "%s%s:%d", i > 0 ? "," : "",
+                                     url->places[i].host, url->places[i].port);
 }
 
 int redis_server_version(const struct redis_server *server)
 {
     return atomic_load_explicit(&server->version, memory_order_relaxed);
+}
+
+bool redis_server_is_cluster(const struct redis_server *server)
+{
+    return atomic_load_explicit(&server->cluster, memory_order_relaxed);
 }
 
 unsigned redis_server_flaws(const struct redis_server *server)

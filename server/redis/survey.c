@@ -1,4 +1,5 @@
-/* What a Redis says of itself: its version, and whether what it acknowledges may be lost. */
+/* What a Redis says of itself: its version, whether it is a node of a cluster, and whether what it
+ * acknowledges may be lost. */
 #include "redis/redis_internal.h"
 
 #include <stdlib.h>
@@ -17,6 +18,8 @@ static bool read_version(struct redis *redis, int64_t until_us, int *version)
         long major = strtol(line + strlen("redis_version:"), &end, 10);
         long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
         *version = (int)(major * 100 + minor);
+        atomic_store_explicit(&redis->server->cluster, strstr(text, "redis_mode:cluster") != NULL,
+                              memory_order_relaxed);
     }
     redis_reply_free(reply);
     return true;
@@ -61,6 +64,19 @@ static bool survey(struct redis *redis, int64_t until_us)
             return false;
     redis_server_note(redis_server_of(redis), version, flaws);
     return true;
+}
+
+void redis_identify(struct redis *redis, int64_t until_us)
+{
+    struct redis_server *server = redis->server;
+    int version = redis_server_version(server);
+
+    if (version != 0)
+        return;
+    redis->optional = true;
+    if (read_version(redis, until_us, &version))
+        redis_server_note(server, version, redis_server_flaws(server));
+    redis->optional = false;
 }
 
 /* A user who may not ask may well be allowed what the strategies need. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 64, TAKES_MAX = 128 };
+enum { ROWS_MAX = 64, TAKES_MAX = 160 };
 
 /* Where a row's text comes from, as errors name it: "--listen" or "SECKILL_LISTEN". */
 struct source {

@@ -35,7 +35,9 @@ bool settings_accepts_listen(const char *text)
 
 bool settings_accepts_redis(const char *text)
 {
-    return *text == '\0' || strncmp(text, "redis://", 8) == 0 || strncmp(text, "unix://", 7) == 0;
+    return *text == '\0' || strncmp(text, "redis://", 8) == 0 ||
+           strncmp(text, "rediss://", 9) == 0 || strncmp(text, "redis-sentinel://", 17) == 0 ||
+           strncmp(text, "unix://", 7) == 0;
 }
 
 bool settings_accepts_amqp(const char *text)
@@ -61,7 +63,8 @@ bool settings_accepts_redlock(const char *text)
 
     for (const char *at = text; *text != '\0'; at++, count++) {
         size_t length = strcspn(at, ",");
-        if (length == 0 || !settings_accepts_redis(at) || is_listed(at, length, text, at))
+        if (length == 0 || !settings_accepts_redis(at) || strncmp(at, "redis-s", 7) == 0 ||
+            is_listed(at, length, text, at))
             return false;
         at += length;
         if (*at == '\0')

@@ -39,7 +39,7 @@ void settings_print_help(FILE *to, const char *program)
 static void print_markdown_row(FILE *to, const struct settings_row *row)
 {
     char variable[SETTINGS_VARIABLE_LENGTH];
-    char takes[128];
+    char takes[160];
 
     settings_variable(row, variable);
     settings_takes(row, takes, sizeof takes);

@@ -32,15 +32,20 @@ static const struct settings_row rows[] = {
     },
     {
         .flag = "redis", TEXT(redis, ""), .secret = true,
-        .value = "URL", .takes = "redis://HOST:PORT/DB or unix:///PATH, or nothing",
+        .value = "URL", .takes = "redis[s]://[USER:PASSWORD@]HOST:PORT/DB, redis-sentinel://HOST,HOST/NAME, unix:///PATH, or nothing",
         .accepts = settings_accepts_redis,
         .help = "Redis for the locks; empty: none, and its strategies answer 503",
     },
     {
         .flag = "stock-redis", TEXT(stock_redis, ""), .secret = true,
-        .value = "URL", .takes = "redis://HOST:PORT/DB or unix:///PATH, or nothing",
+        .value = "URL", .takes = "redis[s]://[USER:PASSWORD@]HOST:PORT/DB, redis-sentinel://HOST,HOST/NAME, unix:///PATH, or nothing",
         .accepts = settings_accepts_redis,
         .help = "Redis for redis-stock's stock and queue; empty: --redis",
+    },
+    {
+        .flag = "redis-ca", TEXT(redis_ca, ""),
+        .value = "FILE", .takes = "a PEM file of certificates, or nothing",
+        .help = "CAs that a rediss:// server's certificate may come from; empty: the system's",
     },
     {
         .flag = "redlock", TEXT(redlock, ""), .secret = true,

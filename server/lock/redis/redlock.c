@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES_MAX = 5, URL_MAX = 300, NODE_PATIENCE_MAX_US = 200000 };
+enum { NODES_MAX = 5, URL_MAX = 2048, NODE_PATIENCE_MAX_US = 200000 };
 /* Of the lease: what one node may take of it, and what two clocks may drift apart in it. */
 enum { PATIENCE_SHARE = 20, DRIFT_SHARE = 100, DRIFT_LEAST_US = 2000 };
 
@@ -38,15 +38,15 @@ struct redlock_sessions {
     struct error error;
 };
 
-static bool add_node(struct redlock *redlock, const char *url, size_t length)
+static bool add_node(struct redlock *redlock, const struct settings *settings, const char *url,
+                     size_t length, struct error *error)
 {
     char text[URL_MAX];
-    struct error error;
 
     if (redlock->count == NODES_MAX || length >= sizeof text)
-        return false;
+        return error_set(error, ERROR_INVALID, "too many nodes, or a URL that is too long");
     snprintf(text, sizeof text, "%.*s", (int)length, url);
-    redlock->nodes[redlock->count] = redis_server_create(text, &error);
+    redlock->nodes[redlock->count] = redis_server_create(text, settings->redis_ca, error);
     return redlock->nodes[redlock->count++] != NULL;
 }
 
@@ -67,16 +67,18 @@ static void *redlock_open(const struct settings *settings, struct error *error)
     if (!*urls)
         return NULL;
     struct redlock *redlock = calloc(1, sizeof *redlock);
-    bool fine = redlock != NULL;
+    bool fine = redlock || error_set(error, ERROR_INTERNAL, "out of memory");
 
     for (const char *at = urls; fine && *at;) {
         size_t length = strcspn(at, ",");
-        fine = add_node(redlock, at, length);
+        fine = add_node(redlock, settings, at, length, error);
         at += length + (at[length] == ',');
     }
     if (fine && (redlock->count == 3 || redlock->count == 5))
         return redlock;
-    error_set(error, ERROR_INVALID, "--redlock: \"%s\" is not 3 or 5 URLs of Redis servers", urls);
+    if (fine)
+        error_set(error, ERROR_INVALID, "these are not 3 or 5 URLs of Redis servers");
+    error_prefix(error, "--redlock");
     redlock_close(redlock);
     return NULL;
 }

@@ -147,7 +147,7 @@ static int64_t redis_stat(const char *name)
 static void redis_has_read_and_written_what_is_counted(void **state)
 {
     struct error error = {ERROR_NONE, ""};
-    struct redis_server *redis_server = redis_server_create(stack_redis(), &error);
+    struct redis_server *redis_server = redis_server_create(stack_redis(), "", &error);
     struct redis *redis = redis_create(redis_server);
     struct redis_answer answer;
 

@@ -265,7 +265,7 @@ static void hurried_connect_closes_nothing(void **state)
     char *through = stack_database_through(here.conninfo, folder);
     struct store *store = store_create(through, (struct store_limits){60000, 60000}, &error);
     struct pg *pg = pg_create(store);
-    struct redis_server *redis_server = redis_server_create(url, &error);
+    struct redis_server *redis_server = redis_server_create(url, "", &error);
     struct redis *redis = redis_create(redis_server);
     int64_t until_us = clock_mono_us() + HURRY_US;
     assert_false(store_prepare(store, pg, until_us, until_us, &error));

@@ -52,7 +52,7 @@ static int set_up(void **state)
     rig.settings.system_name = "locks-test";
     rig.settings.lock_ttl_ms = LONG_MS;
     redis_probe(NULL, 0, "FLUSHALL");
-    rig.redis_server = redis_server_create(stack_redis(), &error);
+    rig.redis_server = redis_server_create(stack_redis(), "", &error);
     assert_non_null(rig.redis_server);
     rig.renewer = renewer_create(rig.redis_server, &rig.settings);
     assert_non_null(rig.renewer);

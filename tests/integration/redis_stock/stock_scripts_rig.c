@@ -31,7 +31,7 @@ static int open_redis(void **state)
     (void)state;
     struct error error = {ERROR_NONE, ""};
 
-    redis_server = redis_server_create(stack_stock_redis(), &error);
+    redis_server = redis_server_create(stack_stock_redis(), "", &error);
     assert_non_null(redis_server);
     redis = redis_create(redis_server);
     assert_true(redis_connect(redis, rig_soon()));

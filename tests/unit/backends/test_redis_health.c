@@ -58,7 +58,7 @@ static void expect(struct redis_server *redis_server, const char *why)
 static void a_session_that_opens_ends_no_refusal(void **state)
 {
     struct error error;
-    struct redis_server *redis_server = redis_server_create("redis://localhost:7000/1", &error);
+    struct redis_server *redis_server = redis_server_create("redis://localhost:7000/1", "", &error);
     char place[32];
 
     (void)state;

@@ -1,0 +1,380 @@
+/*
+ * Redis as teams have it: behind a password, with users whose rights end somewhere, over IPv6 and
+ * TLS, behind Sentinels that fail over in mid-sale, and as a cluster, which is told and not used.
+ *
+ * No message repeats a password.
+ */
+#include "lib/fixtures/shop.h"
+#include "lib/redis_own.h"
+#include "lib/stack.h"
+#include "lib/t.h"
+#include "lib/witness.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { URL_SIZE = 256, DETAIL_SIZE = 512 };
+
+static char *conninfo; /* owned */
+static struct witness *witness;
+static int64_t product;
+
+/* All that need the Redis of --redis or of --stock-redis. */
+static const char *const strategies[] = {
+    "redis-setnx", "redis-getset",    "redis-expiry",   "redis-uuid",
+    "redis-token", "redis-reentrant", "redis-watchdog", "redis-fenced",
+    "wllock",      "redis-queue",     "redis-stock",
+};
+enum { STRATEGIES = sizeof strategies / sizeof *strategies };
+
+static void expect_sale(struct server *server, const char *strategy)
+{
+    struct buy buy = {.strategy = strategy, .product = ++product, .user = 1};
+
+    shop_put(server, product, 1, NULL);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    buy.user = 2;
+    shop_expect_buy(server, &buy, 409, "sold_out", NULL);
+    assert_int_equal(witness_sale(witness, product).orders, 1);
+}
+
+/* What /readyz says of a backend; "" while it serves. */
+static void detail_of(struct server *server, const char *backend, char out[DETAIL_SIZE])
+{
+    struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
+    char path[64];
+    char name[64] = "";
+
+    out[0] = '\0';
+    for (int i = 0; i < 8 && strcmp(name, backend) != 0; i++) {
+        snprintf(path, sizeof path, "backends.%d.name", i);
+        http_reply_text(&reply, path, name, sizeof name);
+        snprintf(path, sizeof path, "backends.%d.detail", i);
+        http_reply_text(&reply, path, out, DETAIL_SIZE);
+    }
+    assert_string_equal(name, backend);
+    http_reply_fini(&reply);
+}
+
+static void wait_detail(struct server *server, const char *backend, const char *words)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    char detail[DETAIL_SIZE];
+
+    for (;;) {
+        detail_of(server, backend, detail);
+        if (strstr(detail, words))
+            return;
+        if (clock_mono_us() >= until_us)
+            fail_msg("/readyz says \"%s\" of %s, and nothing of \"%s\"", detail, backend, words);
+        clock_sleep_until(clock_mono_us() + 20000);
+    }
+}
+
+static void url_of(const struct redis_own *redis, const char *before, const char *behind,
+                   char out[URL_SIZE])
+{
+    snprintf(out, URL_SIZE, "%s:%d%s", before, redis_own_port(redis), behind);
+}
+
+static void a_password_is_given_and_never_told(void **state)
+{
+    struct redis_own *redis =
+        redis_own_start((const char *const[]){"--requirepass", "p@s/,wordless", NULL});
+    char url[URL_SIZE];
+    char wrong[URL_SIZE];
+
+    (void)state;
+    url_of(redis, "redis://:p%40s%2F%2Cwordless@127.0.0.1", "/3", url);
+    struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
+    expect_sale(server, "redis-token");
+    expect_sale(server, "redis-stock");
+    assert_string_equal(redis_own_tell(redis, "p@s/,wordless", "DBSIZE"), "0");
+    assert_false(server_says(server, "wordless"));
+    server_stop(server);
+
+    url_of(redis, "redis://:not-the-secret@127.0.0.1", "", wrong);
+    server = server_start("--redis", wrong, "--stock-redis", NULL, NULL);
+    wait_detail(server, "redis", "WRONGPASS");
+    shop_put(server, ++product, 1, NULL);
+    shop_expect_buy(server, &(struct buy){.strategy = "redis-token", .product = product, .user = 1},
+                    503, "backend_unavailable", NULL);
+    assert_false(server_says(server, "not-the-secret"));
+    server_stop(server);
+
+    url_of(redis, "redis://127.0.0.1", "", wrong);
+    server = server_start("--redis", wrong, "--stock-redis", NULL, NULL);
+    wait_detail(server, "redis", "NOAUTH");
+    server_stop(server);
+}
+
+static void expect_refused_start(const char *flag, const char *value, const char *words)
+{
+    const char *const flags[] = {flag, value, NULL};
+    char log[4096];
+
+    struct server *server = server_launch(flags);
+    assert_int_equal(server_wait(server, log, sizeof log), 2);
+    if (!strstr(log, flag) || !strstr(log, words) || strstr(log, "secret"))
+        fail_msg("%s %s: %s", flag, value, log);
+}
+
+static void a_url_that_is_wrong_ends_the_start(void **state)
+{
+    (void)state;
+    expect_refused_start("--redis", "redis://u:secret@h:port", "port");
+    expect_refused_start("--stock-redis", "redis-sentinel://u:secret@h", "Sentinels");
+    expect_refused_start("--redlock", "redis://a,redis://b,redis://u:secret@h:port", "port");
+    expect_refused_start("--redis", "http://secret", "takes");
+}
+
+/* The rights that docs/OPERATIONS.md says are enough; and one that is missing is named. */
+static void the_documented_rights_are_enough(void **state)
+{
+    struct redis_own *redis = redis_own_start((const char *const[]){NULL});
+    char url[URL_SIZE];
+
+    (void)state;
+    redis_own_tell(
+        redis, NULL,
+        "ACL SETUSER shop on >open ~seckill:* ~{seckill}:stock* &seckill:* +@read +@write "
+        "+@scripting +@pubsub +@connection +info +role +config|get +time");
+    url_of(redis, "redis://shop:open@127.0.0.1", "", url);
+    struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
+    wait_detail(server, "redis", "");
+    for (int i = 0; i < STRATEGIES; i++)
+        expect_sale(server, strategies[i]);
+    char detail[DETAIL_SIZE];
+    detail_of(server, "redis", detail);
+    assert_string_equal(detail, "");
+    redis_own_tell(redis, NULL, "ACL SETUSER shop -evalsha");
+    wait_detail(server, "redis", "NOPERM");
+    redis_own_tell(redis, NULL, "ACL SETUSER shop +evalsha");
+    wait_detail(server, "redis", "");
+    server_stop(server);
+}
+
+static void an_ipv6_address_stands_in_brackets(void **state)
+{
+    struct redis_own *redis = redis_own_start((const char *const[]){NULL});
+    char url[URL_SIZE];
+
+    (void)state;
+    url_of(redis, "redis://[::1]", "/1", url);
+    struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
+    expect_sale(server, "redis-token");
+    server_stop(server);
+}
+
+#ifdef SECKILL_REDIS_TLS
+static void make_certificates(const char *folder)
+{
+    char command[2048];
+
+    snprintf(
+        command, sizeof command,
+        "(cd %s && for ca in ca other; do openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "
+        "/CN=$ca "
+        "-keyout $ca.key -out $ca.pem; done && openssl req -newkey rsa:2048 -nodes -subj /CN=redis "
+        "-keyout redis.key -out redis.csr && printf 'subjectAltName=DNS:localhost' >ext && "
+        "openssl x509 -req -in redis.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile "
+        "ext "
+        "-out redis.pem) >/dev/null 2>&1",
+        folder);
+    if (system(command) != 0)
+        fail_msg("openssl failed");
+}
+
+static void tls_is_spoken_with_a_server_that_proves_its_name(void **state)
+{
+    char folder[] = "/tmp/seckill-tls.XXXXXX";
+    char ca[64];
+    char other[64];
+    char key[64];
+    char certificate[64];
+    char url[URL_SIZE];
+    char remove[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    make_certificates(folder);
+    snprintf(ca, sizeof ca, "%s/ca.pem", folder);
+    snprintf(other, sizeof other, "%s/other.pem", folder);
+    snprintf(key, sizeof key, "%s/redis.key", folder);
+    snprintf(certificate, sizeof certificate, "%s/redis.pem", folder);
+    struct redis_own *redis = redis_own_start((const char *const[]){
+        "--tls-port", "PORT", "--tls-auth-clients", "no", "--tls-cert-file", certificate,
+        "--tls-key-file", key, "--tls-ca-cert-file", ca, "--requirepass", "closed", NULL});
+
+    url_of(redis, "rediss://:closed@localhost", "/2", url);
+    struct server *server =
+        server_start("--redis", url, "--redis-ca", ca, "--stock-redis", NULL, NULL);
+    for (int i = 0; i < STRATEGIES; i++)
+        expect_sale(server, strategies[i]);
+    server_stop(server);
+
+    server = server_start("--redis", url, "--redis-ca", other, "--stock-redis", NULL, NULL);
+    wait_detail(server, "redis", "TLS: ");
+    server_stop(server);
+
+    url_of(redis, "rediss://:closed@127.0.0.1", "/2", url); /* the certificate is for localhost */
+    server = server_start("--redis", url, "--redis-ca", ca, "--stock-redis", NULL, NULL);
+    wait_detail(server, "redis", "TLS: ");
+    server_stop(server);
+    char log[4096];
+    server =
+        server_launch((const char *const[]){"--redis", url, "--redis-ca", "/nowhere/ca.pem", NULL});
+    assert_int_equal(server_wait(server, log, sizeof log), 2);
+    assert_non_null(strstr(log, "--redis-ca"));
+    snprintf(remove, sizeof remove, "rm -r %s", folder);
+    assert_int_equal(system(remove), 0);
+}
+#else
+static void tls_is_refused_by_a_build_without(void **state)
+{
+    (void)state;
+    expect_refused_start("--redis", "rediss://u:secret@localhost", "built without");
+}
+#endif
+
+/* The primary dies in mid-sale, its replica takes over, and what was answered holds. */
+static void sentinels_lead_to_the_new_primary(void **state)
+{
+    struct redis_own *primary =
+        redis_own_start((const char *const[]){"--requirepass", "word", NULL});
+    char port[8];
+    char url[URL_SIZE];
+
+    (void)state;
+    snprintf(port, sizeof port, "%d", redis_own_port(primary));
+    struct redis_own *replica = redis_own_start((const char *const[]){
+        "--requirepass", "word", "--masterauth", "word", "--replicaof", "127.0.0.1", port, NULL});
+    struct redis_own *sentinels[3];
+    for (int i = 0; i < 3; i++) {
+        sentinels[i] = redis_own_sentinel(primary, "shop", 2);
+        redis_own_tell(sentinels[i], NULL, "SENTINEL SET shop auth-pass word");
+    }
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    for (int i = 0; i < 3; i++)
+        while (
+            !strstr(redis_own_tell(sentinels[i], NULL, "INFO sentinel"), "slaves=1,sentinels=3")) {
+            assert_true(clock_mono_us() < until_us);
+            clock_sleep_until(clock_mono_us() + 50000);
+        }
+    /* The first one is nobody. */
+    snprintf(url, sizeof url, "redis-sentinel://:word@127.0.0.1:1,127.0.0.1:%d,127.0.0.1:%d/shop",
+             redis_own_port(sentinels[0]), redis_own_port(sentinels[1]));
+    struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
+    expect_sale(server, "redis-token");
+    expect_sale(server, "redis-stock");
+    assert_string_equal(redis_own_tell(primary, "word", "EXISTS {seckill}:stock:orders"), "1");
+
+    shop_put(server, ++product, 100, NULL);
+    struct buy buy = {.strategy = "redis-token", .product = product, .user = 1};
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    redis_own_kill(primary);
+    shop_expect_buy_soon(server, &buy, 201);
+    assert_true(strstr(redis_own_tell(replica, "word", "ROLE"), "master") != NULL);
+    assert_int_equal(witness_sale(witness, product).orders, 2);
+    wait_detail(server, "redis", "");
+    expect_sale(server, "redis-fenced");
+    shop_expect_consistent(server, product);
+    server_stop(server);
+}
+
+/* A Sentinel that has not noticed, and cannot act alone. */
+static void what_sentinels_name_must_be_a_primary(void **state)
+{
+    struct redis_own *redis = redis_own_start((const char *const[]){NULL});
+    struct redis_own *sentinel = redis_own_sentinel(redis, "shop", 2);
+    char url[URL_SIZE];
+
+    (void)state;
+    url_of(sentinel, "redis-sentinel://127.0.0.1", "/shop", url);
+    struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
+    expect_sale(server, "redis-token");
+    redis_own_tell(redis, NULL, "REPLICAOF 127.0.0.1 1");
+    wait_detail(server, "redis", "no primary");
+    redis_own_tell(redis, NULL, "REPLICAOF NO ONE");
+    struct buy buy = {.strategy = "redis-token", .product = ++product, .user = 1};
+    shop_put(server, product, 1, NULL);
+    shop_expect_buy_soon(server, &buy, 201);
+    server_stop(server);
+}
+
+/* Three nodes, each with a third of the slots. */
+static void a_cluster_is_told_and_not_used(void **state)
+{
+    static const char *const slots[] = {"0 5460", "5461 10922", "10923 16383"};
+    struct redis_own *nodes[3];
+    char url[URL_SIZE];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char command[64];
+        nodes[i] = redis_own_start((const char *const[]){"--cluster-enabled", "yes", NULL});
+        snprintf(command, sizeof command, "CLUSTER ADDSLOTSRANGE %s", slots[i]);
+        redis_own_tell(nodes[i], NULL, command);
+        if (i > 0)
+            redis_own_tell(nodes[i], NULL, "CLUSTER MEET 127.0.0.1 %d", redis_own_port(nodes[0]));
+    }
+    url_of(nodes[0], "redis://127.0.0.1", "", url);
+    struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
+    shop_put(server, ++product, 1, NULL);
+    for (int i = 0; i < STRATEGIES; i++) {
+        struct buy buy = {.strategy = strategies[i], .product = product, .user = 1};
+        struct http_reply reply = shop_send(server, &buy);
+        assert_int_equal(reply.status, 503);
+        if (!strstr(reply.body, "strategy_unavailable") || !strstr(reply.body, "cluster"))
+            fail_msg("%s: %s", strategies[i], reply.body);
+        http_reply_fini(&reply);
+    }
+    expect_sale(server, "conditional");
+    server_stop(server);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    conninfo = stack_database_create("seckill_redis_urls");
+    server_use_database(conninfo);
+    witness = witness_open(conninfo);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    witness_close(witness);
+    stack_database_drop("seckill_redis_urls");
+    free(conninfo);
+    return 0;
+}
+
+static int end_all(void **state)
+{
+    server_teardown(state);
+    return redis_own_teardown(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_password_is_given_and_never_told, end_all),
+        cmocka_unit_test_teardown(a_url_that_is_wrong_ends_the_start, end_all),
+        cmocka_unit_test_teardown(the_documented_rights_are_enough, end_all),
+        cmocka_unit_test_teardown(an_ipv6_address_stands_in_brackets, end_all),
+#ifdef SECKILL_REDIS_TLS
+        cmocka_unit_test_teardown(tls_is_spoken_with_a_server_that_proves_its_name, end_all),
+#else
+        cmocka_unit_test_teardown(tls_is_refused_by_a_build_without, end_all),
+#endif
+        cmocka_unit_test_teardown(sentinels_lead_to_the_new_primary, end_all),
+        cmocka_unit_test_teardown(what_sentinels_name_must_be_a_primary, end_all),
+        cmocka_unit_test_teardown(a_cluster_is_told_and_not_used, end_all),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
