@@ -15,6 +15,7 @@
 #include "lock/renewer.h"
 #include "metrics/metrics.h"
 #include "strategy/backends.h"
+#include "strategy/cost_accounting.h"
 #include "strategy/parking.h"
 #include "strategy/strategy.h"
 
@@ -65,8 +66,10 @@ static bool open_services(struct services *services, struct error *error)
 {
     const struct settings *settings = services->settings;
 
+    services->metrics = metrics_create();
+    services->costs = cost_counters_create(services->metrics);
     services->parking = parking_create((int)settings->queue_capacity);
-    if (!services->parking)
+    if (!services->costs || !services->parking)
         return error_set(error, ERROR_INTERNAL, "out of memory");
     if (!backends_open(services, error))
         return false;
@@ -85,6 +88,8 @@ static void app_fini(struct app *app)
     renewer_destroy(app->services.renewer);
     parking_destroy(app->services.parking);
     backends_close(&app->services);
+    cost_counters_destroy(app->services.costs);
+    metrics_destroy(app->services.metrics);
     free(app->gauges);
 }
 
@@ -132,7 +137,7 @@ static void register_gauge(void *to, const char *name, bool up, const char *deta
     at->services = &app->services;
     snprintf(at->name, sizeof at->name, "%s", name);
     snprintf(labels, sizeof labels, "backend=\"%s\"", at->name);
-    metrics_gauge(METRICS_ALWAYS, "seckill_backend_up",
+    metrics_gauge(app->services.metrics, METRICS_ALWAYS, "seckill_backend_up",
                   "Whether the backend serves: 1 or 0; GET /readyz says why not.", labels,
                   read_gauge, at);
 }
@@ -145,9 +150,10 @@ static bool register_metrics(struct app *app, struct error *error)
         return error_set(error, ERROR_INTERNAL, "out of memory");
     app->gauge_count = 0;
     backends_report(&app->services, register_gauge, app);
-    metrics_gauge(METRICS_ALWAYS, "seckill_build_info", "Always 1; the labels tell the build.",
-                  "version=\"" SECKILL_VERSION "\"", read_one, NULL);
-    metrics_process_init();
+    metrics_gauge(app->services.metrics, METRICS_ALWAYS, "seckill_build_info",
+                  "Always 1; the labels tell the build.", "version=\"" SECKILL_VERSION "\"",
+                  read_one, NULL);
+    metrics_process_init(app->services.metrics);
     return true;
 }
 

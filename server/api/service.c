@@ -123,7 +123,7 @@ static enum catalog_result render(struct call *call, struct pg *pg, struct error
     (void)pg;
     FAILPOINT("metrics.render");
     if (to)
-        metrics_render(to);
+        metrics_render(call->request->http->services->metrics, to);
     if (!to || fclose(to) != 0) {
         error_set(error, ERROR_INTERNAL, "no memory for a page of metrics");
         return CATALOG_FAILED;

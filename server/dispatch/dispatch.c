@@ -24,13 +24,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STRATEGIES_MAX = 64, JANITOR_US = 20000, BACKGROUND_SESSIONS = 1, SESSION_POOLS = 2 };
+enum { JANITOR_US = 20000, BACKGROUND_SESSIONS = 1, SESSION_POOLS = 2 };
+
+struct order_metrics {
+    int group;
+    int buys; /* a group, too */
+    struct metric outcomes[ORDER_KIND_COUNT][ORDER_OUTCOME_COUNT];
+    struct metric queue;
+    struct metric lock;
+    struct metric work;
+};
 
 struct dispatch {
     const struct services *services; /* borrowed: app */
     struct completion completion;
-    struct worker_lane lanes[STRATEGIES_MAX];
-    size_t count;
+    struct worker_lane *lanes;            /* owned; of each strategy, by its index */
+    struct order_metrics *counters;       /* owned; the same */
+    size_t count;                         /* of lanes */
     struct workers *workers;              /* owned */
     struct tasks *tasks[TASK_KIND_COUNT]; /* owned */
     struct background *background;        /* owned */
@@ -46,15 +56,6 @@ struct dispatch {
     } shared;
 };
 
-static struct order_metrics {
-    int group;
-    int buys; /* a group, too */
-    int outcomes[ORDER_KIND_COUNT][ORDER_OUTCOME_COUNT];
-    int queue;
-    int lock;
-    int work;
-} order_metrics[STRATEGIES_MAX];
-
 static bool is_final(enum order_outcome outcome)
 {
     return outcome >= ORDER_CONFIRMED;
@@ -62,13 +63,15 @@ static bool is_final(enum order_outcome outcome)
 
 /* Outcomes of buys are shown together; those of cancels and restocks, which are few and mostly end
  * one way, each when it was counted. */
-static void register_order_metrics(void)
+static void register_order_metrics(struct dispatch *dispatch)
 {
+    struct metrics *metrics = dispatch->services->metrics;
+    struct order_metrics *to = dispatch->counters;
     char labels[128];
 
     for (size_t i = 0; i < strategy_total(); i++) {
-        order_metrics[i].group = metrics_group();
-        order_metrics[i].buys = metrics_group();
+        to[i].group = metrics_group(metrics);
+        to[i].buys = metrics_group(metrics);
     }
     for (size_t i = 0; i < strategy_total(); i++)
         for (int kind = 0; kind < ORDER_KIND_COUNT; kind++)
@@ -78,21 +81,20 @@ static void register_order_metrics(void)
                 snprintf(labels, sizeof labels, "strategy=\"%s\",kind=\"%s\",outcome=\"%s\"",
                          strategy_at(i)->name, order_kind_name((enum order_kind)kind),
                          order_outcome_row((enum order_outcome)outcome)->name);
-                order_metrics[i].outcomes[kind][outcome] = metrics_counter(
-                    kind == ORDER_BUY ? order_metrics[i].buys : metrics_group(),
+                to[i].outcomes[kind][outcome] = metrics_counter(
+                    metrics, kind == ORDER_BUY ? to[i].buys : metrics_group(metrics),
                     "seckill_orders_total", "Orders answered, by what became of them.", labels);
             }
     for (size_t i = 0; i < strategy_total(); i++) {
-        int *const ids[] = {&order_metrics[i].queue, &order_metrics[i].lock,
-                            &order_metrics[i].work};
+        struct metric *const ids[] = {&to[i].queue, &to[i].lock, &to[i].work};
         const char *const phases[] = {"queue", "lock", "work"};
         for (size_t phase = 0; phase < sizeof ids / sizeof *ids; phase++) {
-            if (ids[phase] == &order_metrics[i].lock && !strategy_at(i)->lock)
+            if (ids[phase] == &to[i].lock && !strategy_at(i)->lock)
                 continue;
             snprintf(labels, sizeof labels, "strategy=\"%s\",phase=\"%s\"", strategy_at(i)->name,
                      phases[phase]);
             *ids[phase] =
-                metrics_histogram(order_metrics[i].group, "seckill_order_seconds",
+                metrics_histogram(metrics, to[i].group, "seckill_order_seconds",
                                   "What orders spent in the lane, on the lock, at work.", labels);
         }
     }
@@ -133,31 +135,32 @@ static void register_gauges(struct dispatch *dispatch)
 {
     char labels[96];
 
-    metrics_gauge(METRICS_ALWAYS, "seckill_postgresql_sessions",
+    metrics_gauge(dispatch->services->metrics, METRICS_ALWAYS, "seckill_postgresql_sessions",
                   "Sessions with PostgreSQL that are open, or being opened.", "", read_sessions,
                   dispatch);
-    metrics_gauge(METRICS_ALWAYS, "seckill_postgresql_sessions_limit",
+    metrics_gauge(dispatch->services->metrics, METRICS_ALWAYS, "seckill_postgresql_sessions_limit",
                   "Sessions with PostgreSQL that may be open: --pg-sessions.", "",
                   read_sessions_limit, dispatch);
 
-    metrics_gauge(METRICS_ALWAYS, "seckill_orders_in_flight", "Orders accepted and not answered.",
-                  "", read_orders_in_flight, dispatch);
+    metrics_gauge(dispatch->services->metrics, METRICS_ALWAYS, "seckill_orders_in_flight",
+                  "Orders accepted and not answered.", "", read_orders_in_flight, dispatch);
     for (size_t i = 0; i < dispatch->count; i++) {
         snprintf(labels, sizeof labels, "strategy=\"%s\"", dispatch->lanes[i].strategy->name);
-        metrics_gauge(order_metrics[i].group, "seckill_lane_waiting", "Orders waiting in the lane.",
-                      labels, read_waiting, dispatch->lanes[i].lane);
+        metrics_gauge(dispatch->services->metrics, dispatch->counters[i].group,
+                      "seckill_lane_waiting", "Orders waiting in the lane.", labels, read_waiting,
+                      dispatch->lanes[i].lane);
     }
     for (size_t i = 0; i < dispatch->count; i++) {
         snprintf(labels, sizeof labels, "strategy=\"%s\"", dispatch->lanes[i].strategy->name);
-        metrics_gauge(order_metrics[i].group, "seckill_lane_workers",
-                      "Threads that serve the lane.", labels, read_workers,
+        metrics_gauge(dispatch->services->metrics, dispatch->counters[i].group,
+                      "seckill_lane_workers", "Threads that serve the lane.", labels, read_workers,
                       dispatch->lanes[i].lane);
     }
 }
 
-static void count_order(const struct order *order)
+static void count_order(const struct dispatch *dispatch, const struct order *order)
 {
-    const struct order_metrics *ids = &order_metrics[strategy_index(order->strategy)];
+    const struct order_metrics *ids = &dispatch->counters[strategy_index(order->strategy)];
 
     metrics_add(ids->outcomes[order->kind][order->outcome], 1);
     metrics_observe(ids->queue, order->queue_us);
@@ -177,7 +180,7 @@ static void complete(void *context, struct order *list)
     if (!list)
         return;
     for (struct order *order = list; order; order = order->next) {
-        count_order(order);
+        count_order(dispatch, order);
         n++;
     }
     atomic_fetch_sub(&dispatch->orders_in_flight, n);
@@ -248,8 +251,6 @@ static bool create_lanes(struct dispatch *dispatch)
 {
     const struct settings *settings = dispatch->services->settings;
 
-    if (strategy_total() > STRATEGIES_MAX)
-        abort();
     for (size_t i = 0; i < strategy_total(); i++) {
         struct worker_lane *at = &dispatch->lanes[i];
         struct lane_rule rule = rule_of(strategy_at(i), settings);
@@ -320,13 +321,14 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
     dispatch->completion = completion;
     pthread_mutex_init(&dispatch->shared.mutex, NULL);
     clock_cond_init(&dispatch->shared.changed);
-    register_order_metrics();
-    drive_init();
-    cost_init();
     parking_open(services->parking, complete, dispatch);
-    bool made = create_lanes(dispatch);
-    if (made)
+    dispatch->lanes = calloc(strategy_total(), sizeof *dispatch->lanes);
+    dispatch->counters = calloc(strategy_total(), sizeof *dispatch->counters);
+    bool made = dispatch->lanes && dispatch->counters && create_lanes(dispatch);
+    if (made) {
+        register_order_metrics(dispatch);
         register_gauges(dispatch);
+    }
     if (!made || !start_threads(dispatch)) {
         error_set(error, ERROR_INTERNAL, "cannot start the dispatch threads");
         dispatch_destroy(dispatch);
@@ -342,42 +344,56 @@ static struct order *refuse_all(struct order *list, enum order_outcome outcome)
     return list;
 }
 
+/* Takes the orders of the first one's strategy out of the list, but for those that can be refused
+ * at once, which go to `refused`. */
+static struct order *take_lane(struct dispatch *dispatch, struct order **list,
+                               struct order **refused)
+{
+    const struct strategy *strategy = (*list)->strategy;
+    void *instance = strategy_instance(dispatch->services, strategy);
+    struct order *taken = NULL;
+    struct order **end = &taken;
+
+    for (struct order **at = list; *at;) {
+        struct order *order = *at;
+        if (order->strategy != strategy) {
+            at = &order->next;
+            continue;
+        }
+        *at = order->next;
+        order->next = NULL;
+        if (strategy->refuse_now && strategy->refuse_now(instance, order)) {
+            cost_charge(dispatch->services, strategy, COST_REFUSED, 1); /* it has cost nothing */
+            order->next = *refused;
+            *refused = order;
+        } else {
+            *end = order;
+            end = &order->next;
+        }
+    }
+    return taken;
+}
+
 void dispatch_submit(struct dispatch *dispatch, struct order *list)
 {
-    struct order *first[STRATEGIES_MAX] = {NULL};
-    struct order **end[STRATEGIES_MAX];
-    struct order *refused = NULL;
+    bool draining = atomic_load(&dispatch->draining);
     int64_t n = 0;
 
-    for (size_t i = 0; i < dispatch->count; i++)
-        end[i] = &first[i];
-    for (struct order *next; list; list = next) {
-        size_t i = strategy_index(list->strategy);
-        next = list->next;
+    for (const struct order *order = list; order; order = order->next)
         n++;
-        if (list->strategy->refuse_now &&
-            list->strategy->refuse_now(strategy_instance(dispatch->services, list->strategy),
-                                       list)) {
-            cost_charge(list->strategy, COST_REFUSED, 1); /* it has cost nothing */
-            list->next = refused;
-            refused = list;
-            continue;
-        }
-        list->next = NULL;
-        *end[i] = list;
-        end[i] = &list->next;
-    }
     atomic_fetch_add(&dispatch->orders_in_flight, n);
-    complete(dispatch, refused);
-    bool draining = atomic_load(&dispatch->draining);
-    for (size_t i = 0; i < dispatch->count; i++) {
-        if (!first[i])
+    while (list) {
+        size_t i = strategy_index(list->strategy);
+        struct order *refused = NULL;
+        struct order *taken = take_lane(dispatch, &list, &refused);
+        complete(dispatch, refused);
+        if (!taken)
             continue;
         if (draining) {
-            complete(dispatch, refuse_all(first[i], ORDER_SHUTTING_DOWN));
+            complete(dispatch, refuse_all(taken, ORDER_SHUTTING_DOWN));
             continue;
         }
-        complete(dispatch, lane_put(dispatch->lanes[i].lane, first[i]));
+        complete(dispatch, lane_put(dispatch->lanes[i].lane, taken));
         workers_call(dispatch->workers, i);
     }
 }
@@ -438,5 +454,7 @@ void dispatch_destroy(struct dispatch *dispatch)
         lane_destroy(dispatch->lanes[i].lane);
     pthread_cond_destroy(&dispatch->shared.changed);
     pthread_mutex_destroy(&dispatch->shared.mutex);
+    free(dispatch->lanes);
+    free(dispatch->counters);
     free(dispatch);
 }

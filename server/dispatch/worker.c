@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "drive/drive.h"
+#include "metrics/metrics.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct workers {
     const struct services *services; /* borrowed: app */
     struct worker_lane *lanes;       /* borrowed: dispatch */
     size_t count;
+    struct drive *drive; /* owned */
     void (*complete)(void *context, struct order *list);
     void *context;
     struct {
@@ -51,6 +53,11 @@ struct workers *workers_create(const struct services *services, struct worker_la
 
     if (!workers)
         return NULL;
+    workers->drive = drive_create(services->metrics);
+    if (!workers->drive) {
+        free(workers);
+        return NULL;
+    }
     workers->services = services;
     workers->lanes = lanes;
     workers->count = count;
@@ -145,7 +152,7 @@ static void sell(struct worker *worker, struct mailbox *mailbox, struct order *o
         struct batch batch = {.orders = orders,
                               .product_id = mailbox_product(mailbox),
                               .count = count_orders(orders)};
-        orders = drive_sell(worker->session, strategy, &batch);
+        orders = drive_sell(worker->workers->drive, worker->session, strategy, &batch);
         int parked = batch.count - count_orders(orders) - count_orders(batch.orders);
         if (parked > 0)
             lane_done(worker->at->lane, mailbox, parked);
@@ -250,7 +257,7 @@ static bool serve(struct worker *worker, struct mailbox *mailbox)
     }
     if (entered) {
         sell(worker, mailbox, first);
-        drive_leave(worker->session, at->strategy);
+        drive_leave(worker->workers->drive, worker->session, at->strategy);
     } else if (first) {
         finish(worker, mailbox, first);
     }
@@ -387,6 +394,7 @@ static void *worker_main(void *argument)
     for (size_t i = 0; i < workers->count; i++)
         workers_call(workers, i);
 
+    metrics_leave(workers->services->metrics); /* nobody joins this thread */
     pthread_mutex_lock(&workers->shared.mutex);
     workers->shared.threads--;
     pthread_cond_broadcast(&workers->shared.ended);
@@ -493,5 +501,6 @@ void workers_destroy(struct workers *workers)
     pthread_mutex_unlock(&workers->shared.mutex);
     pthread_cond_destroy(&workers->shared.ended);
     pthread_mutex_destroy(&workers->shared.mutex);
+    drive_destroy(workers->drive);
     free(workers);
 }

@@ -17,6 +17,7 @@
 #include "strategy/external_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
     CONNECT_SHORTEST_US = 2000000,
@@ -25,44 +26,54 @@ enum {
     ATTEMPTS_MAX = 200,
     PIPELINE_US = 8000,
     /* A wait for one lock, at most; then the order stands aside and comes again. */
-    LOCK_MOST_MS = 500,
-    STRATEGIES_MAX = 64
+    LOCK_MOST_MS = 500
 };
 
-static struct strategy_metrics {
-    int group;
-    int attempts;
-    int batches;
-    int overruns;
-} metrics[STRATEGIES_MAX];
+struct drive {
+    struct metrics *metrics; /* borrowed: app */
+    struct drive_counters {
+        int group;
+        struct metric attempts;
+        struct metric batches;
+        struct metric overruns;
+    } of[]; /* each strategy, by its index */
+};
 
-static int register_counter(size_t i, const char *family, const char *help)
+static struct metric register_counter(const struct drive *drive, size_t i, const char *family,
+                                      const char *help)
 {
     char labels[96];
 
     snprintf(labels, sizeof labels, "strategy=\"%s\"", strategy_at(i)->name);
-    return metrics_counter(metrics[i].group, family, help, labels);
+    return metrics_counter(drive->metrics, drive->of[i].group, family, help, labels);
 }
 
-void drive_init(void)
+struct drive *drive_create(struct metrics *metrics)
 {
-    for (size_t i = 0; i < strategy_total(); i++)
-        metrics[i].group = metrics_group();
-    for (size_t i = 0; i < strategy_total(); i++)
-        metrics[i].attempts = register_counter(i, "seckill_attempts_total",
-                                               "Attempts to decide an order, retries included.");
-    for (size_t i = 0; i < strategy_total(); i++)
-        metrics[i].batches =
-            register_counter(i, "seckill_batches_total", "Batches of orders handed to a strategy.");
-    for (size_t i = 0; i < strategy_total(); i++)
-        metrics[i].overruns =
-            register_counter(i, "seckill_lease_overruns_total",
+    size_t count = strategy_total();
+    struct drive *drive = calloc(1, sizeof *drive + count * sizeof *drive->of);
+
+    if (!drive)
+        return NULL;
+    drive->metrics = metrics;
+    for (size_t i = 0; i < count; i++)
+        drive->of[i].group = metrics_group(metrics);
+    for (size_t i = 0; i < count; i++)
+        drive->of[i].attempts = register_counter(drive, i, "seckill_attempts_total",
+                                                 "Attempts to decide an order, retries included.");
+    for (size_t i = 0; i < count; i++)
+        drive->of[i].batches = register_counter(drive, i, "seckill_batches_total",
+                                                "Batches of orders handed to a strategy.");
+    for (size_t i = 0; i < count; i++)
+        drive->of[i].overruns =
+            register_counter(drive, i, "seckill_lease_overruns_total",
                              "Holds whose lease had lapsed when the lock was released.");
+    return drive;
 }
 
-static struct strategy_metrics *metrics_of(const struct strategy *strategy)
+void drive_destroy(struct drive *drive)
 {
-    return &metrics[strategy_index(strategy)];
+    free(drive);
 }
 
 /* As long as the order may wait, within bounds: many sessions that open at once take their time. */
@@ -157,7 +168,7 @@ bool drive_enter(struct session *session, const struct strategy *strategy, struc
     else if (strategy->lock)
         entered = acquire(session, strategy, first);
     if (!entered)
-        cost_charge(strategy, COST_OTHER, 1);
+        cost_charge(session->services, strategy, COST_OTHER, 1);
     return entered;
 }
 
@@ -340,22 +351,23 @@ static void charge(struct session *session, const struct strategy *strategy,
     for (const struct order *order = batch->orders; order; order = order->next)
         if (order->kind == ORDER_BUY && order->outcome != ORDER_PENDING)
             cost_count_buy(&count, order->outcome);
-    session->cost_outcome = cost_charge_outcomes(strategy, &count);
+    session->cost_outcome = cost_charge_outcomes(session->services, strategy, &count);
 }
 
-struct order *drive_sell(struct session *session, const struct strategy *strategy,
-                         struct batch *batch)
+struct order *drive_sell(const struct drive *drive, struct session *session,
+                         const struct strategy *strategy, struct batch *batch)
 {
     int64_t begun_us = clock_mono_us();
     int buys = count_buys(batch);
     int orders = batch->count;
 
     if (batch->orders->attempts == 0)
-        metrics_add(metrics_of(strategy)->batches, 1);
+        metrics_add(drive->of[strategy_index(strategy)].batches, 1);
     else if (!batch->orders->waited)
         clock_sleep_until(begun_us + random_backoff_us(batch->orders->attempts));
     attempt(session, strategy, batch);
-    metrics_add(metrics_of(strategy)->attempts, (uint64_t)(orders - count_pending(batch)));
+    metrics_add(drive->of[strategy_index(strategy)].attempts,
+                (uint64_t)(orders - count_pending(batch)));
     charge(session, strategy, batch, buys);
     return split(batch, begun_us);
 }
@@ -368,7 +380,8 @@ bool drive_keeps(const struct session *session, const struct strategy *strategy)
            clock_mono_us() - hold->since_us < strategy->lane.hold_us;
 }
 
-static void release(struct session *session, const struct strategy *strategy)
+static void release(const struct drive *drive, struct session *session,
+                    const struct strategy *strategy)
 {
     struct lock_client client = session_lock_client(session);
     struct hold *hold = &session->hold;
@@ -386,7 +399,7 @@ static void release(struct session *session, const struct strategy *strategy)
     case LOCK_RELEASED:
         break;
     case LOCK_NOT_OWNER:
-        metrics_add(metrics_of(strategy)->overruns, 1);
+        metrics_add(drive->of[strategy_index(strategy)].overruns, 1);
         log_warn("%s: the lease on product %lld had lapsed before its release", strategy->name,
                  (long long)hold->lease.key);
         break;
@@ -397,10 +410,11 @@ static void release(struct session *session, const struct strategy *strategy)
     }
 }
 
-void drive_leave(struct session *session, const struct strategy *strategy)
+void drive_leave(const struct drive *drive, struct session *session,
+                 const struct strategy *strategy)
 {
     if (!session->hold.held)
         return;
-    release(session, strategy);
-    cost_charge(strategy, session->cost_outcome, 0);
+    release(drive, session, strategy);
+    cost_charge(session->services, strategy, session->cost_outcome, 0);
 }

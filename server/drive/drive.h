@@ -12,8 +12,11 @@
 
 #include "strategy/session.h"
 
-/* Registers the strategies' metrics; once, at start. */
-void drive_init(void);
+struct drive;
+
+/* Registers the strategies' metrics, which are all that it has. NULL when out of memory. */
+struct drive *drive_create(struct metrics *metrics);
+void drive_destroy(struct drive *drive); /* NULL is allowed */
 
 /* Connects, and acquires the strategy's lock on behalf of `first`, within its own wait. False:
  * `first` is decided and nothing is held. */
@@ -22,12 +25,13 @@ bool drive_enter(struct session *session, const struct strategy *strategy, struc
 /* One attempt at every order of the batch. Leaves in it those that are decided, which need not wait
  * for the others, and returns those that are to be tried again: by the next call, which pauses
  * first. What the strategy has parked is in neither. */
-struct order *drive_sell(struct session *session, const struct strategy *strategy,
-                         struct batch *batch);
+struct order *drive_sell(const struct drive *drive, struct session *session,
+                         const struct strategy *strategy, struct batch *batch);
 
 /* May another batch be brought under what is held now? */
 bool drive_keeps(const struct session *session, const struct strategy *strategy);
 
-void drive_leave(struct session *session, const struct strategy *strategy);
+void drive_leave(const struct drive *drive, struct session *session,
+                 const struct strategy *strategy);
 
 #endif

@@ -59,12 +59,12 @@ void edge_accept_init(struct http *http, int listen_fd, unsigned most)
     http->listen_fd = listen_fd;
     http->connections_most = most;
     http->waited = metrics_counter(
-        METRICS_ALWAYS, "seckill_http_connections_waited_total",
+        http->services->metrics, METRICS_ALWAYS, "seckill_http_connections_waited_total",
         "Connections that waited to be accepted because there was no room for them.", "");
     http->accept_failures = metrics_counter(
-        METRICS_ALWAYS, "seckill_http_accept_failures_total",
+        http->services->metrics, METRICS_ALWAYS, "seckill_http_accept_failures_total",
         "Attempts to accept a connection that failed: no file descriptor or memory.", "");
-    metrics_gauge(METRICS_ALWAYS, "seckill_http_connections_limit",
+    metrics_gauge(http->services->metrics, METRICS_ALWAYS, "seckill_http_connections_limit",
                   "Most connections at once: --max-connections, or fewer descriptors.", "",
                   read_most, http);
 }

@@ -5,6 +5,7 @@
 
 #include "http/connection.h"
 #include "http/http.h"
+#include "metrics/metrics.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -66,10 +67,10 @@ struct http {
         _Atomic int64_t requests;
     } shown;
 
-    int responses[EDGE_STATUSES]; /* counters, by edge_status_index */
-    int held_us;                  /* these are counters */
-    int waited;
-    int accept_failures;
+    struct metric responses[EDGE_STATUSES]; /* counters, by edge_status_index */
+    struct metric held_us;                  /* these are counters */
+    struct metric waited;
+    struct metric accept_failures;
 
     /* What dispatch has given back; the only part that other threads touch. */
     struct {

@@ -20,15 +20,15 @@ void edge_metrics_init(struct http *http)
 
         snprintf(label, sizeof label, "status=\"%d\"", statuses[i]);
         http->responses[i] = metrics_counter(
-            METRICS_ALWAYS, "seckill_http_responses_total",
+            http->services->metrics, METRICS_ALWAYS, "seckill_http_responses_total",
             "Replies by status; what libmicrohttpd refuses by itself is not among them.", label);
     }
-    metrics_gauge(METRICS_ALWAYS, "seckill_http_connections", "Open connections.", "", read_gauge,
-                  &http->shown.connections);
-    metrics_gauge(METRICS_ALWAYS, "seckill_http_requests_in_flight",
+    metrics_gauge(http->services->metrics, METRICS_ALWAYS, "seckill_http_connections",
+                  "Open connections.", "", read_gauge, &http->shown.connections);
+    metrics_gauge(http->services->metrics, METRICS_ALWAYS, "seckill_http_requests_in_flight",
                   "Requests begun and not answered to the end.", "", read_gauge,
                   &http->shown.requests);
-    metrics_gauge(METRICS_ALWAYS, "seckill_http_connections_waiting",
+    metrics_gauge(http->services->metrics, METRICS_ALWAYS, "seckill_http_connections_waiting",
                   "Connections that wait to be accepted because there is no room for them.", "",
                   read_gauge, &http->shown.waiting);
 }

@@ -38,7 +38,8 @@ void edge_pace_init(struct http *http)
 {
     http->held_last = &http->held_first;
     http->held_us = metrics_counter_of(
-        METRICS_MICROSECONDS, METRICS_ALWAYS, "seckill_http_pacing_seconds_total",
+        http->services->metrics, METRICS_MICROSECONDS, METRICS_ALWAYS,
+        "seckill_http_pacing_seconds_total",
         "How long replies to orders that found the queues full were held back.", "");
 }
 

@@ -26,26 +26,19 @@ struct histogram {
 };
 
 struct shard {
-    struct shard *next; /* the list of all; never changes once it is in it */
-    bool used;          /* some thread's; guarded by handover */
+    struct metrics *metrics; /* borrowed: whose it is */
+    struct shard *next;      /* the list of all; never changes once it is in it */
+    bool used;               /* some thread's; guarded by handover */
     _Atomic uint64_t counters[METRICS_MAX_COUNTERS];
     struct histogram *_Atomic histograms[METRICS_MAX_HISTOGRAMS]; /* owned; NULL until observed */
 };
 
-static struct metrics_series counter_series[METRICS_MAX_COUNTERS];
-static struct metrics_series histogram_series[METRICS_MAX_HISTOGRAMS];
-static struct metrics_series reading_series[METRICS_MAX_READINGS];
-struct metrics_list metrics_counters = {counter_series, 0, METRICS_MAX_COUNTERS};
-struct metrics_list metrics_histograms = {histogram_series, 0, METRICS_MAX_HISTOGRAMS};
-struct metrics_list metrics_readings = {reading_series, 0, METRICS_MAX_READINGS};
-static int groups;
-
-static struct shard *_Atomic shards; /* owned, and what follows it */
-static pthread_mutex_t handover = PTHREAD_MUTEX_INITIALIZER;
-
-static _Thread_local struct shard *mine; /* borrowed: shards */
-static pthread_key_t end_of_thread;
-static pthread_once_t end_of_thread_once = PTHREAD_ONCE_INIT;
+/* The shard that this thread has counted in last, and the number of its instance: a thread mostly
+ * counts in one. */
+static _Thread_local struct {
+    uint64_t number;
+    struct shard *shard; /* borrowed */
+} last;
 
 /* A process that has no memory left for a few kilobytes of counts would go on with wrong ones. */
 static void *must(void *memory)
@@ -53,6 +46,47 @@ static void *must(void *memory)
     if (memory == NULL)
         abort();
     return memory;
+}
+
+static struct metrics_list make_list(int max)
+{
+    return (struct metrics_list){.series = must(calloc((size_t)max, sizeof(struct metrics_series))),
+                                 .max = max};
+}
+
+static void leave_shard(void *left)
+{
+    struct shard *shard = left;
+
+    pthread_mutex_lock(&shard->metrics->handover);
+    shard->used = false;
+    pthread_mutex_unlock(&shard->metrics->handover);
+    last.number = 0; /* another destructor of this thread may still count */
+}
+
+struct metrics *metrics_create(void)
+{
+    static _Atomic uint64_t numbers;
+    struct metrics *metrics = must(calloc(1, sizeof *metrics));
+
+    metrics->number = atomic_fetch_add(&numbers, 1) + 1;
+    metrics->counters = make_list(METRICS_MAX_COUNTERS);
+    metrics->histograms = make_list(METRICS_MAX_HISTOGRAMS);
+    metrics->readings = make_list(METRICS_MAX_READINGS);
+    pthread_mutex_init(&metrics->handover, NULL);
+    if (pthread_key_create(&metrics->mine, leave_shard) != 0)
+        abort();
+    return metrics;
+}
+
+void metrics_leave(struct metrics *metrics)
+{
+    struct shard *shard = pthread_getspecific(metrics->mine);
+
+    if (shard == NULL)
+        return;
+    pthread_setspecific(metrics->mine, NULL);
+    leave_shard(shard);
 }
 
 /* The last of its list. */
@@ -71,44 +105,48 @@ static struct metrics_series *add_series(struct metrics_list *list, int group, c
     return series;
 }
 
-int metrics_group(void)
+int metrics_group(struct metrics *metrics)
 {
-    if (groups == METRICS_MAX_GROUPS - 1)
+    if (metrics->groups == METRICS_MAX_GROUPS - 1)
         abort();
-    return ++groups;
+    return ++metrics->groups;
 }
 
-int metrics_counter_of(enum metrics_unit unit, int group, const char *family, const char *help,
-                       const char *labels)
+struct metric metrics_counter_of(struct metrics *metrics, enum metrics_unit unit, int group,
+                                 const char *family, const char *help, const char *labels)
 {
-    add_series(&metrics_counters, group, family, help, labels)->unit = unit;
-    return metrics_counters.count - 1;
+    add_series(&metrics->counters, group, family, help, labels)->unit = unit;
+    return (struct metric){metrics, metrics->counters.count - 1};
 }
 
-int metrics_counter(int group, const char *family, const char *help, const char *labels)
+struct metric metrics_counter(struct metrics *metrics, int group, const char *family,
+                              const char *help, const char *labels)
 {
-    return metrics_counter_of(METRICS_NUMBER, group, family, help, labels);
+    return metrics_counter_of(metrics, METRICS_NUMBER, group, family, help, labels);
 }
 
-int metrics_histogram(int group, const char *family, const char *help, const char *labels)
+struct metric metrics_histogram(struct metrics *metrics, int group, const char *family,
+                                const char *help, const char *labels)
 {
-    add_series(&metrics_histograms, group, family, help, labels);
-    return metrics_histograms.count - 1;
+    add_series(&metrics->histograms, group, family, help, labels);
+    return (struct metric){metrics, metrics->histograms.count - 1};
 }
 
-void metrics_gauge(int group, const char *family, const char *help, const char *labels,
-                   int64_t (*read)(void *context), void *context)
+void metrics_gauge(struct metrics *metrics, int group, const char *family, const char *help,
+                   const char *labels, int64_t (*read)(void *context), void *context)
 {
-    struct metrics_series *series = add_series(&metrics_readings, group, family, help, labels);
+    struct metrics_series *series = add_series(&metrics->readings, group, family, help, labels);
 
     series->read = read;
     series->context = context;
 }
 
-void metrics_reading(enum metrics_kind kind, enum metrics_unit unit, const char *family,
-                     const char *help, int64_t (*read)(void *context), void *context)
+void metrics_reading(struct metrics *metrics, enum metrics_kind kind, enum metrics_unit unit,
+                     const char *family, const char *help, int64_t (*read)(void *context),
+                     void *context)
 {
-    struct metrics_series *series = add_series(&metrics_readings, METRICS_ALWAYS, family, help, "");
+    struct metrics_series *series =
+        add_series(&metrics->readings, METRICS_ALWAYS, family, help, "");
 
     series->kind = kind;
     series->unit = unit;
@@ -116,40 +154,39 @@ void metrics_reading(enum metrics_kind kind, enum metrics_unit unit, const char 
     series->context = context;
 }
 
-static void leave_shard(void *shard)
+static struct shard *take_shard(struct metrics *metrics)
 {
-    pthread_mutex_lock(&handover);
-    ((struct shard *)shard)->used = false;
-    pthread_mutex_unlock(&handover);
-    mine = NULL; /* another destructor of this thread may still count */
-}
-
-static void make_key(void)
-{
-    if (pthread_key_create(&end_of_thread, leave_shard) != 0)
-        abort();
-}
-
-static struct shard *take_shard(void)
-{
-    pthread_once(&end_of_thread_once, make_key);
-    pthread_mutex_lock(&handover);
-    struct shard *first = atomic_load_explicit(&shards, memory_order_relaxed);
+    pthread_mutex_lock(&metrics->handover);
+    struct shard *first = atomic_load_explicit(&metrics->shards, memory_order_relaxed);
     struct shard *shard = first;
     while (shard != NULL && shard->used)
         shard = shard->next;
     if (shard == NULL) {
         shard = must(calloc(1, sizeof *shard));
+        shard->metrics = metrics;
         shard->next = first;
-        atomic_store_explicit(&shards, shard, memory_order_release);
+        atomic_store_explicit(&metrics->shards, shard, memory_order_release);
     }
     shard->used = true;
-    pthread_mutex_unlock(&handover);
+    pthread_mutex_unlock(&metrics->handover);
 
-    if (pthread_setspecific(end_of_thread, shard) != 0)
+    if (pthread_setspecific(metrics->mine, shard) != 0)
         abort();
-    mine = shard;
     return shard;
+}
+
+static struct shard *find_shard(struct metrics *metrics)
+{
+    struct shard *shard = pthread_getspecific(metrics->mine);
+
+    last.shard = shard != NULL ? shard : take_shard(metrics);
+    last.number = metrics->number;
+    return last.shard;
+}
+
+static struct shard *shard_of(struct metric metric)
+{
+    return last.number == metric.of->number ? last.shard : find_shard(metric.of);
 }
 
 static void bump(_Atomic uint64_t *count, uint64_t n)
@@ -158,20 +195,19 @@ static void bump(_Atomic uint64_t *count, uint64_t n)
     atomic_store_explicit(count, now + n, memory_order_relaxed);
 }
 
-void metrics_add(int counter, uint64_t n)
+void metrics_add(struct metric counter, uint64_t n)
 {
-    struct shard *shard = mine != NULL ? mine : take_shard();
-    bump(&shard->counters[counter], n);
+    bump(&shard_of(counter)->counters[counter.id], n);
 }
 
-void metrics_observe(int histogram, int64_t us)
+void metrics_observe(struct metric histogram, int64_t us)
 {
-    struct shard *shard = mine != NULL ? mine : take_shard();
+    struct shard *shard = shard_of(histogram);
     struct histogram *own =
-        atomic_load_explicit(&shard->histograms[histogram], memory_order_relaxed);
+        atomic_load_explicit(&shard->histograms[histogram.id], memory_order_relaxed);
     if (own == NULL) {
         own = must(calloc(1, sizeof *own));
-        atomic_store_explicit(&shard->histograms[histogram], own, memory_order_release);
+        atomic_store_explicit(&shard->histograms[histogram.id], own, memory_order_release);
     }
     size_t bucket = 0;
     while (bucket < METRICS_BUCKETS - 1 && us > metrics_bucket_ends_us[bucket])
@@ -180,29 +216,31 @@ void metrics_observe(int histogram, int64_t us)
     bump(&own->sum_us, us > 0 ? (uint64_t)us : 0);
 }
 
-uint64_t metrics_read(int counter)
+uint64_t metrics_read(struct metric counter)
 {
     uint64_t sum = 0;
-    for (const struct shard *shard = atomic_load_explicit(&shards, memory_order_acquire);
+    for (const struct shard *shard =
+             atomic_load_explicit(&counter.of->shards, memory_order_acquire);
          shard != NULL; shard = shard->next)
-        sum += atomic_load_explicit(&shard->counters[counter], memory_order_relaxed);
+        sum += atomic_load_explicit(&shard->counters[counter.id], memory_order_relaxed);
     return sum;
 }
 
-int metrics_shards(void)
+int metrics_shards(const struct metrics *metrics)
 {
     int count = 0;
-    for (const struct shard *shard = atomic_load_explicit(&shards, memory_order_acquire);
+    for (const struct shard *shard = atomic_load_explicit(&metrics->shards, memory_order_acquire);
          shard != NULL; shard = shard->next)
         count++;
     return count;
 }
 
-void metrics_read_histogram(int histogram, struct metrics_distribution *out)
+void metrics_read_histogram(const struct metrics *metrics, int histogram,
+                            struct metrics_distribution *out)
 {
     *out = (struct metrics_distribution){.sum_us = 0};
-    for (struct shard *shard = atomic_load_explicit(&shards, memory_order_acquire); shard != NULL;
-         shard = shard->next) {
+    for (struct shard *shard = atomic_load_explicit(&metrics->shards, memory_order_acquire);
+         shard != NULL; shard = shard->next) {
         struct histogram *part =
             atomic_load_explicit(&shard->histograms[histogram], memory_order_acquire);
         if (part == NULL)
@@ -213,24 +251,24 @@ void metrics_read_histogram(int histogram, struct metrics_distribution *out)
     }
 }
 
-static void forget_series(struct metrics_list *list)
+static void free_list(struct metrics_list *list)
 {
     for (int i = 0; i < list->count; i++) {
         free(list->series[i].family);
         free(list->series[i].help);
         free(list->series[i].labels);
     }
-    list->count = 0;
+    free(list->series);
 }
 
-void metrics_reset(void)
+void metrics_destroy(struct metrics *metrics)
 {
-    forget_series(&metrics_counters);
-    forget_series(&metrics_histograms);
-    forget_series(&metrics_readings);
-    groups = 0;
-
-    struct shard *shard = atomic_exchange_explicit(&shards, NULL, memory_order_acquire);
+    if (metrics == NULL)
+        return;
+    pthread_key_delete(metrics->mine);
+    if (last.number == metrics->number)
+        last.number = 0;
+    struct shard *shard = atomic_load_explicit(&metrics->shards, memory_order_acquire);
     while (shard != NULL) {
         struct shard *next = shard->next;
         for (int i = 0; i < METRICS_MAX_HISTOGRAMS; i++)
@@ -238,7 +276,9 @@ void metrics_reset(void)
         free(shard);
         shard = next;
     }
-    if (mine != NULL)
-        pthread_setspecific(end_of_thread, NULL);
-    mine = NULL;
+    pthread_mutex_destroy(&metrics->handover);
+    free_list(&metrics->counters);
+    free_list(&metrics->histograms);
+    free_list(&metrics->readings);
+    free(metrics);
 }

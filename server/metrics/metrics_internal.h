@@ -4,6 +4,8 @@
 
 #include "metrics/metrics.h"
 
+#include <pthread.h>
+
 /* Ends of the buckets, in microseconds; one more is without an end. */
 enum { METRICS_BUCKETS = 19 };
 extern const int64_t metrics_bucket_ends_us[METRICS_BUCKETS - 1];
@@ -20,21 +22,29 @@ struct metrics_series {
 };
 
 struct metrics_list {
-    struct metrics_series *series;
+    struct metrics_series *series; /* owned */
     int count;
     int max;
 };
 
-/* Written at start, before any other thread runs. */
-extern struct metrics_list metrics_counters;
-extern struct metrics_list metrics_histograms;
-extern struct metrics_list metrics_readings;
+struct metrics {
+    /* Written at start, before any other thread runs. */
+    struct metrics_list counters;
+    struct metrics_list histograms;
+    struct metrics_list readings;
+    int groups;
+    uint64_t number;              /* no other instance of this process has it, or had */
+    struct shard *_Atomic shards; /* owned, and what follows it */
+    pthread_mutex_t handover;
+    pthread_key_t mine; /* a thread's own shard */
+};
 
 struct metrics_distribution {
     uint64_t buckets[METRICS_BUCKETS]; /* each alone */
     uint64_t sum_us;
 };
 /* The sum over all threads. */
-void metrics_read_histogram(int histogram, struct metrics_distribution *out);
+void metrics_read_histogram(const struct metrics *metrics, int histogram,
+                            struct metrics_distribution *out);
 
 #endif

@@ -102,25 +102,25 @@ static int64_t read_threads(void *context)
     return count_entries("/proc/self/task");
 }
 
-void metrics_process_init(void)
+void metrics_process_init(struct metrics *metrics)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
     started_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-    metrics_reading(METRICS_COUNTER, METRICS_MICROSECONDS, "process_cpu_seconds_total",
+    metrics_reading(metrics, METRICS_COUNTER, METRICS_MICROSECONDS, "process_cpu_seconds_total",
                     "Processor time of the process, in user mode and in the kernel.", read_cpu_us,
                     NULL);
-    metrics_reading(METRICS_GAUGE, METRICS_NUMBER, "process_resident_memory_bytes",
+    metrics_reading(metrics, METRICS_GAUGE, METRICS_NUMBER, "process_resident_memory_bytes",
                     "Memory of the process that is in RAM.", read_resident, NULL);
-    metrics_reading(METRICS_GAUGE, METRICS_NUMBER, "process_virtual_memory_bytes",
+    metrics_reading(metrics, METRICS_GAUGE, METRICS_NUMBER, "process_virtual_memory_bytes",
                     "Memory that the process has mapped.", read_virtual, NULL);
-    metrics_reading(METRICS_GAUGE, METRICS_NUMBER, "process_open_fds", "Open file descriptors.",
-                    read_open_fds, NULL);
-    metrics_reading(METRICS_GAUGE, METRICS_NUMBER, "process_max_fds",
+    metrics_reading(metrics, METRICS_GAUGE, METRICS_NUMBER, "process_open_fds",
+                    "Open file descriptors.", read_open_fds, NULL);
+    metrics_reading(metrics, METRICS_GAUGE, METRICS_NUMBER, "process_max_fds",
                     "Most file descriptors that may be open.", read_max_fds, NULL);
-    metrics_reading(METRICS_GAUGE, METRICS_NUMBER, "process_threads", "Threads of the process.",
-                    read_threads, NULL);
-    metrics_reading(METRICS_GAUGE, METRICS_MICROSECONDS, "process_start_time_seconds",
+    metrics_reading(metrics, METRICS_GAUGE, METRICS_NUMBER, "process_threads",
+                    "Threads of the process.", read_threads, NULL);
+    metrics_reading(metrics, METRICS_GAUGE, METRICS_MICROSECONDS, "process_start_time_seconds",
                     "When the process began, since the Unix epoch.", read_start_us, NULL);
 }

@@ -30,21 +30,21 @@ static uint64_t count_of(const struct metrics_distribution *distribution)
     return count;
 }
 
-static void read_all(struct page *page)
+static void read_all(struct page *page, struct metrics *metrics)
 {
     page->shown[METRICS_ALWAYS] = true;
-    for (int i = 0; i < metrics_counters.count; i++) {
-        page->counters[i] = (int64_t)metrics_read(i);
-        page->shown[metrics_counters.series[i].group] |= page->counters[i] != 0;
+    for (int i = 0; i < metrics->counters.count; i++) {
+        page->counters[i] = (int64_t)metrics_read((struct metric){metrics, i});
+        page->shown[metrics->counters.series[i].group] |= page->counters[i] != 0;
     }
-    for (int i = 0; i < metrics_readings.count; i++) {
-        const struct metrics_series *series = &metrics_readings.series[i];
+    for (int i = 0; i < metrics->readings.count; i++) {
+        const struct metrics_series *series = &metrics->readings.series[i];
         page->readings[i] = series->read(series->context);
         page->shown[series->group] |= page->readings[i] != 0;
     }
-    for (int i = 0; i < metrics_histograms.count; i++) {
-        metrics_read_histogram(i, &page->histograms[i]);
-        page->shown[metrics_histograms.series[i].group] |= count_of(&page->histograms[i]) != 0;
+    for (int i = 0; i < metrics->histograms.count; i++) {
+        metrics_read_histogram(metrics, i, &page->histograms[i]);
+        page->shown[metrics->histograms.series[i].group] |= count_of(&page->histograms[i]) != 0;
     }
 }
 
@@ -102,26 +102,26 @@ static void write_histogram(FILE *to, const struct metrics_series *series,
     write_series(to, series, "_count", METRICS_NUMBER, (int64_t)count);
 }
 
-void metrics_render(FILE *to)
+void metrics_render(struct metrics *metrics, FILE *to)
 {
     struct page *page = calloc(1, sizeof *page);
 
     if (!page)
         return;
     page->to = to;
-    read_all(page);
-    for (int i = 0; i < metrics_counters.count; i++)
-        if (begin_series(page, &metrics_counters, i, "counter"))
-            write_series(to, &metrics_counters.series[i], "", metrics_counters.series[i].unit,
+    read_all(page, metrics);
+    for (int i = 0; i < metrics->counters.count; i++)
+        if (begin_series(page, &metrics->counters, i, "counter"))
+            write_series(to, &metrics->counters.series[i], "", metrics->counters.series[i].unit,
                          page->counters[i]);
-    for (int i = 0; i < metrics_readings.count; i++) {
-        const struct metrics_series *series = &metrics_readings.series[i];
-        if (begin_series(page, &metrics_readings, i,
+    for (int i = 0; i < metrics->readings.count; i++) {
+        const struct metrics_series *series = &metrics->readings.series[i];
+        if (begin_series(page, &metrics->readings, i,
                          series->kind == METRICS_COUNTER ? "counter" : "gauge"))
             write_series(to, series, "", series->unit, page->readings[i]);
     }
-    for (int i = 0; i < metrics_histograms.count; i++)
-        if (begin_series(page, &metrics_histograms, i, "histogram"))
-            write_histogram(to, &metrics_histograms.series[i], &page->histograms[i]);
+    for (int i = 0; i < metrics->histograms.count; i++)
+        if (begin_series(page, &metrics->histograms, i, "histogram"))
+            write_histogram(to, &metrics->histograms.series[i], &page->histograms[i]);
     free(page);
 }

@@ -4,8 +4,7 @@
 #include "metrics/metrics.h"
 
 #include <stdio.h>
-
-enum { STRATEGIES_MAX = 64, NO_COUNTER = -1 };
+#include <stdlib.h>
 
 static const char *const ends[COST_OUTCOMES] = {
     [COST_COMMITTED] = "committed",
@@ -35,11 +34,11 @@ static const struct {
     [COST_BYTES] = {"seckill_cost_bytes_total", "Bytes sent and received." CHARGED},
 };
 
-static struct {
+struct cost_counters {
     int groups[COST_OUTCOMES];
-    int orders[COST_OUTCOMES];
-    int costs[COST_OUTCOMES][COST_STORES][COST_MEASURES];
-} counters[STRATEGIES_MAX];
+    struct metric orders[COST_OUTCOMES];
+    struct metric costs[COST_OUTCOMES][COST_STORES][COST_MEASURES]; /* of none: not counted */
+};
 
 static bool uses(const struct strategy *strategy, enum cost_outcome end, enum cost_store store,
                  enum cost_measure measure)
@@ -54,64 +53,76 @@ static bool uses(const struct strategy *strategy, enum cost_outcome end, enum co
                                     : NEED_STOCK_REDIS | NEED_REDIS | NEED_REDLOCK);
 }
 
-static void register_costs(const struct strategy *strategy, enum cost_measure measure)
+static void register_costs(struct metrics *metrics, struct cost_counters *to,
+                           const struct strategy *strategy, enum cost_measure measure)
 {
     char labels[128];
 
     for (int end = 0; end < COST_OUTCOMES; end++)
         for (int store = 0; store < COST_STORES; store++) {
-            int *counter = &counters[strategy_index(strategy)].costs[end][store][measure];
-            *counter = NO_COUNTER;
             if (!uses(strategy, (enum cost_outcome)end, (enum cost_store)store, measure))
                 continue;
             snprintf(labels, sizeof labels, "strategy=\"%s\",ended=\"%s\",store=\"%s\"",
                      strategy->name, ends[end], stores[store]);
-            *counter = metrics_counter(counters[strategy_index(strategy)].groups[end],
-                                       measures[measure].family, measures[measure].help, labels);
+            to->costs[end][store][measure] = metrics_counter(
+                metrics, to->groups[end], measures[measure].family, measures[measure].help, labels);
         }
 }
 
-static void register_orders(const struct strategy *strategy)
+static void register_orders(struct metrics *metrics, struct cost_counters *to,
+                            const struct strategy *strategy)
 {
     char labels[128];
 
     for (int end = 0; end < COST_OUTCOMES; end++) {
         snprintf(labels, sizeof labels, "strategy=\"%s\",ended=\"%s\"", strategy->name, ends[end]);
-        counters[strategy_index(strategy)].orders[end] = metrics_counter(
-            counters[strategy_index(strategy)].groups[end], "seckill_cost_orders_total",
-            "Buys that the costs were charged to. One that was refused beside "
-            "others that were sold is not among the refused here; one accepted "
-            "(202) is counted again when it is decided; under neither, attempts.",
-            labels);
+        to->orders[end] =
+            metrics_counter(metrics, to->groups[end], "seckill_cost_orders_total",
+                            "Buys that the costs were charged to. One that was refused beside "
+                            "others that were sold is not among the refused here; one accepted "
+                            "(202) is counted again when it is decided; under neither, attempts.",
+                            labels);
     }
 }
 
-void cost_init(void)
+struct cost_counters *cost_counters_create(struct metrics *metrics)
 {
-    for (size_t i = 0; i < strategy_total(); i++)
+    size_t count = strategy_total();
+    struct cost_counters *counters = calloc(count, sizeof *counters);
+
+    if (!counters)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
         for (int end = 0; end < COST_OUTCOMES; end++)
-            counters[i].groups[end] = metrics_group();
+            counters[i].groups[end] = metrics_group(metrics);
     for (int measure = 0; measure < COST_MEASURES; measure++)
-        for (size_t i = 0; i < strategy_total(); i++)
-            register_costs(strategy_at(i), (enum cost_measure)measure);
-    for (size_t i = 0; i < strategy_total(); i++)
-        register_orders(strategy_at(i));
+        for (size_t i = 0; i < count; i++)
+            register_costs(metrics, &counters[i], strategy_at(i), (enum cost_measure)measure);
+    for (size_t i = 0; i < count; i++)
+        register_orders(metrics, &counters[i], strategy_at(i));
+    return counters;
 }
 
-void cost_charge(const struct strategy *strategy, enum cost_outcome end, int orders)
+void cost_counters_destroy(struct cost_counters *counters)
 {
-    size_t i = strategy_index(strategy);
+    free(counters);
+}
+
+void cost_charge(const struct services *services, const struct strategy *strategy,
+                 enum cost_outcome end, int orders)
+{
+    const struct cost_counters *counters = &services->costs[strategy_index(strategy)];
 
     for (int store = 0; store < COST_STORES; store++) {
         struct cost cost = cost_take((enum cost_store)store);
         for (int measure = 0; measure < COST_MEASURES; measure++) {
-            int counter = counters[i].costs[end][store][measure];
-            if (cost.of[measure] > 0 && counter != NO_COUNTER)
+            struct metric counter = counters->costs[end][store][measure];
+            if (cost.of[measure] > 0 && counter.of)
                 metrics_add(counter, cost.of[measure]);
         }
     }
     if (orders > 0)
-        metrics_add(counters[i].orders[end], (uint64_t)orders);
+        metrics_add(counters->orders[end], (uint64_t)orders);
 }
 
 void cost_count_buy(struct cost_outcomes *count, enum order_outcome outcome)
@@ -135,7 +146,8 @@ void cost_count_buy(struct cost_outcomes *count, enum order_outcome outcome)
     }
 }
 
-enum cost_outcome cost_charge_outcomes(const struct strategy *strategy,
+enum cost_outcome cost_charge_outcomes(const struct services *services,
+                                       const struct strategy *strategy,
                                        const struct cost_outcomes *count)
 {
     static const enum cost_outcome in_order[] = {COST_COMMITTED, COST_ACCEPTED, COST_REFUSED};
@@ -144,6 +156,6 @@ enum cost_outcome cost_charge_outcomes(const struct strategy *strategy,
     for (size_t i = 0; end == COST_OTHER && i < sizeof in_order / sizeof *in_order; i++)
         if (count->ends[in_order[i]] > 0)
             end = in_order[i];
-    cost_charge(strategy, end, count->ends[end]);
+    cost_charge(services, strategy, end, count->ends[end]);
     return end;
 }

@@ -23,11 +23,13 @@ enum cost_outcome {
     COST_OUTCOMES
 };
 
-/* Registers the metrics; once, at start. */
-void cost_init(void);
+/* The counters of each strategy, registered; NULL when out of memory. */
+struct cost_counters *cost_counters_create(struct metrics *metrics);
+void cost_counters_destroy(struct cost_counters *counters); /* NULL is allowed */
 
 /* Charges what this thread has counted since its last charge, for that many orders. */
-void cost_charge(const struct strategy *strategy, enum cost_outcome end, int orders);
+void cost_charge(const struct services *services, const struct strategy *strategy,
+                 enum cost_outcome end, int orders);
 
 /* The buys of one batch, by outcome. */
 struct cost_outcomes {
@@ -36,7 +38,8 @@ struct cost_outcomes {
 /* Adds one buy; what is not decided yet, or not a yes or a no, is COST_OTHER. */
 void cost_count_buy(struct cost_outcomes *count, enum order_outcome outcome);
 /* Charges to the first outcome that has orders (committed, accepted, refused), and returns it. */
-enum cost_outcome cost_charge_outcomes(const struct strategy *strategy,
+enum cost_outcome cost_charge_outcomes(const struct services *services,
+                                       const struct strategy *strategy,
                                        const struct cost_outcomes *count);
 
 #endif

@@ -15,6 +15,8 @@
 
 struct store;
 struct parking;
+struct cost_counters;
+struct metrics;
 struct lock;
 struct renewer;
 struct external_state;
@@ -26,6 +28,8 @@ struct services {
     void *backends[BACKEND_COUNT];   /* borrowed: app; NULL: not configured, or not built in */
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
     struct parking *parking;         /* borrowed: app */
+    struct metrics *metrics;         /* borrowed: app */
+    struct cost_counters *costs;     /* borrowed: app; of each strategy, by its index */
     void **instances; /* owned: strategies_start; by a strategy's index, NULL: it has none */
 };
 

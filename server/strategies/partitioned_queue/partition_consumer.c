@@ -260,7 +260,7 @@ static void charge(const struct consumer *consumer)
     for (int i = 0; i < consumer->count; i++)
         if (consumer->entries[i].kind == ORDER_BUY)
             cost_count_buy(&count, consumer->entries[i].outcome);
-    cost_charge_outcomes(&strategy_partitioned_queue, &count);
+    cost_charge_outcomes(consumer->services, &strategy_partitioned_queue, &count);
 }
 
 /* All but what was put off and has no row. */
@@ -292,7 +292,7 @@ static bool serve(struct consumer *consumer)
         return false;
     }
     if (!decide(consumer) || !put_off(consumer)) {
-        cost_charge(&strategy_partitioned_queue, COST_OTHER, 0);
+        cost_charge(consumer->services, &strategy_partitioned_queue, COST_OTHER, 0);
         fail(consumer, pg_error(session->pg));
         return false;
     }

@@ -41,7 +41,7 @@ struct resender {
     bool receiver_started;
     bool resender_started;
     atomic_bool stopping;
-    int republished; /* metrics */
+    struct metric republished;
 };
 
 /* --- replies --- */
@@ -267,7 +267,7 @@ static void *resender_main(void *argument)
             sweep(at);
             next_us = clock_mono_us() + SWEEP_US;
         }
-        cost_charge(&strategy_partitioned_queue, COST_OTHER, 0);
+        cost_charge(at->services, &strategy_partitioned_queue, COST_OTHER, 0);
     }
     return NULL;
 }
@@ -281,7 +281,7 @@ bool partition_resender_start(struct partitioned_queue *queue)
         return false;
     at->services = queue->services;
     at->republished =
-        metrics_counter(METRICS_ALWAYS, "seckill_queue_republished_total",
+        metrics_counter(at->services->metrics, METRICS_ALWAYS, "seckill_queue_republished_total",
                         "Queued orders that were sent to the broker again by this instance.", "");
     at->receiver = session_create(queue->services);
     at->session = session_create(queue->services);

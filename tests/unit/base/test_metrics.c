@@ -12,6 +12,7 @@
 #include <string.h>
 
 static char *page;
+static struct metrics *metrics;
 
 static const char *render(void)
 {
@@ -19,7 +20,7 @@ static const char *render(void)
     free(page);
     FILE *to = open_memstream(&page, &length);
     assert_non_null(to);
-    metrics_render(to);
+    metrics_render(metrics, to);
     fclose(to);
     return page;
 }
@@ -40,7 +41,8 @@ static double value_of(const char *series)
 static int forget(void **state)
 {
     (void)state;
-    metrics_reset();
+    metrics_destroy(metrics);
+    metrics = metrics_create();
     free(page);
     page = NULL;
     return 0;
@@ -61,10 +63,12 @@ static void counters_and_gauges_render(void **state)
 {
     (void)state;
     int64_t depth = -7;
-    int sold = metrics_counter(METRICS_ALWAYS, "orders_total", "Orders.", "strategy=\"none\"");
-    int refused = metrics_counter(METRICS_ALWAYS, "orders_total", "Orders.", "strategy=\"batch\"");
-    int bugs = metrics_counter(METRICS_ALWAYS, "bugs_total", "Bugs.", "");
-    metrics_gauge(METRICS_ALWAYS, "depth", "Waiting.", "", read_depth, &depth);
+    struct metric sold =
+        metrics_counter(metrics, METRICS_ALWAYS, "orders_total", "Orders.", "strategy=\"none\"");
+    struct metric refused =
+        metrics_counter(metrics, METRICS_ALWAYS, "orders_total", "Orders.", "strategy=\"batch\"");
+    struct metric bugs = metrics_counter(metrics, METRICS_ALWAYS, "bugs_total", "Bugs.", "");
+    metrics_gauge(metrics, METRICS_ALWAYS, "depth", "Waiting.", "", read_depth, &depth);
 
     metrics_add(sold, 3);
     metrics_add(refused, UINT64_C(1) << 40);
@@ -87,7 +91,7 @@ static void labels_are_copied(void **state)
 {
     (void)state;
     char labels[] = "a=\"1\"";
-    metrics_counter(METRICS_ALWAYS, "copied_total", "Copied.", labels);
+    metrics_counter(metrics, METRICS_ALWAYS, "copied_total", "Copied.", labels);
     memset(labels, 'x', sizeof labels - 1);
     render();
     assert_int_equal((int)value_of("copied_total{a=\"1\"}"), 0);
@@ -96,8 +100,9 @@ static void labels_are_copied(void **state)
 static void histograms_render(void **state)
 {
     (void)state;
-    int wait = metrics_histogram(METRICS_ALWAYS, "wait_seconds", "Waits.", "strategy=\"none\"");
-    metrics_histogram(METRICS_ALWAYS, "work_seconds", "Works.", "");
+    struct metric wait =
+        metrics_histogram(metrics, METRICS_ALWAYS, "wait_seconds", "Waits.", "strategy=\"none\"");
+    metrics_histogram(metrics, METRICS_ALWAYS, "work_seconds", "Works.", "");
 
     metrics_observe(wait, 16);
     metrics_observe(wait, 100);
@@ -141,7 +146,7 @@ static void buckets_are_fixed(void **state)
     (void)state;
     char before[4096];
     char after[4096];
-    int wait = metrics_histogram(METRICS_ALWAYS, "wait_seconds", "Waits.", "");
+    struct metric wait = metrics_histogram(metrics, METRICS_ALWAYS, "wait_seconds", "Waits.", "");
 
     render();
     bucket_names(before, sizeof before);
@@ -157,12 +162,14 @@ static void what_is_not_used_is_not_shown(void **state)
 {
     (void)state;
     int64_t depth = 0;
-    int here = metrics_group();
-    int there = metrics_group();
-    int sold = metrics_counter(here, "orders_total", "Orders.", "strategy=\"none\"");
-    metrics_counter(there, "orders_total", "Orders.", "strategy=\"batch\"");
-    metrics_gauge(there, "depth", "Waiting.", "strategy=\"batch\"", read_depth, &depth);
-    int wait = metrics_histogram(here, "wait_seconds", "Waits.", "strategy=\"none\"");
+    int here = metrics_group(metrics);
+    int there = metrics_group(metrics);
+    struct metric sold =
+        metrics_counter(metrics, here, "orders_total", "Orders.", "strategy=\"none\"");
+    metrics_counter(metrics, there, "orders_total", "Orders.", "strategy=\"batch\"");
+    metrics_gauge(metrics, there, "depth", "Waiting.", "strategy=\"batch\"", read_depth, &depth);
+    struct metric wait =
+        metrics_histogram(metrics, here, "wait_seconds", "Waits.", "strategy=\"none\"");
 
     assert_string_equal(render(), "");
     depth = 1;
@@ -187,11 +194,11 @@ static void microseconds_are_shown_in_seconds(void **state)
 {
     (void)state;
     int64_t cpu_us = 61000001;
-    int rested = metrics_counter_of(METRICS_MICROSECONDS, METRICS_ALWAYS, "rest_seconds_total",
-                                    "Rested.", "");
+    struct metric rested = metrics_counter_of(metrics, METRICS_MICROSECONDS, METRICS_ALWAYS,
+                                              "rest_seconds_total", "Rested.", "");
 
-    metrics_reading(METRICS_COUNTER, METRICS_MICROSECONDS, "cpu_seconds_total", "Used.", read_depth,
-                    &cpu_us);
+    metrics_reading(metrics, METRICS_COUNTER, METRICS_MICROSECONDS, "cpu_seconds_total", "Used.",
+                    read_depth, &cpu_us);
     metrics_add(rested, 1500000);
     render();
     assert_non_null(strstr(page, "\nrest_seconds_total 1.500000\n"));
@@ -202,7 +209,7 @@ static void microseconds_are_shown_in_seconds(void **state)
 static void the_process_is_told_of(void **state)
 {
     (void)state;
-    metrics_process_init();
+    metrics_process_init(metrics);
     render();
     assert_true(value_of("process_resident_memory_bytes") > 1000000);
     assert_true(value_of("process_virtual_memory_bytes") > 1000000);
@@ -217,7 +224,7 @@ static void the_process_is_told_of(void **state)
 static void buckets_are_cumulative(void **state)
 {
     (void)state;
-    int wait = metrics_histogram(METRICS_ALWAYS, "wait_seconds", "Waits.", "");
+    struct metric wait = metrics_histogram(metrics, METRICS_ALWAYS, "wait_seconds", "Waits.", "");
     for (int64_t us = 1; us < INT64_C(1) << 36; us += us / 7 + 1)
         metrics_observe(wait, us);
     render();
@@ -241,8 +248,8 @@ static void buckets_are_cumulative(void **state)
 
 enum { THREADS = 16, EACH = 20000, WAVES = 20 };
 
-static int shared_counter;
-static int shared_histogram;
+static struct metric shared_counter;
+static struct metric shared_histogram;
 static atomic_bool stop_reading;
 
 static void *count_many(void *arg)
@@ -266,7 +273,7 @@ static void *read_all_the_time(void *arg)
         if (now < last)
             return &stop_reading;
         last = now;
-        metrics_render(nowhere);
+        metrics_render(metrics, nowhere);
     }
     if (nowhere == NULL)
         return &stop_reading;
@@ -286,8 +293,8 @@ static void run_threads(int threads, void *(*body)(void *))
 static void sums_are_exact(void **state)
 {
     (void)state;
-    shared_counter = metrics_counter(METRICS_ALWAYS, "shared_total", "Shared.", "");
-    shared_histogram = metrics_histogram(METRICS_ALWAYS, "shared_seconds", "Shared.", "");
+    shared_counter = metrics_counter(metrics, METRICS_ALWAYS, "shared_total", "Shared.", "");
+    shared_histogram = metrics_histogram(metrics, METRICS_ALWAYS, "shared_seconds", "Shared.", "");
 
     pthread_t reader;
     void *went_back;
@@ -321,13 +328,13 @@ static void *count_one_together(void *arg)
 static void threads_that_come_again_reuse_shards(void **state)
 {
     (void)state;
-    shared_counter = metrics_counter(METRICS_ALWAYS, "shared_total", "Shared.", "");
+    shared_counter = metrics_counter(metrics, METRICS_ALWAYS, "shared_total", "Shared.", "");
     assert_int_equal(pthread_barrier_init(&all_here, NULL, THREADS), 0);
 
     /* Each wave's threads all run at once: THREADS shards, and never one more. */
     for (int i = 0; i < WAVES; i++) {
         run_threads(THREADS, count_one_together);
-        assert_int_equal(metrics_shards(), THREADS);
+        assert_int_equal(metrics_shards(metrics), THREADS);
         assert_int_equal(metrics_read(shared_counter), (i + 1) * THREADS);
     }
     pthread_barrier_destroy(&all_here);
@@ -365,32 +372,62 @@ static void a_dying_thread_may_still_count(void **state)
     (void)state;
     pthread_t dying;
 
-    shared_counter = metrics_counter(METRICS_ALWAYS, "shared_total", "Shared.", "");
+    shared_counter = metrics_counter(metrics, METRICS_ALWAYS, "shared_total", "Shared.", "");
     assert_int_equal(pthread_barrier_init(&all_here, NULL, 2), 0);
     assert_int_equal(pthread_key_create(&late_key, count_late), 0);
     assert_int_equal(pthread_create(&dying, NULL, count_in_a_destructor, &late_key), 0);
     assert_int_equal(pthread_join(dying, NULL), 0);
     assert_int_equal(metrics_read(shared_counter), 3);
-    assert_int_equal(metrics_shards(), 2);
+    assert_int_equal(metrics_shards(metrics), 2);
     pthread_key_delete(late_key);
     pthread_barrier_destroy(&all_here);
 }
 
-static void reset_starts_afresh(void **state)
+/* A thread may count in several, and in one that stands where another was. */
+static void instances_know_nothing_of_each_other(void **state)
 {
     (void)state;
-    int first = metrics_counter(METRICS_ALWAYS, "first_total", "First.", "");
-    int wait = metrics_histogram(METRICS_ALWAYS, "wait_seconds", "Waits.", "");
-    metrics_add(first, 5);
-    metrics_observe(wait, 5);
-    metrics_reset();
-    assert_string_equal(render(), "");
+    struct metrics *other = metrics_create();
+    struct metric here = metrics_counter(metrics, METRICS_ALWAYS, "one_total", "One.", "");
+    struct metric there = metrics_counter(other, METRICS_ALWAYS, "one_total", "One.", "");
+    struct metric wait = metrics_histogram(other, METRICS_ALWAYS, "wait_seconds", "Waits.", "");
 
-    int second = metrics_counter(METRICS_ALWAYS, "second_total", "Second.", "");
-    assert_int_equal(second, first);
-    assert_int_equal(metrics_read(second), 0);
-    metrics_add(second, 1);
-    assert_int_equal(metrics_read(second), 1);
+    for (int i = 0; i < 3; i++) {
+        metrics_add(here, 1);
+        metrics_add(there, 10);
+        metrics_observe(wait, 5);
+    }
+    assert_int_equal(metrics_read(here), 3);
+    assert_int_equal(metrics_read(there), 30);
+    assert_int_equal(metrics_shards(other), 1);
+    assert_null(strstr(render(), "wait_seconds"));
+    metrics_add(there, 1);
+    metrics_destroy(other);
+
+    other = metrics_create();
+    there = metrics_counter(other, METRICS_ALWAYS, "two_total", "Two.", "");
+    assert_int_equal(metrics_read(there), 0);
+    metrics_add(there, 1);
+    metrics_add(here, 1);
+    assert_int_equal(metrics_read(there), 1);
+    assert_int_equal(metrics_read(here), 4);
+    metrics_destroy(other);
+}
+
+/* The shard of one that says so is the next thread's, though it goes on. */
+static void who_leaves_counts_anew(void **state)
+{
+    (void)state;
+    shared_counter = metrics_counter(metrics, METRICS_ALWAYS, "shared_total", "Shared.", "");
+    assert_int_equal(pthread_barrier_init(&all_here, NULL, 1), 0);
+    metrics_add(shared_counter, 1);
+    metrics_leave(metrics);
+    metrics_leave(metrics);
+    run_threads(1, count_one_together);
+    assert_int_equal(metrics_shards(metrics), 1);
+    metrics_add(shared_counter, 1);
+    assert_int_equal(metrics_read(shared_counter), 3);
+    pthread_barrier_destroy(&all_here);
 }
 
 int main(void)
@@ -408,7 +445,9 @@ int main(void)
         cmocka_unit_test_teardown(sums_are_exact, forget),
         cmocka_unit_test_teardown(threads_that_come_again_reuse_shards, forget),
         cmocka_unit_test_teardown(a_dying_thread_may_still_count, forget),
-        cmocka_unit_test_teardown(reset_starts_afresh, forget),
+        cmocka_unit_test_teardown(instances_know_nothing_of_each_other, forget),
+        cmocka_unit_test_teardown(who_leaves_counts_anew, forget),
     };
+    metrics = metrics_create();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

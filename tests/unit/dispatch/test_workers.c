@@ -8,6 +8,7 @@
 #include "dispatch/worker.h"
 #include "drive/drive.h"
 #include "lib/t.h"
+#include "metrics/metrics.h"
 #include "strategy/cost_accounting.h"
 #include "unit/dispatch/lane_orders.h"
 
@@ -56,6 +57,8 @@ static int open_shop(void **state)
     assert_non_null(here.store);
     here.services.backends[BACKEND_POSTGRESQL] = here.store;
     here.services.settings = &settings;
+    here.services.metrics = metrics_create();
+    here.services.costs = cost_counters_create(here.services.metrics);
     for (int i = 0; i < LANES; i++) {
         const struct strategy *strategy = strategy_find(names[i]);
         here.lanes[i] = (struct worker_lane){
@@ -80,6 +83,8 @@ static int close_shop(void **state)
     for (int i = 0; i < LANES; i++)
         lane_destroy(here.lanes[i].lane);
     store_destroy(here.store);
+    cost_counters_destroy(here.services.costs);
+    metrics_destroy(here.services.metrics);
     return 0;
 }
 
@@ -157,7 +162,5 @@ int main(void)
                                         close_shop),
     };
 
-    drive_init();
-    cost_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

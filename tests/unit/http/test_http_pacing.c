@@ -12,17 +12,28 @@ static const int64_t START_US = 1000000000;
 static struct http http;
 static struct order refused[3];
 
+static struct services services;
+
 static int open_metrics(void **state)
 {
     (void)state;
+    services.metrics = metrics_create();
+    http.services = &services;
     edge_pace_init(&http);
+    return 0;
+}
+
+static int close_metrics(void **state)
+{
+    (void)state;
+    metrics_destroy(services.metrics);
     return 0;
 }
 
 /* An edge on which nothing has happened yet. */
 static int begin(void **state)
 {
-    int held_us = http.held_us;
+    struct metric held_us = http.held_us;
 
     (void)state;
     http = (struct http){.held_us = held_us, .now_us = START_US, .held_last = &http.held_first};
@@ -156,5 +167,5 @@ int main(void)
         cmocka_unit_test_setup(a_drain_answers_the_refused_at_once, begin),
     };
 
-    return cmocka_run_group_tests(tests, open_metrics, NULL);
+    return cmocka_run_group_tests(tests, open_metrics, close_metrics);
 }

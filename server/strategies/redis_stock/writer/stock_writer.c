@@ -74,9 +74,9 @@ struct writer {
     struct stock_round round;
     bool in_round;
     struct {
-        int fates[CLAIM_FATES];
-        int rebuilds;
-        int rounds;
+        struct metric fates[CLAIM_FATES];
+        struct metric rebuilds;
+        struct metric rounds;
     } counters;
 };
 
@@ -112,17 +112,20 @@ static void register_metrics(struct writer *at)
     };
 
     for (int i = 0; i < CLAIM_FATES; i++)
-        at->counters.fates[i] =
-            metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_claims_total",
-                            "Reserved orders that came to the writer.", labels[i]);
-    at->counters.rebuilds = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_rebuilds_total",
-                                            "Mirrors that were wrong and built anew.", "");
-    at->counters.rounds = metrics_counter(METRICS_ALWAYS, "seckill_redis_stock_rounds_total",
-                                          "Whole rounds of the reconciler.", "");
-    metrics_gauge(METRICS_ALWAYS, "seckill_redis_stock_drift_units",
+        at->counters.fates[i] = metrics_counter(
+            at->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_claims_total",
+            "Reserved orders that came to the writer.", labels[i]);
+    at->counters.rebuilds =
+        metrics_counter(at->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_rebuilds_total",
+                        "Mirrors that were wrong and built anew.", "");
+    at->counters.rounds =
+        metrics_counter(at->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_rounds_total",
+                        "Whole rounds of the reconciler.", "");
+    metrics_gauge(at->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_drift_units",
                   "Redis's stock against PostgreSQL's less what is reserved, in the last round.",
                   "", read_drift, at);
-    metrics_gauge(METRICS_ALWAYS, "seckill_redis_stock_oldest_undecided_seconds",
+    metrics_gauge(at->services->metrics, METRICS_ALWAYS,
+                  "seckill_redis_stock_oldest_undecided_seconds",
                   "Age of the oldest accepted order that is not decided, of all instances.", "",
                   read_oldest, at);
 }
@@ -276,7 +279,7 @@ static bool write_part(struct writer *at, struct stock_part *part)
     put_off_held(at, part);
     bool done = stock_settle(at->stream, &at->link, part,
                              part->fresh && !stock_handover_is_empty(&at->stock->handover));
-    cost_charge_outcomes(&strategy_redis_stock, &count);
+    cost_charge_outcomes(at->services, &strategy_redis_stock, &count);
     at->quiet_since_us = clock_mono_us();
     at->round_at_us = 0; /* figures have moved: a round when it is quiet again */
     return done;
@@ -326,7 +329,7 @@ static bool read_and_write(struct writer *at, enum stock_source source, bool *mo
     at->link.until_us = clock_mono_us() + PATIENCE_US;
     int n = stock_stream_read(at->stream, &at->link, source, more);
     if (n <= 0) {
-        cost_charge(&strategy_redis_stock, COST_OTHER, 0);
+        cost_charge(at->services, &strategy_redis_stock, COST_OTHER, 0);
         return n == 0;
     }
     FAILPOINT("stock-writer-read");
@@ -426,7 +429,7 @@ static bool write_handed(struct writer *at, int64_t until_us)
         if (!stock_handover_is_open(&at->stock->handover))
             fall_behind(at);
         conclude(at, settled);
-        cost_charge(&strategy_redis_stock, COST_OTHER, 0);
+        cost_charge(at->services, &strategy_redis_stock, COST_OTHER, 0);
         return false;
     }
     FAILPOINT("stock-writer-read");
@@ -495,7 +498,7 @@ static void *writer_main(void *argument)
 
     while (!atomic_load(&at->stopping)) {
         bool done = turn(at);
-        cost_charge(&strategy_redis_stock, COST_OTHER, 0);
+        cost_charge(at->services, &strategy_redis_stock, COST_OTHER, 0);
         if (!done)
             clock_sleep_until(clock_mono_us() + PAUSE_US);
     }
