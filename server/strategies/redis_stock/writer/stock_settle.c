@@ -102,7 +102,9 @@ static char *settle_lines(const struct stock_part *part, const struct part_entry
     return out + 1;
 }
 
-/* What PostgreSQL has said of the mirrors is true whatever becomes of the entries. */
+/* What PostgreSQL has said of the mirrors is true whatever becomes of the entries, and of one that
+ * is put off, too: when it is read again, its refused orders are known ones and say nothing more.
+ */
 static void note_wrong_mirrors(struct stock_stream *stream, const struct stock_part *part)
 {
     for (int i = 0; i < part->count; i++) {
@@ -135,7 +137,6 @@ static bool settle_orders(struct stock_stream *stream, struct stock_link *link,
     bool all = true;
     int n = 0;
 
-    note_wrong_mirrors(stream, part);
     name_settle_keys(link, keys);
     stock_key(link->settings, NULL, -1, prefix);
     stock_number(KEY_KEPT_MS, kept);
@@ -246,6 +247,7 @@ bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct s
 {
     int64_t done = 0;
 
+    note_wrong_mirrors(stream, part);
     if (part->entries_count == 0)
         return stock_settle_noted(stream, link);
     if (!is_plain(part))
