@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* START_US: what a worker may take to come to life for an order that may not wait. */
+/* START_US: how long a worker may take to start for an order with wait_ms=0. */
 enum { START_US = 500000 };
 
 struct lane {
@@ -56,9 +56,9 @@ static bool has_slot(const struct lane *lane, const struct mailbox *mailbox)
            mailbox->in_flight < lane->rule.in_flight_per_product;
 }
 
-/* A batch costs a round trip and a flush whatever its size, so beside one under way another begins
- * when it has half as many orders; else the first that comes would go alone, and the rest wait for
- * it. */
+/* A batch costs a round trip and a flush whatever its size. Beside a batch under way another one
+ * begins only with half as many orders: otherwise the first order that comes would go alone, and
+ * the orders behind it would wait for it. */
 static bool is_worth_it(const struct mailbox *mailbox, int waiting)
 {
     return mailbox->in_flight == 0 || 2 * waiting >= mailbox->taken;
@@ -88,12 +88,12 @@ static bool is_full(const struct lane *lane, const struct mailbox *mailbox)
     return (lane->rule.keyed ? mailbox->waiting : lane->shared.counts.waiting) >= lane->capacity;
 }
 
-/* Would an order put now be begun now? */
+/* Whether a worker would begin an order that is put now. */
 static bool is_free(const struct lane *lane, const struct mailbox *mailbox)
 {
     const struct lane_counts *counts = &lane->shared.counts;
     int hands = counts->idle + counts->coming + (lane->rule.workers - counts->workers);
-    bool ends = mailbox->in_flight > 0 && mailbox->working == 0; /* somebody is about to leave */
+    bool ends = mailbox->in_flight > 0 && mailbox->working == 0; /* a worker is about to leave */
     bool begins = has_slot(lane, mailbox) && is_worth_it(mailbox, 1);
 
     return mailbox->waiting == 0 && (begins || ends) && lane->shared.ready < hands + ends;
@@ -112,7 +112,7 @@ static enum order_outcome admit(const struct lane *lane, const struct mailbox *m
     return is_full(lane, mailbox) ? ORDER_QUEUE_FULL : ORDER_PENDING;
 }
 
-/* Which mailbox: ids begin at 1, so 0 is nobody's. */
+/* The key of the order's mailbox: the product's id, which is 1 at least, or 0 for all products. */
 static int64_t key_of(const struct lane *lane, const struct order *order)
 {
     return lane->rule.all_products ? 0 : order->product_id;
@@ -181,7 +181,7 @@ static void sift(struct lane *lane, struct mailbox *mailbox, int64_t now_us,
     }
 }
 
-/* Looks at every order, and workers wait for it meanwhile: not while nobody's time can be over. */
+/* Looks at every order with the mutex held, so only when the time of some order may be over. */
 static struct order *sift_all(struct lane *lane, int64_t now_us, enum order_outcome outcome)
 {
     struct order *out = NULL;
@@ -328,7 +328,7 @@ void lane_leave(struct lane *lane, struct mailbox *mailbox)
     pthread_mutex_unlock(&lane->shared.mutex);
 }
 
-static int wanted(const struct lane *lane)
+static int missing_workers(const struct lane *lane)
 {
     const struct lane_counts *counts = &lane->shared.counts;
     int missing = lane->shared.ready - counts->idle - counts->coming;
@@ -337,10 +337,10 @@ static int wanted(const struct lane *lane)
     return missing < room ? missing : room;
 }
 
-int lane_wants(struct lane *lane)
+int lane_missing_workers(struct lane *lane)
 {
     pthread_mutex_lock(&lane->shared.mutex);
-    int count = wanted(lane);
+    int count = missing_workers(lane);
     pthread_mutex_unlock(&lane->shared.mutex);
     return count;
 }
@@ -348,7 +348,7 @@ int lane_wants(struct lane *lane)
 bool lane_worker_joins(struct lane *lane)
 {
     pthread_mutex_lock(&lane->shared.mutex);
-    bool joins = wanted(lane) > 0;
+    bool joins = missing_workers(lane) > 0;
     lane->shared.counts.workers += joins;
     lane->shared.counts.coming += joins;
     pthread_mutex_unlock(&lane->shared.mutex);

@@ -1,15 +1,29 @@
 /*
- * A lane: the local queue of one strategy, and the rule of who may work on what at a time.
+ * A lane: the queue of one strategy in this instance, and the rule of how many batches of a product
+ * are worked on at a time. Nothing in here does I/O; workers (worker.c) wait here and take orders.
  *
- * Orders of one product stand in that product's mailbox, first in first out. A mailbox that has
- * orders waiting and fewer batches in flight than the rule allows is ready, beside a batch under
- * way when half as many orders wait; ready mailboxes are served in turn, so that a hot product does
- * not starve the others. A mailbox lives while it has orders waiting or in flight, no longer.
- * Nothing in here waits or does I/O: workers (worker.c) do.
+ * Orders of one product stand in that product's mailbox, first in, first out. Ready mailboxes are
+ * served in turn, so that a hot product does not starve the others. A mailbox exists while it has
+ * orders that wait or are worked on.
  *
- * Bounds: a keyed lane holds `capacity` waiting orders per product (wllock's singleWaitThreshold),
- * any other lane `capacity` in all. An order that may not wait (wait_ms=0) is taken only if a
- * worker could begin it now.
+ * States of a mailbox:
+ *
+ *   state     what it has                              what ends it
+ *   absent    nothing                                  lane_put
+ *   ready     orders waiting, and room for a batch     lane_wait: a worker takes the mailbox
+ *   forming   a worker that takes orders for a batch   lane_offer: the batch is full
+ *   busy      as many batches as the rule allows, or   lane_leave: a batch is over
+ *             too few orders for another batch
+ *
+ * Happy path of a worker: lane_wait, lane_take, lane_offer (the batch is full), lane_done (some
+ * orders are decided), lane_leave (the batch is over).
+ *
+ * Failure modes:
+ * - The lane is full: lane_put returns the order as QUEUE_FULL. A keyed lane holds `capacity`
+ *   waiting orders per product (wllock's singleWaitThreshold), any other lane `capacity` in all.
+ * - An order with wait_ms=0 finds no worker that could begin it now: QUEUE_TIMEOUT.
+ * - An order waits longer than it may: lane_expire takes it out.
+ * - The server stops: lane_flush takes all out, lane_wake lets the workers go.
  *
  * Thread rule: every function takes the lane's mutex itself. Lock order: nothing is locked under
  * it.
@@ -27,8 +41,8 @@ struct lane_counts {
     int waiting; /* orders in mailboxes */
     int working; /* orders in workers' hands */
     int workers; /* threads that serve the lane */
-    int coming;  /* of these, on their way to lane_wait */
-    int idle;    /* of these, asleep in it */
+    int coming;  /* of the workers, those about to call lane_wait */
+    int idle;    /* of the workers, those asleep in lane_wait */
     int mailboxes;
 };
 
@@ -39,8 +53,8 @@ void lane_destroy(struct lane *lane); /* empty and without workers; NULL is allo
 /* Takes the orders of the list in turn. Returns those it has no room for, their outcome set. */
 struct order *lane_put(struct lane *lane, struct order *list);
 
-/* Takes out every waiting order whose time is over at `now_us`, as QUEUE_TIMEOUT; as LOCK_TIMEOUT
- * what was returned to the lane because a lock is held. */
+/* Takes out every waiting order whose time is over at `now_us`: as QUEUE_TIMEOUT, or as
+ * LOCK_TIMEOUT if it was returned to the lane because a lock was held. */
 struct order *lane_expire(struct lane *lane, int64_t now_us);
 /* Takes out every waiting order, with `outcome`. */
 struct order *lane_flush(struct lane *lane, enum order_outcome outcome);
@@ -51,28 +65,29 @@ struct order *lane_flush(struct lane *lane, enum order_outcome outcome);
 struct mailbox *lane_wait(struct lane *lane, int64_t until_us);
 /* Takes up to `max` more orders of the mailbox, oldest first. */
 struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int *count);
-/* Gives back an order that has just been taken and not been begun; it is the first again. */
+/* Returns an order that was taken and not begun; it is the mailbox's first again. */
 void lane_give_back(struct lane *lane, struct mailbox *mailbox, struct order *order);
-/* Who has taken all that he will: another batch may begin with what is left, and a worker is woken
- * for it. Said once of every batch, be it empty, before it is left. */
+/* The worker has taken all the orders of its batch. Another batch may begin with the orders that
+ * are left, and a worker is woken for it. Call it once for every batch, also for an empty one,
+ * before lane_leave. */
 void lane_offer(struct lane *lane, struct mailbox *mailbox);
-/* `count` orders taken from the mailbox are decided. Said before anybody hears of it: then an order
- * that may not wait, and comes because of it, is not turned away. */
+/* `count` orders of the batch are decided. Call it before their replies are sent: a client that
+ * sends an order with wait_ms=0 after its reply must find the worker free. */
 void lane_done(struct lane *lane, struct mailbox *mailbox, int count);
-/* Puts orders that were taken back behind those that wait. */
+/* Returns orders of the batch to the mailbox, behind those that wait. */
 void lane_return(struct lane *lane, struct mailbox *mailbox, struct order *list);
-/* The batch is over; the mailbox may be gone afterwards. The caller goes on to lane_wait or to
- * lane_worker_leaves, because what has waited for the batch to end is its own to take. */
+/* The batch is over; the mailbox may be freed. The caller must go on to lane_wait or to
+ * lane_worker_leaves: nobody else is woken for the orders that waited for the batch's end. */
 void lane_leave(struct lane *lane, struct mailbox *mailbox);
 
-/* How many workers could be of use now and are missing; who is on the way is not missing. */
-int lane_wants(struct lane *lane);
-/* False: nobody more is wanted. Else the caller goes on to lane_wait, or leaves again. */
+/* How many more workers the lane could use now; those that are about to call lane_wait count. */
+int lane_missing_workers(struct lane *lane);
+/* False: the lane needs no other worker. Else the caller goes on to lane_wait, or leaves again. */
 bool lane_worker_joins(struct lane *lane);
-/* False when work has come in the meantime and the worker must stay. `force` leaves all the same,
- * and the lane may then want somebody. */
+/* False when work has come in the meantime and the worker must stay. With `force` it leaves all the
+ * same, and the lane may then miss a worker. */
 bool lane_worker_leaves(struct lane *lane, bool force);
-/* Lets every idle worker return from lane_wait; from now on too, if `for_good`. */
+/* Makes every idle worker return from lane_wait; with `for_good` also those that call it later. */
 void lane_wake(struct lane *lane, bool for_good);
 bool lane_is_closing(struct lane *lane); /* it was woken for good */
 

@@ -1,3 +1,29 @@
+/*
+ * What a worker does: it takes a batch from its lane, drives the lane's strategy over it, and
+ * between two batches looks whether another lane needs it more.
+ *
+ * Who comes to a lane that has orders and no free worker, in this order:
+ * 1. an idle worker of the lane (lane.c wakes it);
+ * 2. a new worker, while permits last and PostgreSQL allows another session (hire);
+ * 3. an idle worker of another lane, which steals the work (steal_work);
+ * 4. if the lane has no worker at all (a starved lane): a busy worker of another lane, after its
+ *    batch (help_starved_lane).
+ *
+ * States of a worker:
+ *
+ *   state      it is                          what comes next
+ *   joining    on its way to lane_wait        waiting
+ *   waiting    asleep in lane_wait            serving; after 10 s without an order: gone
+ *   serving    working on a batch             joining, in its own lane or in another
+ *   gone       ended; its permit is returned
+ *
+ * Failure modes:
+ * - PostgreSQL refuses the worker a session: if other workers have one, it gives its order back and
+ *   ends, and no other is started for a second. If none has, it asks again for a second.
+ * - Another thread needs a session (store_wants_room): a worker that is not the only one closes its
+ *   own and ends.
+ * - No thread or memory for a worker: logged; the lane asks other lanes' workers.
+ */
 #include "dispatch/worker.h"
 
 #include "base/clock.h"
@@ -16,8 +42,12 @@ enum {
     CLAIM_PAUSE_US = 50000
 };
 
-/* What lanes want of other lanes' workers, because no permit is left. */
-enum want { WANT_NOTHING, WANT_IDLE_ONES, WANT_ANYBODY };
+/* Which workers of other lanes are asked to come, because no permit is left. */
+enum help {
+    HELP_NONE,
+    HELP_IDLE, /* idle ones: a lane has more orders than its workers take */
+    HELP_ANY   /* busy ones, too: a lane with orders may have no worker at all */
+};
 
 struct workers {
     const struct services *services; /* borrowed: app */
@@ -31,10 +61,11 @@ struct workers {
         pthread_cond_t ended;
         int permits; /* left */
         int threads;
-        int connected;         /* of these, with a session with PostgreSQL */
-        int64_t full_until_us; /* PostgreSQL has refused one: no thread is started for another */
-        enum want want;        /* ANYBODY: a lane with orders may have no worker at all */
-        int64_t told_us;       /* when idle workers were last asked to help those that have one */
+        int connected; /* of the threads, those with a session with PostgreSQL */
+        int64_t
+            full_until_us; /* PostgreSQL has refused a session: no worker is started until then */
+        enum help help;
+        int64_t told_us; /* when idle workers were last woken for HELP_IDLE */
     } shared;
 };
 
@@ -84,7 +115,7 @@ static void finish(struct worker *worker, struct mailbox *mailbox, struct order 
     worker->workers->complete(worker->workers->context, list);
 }
 
-/* Sends off what has waited too long; returns the rest. */
+/* Answers the orders whose wait is over; returns the others. */
 static struct order *drop_expired(struct worker *worker, struct mailbox *mailbox,
                                   struct order *list)
 {
@@ -119,8 +150,9 @@ static struct order *take(struct worker *worker, struct mailbox *mailbox, int ma
     return list ? drop_expired(worker, mailbox, list) : NULL;
 }
 
-/* Who is to be tried again because somebody holds a lock stands aside for those that have queued
- * meanwhile, and so does who was left behind by a batch, but for a run. Returns the others. */
+/* Returns to the mailbox, behind the orders that have queued meanwhile: orders that are to be tried
+ * again because another holder has the lock, and orders that the batch did not begin, unless the
+ * strategy is pipelined. Returns the orders that the worker keeps. */
 static struct order *stand_aside(struct worker *worker, struct mailbox *mailbox,
                                  struct order *again)
 {
@@ -142,8 +174,8 @@ static struct order *stand_aside(struct worker *worker, struct mailbox *mailbox,
     return kept;
 }
 
-/* Decides the orders in hand, each answered as soon as it is decided, and then, while the hold may
- * be kept, whatever has queued meanwhile. */
+/* Sells the batch, answers each order as soon as it is decided, and goes on with the orders that
+ * have queued meanwhile while the lock may be kept. */
 static void sell(struct worker *worker, struct mailbox *mailbox, struct order *orders)
 {
     const struct strategy *strategy = worker->at->strategy;
@@ -169,14 +201,14 @@ static void call(struct workers *workers, const struct worker_lane *at)
     workers_call(workers, (size_t)(at - workers->lanes));
 }
 
-/* What is left in the mailbox may want another pair of hands. */
+/* The batch is taken: another worker may serve what is left in the mailbox. */
 static void offer(struct worker *worker, struct mailbox *mailbox)
 {
     lane_offer(worker->at->lane, mailbox);
     call(worker->workers, worker->at);
 }
 
-/* Keeps the count; answers how many others have a session with PostgreSQL. */
+/* Counts this worker's session; returns how many other workers have one with PostgreSQL. */
 static int count_connected(struct worker *worker)
 {
     struct workers *workers = worker->workers;
@@ -190,7 +222,8 @@ static int count_connected(struct worker *worker)
     return others;
 }
 
-/* The first worker's session is claimed for a second: somebody else makes room. */
+/* Makes sure of a session and enters the strategy. A refused session is asked for again, for a
+ * second, while no other worker has one: another thread of the process makes room for it. */
 static bool enter(struct worker *worker, struct order *first)
 {
     int64_t until_us = clock_mono_us() + CLAIM_US;
@@ -208,7 +241,7 @@ static bool enter(struct worker *worker, struct order *first)
     }
 }
 
-/* PostgreSQL allows no session for this worker, and others have one: the order is theirs. */
+/* PostgreSQL allows this worker no session, and other workers have one: they sell the order. */
 static bool is_one_too_many(struct worker *worker)
 {
     struct workers *workers = worker->workers;
@@ -221,7 +254,8 @@ static bool is_one_too_many(struct worker *worker)
     return true;
 }
 
-/* Somebody who has no session needs one more than this worker, who is not the only one. */
+/* A thread without a session waits for one: this worker, unless it is the only one, closes its own.
+ */
 static bool makes_room(struct worker *worker)
 {
     struct workers *workers = worker->workers;
@@ -265,74 +299,74 @@ static bool serve(struct worker *worker, struct mailbox *mailbox)
     return !leaves;
 }
 
-static enum want what_is_wanted(struct workers *workers)
+static enum help requested_help(struct workers *workers)
 {
     pthread_mutex_lock(&workers->shared.mutex);
-    enum want want = workers->shared.want;
+    enum help help = workers->shared.help;
     pthread_mutex_unlock(&workers->shared.mutex);
-    return want;
+    return help;
 }
 
-/* Before a search: what is asked for during it must not be forgotten after it. */
-static void want_no_more_than(struct workers *workers, enum want want)
+/* Called before a search, so that a request that is made during the search stays. */
+static void lower_request(struct workers *workers, enum help help)
 {
     pthread_mutex_lock(&workers->shared.mutex);
-    if (workers->shared.want > want)
-        workers->shared.want = want;
-    pthread_mutex_unlock(&workers->shared.mutex);
-}
-
-static void want_at_least(struct workers *workers, enum want want)
-{
-    pthread_mutex_lock(&workers->shared.mutex);
-    if (workers->shared.want < want)
-        workers->shared.want = want;
+    if (workers->shared.help > help)
+        workers->shared.help = help;
     pthread_mutex_unlock(&workers->shared.mutex);
 }
 
-/* Joins a lane that wants somebody; `hungry`: one that has nobody. The search begins behind the
- * worker's own lane, so that where lanes are more than workers these go round. */
-static struct worker_lane *join_another(const struct worker *worker, bool hungry)
+static void raise_request(struct workers *workers, enum help help)
+{
+    pthread_mutex_lock(&workers->shared.mutex);
+    if (workers->shared.help < help)
+        workers->shared.help = help;
+    pthread_mutex_unlock(&workers->shared.mutex);
+}
+
+/* Joins a lane that misses a worker; with `starved` only a lane that has none. The search begins
+ * behind the worker's own lane, so that workers go round when there are more lanes than workers. */
+static struct worker_lane *join_another(const struct worker *worker, bool starved)
 {
     const struct workers *workers = worker->workers;
     size_t own = (size_t)(worker->at - workers->lanes);
 
     for (size_t i = 1; i < workers->count; i++) {
         struct worker_lane *at = &workers->lanes[(own + i) % workers->count];
-        if ((!hungry || lane_counts(at->lane).workers == 0) && lane_worker_joins(at->lane))
+        if ((!starved || lane_counts(at->lane).workers == 0) && lane_worker_joins(at->lane))
             return at;
     }
     return NULL;
 }
 
-/* Goes to a lane that has nobody, be there work where it is: that lane may be the next to have
- * nobody. */
-static bool helps_the_hungry(struct worker *worker)
+/* Moves the worker to a starved lane, also when its own lane still has orders; its own lane may be
+ * starved afterwards, and asks for a worker in turn. */
+static bool help_starved_lane(struct worker *worker)
 {
     struct worker_lane *from = worker->at;
 
-    want_no_more_than(worker->workers, WANT_IDLE_ONES);
+    lower_request(worker->workers, HELP_IDLE);
     struct worker_lane *to = join_another(worker, true);
     if (!to)
         return false;
-    want_at_least(worker->workers, WANT_ANYBODY); /* there may be more of them */
+    raise_request(worker->workers, HELP_ANY); /* other lanes may be starved, too */
     lane_worker_leaves(from->lane, true);
     worker->at = to;
     call(worker->workers, from);
     return true;
 }
 
-/* One who has nothing to do goes where another pair of hands is wanted. */
-static bool finds_work(struct worker *worker)
+/* Work stealing: an idle worker moves to a lane that misses one, first of all to a starved lane. */
+static bool steal_work(struct worker *worker)
 {
-    want_no_more_than(worker->workers, WANT_NOTHING);
+    lower_request(worker->workers, HELP_NONE);
     struct worker_lane *to = join_another(worker, true);
-    enum want more = to ? WANT_ANYBODY : WANT_IDLE_ONES;
+    enum help more = to ? HELP_ANY : HELP_IDLE;
     if (!to)
         to = join_another(worker, false);
     if (!to)
         return false;
-    want_at_least(worker->workers, more);
+    raise_request(worker->workers, more);
     if (lane_worker_leaves(worker->at->lane, false)) {
         worker->at = to;
         return true;
@@ -343,17 +377,17 @@ static bool finds_work(struct worker *worker)
 }
 
 /* Between two batches. */
-static void look_around(struct worker *worker)
+static void help_others(struct worker *worker)
 {
-    enum want want = what_is_wanted(worker->workers);
+    enum help help = requested_help(worker->workers);
 
-    if (want == WANT_ANYBODY && helps_the_hungry(worker))
+    if (help == HELP_ANY && help_starved_lane(worker))
         return;
-    if (want != WANT_NOTHING)
-        finds_work(worker);
+    if (help != HELP_NONE)
+        steal_work(worker);
 }
 
-/* Takes its session wherever it goes, because a new one costs PostgreSQL a process. */
+/* The worker keeps its session from lane to lane: a new session costs PostgreSQL a process. */
 static void work(struct worker *worker)
 {
     int64_t until_us = clock_mono_us() + IDLE_US;
@@ -363,10 +397,10 @@ static void work(struct worker *worker)
         if (mailbox) {
             if (!serve(worker, mailbox) || makes_room(worker))
                 break;
-            look_around(worker);
+            help_others(worker);
         } else if (makes_room(worker)) {
             break;
-        } else if (!finds_work(worker)) {
+        } else if (!steal_work(worker)) {
             bool over = clock_mono_us() >= until_us || lane_is_closing(worker->at->lane);
             if (over && lane_worker_leaves(worker->at->lane, false))
                 return;
@@ -437,14 +471,14 @@ static bool take_permit(struct workers *workers)
     return got;
 }
 
-/* Where no thread can be started: wakes the idle workers of all lanes, who look around. For a lane
- * that has somebody not each time that it asks. */
-static void ask(struct workers *workers, enum want want)
+/* No worker can be started: asks the workers of all lanes and wakes the idle ones. For a lane that
+ * has a worker they are woken every 0.1 s at most. */
+static void ask(struct workers *workers, enum help help)
 {
     int64_t now_us = clock_mono_us();
-    bool tell = want == WANT_ANYBODY;
+    bool tell = help == HELP_ANY;
 
-    want_at_least(workers, want);
+    raise_request(workers, help);
     pthread_mutex_lock(&workers->shared.mutex);
     if (!tell && now_us - workers->shared.told_us >= ASK_AGAIN_US) {
         tell = true;
@@ -464,14 +498,14 @@ static void return_permit(struct workers *workers)
     pthread_mutex_unlock(&workers->shared.mutex);
 }
 
-/* A thread of its own for whom the lane wants; false: none could be had. */
+/* Starts a worker for the lane; false: there is no permit, session, thread or memory for one. */
 static bool hire(struct workers *workers, struct worker_lane *at)
 {
     if (!take_permit(workers))
         return false;
     if (!lane_worker_joins(at->lane)) {
         return_permit(workers);
-        return true; /* somebody has come meanwhile */
+        return true; /* another worker has come meanwhile */
     }
     if (start(workers, at))
         return true;
@@ -484,9 +518,9 @@ void workers_call(struct workers *workers, size_t i)
 {
     struct worker_lane *at = &workers->lanes[i];
 
-    while (lane_wants(at->lane) > 0)
+    while (lane_missing_workers(at->lane) > 0)
         if (!hire(workers, at)) {
-            ask(workers, lane_counts(at->lane).workers == 0 ? WANT_ANYBODY : WANT_IDLE_ONES);
+            ask(workers, lane_counts(at->lane).workers == 0 ? HELP_ANY : HELP_IDLE);
             return;
         }
 }

@@ -1,12 +1,11 @@
 /*
  * Workers: threads that take orders from a lane and drive its strategy over them.
  *
- * A worker starts when orders wait and nobody is free, and ends after ten seconds without any. Each
- * holds one session with PostgreSQL (and Redis); permits cap the sessions of the process over all
- * lanes. A worker whom PostgreSQL refuses a session gives his order back and ends, when another has
- * one; for a second no other is started. When a lane has orders and nobody can be started for it,
- * idle workers of other lanes come with their sessions, and if it has nobody at all a busy one does
- * after its batch. So where lanes with orders are more than permits, workers go round.
+ * A worker starts when orders wait and no worker is free, and ends after ten seconds without any.
+ * Each holds one session with PostgreSQL (and Redis); permits cap the workers of the process over
+ * all lanes. When a lane has orders and no worker can be started for it, workers of other lanes
+ * come with their sessions: idle ones, and for a lane that has no worker also a busy one after its
+ * batch. So workers go round when more lanes have orders than there are permits.
  */
 #ifndef SECKILL_DISPATCH_WORKER_H
 #define SECKILL_DISPATCH_WORKER_H
@@ -27,7 +26,7 @@ struct workers *workers_create(const struct services *services, struct worker_la
                                size_t count, int permits,
                                void (*complete)(void *context, struct order *list), void *context);
 
-/* Starts what lanes[i] wants, as far as permits go. */
+/* Starts the workers that lanes[i] misses, as far as permits go. */
 void workers_call(struct workers *workers, size_t i);
 
 /* Waits until every worker has ended; the lanes must have been closed. Frees. NULL is allowed. */

@@ -274,7 +274,7 @@ static void a_worker_stays_while_there_is_work(void **state)
     assert_false(lane_worker_leaves(lane, false));
     assert_true(lane_worker_leaves(lane, true));
     assert_int_equal(lane_counts(lane).workers, 0);
-    assert_int_equal(lane_wants(lane), 2);
+    assert_int_equal(lane_missing_workers(lane), 2);
     assert_true(lane_worker_joins(lane));
     lane_flush(lane, ORDER_SHUTTING_DOWN);
     for (struct mailbox *mailbox; (mailbox = poll_lane(lane));)
@@ -320,9 +320,9 @@ static void as_many_workers_join_as_are_wanted(void **state)
         orders[i] = order_for(1 + i, 1);
         put_one(lane, &orders[i]);
     }
-    assert_int_equal(lane_wants(lane), 2);
+    assert_int_equal(lane_missing_workers(lane), 2);
     assert_true(lane_worker_joins(lane));
-    assert_int_equal(lane_wants(lane), 1);
+    assert_int_equal(lane_missing_workers(lane), 1);
     assert_true(lane_worker_joins(lane));
     assert_false(lane_worker_joins(lane));
 
@@ -333,7 +333,7 @@ static void as_many_workers_join_as_are_wanted(void **state)
         orders[i] = order_for(1 + i, 1);
         put_one(lane, &orders[i]);
     }
-    assert_int_equal(lane_wants(lane), 2); /* the rule has four */
+    assert_int_equal(lane_missing_workers(lane), 2); /* the rule has four */
     assert_true(lane_worker_joins(lane));
     assert_true(lane_worker_joins(lane));
     assert_false(lane_worker_joins(lane));

@@ -1,14 +1,31 @@
 /*
- * A turn takes what dead members left, then what this instance's workers have handed over, and
- * writes it; a turn without entries may reconcile. One that is behind, since it has just begun or
- * something has failed, reads its own history from beginning to end, and waits for nothing
- * meanwhile; what fails on the way has another turn after that. A turn that fails pauses and starts
- * over.
+ * The writer's thread: it brings reserved orders from Redis into PostgreSQL.
  *
- * Entries of products whose rows somebody else holds are put off: they stay in the history alone,
- * and are read again when one of those rows is to be had.
+ * Happy path, one turn: take over what dead members left (every 0.5 s); take what this instance's
+ * workers have handed over; write it; settle it in Redis. A turn that has found nothing for a while
+ * does a step of reconciling.
  *
- * Stop lets what is there be written, for a bounded time; the rest stays in the stream.
+ * States. "Behind": some of this member's entries are in its history in the stream alone, and the
+ * writer reads the history from its beginning. "Level": everything newer comes by the hand-over.
+ *
+ *   writer   hand-over   what a turn reads            what ends the state
+ *   level    open        the hand-over                the hand-over overflows, a write or a
+ * settling fails, a new session with Redis: behind behind   closed      the history the history's
+ * end: the hand-over opens behind   open        the history, once more, for  the history's end:
+ * level what was reserved until the hand-over opened level    closed      the hand-over has the
+ * next turn: behind overflowed
+ *
+ * Failure modes:
+ * - A turn fails: the writer pauses for 0.1 s and reads its history from the beginning.
+ * - Another transaction holds a product's row: the product's entries are put off. They stay in the
+ *   history alone; the writer looks every 20 ms whether one of those rows is free, and then reads
+ *   the history up to the last of them ("retrying"). Other products go on meanwhile.
+ * - Redis or PostgreSQL is out of reach: nothing is written; every 0.5 s the age of the oldest
+ *   undecided order is read for /metrics.
+ * - PostgreSQL refuses what a mirror had allowed: the mirror is built anew, or unloaded.
+ * - The process dies between COMMIT and settling: the next writer reads the entries again and finds
+ *   their orders decided.
+ * - The server stops: what is there is written, for 3 s at most; the rest stays in the stream.
  */
 #include "strategies/redis_stock/writer/stock_writer.h"
 
@@ -42,11 +59,11 @@ enum {
     PUT_OFF_PRODUCTS = 64
 };
 
-/* What is in our history because somebody holds its products' rows. */
+/* Entries that stay in the history because another transaction holds their products' rows. */
 struct put_off {
     int count;
     int64_t products[PUT_OFF_PRODUCTS];
-    bool more; /* products than those */
+    bool more; /* there are more products than the array takes */
     char last[STOCK_ENTRY_MAX];
 };
 
@@ -59,10 +76,10 @@ struct writer {
     atomic_bool stopping;
     _Atomic int64_t drift;     /* of the last whole round */
     _Atomic int64_t oldest_us; /* since when the oldest undecided entry of all waits; 0: none */
-    bool behind;               /* something is in our history alone, and is being read */
-    bool failed;               /* not all that was read could be done: it is read once more */
+    bool behind;               /* the history is being read: see the table of states */
+    bool failed;               /* part of the history could not be written: read it once more */
     struct put_off put_off;
-    bool retrying; /* what was put off is being read, up to: */
+    bool retrying; /* the entries that were put off are being read, up to retry_last */
     char retry_last[STOCK_ENTRY_MAX];
     int64_t look_at_us;
     int64_t look_anyway_at_us;
@@ -172,7 +189,7 @@ static void rebuild(struct writer *at)
     at->stream->wrong_count = 0;
 }
 
-/* What could not be told to Redis when it was committed. */
+/* Unloads the mirrors of products whose commits Redis could not be told of. */
 static void mend(struct writer *at)
 {
     int64_t products[MEND_MAX];
@@ -204,7 +221,7 @@ static struct cost_outcomes count_fates(const struct writer *at, const struct st
     return count;
 }
 
-/* What is reserved from now on is in our history alone, too. */
+/* Level to behind: what is reserved from now on stays in the history alone. */
 static void fall_behind(struct writer *at)
 {
     stock_handover_close(&at->stock->handover);
@@ -217,7 +234,7 @@ static void fall_behind(struct writer *at)
     stock_stream_rewind(at->stream, STOCK_OWN_HISTORY);
 }
 
-/* As streams order them, by both numbers of "MS-N". */
+/* Whether `entry` comes after `other` in the stream: by both numbers of "MS-N". */
 static bool is_behind(const char *entry, const char *other)
 {
     char *end;
@@ -246,7 +263,7 @@ static void put_off(struct put_off *to, int64_t product_id, const char *entry)
         to->more = true;
 }
 
-/* An entry is of one product. */
+/* All orders of an entry are of one product, so one held order puts off the entry. */
 static bool is_held(const struct stock_part *part, const struct part_entry *entry)
 {
     for (int i = entry->first; i < entry->first + entry->count; i++)
@@ -255,7 +272,7 @@ static bool is_held(const struct stock_part *part, const struct part_entry *entr
     return false;
 }
 
-/* Takes out of the part what is left to the history. */
+/* Removes the entries that are put off from the part, so that they are not settled. */
 static void put_off_held(struct writer *at, struct stock_part *part)
 {
     int n = 0;
@@ -270,7 +287,7 @@ static void put_off_held(struct writer *at, struct stock_part *part)
     part->entries_count = n;
 }
 
-/* Brings it into PostgreSQL and lets go of it. */
+/* Writes a part to PostgreSQL and settles it in Redis. */
 static bool write_part(struct writer *at, struct stock_part *part)
 {
     stock_write(&at->link, part->claims, part->count, part->fresh);
@@ -285,7 +302,7 @@ static bool write_part(struct writer *at, struct stock_part *part)
     return done;
 }
 
-/* After parts were written. */
+/* After parts were written: repairs mirrors; after a failure falls behind, and pauses. */
 static void conclude(struct writer *at, bool done)
 {
     bool was_behind = at->behind;
@@ -304,13 +321,13 @@ static bool connect_stores(struct writer *at)
     bool fresh = false;
 
     at->link.until_us = clock_mono_us() + PATIENCE_US;
-    /* Where PostgreSQL is known to be away the background's probe finds it again: a failed attempt
-     * of ours would keep everybody else from trying. */
+    /* While PostgreSQL is known to be away, only the background's probe connects: a failed attempt
+     * here would keep all other sessions from trying. */
     if (!store_up(services_store(at->services)) || *store_trouble(services_store(at->services)) ||
         !stock_stream_connect(at->stream, redis, at->link.until_us, &fresh) ||
         !pg_connect(at->link.pg, at->link.until_us))
         return false;
-    if (fresh) { /* after a restart of either side: what was ours, and what may be wrong */
+    if (fresh) { /* Redis or this process may have restarted: read the history, check the mirrors */
         redis_survey(redis, at->link.until_us);
         at->behind = false; /* from the beginning */
         fall_behind(at);
@@ -319,7 +336,7 @@ static bool connect_stores(struct writer *at)
     return true;
 }
 
-/* False: Redis has not said what there is. *more: there may be other entries behind these. */
+/* False: Redis did not answer. *more: there may be more entries behind these. */
 static bool read_and_write(struct writer *at, enum stock_source source, bool *more)
 {
     struct stock_part part;
@@ -339,8 +356,8 @@ static bool read_and_write(struct writer *at, enum stock_source source, bool *mo
     return true;
 }
 
-/* Once all of the history was read workers may hand over again; what they reserved until then is
- * read after that. */
+/* Behind: reads a piece of the history. At its end the hand-over opens; at the next end, which
+ * comes after everything that was reserved until then, the writer is level. */
 static void catch_up(struct writer *at)
 {
     bool handing = stock_handover_is_open(&at->stock->handover);
@@ -360,7 +377,7 @@ static void catch_up(struct writer *at)
     }
 }
 
-/* Is it worth while to read what was put off? */
+/* Whether to read the entries that were put off: one of their rows is free, or it is time. */
 static bool may_retry(struct writer *at)
 {
     int64_t now_us = clock_mono_us();
@@ -372,7 +389,7 @@ static bool may_retry(struct writer *at)
            stock_write_finds_free(&at->link, at->put_off.products, at->put_off.count);
 }
 
-/* Reads some of what was put off; what is still held is put off once more. */
+/* Reads a piece of what was put off; entries whose rows are still held are put off once more. */
 static void retry(struct writer *at)
 {
     bool more;
@@ -380,7 +397,7 @@ static void retry(struct writer *at)
     if (!at->retrying) {
         if (!may_retry(at))
             return;
-        /* What is decided, and noted, is not to be read. */
+        /* Entries that are decided but not yet settled must not be read again. */
         if (!stock_settle_noted(at->stream, &at->link)) {
             conclude(at, false);
             return;
@@ -408,7 +425,7 @@ static void take_over(struct writer *at)
         at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
 }
 
-/* Where PostgreSQL is away orders may be accepted all the same, and grow old. */
+/* While PostgreSQL is away orders are accepted and grow old: keeps their age in /metrics true. */
 static void watch(struct writer *at)
 {
     if (clock_mono_us() < at->take_over_at_us)
@@ -419,7 +436,7 @@ static void watch(struct writer *at)
         note_oldest(at);
 }
 
-/* False: there was nothing for a while, or until then. */
+/* False: nothing was handed over until `until_us`, or a moment less. */
 static bool write_handed(struct writer *at, int64_t until_us)
 {
     struct stock_part part = {.claims = at->stream->claims};
@@ -462,7 +479,7 @@ static void reconcile(struct writer *at)
         clock_mono_us() + (at->round.drift || at->round.skipped ? QUIET_US : ROUND_US);
 }
 
-/* Until when something may be waited for; 0: there is other work. */
+/* Until when this turn may wait for the hand-over; 0: there is other work. */
 static int64_t wait_until(const struct writer *at)
 {
     int64_t until_us = clock_mono_us() + WAIT_US;
