@@ -7,17 +7,38 @@
 
 #include "settings/settings_table.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 64, TAKES_MAX = 160 };
+enum { ROWS_MAX = 64, TAKES_MAX = 160, FILE_MAX = 4096 };
 
-/* Where a row's text comes from, as errors name it: "--listen" or "SECKILL_LISTEN". */
+/* Where a row's text comes from, as errors name it: "--listen", "SECKILL_LISTEN" or
+ * "SECKILL_REDIS_FILE". */
 struct source {
     const char *text;
-    char name[SETTINGS_VARIABLE_LENGTH];
+    char *argument; /* the flag's value in argv; NULL: it was no flag */
+    char name[SETTINGS_VARIABLE_LENGTH + 8];
 };
+
+/* A text that outlives where it came from, until the process ends. */
+static char *keep(const char *text, size_t length)
+{
+    static struct kept {
+        struct kept *next;
+        char text[];
+    } * all;
+    struct kept *kept = malloc(sizeof *kept + length + 1);
+
+    if (!kept)
+        abort();
+    kept->next = all;
+    all = kept;
+    memcpy(kept->text, text, length);
+    kept->text[length] = '\0';
+    return kept->text;
+}
 
 static bool refuse_value(const struct settings_row *row, const char *name, const char *text,
                          struct error *error)
@@ -111,25 +132,74 @@ static bool take_flag(struct source *sources, int argc, char **argv, int *i, str
     const struct settings_row *row = settings_row_at((size_t)index);
     snprintf(source->name, sizeof source->name, "--%s", row->flag);
     if (name[length] == '=') {
-        source->text = name + length + 1;
+        source->argument = argv[*i] + 2 + length + 1;
+        source->text = source->argument;
         return true;
     }
     /* A forgotten value must not swallow the next flag; --name=--value says it when it is meant. */
     if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0)
         return refuse_value(row, source->name, NULL, error);
-    source->text = argv[++*i];
+    source->argument = argv[++*i];
+    source->text = source->argument;
     return true;
 }
 
-static void fill_source(struct source *source, const struct settings_row *row,
-                        char *(*environment)(const char *))
+/* One line, with or without its end. */
+static bool read_file(struct source *source, const char *path, struct error *error)
 {
+    char text[FILE_MAX + 2];
+    FILE *from = fopen(path, "r");
+    size_t length = from ? fread(text, 1, sizeof text, from) : 0;
+    bool read = from && !ferror(from);
+
+    if (!read)
+        error_set(error, ERROR_INVALID, "%s: \"%.200s\" cannot be read: %s", source->name, path,
+                  strerror(errno));
+    if (from)
+        fclose(from);
+    if (!read)
+        return false;
+    if (length > 0 && text[length - 1] == '\n')
+        length--;
+    if (length > FILE_MAX || memchr(text, '\n', length) || memchr(text, '\0', length))
+        return error_set(error, ERROR_INVALID, "%s: \"%.200s\" is not one line of at most %d bytes",
+                         source->name, path, FILE_MAX);
+    source->text = keep(text, length);
+    return true;
+}
+
+/* What no flag has said comes from the environment, a secret also from the file that
+ * SECKILL_…_FILE names; else it is the default. */
+static bool fill_source(struct source *source, const struct settings_row *row,
+                        char *(*environment)(const char *), struct error *error)
+{
+    char variable[SETTINGS_VARIABLE_LENGTH];
+    const char *path;
+
     if (source->text != NULL)
-        return;
-    settings_variable(row, source->name);
-    source->text = environment(source->name);
+        return true;
+    settings_variable(row, variable);
+    snprintf(source->name, sizeof source->name, "%s_FILE", variable);
+    path = row->secret ? environment(source->name) : NULL;
+    source->text = environment(variable);
+    if (path && source->text)
+        return error_set(error, ERROR_INVALID, "%s and %s exclude each other", variable,
+                         source->name);
+    if (path)
+        return read_file(source, path, error);
+    snprintf(source->name, sizeof source->name, "%s", variable);
     if (source->text == NULL)
         source->text = row->standard;
+    return true;
+}
+
+/* Other users of the machine see the arguments of its processes. */
+static void hide_argument(struct source *source)
+{
+    if (!source->argument)
+        return;
+    source->text = keep(source->argument, strlen(source->argument));
+    memset(source->argument, '*', strlen(source->argument));
 }
 
 static bool check_order(const char *low, int64_t low_ms, const char *high, int64_t high_ms,
@@ -156,7 +226,10 @@ bool settings_load(struct settings *out, enum settings_action *action, int argc,
             return false;
     }
     for (size_t i = 0; i < settings_row_count(); i++) {
-        fill_source(&sources[i], settings_row_at(i), environment);
+        if (!fill_source(&sources[i], settings_row_at(i), environment, error))
+            return false;
+        if (settings_row_at(i)->secret)
+            hide_argument(&sources[i]);
         if (!store_value(out, settings_row_at(i), &sources[i], error))
             return false;
     }

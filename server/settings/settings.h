@@ -2,8 +2,9 @@
  * Settings: one table of rows says every flag, its variable in the environment, its type, default,
  * range and help. It drives parsing, --help and docs/CONFIG.md, so none of them can go stale alone.
  *
- * Precedence: flag, then environment (SECKILL_ and the flag's name in capitals, '-' as '_'), then
- * default. A flag may be written `--name value` or `--name=value`. The values are frozen after
+ * Precedence: flag, then environment (SECKILL_ and the flag's name in capitals, '-' as '_'; a
+ * secret's also with _FILE behind it, the path of a file that holds it), then default. A secret in
+ * argv is overwritten once it is read. A flag may be written `--name value` or `--name=value`. The values are frozen after
  * settings_load.
  */
 #ifndef SECKILL_SETTINGS_SETTINGS_H
@@ -16,8 +17,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The server's settings. Strings point into argv, the environment or the table: borrowed, never
- * freed. */
+/* The server's settings. Strings point into argv, the environment, the table or what is kept until
+ * the process ends: borrowed, never freed. */
 struct settings {
     const char *listen;           /* HOST:PORT */
     const char *database;         /* libpq conninfo; "" means libpq's own PG* variables */

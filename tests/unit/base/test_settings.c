@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ARGUMENTS_MAX = 16, VARIABLES_MAX = 8 };
 
@@ -288,7 +289,8 @@ static void secrets_are_not_told(void **state)
     assert_refused("--admin-token=pa\tss",
                    "--admin-token takes up to 512 visible ASCII characters without spaces");
     assert_refused("--redis=http://:pass@host",
-                   "--redis takes redis://HOST:PORT/DB or unix:///PATH, or nothing");
+                   "--redis takes redis[s]://[USER:PASSWORD@]HOST:PORT/DB, "
+                   "redis-sentinel://HOST,HOST/NAME, unix:///PATH, or nothing");
     assert_refused("--amqp=http://u:pass@host",
                    "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST, or nothing");
     for (size_t i = 0; i < settings_row_count(); i++) {
@@ -365,6 +367,71 @@ static void actions_are_seen(void **state)
     assert_int_equal(action, SETTINGS_HELP);
 }
 
+static void assert_refused_for(const char *words)
+{
+    assert_false(load(""));
+    if (!strstr(error.text, words))
+        fail_msg("%s", error.text);
+}
+
+static void secrets_may_stand_in_a_file(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *token; /* NULL: refused */
+    } files[] = {{"open sesame", NULL}, {"sesame\n", "sesame"}, {"sesame", "sesame"}, {"", ""},
+                 {"a\nb\n", NULL},      {"a\n\n", NULL}};
+    char path[] = "/tmp/seckill-settings.XXXXXX";
+    char variable[128];
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(variable, sizeof variable, "SECKILL_ADMIN_TOKEN_FILE=%s", path);
+    variables[0] = variable;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        FILE *to = fopen(path, "w");
+        assert_non_null(to);
+        fputs(files[i].text, to);
+        fclose(to);
+        if (!files[i].token) {
+            assert_refused_for("SECKILL_ADMIN_TOKEN_FILE");
+            assert_null(strstr(error.text, "sesame"));
+            continue;
+        }
+        assert_true(load(""));
+        assert_string_equal(settings.admin_token, files[i].token);
+        assert_true(load("--admin-token flag"));
+        assert_string_equal(settings.admin_token, "flag");
+    }
+    variables[1] = (char[]){"SECKILL_ADMIN_TOKEN=x"};
+    assert_refused_for("exclude each other");
+    unlink(path);
+    variables[1] = NULL;
+    assert_refused_for("cannot be read");
+    variables[0] = (char[]){"SECKILL_LISTEN_FILE=/nowhere"}; /* it is no secret */
+    assert_true(load(""));
+    variables[0] = NULL;
+}
+
+static void secrets_do_not_stay_in_the_arguments(void **state)
+{
+    char program[] = "seckill-server";
+    char token[] = "--admin-token=sesame";
+    char flag[] = "--redis";
+    char url[] = "redis://:sesame@h";
+    char *argv[] = {program, token, flag, url, NULL};
+
+    (void)state;
+    assert_true(settings_load(&settings, &action, 4, argv, look_up, &error));
+    assert_string_equal(settings.admin_token, "sesame");
+    assert_string_equal(settings.redis, "redis://:sesame@h");
+    assert_string_equal(token, "--admin-token=******");
+    assert_string_equal(url, "*****************");
+    assert_string_equal(flag, "--redis");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, empty_environment)
@@ -382,6 +449,8 @@ int main(void)
         TEST(a_wrong_variable_is_named),
         TEST(contradictions_are_refused),
         TEST(actions_are_seen),
+        TEST(secrets_may_stand_in_a_file),
+        TEST(secrets_do_not_stay_in_the_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
