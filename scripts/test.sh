@@ -5,6 +5,9 @@
 # Installs what is missing first. Arguments go to ctest: test.sh -L unit, test.sh -R http.
 #
 # The last lines are ctest's summary, and the exit status is ctest's.
+#
+# test.sh --strategy NAME: the conformance suite alone, for one strategy, in the plain build, on a stack of its own with
+# what the strategy needs; for while one is being written. The last line is the verdict.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -25,6 +28,36 @@ stop_tests() {
   interrupted=1
   [ -z "$child" ] || kill -s TERM -- "-$child" 2>/dev/null || true
 }
+
+test_strategy() { # NAME
+  local name=$1 log=$root/build/dev/strategy.log needs with status=0
+  install_packages "${build_packages[@]}" "${run_packages[@]}"
+  build dev seckill-server integration_conformance
+  needs=$("$root/build/dev/server/seckill-server" --strategies | awk -v name="$name" '$1 == name { print $3 }')
+  [ -n "$needs" ] || die "there is no strategy $name (build/dev/server/seckill-server --strategies)"
+  with=$(tr , '\n' <<<"$needs" | grep -vxE 'postgresql|redis|stock-redis' | paste -sd , || true)
+  [ -z "$with" ] || install_packages "${component_packages[@]}"
+  trap pass_on INT TERM HUP
+  use_stack "$root/.stack/strategy" fresh ${with:+--with "$with"}
+  "$root/tests/with-stack.sh" "$stack_dir" "$root/build/dev/tests/integration/integration_conformance" --strategy "$name" \
+    >"$log" 2>&1 &
+  child=$!
+  wait_child || status=$?
+  grep '^notice: ' "$log" | sort -u || true
+  if [ $status != 0 ]; then
+    grep -E '^\[ +(ERROR|LINE) |^\[  FAILED  \] [^0-9]' "$log" | awk '!/FAILED/ || !seen[$0]++' || tail -n 20 "$log"
+    die "$name FAILS; all that was said is in $log"
+  fi
+  say "$name keeps its promise in $(grep -c '^\[       OK \] ' "$log") tests, $SECONDS s after the start"
+}
+
+case ${1:-} in
+  --strategy)
+    [ $# = 2 ] || die "--strategy takes one name, and nothing goes with it"
+    test_strategy "$2"
+    exit 0
+    ;;
+esac
 
 install_packages "${build_packages[@]}" "${run_packages[@]}" "${bench_packages[@]}" "${component_packages[@]}" \
   "${test_packages[@]}"

@@ -12,7 +12,7 @@ ROOT = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file
 ARCHITECTURE = "docs/ARCHITECTURE.md"
 MOST_WORDS = 1300
 MOST_FILES = 8
-SKIPPED = {".git", "build", ".ccache", "node_modules"}
+SKIPPED = {".git", ".stack", "build", ".ccache", "node_modules"}
 NAMED = re.compile(r"(?<![\w/.{}$*<>-])[\w./-]*[\w]\.(?:[ch]|sql|lua|sh|md|def|py|ya?ml)(?![\w./*(-]|\.\w)")
 # Files of libraries, generated ones, and names that stand for any.
 ELSEWHERE = re.compile(r"^((microhttpd|hiredis|memcached|sql_text|lua_text|openapi_yaml|x)\.[ch]|SCRIPT\.lua|.*\b(room|bench)/file\.h)$")
