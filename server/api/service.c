@@ -43,7 +43,7 @@ void service_healthz(struct request *request)
         request->answer = answer_healthz;
 }
 
-/* Somebody else's text, which may have been cut in the middle of a character. */
+/* Text of a backend, which may have been cut in the middle of a character. */
 static json_t *foreign(const char *text)
 {
     json_t *string = json_string(text);

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* What is left unclear when the work's time is over is settled in a time of its own. */
+/* SETTLE_MS: for settling an unknown outcome, after the time for the work. */
 enum { WAIT_MS_MAX = 60000, SETTLE_MS = 2000 };
 
 void submission_stamp(struct order *order, const struct settings *settings, int64_t wait_ms)

@@ -1,15 +1,18 @@
 /*
  * Accepting connections, within two limits: --max-connections, and the process's file descriptors.
  *
- * The edge accepts by itself and gives libmicrohttpd the sockets. libmicrohttpd would take the
- * listening socket out of its epoll set at a limit and put it back at some later MHD_run: when the
- * last connection has ended before that, nothing wakes the loop for it, and the server is deaf; and
- * with no descriptor left and no connection open it would try again without a pause.
+ * Happy path: the loop polls the listening socket, accepts, and gives libmicrohttpd the sockets. It
+ * does not let libmicrohttpd accept: that takes the listening socket out of its epoll set at a
+ * limit and puts it back in some later MHD_run. When the last connection has ended before that,
+ * nothing wakes the loop, and the server is deaf; with no descriptor left and no connection open,
+ * it tries again without a pause.
  *
- * At a limit new connections wait in the listening socket's queue, first in first out. As soon as
- * one has ended the loop polls the listening socket again; after a failure it does so a moment
- * later, because descriptors come back without any event of ours. Whoever had to wait is counted
- * when he is accepted.
+ * Failure modes:
+ * - A limit is reached: new connections wait in the listening socket's queue, first in, first out.
+ *   The loop polls the socket again as soon as a connection has ended.
+ * - accept(2) fails (no descriptor, no memory): the loop tries again 0.1 s later, because other
+ *   threads may have closed descriptors.
+ * Connections that had to wait are counted when they are accepted.
  */
 #include "http/edge.h"
 
@@ -24,7 +27,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Of one turn: those who are connected already get theirs, too. */
+/* Most that one turn accepts, so that open connections get their turn, too. */
 enum { ACCEPT_MOST = 64 };
 
 /* From a failure to the next attempt. */
@@ -87,7 +90,7 @@ int edge_accept_fd(struct http *http, int64_t *next_us)
             *next_us = http->accept_again_us;
         return -1;
     }
-    /* Before the loop sleeps: whoever comes after this has not waited. */
+    /* Read before the loop waits: a connection that comes later has not waited. */
     if (http->held_back)
         http->waiting_left = queue_length(http);
     http->held_back = false;

@@ -1,10 +1,10 @@
 /*
- * Calls to the catalog: a task on a pool thread, which reads or writes, renders what it found and
- * leaves the edge's thread nothing but to send it. A page of metrics is one, too, without a
- * session.
+ * Calls to the catalog: tasks on a pool thread, which reads or writes and renders the answer; the
+ * edge's thread only sends it. A page of metrics is a call without a session.
  *
- * A failure is logged here, once, with its text; the client gets its class alone. A call that found
- * no session in time is not one: it is wait_timeout.
+ * Failure modes:
+ * - PostgreSQL fails: the text is logged here, once; the client gets the error's class alone.
+ * - No session is free in time: wait_timeout, which is not logged.
  */
 #include "base/clock.h"
 #include "base/log.h"

@@ -1,8 +1,8 @@
 /*
  * Connections: a list per phase, in the order of their deadlines.
  *
- * One whose time is up has its socket shut down both ways, which libmicrohttpd sees as an error and
- * closes, whatever state of its own the connection is in.
+ * Failure mode: a connection misses its deadline. Its socket is shut down both ways, which
+ * libmicrohttpd takes for an error in whatever state the connection is, and closes.
  */
 #include "http/connection.h"
 

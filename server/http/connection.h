@@ -1,9 +1,9 @@
 /*
- * Connections: which request each one is at, and by when it has to get on with it.
+ * Connections: which request each one is at, and the deadline of its present phase.
  *
- * libmicrohttpd's timeout is one of inactivity, which a byte now and then defeats, and it forgets
- * to report some requests that it refused itself. So every connection has an absolute deadline for
- * the phase it is in, and whatever request is left when it closes is let go.
+ * libmicrohttpd's own timeout is one of inactivity: a client that sends a byte now and then is
+ * never late. And it does not report some requests that it refused itself. So every connection has
+ * an absolute deadline for its phase, and when it closes, the request that is left is completed.
  */
 #ifndef SECKILL_HTTP_CONNECTION_H
 #define SECKILL_HTTP_CONNECTION_H
@@ -33,7 +33,7 @@ struct connection {
     struct connection *next;
 };
 
-/* Of one phase. All have the same time, so the first to enter is the first to expire. */
+/* The connections of one phase. All have the same allowance, so the first in expires first. */
 struct connection_list {
     struct connection *first;
     struct connection *last;

@@ -1,15 +1,33 @@
 /*
- * The edge's daemon: libmicrohttpd's epoll set driven from a loop of our own, and the drain at the
+ * The edge's loop: libmicrohttpd's epoll set driven from a loop of our own, and the drain at the
  * end.
  *
- * One turn of the loop: accept who has connected; let libmicrohttpd read, parse and write whatever
- * is ready; hand what was asked for to dispatch, all of it at once; wait for sockets, timeouts or
- * completions; resume what dispatch has decided. libmicrohttpd's own event thread is not used: it
- * waits again before it has handled a full event buffer, and so it stalls whenever exactly n * 128
- * connections are ready.
+ * Happy path, one turn: accept connections; let libmicrohttpd read, parse and write what is ready;
+ * hand the collected orders and tasks over to dispatch, all at once; wait for sockets, timeouts or
+ * completions; answer what dispatch has decided.
  *
- * The first stop closes the listening socket and lets everything accepted be answered, within a
- * bound; a second one, or the bound, lets go of what is left and makes the exit status say so.
+ * States:
+ *
+ *   state       accepts   new orders       ends with
+ *   serving     yes       handed over      the first stop
+ *   draining    no        SHUTTING_DOWN    everything accepted is answered; a second stop; a bound
+ *   abandoned   no        not read         the loop's end; the exit status says so
+ *
+ * Failure modes: dispatch refuses a task: its request is answered as refused. No memory or no
+ * descriptor for a connection: accept.c.
+ *
+ * What is done here, and in the files below, around libmicrohttpd (docs/design/edge.md says why),
+ * and the test that shows what it is for:
+ *
+ *   a loop of our own          daemon.c       http/test_crowd.c, exactly_so_many_at_once…: its own
+ *                                             loop stalls when exactly n * 128 sockets are ready
+ *   accepting by ourselves     accept.c       http/test_limit.c, a_server_that_was_full…
+ *   hand-overs apart           pacing.c       unit/http/test_http_pacing.c, a_crowd_…: it looks at
+ *                                             every suspended connection at each resume
+ *   absolute deadlines         connection.c   http/test_clients.c, an_unfinished_request_…: its
+ *                                             timeout is one of inactivity
+ *   suspended one pass later   request.h      http/test_clients.c, a_client_that_has_finished…
+ *   memory for the reply       head.c         http/test_heads.c, a_head_of_any_length…
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -32,19 +50,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The longest that anything accepted may take, besides an order's work: an order's wait, or the
+/* The longest that an accepted request may take, without an order's work: an order's wait, or the
  * longest call. */
 #define DRAIN_WAIT_US   (65 * CLOCK_US_PER_S)
 #define DRAIN_MARGIN_US (5 * CLOCK_US_PER_S)
 
-/* libmicrohttpd writes a reply within so many turns, to who reads it. */
+/* Within so many turns libmicrohttpd has written a reply to a client that reads it. */
 enum { REPLY_TURNS = 8 };
 
 /* How often to look whether the drain is over: dispatch does not wake the loop when its count falls
  * to 0. */
 #define DRAIN_LOOK_US (10 * CLOCK_US_PER_MS)
 
-/* Clients cause most of these; what we cause shows in our own log. */
+/* Clients cause most of these lines, so they are logged for debugging alone. */
 __attribute__((format(printf, 2, 0))) static void on_log(void *cls, const char *format,
                                                          va_list args)
 {
@@ -133,7 +151,7 @@ static void wake(struct http *http)
     const uint64_t one = 1;
     ssize_t ignored = write(http->event_fd, &one, sizeof one);
 
-    (void)ignored; /* it fails only when the loop has so much to wake for that it is awake */
+    (void)ignored; /* it fails only when the counter is full: then the loop is awake */
 }
 
 static void on_orders(void *context, struct order *list)
@@ -176,7 +194,7 @@ struct completion http_completion(struct http *http)
     return (struct completion){.context = http, .orders = on_orders, .task = on_task};
 }
 
-/* Runs the step of whatever dispatch has given back. */
+/* Takes what dispatch has given back, and runs each request's step. */
 static void take_done(struct http *http)
 {
     struct order *orders;
@@ -286,7 +304,7 @@ static void wait_for_events(struct http *http, int64_t until_us)
     if (fds[1].revents != 0) {
         ssize_t ignored = read(http->event_fd, &count, sizeof count);
 
-        (void)ignored; /* nobody else reads it, and what it announces is taken in any case */
+        (void)ignored; /* no other thread reads it, and take_done takes the lists in any case */
     }
 }
 
@@ -342,8 +360,8 @@ static bool drain(struct http *http)
     return true;
 }
 
-/* Who waits for an order that nobody has begun can still be told so; what is under way is let go
- * without an answer. */
+/* Answers the orders that no worker has begun with SHUTTING_DOWN; those that are being worked on
+ * are abandoned without an answer. */
 static void refuse_queued(struct http *http)
 {
     dispatch_flush(http->dispatch);
@@ -381,7 +399,7 @@ void http_destroy(struct http *http)
         return;
     if (http->daemon)
         stop_daemon(http);
-    /* What dispatch gave back after the drain was cut short has no connection any more. */
+    /* Frees the requests that dispatch gave back after their connections were abandoned. */
     take_done(http);
     edge_accept_close(http);
     if (http->event_fd >= 0)

@@ -27,7 +27,7 @@ struct http {
     char address[EDGE_ADDRESS_MAX];
 
     bool draining;
-    bool abandoned; /* the drain was cut short: what still waits is not answered */
+    bool abandoned; /* the drain was cut short: requests that still wait are not answered */
 
     int64_t now_us; /* monotonic: when the loop last woke */
     /* Called when a connection closes that still has a request, which it must complete. */
@@ -36,12 +36,14 @@ struct http {
     int64_t connections;
     int64_t connections_most;
     bool knocked;       /* the listening socket has connections to be accepted */
-    bool held_back;     /* there was no room for them when the loop last slept, or they failed */
+    bool held_back;     /* when the loop last waited there was no room for connections, or accepting
+                           failed */
     bool accept_failed; /* the last attempt */
     int64_t accept_again_us; /* monotonic: not before that */
     int64_t waiting_left;    /* of those that had to wait, the ones not accepted yet */
     int64_t requests;        /* begun and not completed */
-    int64_t accepted; /* of these, those that waited or have a reply: a drain sees them through */
+    int64_t
+        accepted; /* of the requests, those that waited or have a reply: a drain completes them */
     struct request *waiting; /* every suspended request */
     int64_t waiting_count;
 
@@ -54,7 +56,7 @@ struct http {
     int64_t released_us;  /* when replies were last released, or their work last forgotten */
     int64_t worked_us;    /* how long the loop has worked since */
 
-    /* What this loop pass has collected, in order of arrival. */
+    /* Orders and tasks for the next hand-over to dispatch, in order of arrival. */
     struct order *orders_first;
     struct order **orders_last;
     struct task *tasks_first;
@@ -72,7 +74,8 @@ struct http {
     struct metric waited;
     struct metric accept_failures;
 
-    /* What dispatch has given back; the only part that other threads touch. */
+    /* Orders and tasks that dispatch has given back; only this part is shared with other threads.
+     */
     struct {
         pthread_mutex_t mutex;
         struct order *orders;
@@ -84,11 +87,11 @@ struct http {
 /* From now on the edge accepts connections from `listen_fd`, which it owns, but no more than `most`
  * at once. */
 void edge_accept_init(struct http *http, int listen_fd, unsigned most);
-/* What to poll for new connections; -1 while there is no room for any. Brings *next_us forward to
- * when to ask again. */
+/* The descriptor to poll for new connections; -1 while there is no room for any. Lowers *next_us to
+ * the time of the next attempt. */
 int edge_accept_fd(struct http *http, int64_t *next_us);
 void edge_accept(struct http *http);
-/* Nobody new; those that wait to be accepted are refused. */
+/* Closes the listening socket: the connections that wait to be accepted are reset. */
 void edge_accept_close(struct http *http);
 
 /* Pacing, by http->now_us. */

@@ -3,7 +3,7 @@
  *
  * Happy path:
  *   on_target     the request line has arrived: the request is created and keeps the target
- *   on_access     first call, the header fields are there: path, method and admin token are checked
+ *   on_access     first call, the header fields are there: path, method and token are checked
  *   on_access     one call for each piece of the body
  *   on_access     last call: the handler runs; it answers, or suspends the connection and waits
  *   on_access     after a wait: the answer is queued
@@ -11,7 +11,7 @@
  *
  * Failure modes:
  * - The path, method, token or body is refused: the refusal is kept until the body has been read,
- * so that the connection stays usable.
+ *   so that the connection stays usable.
  * - The body is too long, or where it ends is in doubt: answered at once, and the connection ends.
  * - The head leaves no memory for a reply of libmicrohttpd's: the reply is written to the socket
  *   directly (reply_bare), and the connection ends.
@@ -19,7 +19,7 @@
  *   and is freed when the order comes back.
  * - libmicrohttpd closes a connection without on_completed (0.9.75, when the copy of a Cookie field
  *   does not fit into its memory): connection.c calls on_close, which answers and frees the
- * request.
+ *   request.
  */
 #include "http/lifecycle.h"
 
@@ -62,7 +62,8 @@ static const struct sockaddr *client_address(struct MHD_Connection *mhd)
     return info ? info->client_addr : NULL;
 }
 
-/* What can be said before the body: is there such a resource, and may this client use it? */
+/* Checks before the body is read: whether the resource exists, and whether the client may use it.
+ */
 static bool admit(struct request *request, const char *method)
 {
     struct http *http = request->http;
@@ -83,7 +84,7 @@ static enum MHD_Result answer_early(struct request *request)
     return reply_problem_and_close(request);
 }
 
-/* By then it may be that no reply of libmicrohttpd's would fit into its memory. */
+/* Answers past libmicrohttpd, whose memory may have no room for a reply. */
 static enum MHD_Result refuse_bare(struct request *request)
 {
     request->phase = REQUEST_ANSWERED;
@@ -194,7 +195,7 @@ enum MHD_Result lifecycle_on_access(void *cls, struct MHD_Connection *mhd, const
     case REQUEST_ANSWERED:
         break;
     }
-    /* What is left of a body that was answered early. */
+    /* The rest of a body whose request was answered early is dropped. */
     *upload_data_size = 0;
     return MHD_YES;
 }

@@ -73,7 +73,7 @@ enum MHD_Result reply_problem_and_close(struct request *request)
     return send_problem(request, true);
 }
 
-/* What the socket does not take at once is lost: its buffer is empty but for earlier replies. */
+/* A reply that the socket does not take whole is lost; its buffer holds at most earlier replies. */
 void reply_bare(struct http *http, struct MHD_Connection *mhd, const struct problem *problem)
 {
     const union MHD_ConnectionInfo *info =

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What holds a member that stands `offset` bytes into it. */
+/* The structure that has `member` at `offset`. */
 static void *container_of(void *member, size_t offset)
 {
     return (char *)member - offset;

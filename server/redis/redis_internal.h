@@ -1,4 +1,4 @@
-/* What the files of server/ share. */
+/* Shared by the files of redis/. */
 #ifndef SECKILL_REDIS_REDIS_INTERNAL_H
 #define SECKILL_REDIS_REDIS_INTERNAL_H
 
@@ -69,7 +69,7 @@ enum redis_status redis_receive(struct redis *redis, int64_t until_us, redisRepl
 enum redis_status redis_command(struct redis *redis, int count, const char *const *arguments,
                                 int64_t until_us, redisReply **out);
 
-/* Gives a reply to a caller outside server/, or frees it unless the status is REDIS_OK. */
+/* Gives a reply to a caller outside redis/, or frees it unless the status is REDIS_OK. */
 enum redis_status redis_hand_over(enum redis_status status, redisReply *answer,
                                   struct redis_reply **reply);
 
