@@ -79,8 +79,10 @@ static bool open_services(struct services *services, struct error *error)
     return services->renewer || error_set(error, ERROR_INTERNAL, "cannot start the renewer thread");
 }
 
-static void app_fini(struct app *app)
+void app_destroy(struct app *app)
 {
+    if (!app)
+        return;
     dispatch_destroy(app->dispatch);
     strategies_stop(&app->services);
     http_destroy(app->http);
@@ -91,6 +93,7 @@ static void app_fini(struct app *app)
     cost_counters_destroy(app->services.costs);
     metrics_destroy(app->services.metrics);
     free(app->gauges);
+    free(app);
 }
 
 static int64_t read_one(void *context)
@@ -168,17 +171,42 @@ static bool app_init(struct app *app, struct error *error)
     return app->dispatch && strategies_start(&app->services, error);
 }
 
+struct app *app_create(const struct settings *settings, struct error *error)
+{
+    struct app *app = calloc(1, sizeof *app);
+
+    if (!app) {
+        error_set(error, ERROR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    app->services.settings = settings;
+    if (app_init(app, error))
+        return app;
+    app_destroy(app);
+    return NULL;
+}
+
+const char *app_address(const struct app *app)
+{
+    return http_address(app->http);
+}
+
+int app_serve(struct app *app)
+{
+    return http_run(app->http, app->dispatch);
+}
+
 int app_run(const struct settings *settings)
 {
-    struct app app = {.services.settings = settings};
     struct error error = {ERROR_NONE, ""};
     enum log_level level = LOG_LEVEL_INFO;
 
     log_level_parse(settings->log_level, &level);
     log_set_level(level);
-    if (!app_init(&app, &error) || !stop_begin(&error)) {
+    struct app *app = app_create(settings, &error);
+    if (!app || !stop_begin(&error)) {
         fprintf(stderr, "seckill-server: %s\n", error.text);
-        app_fini(&app);
+        app_destroy(app);
         return EXIT_BAD_START;
     }
     ignore_signals();
@@ -186,10 +214,10 @@ int app_run(const struct settings *settings)
         log_warn(
             "no --admin-token: every client of this machine's loopback may set up products, and "
             "a proxy on it counts as one unless it marks what it passes on");
-    printf("listening on %s\n", http_address(app.http));
+    printf("listening on %s\n", app_address(app));
     fflush(stdout);
-    int status = http_run(app.http, app.dispatch);
+    int status = app_serve(app);
     stop_set_status(status);
-    app_fini(&app);
+    app_destroy(app);
     return status;
 }

@@ -74,14 +74,6 @@ int stop_fd(void)
     return stop.event_fd;
 }
 
-void stop_seen(void)
-{
-    uint64_t count;
-    ssize_t ignored = read(stop.event_fd, &count, sizeof count);
-
-    (void)ignored; /* stop_count says how many */
-}
-
 int stop_count(void)
 {
     return atomic_load(&stop.signals);

@@ -21,9 +21,8 @@
 /* From now on both signals are counted. Once, from the main thread. */
 bool stop_begin(struct error *error);
 
-/* Readable after each signal, until stop_seen; -1 before stop_begin. */
+/* Readable after the first signal; -1 before stop_begin. */
 int stop_fd(void);
-void stop_seen(void);
 
 /* Signals that have come. */
 int stop_count(void);

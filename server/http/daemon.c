@@ -285,7 +285,7 @@ static void wait_for_events(struct http *http, int64_t until_us)
         {.fd = http->epoll_fd, .events = POLLIN},
         {.fd = edge_pace_pauses(http) ? -1 : http->event_fd, .events = POLLIN},
         {.events = POLLIN},
-        {.fd = stop_fd(), .events = POLLIN},
+        {.fd = http->draining ? -1 : stop_fd(), .events = POLLIN},
     };
     int64_t next_us = clock_earlier(connection_next_us(http), edge_pace_next_us(http));
     struct timespec time;
@@ -299,8 +299,6 @@ static void wait_for_events(struct http *http, int64_t until_us)
     if (ready <= 0)
         return;
     http->knocked = fds[2].revents != 0;
-    if (fds[3].revents != 0)
-        stop_seen();
     if (fds[1].revents != 0) {
         ssize_t ignored = read(http->event_fd, &count, sizeof count);
 
