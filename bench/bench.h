@@ -14,6 +14,7 @@
 #include "bench/options.h"
 #include "loadtest/commands/session.h"
 #include "loadtest/load/usage.h"
+#include "loadtest/report/table.h"
 
 enum { BENCH_ROUNDS_MAX = 200, BENCH_CLIENT_COUNTS = 5, BENCH_ROWS_MAX = 64 };
 
@@ -155,11 +156,8 @@ bool bench_row_wanted(const struct bench_row *row, const struct bench_options *o
 
 /* --- what follows from the figures --- */
 
-/* Median, smallest and largest. */
-struct bench_span {
-    double median, least, most;
-};
-struct bench_span bench_span(const double *values, size_t count);
+/* As span_of, and leaves the values as they are. */
+struct span bench_span(const double *values, size_t count);
 
 enum bench_verdict {
     BENCH_MET,
@@ -173,7 +171,7 @@ const char *bench_verdict_name(enum bench_verdict verdict);
 
 struct bench_judgement {
     enum bench_verdict verdict;
-    struct bench_span of, against;
+    struct span of, against;
     double ratio;              /* of the medians */
     double least, most;        /* the rounds' own ratios */
     size_t rounds;             /* that both sides have and that count */

@@ -11,8 +11,6 @@
  */
 #include "bench/bench.h"
 
-#include "loadtest/report/table.h"
-
 #include <string.h>
 
 const char *bench_verdict_name(enum bench_verdict verdict)
@@ -30,16 +28,11 @@ const char *bench_figure_name(enum bench_figure figure)
     return names[figure];
 }
 
-struct bench_span bench_span(const double *values, size_t count)
+struct span bench_span(const double *values, size_t count)
 {
     double sorted[BENCH_ROUNDS_MAX];
-    if (count == 0)
-        return (struct bench_span){0};
     memcpy(sorted, values, count * sizeof *values);
-    struct bench_span span = {.median = table_median(sorted, count, NULL)};
-    span.least = sorted[0];
-    span.most = sorted[count - 1];
-    return span;
+    return span_of(sorted, count);
 }
 
 /* Median of fewer rounds than that: nobody's word. */
@@ -148,7 +141,7 @@ static void compare_rounds(const struct bench_row *row, const double *of, const 
         ratios[i] = against ? of[i] / against[i] : of[i];
         reached += reaches(row, ratios[i]);
     }
-    struct bench_span span = bench_span(ratios, count);
+    struct span span = bench_span(ratios, count);
     out->least = span.least;
     out->most = span.most;
     out->unsure = row->bound > 0 && reached > 0 && reached < count;

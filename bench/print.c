@@ -15,7 +15,7 @@ static const char *number(double value, char out[24])
     return out;
 }
 
-static void span_text(const struct bench_span *span, char *out, size_t size)
+static void span_text(const struct span *span, char *out, size_t size)
 {
     char median[24], least[24], most[24];
     snprintf(out, size, "%s (%s..%s)", number(span->median, median), number(span->least, least),
@@ -54,7 +54,7 @@ static void print_row(FILE *to, const struct bench_row *row, const struct bench_
     bool alone = row->against.measure == MEASURE_NONE;
     if (figures) {
         span_text(&of->of, left, sizeof left);
-        span_text(&(struct bench_span){of->ratio, of->least, of->most}, ratio, sizeof ratio);
+        span_text(&(struct span){of->ratio, of->least, of->most}, ratio, sizeof ratio);
         if (!alone)
             span_text(&of->against, right, sizeof right);
     }

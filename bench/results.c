@@ -1,17 +1,15 @@
 /* bench.json and bench.csv: the rows, and every figure of every round behind them. */
 #include "bench/bench.h"
 
-#include "loadtest/report/results_json.h"
+#include "loadtest/report/files.h"
+#include "loadtest/report/results.h"
 
-#include <errno.h>
-#include <string.h>
-
-static json_t *json_span(const struct bench_span *span)
+static json_t *json_span(const struct span *span)
 {
     return json_pack("{sf sf sf}", "median", span->median, "min", span->least, "max", span->most);
 }
 
-static json_t *json_side(const struct bench_side *side, const struct bench_span *span,
+static json_t *json_side(const struct bench_side *side, const struct span *span,
                          enum usage_limit limit)
 {
     if (side->measure == MEASURE_NONE)
@@ -32,7 +30,7 @@ static json_t *json_target(double value)
 static json_t *json_row(const struct bench_row *row, const struct bench_judgement *judgement)
 {
     bool figures = judgement->verdict <= BENCH_TOLD;
-    struct bench_span ratio = {judgement->ratio, judgement->least, judgement->most};
+    struct span ratio = {judgement->ratio, judgement->least, judgement->most};
     return json_pack("{si ss so so so ss so so ss sb sb sI sI sb ss}", "row", row->number, "what",
                      row->what, "of", json_side(&row->of, &judgement->of, judgement->limit[0]),
                      "against", json_side(&row->against, &judgement->against, judgement->limit[1]),
@@ -99,11 +97,9 @@ bool bench_write_json(const struct bench_report *report, struct error *error)
 
 bool bench_write_csv(const struct bench_report *report, struct error *error)
 {
-    char path[1200];
-    snprintf(path, sizeof path, "%s/bench.csv", report->bench->session.folder);
-    FILE *file = fopen(path, "w");
+    FILE *file = files_create(report->bench->session.folder, "bench.csv", error);
     if (!file)
-        return error_fail(error, "cannot write %s: %s", path, strerror(errno));
+        return false;
     fputs("row,what,of,of_min,of_max,against,against_min,against_max,ratio,ratio_min,ratio_max,"
           "reach,bound,aim,verdict,within_noise,sides_alike,rounds,left_out,with_steal\n",
           file);
@@ -122,7 +118,5 @@ bool bench_write_csv(const struct bench_report *report, struct error *error)
                 row->bound, row->aim, bench_verdict_name(it->verdict), figures && it->unsure,
                 figures && it->same, it->rounds, it->left_out, it->with_steal);
     }
-    bool written = !ferror(file);
-    written = fclose(file) == 0 && written;
-    return written || error_fail(error, "cannot write %s", path);
+    return files_close(file, "bench.csv", error);
 }

@@ -218,10 +218,7 @@ static int report(const struct run *run)
         print_table(run, &tally);
     machine_line(&session->machine, line, sizeof line);
     printf("%s\n", line);
-    if (!results_write_csv(session->folder, &run->results, &error) ||
-        !open_results_write_csv(session->folder, run->results.items, run->results.count, &error) ||
-        !results_write_json(session->folder, &run->results, session->options, &session->machine,
-                            &error))
+    if (!results_write(session->folder, &run->results, session->options, &session->machine, &error))
         return process_fail(error.text);
     printf("Files: %s/results.csv, %s/results.json%s\n", session->folder, session->folder,
            session->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "");

@@ -12,7 +12,8 @@
 #include "loadtest/commands/session.h"
 #include "loadtest/commands/sweep_plan.h"
 #include "loadtest/fleet/delay.h"
-#include "loadtest/report/files.h"
+#include "loadtest/report/csv.h"
+#include "loadtest/report/results.h"
 #include "loadtest/report/table.h"
 
 #include <inttypes.h>
@@ -22,19 +23,13 @@
 /* Stock that no duration sells out. */
 static const int64_t SWEEP_STOCK = 1000000000;
 
-struct swept {
-    size_t value; /* its number in the plan */
-    struct phase_result result;
-};
-
 struct sweep {
     struct options options; /* as given, with the value under test */
     struct sweep_plan plan;
     struct session session;
     struct delay *delays[2]; /* owned: --redis's and --stock-redis's */
-    struct swept *runs;      /* owned */
-    size_t count, room;
-    size_t complete; /* of the runs: all but one that was interrupted */
+    struct results results;  /* owned: items */
+    size_t complete;         /* of the results: all but one that was interrupted */
 };
 
 /* Puts a delay before a Redis; *url becomes its address. */
@@ -64,10 +59,6 @@ static bool begin(struct sweep *sweep, const struct options *given, struct error
     sweep->options = *given;
     if (!sweep_plan_read(&sweep->plan, &sweep->options, error))
         return false;
-    sweep->room = sweep->plan.count * given->strategies.count * (size_t)given->rounds;
-    sweep->runs = calloc(sweep->room, sizeof *sweep->runs);
-    if (!sweep->runs)
-        return error_fail(error, "out of memory");
     return session_init(&sweep->session, &sweep->options, error) && put_redis_behind(sweep, error);
 }
 
@@ -76,7 +67,7 @@ static void end(struct sweep *sweep)
     session_fini(&sweep->session);
     delay_destroy(sweep->delays[0]);
     delay_destroy(sweep->delays[1]);
-    free(sweep->runs);
+    free(sweep->results.items);
     free(sweep);
 }
 
@@ -102,16 +93,19 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
         .products = options->products,
         .seed = options->seed + INT64_C(1000) * round,
         .round = round,
+        .swept = value,
     };
     if (plan.products > 1)
         plan.scenario = SCENARIO_SPREAD;
     wrk_shape(&plan.connections, &plan.threads, (int64_t)sweep->session.fleet.count);
-    struct swept *run = &sweep->runs[sweep->count++];
-    run->value = value;
-    bool made = phase_run(&sweep->session.fleet, &plan, &run->result, error);
+    struct phase_result *result = results_next(&sweep->results);
+    if (!result)
+        return error_fail(error, "out of memory");
+    bool made = phase_run(&sweep->session.fleet, &plan, result, error);
     if (!process_interrupted()) {
-        sweep->complete = sweep->count;
-        session_phase_over(&sweep->session, &run->result, sweep->count, sweep->room);
+        sweep->complete = sweep->results.count;
+        session_phase_over(&sweep->session, result, sweep->results.count,
+                           sweep->plan.count * options->strategies.count * (size_t)options->rounds);
     }
     return made;
 }
@@ -145,110 +139,79 @@ static bool run_everything(struct sweep *sweep, struct error *error)
     return true;
 }
 
-/* One strategy under one value, over the rounds. */
-struct cell {
-    double median, least, most; /* committed/s */
-    double p50_ms, p99_ms, failed_per_s;
-    size_t rounds;
-    size_t runs; /* rounds, and those that could not be made; 0: interrupted before */
-    enum verdict verdict;
-    const char *error;
-};
-
-static bool is_of(const struct swept *run, const char *strategy, size_t value)
+/* One strategy under one value, over the rounds. False: it was interrupted before. */
+static bool gather(const struct sweep *sweep, const char *strategy, size_t value,
+                   struct table_line *line)
 {
-    return run->value == value && strcmp(run->result.plan.strategy->name, strategy) == 0;
-}
-
-static struct cell cell_of(const struct sweep *sweep, const char *strategy, size_t value)
-{
-    enum { ROUNDS_MAX = 100 };
-    enum { RATE, P50, P99, FAILED, FIGURES };
-    double figures[FIGURES][ROUNDS_MAX];
-    struct cell cell = {.verdict = VERDICT_KEPT, .error = ""};
-    for (size_t i = 0; i < sweep->count; i++) {
-        const struct phase_result *run = &sweep->runs[i].result;
-        if (!is_of(&sweep->runs[i], strategy, value))
-            continue;
-        cell.runs++;
-        cell.verdict = verdict_merge(cell.verdict, run->verdict);
-        if (*run->error) {
-            cell.error = run->error;
-            continue;
+    for (size_t i = 0; i < sweep->results.count; i++) {
+        const struct phase_result *run = &sweep->results.items[i];
+        if (run->plan.swept == value && strcmp(run->plan.strategy->name, strategy) == 0) {
+            table_gather(sweep->results.items, sweep->results.count, run, line);
+            return true;
         }
-        figures[RATE][cell.rounds] = phase_committed_per_s(run);
-        figures[P50][cell.rounds] = (double)run->load.p50_us / 1000;
-        figures[P99][cell.rounds] = (double)run->load.p99_us / 1000;
-        figures[FAILED][cell.rounds] = phase_per_s(run, run->counts.failed + run->counts.unknown);
-        cell.rounds++;
     }
-    if (cell.rounds == 0)
-        return cell;
-    cell.median = table_median(figures[RATE], cell.rounds, NULL);
-    cell.least = figures[RATE][0];
-    cell.most = figures[RATE][cell.rounds - 1];
-    cell.p50_ms = table_median(figures[P50], cell.rounds, NULL);
-    cell.p99_ms = table_median(figures[P99], cell.rounds, NULL);
-    cell.failed_per_s = table_median(figures[FAILED], cell.rounds, NULL);
-    return cell;
+    *line = (struct table_line){.verdict = VERDICT_KEPT};
+    return false;
 }
 
 /* "best", "= best" where the rounds of both overlap, else nothing. */
-static const char *mark(const struct cell *cell, const struct cell *best)
+static const char *mark(const struct table_line *line, const struct span *best)
 {
-    if (cell->rounds == 0 || cell->median >= best->median)
-        return cell->rounds == 0 ? "" : "best";
-    return cell->most >= best->least ? "= best" : "";
+    const struct span *its = &line->figures[TABLE_COMMITTED];
+    if (line->rounds == 0 || its->median >= best->median)
+        return line->rounds == 0 ? "" : "best";
+    return its->most >= best->least ? "= best" : "";
 }
 
 static void print_strategy(const struct sweep *sweep, const char *strategy,
                            struct verdict_tally *tally)
 {
-    struct cell best = {.median = 0};
+    struct span best = {0};
+    struct table_line line;
     for (size_t i = 0; i < sweep->plan.count; i++) {
-        struct cell cell = cell_of(sweep, strategy, i);
-        best = cell.median > best.median ? cell : best;
+        (void)gather(sweep, strategy, i, &line);
+        if (line.figures[TABLE_COMMITTED].median > best.median)
+            best = line.figures[TABLE_COMMITTED];
     }
     for (size_t i = 0; i < sweep->plan.count; i++) {
-        struct cell cell = cell_of(sweep, strategy, i);
-        if (cell.runs == 0)
+        if (!gather(sweep, strategy, i, &line))
             continue;
+        const struct span *its = line.figures;
+        const struct span *rate = &its[TABLE_COMMITTED];
+        bool counts = line.verdict == VERDICT_BROKEN || line.verdict == VERDICT_NO_RUN;
         printf("%-18s %21" PRId64 " %9.0f %9.0f %9.0f %6.2f  %-6s %9.2f %9.2f %9.0f\n", strategy,
-               sweep->plan.values[i], cell.median, cell.least, cell.most,
-               best.median > 0 ? cell.median / best.median : 0, mark(&cell, &best), cell.p50_ms,
-               cell.p99_ms, cell.failed_per_s);
-        if (cell.verdict == VERDICT_BROKEN || cell.verdict == VERDICT_NO_RUN)
-            printf("  ! %s %s\n", verdict_name(cell.verdict), cell.error);
-        bool counts = cell.verdict == VERDICT_BROKEN || cell.verdict == VERDICT_NO_RUN;
-        tally->counts[counts ? cell.verdict : VERDICT_KEPT]++;
+               sweep->plan.values[i], rate->median, rate->least, rate->most,
+               best.median > 0 ? rate->median / best.median : 0, mark(&line, &best),
+               its[TABLE_P50].median, its[TABLE_P99].median, its[TABLE_FAILED].median);
+        if (counts)
+            printf("  ! %s %s\n", verdict_name(line.verdict), line.error ? line.error : "");
+        tally->counts[counts ? line.verdict : VERDICT_KEPT]++;
     }
+}
+
+static json_t *json_swept(const struct sweep *sweep, const struct phase_result *run)
+{
+    struct options options = sweep->options;
+    sweep_apply(&options, sweep->plan.over, sweep->plan.values[run->plan.swept]);
+    json_t *object = results_json_run(run);
+    json_object_update_new(object, json_pack("{ss sI sI sI}", "over",
+                                             sweep_dimension_name(sweep->plan.over), "value",
+                                             sweep->plan.values[run->plan.swept], "work_ms",
+                                             options.work_ms > 0 ? options.work_ms : 0,
+                                             "redis_delay_us", options.redis_delay_us));
+    return object;
 }
 
 static bool write_csv(const struct sweep *sweep, struct error *error)
 {
-    FILE *file = files_create(sweep->session.folder, "sweep.csv", error);
-    if (!file)
-        return false;
-    fputs("over,value,strategy,instances,connections,work_ms,redis_delay_us,round,requests_per_s,"
-          "committed_per_s,refused,failed,unknown,latency_us_p50,latency_us_p90,latency_us_p99,"
-          "latency_us_max,verdict\n",
-          file);
-    for (size_t i = 0; i < sweep->count; i++) {
-        const struct phase_result *run = &sweep->runs[i].result;
-        struct options options = sweep->options;
-        sweep_apply(&options, sweep->plan.over, sweep->plan.values[sweep->runs[i].value]);
-        fprintf(file, "%s,%" PRId64 ",%s,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,%.1f,%.1f",
-                sweep_dimension_name(sweep->plan.over), sweep->plan.values[sweep->runs[i].value],
-                run->plan.strategy->name, run->instances, run->plan.connections,
-                options.work_ms > 0 ? options.work_ms : 0, options.redis_delay_us, run->plan.round,
-                phase_per_s(run, run->load.requests), phase_committed_per_s(run));
-        fprintf(file,
-                ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
-                ",\"%s\"\n",
-                run->counts.refused, run->counts.failed, run->counts.unknown, run->load.p50_us,
-                run->load.p90_us, run->load.p99_us, run->load.max_us, verdict_name(run->verdict));
-    }
-    return files_close(file, "sweep.csv", error);
+    json_t *rows = json_array();
+    for (size_t i = 0; i < sweep->results.count; i++)
+        json_array_append_new(rows, json_swept(sweep, &sweep->results.items[i]));
+    return csv_write(sweep->session.folder, "sweep.csv",
+                     "over,value,strategy,instances,connections,work_ms,redis_delay_us,round,"
+                     "requests_per_s:1,committed_per_s:1,refused,failed,unknown,latency_us_p50,"
+                     "latency_us_p90,latency_us_p99,latency_us_max,verdict:q",
+                     rows, error);
 }
 
 static int report(const struct sweep *sweep)
@@ -282,8 +245,8 @@ int command_sweep(const struct options *options)
     if (sweep->session.fleet.progress)
         sweep->session.fleet.progress(NULL, "");
     if (process_interrupted())
-        sweep->count = sweep->complete;
-    int status = sweep->count > 0 ? report(sweep) : 2;
+        sweep->results.count = sweep->complete;
+    int status = sweep->results.count > 0 ? report(sweep) : 2;
     if (!made) {
         process_fail(error.text);
         status = status == 1 ? 1 : 2;

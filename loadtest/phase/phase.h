@@ -36,6 +36,7 @@ struct phase_plan {
     int64_t first_product, products;
     int64_t seed;
     int round;
+    size_t swept;            /* by a sweep: the number of its value */
     struct counted *counted; /* borrowed: PHASE_COUNTED's calls; NULL in the others */
     /* About five times a second under load; may be NULL. */
     void (*watch)(void *context, int64_t elapsed_ms);

@@ -1,10 +1,8 @@
 /* See open_results.h. Figures of a run whose generator was late are left out everywhere. */
 #include "loadtest/report/open_results.h"
 
-#include "loadtest/report/files.h"
+#include "loadtest/report/csv.h"
 #include "loadtest/report/table.h"
-
-#include <inttypes.h>
 
 enum { ROUNDS_MAX = 1000 };
 
@@ -61,7 +59,7 @@ static void print_line(FILE *to, const struct phase_result *runs, size_t count,
         return;
     double median[COLUMNS];
     for (int column = 0; column < COLUMNS; column++)
-        median[column] = table_median(values[column], rounds, NULL);
+        median[column] = span_of(values[column], rounds).median;
     const struct load_part *its = &of->load.parts[part];
     fprintf(to, "%-18s %4d  %-7s %9.0f %7.0f %7.0f  %-9s %9.0f", of->plan.strategy->name,
             of->instances, its->name, its->rate_per_s, median[LATE], median[NEVER],
@@ -102,45 +100,6 @@ void open_results_print(FILE *to, const struct phase_result *runs, size_t count)
               to);
 }
 
-static void write_rows(FILE *file, const struct phase_result *run)
-{
-    for (size_t i = 0; i < run->load.parts_count; i++) {
-        const struct load_part *part = &run->load.parts[i];
-        for (int class = 0; class < LOAD_CLASSES; class ++) {
-            const struct latency_figures *its = &part->classes[class];
-            fprintf(file, "%s,%s,%d,%s,%s,%d,%s,%.1f,%.3f,%" PRId64 ",%" PRId64 ",%" PRId64,
-                    run->plan.strategy->name, run->plan.body, run->instances,
-                    scenario_name(run->plan.scenario), phase_name(run->plan.kind), run->plan.round,
-                    part->name, part->rate_per_s, (double)part->duration_us / 1e6, part->arrivals,
-                    part->late_starts, part->never_started);
-            fprintf(file,
-                    ",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
-                    ",%" PRId64 "\n",
-                    load_class_name((enum load_class) class), its->count, its->p50_us, its->p90_us,
-                    its->p99_us, its->p999_us, its->max_us, run->load.lag.p99_us);
-        }
-    }
-}
-
-bool open_results_write_csv(const char *folder, const struct phase_result *runs, size_t count,
-                            struct error *error)
-{
-    if (count == 0 || runs[0].plan.rate_per_s == 0)
-        return true;
-    FILE *file = files_create(folder, "arrivals.csv", error);
-    if (!file)
-        return false;
-    fputs("strategy,body,instances,scenario,phase,round,part,rate_per_s,duration_s,arrivals,"
-          "late_starts,never_started,answer,count,latency_us_p50,latency_us_p90,latency_us_p99,"
-          "latency_us_p999,latency_us_max,lag_us_p99\n",
-          file);
-    for (size_t i = 0; i < count; i++) {
-        if (has_figures(&runs[i]))
-            write_rows(file, &runs[i]);
-    }
-    return files_close(file, "arrivals.csv", error);
-}
-
 static json_t *json_latency(const struct latency_figures *figures)
 {
     return json_pack("{sI sI sI sI sI sI}", "count", figures->count, "p50", figures->p50_us, "p90",
@@ -148,23 +107,66 @@ static json_t *json_latency(const struct latency_figures *figures)
                      figures->max_us);
 }
 
+/* Without its latencies, which are a class's. */
 static json_t *json_part(const struct load_part *part)
+{
+    return json_pack("{ss sf sf sI sI sI}", "part", part->name, "rate_per_s", part->rate_per_s,
+                     "duration_s", (double)part->duration_us / 1e6, "arrivals", part->arrivals,
+                     "late_starts", part->late_starts, "never_started", part->never_started);
+}
+
+static json_t *json_classes(const struct load_part *part)
 {
     json_t *classes = json_object();
     for (int class = 0; class < LOAD_CLASSES; class ++)
         json_object_set_new(classes, load_class_name((enum load_class) class),
                             json_latency(&part->classes[class]));
-    return json_pack("{ss sf sf sI sI sI so}", "part", part->name, "rate_per_s", part->rate_per_s,
-                     "duration_s", (double)part->duration_us / 1e6, "arrivals", part->arrivals,
-                     "late_starts", part->late_starts, "never_started", part->never_started,
-                     "latency_us", classes);
+    return classes;
+}
+
+static json_t *json_line(const struct phase_result *run, const struct load_part *part,
+                         enum load_class class)
+{
+    json_t *line = json_part(part);
+    json_object_update_new(
+        line,
+        json_pack("{ss ss si ss ss si ss sI so so}", "strategy", run->plan.strategy->name, "body",
+                  run->plan.body, "instances", run->instances, "scenario",
+                  scenario_name(run->plan.scenario), "phase", phase_name(run->plan.kind), "round",
+                  run->plan.round, "answer", load_class_name(class), "count",
+                  part->classes[class].count, "latency_us", json_latency(&part->classes[class]),
+                  "lag_us", json_latency(&run->load.lag)));
+    return line;
+}
+
+bool open_results_write_csv(const char *folder, const struct phase_result *runs, size_t count,
+                            struct error *error)
+{
+    if (count == 0 || runs[0].plan.rate_per_s == 0)
+        return true;
+    json_t *lines = json_array();
+    for (size_t i = 0; i < count; i++) {
+        size_t parts = has_figures(&runs[i]) ? runs[i].load.parts_count : 0;
+        for (size_t part = 0; part < parts; part++)
+            for (int class = 0; class < LOAD_CLASSES; class ++)
+                json_array_append_new(
+                    lines, json_line(&runs[i], &runs[i].load.parts[part], (enum load_class) class));
+    }
+    return csv_write(folder, "arrivals.csv",
+                     "strategy,body,instances,scenario,phase,round,part,rate_per_s:1,duration_s:3,"
+                     "arrivals,late_starts,never_started,answer,count,latency_us_p50,"
+                     "latency_us_p90,latency_us_p99,latency_us_p999,latency_us_max,lag_us_p99",
+                     lines, error);
 }
 
 json_t *open_results_json(const struct phase_result *run)
 {
     json_t *parts = json_array();
-    for (size_t i = 0; i < run->load.parts_count && !run->load.too_late; i++)
-        json_array_append_new(parts, json_part(&run->load.parts[i]));
+    for (size_t i = 0; i < run->load.parts_count && !run->load.too_late; i++) {
+        json_t *part = json_part(&run->load.parts[i]);
+        json_object_set_new(part, "latency_us", json_classes(&run->load.parts[i]));
+        json_array_append_new(parts, part);
+    }
     return json_pack("{ss sI sI sb so so}", "arrivals",
                      run->plan.arrivals == ARRIVALS_CONSTANT ? "constant" : "poisson",
                      "committed_in_time", run->load.committed_in_time, "unanswered",

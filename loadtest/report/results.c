@@ -1,12 +1,11 @@
-/* See results.h. The CSV's columns are the JSON's members, nested ones joined by '_', but for
- * cost_per_order, which has no fixed ones. */
+/* See results.h. The CSV's columns are the JSON's members, but for those that have no fixed ones
+ * (cost_per_order, audit.strategies, open_loop). */
 #include "loadtest/report/results.h"
 
+#include "loadtest/report/csv.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/open_results.h"
-#include "loadtest/report/results_json.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,76 +46,6 @@ static struct promise promise_of(const struct phase_result *run)
     if (strcmp(run->plan.body, "guarded") == 0)
         return (struct promise){true, true, true, true};
     return run->plan.strategy->promise;
-}
-
-static void write_quoted(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', file);
-        fputc(*text, file);
-    }
-    fputc('"', file);
-}
-
-static void write_csv_row(FILE *file, const struct phase_result *run)
-{
-    const struct phase_plan *plan = &run->plan;
-    const struct load_result *wrk = &run->load;
-    const struct counts *counts = &run->counts;
-    const struct audit *audit = &run->audit;
-    fprintf(file, "%s,%s,%d,%s,%s,%d,%" PRId64 ",%" PRId64 ",%.3f,%" PRId64 ",%" PRId64,
-            plan->strategy->name, plan->body, run->instances, scenario_name(plan->scenario),
-            phase_name(plan->kind), plan->round, plan->connections, plan->threads,
-            (double)wrk->duration_us / 1e6, plan->stock, plan->products);
-    fprintf(file, ",%" PRId64 ",%.1f,%" PRId64 ",%.1f,%" PRId64 ",%" PRId64 ",%" PRId64,
-            wrk->requests, phase_per_s(run, wrk->requests), phase_committed(run),
-            phase_committed_per_s(run), counts->refused, counts->failed, counts->unknown);
-    fprintf(file, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64, wrk->p50_us, wrk->p90_us,
-            wrk->p99_us, wrk->max_us);
-    fprintf(file,
-            ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%" PRId64
-            ",%" PRId64 ",%" PRId64 ",%" PRId64,
-            audit->sold, audit->oversold, audit->lost_updates, audit->duplicate_orders,
-            audit->limit_violations, audit->queued, audit_consistent(audit) ? "true" : "false",
-            audit->undersold, audit->missing, audit->resold, audit->stock);
-    const char *names[4] = {NULL};
-    struct promise promise = promise_of(run);
-    size_t count = promises(&promise, names);
-    fputc(',', file);
-    for (size_t i = 0; i < count; i++)
-        fprintf(file, "%s%s", i ? " " : "", names[i]);
-    fputc(',', file);
-    write_quoted(file, verdict_name(run->verdict));
-    fputc(',', file);
-    write_quoted(file, run->error);
-    const struct article_note *note = &run->article;
-    const char *const notes[] = {note->number, note->experiment, note->did, note->published,
-                                 note->ours};
-    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
-        fputc(',', file);
-        write_quoted(file, note->number ? notes[i] : "");
-    }
-    fputc('\n', file);
-}
-
-bool results_write_csv(const char *folder, const struct results *results, struct error *error)
-{
-    FILE *file = files_create(folder, "results.csv", error);
-    if (!file)
-        return false;
-    fputs("strategy,body,instances,scenario,phase,round,connections,threads,duration_s,stock,"
-          "products,requests,requests_per_s,committed,committed_per_s,refused,failed,unknown,"
-          "latency_us_p50,latency_us_p90,latency_us_p99,latency_us_max,audit_sold,audit_oversold,"
-          "audit_lost_updates,audit_duplicate_orders,audit_limit_violations,audit_queued,"
-          "audit_consistent,audit_undersold,audit_missing,audit_resold,audit_stock,promise,verdict,"
-          "error,"
-          "article_number,article_experiment,article_did,article_published,article_ours\n",
-          file);
-    for (size_t i = 0; i < results->count; i++)
-        write_csv_row(file, &results->items[i]);
-    return files_close(file, "results.csv", error);
 }
 
 /* jansson's own pack: s string, i int, I json_int_t, f double, b bool, o stolen object. */
@@ -164,7 +93,7 @@ static json_t *json_costs(const struct costs *costs)
     return all;
 }
 
-static json_t *json_run(const struct phase_result *run)
+json_t *results_json_run(const struct phase_result *run)
 {
     const struct phase_plan *plan = &run->plan;
     const struct load_result *wrk = &run->load;
@@ -254,13 +183,26 @@ static json_t *json_settings(const struct options *options, const struct machine
         (int)options->servers.count, "postgresql", results_json_database(machine));
 }
 
-bool results_write_json(const char *folder, const struct results *results,
-                        const struct options *options, const struct machine *machine,
-                        struct error *error)
+/* Of each run's object: what an article's row has comes last, and is empty elsewhere. */
+static const char columns[] =
+    "strategy,body,instances,scenario,phase,round,connections,threads,duration_s:3,stock,products,"
+    "requests,requests_per_s:1,committed,committed_per_s:1,refused,failed,unknown,latency_us_p50,"
+    "latency_us_p90,latency_us_p99,latency_us_max,audit_sold,audit_oversold,audit_lost_updates,"
+    "audit_duplicate_orders,audit_limit_violations,audit_queued,audit_consistent,audit_undersold,"
+    "audit_missing,audit_resold,audit_stock,promise,verdict:q,error:q,article_number:q,"
+    "article_experiment:q,article_did:q,article_published:q,article_ours:q";
+
+bool results_write(const char *folder, const struct results *results, const struct options *options,
+                   const struct machine *machine, struct error *error)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < results->count; i++)
-        json_array_append_new(list, json_run(&results->items[i]));
+        json_array_append_new(list, results_json_run(&results->items[i]));
+    if (!csv_write(folder, "results.csv", columns, json_incref(list), error) ||
+        !open_results_write_csv(folder, results->items, results->count, error)) {
+        json_decref(list);
+        return false;
+    }
     json_t *document =
         json_pack("{so sI so so so}", "runs", list, "seed", options->seed, "machine",
                   results_json_machine(machine), "versions", results_json_versions(machine),

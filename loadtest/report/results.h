@@ -5,6 +5,8 @@
 #include "loadtest/fleet/machine.h"
 #include "loadtest/phase/phase.h"
 
+#include <jansson.h>
+
 /* All phases of a run, in the order in which they were made. Begins as (struct results){0}; the
  * owner frees the items. */
 struct results {
@@ -15,9 +17,18 @@ struct results {
 /* A new one at the end, empty; NULL: out of memory. It moves with the next one. */
 struct phase_result *results_next(struct results *results);
 
-bool results_write_csv(const char *folder, const struct results *results, struct error *error);
-bool results_write_json(const char *folder, const struct results *results,
-                        const struct options *options, const struct machine *machine,
+/* The pieces that every JSON file of the harness has; the objects are owned by the caller. */
+json_t *results_json_run(const struct phase_result *run);
+json_t *results_json_machine(const struct machine *machine);
+json_t *results_json_versions(const struct machine *machine);
+json_t *results_json_database(const struct machine *machine); /* PostgreSQL's settings */
+
+/* Writes `document`, which it takes, to a file in the folder. */
+bool results_json_write(const char *folder, const char *name, json_t *document,
                         struct error *error);
+
+/* Writes results.csv and results.json, and with a rate arrivals.csv. */
+bool results_write(const char *folder, const struct results *results, const struct options *options,
+                   const struct machine *machine, struct error *error);
 
 #endif

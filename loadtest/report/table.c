@@ -14,71 +14,57 @@ static int ascending(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-double table_median(double *values, size_t count, double *spread)
+struct span span_of(double *values, size_t count)
 {
-    if (spread)
-        *spread = 0;
     if (count == 0)
-        return 0;
+        return (struct span){0};
     qsort(values, count, sizeof *values, ascending);
-    if (spread)
-        *spread = (values[count - 1] - values[0]) / 2;
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+    double middle = count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+    return (struct span){middle, values[0], values[count - 1]};
 }
 
 bool table_same_line(const struct phase_result *a, const struct phase_result *b)
 {
     return strcmp(a->plan.strategy->name, b->plan.strategy->name) == 0 &&
-           a->instances == b->instances;
+           a->instances == b->instances && a->plan.swept == b->plan.swept;
 }
 
-enum column { REQUESTS, COMMITTED, REFUSED, FAILED, P50, P99, COLUMNS };
-
-static double figure(const struct phase_result *run, enum column column)
+static double figure(const struct phase_result *run, enum table_figure which)
 {
-    switch (column) {
-    case REQUESTS:
+    switch (which) {
+    case TABLE_REQUESTS:
         return phase_per_s(run, run->load.requests);
-    case COMMITTED:
+    case TABLE_COMMITTED:
         return phase_committed_per_s(run);
-    case REFUSED:
+    case TABLE_REFUSED:
         return phase_per_s(run, run->counts.refused);
-    case FAILED:
+    case TABLE_FAILED:
         return phase_per_s(run, run->counts.failed + run->counts.unknown);
-    case P50:
+    case TABLE_P50:
         return (double)run->load.p50_us / 1000;
-    case P99:
+    case TABLE_P99:
         return (double)run->load.p99_us / 1000;
-    case COLUMNS:
+    case TABLE_FIGURES:
         break;
     }
     return 0;
 }
-
-struct line {
-    double median[COLUMNS], spread[COLUMNS];
-    const struct phase_result *worst; /* of the phase that sells out, where there is one */
-    int64_t lost_updates;
-    enum verdict verdict;
-    const char *error;                                           /* NULL: each could be made */
-    int64_t internal_errors, undersold, missing, resold, others; /* violations without a column */
-};
 
 static bool is_worse(const struct phase_result *run, const struct phase_result *worst)
 {
     return !worst || audit_violations(&run->audit) > audit_violations(&worst->audit);
 }
 
-static void gather(const struct phase_result *runs, size_t count, const struct phase_result *of,
-                   struct line *line)
+void table_gather(const struct phase_result *runs, size_t count, const struct phase_result *of,
+                  struct table_line *line)
 {
-    *line = (struct line){.verdict = VERDICT_KEPT};
-    double values[COLUMNS][ROUNDS_MAX];
-    size_t rounds = 0;
+    *line = (struct table_line){.verdict = VERDICT_KEPT};
+    double values[TABLE_FIGURES][ROUNDS_MAX];
     for (size_t i = 0; i < count; i++) {
         const struct phase_result *run = &runs[i];
         if (!table_same_line(run, of))
             continue;
+        line->runs++;
         line->verdict = verdict_merge(line->verdict, run->verdict);
         if (*run->error)
             line->error = run->error;
@@ -92,20 +78,20 @@ static void gather(const struct phase_result *runs, size_t count, const struct p
             line->lost_updates = run->audit.lost_updates;
         if (run->plan.kind != PHASE_SPEED && is_worse(run, line->worst))
             line->worst = run;
-        if (run->plan.kind == PHASE_TRUTH || rounds == ROUNDS_MAX || *run->error)
+        if (run->plan.kind == PHASE_TRUTH || line->rounds == ROUNDS_MAX || *run->error)
             continue;
-        for (int column = 0; column < COLUMNS; column++)
-            values[column][rounds] = figure(run, (enum column)column);
-        rounds++;
+        for (int which = 0; which < TABLE_FIGURES; which++)
+            values[which][line->rounds] = figure(run, (enum table_figure)which);
+        line->rounds++;
     }
-    for (int column = 0; column < COLUMNS; column++)
-        line->median[column] = table_median(values[column], rounds, &line->spread[column]);
+    for (int which = 0; which < TABLE_FIGURES; which++)
+        line->figures[which] = span_of(values[which], line->rounds);
 }
 
 enum cell {
     CELL_STRATEGY,
     CELL_INSTANCES,
-    CELL_REQUESTS, /* these four as in enum column */
+    CELL_REQUESTS, /* these four as in enum table_figure */
     CELL_COMMITTED,
     CELL_REFUSED,
     CELL_FAILED,
@@ -156,12 +142,13 @@ static void add_titles(struct table *table)
 }
 
 /* "12345" or, over several rounds, "12345 ±67". */
-static void write_rate(char *cell, double median, double spread)
+static void write_rate(char *cell, const struct span *span)
 {
-    if (spread >= 0.5)
-        snprintf(cell, CELL_BYTES, "%.0f ±%.0f", median, spread);
+    double half = (span->most - span->least) / 2;
+    if (half >= 0.5)
+        snprintf(cell, CELL_BYTES, "%.0f ±%.0f", span->median, half);
     else
-        snprintf(cell, CELL_BYTES, "%.0f", median);
+        snprintf(cell, CELL_BYTES, "%.0f", span->median);
 }
 
 static void write_count(char *cell, int64_t count)
@@ -169,16 +156,17 @@ static void write_count(char *cell, int64_t count)
     snprintf(cell, CELL_BYTES, "%" PRId64, count);
 }
 
-static void add_line(struct table *table, const struct phase_result *of, const struct line *line)
+static void add_line(struct table *table, const struct phase_result *of,
+                     const struct table_line *line)
 {
     char cells[CELLS][CELL_BYTES] = {
         [CELL_STOCK] = "-", [CELL_SOLD] = "-", [CELL_LEFT] = "-", [CELL_OVERSOLD] = "-"};
     snprintf(cells[CELL_STRATEGY], CELL_BYTES, "%s", of->plan.strategy->name);
     write_count(cells[CELL_INSTANCES], of->instances);
-    for (int column = REQUESTS; column <= FAILED; column++)
-        write_rate(cells[CELL_REQUESTS + column], line->median[column], line->spread[column]);
-    snprintf(cells[CELL_P50], CELL_BYTES, "%.2f", line->median[P50]);
-    snprintf(cells[CELL_P99], CELL_BYTES, "%.2f", line->median[P99]);
+    for (int which = TABLE_REQUESTS; which <= TABLE_FAILED; which++)
+        write_rate(cells[CELL_REQUESTS + which], &line->figures[which]);
+    snprintf(cells[CELL_P50], CELL_BYTES, "%.2f", line->figures[TABLE_P50].median);
+    snprintf(cells[CELL_P99], CELL_BYTES, "%.2f", line->figures[TABLE_P99].median);
     if (line->worst) {
         const struct audit *audit = &line->worst->audit;
         write_count(cells[CELL_STOCK], audit->initial_stock + audit->restocked);
@@ -205,7 +193,7 @@ static void print_row(FILE *to, const struct table *table, size_t row)
     fprintf(to, "  %s\n", table->rows[row][CELL_VERDICT]);
 }
 
-static void print_alarms(FILE *to, const struct line *line)
+static void print_alarms(FILE *to, const struct table_line *line)
 {
     if (line->internal_errors)
         fprintf(to, "  ! the server answered internal_error %" PRId64 " times: see its log\n",
@@ -235,7 +223,7 @@ static bool is_first_of_its_line(const struct phase_result *runs, size_t index)
 }
 
 /* A blank line stands before the next number of instances. */
-static void print_rows(FILE *to, const struct table *table, const struct line *lines)
+static void print_rows(FILE *to, const struct table *table, const struct table_line *lines)
 {
     print_row(to, table, 0);
     for (size_t row = 1; row < table->count; row++) {
@@ -249,8 +237,8 @@ static void print_rows(FILE *to, const struct table *table, const struct line *l
 
 void table_print_alarms(FILE *to, const struct phase_result *run)
 {
-    struct line line;
-    gather(run, 1, run, &line);
+    struct table_line line;
+    table_gather(run, 1, run, &line);
     print_alarms(to, &line);
 }
 
@@ -272,14 +260,14 @@ void table_print(FILE *to, const struct phase_result *runs, size_t count,
                  struct verdict_tally *tally)
 {
     struct table table = {.rows = calloc(count + 1, sizeof *table.rows)};
-    struct line *lines = calloc(count + 1, sizeof *lines); /* of the same row */
+    struct table_line *lines = calloc(count + 1, sizeof *lines); /* of the same row */
     if (table.rows && lines) {
         add_titles(&table);
         for (size_t i = 0; i < count; i++) {
             if (!is_first_of_its_line(runs, i))
                 continue;
-            struct line *line = &lines[table.count];
-            gather(runs, count, &runs[i], line);
+            struct table_line *line = &lines[table.count];
+            table_gather(runs, count, &runs[i], line);
             add_line(&table, &runs[i], line);
             tally->counts[line->verdict]++;
         }

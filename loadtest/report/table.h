@@ -17,14 +17,39 @@
 void table_print(FILE *to, const struct phase_result *runs, size_t count,
                  struct verdict_tally *tally);
 
-/* Whether two runs belong to one line: the same strategy and number of instances. */
+/* Whether two runs belong to one line: the same strategy, number of instances and swept value. */
 bool table_same_line(const struct phase_result *a, const struct phase_result *b);
+
+struct span {
+    double median, least, most;
+};
+/* Of `values`, which it sorts; all 0 of none. */
+struct span span_of(double *values, size_t count);
+
+enum table_figure {
+    TABLE_REQUESTS,
+    TABLE_COMMITTED,
+    TABLE_REFUSED,
+    TABLE_FAILED,
+    TABLE_P50,
+    TABLE_P99,
+    TABLE_FIGURES
+};
+
+/* All runs of a line. */
+struct table_line {
+    struct span figures[TABLE_FIGURES]; /* rates a second, latencies in ms; over the rounds */
+    size_t rounds, runs;                /* a run with an error has no figures, and is no round */
+    const struct phase_result *worst;   /* of the phase that sells out, where there is one */
+    int64_t lost_updates;
+    enum verdict verdict;
+    const char *error;                                           /* NULL: each could be made */
+    int64_t internal_errors, undersold, missing, resold, others; /* violations without a column */
+};
+void table_gather(const struct phase_result *runs, size_t count, const struct phase_result *of,
+                  struct table_line *line);
 
 /* The lines below a run's own: what went wrong that has no column. Nothing when nothing did. */
 void table_print_alarms(FILE *to, const struct phase_result *run);
-
-/* The median of `values`, which it sorts; `spread` (may be NULL) gets half of largest minus
- * smallest. */
-double table_median(double *values, size_t count, double *spread);
 
 #endif

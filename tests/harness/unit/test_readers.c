@@ -217,10 +217,11 @@ static void a_servers_first_line(void **state)
 static void medians(void **state)
 {
     (void)state;
-    double odd[] = {3, 1, 2}, even[] = {4, 1, 2, 3}, spread = 0;
-    assert_true(table_median(odd, 3, &spread) == 2 && spread == 1);
-    assert_true(table_median(even, 4, NULL) == 2.5);
-    assert_true(table_median(even, 0, &spread) == 0 && spread == 0);
+    double odd[] = {3, 1, 2}, even[] = {4, 1, 2, 3};
+    struct span span = span_of(odd, 3);
+    assert_true(span.median == 2 && span.least == 1 && span.most == 3);
+    assert_true(span_of(even, 4).median == 2.5);
+    assert_true(span_of(even, 0).median == 0);
 }
 
 int main(void)
