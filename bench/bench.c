@@ -9,15 +9,15 @@
  */
 #include "bench/bench.h"
 
-#include "bench/pgbench.h"
-#include "bench/steal.h"
-#include "loadtest/report/results.h"
+#include "bench/report.h"
+#include "bench/take/take.h"
+#include "bench/tools/pgbench.h"
+#include "bench/tools/steal.h"
+#include "loadtest/load/client.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     MOST_CONNECTIONS = 10000,
@@ -30,53 +30,14 @@ enum {
     PROBE_AGAIN_MS = 2000
 };
 
-struct bench_series *bench_series_of(struct bench *bench, const struct bench_measure *measure)
-{
-    return &bench->series[measure - bench_measures];
-}
-
-void bench_say(const struct bench *bench, const char *text)
-{
-    const struct fleet *fleet = &bench->session.fleet;
-    if (fleet->progress)
-        fleet->progress(fleet->progress_context, text);
-}
-
-static void leave_out(struct bench_series *series, const char *why)
-{
-    series->absent = true;
-    snprintf(series->why, sizeof series->why, "%s", why);
-}
-
-static void ceiling_binary(const struct bench *bench, char *out, size_t size)
-{
-    const char *binary = bench->session.binary;
-    const char *slash = strrchr(binary, '/');
-    snprintf(out, size, "%.*sseckill-bench-server", slash ? (int)(slash - binary) + 1 : 0, binary);
-}
-
-bool bench_start_ceiling(struct bench *bench, struct instance *server, const char *name,
-                         struct error *error)
-{
-    struct options options = *bench->session.options;
-    char binary[1300], folder[1100];
-    options.redis = options.stock_redis = options.amqp = options.redlock = "";
-    options.memcached = options.zookeeper = "";
-    ceiling_binary(bench, binary, sizeof binary);
-    snprintf(folder, sizeof folder, "%s/%s", bench->session.folder, name);
-    (void)mkdir(folder, 0755);
-    return instance_start_all(server, 1, &options, binary, folder, error);
-}
-
 static bool start_ceiling(struct bench *bench, struct error *error)
 {
-    char binary[1300];
-    ceiling_binary(bench, binary, sizeof binary);
-    if (access(binary, X_OK) == 0)
+    if (bench_has_ceiling(bench))
         return !bench->series[MEASURE_E].wanted ||
                bench_start_ceiling(bench, &bench->ceiling, "ceiling", error);
-    leave_out(&bench->series[MEASURE_E], "there is no seckill-bench-server beside the server");
-    leave_out(&bench->series[MEASURE_IDLE], "there is no seckill-bench-server to be held");
+    bench_leave_out(&bench->series[MEASURE_E],
+                    "there is no seckill-bench-server beside the server");
+    bench_leave_out(&bench->series[MEASURE_IDLE], "there is no seckill-bench-server to be held");
     return true;
 }
 
@@ -86,11 +47,11 @@ static bool start_nginx(struct bench *bench, struct error *error)
     if (!bench->series[MEASURE_NGINX].wanted)
         return true;
     if (!nginx_find(program, sizeof program)) {
-        leave_out(&bench->series[MEASURE_NGINX],
-                  "nginx is not installed (Debian's package is nginx-light)");
+        bench_leave_out(&bench->series[MEASURE_NGINX],
+                        "nginx is not installed (Debian's package is nginx-light)");
         return true;
     }
-    return nginx_start(&bench->nginx, program, bench->session.folder, error);
+    return nginx_start(&bench->nginx, program, bench->harness.folder, error);
 }
 
 static void choose_rows(struct bench_report *report, struct bench *bench)
@@ -107,7 +68,7 @@ static void choose_rows(struct bench_report *report, struct bench *bench)
 
 static int64_t log_files_wanted(const struct bench *bench)
 {
-    const struct options *options = bench->session.options;
+    const struct options *options = bench->harness.options;
     int64_t seconds = 0;
     for (size_t i = 1; i < BENCH_MEASURES; i++)
         if (bench->series[i].wanted)
@@ -124,31 +85,28 @@ static void make_log_files(struct bench *bench)
 {
     static const char *const steps[] = {"SELECT pg_logical_emit_message(true, 'seckill', '')",
                                         "SELECT pg_switch_wal()"};
-    struct witness *witness = bench->session.witness;
     int64_t wanted = log_files_wanted(bench);
     struct error error;
-    char nothing[40];
     bench_say(bench, "making files for PostgreSQL's log");
     for (int64_t i = 0; i < wanted && !process_interrupted(); i++) {
-        if (!witness_ask(witness, steps[0], nothing, sizeof nothing, &error) ||
-            !witness_ask(witness, steps[1], nothing, sizeof nothing, &error))
+        if (!bench_order(bench, steps[0], &error) || !bench_order(bench, steps[1], &error))
             return;
     }
-    bench->log_files = witness_ask(witness, "CHECKPOINT", nothing, sizeof nothing, &error);
+    bench->log_files = bench_order(bench, "CHECKPOINT", &error);
 }
 
 /* A table that holds orders of somebody else is left alone. */
 static bool empty_orders(const struct bench *bench)
 {
-    char sql[400], nothing[16];
+    char sql[400];
     struct error error;
     snprintf(sql, sizeof sql,
              "DO $$ BEGIN PERFORM set_config('lock_timeout', '5s', true); LOCK TABLE orders;"
              " IF EXISTS (SELECT FROM orders WHERE product_id < %" PRId64
              " OR product_id >= %" PRId64 ") THEN RAISE EXCEPTION 'not ours'; END IF;"
              " TRUNCATE orders; END $$",
-             bench->session.options->first_product, bench->next_product);
-    return witness_ask(bench->session.witness, sql, nothing, sizeof nothing, &error);
+             bench->harness.options->first_product, bench->next_product);
+    return bench_order(bench, sql, &error);
 }
 
 static bool try_all_clients(struct bench *bench, struct error *error)
@@ -156,10 +114,10 @@ static bool try_all_clients(struct bench *bench, struct error *error)
     bool found = pgbench_find(bench->pgbench, sizeof bench->pgbench, error);
     for (size_t i = 1; i < BENCH_MEASURES; i++) {
         struct bench_series *series = &bench->series[i];
-        if (!series->wanted || bench_measures[i].take != bench_take_pgbench)
+        if (!series->wanted || bench_measures[i].kind != BENCH_PGBENCH)
             continue;
         if (!found)
-            leave_out(series, error->text);
+            bench_leave_out(series, error->text);
         else if (!bench_try_clients(bench, &bench_measures[i], error))
             return false;
     }
@@ -190,6 +148,13 @@ static void await_calm(struct bench *bench, enum bench_steal allowed)
     }
 }
 
+static bench_take *const kinds[] = {
+    [BENCH_CEILING] = bench_take_ceiling,   [BENCH_NGINX] = bench_take_nginx,
+    [BENCH_HTTP] = bench_take_http,         [BENCH_PGBENCH] = bench_take_pgbench,
+    [BENCH_OVERLOAD] = bench_take_overload, [BENCH_IDLE] = bench_take_idle,
+    [BENCH_LONG] = bench_take_long,
+};
+
 static bool take_sample(struct bench *bench, size_t which, struct bench_sample *sample,
                         struct error *error)
 {
@@ -203,7 +168,7 @@ static bool take_sample(struct bench *bench, size_t which, struct bench_sample *
     if (!bench->crowd_product && !empty_orders(bench))
         bench->orders_grew = true;
     steal_look(&before);
-    if (!bench_measures[which].take(bench, &bench_measures[which], sample, error))
+    if (!kinds[bench_measures[which].kind](bench, &bench_measures[which], sample, error))
         return error_prefix(error, "%s", bench_measures[which].name);
     steal_look(&after);
     bench_mark_stolen(&bench->series[which], sample, steal_share(&before, &after),
@@ -253,7 +218,7 @@ static bool take_round(struct bench *bench, bool last, bool again, struct error 
 
 static bool take_rounds(struct bench *bench, bool last, struct error *error)
 {
-    for (bench->round = 1; bench->round <= (int)bench->session.options->rounds; bench->round++)
+    for (bench->round = 1; bench->round <= (int)bench->harness.options->rounds; bench->round++)
         if (!take_round(bench, last, false, error))
             return false;
     return true;
@@ -272,7 +237,7 @@ static int64_t more_rounds_end_ms(const struct bench *bench)
 /* What comes last comes once: the others begin with an empty table. */
 static bool take_more_rounds(struct bench_report *report, struct bench *bench, struct error *error)
 {
-    const struct options *options = bench->session.options;
+    const struct options *options = bench->harness.options;
     int64_t until_ms = more_rounds_end_ms(bench);
     int end = bench->round + (int)bench->options->more_rounds;
     for (; bench->round < end; bench->round++) {
@@ -289,15 +254,15 @@ static bool take_more_rounds(struct bench_report *report, struct bench *bench, s
  * next server runs for a while, and the figures stand. */
 static void clean(struct bench *bench)
 {
-    const struct fleet *fleet = &bench->session.fleet;
-    int64_t first = bench->session.options->first_product;
+    const struct fleet *fleet = &bench->harness.fleet;
+    int64_t first = bench->harness.options->first_product;
     int64_t count = bench->next_product - first;
     struct error error;
     if (fleet->count == 0 || count == 0)
         return;
     bench_say(bench, "deleting what was sold");
     if ((!empty_orders(bench) && !bench_clean_long(bench, &error)) ||
-        !api_put_products(fleet->api, fleet->urls[0], first, count, 0, &error) ||
+        !api_put_products(fleet->api, fleet->urls[0], first, count, 0, NULL, &error) ||
         !phase_wait_clean(fleet, first, first + count - 1, &error))
         fprintf(stderr, "seckill-loadtest: not everything that was sold is deleted yet: %s\n",
                 error.text);
@@ -306,7 +271,8 @@ static void clean(struct bench *bench)
 static bool make(struct bench *bench, struct bench_report *report, struct error *error)
 {
     choose_rows(report, bench);
-    (void)bench_allow_descriptors(MOST_CONNECTIONS); /* what then fails says so */
+    struct error ignored;
+    (void)client_allow(MOST_CONNECTIONS, &ignored); /* what then fails says so */
     make_log_files(bench);
     return bench_use_instances(bench, 1, error) && start_ceiling(bench, error) &&
            start_nginx(bench, error) && try_all_clients(bench, error) &&
@@ -322,8 +288,8 @@ static int tell(struct bench_report *report)
     bench_print(stdout, report);
     if (!bench_write_json(report, &error) || !bench_write_csv(report, &error))
         return process_fail(error.text);
-    printf("Files: %s/bench.json, %s/bench.csv\n", report->bench->session.folder,
-           report->bench->session.folder);
+    printf("Files: %s/bench.json, %s/bench.csv\n", report->bench->harness.folder,
+           report->bench->harness.folder);
     return bench_exit_status(report->judgements, report->count);
 }
 
@@ -345,12 +311,13 @@ int bench_command(const struct bench_options *options)
     bench->options = options;
     bench->next_product = options->base.first_product;
     (void)getloadavg(&bench->load_average, 1);
-    bool begun =
-        bench_rows_exist(options, &error) && session_init(&bench->session, &options->base, &error);
+    bool begun = bench_rows_exist(options, &error) &&
+                 harness_init(&bench->harness, &options->base, &error) &&
+                 (bench->database = database_create(options->base.database, &error)) != NULL;
     bool made = begun && make(bench, &report, &error);
     if (made)
         clean(bench);
-    made = made && session_close_fleet(&bench->session, &error);
+    made = made && harness_close_fleet(&bench->harness, &error);
     bench_say(bench, "");
     int status = begun && !process_interrupted() ? tell(&report) : 2;
     if (!made) {
@@ -358,7 +325,8 @@ int bench_command(const struct bench_options *options)
         status = status == 1 ? 1 : 2; /* what was missed was missed, whatever came then */
     }
     stop_points_of_reference(bench);
-    session_fini(&bench->session);
+    harness_fini(&bench->harness);
+    database_destroy(bench->database);
     free(bench);
     return status;
 }

@@ -1,15 +1,5 @@
-/*
- * What follows from the figures; no row is named here.
- *
- * A ratio is that of the medians. Each round has a ratio of its own too, of two figures that were
- * taken close to each other; where some of those reach the bound and some do not, the verdict is
- * within noise, and such a row is measured again, whichever side of the bound its medians are on:
- * who repeats what was missed alone repeats until it is met. A round in which the host took the
- * cores away is left out where enough others are left, whatever its figures were, and is measured
- * again where they are not. Where the generator was at its limit and the server was not, in most
- * rounds of either side, the figure is the generator's, and no ratio is given.
- */
-#include "bench/bench.h"
+/* See judge.h. */
+#include "bench/judge.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* seckill-bench: reads the command line, measures, leaves nothing behind. */
 #include "bench/bench.h"
+#include "loadtest/base/process.h"
 
 #include <curl/curl.h>
 #include <stdio.h>

@@ -1,74 +1,123 @@
 /* See option_rows.h. */
 #include "loadtest/base/option_rows.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOADS = COMMAND_RUN | COMMAND_SWEEP, ANY = LOADS | COMMAND_AUDIT };
+bool option_read_count(const struct option_range *range, const char *text, int64_t *out,
+                       struct error *error)
+{
+    char *end = NULL;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno || end == text || *end || value < range->min || value > range->max)
+        return error_fail(error, "--%s takes a number from %lld to %lld, not '%s'", range->flag,
+                          (long long)range->min, (long long)range->max, text);
+    *out = value;
+    return true;
+}
 
-#define AT(member) offsetof(struct options, member)
+static bool read_seconds(const struct option_range *range, const char *text, int64_t *out,
+                         struct error *error)
+{
+    char *end = NULL;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    bool number = !errno && end != text && value >= range->min && value <= range->max;
+    long long unit = 0;
+    if (*end == '\0' || strcmp(end, "s") == 0)
+        unit = 1;
+    else if (strcmp(end, "m") == 0)
+        unit = 60;
+    if (!number || unit == 0 || value * unit > range->max)
+        return error_fail(error, "--%s takes whole seconds like 10s or 2m, not '%s'", range->flag,
+                          text);
+    *out = value * unit;
+    return true;
+}
 
-static const struct option_row backends[] = {
-    {"threads", LOADS, OPTION_COUNT, AT(threads), "0", 0, 256, NULL, "N",
-     "wrk's threads, rounded up to a multiple of the instances; 0: one a core"},
-    {"seed", LOADS, OPTION_COUNT, AT(seed), "1", 0, 1000000000, NULL, "N",
-     "the same seed buys with the same user ids in the same order of products"},
-    {"first-product", LOADS, OPTION_COUNT, AT(first_product), "1000001", 1000000, 8000000, NULL,
-     "ID", "products ID, ID+1, … are sold, and reset"},
-    {"database", ANY, OPTION_TEXT, AT(database), "", 0, 0, "SECKILL_DATABASE", "CONNINFO",
-     "PostgreSQL, as libpq takes it (the PG* variables)"},
-    {"redis", LOADS, OPTION_TEXT, AT(redis), "", 0, 0, "SECKILL_REDIS", "URL",
-     "Redis for the started servers"},
-    {"stock-redis", LOADS, OPTION_TEXT, AT(stock_redis), "", 0, 0, "SECKILL_STOCK_REDIS", "URL",
-     "Redis for their redis-stock (--redis)"},
-    {"amqp", LOADS, OPTION_TEXT, AT(amqp), "", 0, 0, "SECKILL_AMQP", "URL",
-     "RabbitMQ for the started servers"},
-    {"redlock", LOADS, OPTION_TEXT, AT(redlock), "", 0, 0, "SECKILL_REDLOCK", "URL,URL,URL",
-     "Redlock's Redis nodes for the started servers"},
-    {"memcached", LOADS, OPTION_TEXT, AT(memcached), "", 0, 0, "SECKILL_MEMCACHED", "ADDRESS",
-     "memcached for the started servers"},
-    {"zookeeper", LOADS, OPTION_TEXT, AT(zookeeper), "", 0, 0, "SECKILL_ZOOKEEPER", "HOSTS",
-     "ZooKeeper for the started servers"},
-    {"admin-token", LOADS, OPTION_TEXT, AT(admin_token), "", 0, 0, "SECKILL_ADMIN_TOKEN", "T",
-     "sent with admin calls, and given to the started servers"},
-    {"out", LOADS, OPTION_TEXT, AT(out), "", 0, 0, NULL, "DIR",
-     "where the files go (a new folder in results/)"},
-    {"server-binary", LOADS, OPTION_TEXT, AT(server_binary), "", 0, 0, NULL, "PATH",
-     "the seckill-server to start (the one beside this program)"},
-};
+bool option_read_list(const char *flag, const char *text, struct option_list *out,
+                      struct error *error)
+{
+    out->count = 0;
+    for (const char *at = text;; at++) {
+        size_t length = strcspn(at, ",");
+        if (length == 0 || length >= sizeof out->items[0])
+            return error_fail(error, "--%s has an empty or overlong item in '%s'", flag, text);
+        if (out->count == OPTION_LIST_MAX)
+            return error_fail(error, "--%s takes at most %d items", flag, OPTION_LIST_MAX);
+        memcpy(out->items[out->count], at, length);
+        out->items[out->count][length] = '\0';
+        out->count++;
+        at += length;
+        if (*at == '\0')
+            return true;
+    }
+}
 
-const struct option_table option_table_backends = {.rows = backends,
-                                                   .count = sizeof backends / sizeof backends[0]};
+static bool read_numbers(const struct option_range *range, const char *text,
+                         struct option_numbers *out, struct error *error)
+{
+    struct option_list list;
+    if (!option_read_list(range->flag, text, &list, error))
+        return false;
+    for (out->count = 0; out->count < list.count; out->count++) {
+        int64_t value = 0;
+        if (!option_read_count(range, list.items[out->count], &value, error))
+            return false;
+        out->items[out->count] = (int)value;
+    }
+    return true;
+}
+
+/* "a|b|c": the number of the word that the text is. */
+static bool read_choice(const struct option_row *row, const char *text, int *out,
+                        struct error *error)
+{
+    char words[200] = "";
+    const char *at = row->fallback;
+    for (*out = 0;; ++*out) {
+        size_t length = strcspn(at, "|"), used = strlen(words);
+        if (strlen(text) == length && strncmp(at, text, length) == 0)
+            return true;
+        bool last = at[length] == '\0';
+        snprintf(words + used, sizeof words - used, "%s%.*s",
+                 *out == 0 ? ""
+                 : last    ? " or "
+                           : ", ",
+                 (int)length, at);
+        if (last)
+            break;
+        at += length + 1;
+    }
+    return error_fail(error, "--%s takes %s, not '%s'", row->flag, words, text);
+}
 
 /* A pointer into the options for a row: the one place where the table's offsets are used. */
-static void *field(struct options *options, const struct option_row *row)
+static void *field(void *options, const struct option_row *row)
 {
     return (char *)options + row->offset;
 }
 
-static struct options_range range_of(const struct option_row *row)
-{
-    return (struct options_range){.flag = row->flag, .min = row->min, .max = row->max};
-}
-
-static bool read_value(struct options *options, const struct option_row *row, const char *text,
+static bool read_value(void *options, const struct option_row *row, const char *text,
                        struct error *error)
 {
-    struct options_range range = range_of(row);
+    const struct option_range range = {.flag = row->flag, .min = row->min, .max = row->max};
     switch (row->kind) {
     case OPTION_TEXT:
         *(const char **)field(options, row) = text;
         return true;
     case OPTION_COUNT:
-        return options_read_count(&range, text, field(options, row), error);
+        return option_read_count(&range, text, field(options, row), error);
     case OPTION_SECONDS:
-        return options_read_seconds(&range, text, field(options, row), error);
+        return read_seconds(&range, text, field(options, row), error);
     case OPTION_LIST:
-        return options_read_list(row->flag, text, field(options, row), error);
+        return option_read_list(row->flag, text, field(options, row), error);
     case OPTION_NUMBERS:
-        return options_read_instances(&range, text, options, error);
-    case OPTION_SCENARIO:
-        return options_read_scenario(row->flag, text, field(options, row), error);
+        return read_numbers(&range, text, field(options, row), error);
+    case OPTION_CHOICE:
+        return read_choice(row, text, field(options, row), error);
     case OPTION_SWITCH:
         *(bool *)field(options, row) = true;
         return true;
@@ -77,7 +126,7 @@ static bool read_value(struct options *options, const struct option_row *row, co
 }
 
 /* Defaults may lie outside the range: they stand for "not given". */
-static bool set_fallback(struct options *options, const struct option_row *row,
+static bool set_fallback(void *options, const struct option_row *row,
                          char *(*environment)(const char *), struct error *error)
 {
     const char *value = row->environment ? environment(row->environment) : NULL;
@@ -87,6 +136,10 @@ static bool set_fallback(struct options *options, const struct option_row *row,
         return true;
     if (row->kind == OPTION_COUNT) {
         *(int64_t *)field(options, row) = strtoll(row->fallback, NULL, 10);
+        return true;
+    }
+    if (row->kind == OPTION_CHOICE) {
+        *(int *)field(options, row) = 0;
         return true;
     }
     return read_value(options, row, row->fallback, error);
@@ -106,7 +159,7 @@ static const struct option_row *find_row(const struct option_table *table, unsig
     return NULL;
 }
 
-static bool set_fallbacks(const struct option_table *table, unsigned commands, struct options *out,
+static bool set_fallbacks(const struct option_table *table, unsigned commands, void *out,
                           char *(*environment)(const char *), struct error *error)
 {
     for (; table; table = table->more) {
@@ -120,8 +173,8 @@ static bool set_fallbacks(const struct option_table *table, unsigned commands, s
 }
 
 /* "--flag=value", or "--flag" and what stands behind it: *at is its number in argv. */
-static bool read_flag(const struct option_row *row, const struct option_line *line,
-                      struct options *out, int *at, struct error *error)
+static bool read_flag(const struct option_row *row, const struct option_line *line, void *out,
+                      int *at, struct error *error)
 {
     const char *equals = strchr(line->argv[*at], '=');
     if (row->kind == OPTION_SWITCH)
@@ -135,8 +188,8 @@ static bool read_flag(const struct option_row *row, const struct option_line *li
 }
 
 bool option_rows_parse(const struct option_table *table, unsigned commands,
-                       const struct option_line *line, struct options *out,
-                       struct option_given *given, bool *help, struct error *error)
+                       const struct option_line *line, void *out, struct option_given *given,
+                       bool *help, struct error *error)
 {
     *help = false;
     given->count = 0;
@@ -174,7 +227,7 @@ void option_rows_print(FILE *to, const struct option_table *table, unsigned comm
             fprintf(to, "  %-26s %s", left, row->help);
             if (row->fallback && *row->fallback && *row->fallback != '-' &&
                 row->kind != OPTION_SWITCH && strcmp(row->fallback, "0") != 0)
-                fprintf(to, " (%s)", row->fallback);
+                fprintf(to, " (%.*s)", (int)strcspn(row->fallback, "|"), row->fallback);
             if (row->environment)
                 fprintf(to, " [%s]", row->environment);
             fputc('\n', to);

@@ -1,14 +1,46 @@
 /* See options.h. */
 #include "loadtest/base/options.h"
 
-#include "loadtest/base/option_rows.h"
-#include "loadtest/base/run_help.h"
-
 #include <string.h>
 
 enum { RUN = COMMAND_RUN, AUDIT = COMMAND_AUDIT, SWEEP = COMMAND_SWEEP };
+enum { LOADS = COMMAND_RUN | COMMAND_SWEEP, ANY = LOADS | COMMAND_AUDIT };
 
 #define AT(member) offsetof(struct options, member)
+
+static const struct option_row backends[] = {
+    {"threads", LOADS, OPTION_COUNT, AT(threads), "0", 0, 256, NULL, "N",
+     "wrk's threads, rounded up to a multiple of the instances; 0: one a core"},
+    {"seed", LOADS, OPTION_COUNT, AT(seed), "1", 0, 1000000000, NULL, "N",
+     "the same seed buys with the same user ids in the same order of products"},
+    {"first-product", LOADS, OPTION_COUNT, AT(first_product), "1000001", 1000000, 8000000, NULL,
+     "ID", "products ID, ID+1, … are sold, and reset"},
+    {"database", ANY, OPTION_TEXT, AT(database), "", 0, 0, "SECKILL_DATABASE", "CONNINFO",
+     "PostgreSQL, as libpq takes it (the PG* variables)"},
+    {"redis", LOADS, OPTION_TEXT, AT(redis), "", 0, 0, "SECKILL_REDIS", "URL",
+     "Redis for the started servers"},
+    {"stock-redis", LOADS, OPTION_TEXT, AT(stock_redis), "", 0, 0, "SECKILL_STOCK_REDIS", "URL",
+     "Redis for their redis-stock (--redis)"},
+    {"amqp", LOADS, OPTION_TEXT, AT(amqp), "", 0, 0, "SECKILL_AMQP", "URL",
+     "RabbitMQ for the started servers"},
+    {"redlock", LOADS, OPTION_TEXT, AT(redlock), "", 0, 0, "SECKILL_REDLOCK", "URL,URL,URL",
+     "Redlock's Redis nodes for the started servers"},
+    {"memcached", LOADS, OPTION_TEXT, AT(memcached), "", 0, 0, "SECKILL_MEMCACHED", "ADDRESS",
+     "memcached for the started servers"},
+    {"zookeeper", LOADS, OPTION_TEXT, AT(zookeeper), "", 0, 0, "SECKILL_ZOOKEEPER", "HOSTS",
+     "ZooKeeper for the started servers"},
+    {"admin-token", LOADS, OPTION_TEXT, AT(admin_token), "", 0, 0, "SECKILL_ADMIN_TOKEN", "T",
+     "sent with admin calls, and given to the started servers"},
+    {"out", LOADS, OPTION_TEXT, AT(out), "", 0, 0, NULL, "DIR",
+     "where the files go (a new folder in results/)"},
+    {"server-binary", LOADS, OPTION_TEXT, AT(server_binary), "", 0, 0, NULL, "PATH",
+     "the seckill-server to start (the one beside this program)"},
+};
+
+const struct option_table option_table_backends = {.rows = backends,
+                                                   .count = sizeof backends / sizeof backends[0]};
+
+static const char *const scenarios[] = {"hot", "soldout", "spread", "counter", "bell", "articles"};
 
 static const struct option_row rows[] = {
     {"strategies", RUN, OPTION_LIST, AT(strategies), "all", 0, 0, NULL, "a,b,...|all",
@@ -19,16 +51,16 @@ static const struct option_row rows[] = {
      "what to vary, and its values (below)"},
     {"set", SWEEP, OPTION_LIST, AT(set), NULL, 0, 0, NULL, "NAME=1,...",
      "other settings, the same throughout"},
-    {"scenario", RUN, OPTION_SCENARIO, AT(scenario), "hot", 0, 0, NULL, "NAME",
-     "hot, soldout, spread, counter, bell or articles (below)"},
+    {"scenario", RUN, OPTION_CHOICE, AT(scenario), "hot|soldout|spread|counter|bell|articles", 0, 0,
+     NULL, "NAME", "hot, soldout, spread, counter, bell or articles (below)"},
     {"instances", RUN, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES, NULL, "1,3",
      "how many servers share the load, one figure after the other (1; with --server: all of them)"},
     {"connections", RUN, OPTION_COUNT, AT(connections), "0", 1, 20000, NULL, "N",
      "connections in all: wrk's, a multiple of the threads (64); at a --rate the most (1024)"},
     {"rate", RUN, OPTION_COUNT, AT(rate_per_s), "0", 1, 1000000, NULL, "N",
      "orders a second, whether the servers keep up or not (as fast as they answer)"},
-    {"arrivals", RUN, OPTION_TEXT, AT(arrivals), "poisson", 0, 0, NULL, "poisson|constant",
-     "how orders come at a --rate"},
+    {"arrivals", RUN, OPTION_CHOICE, AT(arrivals), "poisson|constant", 0, 0, NULL,
+     "poisson|constant", "how orders come at a --rate"},
     {"surge", RUN, OPTION_COUNT, AT(surge), "20", 1, 1000, NULL, "N",
      "bell: how many times the --rate comes when the sale opens"},
     {"max-lag-ms", RUN, OPTION_COUNT, AT(max_lag_ms), "10", 0, 60000, NULL, "N",
@@ -78,29 +110,22 @@ static const struct {
     {"sweep", COMMAND_SWEEP, "take one setting through a list of values"},
 };
 
+const char *scenario_name(enum scenario scenario)
+{
+    return scenarios[scenario];
+}
+
 bool options_use_wrk(const struct options *options)
 {
     return options->rate_per_s == 0 && options->scenario != SCENARIO_ARTICLES;
 }
 
-/* What is left to the generator. */
-static bool settle_load(struct options *options, struct error *error)
+bool options_settle(struct options *options, struct error *error)
 {
-    if (strcmp(options->arrivals, "poisson") != 0 && strcmp(options->arrivals, "constant") != 0)
-        return error_fail(error, "--arrivals takes poisson or constant, not '%s'",
-                          options->arrivals);
-    options->arrivals_kind = *options->arrivals == 'c' ? ARRIVALS_CONSTANT : ARRIVALS_POISSON;
     if (options->scenario == SCENARIO_BELL && options->rate_per_s == 0)
         options->rate_per_s = BELL_RATE;
     if (options->connections == 0)
         options->connections = options->rate_per_s > 0 ? OPEN_CONNECTIONS : WRK_CONNECTIONS;
-    return true;
-}
-
-bool options_settle(struct options *options, struct error *error)
-{
-    if (!settle_load(options, error))
-        return false;
     if (*options->body && strcmp(options->body, "plain") != 0 &&
         strcmp(options->body, "guarded") != 0)
         return error_fail(error, "--body takes plain or guarded, not '%s'", options->body);
@@ -119,14 +144,15 @@ bool options_settle(struct options *options, struct error *error)
             return error_fail(error, "--server takes http:// URLs, not '%s'",
                               options->servers.items[i]);
     }
-    if (options->instances_count == 0) {
-        options->instances[0] = options->servers.count ? (int)options->servers.count : 1;
-        options->instances_count = 1;
+    if (options->instances.count == 0) {
+        options->instances.items[0] = options->servers.count ? (int)options->servers.count : 1;
+        options->instances.count = 1;
     }
-    for (size_t i = 0; i < options->instances_count; i++) {
-        if (options->servers.count > 0 && (size_t)options->instances[i] > options->servers.count)
+    for (size_t i = 0; i < options->instances.count; i++) {
+        if (options->servers.count > 0 &&
+            (size_t)options->instances.items[i] > options->servers.count)
             return error_fail(error, "--instances %d is more than the URLs of --server",
-                              options->instances[i]);
+                              options->instances.items[i]);
     }
     return true;
 }
@@ -171,8 +197,7 @@ static bool find_command(struct options *options, enum options_action *action, i
 
 void options_begin(struct options *out)
 {
-    *out = (struct options){
-        .body = "", .arrivals = "poisson", .work_ms = -1, .wait_ms = -1, .server_binary = ""};
+    *out = (struct options){.body = "", .work_ms = -1, .wait_ms = -1, .server_binary = ""};
 }
 
 bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
@@ -195,6 +220,65 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
     }
     return options_settle(out, error) && check_articles(out, &given, error);
 }
+
+static const char run_help[] =
+    "Scenarios\n"
+    "  hot      one product. Each round has two phases: speed (stock that cannot run out, for\n"
+    "           --duration) and truth (--stock units, until they are gone and as many orders were\n"
+    "           refused as there are connections). Rates and latencies come from the first,\n"
+    "           oversold from the second, lost updates from both.\n"
+    "  spread   the same over --products products, bought in an order that --seed decides.\n"
+    "  soldout  nothing to sell: refusals alone. Kept when orders were refused and none was sold.\n"
+    "  counter  restocks by one, from 0: the lost-update experiment.\n"
+    "  bell     --stock units of one product, whose sale opens after a fifth of --duration. "
+    "Orders\n"
+    "           come at --rate (500) until then and are told that it is not open, at --surge "
+    "times\n"
+    "           that for three tenths of --duration, and at --rate again, most of them too late.\n"
+    "  articles the experiments of the articles that the strategies come from, each with its own\n"
+    "           strategies, instances and number of calls, beside the figures they published\n"
+    "           (docs/ARTICLES.md). Takes a minute or two.\n"
+    "\n"
+    "Verdicts\n"
+    "  kept              promised for this many instances, and no violation was found\n"
+    "  BROKEN            promised, and violated; or the server answered internal_error\n"
+    "  unsafe, as stated not promised, and a violation was seen\n"
+    "  proved nothing    not promised and nothing went wrong, or nothing was sold, or the stock\n"
+    "                    was not gone in time, or several strategies sold one product\n"
+    "  no run            the figures do not add up, or are not of as many connections as were\n"
+    "                    asked for: see the error\n"
+    "  A violation is oversold, lost updates, duplicate orders, limits exceeded, undersold (sold\n"
+    "  out was answered though stock is left), resold (of one product: it was answered, and who\n"
+    "  asked later was sold a unit), or a 201 or 202 without its row.\n"
+    "\n"
+    "Exit status: 0 nothing is BROKEN and everything asked for was proved; 1 something is BROKEN;\n"
+    "2 the run could not be made or proved nothing. Ctrl-C ends a run, which then prints and\n"
+    "writes the strategies that are complete.\n"
+    "\n"
+    "Without --rate latencies are wrk's, which corrects them for the requests it could not send\n"
+    "while it waited. With --rate the harness sends the orders itself, when they are due, and\n"
+    "counts each latency from then; apart for committed, accepted (202), refused and failed, to\n"
+    "6.25 %. Orders that found all connections busy are late starts; those that had found none\n"
+    "when the last one was due failed.\n";
+
+static const char sweep_help[] =
+    "NAME, for --over and --set\n"
+    "  in-flight-per-product  orders of one product that a server works on at once\n"
+    "  pg-sessions            PostgreSQL sessions of a server; three are not for workers\n"
+    "  max-batch              orders that are merged into one transaction\n"
+    "  connections            wrk's; rounded up to a multiple of its threads\n"
+    "  work-ms                how much longer each protection is held\n"
+    "  instances              how many servers share the load\n"
+    "  redis-delay-us         round trip to Redis, by a relay that the harness puts before it; "
+    "the\n"
+    "                         relay costs something at 0 too. Redis must be on a unix socket\n"
+    "\n"
+    "Servers are started anew for each value, with that setting, and loaded with wrk as in the\n"
+    "speed phase of run. Every round takes all values in turn. commit/s is the median; best, the\n"
+    "value with the highest; = best, one whose rounds overlap with its rounds: no difference is\n"
+    "shown. sweep.csv has every measurement.\n"
+    "\n"
+    "Exit status: 0; 1 a promise was BROKEN; 2 a measurement could not be made.\n";
 
 void options_print_help(FILE *to, enum command command)
 {

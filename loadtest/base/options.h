@@ -8,11 +8,7 @@
 #ifndef SECKILL_LOADTEST_BASE_OPTIONS_H
 #define SECKILL_LOADTEST_BASE_OPTIONS_H
 
-#include "base/error.h"
-
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "loadtest/base/option_rows.h"
 
 enum command { COMMAND_RUN = 1, COMMAND_AUDIT = 2, COMMAND_SWEEP = 4 };
 enum scenario {
@@ -26,26 +22,18 @@ enum scenario {
 enum arrivals_kind { ARRIVALS_POISSON, ARRIVALS_CONSTANT };
 enum options_action { OPTIONS_GO, OPTIONS_HELP, OPTIONS_VERSION };
 
-enum { OPTIONS_MAX_LIST = 64, OPTIONS_MAX_INSTANCES = 16 };
-
-/* A list as it was typed: "a,b,c". The items are copies. */
-struct option_list {
-    size_t count;
-    char items[OPTIONS_MAX_LIST][256];
-};
+enum { OPTIONS_MAX_INSTANCES = 16 };
 
 /* Strings point into argv, the environment or the table: borrowed. */
 struct options {
     enum command command;
     struct option_list strategies; /* one item "all": every available one */
     enum scenario scenario;
-    size_t instances_count;
-    int instances[OPTIONS_MAX_LIST]; /* how many instances, one after the other */
+    struct option_numbers instances; /* how many instances, one after the other */
     int64_t connections;
-    int64_t threads;      /* 0: one a core */
-    int64_t rate_per_s;   /* 0: wrk, as fast as the servers answer */
-    const char *arrivals; /* as typed */
-    enum arrivals_kind arrivals_kind;
+    int64_t threads;    /* 0: one a core */
+    int64_t rate_per_s; /* 0: wrk, as fast as the servers answer */
+    enum arrivals_kind arrivals;
     int64_t surge;
     int64_t max_lag_ms;
     int64_t duration_s;
@@ -80,6 +68,9 @@ struct options {
 /* False with a text that names the flag and what it takes. `environment` looks a variable up. */
 bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
                    char *(*environment)(const char *), struct error *error);
+
+/* Backends, what started servers are, where files go: for whatever loads servers. */
+extern const struct option_table option_table_backends;
 
 /* For whoever has a table of his own: the options before any flag, and what is to be said of them
  * together. */

@@ -132,6 +132,20 @@ bool process_start(struct process *process, const char *const argv[], const char
     return true;
 }
 
+bool process_find(const char *name, const char *folder, char *out, size_t size)
+{
+    const char *path = getenv("PATH");
+    char places[4096];
+    char *rest = NULL;
+    snprintf(places, sizeof places, "%s:%s", path ? path : "", folder);
+    for (char *at = strtok_r(places, ":", &rest); at; at = strtok_r(NULL, ":", &rest)) {
+        snprintf(out, size, "%s/%s", at, name);
+        if (access(out, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void reaped(struct process *process)
 {
     forget(process->pid);

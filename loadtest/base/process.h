@@ -26,6 +26,9 @@ struct process {
 void process_catch_signals(void);
 bool process_interrupted(void);
 
+/* Finds a program in PATH, or in one more folder. */
+bool process_find(const char *name, const char *folder, char *out, size_t size);
+
 /* Starts argv[0], looked up in PATH. stderr goes to `log_path` (appended), or with NULL where
  * stdout goes: into out_fd. `environment` is a list of NAME=VALUE to add, NULL-terminated, or NULL.
  */

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool article_measure(struct session *session, const struct article_experiment *experiment,
+bool article_measure(struct harness *harness, const struct article_experiment *experiment,
                      const struct article_row *row, struct phase_result *result,
                      struct error *error)
 {
-    const struct options *options = session->options;
+    const struct options *options = harness->options;
     struct counted counted;
     bool made = article_make_calls(experiment, options, &counted, error);
     enum scenario scenario = SCENARIO_HOT;
@@ -27,7 +27,7 @@ bool article_measure(struct session *session, const struct article_experiment *e
     struct phase_plan plan = {
         .scenario = scenario,
         .kind = PHASE_COUNTED,
-        .strategy = session_strategy(session, row->strategy),
+        .strategy = harness_strategy(harness, row->strategy),
         .body = "",
         .wait_ms = -1,
         .connections = experiment->connections,
@@ -40,7 +40,7 @@ bool article_measure(struct session *session, const struct article_experiment *e
         .counted = &counted,
     };
     *result = (struct phase_result){.plan = plan, .verdict = VERDICT_NO_RUN};
-    made = made && phase_run(&session->fleet, &plan, result, error);
+    made = made && phase_run(&harness->fleet, &plan, result, error);
     result->plan.counted = NULL;
     result->article = (struct article_note){.number = experiment->article,
                                             .experiment = experiment->name,
@@ -54,24 +54,24 @@ bool article_measure(struct session *session, const struct article_experiment *e
 }
 
 /* Servers for this row; those of the row before go on if they are the same. */
-static bool open_fleet(struct session *session, struct options *settings,
+static bool open_fleet(struct harness *harness, struct options *settings,
                        const struct article_experiment *experiment, int instances,
                        struct error *error)
 {
-    if (session->fleet.count == (size_t)instances && settings->work_ms == experiment->work_ms &&
+    if (harness->fleet.count == (size_t)instances && settings->work_ms == experiment->work_ms &&
         settings->queue_capacity == experiment->queue_capacity &&
         settings->in_flight_per_product == experiment->in_flight)
         return true;
     settings->work_ms = experiment->work_ms;
     settings->queue_capacity = experiment->queue_capacity;
     settings->in_flight_per_product = experiment->in_flight;
-    return session_close_fleet(session, error) && session_open_fleet(session, instances, error);
+    return harness_close_fleet(harness, error) && harness_open_fleet(harness, instances, error);
 }
 
-static bool run_row(struct session *session, const struct article_experiment *experiment,
+static bool run_row(struct harness *harness, const struct article_experiment *experiment,
                     const struct article_row *row, struct results *results, struct error *error)
 {
-    const struct api_strategy *strategy = session_strategy(session, row->strategy);
+    const struct api_strategy *strategy = harness_strategy(harness, row->strategy);
     if (!strategy)
         return error_fail(error, "the servers have no strategy '%s'", row->strategy);
     if (!strategy->available) {
@@ -80,36 +80,36 @@ static bool run_row(struct session *session, const struct article_experiment *ex
         return true;
     }
     struct phase_result *result = results_next(results);
-    return result ? article_measure(session, experiment, row, result, error)
+    return result ? article_measure(harness, experiment, row, result, error)
                   : error_fail(error, "out of memory");
 }
 
-static bool run_experiment(struct session *session, struct options *settings,
+static bool run_experiment(struct harness *harness, struct options *settings,
                            const struct article_experiment *experiment, struct results *results,
                            struct error *error)
 {
     for (size_t i = 0; i < experiment->rows_count; i++) {
         const struct article_row *row = &experiment->rows[i];
-        if (!open_fleet(session, settings, experiment, row->instances, error) ||
-            !run_row(session, experiment, row, results, error))
+        if (!open_fleet(harness, settings, experiment, row->instances, error) ||
+            !run_row(harness, experiment, row, results, error))
             return false;
     }
     return true;
 }
 
-bool articles_run(struct session *session, struct results *results, struct error *error)
+bool articles_run(struct harness *harness, struct results *results, struct error *error)
 {
-    const struct options *given = session->options;
+    const struct options *given = harness->options;
     struct options *settings = malloc(sizeof *settings);
     if (!settings)
         return error_fail(error, "out of memory");
     *settings = *given;
-    session->options = settings;
+    harness->options = settings;
     bool made = true;
     for (size_t i = 0; made && i < article_experiments_count; i++)
-        made = run_experiment(session, settings, &article_experiments[i], results, error);
-    made = made && session_close_fleet(session, error);
-    session->options = given;
+        made = run_experiment(harness, settings, &article_experiments[i], results, error);
+    made = made && harness_close_fleet(harness, error);
+    harness->options = given;
     free(settings);
     return made;
 }

@@ -5,7 +5,7 @@
 #ifndef SECKILL_LOADTEST_COMMANDS_ARTICLES_H
 #define SECKILL_LOADTEST_COMMANDS_ARTICLES_H
 
-#include "loadtest/commands/session.h"
+#include "loadtest/commands/harness.h"
 #include "loadtest/report/results.h"
 
 #include <stdio.h>
@@ -55,12 +55,12 @@ void article_describe(const struct article_experiment *experiment, const struct 
                       const struct phase_result *result, char *out, size_t size);
 
 /* One row on the fleet that is open. As phase_run: false when there is no going on. */
-bool article_measure(struct session *session, const struct article_experiment *experiment,
+bool article_measure(struct harness *harness, const struct article_experiment *experiment,
                      const struct article_row *row, struct phase_result *result,
                      struct error *error);
 
 /* All of them, each on servers of its own. False when something ended them early. */
-bool articles_run(struct session *session, struct results *results, struct error *error);
+bool articles_run(struct harness *harness, struct results *results, struct error *error);
 
 /* The table, article by article. Fills the tally of its verdicts. */
 void articles_print(FILE *to, const struct results *results, struct verdict_tally *tally);

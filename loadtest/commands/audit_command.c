@@ -14,28 +14,28 @@ enum { LISTED_MAX = 50 }; /* consistent products beyond this many are summed up,
 
 struct listing {
     int64_t products, inconsistent;
-    struct audit sum;
+    struct books sum;
 };
 
-static void print_row(const char *name, const struct audit *audit)
+static void print_row(const char *name, const struct books *audit)
 {
     printf("%-12s %10" PRId64 " %10" PRId64 " %10" PRId64 " %10" PRId64 " %9" PRId64 " %9" PRId64
            " %10" PRId64 " %7" PRId64 " %7" PRId64 "  %-5s %s\n",
            name, audit->initial_stock, audit->restocked, audit->sold, audit->stock, audit->oversold,
            audit->lost_updates, audit->duplicate_orders, audit->limit_violations, audit->queued,
-           audit_consistent(audit) ? "yes" : "NO", audit->strategies);
+           books_consistent(audit) ? "yes" : "NO", audit->strategies);
 }
 
 static void list(void *context, const struct witness_product *product)
 {
     struct listing *listing = context;
-    bool consistent = audit_consistent(&product->audit);
+    bool consistent = books_consistent(&product->audit);
     if (listing->products++ == 0)
         printf("%-12s %10s %10s %10s %10s %9s %9s %10s %7s %7s  %-5s %s\n", "product", "initial",
                "restocked", "sold", "left", "oversold", "lost upd", "duplicates", "limits",
                "queued", "agree", "strategies");
     listing->inconsistent += !consistent;
-    audit_add(&listing->sum, &product->audit);
+    books_add(&listing->sum, &product->audit);
     if (consistent && listing->products > LISTED_MAX)
         return;
     char name[24];

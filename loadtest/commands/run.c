@@ -10,7 +10,7 @@
 #include "loadtest/commands/commands.h"
 
 #include "loadtest/commands/articles.h"
-#include "loadtest/commands/session.h"
+#include "loadtest/commands/harness.h"
 #include "loadtest/report/open_results.h"
 #include "loadtest/report/results.h"
 #include "loadtest/report/table.h"
@@ -24,32 +24,32 @@
 static const int64_t SPEED_STOCK = 1000000000;
 
 struct run {
-    struct session session;
+    struct harness harness;
     struct results results; /* owned: items */
     size_t complete; /* of the results: those of strategies whose phases of a round are all there */
-    const struct api_strategy *chosen[SESSION_STRATEGIES_MAX]; /* borrowed: session */
+    const struct api_strategy *chosen[HARNESS_STRATEGIES_MAX]; /* borrowed: harness */
     size_t chosen_count;
 };
 
 static bool is_articles(const struct run *run)
 {
-    return run->session.options->scenario == SCENARIO_ARTICLES;
+    return run->harness.options->scenario == SCENARIO_ARTICLES;
 }
 
 static void clear_progress(const struct run *run)
 {
-    if (run->session.fleet.progress)
-        run->session.fleet.progress(NULL, "");
+    if (run->harness.fleet.progress)
+        run->harness.fleet.progress(NULL, "");
 }
 
 /* --strategies against what the servers have. */
 static bool choose(struct run *run, struct error *error)
 {
-    const struct option_list *wanted = &run->session.options->strategies;
+    const struct option_list *wanted = &run->harness.options->strategies;
     run->chosen_count = 0;
     if (wanted->count == 1 && strcmp(wanted->items[0], "all") == 0) {
-        for (size_t i = 0; i < run->session.strategies_count; i++) {
-            const struct api_strategy *strategy = &run->session.strategies[i];
+        for (size_t i = 0; i < run->harness.strategies_count; i++) {
+            const struct api_strategy *strategy = &run->harness.strategies[i];
             if (strategy->available)
                 run->chosen[run->chosen_count++] = strategy;
             else if (run->results.count == 0) /* said once, not for every fleet */
@@ -59,7 +59,7 @@ static bool choose(struct run *run, struct error *error)
         return run->chosen_count > 0 || error_fail(error, "no strategy is available");
     }
     for (size_t i = 0; i < wanted->count; i++) {
-        const struct api_strategy *strategy = session_strategy(&run->session, wanted->items[i]);
+        const struct api_strategy *strategy = harness_strategy(&run->harness, wanted->items[i]);
         if (!strategy)
             return error_fail(error, "--strategies: the servers have no '%s'", wanted->items[i]);
         if (!strategy->available)
@@ -78,12 +78,12 @@ static int64_t products_of(const struct options *options)
 /* Somebody else's orders are not ours to wipe out. */
 static bool may_reset(const struct run *run, struct error *error)
 {
-    const struct options *options = run->session.options;
+    const struct options *options = run->harness.options;
     if (options->servers.count == 0 || options->reset)
         return true;
     struct witness_state state;
     int64_t last = options->first_product + products_of(options) - 1;
-    if (!witness_look(run->session.witness, options->first_product, last, &state, error))
+    if (!witness_look(run->harness.witness, options->first_product, last, &state, error))
         return false;
     return state.orders == 0 || error_fail(error,
                                            "products %" PRId64 " to %" PRId64 " have %" PRId64
@@ -93,7 +93,7 @@ static bool may_reset(const struct run *run, struct error *error)
 
 static bool has_one_phase(const struct run *run)
 {
-    enum scenario scenario = run->session.options->scenario;
+    enum scenario scenario = run->harness.options->scenario;
     return scenario == SCENARIO_SOLDOUT || scenario == SCENARIO_COUNTER ||
            scenario == SCENARIO_BELL;
 }
@@ -101,15 +101,15 @@ static bool has_one_phase(const struct run *run)
 /* How many there will be in all. Every fleet has the same strategies. */
 static size_t phases_of(const struct run *run)
 {
-    const struct options *options = run->session.options;
-    return options->instances_count * (size_t)options->rounds * run->chosen_count *
+    const struct options *options = run->harness.options;
+    return options->instances.count * (size_t)options->rounds * run->chosen_count *
            (has_one_phase(run) ? 1 : 2);
 }
 
 static bool run_phase(struct run *run, const struct api_strategy *strategy, int round,
                       enum phase_kind kind, struct error *error)
 {
-    const struct options *options = run->session.options;
+    const struct options *options = run->harness.options;
     struct phase_plan plan = {
         .scenario = options->scenario,
         .kind = kind,
@@ -119,7 +119,7 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
         .connections = options->connections,
         .threads = options->rate_per_s > 0 ? 1 : options->threads,
         .rate_per_s = options->rate_per_s,
-        .arrivals = options->arrivals_kind,
+        .arrivals = options->arrivals,
         .surge = options->surge,
         .max_lag_ms = options->max_lag_ms,
         .duration_s = options->duration_s,
@@ -134,13 +134,13 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     if (kind == PHASE_LOAD && options->scenario != SCENARIO_BELL)
         plan.stock = 0; /* soldout and counter begin with nothing */
     if (plan.rate_per_s == 0)
-        wrk_shape(&plan.connections, &plan.threads, (int64_t)run->session.fleet.count);
+        wrk_shape(&plan.connections, &plan.threads, (int64_t)run->harness.fleet.count);
     struct phase_result *result = results_next(&run->results);
     if (!result)
         return error_fail(error, "out of memory");
-    bool made = phase_run(&run->session.fleet, &plan, result, error);
+    bool made = phase_run(&run->harness.fleet, &plan, result, error);
     if (!process_interrupted())
-        session_phase_over(&run->session, result, run->results.count, phases_of(run));
+        harness_phase_over(&run->harness, result, run->results.count, phases_of(run));
     return made;
 }
 
@@ -157,23 +157,23 @@ static bool run_strategy(struct run *run, const struct api_strategy *strategy, i
 
 static bool run_fleet(struct run *run, int count, struct error *error)
 {
-    if (!session_open_fleet(&run->session, count, error) || !choose(run, error) ||
+    if (!harness_open_fleet(&run->harness, count, error) || !choose(run, error) ||
         (run->results.count == 0 && !may_reset(run, error)))
         return false;
-    for (int round = 1; round <= (int)run->session.options->rounds; round++) {
+    for (int round = 1; round <= (int)run->harness.options->rounds; round++) {
         for (size_t i = 0; i < run->chosen_count; i++) {
             if (!run_strategy(run, run->chosen[i], round, error))
                 return false;
         }
     }
-    return session_close_fleet(&run->session, error);
+    return harness_close_fleet(&run->harness, error);
 }
 
 static bool run_everything(struct run *run, struct error *error)
 {
-    const struct options *options = run->session.options;
-    for (size_t i = 0; i < options->instances_count; i++) {
-        if (!run_fleet(run, options->instances[i], error))
+    const struct options *options = run->harness.options;
+    for (size_t i = 0; i < options->instances.count; i++) {
+        if (!run_fleet(run, options->instances.items[i], error))
             return false;
     }
     return true;
@@ -188,16 +188,16 @@ static const char *what_was_done(enum scenario scenario)
 
 static void print_table(const struct run *run, struct verdict_tally *tally)
 {
-    const struct session *session = &run->session;
+    const struct harness *harness = &run->harness;
     printf("\nscenario %s, %" PRId64 " connections, %" PRId64 " round%s of %" PRId64 " s\n\n",
-           scenario_name(session->options->scenario), run->results.items[0].plan.connections,
-           session->options->rounds, session->options->rounds == 1 ? "" : "s",
-           session->options->duration_s);
+           scenario_name(harness->options->scenario), run->results.items[0].plan.connections,
+           harness->options->rounds, harness->options->rounds == 1 ? "" : "s",
+           harness->options->duration_s);
     table_print(stdout, run->results.items, run->results.count, tally);
     open_results_print(stdout, run->results.items, run->results.count);
     printf("\n%s, committed with synchronous_commit on.\n",
-           what_was_done(session->options->scenario));
-    if (session->options->rounds > 1)
+           what_was_done(harness->options->scenario));
+    if (harness->options->rounds > 1)
         printf(
             "Rates and latencies are medians of the rounds, ± half their spread; the rest is the "
             "worst round's.\n");
@@ -206,7 +206,7 @@ static void print_table(const struct run *run, struct verdict_tally *tally)
 /* Table, legend, files. Returns the exit status that the verdicts ask for. */
 static int report(const struct run *run)
 {
-    const struct session *session = &run->session;
+    const struct harness *harness = &run->harness;
     struct verdict_tally tally = {{0}};
     char line[600];
     struct error error;
@@ -216,12 +216,12 @@ static int report(const struct run *run)
         articles_print(stdout, &run->results, &tally);
     else
         print_table(run, &tally);
-    machine_line(&session->machine, line, sizeof line);
+    machine_line(&harness->machine, line, sizeof line);
     printf("%s\n", line);
-    if (!results_write(session->folder, &run->results, session->options, &session->machine, &error))
+    if (!results_write(harness->folder, &run->results, harness->options, &harness->machine, &error))
         return process_fail(error.text);
-    printf("Files: %s/results.csv, %s/results.json%s\n", session->folder, session->folder,
-           session->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "");
+    printf("Files: %s/results.csv, %s/results.json%s\n", harness->folder, harness->folder,
+           harness->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "");
     return verdict_exit_status(&tally);
 }
 
@@ -247,8 +247,8 @@ int command_run(struct options *options)
     struct error error = {.text = ""};
     if (!run)
         return process_fail("out of memory");
-    bool begun = session_init(&run->session, options, &error);
-    bool made = begun && (is_articles(run) ? articles_run(&run->session, &run->results, &error)
+    bool begun = harness_init(&run->harness, options, &error);
+    bool made = begun && (is_articles(run) ? articles_run(&run->harness, &run->results, &error)
                                            : run_everything(run, &error));
     clear_progress(run);
     if (process_interrupted())
@@ -259,7 +259,7 @@ int command_run(struct options *options)
         /* A verdict of BROKEN stands, whatever ended the run. */
         status = status == 1 ? 1 : 2;
     }
-    session_fini(&run->session);
+    harness_fini(&run->harness);
     free(run->results.items);
     free(run);
     return status;

@@ -9,7 +9,7 @@
  */
 #include "loadtest/commands/commands.h"
 
-#include "loadtest/commands/session.h"
+#include "loadtest/commands/harness.h"
 #include "loadtest/commands/sweep_plan.h"
 #include "loadtest/fleet/delay.h"
 #include "loadtest/report/csv.h"
@@ -26,7 +26,7 @@ static const int64_t SWEEP_STOCK = 1000000000;
 struct sweep {
     struct options options; /* as given, with the value under test */
     struct sweep_plan plan;
-    struct session session;
+    struct harness harness;
     struct delay *delays[2]; /* owned: --redis's and --stock-redis's */
     struct results results;  /* owned: items */
     size_t complete;         /* of the results: all but one that was interrupted */
@@ -59,12 +59,12 @@ static bool begin(struct sweep *sweep, const struct options *given, struct error
     sweep->options = *given;
     if (!sweep_plan_read(&sweep->plan, &sweep->options, error))
         return false;
-    return session_init(&sweep->session, &sweep->options, error) && put_redis_behind(sweep, error);
+    return harness_init(&sweep->harness, &sweep->options, error) && put_redis_behind(sweep, error);
 }
 
 static void end(struct sweep *sweep)
 {
-    session_fini(&sweep->session);
+    harness_fini(&sweep->harness);
     delay_destroy(sweep->delays[0]);
     delay_destroy(sweep->delays[1]);
     free(sweep->results.items);
@@ -75,7 +75,7 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
                          struct error *error)
 {
     const struct options *options = &sweep->options;
-    const struct api_strategy *strategy = session_strategy(&sweep->session, name);
+    const struct api_strategy *strategy = harness_strategy(&sweep->harness, name);
     if (!strategy || !strategy->available)
         return error_fail(error, "--strategies: %s: %s", name,
                           strategy ? strategy->unavailable_reason : "the servers have none");
@@ -97,14 +97,14 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
     };
     if (plan.products > 1)
         plan.scenario = SCENARIO_SPREAD;
-    wrk_shape(&plan.connections, &plan.threads, (int64_t)sweep->session.fleet.count);
+    wrk_shape(&plan.connections, &plan.threads, (int64_t)sweep->harness.fleet.count);
     struct phase_result *result = results_next(&sweep->results);
     if (!result)
         return error_fail(error, "out of memory");
-    bool made = phase_run(&sweep->session.fleet, &plan, result, error);
+    bool made = phase_run(&sweep->harness.fleet, &plan, result, error);
     if (!process_interrupted()) {
         sweep->complete = sweep->results.count;
-        session_phase_over(&sweep->session, result, sweep->results.count,
+        harness_phase_over(&sweep->harness, result, sweep->results.count,
                            sweep->plan.count * options->strategies.count * (size_t)options->rounds);
     }
     return made;
@@ -118,13 +118,13 @@ static bool run_value(struct sweep *sweep, size_t value, int round, struct error
         if (sweep->delays[i])
             delay_set(sweep->delays[i], options->redis_delay_us);
     }
-    if (!session_open_fleet(&sweep->session, options->instances[0], error))
+    if (!harness_open_fleet(&sweep->harness, options->instances.items[0], error))
         return false;
     for (size_t i = 0; i < options->strategies.count; i++) {
         if (!run_strategy(sweep, value, round, options->strategies.items[i], error))
             return false;
     }
-    return session_close_fleet(&sweep->session, error);
+    return harness_close_fleet(&sweep->harness, error);
 }
 
 static bool run_everything(struct sweep *sweep, struct error *error)
@@ -207,7 +207,7 @@ static bool write_csv(const struct sweep *sweep, struct error *error)
     json_t *rows = json_array();
     for (size_t i = 0; i < sweep->results.count; i++)
         json_array_append_new(rows, json_swept(sweep, &sweep->results.items[i]));
-    return csv_write(sweep->session.folder, "sweep.csv",
+    return csv_write(sweep->harness.folder, "sweep.csv",
                      "over,value,strategy,instances,connections,work_ms,redis_delay_us,round,"
                      "requests_per_s:1,committed_per_s:1,refused,failed,unknown,latency_us_p50,"
                      "latency_us_p90,latency_us_p99,latency_us_max,verdict:q",
@@ -224,14 +224,14 @@ static int report(const struct sweep *sweep)
            "p50 ms", "p99 ms", "failed/s");
     for (size_t i = 0; i < sweep->options.strategies.count; i++)
         print_strategy(sweep, sweep->options.strategies.items[i], &tally);
-    machine_line(&sweep->session.machine, line, sizeof line);
+    machine_line(&sweep->harness.machine, line, sizeof line);
     printf("\nMedians of %" PRId64 " round%s of %" PRId64
            " s, the values in turn. = best: its rounds and the best's overlap.\n%s\n",
            sweep->options.rounds, sweep->options.rounds == 1 ? "" : "s", sweep->options.duration_s,
            line);
     if (!write_csv(sweep, &error))
         return process_fail(error.text);
-    printf("Files: %s/sweep.csv\n", sweep->session.folder);
+    printf("Files: %s/sweep.csv\n", sweep->harness.folder);
     return verdict_exit_status(&tally);
 }
 
@@ -242,8 +242,8 @@ int command_sweep(const struct options *options)
     if (!sweep)
         return process_fail("out of memory");
     bool made = begin(sweep, options, &error) && run_everything(sweep, &error);
-    if (sweep->session.fleet.progress)
-        sweep->session.fleet.progress(NULL, "");
+    if (sweep->harness.fleet.progress)
+        sweep->harness.fleet.progress(NULL, "");
     if (process_interrupted())
         sweep->results.count = sweep->complete;
     int status = sweep->results.count > 0 ? report(sweep) : 2;

@@ -1,22 +1,23 @@
 /* See sweep_plan.h. */
 #include "loadtest/commands/sweep_plan.h"
 
-#include "loadtest/base/options_read.h"
-
 #include <stdio.h>
 #include <string.h>
 
 static const struct {
     const char *name;
     int64_t min, max; /* the server's own ranges, where it is a setting of the server */
+    size_t offset;    /* in the options */
 } dimensions[SWEEP_DIMENSIONS] = {
-    [SWEEP_IN_FLIGHT] = {"in-flight-per-product", 1, 1000},
-    [SWEEP_PG_SESSIONS] = {"pg-sessions", 4, 1000},
-    [SWEEP_MAX_BATCH] = {"max-batch", 1, 500},
-    [SWEEP_CONNECTIONS] = {"connections", 1, 20000},
-    [SWEEP_WORK_MS] = {"work-ms", 0, 60000},
-    [SWEEP_INSTANCES] = {"instances", 1, OPTIONS_MAX_INSTANCES},
-    [SWEEP_REDIS_DELAY_US] = {"redis-delay-us", 0, 1000000},
+#define AT(member) offsetof(struct options, member)
+    [SWEEP_IN_FLIGHT] = {"in-flight-per-product", 1, 1000, AT(in_flight_per_product)},
+    [SWEEP_PG_SESSIONS] = {"pg-sessions", 4, 1000, AT(pg_sessions)},
+    [SWEEP_MAX_BATCH] = {"max-batch", 1, 500, AT(max_batch)},
+    [SWEEP_CONNECTIONS] = {"connections", 1, 20000, AT(connections)},
+    [SWEEP_WORK_MS] = {"work-ms", 0, 60000, AT(work_ms)},
+    [SWEEP_INSTANCES] = {"instances", 1, OPTIONS_MAX_INSTANCES, 0},
+    [SWEEP_REDIS_DELAY_US] = {"redis-delay-us", 0, 1000000, AT(redis_delay_us)},
+#undef AT
 };
 
 const char *sweep_dimension_name(enum sweep_dimension dimension)
@@ -26,31 +27,10 @@ const char *sweep_dimension_name(enum sweep_dimension dimension)
 
 void sweep_apply(struct options *options, enum sweep_dimension dimension, int64_t value)
 {
-    switch (dimension) {
-    case SWEEP_IN_FLIGHT:
-        options->in_flight_per_product = value;
-        break;
-    case SWEEP_PG_SESSIONS:
-        options->pg_sessions = value;
-        break;
-    case SWEEP_MAX_BATCH:
-        options->max_batch = value;
-        break;
-    case SWEEP_CONNECTIONS:
-        options->connections = value;
-        break;
-    case SWEEP_WORK_MS:
-        options->work_ms = value;
-        break;
-    case SWEEP_INSTANCES:
-        options->instances[0] = (int)value;
-        break;
-    case SWEEP_REDIS_DELAY_US:
-        options->redis_delay_us = value;
-        break;
-    case SWEEP_DIMENSIONS:
-        break;
-    }
+    if (dimension == SWEEP_INSTANCES)
+        options->instances.items[0] = (int)value;
+    else
+        memcpy((char *)options + dimensions[dimension].offset, &value, sizeof value);
 }
 
 /* "NAME=…": the dimension, and what follows the sign. */
@@ -79,8 +59,8 @@ static bool read_value(const char *flag, enum sweep_dimension dimension, const c
 {
     char name[64];
     snprintf(name, sizeof name, "%s %s", flag, dimensions[dimension].name);
-    struct options_range range = {name, dimensions[dimension].min, dimensions[dimension].max};
-    return options_read_count(&range, text, out, error);
+    struct option_range range = {name, dimensions[dimension].min, dimensions[dimension].max};
+    return option_read_count(&range, text, out, error);
 }
 
 static bool read_over(struct sweep_plan *plan, const char *text, struct error *error)
@@ -88,7 +68,7 @@ static bool read_over(struct sweep_plan *plan, const char *text, struct error *e
     struct option_list list;
     const char *values = "";
     if (!split("over", text, &plan->over, &values, error) ||
-        !options_read_list("over", values, &list, error))
+        !option_read_list("over", values, &list, error))
         return false;
     for (; plan->count < list.count; plan->count++) {
         if (!read_value("over", plan->over, list.items[plan->count], &plan->values[plan->count],

@@ -20,7 +20,7 @@ const char *sweep_dimension_name(enum sweep_dimension dimension);
 struct sweep_plan {
     enum sweep_dimension over;
     size_t count;
-    int64_t values[OPTIONS_MAX_LIST];
+    int64_t values[OPTION_LIST_MAX];
     bool delayed; /* Redis stands behind a delay, if one of 0 */
 };
 

@@ -173,17 +173,19 @@ int api_strategies(struct api *api, const char *server, struct api_strategy *out
 }
 
 bool api_put_products(struct api *api, const char *server, int64_t first, int64_t count,
-                      int64_t stock, struct error *error)
+                      int64_t stock, const char *opens_at, struct error *error)
 {
-    char path[64], body[160];
+    char path[64] = "/products", body[200], opens[80] = "";
+    if (opens_at)
+        snprintf(opens, sizeof opens, ",\"opens_at\":\"%s\"", opens_at);
     if (count == 1) {
         snprintf(path, sizeof path, "/products/%" PRId64, first);
-        snprintf(body, sizeof body, "{\"stock\":%" PRId64 ",\"name\":\"load test\"}", stock);
+        snprintf(body, sizeof body, "{\"stock\":%" PRId64 ",\"name\":\"load test\"%s}", stock,
+                 opens);
     } else {
-        snprintf(path, sizeof path, "/products");
         snprintf(body, sizeof body,
-                 "{\"first_id\":%" PRId64 ",\"count\":%" PRId64 ",\"stock\":%" PRId64 "}", first,
-                 count, stock);
+                 "{\"first_id\":%" PRId64 ",\"count\":%" PRId64 ",\"stock\":%" PRId64 "%s}", first,
+                 count, stock, opens);
     }
     return call_json(api, server, path, body, NULL, error);
 }
@@ -195,16 +197,6 @@ static bool integer(const json_t *object, const char *name, int64_t *out, struct
         return error_fail(error, "the answer has no integer '%s'", name);
     *out = json_integer_value(value);
     return true;
-}
-
-bool api_put_opening(struct api *api, const char *server, int64_t product, int64_t stock,
-                     const char *opens_at, struct error *error)
-{
-    char path[64], body[200];
-    snprintf(path, sizeof path, "/products/%" PRId64, product);
-    snprintf(body, sizeof body,
-             "{\"stock\":%" PRId64 ",\"name\":\"load test\",\"opens_at\":\"%s\"}", stock, opens_at);
-    return call_json(api, server, path, body, NULL, error);
 }
 
 bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *epoch,
@@ -262,12 +254,12 @@ bool api_reserved(struct api *api, const char *server, int64_t first, int64_t la
     return true;
 }
 
-bool api_audit(struct api *api, const char *server, int64_t product, struct audit *out,
+bool api_audit(struct api *api, const char *server, int64_t product, struct books *out,
                bool *consistent, struct error *error)
 {
     char path[64];
     json_t *document = NULL;
-    *out = (struct audit){0};
+    *out = (struct books){0};
     snprintf(path, sizeof path, "/products/%" PRId64 "/audit", product);
     if (!call_json(api, server, path, NULL, &document, error))
         return false;
@@ -280,7 +272,7 @@ bool api_audit(struct api *api, const char *server, int64_t product, struct audi
     const json_t *names = json_object_get(document, "strategies");
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
-        audit_add_strategy(out, name ? name : "?");
+        books_add_strategies(out, name ? name : "?");
     }
     *consistent = json_is_true(json_object_get(document, "consistent"));
     json_decref(document);

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "loadtest/fleet/scrape.h"
-#include "loadtest/judge/audit.h"
+#include "loadtest/judge/books.h"
 #include "loadtest/judge/verdict.h"
 
 #include <stddef.h>
@@ -29,13 +29,10 @@ struct api_strategy {
 int api_strategies(struct api *api, const char *server, struct api_strategy *out, size_t size,
                    struct error *error);
 
-/* Starts the sale of products first … first + count - 1 afresh with `stock` each. */
+/* Starts the sale of products first … first + count - 1 afresh with `stock` each; at `opens_at`, a
+ * time that is still to come, or with NULL at once. */
 bool api_put_products(struct api *api, const char *server, int64_t first, int64_t count,
-                      int64_t stock, struct error *error);
-
-/* The same for one product, whose sale opens at a time that is still to come. */
-bool api_put_opening(struct api *api, const char *server, int64_t product, int64_t stock,
-                     const char *opens_at, struct error *error);
+                      int64_t stock, const char *opens_at, struct error *error);
 
 /* The product's epoch as this server sees it. */
 bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *epoch,
@@ -48,7 +45,7 @@ bool api_reserved(struct api *api, const char *server, int64_t first, int64_t la
 
 /* GET /products/ID/audit. Only what the server says: undersold and missing stay 0. `consistent` is
  * its word. */
-bool api_audit(struct api *api, const char *server, int64_t product, struct audit *out,
+bool api_audit(struct api *api, const char *server, int64_t product, struct books *out,
                bool *consistent, struct error *error);
 
 bool api_scrape(struct api *api, const char *server, const char *strategy, const char *kind,

@@ -2,7 +2,7 @@
 #include "loadtest/fleet/machine.h"
 
 #include "loadtest/base/process.h"
-#include "loadtest/load/cores.h"
+#include "loadtest/load/cpus.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ bool machine_look(struct machine *machine, struct witness *witness, struct error
 {
     static const char *const names[] = {"server_version",   "synchronous_commit", "fsync",
                                         "full_page_writes", "shared_buffers",     "max_wal_size"};
-    *machine = (struct machine){.cores = cores_usable()};
+    *machine = (struct machine){.cores = cpus_usable()};
     machine->memory_mib = sysconf(_SC_PHYS_PAGES) / (1024L * 1024 / sysconf(_SC_PAGESIZE));
     look_cpu(machine->cpu, sizeof machine->cpu);
     struct utsname kernel;

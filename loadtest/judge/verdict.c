@@ -26,7 +26,7 @@ enum verdict verdict_of(const struct evidence *evidence)
     /* Promises speak of a product sold by one strategy alone. */
     if (evidence->audit->strategies_count > 1)
         return VERDICT_PROVED_NOTHING;
-    if (audit_violations(evidence->audit) > 0)
+    if (books_violations(evidence->audit) > 0)
         return evidence->promised ? VERDICT_BROKEN : VERDICT_UNSAFE;
     if (!evidence->promised || !proves_something(evidence))
         return VERDICT_PROVED_NOTHING;
@@ -40,19 +40,14 @@ enum verdict verdict_merge(enum verdict a, enum verdict b)
 
 const char *verdict_name(enum verdict verdict)
 {
-    switch (verdict) {
-    case VERDICT_KEPT:
-        return "kept";
-    case VERDICT_PROVED_NOTHING:
-        return "proved nothing";
-    case VERDICT_UNSAFE:
-        return "unsafe, as stated";
-    case VERDICT_BROKEN:
-        return "BROKEN";
-    case VERDICT_NO_RUN:
-        return "no run";
-    }
-    return "?";
+    static const char *const names[] = {
+        [VERDICT_KEPT] = "kept",
+        [VERDICT_PROVED_NOTHING] = "proved nothing",
+        [VERDICT_UNSAFE] = "unsafe, as stated",
+        [VERDICT_NO_RUN] = "no run",
+        [VERDICT_BROKEN] = "BROKEN",
+    };
+    return names[verdict];
 }
 
 int verdict_exit_status(const struct verdict_tally *tally)

@@ -3,7 +3,7 @@
 #define SECKILL_LOADTEST_JUDGE_VERDICT_H
 
 #include "loadtest/base/options.h"
-#include "loadtest/judge/audit.h"
+#include "loadtest/judge/books.h"
 
 /* In the order in which merging takes them: the later one wins. That gives both columns of the
  * table's rule: where nothing was promised one violation in any phase shows the danger, and where
@@ -32,7 +32,7 @@ struct evidence {
     int64_t done;    /* orders (or restocks) that a row proves */
     int64_t refused; /* final noes */
     int64_t internal_errors;
-    const struct audit *audit;
+    const struct books *audit;
 };
 
 enum verdict verdict_of(const struct evidence *evidence);

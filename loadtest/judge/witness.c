@@ -99,6 +99,7 @@ struct witness *witness_create(const char *conninfo, struct error *error)
     }
     /* Not through `options`, which the conninfo or PGOPTIONS may have a use for. */
     PQclear(PQexec(witness->connection, "SET statement_timeout = '5min'"));
+    PQclear(PQexec(witness->connection, "SET default_transaction_read_only = on"));
     return witness;
 }
 
@@ -159,12 +160,8 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
                       .restock_rows = number(rows, i, 10),
                       .failed_rows = number(rows, i, 12)},
         };
-        char names[AUDIT_STRATEGIES_MAX];
-        snprintf(names, sizeof names, "%s", PQgetvalue(rows, i, 11));
-        char *rest = NULL;
-        for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-            audit_add_strategy(&product.audit, name);
-        audit_compute(&product.audit);
+        books_add_strategies(&product.audit, PQgetvalue(rows, i, 11));
+        books_compute(&product.audit);
         each(context, &product);
     }
     PQclear(rows);
@@ -229,15 +226,4 @@ bool witness_setting(struct witness *witness, const char *name, char *out, size_
     snprintf(out, size, "%s", PQgetvalue(rows, 0, 0));
     PQclear(rows);
     return true;
-}
-
-bool witness_ask(struct witness *witness, const char *sql, char *out, size_t size,
-                 struct error *error)
-{
-    PGresult *result = PQexec(witness->connection, sql);
-    ExecStatusType status = PQresultStatus(result);
-    bool good = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
-    snprintf(out, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
-    PQclear(result);
-    return good || failed(witness, "the witness's SQL", error);
 }

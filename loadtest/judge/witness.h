@@ -1,13 +1,13 @@
 /*
  * The witness: the harness's own connection to PostgreSQL. It reads the rows with its own SQL,
  * which nobody shares with the server, so that a fault in the server's audit cannot hide one in its
- * strategies.
+ * strategies. Its session is read-only.
  */
 #ifndef SECKILL_LOADTEST_JUDGE_WITNESS_H
 #define SECKILL_LOADTEST_JUDGE_WITNESS_H
 
 #include "base/error.h"
-#include "loadtest/judge/audit.h"
+#include "loadtest/judge/books.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ void witness_destroy(struct witness *witness);
 /* Calls `each` for every product from `first` to `last`, in id order, all from one snapshot. */
 struct witness_product {
     int64_t id, epoch;
-    struct audit audit; /* computed */
+    struct books audit; /* computed */
 };
 bool witness_audit(struct witness *witness, int64_t first, int64_t last,
                    void (*each)(void *context, const struct witness_product *product),
@@ -48,10 +48,5 @@ bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t s
 /* What a reader of the results wants to know of the database: "15.20", and a setting's value. */
 bool witness_setting(struct witness *witness, const char *name, char *out, size_t size,
                      struct error *error);
-
-/* Any statement; `out` gets the first field of its first row, or "". For what the harness puts into
- * the database, or wants to know of it, beside the sales. */
-bool witness_ask(struct witness *witness, const char *sql, char *out, size_t size,
-                 struct error *error);
 
 #endif

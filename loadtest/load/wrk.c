@@ -4,7 +4,7 @@
 #include "gen/load_lua.h"
 #include "loadtest/base/process.h"
 #include "loadtest/load/client.h"
-#include "loadtest/load/cores.h"
+#include "loadtest/load/cpus.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static char script[300];
 void wrk_shape(int64_t *connections, int64_t *threads, int64_t instances)
 {
     if (*threads == 0) {
-        long cores = cores_usable();
+        long cores = cpus_usable();
         *threads = cores < *connections ? cores : *connections;
     }
     *threads = (*threads + instances - 1) / instances * instances;

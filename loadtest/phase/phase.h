@@ -12,7 +12,7 @@
 
 #include "loadtest/base/options.h"
 #include "loadtest/fleet/fleet.h"
-#include "loadtest/judge/audit.h"
+#include "loadtest/judge/books.h"
 #include "loadtest/judge/verdict.h"
 #include "loadtest/load/wrk.h"
 
@@ -63,7 +63,7 @@ struct phase_result {
                                  not among them */
     struct counts counts;
     struct costs costs;
-    struct audit audit;
+    struct books audit;
     int64_t settling_ms; /* from the end of the load until nothing was queued any more */
     bool complete;
     enum verdict verdict;
@@ -73,14 +73,6 @@ struct phase_result {
 };
 
 const char *phase_name(enum phase_kind kind);
-
-/* True when the phase was made, whatever its verdict, even "no run". False when there is no going
- * on: a server died, the database is gone, the harness was interrupted. */
-bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
-               struct phase_result *result, struct error *error);
-
-/* After a PUT: waits until the rows of the products' earlier sales are deleted. */
-bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last, struct error *error);
 
 /* Orders that are committed: those answered 201, and those answered 202 that have their row by now.
  */

@@ -36,7 +36,7 @@ bool reconcile_counts(const struct scrape *deltas, size_t count, struct phase_re
            agree("answers from 400 on", load->not_2xx, sum->total - good, slack, error);
 }
 
-bool reconcile_rows(const struct counts *counts, bool counter, struct audit *audit,
+bool reconcile_rows(const struct counts *counts, bool counter, struct books *audit,
                     struct error *error)
 {
     int64_t rows = counter ? audit->restock_rows : audit->confirmed_rows;
@@ -57,7 +57,7 @@ bool reconcile_rows(const struct counts *counts, bool counter, struct audit *aud
 }
 
 bool reconcile_expected(const struct counted *counted, const struct counts *counts, bool counter,
-                        struct audit *audit)
+                        struct books *audit)
 {
     int64_t rows = counter ? audit->restock_rows : audit->confirmed_rows;
     int64_t shed = counts->failed + counts->unknown;
@@ -76,10 +76,10 @@ struct comparing {
     bool good;
 };
 
-static bool same_audit(const struct witness_product *ours, const struct audit *theirs,
+static bool same_audit(const struct witness_product *ours, const struct books *theirs,
                        bool consistent, struct error *error)
 {
-    const struct audit *a = &ours->audit;
+    const struct books *a = &ours->audit;
     const struct {
         const char *name;
         int64_t witness, server;
@@ -91,7 +91,7 @@ static bool same_audit(const struct witness_product *ours, const struct audit *t
         {"limit_violations", a->limit_violations, theirs->limit_violations},
         {"queued", a->queued, theirs->queued},
         {"strategies", (int64_t)a->strategies_count, (int64_t)theirs->strategies_count},
-        {"consistent", audit_consistent(a), consistent},
+        {"consistent", books_consistent(a), consistent},
     };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         if (figures[i].witness != figures[i].server)
@@ -107,9 +107,9 @@ static void compare(void *context, const struct witness_product *product)
 {
     struct comparing *comparing = context;
     const struct fleet *fleet = comparing->fleet;
-    struct audit theirs;
+    struct books theirs;
     bool consistent = false;
-    audit_add(&comparing->result->audit, &product->audit);
+    books_add(&comparing->result->audit, &product->audit);
     comparing->good = comparing->good &&
                       api_audit(fleet->api, fleet->urls[0], product->id, &theirs, &consistent,
                                 comparing->error) &&
@@ -125,7 +125,7 @@ bool reconcile_audits(const struct fleet *fleet, struct phase_result *result, st
         return false;
     if (!comparing.good)
         return false;
-    struct audit *sum = &result->audit;
+    struct books *sum = &result->audit;
     if (sum->products != plan->products || sum->initial_stock != plan->products * plan->stock)
         return error_fail(error, "the sale was reset by somebody else");
     bool counter = plan->scenario == SCENARIO_COUNTER;
@@ -134,7 +134,7 @@ bool reconcile_audits(const struct fleet *fleet, struct phase_result *result, st
     if (plan->counted)
         result->complete = reconcile_expected(plan->counted, &result->counts, counter, sum);
     else
-        audit_undersell(sum, result->counts.sold_out, 1);
+        books_undersell(sum, result->counts.sold_out, 1);
     /* Units of an order that failed after its 202 were back on the shelf: then both were right. */
     if (sum->failed_rows == 0)
         sum->resold = result->load.resold;

@@ -18,13 +18,13 @@ bool reconcile_audits(const struct fleet *fleet, struct phase_result *result, st
 
 /* The rows against the answers: sets audit.missing. False when there are more rows than answers
  * explain. */
-bool reconcile_rows(const struct counts *counts, bool counter, struct audit *audit,
+bool reconcile_rows(const struct counts *counts, bool counter, struct books *audit,
                     struct error *error);
 
 /* After a counted load: sets audit.undersold when fewer were served than the stock (or, where some
  * may be shed, the others' number) says. False when the experiment did not come to its end: calls
  * were shed that should not have been, or none that should. */
 bool reconcile_expected(const struct counted *counted, const struct counts *counts, bool counter,
-                        struct audit *audit);
+                        struct books *audit);
 
 #endif

@@ -17,27 +17,17 @@ enum column { PER_S, LATE, NEVER, P50, P90, P99, P999, MAX, COLUMNS };
 static double figure(const struct load_part *part, enum load_class class, enum column column)
 {
     const struct latency_figures *latency = &part->classes[class];
-    switch (column) {
-    case PER_S:
-        return (double)latency->count * 1e6 / (double)part->duration_us;
-    case LATE:
-        return (double)part->late_starts;
-    case NEVER:
-        return (double)part->never_started;
-    case P50:
-        return (double)latency->p50_us / 1000;
-    case P90:
-        return (double)latency->p90_us / 1000;
-    case P99:
-        return (double)latency->p99_us / 1000;
-    case P999:
-        return (double)latency->p999_us / 1000;
-    case MAX:
-        return (double)latency->max_us / 1000;
-    case COLUMNS:
-        break;
-    }
-    return 0;
+    const double figures[COLUMNS] = {
+        [PER_S] = (double)latency->count * 1e6 / (double)part->duration_us,
+        [LATE] = (double)part->late_starts,
+        [NEVER] = (double)part->never_started,
+        [P50] = (double)latency->p50_us / 1000,
+        [P90] = (double)latency->p90_us / 1000,
+        [P99] = (double)latency->p99_us / 1000,
+        [P999] = (double)latency->p999_us / 1000,
+        [MAX] = (double)latency->max_us / 1000,
+    };
+    return figures[column];
 }
 
 static void print_line(FILE *to, const struct phase_result *runs, size_t count,

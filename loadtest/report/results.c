@@ -57,10 +57,10 @@ static json_t *json_names(const char *const *names, size_t count)
     return list;
 }
 
-static json_t *json_audit(const struct audit *audit)
+static json_t *json_audit(const struct books *audit)
 {
     json_t *strategies = json_array();
-    char names[AUDIT_STRATEGIES_MAX];
+    char names[BOOKS_STRATEGIES_MAX];
     snprintf(names, sizeof names, "%s", audit->strategies);
     char *rest = NULL;
     for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
@@ -68,7 +68,7 @@ static json_t *json_audit(const struct audit *audit)
     return json_pack("{sI sI sI sI sI sI so sb sI sI sI sI}", "sold", audit->sold, "oversold",
                      audit->oversold, "lost_updates", audit->lost_updates, "duplicate_orders",
                      audit->duplicate_orders, "limit_violations", audit->limit_violations, "queued",
-                     audit->queued, "strategies", strategies, "consistent", audit_consistent(audit),
+                     audit->queued, "strategies", strategies, "consistent", books_consistent(audit),
                      "undersold", audit->undersold, "missing", audit->missing, "resold",
                      audit->resold, "stock", audit->stock);
 }
@@ -172,8 +172,8 @@ bool results_json_write(const char *folder, const char *name, json_t *document, 
 static json_t *json_settings(const struct options *options, const struct machine *machine)
 {
     json_t *instances = json_array();
-    for (size_t i = 0; i < options->instances_count; i++)
-        json_array_append_new(instances, json_integer(options->instances[i]));
+    for (size_t i = 0; i < options->instances.count; i++)
+        json_array_append_new(instances, json_integer(options->instances.items[i]));
     return json_pack(
         "{ss so sI sI sI sI sI sI sI sI sI ss si so}", "scenario", scenario_name(options->scenario),
         "instances", instances, "connections", options->connections, "threads", options->threads,

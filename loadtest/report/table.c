@@ -31,28 +31,20 @@ bool table_same_line(const struct phase_result *a, const struct phase_result *b)
 
 static double figure(const struct phase_result *run, enum table_figure which)
 {
-    switch (which) {
-    case TABLE_REQUESTS:
-        return phase_per_s(run, run->load.requests);
-    case TABLE_COMMITTED:
-        return phase_committed_per_s(run);
-    case TABLE_REFUSED:
-        return phase_per_s(run, run->counts.refused);
-    case TABLE_FAILED:
-        return phase_per_s(run, run->counts.failed + run->counts.unknown);
-    case TABLE_P50:
-        return (double)run->load.p50_us / 1000;
-    case TABLE_P99:
-        return (double)run->load.p99_us / 1000;
-    case TABLE_FIGURES:
-        break;
-    }
-    return 0;
+    const double figures[TABLE_FIGURES] = {
+        [TABLE_REQUESTS] = phase_per_s(run, run->load.requests),
+        [TABLE_COMMITTED] = phase_committed_per_s(run),
+        [TABLE_REFUSED] = phase_per_s(run, run->counts.refused),
+        [TABLE_FAILED] = phase_per_s(run, run->counts.failed + run->counts.unknown),
+        [TABLE_P50] = (double)run->load.p50_us / 1000,
+        [TABLE_P99] = (double)run->load.p99_us / 1000,
+    };
+    return figures[which];
 }
 
 static bool is_worse(const struct phase_result *run, const struct phase_result *worst)
 {
-    return !worst || audit_violations(&run->audit) > audit_violations(&worst->audit);
+    return !worst || books_violations(&run->audit) > books_violations(&worst->audit);
 }
 
 void table_gather(const struct phase_result *runs, size_t count, const struct phase_result *of,
@@ -168,7 +160,7 @@ static void add_line(struct table *table, const struct phase_result *of,
     snprintf(cells[CELL_P50], CELL_BYTES, "%.2f", line->figures[TABLE_P50].median);
     snprintf(cells[CELL_P99], CELL_BYTES, "%.2f", line->figures[TABLE_P99].median);
     if (line->worst) {
-        const struct audit *audit = &line->worst->audit;
+        const struct books *audit = &line->worst->audit;
         write_count(cells[CELL_STOCK], audit->initial_stock + audit->restocked);
         write_count(cells[CELL_SOLD], audit->sold);
         write_count(cells[CELL_LEFT], audit->stock);

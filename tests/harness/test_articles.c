@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 static struct bed *bed;
-static struct session *session;
+static struct harness *harness;
 static struct phase_result result;
 
 /* Servers with the experiment's settings, and one row of it. */
@@ -30,8 +30,8 @@ static void measure(const struct article_experiment *experiment, const char *str
     bed->options.work_ms = experiment->work_ms;
     bed->options.queue_capacity = experiment->queue_capacity;
     bed->options.in_flight_per_product = experiment->in_flight;
-    if (!session_close_fleet(session, &error) || !session_open_fleet(session, instances, &error) ||
-        !article_measure(session, experiment, &row, &result, &error))
+    if (!harness_close_fleet(harness, &error) || !harness_open_fleet(harness, instances, &error) ||
+        !article_measure(harness, experiment, &row, &result, &error))
         fail_msg("%s", error.text);
     print_message("%s, %d: %s, %s %s\n", strategy, instances, result.article.ours,
                   verdict_name(result.verdict), result.error);
@@ -233,12 +233,12 @@ static void every_row_is_one_that_can_be_run(void **state)
 {
     (void)state;
     struct error error = {.text = ""};
-    assert_true(session_open_fleet(session, 1, &error));
+    assert_true(harness_open_fleet(harness, 1, &error));
     for (size_t i = 0; i < article_experiments_count; i++) {
         const struct article_experiment *experiment = &article_experiments[i];
         struct counted counted;
         for (size_t j = 0; j < experiment->rows_count; j++)
-            assert_non_null(session_strategy(session, experiment->rows[j].strategy));
+            assert_non_null(harness_strategy(harness, experiment->rows[j].strategy));
         assert_true(article_make_calls(experiment, &bed->options, &counted, &error));
         assert_true(counted.expected > 0 && counted.expected <= experiment->calls);
         assert_true(experiment->calls >= experiment->connections);
@@ -256,9 +256,9 @@ static int set_up(void **state)
     bed->options.body = "";
     bed->options.seed = 1;
     bed->options.first_product = 1000001;
-    session = calloc(1, sizeof *session);
-    assert_non_null(session);
-    if (!session_init(session, &bed->options, &error))
+    harness = calloc(1, sizeof *harness);
+    assert_non_null(harness);
+    if (!harness_init(harness, &bed->options, &error))
         fail_msg("%s", error.text);
     return 0;
 }
@@ -266,8 +266,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    session_fini(session);
-    free(session);
+    harness_fini(harness);
+    free(harness);
     bed_destroy(bed);
     return 0;
 }

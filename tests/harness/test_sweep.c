@@ -2,7 +2,7 @@
  * goodput, which nothing but bench calls. */
 #include "lib/t.h"
 
-#include "bench/goodput.h"
+#include "bench/take/goodput.h"
 #include "harness/bed.h"
 
 #include <stdio.h>

@@ -9,6 +9,7 @@
 
 #include <libpq-fe.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char tables[] =
@@ -41,7 +42,7 @@ static void keep(void *context, const struct witness_product *product)
     *(struct witness_product *)context = *product;
 }
 
-static struct audit audited(int64_t product)
+static struct books audited(int64_t product)
 {
     struct error error = {.text = ""};
     struct witness_product found = {0};
@@ -64,7 +65,7 @@ static void only_rows_of_this_sale_count(void **state)
         "INSERT INTO orders VALUES (1, 5, 4, 5, 3, 'tombstone', NULL, "
         "'not_committed'), (1, 4, 5, 6, 1, 'earlier', NULL, NULL);"
         "INSERT INTO restock VALUES (1, 4, 8)");
-    struct audit audit = audited(1);
+    struct books audit = audited(1);
     assert_int_equal(audit.initial_stock, 10);
     assert_int_equal(audit.sold, 2);
     assert_int_equal(audit.confirmed_rows, 1);
@@ -72,7 +73,7 @@ static void only_rows_of_this_sale_count(void **state)
     assert_int_equal(audit.queued, 3);
     assert_int_equal(audit.restocked, 0);
     assert_string_equal(audit.strategies, "none");
-    assert_true(audit_consistent(&audit));
+    assert_true(books_consistent(&audit));
 }
 
 static void stock_in_buckets_counts(void **state)
@@ -83,9 +84,9 @@ static void stock_in_buckets_counts(void **state)
     sql("INSERT INTO product VALUES (1, 10, 2, NULL, 5);"
         "INSERT INTO bucket VALUES (1, 5, 3), (1, 5, 4), (1, 4, 50), (2, 5, 60);"
         "INSERT INTO orders VALUES (1, 5, 1, 1, 1)");
-    struct audit audit = audited(1);
+    struct books audit = audited(1);
     assert_int_equal(audit.stock, 9);
-    assert_true(audit_consistent(&audit));
+    assert_true(books_consistent(&audit));
     struct witness *witness = witness_create(conninfo, &error);
     assert_true(witness_look(witness, 1, 1, &seen, &error));
     assert_int_equal(seen.stock, 9);
@@ -97,7 +98,7 @@ static void oversold_and_lost(void **state)
     (void)state;
     sql("INSERT INTO product VALUES (3, 1, 0, NULL, 1);"
         "INSERT INTO orders SELECT 3, 1, n, 1, 1 FROM generate_series(1, 20) AS n");
-    struct audit audit = audited(3);
+    struct books audit = audited(3);
     assert_int_equal(audit.sold, 20);
     assert_int_equal(audit.oversold, 19);
     assert_int_equal(audit.lost_updates, 19);
@@ -116,12 +117,12 @@ static void duplicates_and_limits(void **state)
         " (4, 1, 2, 1, 1, 'none', 'k');"
         "INSERT INTO orders VALUES (4, 1, 3, 2, 1), (4, 1, 3, 1, 2), (4, 1, 4, 1, 1),"
         " (4, 1, 4, 2, 0), (4, 1, 5, 3, 1)");
-    struct audit audit = audited(4);
+    struct books audit = audited(4);
     assert_int_equal(audit.duplicate_orders, 1);
     /* User 5; the cancelled unit of 3 is back, and what 4 waits for may be refused. */
     assert_int_equal(audit.limit_violations, 1);
     assert_int_equal(audit.lost_updates, 0);
-    assert_false(audit_consistent(&audit));
+    assert_false(books_consistent(&audit));
 }
 
 static void what_it_waits_for(void **state)
@@ -175,6 +176,35 @@ static int set_up(void **state)
     return 0;
 }
 
+/* Whether the program's file has the text in it. */
+static bool holds(const char *program, const char *text)
+{
+    FILE *file = fopen(program, "r");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    size_t size = (size_t)ftell(file);
+    char *bytes = malloc(size);
+    assert_non_null(bytes);
+    rewind(file);
+    assert_int_equal(fread(bytes, 1, size, file), size);
+    fclose(file);
+    bool found = memmem(bytes, size, text, strlen(text)) != NULL;
+    free(bytes);
+    return found;
+}
+
+/* The bench empties tables and switches log files. It is not installed, and what is cannot. */
+static void only_the_bench_changes_a_database(void **state)
+{
+    (void)state;
+    static const char *const statements[] = {"TRUNCATE orders", "pg_switch_wal", "INSERT INTO",
+                                             "DELETE FROM"};
+    for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+        assert_true(holds(BENCH, statements[i]));
+        assert_false(holds(LOADTEST, statements[i]));
+    }
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -192,6 +222,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(duplicates_and_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_it_waits_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_audit_command, set_up, tear_down),
+        cmocka_unit_test(only_the_bench_changes_a_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

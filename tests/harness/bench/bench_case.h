@@ -2,7 +2,7 @@
 #ifndef SECKILL_TESTS_HARNESS_BENCH_BENCH_CASE_H
 #define SECKILL_TESTS_HARNESS_BENCH_BENCH_CASE_H
 
-#include "bench/bench.h"
+#include "bench/judge.h"
 
 extern struct bench_series case_series[BENCH_MEASURES];
 extern struct bench_judgement case_judged; /* by the last case_judge */

@@ -2,7 +2,7 @@
  */
 #include "lib/t.h"
 
-#include "bench/steal.h"
+#include "bench/tools/steal.h"
 #include "harness/bench/bench_case.h"
 
 #include <stdio.h>
@@ -125,7 +125,7 @@ static void forms_and_rows(void **state)
         options.rows.count = 1;
         snprintf(options.rows.items[0], sizeof options.rows.items[0], "%d", of->number + 1);
         assert_false(bench_row_wanted(of, &options));
-        assert_non_null(bench_measures[of->of.measure].take);
+        assert_non_null(bench_measures[of->of.measure].name);
         assert_true(of->bound <= 0 || of->aim <= 0 ||
                     (of->most ? of->aim <= of->bound : of->aim >= of->bound));
     }

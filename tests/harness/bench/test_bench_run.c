@@ -4,8 +4,8 @@
 
 #include "harness/bed.h"
 
-#include "bench/nginx.h"
-#include "loadtest/judge/witness.h"
+#include "bench/tools/database.h"
+#include "bench/tools/nginx.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -170,10 +170,10 @@ static void a_row_against_pgbench(void **state)
 static void ask(const char *sql, char *out, size_t size)
 {
     struct error error = {.text = ""};
-    struct witness *witness = witness_create(bed_database(), &error);
-    if (!witness || !witness_ask(witness, sql, out, size, &error))
+    struct database *database = database_create(bed_database(), &error);
+    if (!database || !database_ask(database, sql, out, size, &error))
         fail_msg("%s", error.text);
-    witness_destroy(witness);
+    database_destroy(database);
 }
 
 /* Runs a short bench; whether its figures stand on the rows of those before them. */

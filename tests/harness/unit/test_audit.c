@@ -1,13 +1,13 @@
 /* The audit's formulas. */
 #include "lib/t.h"
 
-#include "loadtest/judge/audit.h"
+#include "loadtest/judge/books.h"
 
-static struct audit computed(int64_t initial, int64_t restocked, int64_t sold, int64_t left)
+static struct books computed(int64_t initial, int64_t restocked, int64_t sold, int64_t left)
 {
-    struct audit audit = {
+    struct books audit = {
         .initial_stock = initial, .restocked = restocked, .sold = sold, .stock = left};
-    audit_compute(&audit);
+    books_compute(&audit);
     return audit;
 }
 
@@ -15,16 +15,16 @@ static struct audit computed(int64_t initial, int64_t restocked, int64_t sold, i
 static void twenty_buyers_of_one_unit(void **state)
 {
     (void)state;
-    struct audit audit = computed(1, 0, 20, 0);
+    struct books audit = computed(1, 0, 20, 0);
     assert_int_equal(audit.oversold, 19);
     assert_int_equal(audit.lost_updates, 19);
-    assert_false(audit_consistent(&audit));
+    assert_false(books_consistent(&audit));
 }
 
 static void lost_updates_without_overselling(void **state)
 {
     (void)state;
-    struct audit audit = computed(1000, 0, 30, 990);
+    struct books audit = computed(1000, 0, 30, 990);
     assert_int_equal(audit.oversold, 0);
     assert_int_equal(audit.lost_updates, 20);
     /* Restocks that were lost leave less than there should be. */
@@ -36,33 +36,33 @@ static void lost_updates_without_overselling(void **state)
 static void a_negative_stock_is_inconsistent(void **state)
 {
     (void)state;
-    struct audit audit = computed(10, 0, 11, -1);
+    struct books audit = computed(10, 0, 11, -1);
     assert_int_equal(audit.oversold, 1);
     assert_int_equal(audit.lost_updates, 0);
     assert_int_equal(audit.negative, 1);
-    assert_false(audit_consistent(&audit));
-    struct audit exact = computed(10, 5, 15, 0);
-    assert_true(audit_consistent(&exact));
-    assert_int_equal(audit_violations(&exact), 0);
+    assert_false(books_consistent(&audit));
+    struct books exact = computed(10, 5, 15, 0);
+    assert_true(books_consistent(&exact));
+    assert_int_equal(books_violations(&exact), 0);
 }
 
 /* Over products, one's surplus must not hide another's loss. */
 static void sums_do_not_cancel_out(void **state)
 {
     (void)state;
-    struct audit sum = {0};
-    struct audit over = computed(10, 0, 12, 0);
-    struct audit under = computed(10, 0, 0, 8);
-    audit_add_strategy(&over, "none");
-    audit_add_strategy(&under, "none");
-    audit_add(&sum, &over);
-    audit_add(&sum, &under);
+    struct books sum = {0};
+    struct books over = computed(10, 0, 12, 0);
+    struct books under = computed(10, 0, 0, 8);
+    books_add_strategies(&over, "none");
+    books_add_strategies(&under, "none");
+    books_add(&sum, &over);
+    books_add(&sum, &under);
     assert_int_equal(sum.products, 2);
     assert_int_equal(sum.oversold, 2);
     assert_int_equal(sum.lost_updates, 4);
     assert_int_equal(sum.lowest_stock, 0);
     assert_int_equal(sum.strategies_count, 1);
-    audit_add_strategy(&sum, "non");
+    books_add_strategies(&sum, "non");
     assert_string_equal(sum.strategies, "none,non");
     assert_int_equal(sum.strategies_count, 2);
 }
@@ -70,34 +70,34 @@ static void sums_do_not_cancel_out(void **state)
 static void undersold_only_when_it_is_certain(void **state)
 {
     (void)state;
-    struct audit sum = {0};
-    struct audit full = computed(10, 0, 5, 5);
-    struct audit gone = computed(10, 0, 10, 0);
-    audit_add(&sum, &full);
-    audit_undersell(&sum, 0, 1);
+    struct books sum = {0};
+    struct books full = computed(10, 0, 5, 5);
+    struct books gone = computed(10, 0, 10, 0);
+    books_add(&sum, &full);
+    books_undersell(&sum, 0, 1);
     assert_int_equal(sum.undersold, 0);
-    audit_undersell(&sum, 1, 6);
+    books_undersell(&sum, 1, 6);
     assert_int_equal(sum.undersold, 0);
-    audit_undersell(&sum, 1, 5);
+    books_undersell(&sum, 1, 5);
     assert_int_equal(sum.undersold, 5);
-    assert_int_equal(audit_violations(&sum), 5);
+    assert_int_equal(books_violations(&sum), 5);
     /* With one product gone, the refusal may have been for that one. */
     sum.undersold = 0;
-    audit_add(&sum, &gone);
-    audit_undersell(&sum, 7, 1);
+    books_add(&sum, &gone);
+    books_undersell(&sum, 7, 1);
     assert_int_equal(sum.undersold, 0);
 }
 
 static void every_kind_is_a_violation(void **state)
 {
     (void)state;
-    struct audit sum = {0};
-    struct audit one = {.missing = 2, .resold = 3};
-    audit_add(&sum, &one);
-    audit_add(&sum, &one);
+    struct books sum = {0};
+    struct books one = {.missing = 2, .resold = 3};
+    books_add(&sum, &one);
+    books_add(&sum, &one);
     assert_int_equal(sum.missing, 4);
     assert_int_equal(sum.resold, 6);
-    assert_int_equal(audit_violations(&sum), 10);
+    assert_int_equal(books_violations(&sum), 10);
 }
 
 int main(void)

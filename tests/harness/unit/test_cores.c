@@ -1,7 +1,7 @@
 /* The cores that a process may use: those of its affinity, or less where its cgroup has a quota. */
 #include "lib/t.h"
 
-#include "loadtest/load/cores.h"
+#include "loadtest/load/cpus.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static long cores_of(const char *groups)
     char path[200];
     write_file("groups", groups);
     snprintf(path, sizeof path, "%s/groups", root);
-    return cores_usable_of(path, root);
+    return cpus_usable_of(path, root);
 }
 
 static void a_quota_counts_where_it_is_less(void **state)
@@ -44,7 +44,7 @@ static void a_quota_counts_where_it_is_less(void **state)
     write_file("cpu.max", "100000 100000\n"); /* as in a container with a namespace of its own */
     assert_int_equal(cores_of("0::/\n"), 1);
     write_file("cpu.max", "max 100000\n");
-    assert_int_equal(cores_usable_of("/nonexistent", root), all);
+    assert_int_equal(cpus_usable_of("/nonexistent", root), all);
 }
 
 static void affinity_counts(void **state)
@@ -58,7 +58,7 @@ static void affinity_counts(void **state)
             CPU_SET(cpu, &one);
     }
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    assert_int_equal(cores_usable(), 1);
+    assert_int_equal(cpus_usable(), 1);
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 

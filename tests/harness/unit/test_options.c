@@ -1,7 +1,7 @@
 /* The command line: defaults, what is read, and that every bad argument is named. */
 #include "lib/t.h"
 
-#include "bench/options.h"
+#include "bench/flags.h"
 #include "loadtest/base/options.h"
 #include "loadtest/commands/sweep_plan.h"
 
@@ -59,8 +59,8 @@ static void defaults(void **state)
     assert_int_equal(options.scenario, SCENARIO_HOT);
     assert_int_equal(options.strategies.count, 1);
     assert_string_equal(options.strategies.items[0], "all");
-    assert_int_equal(options.instances_count, 1);
-    assert_int_equal(options.instances[0], 1);
+    assert_int_equal(options.instances.count, 1);
+    assert_int_equal(options.instances.items[0], 1);
     assert_int_equal(options.connections, 64);
     assert_int_equal(options.duration_s, 10);
     assert_int_equal(options.stock, 100);
@@ -69,11 +69,11 @@ static void defaults(void **state)
     assert_int_equal(options.rate_per_s, 0);
     assert_true(parse("run --rate 300 --arrivals constant", no_environment));
     assert_int_equal(options.rate_per_s, 300);
-    assert_int_equal(options.arrivals_kind, ARRIVALS_CONSTANT);
+    assert_int_equal(options.arrivals, ARRIVALS_CONSTANT);
     assert_int_equal(options.connections, 1024);
     assert_true(parse("run --scenario bell", no_environment));
     assert_int_equal(options.rate_per_s, 500);
-    assert_int_equal(options.arrivals_kind, ARRIVALS_POISSON);
+    assert_int_equal(options.arrivals, ARRIVALS_POISSON);
 }
 
 static void reads_every_kind(void **state)
@@ -86,8 +86,8 @@ static void reads_every_kind(void **state)
     assert_int_equal(options.strategies.count, 2);
     assert_string_equal(options.strategies.items[1], "conditional");
     assert_int_equal(options.scenario, SCENARIO_SPREAD);
-    assert_int_equal(options.instances_count, 2);
-    assert_int_equal(options.instances[1], 3);
+    assert_int_equal(options.instances.count, 2);
+    assert_int_equal(options.instances.items[1], 3);
     assert_int_equal(options.duration_s, 120);
     assert_int_equal(options.wait_ms, 0);
     assert_int_equal(options.servers.count, 3);
@@ -98,7 +98,7 @@ static void reads_every_kind(void **state)
     assert_true(parse("run --scenario articles --seed 7 --database host=/here", no_environment));
     assert_int_equal(options.scenario, SCENARIO_ARTICLES);
     assert_true(parse("run --server http://a:1,http://b:2", no_environment));
-    assert_int_equal(options.instances[0], 2);
+    assert_int_equal(options.instances.items[0], 2);
 }
 
 static void a_sweep_is_read(void **state)

@@ -1,7 +1,7 @@
 /* What the harness reads from others: wrk, pgbench, the metrics, a server's first line. */
 #include "lib/t.h"
 
-#include "bench/pgbench.h"
+#include "bench/tools/pgbench.h"
 #include "loadtest/fleet/instance.h"
 #include "loadtest/fleet/scrape.h"
 #include "loadtest/load/client.h"

@@ -72,7 +72,7 @@ static void rows_against_answers(void **state)
 {
     (void)state;
     struct counts counts = {.committed = 10, .accepted = 5, .unknown = 2};
-    struct audit audit = {.confirmed_rows = 15, .restock_rows = 3};
+    struct books audit = {.confirmed_rows = 15, .restock_rows = 3};
     assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 0);
     audit.confirmed_rows = 17;
@@ -89,14 +89,14 @@ static void what_was_accepted_has_its_row(void **state)
 {
     (void)state;
     struct counts counts = {.committed = 10, .accepted = 5};
-    struct audit audit = {.confirmed_rows = 12, .failed_rows = 3};
+    struct books audit = {.confirmed_rows = 12, .failed_rows = 3};
     assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 0);
     audit.failed_rows = 1;
     assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 2);
     /* No 201 may fail, so another's failed order does not hide that one is gone. */
-    audit = (struct audit){.confirmed_rows = 8, .failed_rows = 9};
+    audit = (struct books){.confirmed_rows = 8, .failed_rows = 9};
     assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 2);
 }
@@ -104,7 +104,7 @@ static void what_was_accepted_has_its_row(void **state)
 static bool expected(struct counted plan, int64_t rows, int64_t shed, int64_t *undersold)
 {
     struct counts counts = {.failed = shed};
-    struct audit audit = {.confirmed_rows = rows};
+    struct books audit = {.confirmed_rows = rows};
     bool complete = reconcile_expected(&plan, &counts, false, &audit);
     *undersold = audit.undersold;
     return complete;

@@ -3,15 +3,15 @@
 
 #include "loadtest/judge/verdict.h"
 
-static struct audit clean(void)
+static struct books clean(void)
 {
-    struct audit audit = {.initial_stock = 100, .sold = 100, .confirmed_rows = 100};
-    audit_compute(&audit);
-    audit_add_strategy(&audit, "conditional");
+    struct books audit = {.initial_stock = 100, .sold = 100, .confirmed_rows = 100};
+    books_compute(&audit);
+    books_add_strategies(&audit, "conditional");
     return audit;
 }
 
-static enum verdict judge(bool promised, const struct audit *audit)
+static enum verdict judge(bool promised, const struct books *audit)
 {
     struct evidence evidence = {.scenario = SCENARIO_HOT,
                                 .promised = promised,
@@ -25,7 +25,7 @@ static enum verdict judge(bool promised, const struct audit *audit)
 static void clean_books_are_kept_or_prove_nothing(void **state)
 {
     (void)state;
-    struct audit audit = clean();
+    struct books audit = clean();
     assert_int_equal(judge(true, &audit), VERDICT_KEPT);
     assert_int_equal(judge(false, &audit), VERDICT_PROVED_NOTHING);
 }
@@ -33,7 +33,7 @@ static void clean_books_are_kept_or_prove_nothing(void **state)
 static void every_violation_counts(void **state)
 {
     (void)state;
-    struct audit oversold = clean(), lost = clean(), doubled = clean(), greedy = clean(),
+    struct books oversold = clean(), lost = clean(), doubled = clean(), greedy = clean(),
                  negative = clean(), undersold = clean(), missing = clean();
     oversold.oversold = 1;
     lost.lost_updates = 1;
@@ -42,7 +42,7 @@ static void every_violation_counts(void **state)
     negative.negative = 1;
     undersold.undersold = 1;
     missing.missing = 1;
-    const struct audit *all[] = {&oversold, &lost,      &doubled, &greedy,
+    const struct books *all[] = {&oversold, &lost,      &doubled, &greedy,
                                  &negative, &undersold, &missing};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         assert_int_equal(judge(true, all[i]), VERDICT_BROKEN);
@@ -53,8 +53,8 @@ static void every_violation_counts(void **state)
 static void nothing_sold_proves_nothing(void **state)
 {
     (void)state;
-    struct audit audit = {.initial_stock = 100, .stock = 100};
-    audit_compute(&audit);
+    struct books audit = {.initial_stock = 100, .stock = 100};
+    books_compute(&audit);
     assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
     assert_int_equal(judge(false, &audit), VERDICT_PROVED_NOTHING);
 }
@@ -62,7 +62,7 @@ static void nothing_sold_proves_nothing(void **state)
 static void a_phase_that_did_not_end_proves_nothing(void **state)
 {
     (void)state;
-    struct audit audit = clean();
+    struct books audit = clean();
     struct evidence evidence = {.promised = true, .complete = false, .done = 50, .audit = &audit};
     assert_int_equal(verdict_of(&evidence), VERDICT_PROVED_NOTHING);
     audit.oversold = 1;
@@ -72,8 +72,8 @@ static void a_phase_that_did_not_end_proves_nothing(void **state)
 static void two_strategies_on_one_product_prove_nothing(void **state)
 {
     (void)state;
-    struct audit audit = clean();
-    audit_add_strategy(&audit, "none");
+    struct books audit = clean();
+    books_add_strategies(&audit, "none");
     assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
     audit.oversold = 3;
     assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
@@ -82,7 +82,7 @@ static void two_strategies_on_one_product_prove_nothing(void **state)
 static void an_internal_error_is_broken_whatever_was_promised(void **state)
 {
     (void)state;
-    struct audit audit = clean();
+    struct books audit = clean();
     struct evidence evidence = {
         .complete = true, .done = 100, .internal_errors = 1, .audit = &audit};
     assert_int_equal(verdict_of(&evidence), VERDICT_BROKEN);
@@ -91,8 +91,8 @@ static void an_internal_error_is_broken_whatever_was_promised(void **state)
 static void soldout_wants_refusals_and_no_sale(void **state)
 {
     (void)state;
-    struct audit audit = {0};
-    audit_compute(&audit);
+    struct books audit = {0};
+    books_compute(&audit);
     struct evidence evidence = {.scenario = SCENARIO_SOLDOUT,
                                 .promised = true,
                                 .complete = true,

@@ -1,5 +1,5 @@
-/* See options.h. */
-#include "bench/options.h"
+/* See flags.h. */
+#include "bench/flags.h"
 
 #include "loadtest/base/option_rows.h"
 

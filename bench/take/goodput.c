@@ -1,5 +1,9 @@
 /* See goodput.h. */
-#include "bench/goodput.h"
+#include "bench/take/goodput.h"
+
+#include "bench/take/take.h"
+
+#include <stdio.h>
 
 /* Runs the phase; false unless its figures can be believed. */
 static bool run_believed(const struct fleet *fleet, const struct phase_plan *plan,
@@ -73,4 +77,36 @@ bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, i
             return false;
         next.first_product += plan->products;
     }
+}
+
+/* Nothing can be measured any more, whatever the measurement. */
+static bool is_over(const struct fleet *fleet, struct error *error)
+{
+    return process_interrupted() || !instance_all_alive(fleet->instances, fleet->count, error);
+}
+
+bool bench_take_overload(struct bench *bench, const struct bench_measure *measure,
+                         struct bench_sample *sample, struct error *error)
+{
+    struct bench_series *series = bench_series_of(bench, measure);
+    const struct fleet *fleet = &bench->harness.fleet;
+    struct phase_plan plan;
+    struct goodput goodput;
+    if (!bench_allow(series, GOODPUT_CONNECTIONS))
+        return true;
+    if (!bench_use_instances(bench, 1, error))
+        return false;
+    if (!bench_plan(bench, measure, &plan))
+        return true;
+    bench->next_product += (GOODPUT_PHASES - 1) * plan.products;
+    plan.max_lag_ms = bench->harness.options->max_lag_ms;
+    if (!goodput_measure(fleet, &plan, measure->times, GOODPUT_CONNECTIONS, &goodput, error)) {
+        snprintf(series->why, sizeof series->why, "%s", error->text);
+        sample->late = goodput.late;
+        return !is_over(fleet, error);
+    }
+    sample->figures[FIGURE_RATE] = goodput.peak_per_s;
+    sample->figures[FIGURE_OVERLOADED] = goodput.overloaded_per_s;
+    sample->limit = goodput.limit;
+    return true;
 }

@@ -3,8 +3,8 @@
  * program that PostgreSQL's own people measure with. What counts is rows in orders, not
  * transactions: an optimistic transaction that lost its race ends well and sells nothing.
  */
-#ifndef SECKILL_BENCH_PGBENCH_H
-#define SECKILL_BENCH_PGBENCH_H
+#ifndef SECKILL_BENCH_TOOLS_PGBENCH_H
+#define SECKILL_BENCH_TOOLS_PGBENCH_H
 
 #include "loadtest/judge/witness.h"
 

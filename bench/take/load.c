@@ -5,26 +5,14 @@
  * What fails for one measurement alone (its books do not agree, it sold what it should not) is
  * written into its series, and the others go on. A server that died ends everything.
  */
-#include "bench/bench.h"
-
-#include "bench/pgbench.h"
-#include "loadtest/phase/phase.h"
+#include "bench/take/take.h"
+#include "bench/tools/pgbench.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static const int64_t BENCH_STOCK = 1000000000;
 enum { TRIAL_MAX_S = 2, WHY_MAX = 600 };
-
-void bench_shape(const struct bench *bench, const struct bench_measure *measure,
-                 int64_t *connections, int64_t *threads)
-{
-    const struct options *options = bench->session.options;
-    *connections = measure->connections ? measure->connections : options->connections;
-    *threads = measure->threads ? measure->threads : options->threads;
-    wrk_shape(connections, threads, measure->instances ? measure->instances : 1);
-}
 
 static void take_latencies(const struct load_result *wrk, struct bench_sample *sample)
 {
@@ -41,13 +29,13 @@ static bool take_answers(struct bench *bench, const struct bench_measure *measur
                          pid_t server, struct bench_sample *sample, struct error *error)
 {
     struct bench_series *series = bench_series_of(bench, measure);
-    int64_t first = bench->session.options->first_product;
+    int64_t first = bench->harness.options->first_product;
     struct load load = {
         .targets = &url,
         .targets_count = 1,
         .path = "/orders?strategy=bench-answer",
         .token = "",
-        .duration_s = bench->session.options->duration_s,
+        .duration_s = bench->harness.options->duration_s,
         .first_user = INT64_C(1000000000000),
         .users_per_thread = INT64_C(1000000000),
         .first_product = first,
@@ -82,64 +70,6 @@ bool bench_take_nginx(struct bench *bench, const struct bench_measure *measure,
     return take_answers(bench, measure, bench->nginx.url, bench->nginx.process.pid, sample, error);
 }
 
-bool bench_use_instances(struct bench *bench, int count, struct error *error)
-{
-    if (bench->instances == count)
-        return true;
-    if (bench->instances > 0 && !session_close_fleet(&bench->session, error))
-        return false;
-    bench->instances = 0;
-    if (!session_open_fleet(&bench->session, count, error))
-        return false;
-    bench->instances = count;
-    return true;
-}
-
-static int64_t products_of(const struct bench_measure *measure)
-{
-    return measure->products ? measure->products : 1;
-}
-
-static int64_t reserve_products(struct bench *bench, int64_t count)
-{
-    bench->next_product += count;
-    return bench->next_product - count;
-}
-
-bool bench_new_products(struct bench *bench, int64_t count, int64_t *first, struct error *error)
-{
-    const struct fleet *fleet = &bench->session.fleet;
-    *first = reserve_products(bench, count);
-    return api_put_products(fleet->api, fleet->urls[0], *first, count, BENCH_STOCK, error) &&
-           phase_wait_clean(fleet, *first, *first + count - 1, error);
-}
-
-bool bench_plan(struct bench *bench, const struct bench_measure *measure, struct phase_plan *plan)
-{
-    const struct options *options = bench->session.options;
-    struct bench_series *series = bench_series_of(bench, measure);
-    *plan = (struct phase_plan){
-        .scenario = measure->sold_out ? SCENARIO_SOLDOUT : SCENARIO_HOT,
-        .kind = measure->sold_out ? PHASE_LOAD : PHASE_SPEED,
-        .strategy = session_strategy(&bench->session, measure->strategy),
-        .body = "",
-        .wait_ms = -1,
-        .duration_s = options->duration_s,
-        .stock = measure->sold_out ? 0 : BENCH_STOCK,
-        .first_product = reserve_products(bench, products_of(measure)),
-        .products = products_of(measure),
-        .seed = options->seed + INT64_C(1000) * bench->round,
-        .round = bench->round,
-    };
-    bench_shape(bench, measure, &plan->connections, &plan->threads);
-    if (plan->strategy && plan->strategy->available)
-        return true;
-    series->absent = true;
-    snprintf(series->why, sizeof series->why, "%s is not available: %.200s", measure->strategy,
-             plan->strategy ? plan->strategy->unavailable_reason : "the server has none");
-    return false;
-}
-
 static void take_phase(const struct phase_result *result, bool sold_out,
                        struct bench_sample *sample)
 {
@@ -160,7 +90,7 @@ bool bench_take_http(struct bench *bench, const struct bench_measure *measure,
         return false;
     if (!bench_plan(bench, measure, &plan))
         return true;
-    if (!phase_run(&bench->session.fleet, &plan, &result, error))
+    if (!phase_run(&bench->harness.fleet, &plan, &result, error))
         return false;
     if (result.verdict != VERDICT_KEPT)
         snprintf(series->why, sizeof series->why, "%s: %s", verdict_name(result.verdict),
@@ -174,15 +104,15 @@ static bool take_clients(struct bench *bench, const struct bench_measure *measur
                          int64_t seconds, double *orders_per_s, struct error *why,
                          struct error *error)
 {
-    int64_t products = products_of(measure);
+    int64_t products = measure->products ? measure->products : 1;
     char text[100];
     snprintf(text, sizeof text, "%s, %d clients", measure->name, clients);
     bench_say(bench, text);
     struct pgbench_load load = {
         .program = bench->pgbench,
-        .conninfo = bench->session.options->database,
+        .conninfo = bench->harness.options->database,
         .strategy = measure->strategy,
-        .folder = bench->session.folder,
+        .folder = bench->harness.folder,
         .products = products,
         .clients = clients,
         .duration_s = seconds,
@@ -192,7 +122,7 @@ static bool take_clients(struct bench *bench, const struct bench_measure *measur
     if (!bench_use_instances(bench, 1, error) ||
         !bench_new_products(bench, products, &load.first_product, error))
         return false;
-    if (!pgbench_run(&load, bench->session.witness, orders_per_s, why))
+    if (!pgbench_run(&load, bench->harness.witness, orders_per_s, why))
         *orders_per_s = 0;
     return !process_interrupted() || error_fail(error, "interrupted");
 }
@@ -202,7 +132,7 @@ bool bench_take_pgbench(struct bench *bench, const struct bench_measure *measure
 {
     struct bench_series *series = bench_series_of(bench, measure);
     struct error why;
-    bool made = take_clients(bench, measure, series->clients, bench->session.options->duration_s,
+    bool made = take_clients(bench, measure, series->clients, bench->harness.options->duration_s,
                              &sample->figures[FIGURE_RATE], &why, error);
     if (made)
         snprintf(series->why, sizeof series->why, "%.*s", WHY_MAX, why.text);
@@ -215,7 +145,7 @@ bool bench_try_clients(struct bench *bench, const struct bench_measure *measure,
 {
     struct bench_series *series = bench_series_of(bench, measure);
     const int *counts = bench_client_counts[measure->products > 1];
-    const struct options *options = bench->session.options;
+    const struct options *options = bench->harness.options;
     int64_t most = bench->options->full ? TRIAL_MAX_S : 1;
     int64_t seconds = options->duration_s < most ? options->duration_s : most;
     size_t tries = (size_t)BENCH_CLIENT_COUNTS * (bench->options->full ? 2 : 1);

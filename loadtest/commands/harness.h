@@ -2,16 +2,16 @@
  * What `run`, `sweep` and the bench have in common: the out folder, wrk, the witness, the HTTP
  * client, the machine, and a fleet of servers, started here or named by --server.
  */
-#ifndef SECKILL_LOADTEST_COMMANDS_SESSION_H
-#define SECKILL_LOADTEST_COMMANDS_SESSION_H
+#ifndef SECKILL_LOADTEST_COMMANDS_HARNESS_H
+#define SECKILL_LOADTEST_COMMANDS_HARNESS_H
 
 #include "loadtest/fleet/api.h"
 #include "loadtest/fleet/machine.h"
-#include "loadtest/phase/phase.h"
+#include "loadtest/phase/run_phase.h"
 
-enum { SESSION_STRATEGIES_MAX = 64 };
+enum { HARNESS_STRATEGIES_MAX = 64 };
 
-struct session {
+struct harness {
     const struct options *options; /* borrowed */
     char folder[1024];
     bool made_folder; /* it was not there before */
@@ -21,25 +21,25 @@ struct session {
     struct machine machine;
     struct instance instances[OPTIONS_MAX_INSTANCES];
     struct fleet fleet;
-    struct api_strategy strategies[SESSION_STRATEGIES_MAX];
+    struct api_strategy strategies[HARNESS_STRATEGIES_MAX];
     size_t strategies_count;
 };
 
 /* A phase is over: where no terminal shows what is going on, a line on stderr says how it ended.
  * `all`: how many there will be. */
-void session_phase_over(const struct session *session, const struct phase_result *result,
+void harness_phase_over(const struct harness *harness, const struct phase_result *result,
                         size_t number, size_t all);
 
-bool session_init(struct session *session, const struct options *options, struct error *error);
+bool harness_init(struct harness *harness, const struct options *options, struct error *error);
 /* Also stops a fleet that still runs. */
-void session_fini(struct session *session);
+void harness_fini(struct harness *harness);
 
 /* Starts `count` servers, or takes the first `count` of --server, and reads what strategies they
  * have. */
-bool session_open_fleet(struct session *session, int count, struct error *error);
+bool harness_open_fleet(struct harness *harness, int count, struct error *error);
 /* False when a server did not end as it should. */
-bool session_close_fleet(struct session *session, struct error *error);
+bool harness_close_fleet(struct harness *harness, struct error *error);
 
-const struct api_strategy *session_strategy(const struct session *session, const char *name);
+const struct api_strategy *harness_strategy(const struct harness *harness, const char *name);
 
 #endif

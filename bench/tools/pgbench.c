@@ -1,7 +1,7 @@
 /* See pgbench.h. The statements are those of sql/statements.sql, word for word where pgbench's
  * variables allow it, but for the sale that the server names in its one statement; a change there
  * belongs here too. */
-#include "bench/pgbench.h"
+#include "bench/tools/pgbench.h"
 
 #include "loadtest/base/process.h"
 
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* An id's first half is the same for the run and younger than every earlier id, as a UUIDv7's is;
  * its second half counts. So the indexes grow where the server's do. */
@@ -67,14 +66,8 @@ static const struct {
 
 bool pgbench_find(char *out, size_t size, struct error *error)
 {
-    const char *path = getenv("PATH");
-    for (const char *at = path ? path : ""; *at;) {
-        size_t length = strcspn(at, ":");
-        snprintf(out, size, "%.*s/pgbench", (int)length, at);
-        if (length > 0 && access(out, X_OK) == 0)
-            return true;
-        at += length + (at[length] == ':');
-    }
+    if (process_find("pgbench", "", out, size))
+        return true;
     glob_t found;
     bool good = glob("/usr/lib/postgresql/*/bin/pgbench", 0, NULL, &found) == 0;
     if (good)

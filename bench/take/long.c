@@ -6,9 +6,7 @@
  * once, by one INSERT after another in the database; what the minute saw of checkpoints and
  * autovacuum stands in the series' note.
  */
-#include "bench/bench.h"
-
-#include "loadtest/phase/phase.h"
+#include "bench/take/take.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +18,7 @@ enum { ROWS = 10000000, PIECE = 1000000, LONG_S = 60, FIRST_MS = 5000, CHECKPOIN
 /* Their ids are older than every later one, as those of older orders are. */
 static bool fill(struct bench *bench, int64_t product, struct error *error)
 {
-    char sql[700], nothing[16], text[80];
+    char sql[700], text[80];
     for (int from = 1; from <= ROWS; from += PIECE) {
         snprintf(text, sizeof text, "making %d million orders: %d", ROWS / 1000000, from / 1000000);
         bench_say(bench, text);
@@ -35,7 +33,7 @@ static bool fill(struct bench *bench, int64_t product, struct error *error)
                  from, from + PIECE - 1, product);
         if (process_interrupted())
             return error_fail(error, "interrupted");
-        if (!witness_ask(bench->session.witness, sql, nothing, sizeof nothing, error))
+        if (!bench_order(bench, sql, error))
             return false;
     }
     return true;
@@ -43,12 +41,12 @@ static bool fill(struct bench *bench, int64_t product, struct error *error)
 
 bool bench_clean_long(struct bench *bench, struct error *error)
 {
-    char sql[120], nothing[16];
+    char sql[120];
     if (bench->crowd_product == 0)
         return true;
     snprintf(sql, sizeof sql, "DELETE FROM orders WHERE product_id = %" PRId64,
              bench->crowd_product);
-    return witness_ask(bench->session.witness, sql, nothing, sizeof nothing, error);
+    return bench_order(bench, sql, error);
 }
 
 struct watching {
@@ -60,7 +58,7 @@ struct watching {
 
 static bool count_committed(struct bench *bench, int64_t *out, struct error *error)
 {
-    const struct fleet *fleet = &bench->session.fleet;
+    const struct fleet *fleet = &bench->harness.fleet;
     struct scrape scrape;
     if (!api_scrape(fleet->api, fleet->urls[0], "batch", "buy", &scrape, error))
         return false;
@@ -73,15 +71,13 @@ static void watch(void *context, int64_t elapsed_ms)
 {
     struct watching *watching = context;
     struct error ignored;
-    char nothing[16];
     int64_t now = 0;
     if (elapsed_ms >= FIRST_MS && watching->first_rate <= 0 &&
         count_committed(watching->bench, &now, &ignored))
         watching->first_rate = (double)(now - watching->before) * 1000 / (double)elapsed_ms;
     if (elapsed_ms >= CHECKPOINT_MS && !watching->checkpointed) {
         watching->checkpointed = true;
-        (void)witness_ask(watching->bench->session.witness, "CHECKPOINT", nothing, sizeof nothing,
-                          &ignored);
+        (void)bench_order(watching->bench, "CHECKPOINT", &ignored);
     }
 }
 
@@ -89,13 +85,12 @@ static bool look_at_database(struct bench *bench, char *checkpoint, size_t size,
                              struct error *error)
 {
     char text[40];
-    bool good =
-        witness_ask(bench->session.witness, "SELECT checkpoint_lsn FROM pg_control_checkpoint()",
-                    checkpoint, size, error) &&
-        witness_ask(bench->session.witness,
-                    "SELECT sum(autovacuum_count) FROM pg_stat_user_tables"
-                    " WHERE relname IN ('orders', 'product')",
-                    text, sizeof text, error);
+    bool good = database_ask(bench->database, "SELECT checkpoint_lsn FROM pg_control_checkpoint()",
+                             checkpoint, size, error) &&
+                database_ask(bench->database,
+                             "SELECT sum(autovacuum_count) FROM pg_stat_user_tables"
+                             " WHERE relname IN ('orders', 'product')",
+                             text, sizeof text, error);
     *vacuums = good ? strtol(text, NULL, 10) : 0;
     return good;
 }
@@ -121,7 +116,7 @@ bool bench_take_long(struct bench *bench, const struct bench_measure *measure,
         return false;
     if (!look_at_database(bench, before, sizeof before, &vacuums, error) ||
         !count_committed(bench, &watching.before, error) ||
-        !phase_run(&bench->session.fleet, &plan, &result, error) ||
+        !phase_run(&bench->harness.fleet, &plan, &result, error) ||
         !look_at_database(bench, after, sizeof after, &vacuums_after, error))
         return false;
     if (result.verdict != VERDICT_KEPT || watching.first_rate <= 0)

@@ -1,5 +1,5 @@
 /* See nginx.h. */
-#include "bench/nginx.h"
+#include "bench/tools/nginx.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,16 +37,7 @@ static const char configuration[] = "worker_processes 1;\n"
 
 bool nginx_find(char *out, size_t size)
 {
-    const char *path = getenv("PATH");
-    char places[4096];
-    char *rest = NULL;
-    snprintf(places, sizeof places, "%s:/usr/sbin", path ? path : "");
-    for (char *at = strtok_r(places, ":", &rest); at; at = strtok_r(NULL, ":", &rest)) {
-        snprintf(out, size, "%s/nginx", at);
-        if (access(out, X_OK) == 0)
-            return true;
-    }
-    return false;
+    return process_find("nginx", "/usr/sbin", out, size);
 }
 
 static int connect_to(int port)

@@ -4,8 +4,8 @@
  * is robbed of a tenth is slower by more than that, because whoever holds a lock or a row is
  * stopped with it, and no figure of the server's shows why.
  */
-#ifndef SECKILL_BENCH_STEAL_H
-#define SECKILL_BENCH_STEAL_H
+#ifndef SECKILL_BENCH_TOOLS_STEAL_H
+#define SECKILL_BENCH_TOOLS_STEAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

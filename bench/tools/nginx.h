@@ -3,8 +3,8 @@
  * and wrk can do at most. Ours alone: a free port of 127.0.0.1, its files below the out folder, no
  * system configuration read.
  */
-#ifndef SECKILL_BENCH_NGINX_H
-#define SECKILL_BENCH_NGINX_H
+#ifndef SECKILL_BENCH_TOOLS_NGINX_H
+#define SECKILL_BENCH_TOOLS_NGINX_H
 
 #include "base/error.h"
 #include "loadtest/base/process.h"

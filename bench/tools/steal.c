@@ -1,5 +1,5 @@
 /* See steal.h. */
-#include "bench/steal.h"
+#include "bench/tools/steal.h"
 
 #include "loadtest/base/process.h"
 

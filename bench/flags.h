@@ -1,6 +1,6 @@
 /* seckill-bench's command line: its own flags, and those about backends that the harness has. */
-#ifndef SECKILL_BENCH_OPTIONS_H
-#define SECKILL_BENCH_OPTIONS_H
+#ifndef SECKILL_BENCH_FLAGS_H
+#define SECKILL_BENCH_FLAGS_H
 
 #include "loadtest/base/options.h"
 

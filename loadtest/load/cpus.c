@@ -1,5 +1,5 @@
-/* See cores.h. */
-#include "loadtest/load/cores.h"
+/* See cpus.h. */
+#include "loadtest/load/cpus.h"
 
 #include <math.h>
 #include <sched.h>
@@ -43,7 +43,7 @@ static double quota_of(const char *root, const char *path)
     }
 }
 
-long cores_usable_of(const char *cgroup_file, const char *root)
+long cpus_usable_of(const char *cgroup_file, const char *root)
 {
     cpu_set_t allowed;
     long cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0
@@ -65,7 +65,7 @@ long cores_usable_of(const char *cgroup_file, const char *root)
     return cores > 0 ? cores : 1;
 }
 
-long cores_usable(void)
+long cpus_usable(void)
 {
-    return cores_usable_of("/proc/self/cgroup", "/sys/fs/cgroup");
+    return cpus_usable_of("/proc/self/cgroup", "/sys/fs/cgroup");
 }

@@ -4,12 +4,13 @@
  * mean of its phases, because machines drift. The peak is wrk's; the overload comes from the
  * open-loop generator, which does not slow down when the server does, over so many connections that
  * the server's own queues fill and it must refuse. Only what was answered within the offered time,
- * and after its lead, counts.
+ * and after its lead, counts. Where the generator could not keep its schedule there is no figure,
+ * and the series says so: an overload that was never offered would look like one that was borne.
  */
-#ifndef SECKILL_BENCH_GOODPUT_H
-#define SECKILL_BENCH_GOODPUT_H
+#ifndef SECKILL_BENCH_TAKE_GOODPUT_H
+#define SECKILL_BENCH_TAKE_GOODPUT_H
 
-#include "loadtest/phase/phase.h"
+#include "loadtest/phase/run_phase.h"
 
 /* More than the orders that a server lets wait (--queue-capacity), and as many as it lets in. */
 enum { GOODPUT_CONNECTIONS = 12000, GOODPUT_CYCLES = 2, GOODPUT_PHASES = 2 * GOODPUT_CYCLES + 1 };

@@ -1,0 +1,139 @@
+/* See bed.h. */
+#include "bench/bed.h"
+
+#include "loadtest/load/client.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const int64_t BENCH_STOCK = 1000000000;
+enum { SPARE_DESCRIPTORS = 400 }; /* and some that every client_allow has */
+
+struct bench_series *bench_series_of(struct bench *bench, const struct bench_measure *measure)
+{
+    return &bench->series[measure - bench_measures];
+}
+
+void bench_say(const struct bench *bench, const char *text)
+{
+    const struct fleet *fleet = &bench->harness.fleet;
+    if (fleet->progress)
+        fleet->progress(fleet->progress_context, text);
+}
+
+void bench_leave_out(struct bench_series *series, const char *why)
+{
+    series->absent = true;
+    snprintf(series->why, sizeof series->why, "%s", why);
+}
+
+bool bench_order(const struct bench *bench, const char *sql, struct error *error)
+{
+    return database_ask(bench->database, sql, NULL, 0, error);
+}
+
+static void ceiling_binary(const struct bench *bench, char *out, size_t size)
+{
+    const char *binary = bench->harness.binary;
+    const char *slash = strrchr(binary, '/');
+    snprintf(out, size, "%.*sseckill-bench-server", slash ? (int)(slash - binary) + 1 : 0, binary);
+}
+
+bool bench_start_ceiling(const struct bench *bench, struct instance *server, const char *name,
+                         struct error *error)
+{
+    struct options options = *bench->harness.options;
+    char binary[1300], folder[1100];
+    options.redis = options.stock_redis = options.amqp = options.redlock = "";
+    options.memcached = options.zookeeper = "";
+    ceiling_binary(bench, binary, sizeof binary);
+    snprintf(folder, sizeof folder, "%s/%s", bench->harness.folder, name);
+    (void)mkdir(folder, 0755);
+    return instance_start_all(server, 1, &options, binary, folder, error);
+}
+
+bool bench_has_ceiling(const struct bench *bench)
+{
+    char binary[1300];
+    ceiling_binary(bench, binary, sizeof binary);
+    return access(binary, X_OK) == 0;
+}
+
+void bench_shape(const struct bench *bench, const struct bench_measure *measure,
+                 int64_t *connections, int64_t *threads)
+{
+    const struct options *options = bench->harness.options;
+    *connections = measure->connections ? measure->connections : options->connections;
+    *threads = measure->threads ? measure->threads : options->threads;
+    wrk_shape(connections, threads, measure->instances ? measure->instances : 1);
+}
+
+bool bench_use_instances(struct bench *bench, int count, struct error *error)
+{
+    if (bench->instances == count)
+        return true;
+    if (bench->instances > 0 && !harness_close_fleet(&bench->harness, error))
+        return false;
+    bench->instances = 0;
+    if (!harness_open_fleet(&bench->harness, count, error))
+        return false;
+    bench->instances = count;
+    return true;
+}
+
+static int64_t products_of(const struct bench_measure *measure)
+{
+    return measure->products ? measure->products : 1;
+}
+
+static int64_t reserve_products(struct bench *bench, int64_t count)
+{
+    bench->next_product += count;
+    return bench->next_product - count;
+}
+
+bool bench_new_products(struct bench *bench, int64_t count, int64_t *first, struct error *error)
+{
+    const struct fleet *fleet = &bench->harness.fleet;
+    *first = reserve_products(bench, count);
+    return api_put_products(fleet->api, fleet->urls[0], *first, count, BENCH_STOCK, NULL, error) &&
+           phase_wait_clean(fleet, *first, *first + count - 1, error);
+}
+
+bool bench_plan(struct bench *bench, const struct bench_measure *measure, struct phase_plan *plan)
+{
+    const struct options *options = bench->harness.options;
+    struct bench_series *series = bench_series_of(bench, measure);
+    *plan = (struct phase_plan){
+        .scenario = measure->sold_out ? SCENARIO_SOLDOUT : SCENARIO_HOT,
+        .kind = measure->sold_out ? PHASE_LOAD : PHASE_SPEED,
+        .strategy = harness_strategy(&bench->harness, measure->strategy),
+        .body = "",
+        .wait_ms = -1,
+        .duration_s = options->duration_s,
+        .stock = measure->sold_out ? 0 : BENCH_STOCK,
+        .first_product = reserve_products(bench, products_of(measure)),
+        .products = products_of(measure),
+        .seed = options->seed + INT64_C(1000) * bench->round,
+        .round = bench->round,
+    };
+    bench_shape(bench, measure, &plan->connections, &plan->threads);
+    if (plan->strategy && plan->strategy->available)
+        return true;
+    char why[400];
+    snprintf(why, sizeof why, "%s is not available: %.200s", measure->strategy,
+             plan->strategy ? plan->strategy->unavailable_reason : "the server has none");
+    bench_leave_out(series, why);
+    return false;
+}
+
+bool bench_allow(struct bench_series *series, int count)
+{
+    struct error ignored;
+    if (client_allow(count + SPARE_DESCRIPTORS, &ignored))
+        return true;
+    bench_leave_out(series, "too few file descriptors are allowed (ulimit -n)");
+    return false;
+}

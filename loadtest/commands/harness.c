@@ -1,0 +1,109 @@
+/* See harness.h. */
+#include "loadtest/commands/harness.h"
+
+#include "loadtest/report/files.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The line that says what is going on, rewritten in place; for a terminal alone. */
+static void progress(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "\r\033[K%s", text);
+    fflush(stderr);
+}
+
+void harness_phase_over(const struct harness *harness, const struct phase_result *result,
+                        size_t number, size_t all)
+{
+    const struct phase_plan *plan = &result->plan;
+    if (harness->fleet.progress)
+        return;
+    fprintf(stderr,
+            "seckill-loadtest: %zu of %zu: %s, %d instance%s, round %d, %s: %.0f committed/s, "
+            "%" PRId64 " sold, %s\n",
+            number, all, plan->strategy->name, result->instances, result->instances == 1 ? "" : "s",
+            plan->round, phase_name(plan->kind), phase_committed_per_s(result), result->audit.sold,
+            verdict_name(result->verdict));
+}
+
+bool harness_init(struct harness *harness, const struct options *options, struct error *error)
+{
+    *harness = (struct harness){.options = options};
+    char wrk[sizeof harness->machine.wrk] = "";
+    if (options_use_wrk(options) && !wrk_version(wrk, sizeof wrk, error))
+        return false;
+    harness->api = api_create(options->admin_token);
+    if (!harness->api)
+        return error_fail(error, "curl does not start");
+    if (options->servers.count == 0 &&
+        !instance_find_binary(options, harness->binary, sizeof harness->binary, error))
+        return false;
+    harness->witness = witness_create(options->database, error);
+    if (!harness->witness || !machine_look(&harness->machine, harness->witness, error) ||
+        !files_make_folder(options->out, harness->folder, sizeof harness->folder,
+                           &harness->made_folder, error))
+        return false;
+    memcpy(harness->machine.wrk, wrk, sizeof wrk);
+    if (*harness->binary)
+        machine_ask_server(&harness->machine, harness->binary);
+    harness->fleet = (struct fleet){
+        .api = harness->api, .witness = harness->witness, .admin_token = options->admin_token};
+    if (isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
+        harness->fleet.progress = progress;
+    return true;
+}
+
+void harness_fini(struct harness *harness)
+{
+    struct error ignored;
+    (void)harness_close_fleet(harness, &ignored);
+    api_destroy(harness->api);
+    witness_destroy(harness->witness);
+    wrk_fini();
+    if (harness->made_folder)
+        rmdir(harness->folder); /* it goes only when nothing was written */
+}
+
+bool harness_open_fleet(struct harness *harness, int count, struct error *error)
+{
+    const struct options *options = harness->options;
+    struct fleet *fleet = &harness->fleet;
+    bool ours = options->servers.count == 0;
+    if (ours && !instance_start_all(harness->instances, (size_t)count, options, harness->binary,
+                                    harness->folder, error))
+        return false;
+    fleet->instances = ours ? harness->instances : NULL;
+    fleet->count = (size_t)count;
+    for (size_t i = 0; i < fleet->count; i++)
+        fleet->urls[i] = ours ? harness->instances[i].url : options->servers.items[i];
+    for (size_t i = 0; i < fleet->count; i++) {
+        if (!api_ready(harness->api, fleet->urls[i], &harness->machine.durable, error))
+            return false;
+    }
+    int found = api_strategies(harness->api, fleet->urls[0], harness->strategies,
+                               HARNESS_STRATEGIES_MAX, error);
+    harness->strategies_count = found > 0 ? (size_t)found : 0;
+    return found > 0;
+}
+
+bool harness_close_fleet(struct harness *harness, struct error *error)
+{
+    struct fleet *fleet = &harness->fleet;
+    size_t count = fleet->instances ? fleet->count : 0;
+    fleet->count = 0;
+    fleet->instances = NULL;
+    return instance_stop_all(harness->instances, count, error);
+}
+
+const struct api_strategy *harness_strategy(const struct harness *harness, const char *name)
+{
+    for (size_t i = 0; i < harness->strategies_count; i++) {
+        if (strcmp(harness->strategies[i].name, name) == 0)
+            return &harness->strategies[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,394 @@
+/* See run_phase.h. The steps stand in the order in which phase_run takes them. */
+#include "loadtest/phase/run_phase.h"
+
+#include "loadtest/load/open_loop.h"
+#include "loadtest/phase/phase_open.h"
+#include "loadtest/phase/reconcile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    QUIET_LIMIT_MS = 90000,    /* an order's longest wait and work, and some */
+    LEFTOVER_LIMIT_MS = 60000, /* for the rows of earlier sales to be deleted */
+    SETTLE_LIMIT_MS = 60000,   /* for queued orders to be decided */
+    TRUTH_LIMIT_MS = 60000     /* for the stock to be gone */
+};
+
+/* Users have 13 digits, so that every request has the same length. The seed moves the first one;
+ * each run of a load in a sale goes on where the one before may have ended. */
+static const int64_t FIRST_USER = INT64_C(1000000000000);
+static const int64_t USERS_PER_RUN = INT64_C(10000000000);
+
+static void say(const struct fleet *fleet, const char *text)
+{
+    if (fleet->progress)
+        fleet->progress(fleet->progress_context, text);
+}
+
+static const char *kind_name(const struct phase_plan *plan)
+{
+    return plan->scenario == SCENARIO_COUNTER ? "restock" : "buy";
+}
+
+static bool scrape_all(const struct fleet *fleet, const struct phase_plan *plan,
+                       struct scrape *scrapes, struct error *error)
+{
+    for (size_t i = 0; i < fleet->count; i++) {
+        if (!api_scrape(fleet->api, fleet->urls[i], plan->strategy->name, kind_name(plan),
+                        &scrapes[i], error))
+            return false;
+    }
+    return true;
+}
+
+/* What all instances have in their hands, and have answered so far. */
+static void total(const struct fleet *fleet, const struct scrape *scrapes, int64_t *in_flight,
+                  int64_t *answered)
+{
+    *in_flight = 0;
+    *answered = 0;
+    for (size_t i = 0; i < fleet->count; i++) {
+        *in_flight += scrapes[i].in_flight;
+        *answered += scrapes[i].counts.total + scrapes[i].counts.strangers;
+    }
+}
+
+/* Waits until no instance has an order in its hands, twice in a row with the same counts: a scrape
+ * is no snapshot, and what wrk sent last may still lie unread in a socket. Leaves the last scrapes
+ * in `scrapes`. */
+static bool wait_quiet(const struct fleet *fleet, const struct phase_plan *plan,
+                       struct scrape *scrapes, struct error *error)
+{
+    int64_t deadline_ms = clock_mono_ms() + QUIET_LIMIT_MS;
+    int64_t before = -1;
+    for (;;) {
+        int64_t in_flight = 0, answered = 0;
+        if (!scrape_all(fleet, plan, scrapes, error))
+            return false;
+        total(fleet, scrapes, &in_flight, &answered);
+        if (in_flight == 0 && answered == before)
+            return true;
+        before = in_flight == 0 ? answered : -1;
+        if (clock_mono_ms() > deadline_ms)
+            return error_fail(error, "%" PRId64 " orders are still in flight after %d s", in_flight,
+                              QUIET_LIMIT_MS / 1000);
+        if (!process_sleep_ms(30))
+            return error_fail(error, "interrupted");
+    }
+}
+
+static int64_t last_product(const struct phase_plan *plan)
+{
+    return plan->first_product + plan->products - 1;
+}
+
+/* The witness, and every instance, must see the sale that the first instance started. */
+static bool same_sale(const struct fleet *fleet, const struct phase_plan *plan, struct error *error)
+{
+    int64_t witnessed = 0;
+    if (!witness_epoch(fleet->witness, plan->first_product, &witnessed, error))
+        return false;
+    for (size_t i = 0; i < fleet->count; i++) {
+        int64_t epoch = 0;
+        if (!api_epoch(fleet->api, fleet->urls[i], plan->first_product, &epoch, error))
+            return false;
+        if (epoch != witnessed)
+            return error_fail(error,
+                              "%s is in epoch %" PRId64 " of product %" PRId64
+                              ", the witness in %" PRId64
+                              ": not the same database (--database), or somebody else reset it",
+                              fleet->urls[i], epoch, plan->first_product, witnessed);
+    }
+    return true;
+}
+
+bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last, struct error *error)
+{
+    int64_t deadline_ms = clock_mono_ms() + LEFTOVER_LIMIT_MS;
+    for (;;) {
+        struct witness_state state;
+        if (!witness_look(fleet->witness, first, last, &state, error))
+            return false;
+        if (state.orders > 0)
+            return error_fail(error, "a sale that has just begun has %" PRId64 " orders",
+                              state.orders);
+        if (!state.leftovers)
+            return true;
+        if (clock_mono_ms() > deadline_ms)
+            return error_fail(error, "rows of earlier sales are not deleted within %d s",
+                              LEFTOVER_LIMIT_MS / 1000);
+        if (!process_sleep_ms(50))
+            return error_fail(error, "interrupted");
+    }
+}
+
+static const struct generator *generator_of(const struct phase_plan *plan)
+{
+    return plan->counted || plan->rate_per_s > 0 ? &generator_open_loop : &generator_wrk;
+}
+
+struct loading {
+    const struct fleet *fleet;
+    const struct phase_plan *plan;
+    struct phase_result *result;
+    int64_t started_ms;
+};
+
+/* Whether all connections stand, asked until they do. One of each instance's is the asker's. */
+static void count_connections(const struct loading *loading)
+{
+    struct scrape scrapes[OPTIONS_MAX_INSTANCES];
+    struct error ignored; /* a server that does not answer shows in everything else */
+    int64_t open = 0;
+    if (loading->result->connections_seen >= loading->plan->connections ||
+        !scrape_all(loading->fleet, loading->plan, scrapes, &ignored))
+        return;
+    for (size_t i = 0; i < loading->fleet->count; i++)
+        open += scrapes[i].connections - 1;
+    if (open > loading->result->connections_seen)
+        loading->result->connections_seen = open;
+}
+
+static void tick(void *context)
+{
+    const struct loading *loading = context;
+    int64_t elapsed_ms = clock_mono_ms() - loading->started_ms;
+    char text[200];
+    if (loading->plan->watch)
+        loading->plan->watch(loading->plan->watch_context, elapsed_ms);
+    snprintf(text, sizeof text, "%s, %zu instance%s, round %d, %s: %" PRId64 " s",
+             loading->plan->strategy->name, loading->fleet->count,
+             loading->fleet->count == 1 ? "" : "s", loading->plan->round,
+             phase_name(loading->plan->kind), elapsed_ms / 1000);
+    say(loading->fleet, text);
+    if (generator_of(loading->plan)->connects_meanwhile)
+        count_connections(loading);
+}
+
+static void request_path(const struct phase_plan *plan, char *out, size_t size)
+{
+    char wait[40] = "", body[40] = "";
+    if (plan->wait_ms >= 0)
+        snprintf(wait, sizeof wait, "&wait_ms=%" PRId64, plan->wait_ms);
+    if (*plan->body)
+        snprintf(body, sizeof body, "&body=%s", plan->body);
+    if (plan->scenario == SCENARIO_COUNTER)
+        snprintf(out, size, "/products/%" PRId64 "/restock?strategy=%s%s%s", plan->first_product,
+                 plan->strategy->name, wait, body);
+    else
+        snprintf(out, size, "/orders?strategy=%s%s%s", plan->strategy->name, wait, body);
+}
+
+static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, int64_t seconds,
+                      struct phase_result *result, struct error *error)
+{
+    char path[300];
+    request_path(plan, path, sizeof path);
+    struct loading loading = {
+        .fleet = fleet, .plan = plan, .result = result, .started_ms = clock_mono_ms()};
+    int64_t number = plan->seed % 100 + result->runs;
+    struct load load = {
+        .targets = fleet->urls,
+        .targets_count = fleet->count,
+        .path = path,
+        .token = plan->scenario == SCENARIO_COUNTER ? fleet->admin_token : "",
+        .restock = plan->scenario == SCENARIO_COUNTER,
+        .connections = plan->connections,
+        .threads = plan->threads,
+        .duration_s = seconds,
+        .first_user = FIRST_USER + number * USERS_PER_RUN,
+        .users_per_thread = USERS_PER_RUN / plan->threads,
+        .first_product = plan->first_product,
+        .products = plan->products,
+        .seed = plan->seed * 31 + result->runs,
+        .watch_sold_out = plan->kind == PHASE_TRUTH && plan->products == 1,
+        .sold_out_us = result->load.sold_out_us,
+        .counted = plan->counted,
+        .tick = tick,
+        .context = &loading,
+    };
+    for (size_t i = 0; fleet->instances && i < fleet->count; i++)
+        load.servers[load.servers_count++] = fleet->instances[i].process.pid;
+    struct load_result one;
+    if ((plan->rate_per_s > 0 && !phase_open_schedule(fleet, plan, &load, error)) ||
+        !generator_of(plan)->run(&load, &one, error))
+        return false;
+    load_add(&result->load, &one);
+    result->runs++;
+    return true;
+}
+
+/* PostgreSQL's rows tell of what waits there, the server of what it holds elsewhere (202s that are
+ * reserved in Redis). */
+static bool wait_settled(const struct fleet *fleet, const struct phase_plan *plan,
+                         struct error *error)
+{
+    int64_t first = plan->first_product;
+    int64_t last = last_product(plan);
+    int64_t deadline_ms = clock_mono_ms() + SETTLE_LIMIT_MS;
+    for (;;) {
+        struct witness_state state;
+        int64_t reserved = 0;
+        bool known = false;
+        if (!api_reserved(fleet->api, fleet->urls[0], first, last, &reserved, &known, error) ||
+            !witness_look(fleet->witness, first, last, &state, error))
+            return false;
+        if (state.queued == 0 && known && reserved == 0)
+            return true;
+        if (clock_mono_ms() > deadline_ms)
+            return error_fail(error, "%" PRId64 " units are still %s after %d s",
+                              known ? state.queued + reserved : state.queued,
+                              known ? "queued" : "queued, and some not told,",
+                              SETTLE_LIMIT_MS / 1000);
+        if (!process_sleep_ms(50))
+            return error_fail(error, "interrupted");
+    }
+}
+
+static int64_t sold_out_since(const struct fleet *fleet, const struct scrape *before,
+                              const struct scrape *now)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < fleet->count; i++)
+        sum += now[i].counts.sold_out - before[i].counts.sold_out;
+    return sum;
+}
+
+/* Short runs until nothing is left and as many were told so as there are connections. wrk has no
+ * shorter run than a second. */
+static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *plan,
+                            const struct scrape *before, struct phase_result *result,
+                            struct error *error)
+{
+    int64_t deadline_ms = clock_mono_ms() + TRUTH_LIMIT_MS;
+    result->complete = false;
+    while (!result->complete && clock_mono_ms() < deadline_ms) {
+        struct scrape now[OPTIONS_MAX_INSTANCES] = {0};
+        struct witness_state state;
+        if (!load_once(fleet, plan, 1, result, error) || !wait_quiet(fleet, plan, now, error) ||
+            !wait_settled(fleet, plan, error) ||
+            !witness_look(fleet->witness, plan->first_product, last_product(plan), &state, error))
+            return false;
+        result->complete =
+            state.stock <= 0 && sold_out_since(fleet, before, now) >= plan->connections;
+    }
+    return true;
+}
+
+/* What fewer clients were answered is no figure of as many as were asked for. */
+static bool all_connected(const struct phase_result *result, struct error *error)
+{
+    const struct phase_plan *plan = &result->plan;
+    struct rlimit files = {0};
+    if (!generator_of(plan)->connects_meanwhile)
+        return true; /* it makes all of them before it begins, or fails */
+    getrlimit(RLIMIT_NOFILE, &files);
+    if (result->load.connect_errors > 0)
+        return error_fail(error,
+                          "wrk could not open all of its %" PRId64 " connections (%" PRId64
+                          " errors; this shell's limit is %lld open files, see ulimit -n)",
+                          plan->connections, result->load.connect_errors,
+                          (long long)files.rlim_cur);
+    return result->connections_seen >= plan->connections ||
+           error_fail(error,
+                      "the servers never had more than %" PRId64 " of the %" PRId64
+                      " connections (--max-connections, ulimit -n)",
+                      result->connections_seen, plan->connections);
+}
+
+/* Such a generator's figures are not the servers', but what was sold was sold. */
+static void judge(const struct phase_plan *plan, struct phase_result *result)
+{
+    bool counter = plan->scenario == SCENARIO_COUNTER;
+    bool bell = plan->scenario == SCENARIO_BELL;
+    struct evidence evidence = {
+        .scenario = plan->scenario,
+        .promised = result->promised,
+        .complete = result->complete && !(bell && result->audit.stock > 0),
+        .done = counter ? result->audit.restock_rows : result->audit.confirmed_rows,
+        .refused = result->counts.refused,
+        .internal_errors = result->counts.internal_errors,
+        .audit = &result->audit,
+    };
+    result->verdict = verdict_of(&evidence);
+    struct error error;
+    result->late = result->verdict != VERDICT_BROKEN &&
+                   (!phase_open_in_time(result, &error) || !all_connected(result, &error));
+    if (!result->late)
+        return;
+    result->verdict = VERDICT_NO_RUN;
+    snprintf(result->error, sizeof result->error, "%s", error.text);
+}
+
+/* Once more, because what was accepted has been decided since the last answer. */
+static bool add_costs(const struct fleet *fleet, const struct phase_plan *plan,
+                      const struct scrape *before, struct phase_result *result, struct error *error)
+{
+    struct scrape now[OPTIONS_MAX_INSTANCES] = {0};
+    if (!scrape_all(fleet, plan, now, error))
+        return false;
+    for (size_t i = 0; i < fleet->count; i++)
+        costs_add(&result->costs, &now[i].costs, &before[i].costs);
+    return true;
+}
+
+/* Everything up to the books. False: there is no going on. */
+static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
+                       struct scrape *after, struct phase_result *result, struct error *error)
+{
+    struct scrape before[OPTIONS_MAX_INSTANCES] = {0};
+    say(fleet, "preparing");
+    bool ready = wait_quiet(fleet, plan, before, error) &&
+                 api_put_products(fleet->api, fleet->urls[0], plan->first_product, plan->products,
+                                  plan->stock, NULL, error) &&
+                 same_sale(fleet, plan, error) &&
+                 phase_wait_clean(fleet, plan->first_product, last_product(plan), error);
+    if (!ready)
+        return false;
+    bool loaded = false;
+    if (plan->kind == PHASE_TRUTH)
+        loaded = load_until_gone(fleet, plan, before, result, error);
+    else
+        loaded = load_once(fleet, plan, plan->duration_s, result, error);
+    int64_t loaded_ms = clock_mono_ms();
+    say(fleet, "settling");
+    if (!loaded || !wait_quiet(fleet, plan, after, error) || !wait_settled(fleet, plan, error) ||
+        !add_costs(fleet, plan, before, result, error))
+        return false;
+    result->settling_ms = clock_mono_ms() - loaded_ms;
+    for (size_t i = 0; i < fleet->count; i++)
+        after[i].counts = counts_minus(&after[i].counts, &before[i].counts);
+    say(fleet, "auditing");
+    return true;
+}
+
+bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
+               struct phase_result *result, struct error *error)
+{
+    *result = (struct phase_result){
+        .plan = *plan,
+        .instances = (int)fleet->count,
+        .promised = promise_in_force(&plan->strategy->promise, (int)fleet->count,
+                                     strcmp(plan->body, "guarded") == 0),
+        .complete = true,
+    };
+    struct scrape scrapes[OPTIONS_MAX_INSTANCES];
+    bool made = take_steps(fleet, plan, scrapes, result, error);
+    if (made && reconcile_counts(scrapes, fleet->count, result, error) &&
+        reconcile_audits(fleet, result, error)) {
+        judge(plan, result);
+        return true;
+    }
+    struct error death;
+    if (fleet->instances && !instance_all_alive(fleet->instances, fleet->count, &death)) {
+        *error = death;
+        made = false;
+    }
+    /* What the server says of itself stands, whatever else went wrong. */
+    result->verdict = result->counts.internal_errors > 0 ? VERDICT_BROKEN : VERDICT_NO_RUN;
+    snprintf(result->error, sizeof result->error, "%s", error->text);
+    return made && !process_interrupted();
+}

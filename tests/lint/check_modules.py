@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""check_modules.py [ROOT]: what tools and readers find by name stands once, and no files include each other.
+
+Names: no external function is defined by two of the programs (server, loadtest, bench), so that whoever jumps to one
+lands in the right program.
+
+Circles: of the files of each program, a header and its implementation counted as one, none includes what includes it,
+by whatever way. Those in tests/lint/known_circles.txt are there today, one a line; the list may only become shorter.
+"""
+
+import pathlib
+import re
+import sys
+
+PROGRAMS = ("server", "loadtest", "bench")
+
+DEFINITION = re.compile(
+    r"^(?:__attribute__\(\(.*?\)\)\s+)?(?!static\b|typedef\b)[A-Za-z_][\w *]*?[ *]([a-z_]\w*)\([^;{}]*\)\n\{",
+    re.MULTILINE)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+
+
+def read_sources(root):
+    """Every source by its path from the root, without comments."""
+    sources = {}
+    for program in PROGRAMS:
+        for path in sorted((root / program).rglob("*.[ch]")):
+            sources[path.relative_to(root)] = COMMENT.sub(" ", path.read_text(encoding="utf-8"))
+    return sources
+
+
+def find_namesakes(sources):
+    """Functions that two programs define: a complaint each."""
+    places = {}
+    for path, text in sources.items():
+        if path.suffix == ".c":
+            for name in DEFINITION.findall(text):
+                places.setdefault(name, []).append(path)
+    for name, paths in sorted(places.items()):
+        if name != "main" and len({path.parts[0] for path in paths}) > 1:
+            yield f"{name} is defined in {' and in '.join(map(str, paths))}"
+
+
+def build_graph(sources):
+    """Which file includes which: names without their suffix, a header and its implementation are one."""
+    headers = {path: path.with_suffix("") for path in sources}
+    graph = {module: set() for module in headers.values()}
+    for path, text in sources.items():
+        module = path.with_suffix("")
+        for name in INCLUDE.findall(text):
+            for place in (pathlib.Path(name), pathlib.Path("server") / name):
+                if place in headers and headers[place] != module:
+                    graph[module].add(headers[place])
+    return graph
+
+
+def reach(graph, module):
+    """Everything that the module includes, directly or not."""
+    seen, ahead = set(), list(graph[module])
+    while ahead:
+        at = ahead.pop()
+        if at not in seen:
+            seen.add(at)
+            ahead.extend(graph[at])
+    return seen
+
+
+def find_circles(graph):
+    """Each set of modules that all reach each other, sorted."""
+    reached = {module: reach(graph, module) for module in graph}
+    circles = set()
+    for module, others in reached.items():
+        circle = {other for other in others if module in reached[other]}
+        if circle:
+            circles.add(tuple(sorted(map(str, circle | {module}))))
+    return sorted(circles)
+
+
+def check_circles(circles, known):
+    """What is not on the list, and what is on it and need not be."""
+    for circle in circles:
+        if circle not in known:
+            yield f"they include each other: {' '.join(circle)}"
+    for circle in known:
+        if circle not in circles:
+            yield f"no longer a circle: take it off the list of known ones, or write what is left: {' '.join(circle)}"
+
+
+def main():
+    """Prints what is wrong and exits with status 1 if there is something."""
+    here = pathlib.Path(__file__).resolve().parent.parent.parent
+    root = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else here
+    sources = read_sources(root)
+    if not sources:
+        sys.exit(f"no sources under {root}: nothing was checked")
+    listed = root / "tests/lint/known_circles.txt"
+    lines = listed.read_text(encoding="utf-8").splitlines() if listed.exists() else []
+    known = [tuple(sorted(line.split())) for line in lines if not line.startswith("#")]
+    wrong = list(find_namesakes(sources)) + list(check_circles(find_circles(build_graph(sources)), known))
+    for complaint in wrong:
+        print(complaint, file=sys.stderr)
+    print(f"{len(sources)} files, {len(wrong)} names and circles that should not be")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Proves that check_modules.py goes red: for a function of two programs, for files that include each other, whatever
+# the way, and for a list of known circles that is longer than what is there.
+set -euo pipefail
+
+lint=$(cd "$(dirname "$0")" && pwd)
+check=$lint/check_modules.py
+# shellcheck source-path=SCRIPTDIR source=tree.sh
+. "$lint/tree.sh"
+
+refuses "a tree without sources"
+
+put server/base/clock.h '#include <stdint.h>'
+put server/base/clock.c $'#include "base/clock.h"\n\nint64_t clock_now(void)\n{\n    return 0;\n}'
+put server/http/edge.c $'#include "base/clock.h"\n\nstatic int take(int a,\n                int b)\n{\n    return a + b;\n}'
+put loadtest/load/wrk.h '#include "base/clock.h"'
+put loadtest/load/wrk.c $'#include "loadtest/load/wrk.h"\n\nstatic int take(void)\n{\n    return clock_now();\n}'
+put bench/bed.h '#include "loadtest/load/wrk.h"'
+put bench/take/idle.c $'#include "bench/bed.h"\n\nint clock_now(void);\nint main(void)\n{\n    return 0;\n}'
+put server/main.c $'int main(void)\n{\n    return 0;\n}'
+passes "a tree in order"
+
+# A function of another program, also where its head has several lines; statics, declarations and main are nobody's.
+catches loadtest/load/bad.c $'int64_t clock_now(void)\n{\n    return 1;\n}'
+catches bench/bad.c $'struct a *clock_now(struct b *b,\n                    struct c *c)\n{\n    return b;\n}'
+catches bench/bad.c $'__attribute__((noinline)) int clock_now(void)\n{\n    return 1;\n}'
+
+# Circles: of two headers, through an implementation, and around three corners.
+put server/base/other.h '#include "base/clock.h"'
+put server/base/clock.c '#include "base/other.h"'
+refuses "a header and the implementation below it"
+put server/base/clock.c '#include "base/clock.h"'
+put loadtest/load/a.h '#include "loadtest/load/b.h"'
+put loadtest/load/b.c '#include "loadtest/load/c.h"'
+put loadtest/load/b.h '#include <stdint.h>'
+put loadtest/load/c.h '#include "loadtest/load/wrk.h"'
+passes "a chain"
+put loadtest/load/wrk.c '#include "loadtest/load/a.h"'
+refuses "three that include each other"
+[[ $("$check" "$tree" 2>&1) == *"loadtest/load/a loadtest/load/b loadtest/load/c loadtest/load/wrk"* ]] ||
+  miss "caught without saying where"
+
+# A known one is let be, and its line goes with it.
+put tests/lint/known_circles.txt $'# a comment\nloadtest/load/a loadtest/load/b loadtest/load/c loadtest/load/wrk'
+passes "a circle that is known"
+put loadtest/load/d.h '#include "loadtest/load/a.h"'
+put loadtest/load/c.h $'#include "loadtest/load/wrk.h"\n#include "loadtest/load/d.h"'
+refuses "a known circle with one more"
+rm "$tree/loadtest/load/d.h"
+put loadtest/load/c.h '#include <stdint.h>'
+refuses "a line too many on the list"
+judge
