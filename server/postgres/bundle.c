@@ -54,7 +54,7 @@ bool pg_next_result(struct pg *pg, int64_t until_us, PGresult **out)
     return *out || PQstatus(pg->conn) == CONNECTION_OK;
 }
 
-/* True: it came in time, or after a cancel request, which *expired tells. */
+/* True: the result came in time, or, with *expired, after a cancel request. */
 static bool next_or_cancel(struct pg *pg, int64_t *until_us, bool *expired, PGresult **out)
 {
     if (pg_next_result(pg, *until_us, out))
@@ -100,7 +100,7 @@ bool pg_ends_transaction(const struct pg *pg, const struct pg_command *last)
     return !pg->in_transaction || last->statement == SQL_COMMIT || last->statement == SQL_ROLLBACK;
 }
 
-/* One that a cancel request of ours has hit did nothing, and may be made again. */
+/* A statement that a cancel request of this process has hit did nothing: it may be made again. */
 static enum pg_status classify(const struct pg *pg, const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);

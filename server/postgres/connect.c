@@ -1,18 +1,22 @@
 /*
- * Opening a session: one address after the other, and what a session sets for itself.
+ * Opening a session: one address after the other, what a session sets for itself, and whether a
+ * session still lives.
  *
- * Each address gets a share of the caller's time, and no more than connect_timeout; the next is
- * tried when one is silent, cannot be reached, is starting or stopping, or is not what
- * target_session_attrs asks for. What a server says otherwise (a password is wrong, a database is
- * not there) holds for all of them, as in libpq.
+ * Happy path: pg_connect finds an idle session that lives. Otherwise each address gets a share of
+ * the caller's time, and no more than connect_timeout; the first server that is what
+ * target_session_attrs asks for gets the session's settings, and its database is compared.
  *
- * A limit that is reached (of PostgreSQL, of the database or of the role) is no failure of
- * PostgreSQL's: the sessions that there are go on. Who can do without one stands back; who cannot
- * is told of by store_wants_room, and somebody who can makes room.
- *
- * How it fails: after a connect that failed nobody tries for a quarter of a second, so that a
- * backend that is gone costs nobody more than that. A caller who had little time left proves
- * nothing by it, and closes the store for nobody.
+ * Failure modes:
+ * - An address is silent, cannot be reached, is starting or stopping, or is not what
+ *   target_session_attrs asks for: the next one is tried.
+ * - A server says anything else (wrong password, no such database): that holds for all addresses,
+ *   as in libpq.
+ * - PostgreSQL, the database or the role allows no more sessions: that is no failure of PostgreSQL,
+ *   the open sessions go on. A worker that can do without one stands back; one that cannot sets
+ *   store_wants_room, and another one makes room.
+ * - The connect fails: nobody tries for a quarter of a second, so that a dead backend costs nobody
+ *   more than that. A caller that had little time left proves nothing, and closes the store for
+ *   nobody.
  */
 #include "postgres/pg_internal.h"
 
@@ -40,9 +44,9 @@ enum {
 
 enum attempt {
     CONNECTED,
-    SILENT,  /* no answer in its share */
-    NOT_HIM, /* another may do */
-    DENIED   /* by the server; no other will say anything else */
+    SILENT,     /* no answer in its share of the time */
+    UNSUITABLE, /* another address may do */
+    DENIED      /* by the server: every other address would answer the same */
 };
 
 /* A wait for the synchronous standby that somebody cancelled ends with a WARNING and a commit that
@@ -97,7 +101,7 @@ static enum attempt judge_failure(struct pg *pg)
 
     set_connect_error(pg);
     pg->refused = state && strncmp(state, TOO_MANY_CONNECTIONS, STATE_LENGTH) == 0;
-    return other ? NOT_HIM : DENIED;
+    return other ? UNSUITABLE : DENIED;
 }
 
 static enum attempt attempt(struct pg *pg, const struct host_address *address,
@@ -130,7 +134,7 @@ static enum attempt attempt(struct pg *pg, const struct host_address *address,
     return CONNECTED;
 }
 
-/* What is said of several addresses is said together; one that answers something is not silent. */
+/* Joins the errors of several addresses; an answer outranks silence. */
 static void add_error(struct error *all, const struct error *one)
 {
     struct error before = *all;
@@ -210,7 +214,7 @@ bool pg_open_at(struct pg *pg, const struct host_address *address, int64_t until
     return false;
 }
 
-/* The jitter keeps the sessions of many instances from knocking together. */
+/* The jitter keeps the sessions of many instances from connecting at the same moment. */
 static void close_store(struct store *store)
 {
     atomic_store_explicit(&store->up, false, memory_order_relaxed);
@@ -272,14 +276,14 @@ bool pg_open(struct pg *pg, int64_t until_us)
     return false;
 }
 
-/* An idle session with something to read was ended by the server: first comes why, then the end, so
- * reading once would not tell. (Or a setting was reloaded; then a new session costs little.) One
- * that was interrupted may yet be cancelled, and one that looks for the tables where they are not
- * is of no use. */
+/* Whether the session can be used. An idle session with something to read was ended by the server
+ * (or has heard of a reloaded setting: then a new session costs little). A session that was
+ * interrupted may yet be cancelled; one with an old search_path would look for the tables in the
+ * wrong place. */
 bool pg_lives(struct pg *pg)
 {
     if (pg->pipeline.sent > 0)
-        return true; /* what is there to be read is theirs */
+        return true; /* what is to be read are the pipeline's results */
     if (!pg->conn || !atomic_load(&pg->cancel) || pg->cancelled || pg->in_transaction ||
         pg->begin_pending || pg->path_number != store_path_number(pg->store))
         return false;
@@ -287,7 +291,7 @@ bool pg_lives(struct pg *pg)
     return poll(&fd, 1, 0) == 0;
 }
 
-/* A new session may have found a database that was made again under the old one's name. */
+/* False: the new session is with another database, made again under the old one's name. */
 static bool is_same_database(struct pg *pg, int64_t until_us)
 {
     struct cost before = cost_of_thread[COST_POSTGRESQL];

@@ -1,15 +1,18 @@
 /*
  * How long a session's statements may wait for locks: PostgreSQL's lock_timeout.
  *
- * It ends a wait for a row, a key or an advisory lock and nothing else, so whoever is told PG_BUSY
- * knows that nothing was done; a client that stops waiting for a statement that commits by itself
- * does not. But each order has a time of its own, and to tell PostgreSQL of each would cost every
- * order what only those need that meet a held row. So the server has one of a few round figures, no
- * longer than what is left, and gets another one only when that does not suit any more: a statement
- * with a sync of its own, which travels with the one that it is for.
+ * lock_timeout ends a wait for a row, a key or an advisory lock and nothing else, so PG_BUSY means
+ * that nothing was done. (A client that stops waiting for a statement that commits by itself does
+ * not know that.) Each order has a time of its own, and a SET for each order would cost all orders
+ * what only those need that meet a held row. So the server has one of a few round figures, no
+ * longer than the time that is left; a new figure is sent only when the present one does not suit
+ * any more, as a statement with a sync of its own, together with the statement that it is for.
  *
- * So a wait may end early, and the caller begins again while there is time. And it may end late:
- * the limit holds for each lock apart, and a row for which others wait is two.
+ * Failure modes:
+ * - The wait ends early, because its limit was rounded down: the caller begins again while there is
+ *   time.
+ * - The wait ends late, because the limit holds for each lock apart, and a row for which others
+ *   wait is two locks.
  *
  * Source: PostgreSQL documentation, "Client Connection Defaults", lock_timeout.
  */

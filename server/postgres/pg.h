@@ -46,8 +46,9 @@ enum pg_status {
     PG_LOST       /* the connection broke; the statement's fate is unknown */
 };
 
-/* Is it the fault of the rows that were to be written, so that they are refused however often it is
- * tried? Of everything else an order that was accepted may not die: the server's state passes. */
+/* Whether the rows themselves are at fault, so that PostgreSQL refuses them however often they are
+ * written. Every other failure speaks of the server's state, which passes: an accepted order must
+ * not end with it. */
 static inline bool pg_blames_rows(enum pg_status status)
 {
     return status == PG_UNIQUE || status == PG_BUG || status == PG_REFUSED;
@@ -108,16 +109,16 @@ void pg_close(struct pg *pg);
 #define PG_EPOCHS (INT64_C(1) << 26)
 int64_t pg_epoch_base(const struct pg *pg);
 
-/* Did the last pg_connect fail because PostgreSQL allows no more sessions? It is up then, and those
- * that there are go on. */
+/* Whether the last pg_connect failed because PostgreSQL allows no more sessions. PostgreSQL is up
+ * then, and the open sessions go on. */
 bool pg_is_refused(const struct pg *pg);
 bool pg_is_open(const struct pg *pg);
-/* Where others have a session of the kind, one that is refused asks once a second at most, and none
- * of them makes room for it. */
+/* With `others` (of the same kind) that have a session: after a refusal this one asks once a second
+ * at most, and nobody makes room for it. */
 void pg_stand_back(struct pg *pg, bool others);
-/* Somebody who needs one was refused a session a moment ago. */
+/* Whether a session that cannot stand back was refused a moment ago. */
 bool store_wants_room(const struct store *store);
-/* Closes the session if somebody needs room, and whether it did. Between two uses of it. */
+/* Closes the session if another needs room; true when it did. Between two uses of the session. */
 bool pg_make_room(struct pg *pg);
 
 /* Why the last call failed; for the log, never for a client. */

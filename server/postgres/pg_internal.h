@@ -1,4 +1,4 @@
-/* What the files of postgres/ share and nobody else sees. */
+/* Shared by the files of postgres/, and by no others. */
 #ifndef SECKILL_POSTGRES_PG_INTERNAL_H
 #define SECKILL_POSTGRES_PG_INTERNAL_H
 
@@ -26,11 +26,11 @@ struct store {
     _Atomic(const char *) trouble; /* why nothing can be sold though it is up; "": it can */
     char waiter[24];               /* the background's: store.c's is_stuck */
     int64_t waiter_since_us;
-    _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */
+    _Atomic int64_t closed_until_us; /* after a failed connect no session tries before */
     atomic_bool limited;             /* a session was refused, and none was opened since */
     _Atomic int64_t told_us;         /* when that was logged */
-    _Atomic int64_t full_until_us;   /* who stands back does not ask before */
-    _Atomic int64_t wanted_until_us; /* somebody who does not was refused */
+    _Atomic int64_t full_until_us;   /* sessions that stand back do not ask before */
+    _Atomic int64_t wanted_until_us; /* a session that does not stand back was refused */
     _Atomic unsigned path_number;    /* how often `path` has changed */
     struct {
         pthread_mutex_t mutex;
@@ -46,7 +46,7 @@ struct pg {
     bool refused;                /* the last open, because there are too many sessions */
     bool stands_back;
     const char *name; /* its application_name, borrowed */
-    /* owned: how to cancel what conn runs; whoever takes it uses it */
+    /* owned: how to cancel what conn runs; taken by one thread, which uses it */
     _Atomic(struct cancel_request *) cancel;
     PGresult *result;     /* owned: the last statement's */
     unsigned path_number; /* of the search_path that it has */
@@ -86,7 +86,7 @@ struct pg {
     } buffer;
 };
 
-/* Is there an open session outside a transaction that the server has not ended? */
+/* Whether there is an open session, outside a transaction, that the server has not ended. */
 bool pg_lives(struct pg *pg);
 
 /* Connects without asking whether the schema is ready. */
@@ -138,10 +138,10 @@ void pg_limit_ended(struct pg *pg, bool committed);
 
 /* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
 enum pg_status pg_classify(const char *sqlstate);
-/* Is the session that was answered so of no use any more, though its connection is there? What was
- * asked for did nothing; PG_CONFLICT says that a new session can do it. */
+/* Whether a session that was answered so must be closed, though its connection is there. The
+ * statement did nothing; PG_CONFLICT says that a new session can do it. */
 bool pg_ends_session(const char *sqlstate);
-/* Is something that the schema makes not there (any more)? */
+/* Whether the answer means that a part of the schema is missing. */
 bool pg_misses_schema(const char *sqlstate);
 
 /* Every session looks for the tables where they were found, whatever becomes of the role's

@@ -12,7 +12,7 @@
  * - A statement fails: its sync keeps the transactions apart, the next one runs all the same.
  * - pg_exec is asked for anything else: pg_pipeline_drain waits for what was sent and drops it.
  * - A statement is not prepared yet: it stays queued, and pg_exec sends it. (Whether a PREPARE
- * failed is known only with its result.)
+ *   failed is known only with its result.)
  *
  * Source: PostgreSQL documentation, libpq, "Pipeline Mode".
  */

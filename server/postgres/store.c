@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer than an order that is not stuck may take by default, so that one alone says nothing. */
+/* Longer than a single commit may wait for its standby while the standby works. */
 enum { STANDBY_PATIENCE_US = 5000000 };
 
 struct store *store_create(const char *conninfo, struct store_limits limits, struct error *error)
@@ -58,8 +58,8 @@ void store_destroy(struct store *store)
     free(store);
 }
 
-/* Has the same commit waited for the standby for long? Then every other one would: they would hold
- * a session of PostgreSQL's each, and their orders would be unknown. */
+/* Whether the same commit has waited for the standby for long. Then every other commit would wait
+ * too, hold a session of PostgreSQL's, and leave its order unknown. */
 static bool is_stuck(struct store *store, const struct pg *pg)
 {
     char oldest[sizeof store->waiter];
@@ -85,8 +85,8 @@ static const char *find_trouble(struct store *store, const struct pg *pg)
     return "";
 }
 
-/* Whoever has a session of the time before may be connected to a server that is not the primary any
- * more. */
+/* A change of trouble renews all sessions: some may be connected to a server that is no longer the
+ * primary. */
 static void set_trouble(struct store *store, const char *trouble)
 {
     const char *before = atomic_exchange_explicit(&store->trouble, trouble, memory_order_relaxed);
@@ -141,7 +141,7 @@ static bool misses_tables(const struct pg *pg)
     return pg_get_int8(pg, 0, 7) > 0;
 }
 
-/* The schema was there, and is not; where all of it is gone it may be made. */
+/* The schema was there and is gone: makes it again, if all of its tables are gone. */
 static bool make_again(struct store *store, struct pg *pg, int64_t until_us,
                        int64_t schema_until_us, struct error *error)
 {
@@ -157,7 +157,7 @@ static bool make_again(struct store *store, struct pg *pg, int64_t until_us,
                      "(--database), or drop what is left of it");
 }
 
-/* Another base is another database: what is known of the one before does not hold. */
+/* Another epoch base means another database: sessions with the one before are renewed. */
 static bool take_base(struct store *store, struct pg *pg, int64_t until_us, struct error *error)
 {
     enum pg_status status = pg_exec(pg, SQL_EPOCH_BASE, PG_NO_ARGS, until_us);
@@ -198,8 +198,8 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t
     if (!take_base(store, pg, until_us, error))
         return false;
     take_durability(store, &durability);
-    /* Another session may have failed to connect while this one lived on: whoever is told that
-     * PostgreSQL is up may try at once. */
+    /* Another session may have failed to connect while this one lived on; PostgreSQL is up, so
+     * everybody may try at once. */
     atomic_store_explicit(&store->closed_until_us, 0, memory_order_relaxed);
     atomic_store_explicit(&store->up, true, memory_order_relaxed);
     atomic_store_explicit(&store->ready, true, memory_order_release);
