@@ -63,8 +63,8 @@ static void probe_node(struct background *background, int node, int64_t until_us
     backend_at(id)->probe(background->with[id], node, background->services->settings, until_us);
 }
 
-/* All of them together have one patience, so that those that say nothing keep PostgreSQL's probe
- * waiting no longer; each is the first to be asked in its turn. */
+/* All Redis servers share one time limit, so that silent ones do not delay PostgreSQL's probe
+ * longer; each is asked first in its turn. */
 static void probe_others(struct background *background)
 {
     int64_t until_us = clock_mono_us() + OTHERS_PATIENCE_US;
@@ -130,11 +130,11 @@ static bool purge_sale(struct pg *pg, int64_t until_us, struct piece *piece)
         purge_rows(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, most), until_us, rows) &&
         purge_rows(pg, SQL_PURGE_RESTOCKS, PG_ARGS(product, epoch), until_us, rows) &&
         purge_rows(pg, SQL_RETIRED_DONE, PG_ARGS(product, epoch), until_us, rows);
-    (void)done; /* an unfinished sale is committed all the same, and gone on with */
+    (void)done; /* a piece of a sale is committed, too; the next piece goes on with it */
     return true;
 }
 
-/* One piece: part of a large sale, or many small ones. True when there may be more that nobody has
+/* One piece: part of a large sale, or many small ones. True when there may be more that is not
  * locked. */
 static bool purge(struct background *background)
 {

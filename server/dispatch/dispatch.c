@@ -1,9 +1,15 @@
 /*
  * Lanes, workers, tasks and the janitor, put together.
  *
- * The janitor looks at the lanes and the tasks every few milliseconds for what has waited too long,
- * because the workers may all be busy with something slow: a wait_timeout comes at its deadline,
- * not when a worker finds the time.
+ * Happy path: dispatch_submit puts each order into its strategy's lane; a worker decides it;
+ * the completion gives it back to the edge.
+ *
+ * Failure modes:
+ * - A strategy knows without a lane that the order is refused: it is given back at once.
+ * - The lane is full, or the server stops: given back at once.
+ * - An order or a task waits too long: the janitor takes it out every few milliseconds, because all
+ *   workers may be busy with something slow. So a wait_timeout comes at its deadline, not when a
+ *   worker has time.
  */
 #include "dispatch/dispatch.h"
 
@@ -61,8 +67,8 @@ static bool is_final(enum order_outcome outcome)
     return outcome >= ORDER_CONFIRMED;
 }
 
-/* Outcomes of buys are shown together; those of cancels and restocks, which are few and mostly end
- * one way, each when it was counted. */
+/* All outcomes of buys are shown from the start; an outcome of cancels or restocks, which mostly
+ * end in one way, from its first time on. */
 static void register_order_metrics(struct dispatch *dispatch)
 {
     struct metrics *metrics = dispatch->services->metrics;
@@ -169,9 +175,9 @@ static void count_order(const struct dispatch *dispatch, const struct order *ord
     metrics_observe(ids->work, order->work_us);
 }
 
-/* Everything that is decided goes through here, once. It is counted out before it is handed back:
- * the edge, woken by what is handed back, looks at the count to see whether its drain is over, and
- * nothing would wake it again. */
+/* Every decided order goes through here, once. It is counted out before it is handed back: the
+ * edge, which the hand-over wakes, looks at the count to see whether its drain is over, and nothing
+ * would wake it again. */
 static void complete(void *context, struct order *list)
 {
     struct dispatch *dispatch = context;
@@ -195,8 +201,7 @@ static void complete_task(void *context, struct task *task)
     dispatch->completion.task(dispatch->completion.context, task);
 }
 
-/* Somebody was refused a session: those who have one and nothing to do look whether they can spare
- * it. */
+/* A thread was refused a session: wakes the idle threads that have one, which may close theirs. */
 static void ask_for_room(struct dispatch *dispatch)
 {
     if (!store_wants_room(services_store(dispatch->services)))
@@ -235,7 +240,7 @@ static void *janitor_main(void *argument)
     return NULL;
 }
 
-/* The strategy's rule, with what the flags may change of it. */
+/* The strategy's rule, as the flags have changed it. */
 static struct lane_rule rule_of(const struct strategy *strategy, const struct settings *settings)
 {
     struct lane_rule rule = strategy->lane;
@@ -269,7 +274,7 @@ static bool is_busy(void *context)
     return read_orders_in_flight(context) > 0;
 }
 
-/* Sessions of strategies' own consumers, which no lane has. */
+/* How many sessions the strategies' own consumers have, which belong to no lane. */
 static int consumers_sessions(const struct services *services)
 {
     int sessions = 0;
@@ -344,8 +349,8 @@ static struct order *refuse_all(struct order *list, enum order_outcome outcome)
     return list;
 }
 
-/* Takes the orders of the first one's strategy out of the list, but for those that can be refused
- * at once, which go to `refused`. */
+/* Takes the orders of the first order's strategy out of the list; those that can be refused at once
+ * go to `refused`. */
 static struct order *take_lane(struct dispatch *dispatch, struct order **list,
                                struct order **refused)
 {

@@ -19,8 +19,8 @@
 struct pg;
 struct dispatch;
 
-/* What a task may wait for: a look-up for no lock and not for long; an admin call for a product's
- * row, or for a great deal of work; a page of metrics for no backend at all. */
+/* By what a task may wait for: a look-up waits for no lock; an admin call may wait for a product's
+ * row, or take long; a page of metrics waits for no backend. */
 enum task_kind { TASK_LOOKUP, TASK_ADMIN, TASK_METRICS, TASK_KIND_COUNT };
 
 /* Work that needs a PostgreSQL session, or is too long for the edge's thread. `run` is called on a
@@ -59,7 +59,7 @@ int64_t dispatch_in_flight(const struct dispatch *dispatch);
 /* From now on orders are refused with SHUTTING_DOWN; what was taken before is finished. */
 void dispatch_drain(struct dispatch *dispatch);
 
-/* The orders that nobody has begun come back, as SHUTTING_DOWN. */
+/* Gives back, as SHUTTING_DOWN, the orders that no worker has begun. */
 void dispatch_flush(struct dispatch *dispatch);
 
 /* Waits for the workers to finish what they hold and frees everything. NULL is allowed. */

@@ -61,7 +61,8 @@ static void run_late(struct task *task)
     task->run(task, NULL, &error);
 }
 
-/* Where PostgreSQL allows no more sessions a worker makes room. */
+/* Makes sure of a session. While PostgreSQL allows no more, it asks again until a worker has closed
+ * one. */
 static bool claim(struct pg *pg, int64_t until_us)
 {
     while (!pg_connect(pg, until_us)) {
@@ -151,8 +152,8 @@ bool tasks_put(struct tasks *tasks, struct task *task)
     return taken;
 }
 
-/* Takes out of the queue what is over at `now_us`. Looks at every task, so not while nobody's time
- * can be over. */
+/* Takes out of the queue the tasks whose time is over at `now_us`. Looks at every task, so only
+ * when the time of some task may be over. */
 static struct task *take_late(struct tasks *tasks, int64_t now_us)
 {
     struct task *late = NULL;

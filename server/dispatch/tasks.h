@@ -1,11 +1,15 @@
 /*
- * A task pool: a few threads, each with a PostgreSQL session, and one bounded queue. Look-ups have
- * one and admin calls another, so that PUTs that wait for a product's row, or long audits, stand in
- * the way of no look-up and no cancel, and none of them in an order's. Pages of metrics have one
+ * A task pool: a few threads, each with a PostgreSQL session, and one bounded queue.
+ *
+ * Look-ups and admin calls have a pool each, so that PUTs that wait for a product's row, or long
+ * audits, delay no look-up and no cancel; and neither delays an order. Pages of metrics have a pool
  * without sessions: they are made while PostgreSQL is away.
  *
- * A task that is still queued when its time is over is taken out by tasks_expire, even while every
- * thread waits.
+ * Failure modes:
+ * - A task is still queued when its time is over: tasks_expire takes it out, even while every
+ *   thread is busy.
+ * - PostgreSQL allows no more sessions: a thread asks until the task's time is over, and a worker
+ *   closes its session for it.
  */
 #ifndef SECKILL_DISPATCH_TASKS_H
 #define SECKILL_DISPATCH_TASKS_H
@@ -25,7 +29,7 @@ struct tasks *tasks_create(struct store *store, int threads,
 bool tasks_put(struct tasks *tasks, struct task *task); /* false: full */
 /* Runs every queued task whose time is over at `now_us`, as late. */
 void tasks_expire(struct tasks *tasks, int64_t now_us);
-/* Idle threads look whether somebody needs their session. */
+/* Wakes idle threads, which close their sessions if another thread needs one. */
 void tasks_wake(struct tasks *tasks);
 /* Finishes what is queued. NULL is allowed. */
 void tasks_destroy(struct tasks *tasks);

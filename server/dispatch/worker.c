@@ -109,7 +109,7 @@ static int count_orders(const struct order *list)
     return count;
 }
 
-static void finish(struct worker *worker, struct mailbox *mailbox, struct order *list)
+static void worker_finish(struct worker *worker, struct mailbox *mailbox, struct order *list)
 {
     lane_done(worker->at->lane, mailbox, count_orders(list));
     worker->workers->complete(worker->workers->context, list);
@@ -138,11 +138,11 @@ static struct order *drop_expired(struct worker *worker, struct mailbox *mailbox
     }
     *end = NULL;
     if (late)
-        finish(worker, mailbox, late);
+        worker_finish(worker, mailbox, late);
     return kept;
 }
 
-static struct order *take(struct worker *worker, struct mailbox *mailbox, int max)
+static struct order *worker_take(struct worker *worker, struct mailbox *mailbox, int max)
 {
     int count;
     struct order *list = lane_take(worker->at->lane, mailbox, max, &count);
@@ -176,7 +176,7 @@ static struct order *stand_aside(struct worker *worker, struct mailbox *mailbox,
 
 /* Sells the batch, answers each order as soon as it is decided, and goes on with the orders that
  * have queued meanwhile while the lock may be kept. */
-static void sell(struct worker *worker, struct mailbox *mailbox, struct order *orders)
+static void worker_sell(struct worker *worker, struct mailbox *mailbox, struct order *orders)
 {
     const struct strategy *strategy = worker->at->strategy;
 
@@ -189,23 +189,23 @@ static void sell(struct worker *worker, struct mailbox *mailbox, struct order *o
         if (parked > 0)
             lane_done(worker->at->lane, mailbox, parked);
         if (batch.orders)
-            finish(worker, mailbox, batch.orders);
+            worker_finish(worker, mailbox, batch.orders);
         orders = stand_aside(worker, mailbox, orders);
         if (!orders && drive_keeps(worker->session, strategy))
-            orders = take(worker, mailbox, worker->at->max_batch);
+            orders = worker_take(worker, mailbox, worker->at->max_batch);
     }
 }
 
-static void call(struct workers *workers, const struct worker_lane *at)
+static void call_workers(struct workers *workers, const struct worker_lane *at)
 {
     workers_call(workers, (size_t)(at - workers->lanes));
 }
 
 /* The batch is taken: another worker may serve what is left in the mailbox. */
-static void offer(struct worker *worker, struct mailbox *mailbox)
+static void offer_mailbox(struct worker *worker, struct mailbox *mailbox)
 {
     lane_offer(worker->at->lane, mailbox);
-    call(worker->workers, worker->at);
+    call_workers(worker->workers, worker->at);
 }
 
 /* Counts this worker's session; returns how many other workers have one with PostgreSQL. */
@@ -224,7 +224,7 @@ static int count_connected(struct worker *worker)
 
 /* Makes sure of a session and enters the strategy. A refused session is asked for again, for a
  * second, while no other worker has one: another thread of the process makes room for it. */
-static bool enter(struct worker *worker, struct order *first)
+static bool enter_strategy(struct worker *worker, struct order *first)
 {
     int64_t until_us = clock_mono_us() + CLAIM_US;
 
@@ -271,14 +271,14 @@ static bool makes_room(struct worker *worker)
 }
 
 /* False: the worker has no session, and can have none. */
-static bool serve(struct worker *worker, struct mailbox *mailbox)
+static bool worker_serve(struct worker *worker, struct mailbox *mailbox)
 {
     const struct worker_lane *at = worker->at;
-    struct order *first = take(worker, mailbox, 1);
+    struct order *first = worker_take(worker, mailbox, 1);
 
     if (at->max_batch == 1)
-        offer(worker, mailbox);
-    bool entered = first && enter(worker, first);
+        offer_mailbox(worker, mailbox);
+    bool entered = first && enter_strategy(worker, first);
     bool leaves = first && !entered && is_one_too_many(worker);
     if (leaves) {
         lane_give_back(at->lane, mailbox, first);
@@ -286,14 +286,14 @@ static bool serve(struct worker *worker, struct mailbox *mailbox)
     }
     if (at->max_batch > 1) {
         if (entered)
-            first->next = take(worker, mailbox, at->max_batch - 1);
-        offer(worker, mailbox);
+            first->next = worker_take(worker, mailbox, at->max_batch - 1);
+        offer_mailbox(worker, mailbox);
     }
     if (entered) {
-        sell(worker, mailbox, first);
+        worker_sell(worker, mailbox, first);
         drive_leave(worker->workers->drive, worker->session, at->strategy);
     } else if (first) {
-        finish(worker, mailbox, first);
+        worker_finish(worker, mailbox, first);
     }
     lane_leave(at->lane, mailbox);
     return !leaves;
@@ -352,7 +352,7 @@ static bool help_starved_lane(struct worker *worker)
     raise_request(worker->workers, HELP_ANY); /* other lanes may be starved, too */
     lane_worker_leaves(from->lane, true);
     worker->at = to;
-    call(worker->workers, from);
+    call_workers(worker->workers, from);
     return true;
 }
 
@@ -372,7 +372,7 @@ static bool steal_work(struct worker *worker)
         return true;
     }
     lane_worker_leaves(to->lane, true);
-    call(worker->workers, to);
+    call_workers(worker->workers, to);
     return false;
 }
 
@@ -388,14 +388,14 @@ static void help_others(struct worker *worker)
 }
 
 /* The worker keeps its session from lane to lane: a new session costs PostgreSQL a process. */
-static void work(struct worker *worker)
+static void worker_work(struct worker *worker)
 {
     int64_t until_us = clock_mono_us() + IDLE_US;
 
     for (;;) {
         struct mailbox *mailbox = lane_wait(worker->at->lane, until_us);
         if (mailbox) {
-            if (!serve(worker, mailbox) || makes_room(worker))
+            if (!worker_serve(worker, mailbox) || makes_room(worker))
                 break;
             help_others(worker);
         } else if (makes_room(worker)) {
@@ -416,7 +416,7 @@ static void *worker_main(void *argument)
     struct worker *worker = argument;
     struct workers *workers = worker->workers;
 
-    work(worker);
+    worker_work(worker);
     pg_close(worker->session->pg);
     count_connected(worker);
     session_destroy(worker->session);

@@ -25,7 +25,7 @@ enum {
     RELEASE_PATIENCE_US = 1000000,
     ATTEMPTS_MAX = 200,
     PIPELINE_US = 8000,
-    /* A wait for one lock, at most; then the order stands aside and comes again. */
+    /* The longest wait for one lock; then the order goes back to its lane and comes again. */
     LOCK_MOST_MS = 500
 };
 
@@ -76,7 +76,7 @@ void drive_destroy(struct drive *drive)
     free(drive);
 }
 
-/* As long as the order may wait, within bounds: many sessions that open at once take their time. */
+/* As long as the order may wait, within bounds: PostgreSQL opens many sessions at once slowly. */
 static int64_t connect_until(const struct order *first)
 {
     int64_t now_us = clock_mono_us();
@@ -199,7 +199,7 @@ static bool comes_later(struct order *order, int64_t now_us)
 }
 
 /* Returns what is to be tried again, or was not begun, and leaves the rest in the batch. */
-static struct order *split(struct batch *batch, int64_t begun_us)
+static struct order *split_batch(struct batch *batch, int64_t begun_us)
 {
     struct order *orders = batch->orders;
     struct order **done_end = &batch->orders;
@@ -268,7 +268,8 @@ static void begin_work(struct session *session, const struct strategy *strategy,
 
 /* In a pipelined batch a statement that takes too long is cancelled, so that the answers of the
  * orders before it can be sent. */
-static void sell(struct session *session, const struct strategy *strategy, struct batch *batch)
+static void call_strategy(struct session *session, const struct strategy *strategy,
+                          struct batch *batch)
 {
     pg_be_patient(session->pg, strategy->pipelined && batch->count > 1);
     session->instance = strategy_instance(session->services, strategy);
@@ -288,7 +289,8 @@ static void announce_stock(struct session *session, const struct strategy *strat
     external_state_stock_added(session, strategy, &gains);
 }
 
-static void attempt(struct session *session, const struct strategy *strategy, struct batch *batch)
+static void drive_attempt(struct session *session, const struct strategy *strategy,
+                          struct batch *batch)
 {
     for (struct order *order = batch->orders; order; order = order->next) {
         order->outcome = ORDER_PENDING;
@@ -316,7 +318,7 @@ static void attempt(struct session *session, const struct strategy *strategy, st
             order->outcome = ORDER_BACKEND_UNAVAILABLE;
         return;
     }
-    sell(session, strategy, batch);
+    call_strategy(session, strategy, batch);
     blame_lost_lease(session, batch);
     if (!settle_batch(session, batch))
         session->hold.abandoned = true;
@@ -341,10 +343,10 @@ static int count_pending(const struct batch *batch)
     return count;
 }
 
-/* Of `buys` the batch has lost those that the strategy has parked: they are somebody else's, and
- * are decided later. */
-static void charge(struct session *session, const struct strategy *strategy,
-                   const struct batch *batch, int buys)
+/* Charges the batch's costs. Of its `buys`, those that are missing now were parked: they are
+ * accepted, and decided later. */
+static void charge_batch(struct session *session, const struct strategy *strategy,
+                         const struct batch *batch, int buys)
 {
     struct cost_outcomes count = {.ends[COST_ACCEPTED] = buys - count_buys(batch)};
 
@@ -365,11 +367,11 @@ struct order *drive_sell(const struct drive *drive, struct session *session,
         metrics_add(drive->of[strategy_index(strategy)].batches, 1);
     else if (!batch->orders->waited)
         clock_sleep_until(begun_us + random_backoff_us(batch->orders->attempts));
-    attempt(session, strategy, batch);
+    drive_attempt(session, strategy, batch);
     metrics_add(drive->of[strategy_index(strategy)].attempts,
                 (uint64_t)(orders - count_pending(batch)));
-    charge(session, strategy, batch, buys);
-    return split(batch, begun_us);
+    charge_batch(session, strategy, batch, buys);
+    return split_batch(batch, begun_us);
 }
 
 bool drive_keeps(const struct session *session, const struct strategy *strategy)

@@ -34,14 +34,14 @@ struct product_row {
 /* From now on statements wait for locks as long as this order and its batch may; for an order that
  * does not wait, the shortest time there is. */
 void purchase_may_wait(struct session *session, const struct order *order);
-/* The same for orders that one transaction decides, and where they are several `most_ms` at a time:
- * all of them wait for what one of them waits for. MANY in the first attempt, FEWER in those that
- * look for that one. Returns the most impatient one. */
+/* The same for orders that one transaction decides; for several orders `most_ms` at a time, because
+ * all of them wait for a lock that one of them needs. MANY in the first attempt, FEWER in those
+ * that look for that order. Returns the order whose wait ends first. */
 enum { PURCHASE_MANY_WAIT_MS = 200, PURCHASE_FEWER_WAIT_MS = 50 };
 const struct order *purchase_many_may_wait(struct session *session, struct order **orders,
                                            int count, int64_t most_ms);
-/* Nothing was done, because somebody held a lock for as long as was waited for it: LOCK_TIMEOUT, or
- * while the order may wait RETRY, which ends as that. */
+/* Nothing was done, because a lock was held by another transaction for the whole wait: RETRY while
+ * the order may wait, else LOCK_TIMEOUT. */
 void purchase_waited(struct order *order);
 /* Runs one statement of an order until `until_us`: when that ends before the work's own time it is
  * a wait that has lasted long enough. False: the order is decided. */
@@ -69,11 +69,11 @@ bool purchase_read(struct session *session, struct order *order, enum sql statem
 void purchase_row_at(const struct pg *pg, int i, struct product_row *row);
 void purchase_row(const struct pg *pg, struct product_row *row);
 
-/* Does the sale's window and the stock allow it? A restock always is. When the row is short and the
- * rest stands in buckets, they are folded back into it in a transaction of its own, and it is
- * RETRY. */
+/* Whether the sale's window and the stock allow the order; a restock is always allowed. When the
+ * row has too little and the rest stands in buckets, the buckets are folded back into the row in a
+ * transaction of its own, and the order is RETRY. */
 bool purchase_allowed(struct session *session, struct order *order, const struct product_row *row);
-/* What plain bodies write. */
+/* The stock that a plain body writes. */
 int64_t purchase_stock_after(const struct order *order, const struct product_row *row);
 
 /* After the stock was written under `row->epoch`: the user's limit, the order's (or restock's) row,
@@ -112,9 +112,9 @@ enum pg_status purchase_return_stock(struct session *session, const struct order
  * commit had been sent, so a lost reply leaves it unsettled. */
 void purchase_failed(struct session *session, struct order *order, enum pg_status status,
                      bool committing);
-/* Before what a statement has read is told as done: waits until it is as durable as a commit of
- * this session's, where that takes more than the server's own disk (store_waits). Until `until_us`;
- * false: it is not known to be, and the order is OUTCOME_UNKNOWN. */
+/* Call it before a reply tells what a statement has read. Waits, until `until_us`, until that is as
+ * durable as a commit of this session, if a commit waits for a standby (store_waits). False: its
+ * durability is unknown, and the order is OUTCOME_UNKNOWN. */
 bool purchase_flush_read(struct session *session, struct order *order, int64_t until_us);
 /* Sets the outcome and leaves the transaction. Always false. */
 bool purchase_refuse(struct session *session, struct order *order, enum order_outcome outcome);

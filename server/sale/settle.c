@@ -74,8 +74,8 @@ static bool settle_commit(struct session *session, struct order *order)
     return false;
 }
 
-/* The cancel's transaction locks the order's row before its COMMIT, so whoever has a lock on that
- * row has outlived it. True when *order says what became of it. */
+/* The cancel's transaction locks the order's row before its COMMIT, so a lock on that row means
+ * that the transaction has ended. True when *order says what became of it. */
 static bool find_cancel(struct session *session, struct order *order)
 {
     struct pg *pg = session->pg;

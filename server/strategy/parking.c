@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* PATIENCE: a cancel or a restock that may not wait is given a round trip through the queue. */
+/* PATIENCE: a cancel or a restock with wait_ms=0 may wait for one round trip through the queue. */
 enum { BUCKETS = 4096, PATIENCE_US = 500000 };
 
 struct parking {
@@ -215,7 +215,8 @@ void parking_complete(struct parking *parking, struct order *list)
         return;
     for (const struct order *order = list; order; order = order->next)
         count++;
-    /* Closing waits for `taken`, so what is called here is still there. */
+    /* parking_close waits until `taken` is 0, so the completion that is called here still exists.
+     */
     parking->shared.complete(parking->shared.context, list);
     parking_return(parking, count);
 }

@@ -1,14 +1,17 @@
 /*
- * Parking: where orders wait that a strategy has passed on and will hear of later.
+ * Parking: the orders that a strategy has passed on, and whose decisions come later. No thread is
+ * held while an order is parked.
  *
- * `sell` puts an order here before it sends it off, and from that moment no longer owns it: whoever
- * hears what became of it takes it, sets its outcome, and hands it to parking_complete, which leads
- * to dispatch's one completion. A repeat of a key whose order is queued waits for that order's
- * decision: it is parked as REPLAYED, with the order's record, and under its id. So no thread is
- * held while an order waits. Dispatch's janitor calls parking_expire: a buy whose wait is over is
- * ACCEPTED (its row is in PostgreSQL), a repeat stays REPLAYED; a cancel or a restock becomes
- * overdue, and a thread of the strategy, which has a PostgreSQL session, says what is to be said of
- * it.
+ * Happy path: `sell` parks an order before it sends it off, and no longer owns it from then on. A
+ * thread that learns of the decision takes the order, sets its outcome, and calls parking_complete,
+ * which leads to dispatch's one completion. A repeat of a key whose order is queued waits for the
+ * same decision: it is parked as REPLAYED, with the order's record, under the order's id.
+ *
+ * Failure modes:
+ * - An order's wait ends first: dispatch's janitor calls parking_expire. A buy is ACCEPTED (its row
+ *   is in PostgreSQL), a repeat stays REPLAYED. A cancel or a restock is overdue: a thread of the
+ *   strategy, which has a PostgreSQL session, takes it and finds out what became of it.
+ * - The server stops: parking_close ends all of them.
  *
  * Thread rule: every function takes the mutex itself; the completion is called without it.
  */
@@ -40,10 +43,10 @@ struct order *parking_take(struct parking *parking, enum order_kind kind, const 
 struct order *parking_take_overdue(struct parking *parking, int64_t until_us);
 /* Every order that was taken ends here, its outcome set; NULL is an empty list. */
 void parking_complete(struct parking *parking, struct order *list);
-/* What was taken goes back to `sell`'s batch instead. */
+/* `count` orders that were taken go back to `sell`'s batch instead of being completed. */
 void parking_return(struct parking *parking, int count);
 
-/* What a buy is told whose wait is over. */
+/* Gives a buy whose wait is over its outcome, ACCEPTED. */
 void parking_accept(struct order *order);
 
 int64_t parking_count(struct parking *parking);

@@ -1,11 +1,11 @@
 /*
  * A strategy is a row of data and one function.
  *
- * `sell` makes one attempt at a batch of orders and sets each one's outcome. Everything shared
- * stands around it, once, in drive.c: what has waited too long is left out, the lock is acquired
- * and released, what may be retried is retried, an unknown COMMIT is settled, a refused repeat of
- * an Idempotency-Key is looked up. The registry is the one list: GET /strategies, --help, the tests
- * and the load harness walk it.
+ * `sell` makes one attempt at a batch of orders and sets each one's outcome. drive.c does
+ * everything that all strategies share, once: it leaves out orders that have waited too long,
+ * acquires and releases the lock, retries, settles an unknown COMMIT, and looks up a refused repeat
+ * of an Idempotency-Key. The registry is the one list: GET /strategies, --help, the tests and the
+ * load harness walk it.
  */
 #ifndef SECKILL_STRATEGY_STRATEGY_H
 #define SECKILL_STRATEGY_STRATEGY_H
