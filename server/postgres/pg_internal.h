@@ -14,7 +14,8 @@
 enum { PG_PIPELINE_MAX = 4, PG_PIPELINE_VALUES = 7, STORE_PATH_SIZE = 160 };
 
 struct store {
-    struct hosts *hosts; /* owned */
+    struct hosts *hosts;         /* owned */
+    struct fast_path *fast_path; /* owned */
     struct store_limits limits;
     struct cancels cancels;
     struct canceller *canceller; /* owned */

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "postgres/fast_path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,12 @@ struct store *store_create(const char *conninfo, struct store_limits limits, str
         store_destroy(store);
         return NULL;
     }
+    store->fast_path = fast_path_create();
+    if (!store->fast_path) {
+        error_set(error, ERROR_INTERNAL, "out of memory");
+        store_destroy(store);
+        return NULL;
+    }
     store->canceller = canceller_create(store);
     if (!store->canceller) {
         error_set(error, ERROR_INTERNAL, "cannot start the canceller thread");
@@ -55,6 +62,7 @@ void store_destroy(struct store *store)
     cancels_fini(&store->cancels);
     pthread_mutex_destroy(&store->shared.mutex);
     hosts_destroy(store->hosts);
+    fast_path_destroy(store->fast_path);
     free(store);
 }
 

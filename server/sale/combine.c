@@ -3,8 +3,8 @@
 #include "sale/combine.h"
 
 #include "base/log.h"
+#include "postgres/fast_path.h"
 #include "sale/tally.h"
-#include "strategy/fast_path.h"
 
 /* The columns of what the transaction writes about orders. */
 struct columns {
@@ -287,7 +287,7 @@ static bool may_be_one_statement(const struct session *session, struct order **o
     for (int i = 0; i < count; i++)
         if (!purchase_is_simple(session, orders[i]) || orders[i]->product_id != product)
             return false;
-    return fast_path_fits(product);
+    return fast_path_fits(session->pg, product);
 }
 
 /* The one statement of many orders, or under a fence. False: nothing is decided. */
@@ -324,7 +324,7 @@ static __attribute__((noinline)) bool at_once(struct session *session, struct or
 /* The one statement. False: nothing is decided. */
 static bool sell_at_once(struct session *session, struct order **orders, int count, int64_t fence)
 {
-    int64_t epoch = fast_path_epoch(orders[0]->product_id);
+    int64_t epoch = fast_path_epoch(session->pg, orders[0]->product_id);
 
     if (epoch == 0 || !may_be_one_statement(session, orders, count))
         return false;

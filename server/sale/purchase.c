@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
-#include "strategy/fast_path.h"
+#include "postgres/fast_path.h"
 
 #include <stdio.h>
 
@@ -308,7 +308,7 @@ static bool fold_buckets(struct session *session, struct order *order)
 
 bool purchase_allowed(struct session *session, struct order *order, const struct product_row *row)
 {
-    fast_path_note_epoch(order->product_id, row->epoch);
+    fast_path_note_epoch(session->pg, order->product_id, row->epoch);
     if (order->kind == ORDER_RESTOCK)
         return true;
     if (!row->open)
@@ -354,7 +354,7 @@ bool purchase_register_fence(struct session *session, struct order *order, int64
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
     session->hold.fence = pg_get_int8(session->pg, 0, 0);
-    fast_path_note_epoch(order->product_id, pg_get_int8(session->pg, 0, 1));
+    fast_path_note_epoch(session->pg, order->product_id, pg_get_int8(session->pg, 0, 1));
     FAILPOINT("fence.registered");
     return true;
 }

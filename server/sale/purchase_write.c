@@ -1,7 +1,7 @@
 /* Writing one order: the stock's new figure, the user's limit, the order's row, COMMIT; together
  * where that fits the order. */
+#include "postgres/fast_path.h"
 #include "sale/purchase.h"
-#include "strategy/fast_path.h"
 
 /* The user's share of the limit; the condition is the statement's own. */
 static bool take_limit(struct session *session, struct order *order, const struct product_row *row)
@@ -54,7 +54,7 @@ void purchase_finish(struct session *session, struct order *order, const struct 
     enum pg_status status;
     bool committing = true;
 
-    fast_path_note_epoch(order->product_id, row->epoch);
+    fast_path_note_epoch(session->pg, order->product_id, row->epoch);
     session->has_row = true;
     if (order->kind == ORDER_BUY && !take_limit(session, order, row))
         return;

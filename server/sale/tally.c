@@ -1,7 +1,7 @@
 /* See tally.h. Here is what needs no I/O: the sets, and the deciding. */
 #include "sale/tally.h"
 
-#include "strategy/fast_path.h"
+#include "postgres/fast_path.h"
 
 #include <string.h>
 
@@ -73,7 +73,7 @@ void tally_note_fast_path(const struct tally *tally)
     for (int i = 0; i < tally->products.count; i++) {
         const struct product_row *row = &tally->rows[i];
         if (tally->known[i])
-            fast_path_note(tally->products.a[i], row->epoch,
+            fast_path_note(tally->pg, tally->products.a[i], row->epoch,
                            row->open && row->limit_per_user == NO_LIMIT &&
                                row->stock >= tally->asked[i]);
     }

@@ -17,9 +17,9 @@
  * Sources: sharded counters (Google App Engine documentation, 2008); O'Neil, "The Escrow
  * Transactional Method", TODS 1986.
  */
+#include "postgres/fast_path.h"
 #include "sale/purchase.h"
 #include "strategies/strategies.h"
-#include "strategy/fast_path.h"
 
 /* Of the id's random part. */
 static int64_t hash_of(const struct order *order)
@@ -114,8 +114,9 @@ static void sell_one(struct session *session, struct order *order)
     if (order->kind == ORDER_CANCEL)
         purchase_cancel_by(session, order, return_stock);
     else if (purchase_is_simple(session, order))
-        decided = purchase_at_once(session, order, SQL_BUCKET_BUY,
-                                   fast_path_epoch(order->product_id), PG_ARGS(pg_int8(n)));
+        decided =
+            purchase_at_once(session, order, SQL_BUCKET_BUY,
+                             fast_path_epoch(session->pg, order->product_id), PG_ARGS(pg_int8(n)));
     else
         decided = sell_in_steps(session, order, n);
     if (decided || !look(session, order, n, &next))

@@ -13,24 +13,25 @@
  * id. The statement names the sale (fast_path.h), so a product's first order in a process, and the
  * first after a PUT, learns that on the longer way.
  */
+#include "postgres/fast_path.h"
 #include "sale/purchase.h"
 #include "strategies/strategies.h"
-#include "strategy/fast_path.h"
 
 /* The conditional UPDATE matched no row: say why. */
 static void explain(struct session *session, struct order *order, struct product_row *row)
 {
     if (!purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, row))
         return;
-    fast_path_note(order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
+    fast_path_note(session->pg, order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
     if (purchase_allowed(session, order, row))
         order->outcome = ORDER_RETRY; /* there is stock now: it came in between */
 }
 
 static bool fits_one_statement(const struct session *session, const struct order *order)
 {
-    return purchase_is_simple(session, order) && fast_path_epoch(order->product_id) != 0 &&
-           fast_path_fits(order->product_id);
+    return purchase_is_simple(session, order) &&
+           fast_path_epoch(session->pg, order->product_id) != 0 &&
+           fast_path_fits(session->pg, order->product_id);
 }
 
 /* The one statement matched no row. False: the product has a limit, or a PUT has begun another
@@ -45,7 +46,7 @@ static bool sell_missed(struct session *session, struct order *order, int64_t ep
 
 static bool sell_at_once(struct session *session, struct order *order)
 {
-    int64_t epoch = fast_path_epoch(order->product_id);
+    int64_t epoch = fast_path_epoch(session->pg, order->product_id);
 
     return purchase_at_once(session, order, SQL_CONDITIONAL_BUY, epoch, NULL, 0) ||
            sell_missed(session, order, epoch);
@@ -61,7 +62,7 @@ static bool take_stock(struct session *session, struct order *order, struct prod
         return false;
     if (pg_rows(session->pg) == 1) {
         purchase_row(session->pg, row);
-        fast_path_note(order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
+        fast_path_note(session->pg, order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
         return true;
     }
     pg_rollback(session->pg, session->work_until_us);
@@ -96,7 +97,7 @@ void body_guarded(struct session *session, struct order *order)
  * statement matched no row are explained once the pipeline is empty. */
 static void sell_pipelined(struct session *session, struct order *order)
 {
-    int64_t epoch = fast_path_epoch(order->product_id);
+    int64_t epoch = fast_path_epoch(session->pg, order->product_id);
     struct order *missed[PIPELINE_ORDERS_MAX];
     int count = 0;
     bool lost = false;
@@ -114,8 +115,9 @@ static void sell_pipelined(struct session *session, struct order *order)
     }
     /* A missed order has written nothing and may come again. When the first one shows that a PUT
      * has begun another sale, the others come again and name the new epoch. */
-    for (int i = 0; i < count && (i == 0 || (purchase_has_time(session) &&
-                                             fast_path_epoch(missed[i]->product_id) == epoch));
+    for (int i = 0;
+         i < count && (i == 0 || (purchase_has_time(session) &&
+                                  fast_path_epoch(session->pg, missed[i]->product_id) == epoch));
          i++) {
         pg_connect(session->pg, session->work_until_us); /* one of the others may have lost it */
         if (!sell_missed(session, missed[i], epoch))

@@ -10,10 +10,10 @@
  */
 #include "base/failpoint.h"
 #include "postgres/catalog.h"
+#include "postgres/fast_path.h"
 #include "sale/purchase.h"
 #include "strategies/partitioned_queue/partition.h"
 #include "strategies/strategies.h"
-#include "strategy/fast_path.h"
 
 #include <string.h>
 
@@ -128,7 +128,7 @@ static bool read_sale(struct session *session, struct batch *batch, int64_t *epo
     }
     purchase_row(session->pg, &row);
     *epoch = row.epoch;
-    fast_path_note_epoch(batch->product_id, row.epoch);
+    fast_path_note_epoch(session->pg, batch->product_id, row.epoch);
     return true;
 }
 
@@ -183,7 +183,7 @@ static void write_in_halves(struct session *session, struct order **buys, int co
 static bool write_into_sale(struct session *session, struct order **buys, int count,
                             struct batch *batch, int64_t *epoch)
 {
-    *epoch = fast_path_epoch(batch->product_id);
+    *epoch = fast_path_epoch(session->pg, batch->product_id);
     for (int i = 0; i < 2; i++) {
         if ((*epoch == 0 || i > 0) && !read_sale(session, batch, epoch))
             return false;

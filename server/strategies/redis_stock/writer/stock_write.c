@@ -9,10 +9,10 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "postgres/fast_path.h"
 #include "sale/held.h"
 #include "strategies/redis_stock/stock_mirror.h"
 #include "strategies/redis_stock/writer/stock_decide.h"
-#include "strategy/fast_path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -101,7 +101,8 @@ static bool may_be_one_statement(const struct work *work)
         if (order->key[0] || order->product_id != first->product_id || order->epoch != first->epoch)
             return false;
     }
-    return work->fresh && fast_path_fits(first->product_id) && !held_is(&held, first->product_id);
+    return work->fresh && fast_path_fits(work->link->pg, first->product_id) &&
+           !held_is(&held, first->product_id);
 }
 
 /* PG_OK: all are sold, or, when they are still open, nothing is decided. */

@@ -1,0 +1,82 @@
+/* One table under one mutex, which is held for a few loads or stores and for no I/O. */
+#include "postgres/fast_path.h"
+
+#include "postgres/pg_internal.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { SLOTS = 16384 };
+
+struct fast_path {
+    pthread_mutex_t mutex;
+    struct slot {
+        int64_t product_id; /* the last one noted of those whose place this is; 0: none */
+        int64_t epoch;
+        bool unfit; /* one statement cannot sell it */
+    } slots[SLOTS];
+};
+
+struct fast_path *fast_path_create(void)
+{
+    struct fast_path *table = calloc(1, sizeof *table);
+
+    if (table)
+        pthread_mutex_init(&table->mutex, NULL);
+    return table;
+}
+
+void fast_path_destroy(struct fast_path *table)
+{
+    if (table)
+        pthread_mutex_destroy(&table->mutex);
+    free(table);
+}
+
+static struct slot *slot_of(struct fast_path *table, int64_t product_id)
+{
+    return &table->slots[(uint64_t)product_id % SLOTS];
+}
+
+void fast_path_note(struct pg *pg, int64_t product_id, int64_t epoch, bool fits)
+{
+    struct fast_path *table = pg->store->fast_path;
+    struct slot *slot = slot_of(table, product_id);
+
+    pthread_mutex_lock(&table->mutex);
+    *slot = (struct slot){.product_id = product_id, .epoch = epoch, .unfit = !fits};
+    pthread_mutex_unlock(&table->mutex);
+}
+
+void fast_path_note_epoch(struct pg *pg, int64_t product_id, int64_t epoch)
+{
+    struct fast_path *table = pg->store->fast_path;
+    struct slot *slot = slot_of(table, product_id);
+
+    pthread_mutex_lock(&table->mutex);
+    if (slot->product_id != product_id || slot->epoch != epoch)
+        *slot = (struct slot){.product_id = product_id, .epoch = epoch};
+    pthread_mutex_unlock(&table->mutex);
+}
+
+int64_t fast_path_epoch(struct pg *pg, int64_t product_id)
+{
+    struct fast_path *table = pg->store->fast_path;
+    const struct slot *slot = slot_of(table, product_id);
+
+    pthread_mutex_lock(&table->mutex);
+    int64_t epoch = slot->product_id == product_id ? slot->epoch : 0;
+    pthread_mutex_unlock(&table->mutex);
+    return epoch;
+}
+
+bool fast_path_fits(struct pg *pg, int64_t product_id)
+{
+    struct fast_path *table = pg->store->fast_path;
+    const struct slot *slot = slot_of(table, product_id);
+
+    pthread_mutex_lock(&table->mutex);
+    bool unfit = slot->product_id == product_id && slot->unfit;
+    pthread_mutex_unlock(&table->mutex);
+    return !unfit;
+}
