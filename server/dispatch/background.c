@@ -12,10 +12,10 @@
 
 enum {
     PROBE_US = 500000,
-    PROBE_PATIENCE_US = 2000000,
-    SCHEMA_PATIENCE_US = 300000000, /* an index of a large table */
-    OTHERS_PATIENCE_US = 1000000,
-    PURGE_PATIENCE_US = 30000000,
+    PROBE_TIMEOUT_US = 2000000,
+    SCHEMA_TIMEOUT_US = 300000000, /* an index of a large table */
+    OTHERS_TIMEOUT_US = 1000000,
+    PURGE_TIMEOUT_US = 30000000,
     PURGE_ROWS = 2000,
     PURGE_SALES = 100,
     PURGE_PAUSE_US = 20000
@@ -67,7 +67,7 @@ static void probe_node(struct background *background, int node, int64_t until_us
  * longer; each is asked first in its turn. */
 static void probe_others(struct background *background)
 {
-    int64_t until_us = clock_mono_us() + OTHERS_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + OTHERS_TIMEOUT_US;
     int count = 0;
 
     for (int id = 0; id < BACKEND_COUNT; id++)
@@ -81,9 +81,9 @@ static void probe_postgresql(struct background *background)
 {
     struct error error = {ERROR_NONE, ""};
     int64_t now_us = clock_mono_us();
-    int64_t until_us = now_us + PROBE_PATIENCE_US;
+    int64_t until_us = now_us + PROBE_TIMEOUT_US;
     if (!store_prepare(services_store(background->services), background->pg, until_us,
-                       now_us + SCHEMA_PATIENCE_US, &error) &&
+                       now_us + SCHEMA_TIMEOUT_US, &error) &&
         !pg_is_refused(background->pg) && strcmp(error.text, background->last.text) != 0 &&
         !is_stopping(background))
         log_warn("PostgreSQL: %s", error.text);
@@ -139,7 +139,7 @@ static bool purge_sale(struct pg *pg, int64_t until_us, struct piece *piece)
 static bool purge(struct background *background)
 {
     struct pg *pg = background->pg;
-    int64_t until_us = clock_mono_us() + PURGE_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + PURGE_TIMEOUT_US;
     struct piece piece = {0};
 
     if (!pg_connect(pg, until_us))
@@ -148,7 +148,7 @@ static bool purge(struct background *background)
     while (piece.rows < PURGE_ROWS && piece.sales < PURGE_SALES && purge_sale(pg, until_us, &piece))
         ;
     /* It may wait for a standby that is gone, which the next probe has to find out. */
-    bool more = piece.rows > 0 && pg_commit(pg, clock_mono_us() + PROBE_PATIENCE_US) == PG_OK;
+    bool more = piece.rows > 0 && pg_commit(pg, clock_mono_us() + PROBE_TIMEOUT_US) == PG_OK;
     pg_rollback(pg, until_us);
     return more;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* FEW_SESSIONS: below it one thread a pool has to do. */
-enum { CONNECT_PATIENCE_US = 5000000, CLAIM_PAUSE_US = 50000, FEW_SESSIONS = 8 };
+enum { CONNECT_TIMEOUT_US = 5000000, CLAIM_PAUSE_US = 50000, FEW_SESSIONS = 8 };
 
 struct tasks {
     struct store *store; /* borrowed: app; NULL: no sessions */
@@ -76,14 +76,14 @@ static bool claim(struct pg *pg, int64_t until_us)
 static void run(struct task *task, struct pg *pg)
 {
     int64_t now_us = clock_mono_us();
-    int64_t patience_us = now_us + CONNECT_PATIENCE_US;
+    int64_t timeout_us = now_us + CONNECT_TIMEOUT_US;
     struct error error = {ERROR_NONE, ""};
 
     if (now_us >= task->wait_until_us) {
         run_late(task);
     } else if (!pg) {
         task->run(task, NULL, &error);
-    } else if (!claim(pg, clock_earlier(task->until_us, patience_us))) {
+    } else if (!claim(pg, clock_earlier(task->until_us, timeout_us))) {
         error = *pg_error(pg);
         task->run(task, NULL, &error);
     } else {

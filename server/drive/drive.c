@@ -22,7 +22,7 @@
 enum {
     CONNECT_SHORTEST_US = 2000000,
     CONNECT_LONGEST_US = 5000000,
-    RELEASE_PATIENCE_US = 1000000,
+    RELEASE_TIMEOUT_US = 1000000,
     ATTEMPTS_MAX = 200,
     PIPELINE_US = 8000,
     /* The longest wait for one lock; then the order goes back to its lane and comes again. */
@@ -271,10 +271,10 @@ static void begin_work(struct session *session, const struct strategy *strategy,
 static void call_strategy(struct session *session, const struct strategy *strategy,
                           struct batch *batch)
 {
-    pg_be_patient(session->pg, strategy->pipelined && batch->count > 1);
+    pg_cancel_late(session->pg, strategy->pipelined && batch->count > 1);
     session->instance = strategy_instance(session->services, strategy);
     strategy->sell(session, batch);
-    pg_be_patient(session->pg, false);
+    pg_cancel_late(session->pg, false);
     pg_pipeline_drain(session->pg, session->wait_until_us);
 }
 
@@ -397,7 +397,7 @@ static void release(const struct drive *drive, struct session *session,
             strategy->lock->abandon(&client, &hold->lease);
         return;
     }
-    switch (strategy->lock->release(&client, &hold->lease, clock_mono_us() + RELEASE_PATIENCE_US)) {
+    switch (strategy->lock->release(&client, &hold->lease, clock_mono_us() + RELEASE_TIMEOUT_US)) {
     case LOCK_RELEASED:
         break;
     case LOCK_NOT_OWNER:

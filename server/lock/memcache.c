@@ -27,7 +27,7 @@
 
 enum {
     HOST_MAX = 255,
-    PATIENCE_MS = 500,
+    TIMEOUT_MS = 500,
     CLOCK_BEHIND_S = 2,
     CLOSED_AFTER_FAILURE_US = 250000,
     LONG_PAST = 30 * 24 * 60 * 60 + 1 /* the first expiry that is a date: in January 1970 */
@@ -124,10 +124,10 @@ static bool prepare(struct memcache_session *session)
     } rows[] = {
         {MEMCACHED_BEHAVIOR_SUPPORT_CAS, 1},
         {MEMCACHED_BEHAVIOR_TCP_NODELAY, 1},
-        {MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT, PATIENCE_MS},
-        {MEMCACHED_BEHAVIOR_POLL_TIMEOUT, PATIENCE_MS},
-        {MEMCACHED_BEHAVIOR_SND_TIMEOUT, PATIENCE_MS * CLOCK_US_PER_MS},
-        {MEMCACHED_BEHAVIOR_RCV_TIMEOUT, PATIENCE_MS * CLOCK_US_PER_MS},
+        {MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT, TIMEOUT_MS},
+        {MEMCACHED_BEHAVIOR_POLL_TIMEOUT, TIMEOUT_MS},
+        {MEMCACHED_BEHAVIOR_SND_TIMEOUT, TIMEOUT_MS * CLOCK_US_PER_MS},
+        {MEMCACHED_BEHAVIOR_RCV_TIMEOUT, TIMEOUT_MS * CLOCK_US_PER_MS},
     };
     const struct memcache *memcache = session->memcache;
 
@@ -210,7 +210,7 @@ static enum lock_release memcache_release(struct lock_client *client, struct lea
     uint64_t number = 0;
     bool own = false;
 
-    (void)until_us; /* PATIENCE_MS ends each call */
+    (void)until_us; /* TIMEOUT_MS ends each call */
     memcached_return_t result = read_owner(session, lease, &own, &number);
     if (!is_answer(result) && worked)
         result = read_owner(session, lease, &own, &number);

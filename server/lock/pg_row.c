@@ -18,13 +18,13 @@
 #include "base/log.h"
 #include "settings/settings.h"
 
-enum { POLL_LEAST_US = 1000, POLL_SPREAD_US = 15000, STORE_PATIENCE_US = 1000000 };
+enum { POLL_LEAST_US = 1000, POLL_SPREAD_US = 15000, STORE_TIMEOUT_US = 1000000 };
 
 enum pg_status pg_row_try(struct lock_client *client, const struct lease *lease, int64_t lease_ms,
                           bool *owned)
 {
     static const enum sql steps[] = {SQL_LOCK_ROW_INSERT, SQL_LOCK_ROW_TAKE_OVER};
-    int64_t until_us = clock_mono_us() + STORE_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + STORE_TIMEOUT_US;
     enum pg_status status = PG_OK;
 
     *owned = false;
@@ -42,10 +42,10 @@ enum pg_status pg_row_try(struct lock_client *client, const struct lease *lease,
  * If that fails too, the lease ends it. */
 static enum lock_result abandon(struct lock_client *client, const struct lease *lease)
 {
-    int64_t until_us = clock_mono_us() + STORE_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + STORE_TIMEOUT_US;
 
     log_debug("lock row of product %lld: %s", (long long)lease->key, pg_error(client->pg)->text);
-    pg_lock_until(client->pg, INT64_MAX, STORE_PATIENCE_US / CLOCK_US_PER_MS);
+    pg_lock_until(client->pg, INT64_MAX, STORE_TIMEOUT_US / CLOCK_US_PER_MS);
     if (pg_connect(client->pg, until_us))
         pg_exec(client->pg, SQL_LOCK_ROW_DELETE,
                 PG_ARGS(pg_int8(lease->key), pg_text(lease->token)), until_us);
@@ -84,7 +84,7 @@ static enum lock_result row_acquire(struct lock_client *client, int64_t key, boo
 
 enum lock_release pg_row_release(struct lock_client *client, struct lease *lease, int64_t until_us)
 {
-    pg_lock_until(client->pg, INT64_MAX, STORE_PATIENCE_US / CLOCK_US_PER_MS);
+    pg_lock_until(client->pg, INT64_MAX, STORE_TIMEOUT_US / CLOCK_US_PER_MS);
     if (!pg_connect(client->pg, until_us) ||
         pg_exec(client->pg, SQL_LOCK_ROW_DELETE,
                 PG_ARGS(pg_int8(lease->key), pg_text(lease->token)), until_us) != PG_OK)

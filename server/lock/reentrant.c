@@ -37,7 +37,7 @@ enum redis_status reentrant_ask(struct lock_client *client, struct lease *lease,
 enum lock_result reentrant_reenter(struct lock_client *client, struct lease *lease)
 {
     int64_t left_ms = 0;
-    int64_t until_us = clock_mono_us() + REDIS_LOCK_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + REDIS_LOCK_TIMEOUT_US;
 
     if (!redis_connect(client->redis, until_us) ||
         reentrant_ask(client, lease, until_us, &left_ms) != REDIS_OK)
@@ -73,7 +73,7 @@ static enum redis_status wait(struct lock_client *client, const struct lease *le
         return redis_hear(client->redis, until_us, &heard);
     name_channel(lease, channel);
     *subscribed = true;
-    return redis_subscribe(client->redis, channel, clock_mono_us() + REDIS_LOCK_PATIENCE_US);
+    return redis_subscribe(client->redis, channel, clock_mono_us() + REDIS_LOCK_TIMEOUT_US);
 }
 
 /* REDIS_OK with *owned false: the time is over. */
@@ -84,7 +84,7 @@ static enum redis_status take(struct lock_client *client, bool once, int64_t unt
         int64_t left_ms = 0;
         int64_t now_us = clock_mono_us();
         enum redis_status status =
-            reentrant_ask(client, lease, now_us + REDIS_LOCK_PATIENCE_US, &left_ms);
+            reentrant_ask(client, lease, now_us + REDIS_LOCK_TIMEOUT_US, &left_ms);
 
         *owned = status == REDIS_OK && left_ms == 0;
         if (status != REDIS_OK || *owned || once || now_us >= until_us)
@@ -102,12 +102,12 @@ enum lock_result reentrant_wait(struct lock_client *client, bool once, int64_t u
     bool subscribed = false;
     bool owned = false;
     enum redis_status status = take(client, once, until_us, lease, &subscribed, &owned);
-    int64_t patience_us = clock_mono_us() + REDIS_LOCK_PATIENCE_US;
+    int64_t timeout_us = clock_mono_us() + REDIS_LOCK_TIMEOUT_US;
 
     if (subscribed)
-        redis_unsubscribe(client->redis, patience_us);
+        redis_unsubscribe(client->redis, timeout_us);
     if (status == REDIS_OK)
         return owned ? LOCK_OWNED : LOCK_BUSY;
-    reentrant_release(client, lease, patience_us);
+    reentrant_release(client, lease, timeout_us);
     return LOCK_UNKNOWN;
 }

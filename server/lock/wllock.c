@@ -26,9 +26,9 @@ enum lock_result wllock_spin(struct lock_client *client, int64_t key, int left_m
     redis_lock_ttl(client, ttl);
     do {
         int64_t asked_us = clock_mono_us();
-        if (!redis_connect(client->redis, asked_us + REDIS_LOCK_PATIENCE_US) ||
+        if (!redis_connect(client->redis, asked_us + REDIS_LOCK_TIMEOUT_US) ||
             redis_script(client->redis, LUA_WLLOCK_ACQUIRE, 1, 2,
-                         (const char *const[]){lease->name, ttl}, asked_us + REDIS_LOCK_PATIENCE_US,
+                         (const char *const[]){lease->name, ttl}, asked_us + REDIS_LOCK_TIMEOUT_US,
                          &owned) != REDIS_OK)
             return LOCK_BUSY;
         atomic_store(&lease->valid_until_us,

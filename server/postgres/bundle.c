@@ -11,7 +11,7 @@
  * - A statement fails: PostgreSQL skips what follows up to the sync, so a COMMIT never runs after a
  *   failed statement. The failure is classified by its SQLSTATE; the session lives on.
  * - No answer in time: the statement is handed to the canceller and the session is closed,
- *   PG_TIMEOUT. With pg_be_patient it is cancelled and its answer awaited, PG_CANCELLED.
+ *   PG_TIMEOUT. With pg_cancel_late it is cancelled and its answer awaited, PG_CANCELLED.
  * - The connection breaks: the session is closed, PG_LOST.
  * - PostgreSQL commits without having waited for its synchronous standby: closed, PG_LOST.
  *
@@ -26,7 +26,7 @@
 
 #define QUERY_CANCELED "57014"
 
-enum { CANCEL_PATIENCE_US = 1000000 };
+enum { CANCEL_TIMEOUT_US = 1000000 };
 
 enum pg_status pg_give_up(struct pg *pg, int64_t until_us)
 {
@@ -59,12 +59,12 @@ static bool next_or_cancel(struct pg *pg, int64_t *until_us, bool *expired, PGre
 {
     if (pg_next_result(pg, *until_us, out))
         return true;
-    if (!pg->patient || *expired || PQstatus(pg->conn) != CONNECTION_OK)
+    if (!pg->cancels_late || *expired || PQstatus(pg->conn) != CONNECTION_OK)
         return false;
     pg_interrupt(pg);
     atomic_store(&pg->cancel, cancel_request_create(pg));
     pg->cancelled = *expired = true;
-    *until_us = clock_mono_us() + CANCEL_PATIENCE_US;
+    *until_us = clock_mono_us() + CANCEL_TIMEOUT_US;
     return pg_next_result(pg, *until_us, out);
 }
 

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { PATIENCE_US = 2000000 };
+enum { TIMEOUT_US = 2000000 };
 
 struct canceller {
     struct pg *pg; /* owned; the thread's */
@@ -17,7 +17,7 @@ struct canceller {
 /* On the session's own server, where there are several. */
 static void carry_out(struct pg *pg, const struct cancel_request *request)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    int64_t until_us = clock_mono_us() + TIMEOUT_US;
 
     if (!pg_open_at(pg, &request->at, until_us) ||
         pg_exec(pg, SQL_CANCEL_WAITING, PG_ARGS(pg_int8(request->pid)), until_us) != PG_OK)

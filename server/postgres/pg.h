@@ -29,7 +29,7 @@ struct pg;
 enum pg_status {
     PG_OK,
     PG_CONFLICT, /* 40001, 40P01, a session whose statements are not what they were, or hit by a
-                    cancel request of ours (pg_be_patient): the transaction is gone and may be made
+                    cancel request of ours (pg_cancel_late): the transaction is gone and may be made
                     again, after pg_connect */
     PG_BUSY,     /* 55P03: NOWAIT found the row locked, or the wait for a lock has lasted as long as
                     pg_lock_until says: the statement, and those of its bundle, did nothing */
@@ -241,10 +241,11 @@ enum pg_status pg_exec_commit(struct pg *pg, const struct pg_command *statements
  * hint: a statement that cannot be sent yet is sent by pg_exec. What the values point to is
  * borrowed until pg_exec answers. */
 void pg_pipeline(struct pg *pg, const struct pg_command *command, bool begins);
-/* From now on a statement that is not answered in time is cancelled and the session kept, so that
- * what becomes of it, and of those behind it, is known: PG_CANCELLED. The request may hit the
- * session's next statement, too, or in its place; that is PG_CONFLICT. For as long as `patient`. */
-void pg_be_patient(struct pg *pg, bool patient);
+/* With `late`, until it is called without: a statement that is not answered in time is cancelled
+ * and the session kept, so that what became of it, and of the statements behind it, is known:
+ * PG_CANCELLED. The cancel request may hit the session's next statement, too, or instead: that is
+ * PG_CONFLICT. */
+void pg_cancel_late(struct pg *pg, bool late);
 /* Whether a queued statement has been sent and its result not been taken. */
 bool pg_pipeline_in_flight(const struct pg *pg);
 /* Empties the pipeline: waits for what was sent, and leaves its transaction. */

@@ -57,7 +57,7 @@ struct pg {
     bool written; /* by the transaction: its COMMIT will wait for the log */
     bool prepared[SQL_COUNT];
     bool writes[SQL_COUNT]; /* of those that are prepared: can it write? */
-    bool patient;           /* pg_be_patient */
+    bool cancels_late;      /* pg_cancel_late */
     bool cancelled; /* a cancel request is under way, and may hit whatever runs when it arrives */
     atomic_bool stopped; /* pg_stop */
     bool useless;        /* pg_ends_session: to be closed when its answers are read */

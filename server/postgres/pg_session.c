@@ -112,9 +112,9 @@ void pg_stop(struct pg *pg)
     atomic_store_explicit(&pg->stopped, true, memory_order_relaxed);
 }
 
-void pg_be_patient(struct pg *pg, bool patient)
+void pg_cancel_late(struct pg *pg, bool late)
 {
-    pg->patient = patient;
+    pg->cancels_late = late;
 }
 
 bool pg_in_transaction(const struct pg *pg)

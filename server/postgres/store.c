@@ -21,7 +21,7 @@
 #include <string.h>
 
 /* Longer than a single commit may wait for its standby while the standby works. */
-enum { STANDBY_PATIENCE_US = 5000000 };
+enum { STANDBY_TIMEOUT_US = 5000000 };
 
 struct store *store_create(const char *conninfo, struct store_limits limits, struct error *error)
 {
@@ -78,7 +78,7 @@ static bool is_stuck(struct store *store, const struct pg *pg)
         snprintf(store->waiter, sizeof store->waiter, "%s", oldest);
         store->waiter_since_us = now_us;
     }
-    return oldest[0] && now_us - store->waiter_since_us >= STANDBY_PATIENCE_US;
+    return oldest[0] && now_us - store->waiter_since_us >= STANDBY_TIMEOUT_US;
 }
 
 /* Of the present result of SQL_SERVER_STATE. */

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 /* SHARE_US: of those that go one by one, beside a batch. */
-enum { ROW_PATIENCE_US = 200000, SHARE_US = 20000 };
+enum { ROW_TIMEOUT_US = 200000, SHARE_US = 20000 };
 
 bool purchase_has_time(const struct session *session)
 {
@@ -22,7 +22,7 @@ bool purchase_has_time(const struct session *session)
 void purchase_limit_wait(struct session *session)
 {
     session->wait_until_us =
-        clock_earlier(session->wait_until_us, clock_mono_us() + ROW_PATIENCE_US);
+        clock_earlier(session->wait_until_us, clock_mono_us() + ROW_TIMEOUT_US);
 }
 
 /* An order whose first statement has been sent always goes on. The order before it may have lost
@@ -213,7 +213,7 @@ int64_t purchase_row_deadline(const struct session *session, const struct order 
 
     if (until_us < now_us)
         until_us = now_us;
-    return clock_earlier(until_us, session->work_until_us - ROW_PATIENCE_US) + ROW_PATIENCE_US;
+    return clock_earlier(until_us, session->work_until_us - ROW_TIMEOUT_US) + ROW_TIMEOUT_US;
 }
 
 bool purchase_is_simple(const struct session *session, const struct order *order)

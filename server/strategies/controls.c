@@ -14,7 +14,7 @@
 #include "sale/purchase.h"
 #include "strategies/strategies.h"
 
-enum { RELEASE_PATIENCE_US = 1000000, STATEMENT_PATIENCE_US = 1000000 };
+enum { RELEASE_TIMEOUT_US = 1000000, STATEMENT_TIMEOUT_US = 1000000 };
 #define CENTURY_MS INT64_C(3155760000000)
 
 #define CONTROL_ROW                                                                                \
@@ -56,7 +56,7 @@ static void unlock_then_commit(struct session *session, struct order *order)
     if (!body_plain_decide(session, order, &row) || !purchase_set_stock(session, order, &row))
         return;
     order->strategy->lock->release(&client, &session->hold.lease,
-                                   clock_mono_us() + RELEASE_PATIENCE_US);
+                                   clock_mono_us() + RELEASE_TIMEOUT_US);
     session->hold.held = false;
     FAILPOINT("control.unlocked");
     purchase_finish(session, order, &row);
@@ -81,7 +81,7 @@ static enum pg_status upsert(struct lock_client *client, const struct lease *lea
     enum pg_status status =
         pg_exec(client->pg, SQL_CONTROL_LOCK_UPSERT,
                 PG_ARGS(pg_int8(lease->key), pg_text(lease->token), pg_int8(lease_ms)),
-                clock_mono_us() + STATEMENT_PATIENCE_US);
+                clock_mono_us() + STATEMENT_TIMEOUT_US);
 
     *owned = status == PG_OK && pg_affected(client->pg) == 1;
     return status;

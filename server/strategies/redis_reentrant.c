@@ -10,7 +10,7 @@
 #include "sale/purchase.h"
 #include "strategies/strategies.h"
 
-enum { RELEASE_PATIENCE_US = 1000000 };
+enum { RELEASE_TIMEOUT_US = 1000000 };
 
 static void finish_nested(struct session *session, struct order *order,
                           const struct product_row *row)
@@ -30,7 +30,7 @@ static void finish_nested(struct session *session, struct order *order,
     }
     purchase_finish(session, order, row);
     if (order->outcome != ORDER_UNSETTLED)
-        lock->release(&client, &session->hold.lease, clock_mono_us() + RELEASE_PATIENCE_US);
+        lock->release(&client, &session->hold.lease, clock_mono_us() + RELEASE_TIMEOUT_US);
 }
 
 static void sell_one(struct session *session, struct order *order)

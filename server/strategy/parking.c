@@ -13,8 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* PATIENCE: a cancel or a restock with wait_ms=0 may wait for one round trip through the queue. */
-enum { BUCKETS = 4096, PATIENCE_US = 500000 };
+/* TIMEOUT_US: a cancel or a restock with wait_ms=0 may wait for one round trip through the queue.
+ */
+enum { BUCKETS = 4096, TIMEOUT_US = 500000 };
 
 struct parking {
     int capacity;
@@ -77,7 +78,7 @@ const struct uuid *parking_id(const struct order *order)
 
 static int64_t expires_us(const struct order *order)
 {
-    int64_t least_us = order->arrived_us + order->queue_us + PATIENCE_US;
+    int64_t least_us = order->arrived_us + order->queue_us + TIMEOUT_US;
 
     return order->kind == ORDER_BUY || order->wait_until_us > least_us ? order->wait_until_us
                                                                        : least_us;

@@ -60,7 +60,7 @@ static enum redis_status ask(struct lock_client *client, const struct names *nam
         redis_script(client->redis, LUA_LOCK_ACQUIRE, 4, 7,
                      (const char *const[]){names->lock, names->queue, names->next, names->tickets,
                                            lease->token, ttl, queue_up ? "1" : "0"},
-                     asked_us + REDIS_LOCK_PATIENCE_US, wait_ms);
+                     asked_us + REDIS_LOCK_TIMEOUT_US, wait_ms);
     atomic_store(&lease->valid_until_us,
                  asked_us + client->settings->lock_ttl_ms * CLOCK_US_PER_MS);
     return status;
@@ -85,7 +85,7 @@ static enum lock_result abandon(struct lock_client *client, const struct names *
                                 const struct lease *lease)
 {
     int64_t owned = 0;
-    int64_t until_us = clock_mono_us() + REDIS_LOCK_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + REDIS_LOCK_TIMEOUT_US;
 
     log_debug("lock on product %lld: %s", (long long)lease->key, redis_error(client->redis)->text);
     if (redis_connect(client->redis, until_us))
@@ -121,7 +121,7 @@ static enum lock_result fair_acquire(struct lock_client *client, int64_t key, bo
             return abandon(client, &names, lease);
     }
     int64_t owned = 0;
-    if (!once && give_back(client, &names, lease, clock_mono_us() + REDIS_LOCK_PATIENCE_US,
+    if (!once && give_back(client, &names, lease, clock_mono_us() + REDIS_LOCK_TIMEOUT_US,
                            &owned) != REDIS_OK)
         return abandon(client, &names, lease);
     return LOCK_BUSY;

@@ -40,7 +40,7 @@ enum lock_result redis_lock_poll(struct lock_client *client, struct lease *lease
         int64_t asked_us = clock_mono_us();
         bool owned = false;
 
-        if (attempt(client, lease, asked_us + REDIS_LOCK_PATIENCE_US, &owned) != REDIS_OK) {
+        if (attempt(client, lease, asked_us + REDIS_LOCK_TIMEOUT_US, &owned) != REDIS_OK) {
             log_debug("%s: %s", lease->name, redis_error(client->redis)->text);
             return LOCK_UNKNOWN;
         }

@@ -8,7 +8,7 @@
 #include "lock/lock.h"
 
 /* How long one call to Redis may take when nothing else bounds it. */
-enum { REDIS_LOCK_PATIENCE_US = 1000000, REDIS_LOCK_TTL_SIZE = 24 };
+enum { REDIS_LOCK_TIMEOUT_US = 1000000, REDIS_LOCK_TTL_SIZE = 24 };
 
 void redis_lock_ttl(const struct lock_client *client, char out[REDIS_LOCK_TTL_SIZE]);
 

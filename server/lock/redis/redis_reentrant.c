@@ -24,7 +24,7 @@ static enum lock_result acquire(struct lock_client *client, int64_t key, bool on
     lease_begin(client, &lock_redis_reentrant, key, lease);
     enum lock_result result = redis_lock_poll(client, lease, attempt, 0, once, until_us);
     if (result == LOCK_UNKNOWN)
-        reentrant_release(client, lease, clock_mono_us() + REDIS_LOCK_PATIENCE_US);
+        reentrant_release(client, lease, clock_mono_us() + REDIS_LOCK_TIMEOUT_US);
     return result;
 }
 

@@ -34,7 +34,7 @@ static enum lock_result token_acquire(struct lock_client *client, int64_t key, b
     lease_begin(client, &lock_redis_token, key, lease);
     enum lock_result result = redis_lock_poll(client, lease, attempt, 0, once, until_us);
     if (result == LOCK_UNKNOWN)
-        token_release(client, lease, clock_mono_us() + REDIS_LOCK_PATIENCE_US);
+        token_release(client, lease, clock_mono_us() + REDIS_LOCK_TIMEOUT_US);
     return result;
 }
 

@@ -21,9 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES_MAX = 5, URL_MAX = 2048, NODE_PATIENCE_MAX_US = 200000 };
+enum { NODES_MAX = 5, URL_MAX = 2048, NODE_TIMEOUT_MAX_US = 200000 };
 /* Of the lease: what one node may take of it, and what two clocks may drift apart in it. */
-enum { PATIENCE_SHARE = 20, DRIFT_SHARE = 100, DRIFT_LEAST_US = 2000 };
+enum { TIMEOUT_SHARE = 20, DRIFT_SHARE = 100, DRIFT_LEAST_US = 2000 };
 
 /* All the nodes, shared by all threads. */
 struct redlock {
@@ -161,9 +161,9 @@ static struct lock_client node_client(const struct lock_client *client, int i)
 
 static int64_t node_deadline(const struct lock_client *client)
 {
-    int64_t share_us = client->settings->lock_ttl_ms * CLOCK_US_PER_MS / PATIENCE_SHARE;
+    int64_t share_us = client->settings->lock_ttl_ms * CLOCK_US_PER_MS / TIMEOUT_SHARE;
 
-    return clock_mono_us() + (share_us < NODE_PATIENCE_MAX_US ? share_us : NODE_PATIENCE_MAX_US);
+    return clock_mono_us() + (share_us < NODE_TIMEOUT_MAX_US ? share_us : NODE_TIMEOUT_MAX_US);
 }
 
 static enum lock_release redlock_release(struct lock_client *client, struct lease *lease,

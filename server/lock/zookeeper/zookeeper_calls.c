@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALL_PATIENCE_US = 2000000 };
+enum { CALL_TIMEOUT_US = 2000000 };
 
 /* The library's half of a call, and the worker's. */
 struct call {
@@ -133,7 +133,7 @@ int zookeeper_add(struct zookeeper *zookeeper, const char *path, int mode, char 
     int sent = call ? zoo_acreate(zookeeper->handle, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode,
                                   on_text, call)
                     : ZCONNECTIONLOSS;
-    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
+    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_TIMEOUT_US);
 
     if (code == ZOK && created)
         memcpy(created, call->path, sizeof call->path);
@@ -146,7 +146,7 @@ int zookeeper_delete(struct zookeeper *zookeeper, const char *path)
 {
     struct call *call = begin_call(zookeeper);
     int sent = call ? zoo_adelete(zookeeper->handle, path, -1, on_nothing, call) : ZCONNECTIONLOSS;
-    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
+    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_TIMEOUT_US);
 
     if (call)
         free_call(call);
@@ -158,7 +158,7 @@ int zookeeper_children(struct zookeeper *zookeeper, const char *path, struct zoo
     struct call *call = begin_call(zookeeper);
     int sent =
         call ? zoo_aget_children(zookeeper->handle, path, 0, on_names, call) : ZCONNECTIONLOSS;
-    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
+    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_TIMEOUT_US);
 
     *out = (struct zookeeper_names){NULL, 0};
     if (call) {
@@ -190,7 +190,7 @@ static int watch(struct zookeeper *zookeeper, const char *path)
     struct call *call = begin_call(zookeeper);
     int sent = call ? zoo_awget(zookeeper->handle, path, on_node, zookeeper, on_value, call)
                     : ZCONNECTIONLOSS;
-    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_PATIENCE_US);
+    int code = end_call(zookeeper, &call, sent, clock_mono_us() + CALL_TIMEOUT_US);
 
     if (call)
         free_call(call);

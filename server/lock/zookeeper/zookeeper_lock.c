@@ -159,7 +159,7 @@ static enum lock_result zookeeper_acquire(struct lock_client *client, int64_t ke
 static enum lock_release zookeeper_release(struct lock_client *client, struct lease *lease,
                                            int64_t until_us)
 {
-    (void)until_us; /* the calls have a patience of their own */
+    (void)until_us; /* the calls have a timeout of their own */
     zookeeper_unhold(zookeeper_of(client), lease);
     switch (leave_line(zookeeper_of(client), lease)) {
     case ZOK:

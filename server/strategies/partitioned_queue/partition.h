@@ -23,9 +23,9 @@
 #include <stdio.h>
 
 enum {
-    PARTITION_BATCH = 500,          /* orders in a message, and in a transaction */
-    PARTITION_CONSUMERS = 4,        /* threads; more sets than that share them */
-    PARTITION_PATIENCE_US = 5000000 /* for the broker, where no order's own deadline stands */
+    PARTITION_BATCH = 500,         /* orders in a message, and in a transaction */
+    PARTITION_CONSUMERS = 4,       /* threads; more sets than that share them */
+    PARTITION_TIMEOUT_US = 5000000 /* for the broker, where no order's own deadline stands */
 };
 
 struct consumer;

@@ -97,7 +97,7 @@ static bool consume_sets(struct consumer *consumer)
 static bool listen_to_sets(struct consumer *consumer)
 {
     struct session *session = consumer->session;
-    int64_t until_us = clock_mono_us() + PARTITION_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + PARTITION_TIMEOUT_US;
 
     if (!pg_connect(session->pg, until_us)) {
         fail(consumer, pg_error(session->pg));

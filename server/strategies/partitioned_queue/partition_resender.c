@@ -83,7 +83,7 @@ static bool listen_for_replies(const struct session *session)
 {
     struct rabbit *rabbit = partition_rabbit(session);
 
-    return rabbit_connect(rabbit, clock_mono_us() + PARTITION_PATIENCE_US) &&
+    return rabbit_connect(rabbit, clock_mono_us() + PARTITION_TIMEOUT_US) &&
            rabbit_declare(rabbit, RABBIT_REPLIES, partition_replies(session)) &&
            rabbit_consume(rabbit, RABBIT_REPLIES, partition_replies(session));
 }
@@ -207,7 +207,7 @@ static bool publish_again(struct resender *at, const struct lost *lost, int coun
     fclose(to);
     bool published =
         partition_publish(at->session, lost->product_id, partition_replies(at->session), body,
-                          length, clock_mono_us() + PARTITION_PATIENCE_US);
+                          length, clock_mono_us() + PARTITION_TIMEOUT_US);
     free(body);
     if (published)
         metrics_add(at->republished, (uint64_t)count);
@@ -219,7 +219,7 @@ static bool sweep_some(struct resender *at)
 {
     struct session *session = at->session;
     struct lost lost[PARTITION_BATCH];
-    int64_t until_us = clock_mono_us() + PARTITION_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + PARTITION_TIMEOUT_US;
 
     if (!pg_connect(session->pg, until_us) ||
         pg_exec(session->pg, SQL_QUEUE_SWEEP,
@@ -242,7 +242,7 @@ static bool sweep_some(struct resender *at)
 static void sweep(struct resender *at)
 {
     struct session *session = at->session;
-    int64_t until_us = clock_mono_us() + PARTITION_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + PARTITION_TIMEOUT_US;
     int rounds = 0;
 
     if (!backend_rabbitmq.up(session->services->backends[BACKEND_RABBITMQ]))

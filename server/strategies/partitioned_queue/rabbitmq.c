@@ -30,7 +30,7 @@ enum {
     PROOF_US =
         1000000, /* a connect that had less time, and failed for want of it, proves nothing */
     HEARTBEAT_S = 10,
-    CALL_PATIENCE_US = 5000000, /* one question to the broker and its answer */
+    CALL_TIMEOUT_US = 5000000, /* one question to the broker and its answer */
     FRAME_BYTES = 131072,
     CHANNEL = 1,
     CONFIRMED = 2,
@@ -212,14 +212,14 @@ static bool open_socket(struct rabbit *rabbit, int64_t until_us)
 static bool open_channels(struct rabbit *rabbit)
 {
     const struct amqp_connection_info *info = &rabbit->broker->info;
-    struct timeval patience = {.tv_sec = CALL_PATIENCE_US / CLOCK_US_PER_S};
+    struct timeval timeout = {.tv_sec = CALL_TIMEOUT_US / CLOCK_US_PER_S};
 
     if (!check_reply(rabbit,
                      amqp_login(rabbit->conn, info->vhost, 0, FRAME_BYTES, HEARTBEAT_S,
                                 AMQP_SASL_METHOD_PLAIN, info->user, info->password),
                      "RabbitMQ's login"))
         return false;
-    amqp_set_rpc_timeout(rabbit->conn, &patience);
+    amqp_set_rpc_timeout(rabbit->conn, &timeout);
     amqp_channel_open(rabbit->conn, CHANNEL);
     if (!check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), "RabbitMQ's channel"))
         return false;

@@ -19,8 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SALE_PATIENCE_US = 400000, SALE_PAUSE_US = 20000 };
-enum { PATIENCE_US = 1000000, FIELD_MAX = 2 * STOCK_NUMBER_MAX, PIECE = 12 };
+enum { SALE_TIMEOUT_US = 400000, SALE_PAUSE_US = 20000 };
+enum { TIMEOUT_US = 1000000, FIELD_MAX = 2 * STOCK_NUMBER_MAX, PIECE = 12 };
 
 void stock_lent_init(struct stock_lent *lent)
 {
@@ -47,7 +47,7 @@ static struct redis *borrow(struct redis_stock *stock)
     pthread_mutex_unlock(&lent->mutex);
     if (!redis)
         redis = redis_create(stock->services->backends[BACKEND_STOCK_REDIS]);
-    if (redis && !redis_connect(redis, clock_mono_us() + PATIENCE_US)) {
+    if (redis && !redis_connect(redis, clock_mono_us() + TIMEOUT_US)) {
         stock_redis_failed(redis);
         redis_destroy(redis);
         redis = NULL;
@@ -68,9 +68,9 @@ static void give_back(struct stock_lent *lent, struct redis *redis)
 
 static int64_t soon(int64_t until_us)
 {
-    int64_t patience_us = clock_mono_us() + PATIENCE_US;
+    int64_t timeout_us = clock_mono_us() + TIMEOUT_US;
 
-    return until_us < patience_us ? until_us : patience_us;
+    return until_us < timeout_us ? until_us : timeout_us;
 }
 
 /* An order of a sale that a PUT has ended is gone, though it may stand in Redis a moment longer. */
@@ -151,7 +151,7 @@ static void add_reserved(void *instance, struct product *products, int count, in
 /* Within the time that a failed attempt of somebody else keeps others from trying. */
 static struct redis *borrow_patiently(struct redis_stock *stock)
 {
-    int64_t until_us = clock_mono_us() + SALE_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + SALE_TIMEOUT_US;
     struct redis *redis = borrow(stock);
 
     while (!redis && clock_mono_us() < until_us) {
@@ -200,7 +200,7 @@ static void add_stock(void *instance, struct session *session, const int64_t *pr
 {
     struct redis_stock *stock = instance;
     struct stock_link link = stock_link_of(session);
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    int64_t until_us = clock_mono_us() + TIMEOUT_US;
     int64_t mirrored = 0;
 
     for (int i = 0; i < count; i++) {

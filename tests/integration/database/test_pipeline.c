@@ -304,7 +304,7 @@ static void who_is_patient_cancels_one_and_keeps_the_next(void **state)
 
     (void)state;
     witness_run(here.holder, "BEGIN; " LOCK, HOT);
-    pg_be_patient(here.pg, true);
+    pg_cancel_late(here.pg, true);
     buy_pipelined(HOT, 2);
     assert_int_equal(buy_until(HOT, 1, clock_mono_us() + SHORT_US), PG_CANCELLED);
     assert_true(pg_connect(here.pg, soon()));
@@ -325,7 +325,7 @@ static void a_cancelled_transaction_of_the_pipeline_is_left(void **state)
 {
     (void)state;
     witness_run(here.holder, "BEGIN; " LOCK, HOT);
-    pg_be_patient(here.pg, true);
+    pg_cancel_late(here.pg, true);
     end_with_lock_pipelined(OTHER, OTHER, PG_OK);
     pg_begin(here.pg);
     assert_int_equal(lock_until(HOT, clock_mono_us() + SHORT_US), PG_CANCELLED);

@@ -46,7 +46,7 @@
 #include <stdlib.h>
 
 enum {
-    PATIENCE_US = 1000000,
+    TIMEOUT_US = 1000000,
     PAUSE_US = 100000,          /* before what could not be done is tried again */
     WAIT_US = 100000,           /* for something to be handed over */
     QUIET_US = 200000,          /* without entries before the reconciler begins */
@@ -196,7 +196,7 @@ static void mend(struct writer *at)
     int count = clock_mono_us() < at->mend_at_us ? 0 : stock_mend_take(&at->stock->mend, products);
     enum stock_result result = STOCK_DONE;
 
-    at->link.until_us = clock_mono_us() + PATIENCE_US;
+    at->link.until_us = clock_mono_us() + TIMEOUT_US;
     for (int i = 0; i < count; i++) {
         int64_t gone = 0;
         if (result == STOCK_DONE)
@@ -320,7 +320,7 @@ static bool connect_stores(struct writer *at)
     struct redis *redis = at->link.redis;
     bool fresh = false;
 
-    at->link.until_us = clock_mono_us() + PATIENCE_US;
+    at->link.until_us = clock_mono_us() + TIMEOUT_US;
     /* While PostgreSQL is known to be away, only the background's probe connects: a failed attempt
      * here would keep all other sessions from trying. */
     if (!store_up(services_store(at->services)) || *store_trouble(services_store(at->services)) ||
@@ -343,7 +343,7 @@ static bool read_and_write(struct writer *at, enum stock_source source, bool *mo
     bool done = true;
 
     *more = false;
-    at->link.until_us = clock_mono_us() + PATIENCE_US;
+    at->link.until_us = clock_mono_us() + TIMEOUT_US;
     int n = stock_stream_read(at->stream, &at->link, source, more);
     if (n <= 0) {
         cost_charge(at->services, &strategy_redis_stock, COST_OTHER, 0);
@@ -431,7 +431,7 @@ static void watch(struct writer *at)
     if (clock_mono_us() < at->take_over_at_us)
         return;
     at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
-    at->link.until_us = clock_mono_us() + PATIENCE_US;
+    at->link.until_us = clock_mono_us() + TIMEOUT_US;
     if (stock_stream_look(at->stream, &at->link))
         note_oldest(at);
 }
