@@ -39,7 +39,7 @@ static void sell_one(struct session *session, struct order *order)
         body_plain(session, order);
 }
 
-static void sell(struct session *session, struct batch *batch)
+static void advisory_lock_sell(struct session *session, struct batch *batch)
 {
     purchase_each(session, batch, sell_one);
 }
@@ -52,5 +52,5 @@ const struct strategy strategy_advisory_lock = {
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
     .bodies = true,
     .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
-    .sell = sell,
+    .sell = advisory_lock_sell,
 };

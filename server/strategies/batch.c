@@ -33,7 +33,7 @@ static bool sell_alone(struct session *session, struct order *order)
     return true;
 }
 
-static void sell(struct session *session, struct batch *batch)
+static void batch_sell(struct session *session, struct batch *batch)
 {
     struct order *buys[COMBINE_MAX];
     struct order *others[COMBINE_MAX];
@@ -63,5 +63,5 @@ const struct strategy strategy_batch = {
              .all_products = true,
              .workers = 1,
              .max_batch = COMBINE_MAX},
-    .sell = sell,
+    .sell = batch_sell,
 };

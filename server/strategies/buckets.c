@@ -127,7 +127,7 @@ static void sell_one(struct session *session, struct order *order)
         order->outcome = ORDER_RETRY;
 }
 
-static void sell(struct session *session, struct batch *batch)
+static void buckets_sell(struct session *session, struct batch *batch)
 {
     purchase_each(session, batch, sell_one);
 }
@@ -140,5 +140,5 @@ const struct strategy strategy_buckets = {
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
     .mixes = true,
     .lane = {.workers = 16, .max_batch = 1},
-    .sell = sell,
+    .sell = buckets_sell,
 };

@@ -34,8 +34,7 @@ static bool fits_one_statement(const struct session *session, const struct order
            fast_path_fits(session->pg, order->product_id);
 }
 
-/* The one statement matched no row. False: the product has a limit, or a PUT has begun another
- * sale, so the transaction has to decide. */
+/* The one statement matched no row. False: a limit or another sale; a transaction has to decide. */
 static bool sell_missed(struct session *session, struct order *order, int64_t epoch)
 {
     struct product_row row = {.limit_per_user = NO_LIMIT, .epoch = epoch};
@@ -133,7 +132,7 @@ static void sell_from(struct session *session, struct order *order)
         body_guarded(session, order);
 }
 
-static void sell(struct session *session, struct batch *batch)
+static void conditional_sell(struct session *session, struct batch *batch)
 {
     purchase_each(session, batch, sell_from);
 }
@@ -147,5 +146,5 @@ const struct strategy strategy_conditional = {
     .pipelined = true,
     .mixes = true,
     .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = PIPELINE_ORDERS_MAX},
-    .sell = sell,
+    .sell = conditional_sell,
 };

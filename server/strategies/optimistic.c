@@ -69,7 +69,7 @@ static void sell_one(struct session *session, struct order *order)
         write_in_steps(session, order, &row);
 }
 
-static void sell(struct session *session, struct batch *batch)
+static void optimistic_sell(struct session *session, struct batch *batch)
 {
     purchase_each(session, batch, sell_one);
 }
@@ -83,5 +83,5 @@ const struct strategy strategy_optimistic = {
     .pipelined = true,
     .mixes = true,
     .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = PIPELINE_ORDERS_MAX},
-    .sell = sell,
+    .sell = optimistic_sell,
 };

@@ -40,7 +40,7 @@ static void sell_one(struct session *session, struct order *order)
     purchase_write(session, order, &row);
 }
 
-static void sell(struct session *session, struct batch *batch)
+static void pessimistic_sell(struct session *session, struct batch *batch)
 {
     purchase_each(session, batch, sell_one);
 }
@@ -54,5 +54,5 @@ const struct strategy strategy_pessimistic = {
     .pipelined = true,
     .mixes = true,
     .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = PIPELINE_ORDERS_MAX},
-    .sell = sell,
+    .sell = pessimistic_sell,
 };

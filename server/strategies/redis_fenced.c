@@ -15,7 +15,7 @@
 #include "sale/purchase.h"
 #include "strategies/strategies.h"
 
-static void sell(struct session *session, struct batch *batch)
+static void redis_fenced_sell(struct session *session, struct batch *batch)
 {
     struct order *order = batch->orders;
 
@@ -35,5 +35,5 @@ const struct strategy strategy_redis_fenced = {
     .bodies = true,
     .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
     .lock = &lock_redis_token,
-    .sell = sell,
+    .sell = redis_fenced_sell,
 };

@@ -85,7 +85,7 @@ static bool change(struct session *session, struct order *order)
     return true;
 }
 
-static void sell(struct session *session, struct batch *batch)
+static void redis_queue_sell(struct session *session, struct batch *batch)
 {
     struct order *buys[COMBINE_MAX];
     struct order *others[COMBINE_MAX];
@@ -117,5 +117,5 @@ const struct strategy strategy_redis_queue = {
              .max_batch = COMBINE_MAX,
              .hold_us = LANE_HOLD_US},
     .lock = &lock_redis_fair,
-    .sell = sell,
+    .sell = redis_queue_sell,
 };

@@ -45,7 +45,7 @@ static void sell_one(struct session *session, struct order *order)
         finish_nested(session, order, &row);
 }
 
-static void sell(struct session *session, struct batch *batch)
+static void redis_reentrant_sell(struct session *session, struct batch *batch)
 {
     purchase_each(session, batch, sell_one);
 }
@@ -59,5 +59,5 @@ const struct strategy strategy_redis_reentrant = {
     .bodies = true,
     .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
     .lock = &lock_redis_reentrant,
-    .sell = sell,
+    .sell = redis_reentrant_sell,
 };

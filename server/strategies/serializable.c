@@ -41,7 +41,7 @@ static void sell_one(struct session *session, struct order *order)
     purchase_finish(session, order, &row);
 }
 
-static void sell(struct session *session, struct batch *batch)
+static void serializable_sell(struct session *session, struct batch *batch)
 {
     purchase_each(session, batch, sell_one);
 }
@@ -54,5 +54,5 @@ const struct strategy strategy_serializable = {
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
     .mixes = true,
     .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
-    .sell = sell,
+    .sell = serializable_sell,
 };

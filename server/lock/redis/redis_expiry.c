@@ -7,8 +7,8 @@
  */
 #include "lock/redis/redis_lock.h"
 
-static enum redis_status attempt(struct lock_client *client, struct lease *lease, int64_t until_us,
-                                 bool *owned)
+static enum redis_status redis_expiry_attempt(struct lock_client *client, struct lease *lease,
+                                              int64_t until_us, bool *owned)
 {
     return redis_lock_set(client, lease, "1", until_us, owned);
 }
@@ -17,7 +17,7 @@ static enum lock_result expiry_acquire(struct lock_client *client, int64_t key, 
                                        int64_t until_us, struct lease *lease)
 {
     lease_begin(client, &lock_redis_expiry, key, lease);
-    return redis_lock_poll(client, lease, attempt, 0, once, until_us);
+    return redis_lock_poll(client, lease, redis_expiry_attempt, 0, once, until_us);
 }
 
 const struct lock lock_redis_expiry = {

@@ -37,8 +37,8 @@ static enum redis_status take_over(struct lock_client *client, const struct leas
     return status;
 }
 
-static enum redis_status attempt(struct lock_client *client, struct lease *lease, int64_t until_us,
-                                 bool *owned)
+static enum redis_status redis_getset_attempt(struct lock_client *client, struct lease *lease,
+                                              int64_t until_us, bool *owned)
 {
     char stamp[STAMP_SIZE];
     struct redis_answer answer;
@@ -56,7 +56,7 @@ static enum lock_result getset_acquire(struct lock_client *client, int64_t key, 
                                        int64_t until_us, struct lease *lease)
 {
     lease_begin(client, &lock_redis_getset, key, lease);
-    return redis_lock_poll(client, lease, attempt, POLL_US, once, until_us);
+    return redis_lock_poll(client, lease, redis_getset_attempt, POLL_US, once, until_us);
 }
 
 const struct lock lock_redis_getset = {

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "lock/reentrant.h"
 
-static enum redis_status attempt(struct lock_client *client, struct lease *lease, int64_t until_us,
-                                 bool *owned)
+static enum redis_status redis_reentrant_attempt(struct lock_client *client, struct lease *lease,
+                                                 int64_t until_us, bool *owned)
 {
     int64_t left_ms = 0;
     enum redis_status status = reentrant_ask(client, lease, until_us, &left_ms);
@@ -22,7 +22,8 @@ static enum lock_result acquire(struct lock_client *client, int64_t key, bool on
                                 int64_t until_us, struct lease *lease)
 {
     lease_begin(client, &lock_redis_reentrant, key, lease);
-    enum lock_result result = redis_lock_poll(client, lease, attempt, 0, once, until_us);
+    enum lock_result result =
+        redis_lock_poll(client, lease, redis_reentrant_attempt, 0, once, until_us);
     if (result == LOCK_UNKNOWN)
         reentrant_release(client, lease, clock_mono_us() + REDIS_LOCK_TIMEOUT_US);
     return result;

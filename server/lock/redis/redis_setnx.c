@@ -8,8 +8,8 @@
 #include "base/failpoint.h"
 #include "lock/redis/redis_lock.h"
 
-static enum redis_status attempt(struct lock_client *client, struct lease *lease, int64_t until_us,
-                                 bool *owned)
+static enum redis_status redis_setnx_attempt(struct lock_client *client, struct lease *lease,
+                                             int64_t until_us, bool *owned)
 {
     char ttl[REDIS_LOCK_TTL_SIZE];
     struct redis_answer answer;
@@ -29,7 +29,7 @@ static enum lock_result setnx_acquire(struct lock_client *client, int64_t key, b
                                       int64_t until_us, struct lease *lease)
 {
     lease_begin(client, &lock_redis_setnx, key, lease);
-    return redis_lock_poll(client, lease, attempt, 0, once, until_us);
+    return redis_lock_poll(client, lease, redis_setnx_attempt, 0, once, until_us);
 }
 
 const struct lock lock_redis_setnx = {

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "lock/redis/redis_lock.h"
 
-static enum redis_status attempt(struct lock_client *client, struct lease *lease, int64_t until_us,
-                                 bool *owned)
+static enum redis_status redis_token_attempt(struct lock_client *client, struct lease *lease,
+                                             int64_t until_us, bool *owned)
 {
     return redis_lock_set(client, lease, lease->token, until_us, owned);
 }
@@ -32,7 +32,8 @@ static enum lock_result token_acquire(struct lock_client *client, int64_t key, b
                                       int64_t until_us, struct lease *lease)
 {
     lease_begin(client, &lock_redis_token, key, lease);
-    enum lock_result result = redis_lock_poll(client, lease, attempt, 0, once, until_us);
+    enum lock_result result =
+        redis_lock_poll(client, lease, redis_token_attempt, 0, once, until_us);
     if (result == LOCK_UNKNOWN)
         token_release(client, lease, clock_mono_us() + REDIS_LOCK_TIMEOUT_US);
     return result;

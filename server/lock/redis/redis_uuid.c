@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-static enum redis_status attempt(struct lock_client *client, struct lease *lease, int64_t until_us,
-                                 bool *owned)
+static enum redis_status redis_uuid_attempt(struct lock_client *client, struct lease *lease,
+                                            int64_t until_us, bool *owned)
 {
     return redis_lock_set(client, lease, lease->token, until_us, owned);
 }
@@ -20,7 +20,7 @@ static enum lock_result uuid_acquire(struct lock_client *client, int64_t key, bo
                                      int64_t until_us, struct lease *lease)
 {
     lease_begin(client, &lock_redis_uuid, key, lease);
-    return redis_lock_poll(client, lease, attempt, 0, once, until_us);
+    return redis_lock_poll(client, lease, redis_uuid_attempt, 0, once, until_us);
 }
 
 static enum lock_release uuid_release(struct lock_client *client, struct lease *lease,
