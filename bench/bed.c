@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const int64_t BENCH_STOCK = 1000000000;
 enum { SPARE_DESCRIPTORS = 400 }; /* and some that every client_allow has */
 
 struct bench_series *bench_series_of(struct bench *bench, const struct bench_measure *measure)
@@ -98,27 +97,23 @@ bool bench_new_products(struct bench *bench, int64_t count, int64_t *first, stru
 {
     const struct fleet *fleet = &bench->harness.fleet;
     *first = reserve_products(bench, count);
-    return api_put_products(fleet->api, fleet->urls[0], *first, count, BENCH_STOCK, NULL, error) &&
+    return api_put_products(fleet->api, fleet->urls[0], *first, count, HARNESS_STOCK, NULL,
+                            error) &&
            phase_wait_clean(fleet, *first, *first + count - 1, error);
 }
 
 bool bench_plan(struct bench *bench, const struct bench_measure *measure, struct phase_plan *plan)
 {
-    const struct options *options = bench->harness.options;
     struct bench_series *series = bench_series_of(bench, measure);
-    *plan = (struct phase_plan){
-        .scenario = measure->sold_out ? SCENARIO_SOLDOUT : SCENARIO_HOT,
-        .kind = measure->sold_out ? PHASE_LOAD : PHASE_SPEED,
-        .strategy = harness_strategy(&bench->harness, measure->strategy),
-        .body = "",
-        .wait_ms = -1,
-        .duration_s = options->duration_s,
-        .stock = measure->sold_out ? 0 : BENCH_STOCK,
-        .first_product = reserve_products(bench, products_of(measure)),
-        .products = products_of(measure),
-        .seed = options->seed + INT64_C(1000) * bench->round,
-        .round = bench->round,
-    };
+    *plan = harness_plan(&bench->harness, harness_strategy(&bench->harness, measure->strategy),
+                         bench->round);
+    plan->products = products_of(measure);
+    plan->first_product = reserve_products(bench, plan->products);
+    if (measure->sold_out) {
+        plan->scenario = SCENARIO_SOLDOUT;
+        plan->kind = PHASE_LOAD;
+        plan->stock = 0;
+    }
     bench_shape(bench, measure, &plan->connections, &plan->threads);
     if (plan->strategy && plan->strategy->available)
         return true;

@@ -15,30 +15,21 @@ bool article_measure(struct harness *harness, const struct article_experiment *e
                      const struct article_row *row, struct phase_result *result,
                      struct error *error)
 {
-    const struct options *options = harness->options;
     struct counted counted;
-    bool made = article_make_calls(experiment, options, &counted, error);
-    enum scenario scenario = SCENARIO_HOT;
-    if (experiment->kind == ARTICLE_COUNTER)
-        scenario = SCENARIO_COUNTER;
-    else if (experiment->products > 1)
-        scenario = SCENARIO_SPREAD;
+    bool made = article_make_calls(experiment, harness->options, &counted, error);
     counted.must_shed = row->sheds;
-    struct phase_plan plan = {
-        .scenario = scenario,
-        .kind = PHASE_COUNTED,
-        .strategy = harness_strategy(harness, row->strategy),
-        .body = "",
-        .wait_ms = -1,
-        .connections = experiment->connections,
-        .threads = 1,
-        .stock = experiment->stock,
-        .first_product = options->first_product,
-        .products = experiment->products,
-        .seed = options->seed,
-        .round = 1,
-        .counted = &counted,
-    };
+    struct phase_plan plan = harness_plan(harness, harness_strategy(harness, row->strategy), 1);
+    plan.scenario = experiment->products > 1 ? SCENARIO_SPREAD : SCENARIO_HOT;
+    if (experiment->kind == ARTICLE_COUNTER)
+        plan.scenario = SCENARIO_COUNTER;
+    plan.kind = PHASE_COUNTED;
+    plan.body = "";
+    plan.wait_ms = -1; /* each call has its own */
+    plan.connections = experiment->connections;
+    plan.threads = 1;
+    plan.stock = experiment->stock;
+    plan.products = experiment->products;
+    plan.counted = &counted;
     *result = (struct phase_result){.plan = plan, .verdict = VERDICT_NO_RUN};
     made = made && phase_run(&harness->fleet, &plan, result, error);
     result->plan.counted = NULL;

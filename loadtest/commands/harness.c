@@ -16,8 +16,8 @@ static void progress(void *context, const char *text)
     fflush(stderr);
 }
 
-void harness_phase_over(const struct harness *harness, const struct phase_result *result,
-                        size_t number, size_t all)
+static void say_over(const struct harness *harness, const struct phase_result *result,
+                     size_t number, size_t all)
 {
     const struct phase_plan *plan = &result->plan;
     if (harness->fleet.progress)
@@ -106,4 +106,37 @@ const struct api_strategy *harness_strategy(const struct harness *harness, const
             return &harness->strategies[i];
     }
     return NULL;
+}
+
+struct phase_plan harness_plan(const struct harness *harness, const struct api_strategy *strategy,
+                               int round)
+{
+    const struct options *options = harness->options;
+    bool has_choice = strategy && (strategy->plain || strategy->guarded);
+    return (struct phase_plan){
+        .scenario = options->scenario,
+        .strategy = strategy,
+        .body = has_choice ? options->body : "",
+        .wait_ms = options->wait_ms,
+        .connections = options->connections,
+        .threads = options->threads,
+        .duration_s = options->duration_s,
+        .stock = HARNESS_STOCK,
+        .first_product = options->first_product,
+        .products = options->products,
+        .seed = options->seed + INT64_C(1000) * round,
+        .round = round,
+    };
+}
+
+bool harness_measure(struct harness *harness, const struct phase_plan *plan,
+                     struct results *results, size_t all, struct error *error)
+{
+    struct phase_result *result = results_next(results);
+    if (!result)
+        return error_fail(error, "out of memory");
+    bool made = phase_run(&harness->fleet, plan, result, error);
+    if (!process_interrupted())
+        say_over(harness, result, results->count, all);
+    return made;
 }

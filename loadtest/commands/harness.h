@@ -8,6 +8,7 @@
 #include "loadtest/fleet/api.h"
 #include "loadtest/fleet/machine.h"
 #include "loadtest/phase/run_phase.h"
+#include "loadtest/report/results.h"
 
 enum { HARNESS_STRATEGIES_MAX = 64 };
 
@@ -25,11 +26,6 @@ struct harness {
     size_t strategies_count;
 };
 
-/* A phase is over: where no terminal shows what is going on, a line on stderr says how it ended.
- * `all`: how many there will be. */
-void harness_phase_over(const struct harness *harness, const struct phase_result *result,
-                        size_t number, size_t all);
-
 bool harness_init(struct harness *harness, const struct options *options, struct error *error);
 /* Also stops a fleet that still runs. */
 void harness_fini(struct harness *harness);
@@ -41,5 +37,17 @@ bool harness_open_fleet(struct harness *harness, int count, struct error *error)
 bool harness_close_fleet(struct harness *harness, struct error *error);
 
 const struct api_strategy *harness_strategy(const struct harness *harness, const char *name);
+
+/* Stock that no duration sells out. */
+#define HARNESS_STOCK INT64_C(1000000000)
+
+/* A phase as the options say, with such a stock. */
+struct phase_plan harness_plan(const struct harness *harness, const struct api_strategy *strategy,
+                               int round);
+
+/* Makes the phase, as phase_run, into a new one of the results. Where no terminal shows what is
+ * going on, a line on stderr says how it ended. `all`: how many there will be. */
+bool harness_measure(struct harness *harness, const struct phase_plan *plan,
+                     struct results *results, size_t all, struct error *error);
 
 #endif

@@ -20,9 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Stock that no duration sells out. */
-static const int64_t SPEED_STOCK = 1000000000;
-
 struct run {
     struct harness harness;
     struct results results; /* owned: items */
@@ -110,38 +107,22 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
                       enum phase_kind kind, struct error *error)
 {
     const struct options *options = run->harness.options;
-    struct phase_plan plan = {
-        .scenario = options->scenario,
-        .kind = kind,
-        .strategy = strategy,
-        .body = strategy->plain || strategy->guarded ? options->body : "",
-        .wait_ms = options->wait_ms,
-        .connections = options->connections,
-        .threads = options->rate_per_s > 0 ? 1 : options->threads,
-        .rate_per_s = options->rate_per_s,
-        .arrivals = options->arrivals,
-        .surge = options->surge,
-        .max_lag_ms = options->max_lag_ms,
-        .duration_s = options->duration_s,
-        .stock = options->stock,
-        .first_product = options->first_product,
-        .products = products_of(options),
-        .seed = options->seed + INT64_C(1000) * round,
-        .round = round,
-    };
-    if (kind == PHASE_SPEED)
-        plan.stock = SPEED_STOCK;
-    if (kind == PHASE_LOAD && options->scenario != SCENARIO_BELL)
+    struct phase_plan plan = harness_plan(&run->harness, strategy, round);
+    plan.kind = kind;
+    plan.products = products_of(options);
+    plan.rate_per_s = options->rate_per_s;
+    plan.arrivals = options->arrivals;
+    plan.surge = options->surge;
+    plan.max_lag_ms = options->max_lag_ms;
+    if (kind == PHASE_TRUTH || options->scenario == SCENARIO_BELL)
+        plan.stock = options->stock;
+    else if (kind == PHASE_LOAD)
         plan.stock = 0; /* soldout and counter begin with nothing */
-    if (plan.rate_per_s == 0)
+    if (plan.rate_per_s > 0)
+        plan.threads = 1;
+    else
         wrk_shape(&plan.connections, &plan.threads, (int64_t)run->harness.fleet.count);
-    struct phase_result *result = results_next(&run->results);
-    if (!result)
-        return error_fail(error, "out of memory");
-    bool made = phase_run(&run->harness.fleet, &plan, result, error);
-    if (!process_interrupted())
-        harness_phase_over(&run->harness, result, run->results.count, phases_of(run));
-    return made;
+    return harness_measure(&run->harness, &plan, &run->results, phases_of(run), error);
 }
 
 static bool run_strategy(struct run *run, const struct api_strategy *strategy, int round,

@@ -20,9 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stock that no duration sells out. */
-static const int64_t SWEEP_STOCK = 1000000000;
-
 struct sweep {
     struct options options; /* as given, with the value under test */
     struct sweep_plan plan;
@@ -79,34 +76,14 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
     if (!strategy || !strategy->available)
         return error_fail(error, "--strategies: %s: %s", name,
                           strategy ? strategy->unavailable_reason : "the servers have none");
-    struct phase_plan plan = {
-        .scenario = SCENARIO_HOT,
-        .kind = PHASE_SPEED,
-        .strategy = strategy,
-        .body = strategy->plain || strategy->guarded ? options->body : "",
-        .wait_ms = options->wait_ms,
-        .connections = options->connections,
-        .threads = options->threads,
-        .duration_s = options->duration_s,
-        .stock = SWEEP_STOCK,
-        .first_product = options->first_product,
-        .products = options->products,
-        .seed = options->seed + INT64_C(1000) * round,
-        .round = round,
-        .swept = value,
-    };
-    if (plan.products > 1)
-        plan.scenario = SCENARIO_SPREAD;
+    struct phase_plan plan = harness_plan(&sweep->harness, strategy, round);
+    plan.scenario = plan.products > 1 ? SCENARIO_SPREAD : SCENARIO_HOT;
+    plan.swept = value;
     wrk_shape(&plan.connections, &plan.threads, (int64_t)sweep->harness.fleet.count);
-    struct phase_result *result = results_next(&sweep->results);
-    if (!result)
-        return error_fail(error, "out of memory");
-    bool made = phase_run(&sweep->harness.fleet, &plan, result, error);
-    if (!process_interrupted()) {
+    size_t all = sweep->plan.count * options->strategies.count * (size_t)options->rounds;
+    bool made = harness_measure(&sweep->harness, &plan, &sweep->results, all, error);
+    if (!process_interrupted())
         sweep->complete = sweep->results.count;
-        harness_phase_over(&sweep->harness, result, sweep->results.count,
-                           sweep->plan.count * options->strategies.count * (size_t)options->rounds);
-    }
     return made;
 }
 

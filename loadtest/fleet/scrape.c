@@ -122,6 +122,46 @@ static bool gauge_line(const char *line, int64_t *sum, struct error *error)
     return true;
 }
 
+const char *const costs_ends[COSTS_ENDS] = {"committed", "refused", "accepted", "neither"};
+const char *const costs_stores[COSTS_STORES] = {"postgresql", "redis"};
+const char *const costs_measures[COSTS_MEASURES] = {"statements", "round_trips", "flushes",
+                                                    "bytes"};
+
+/* The place that the family and its labels name; NULL: there is none. */
+static int64_t *place(struct costs *costs, const char *family, const char *ended, const char *store)
+{
+    for (int end = 0; end < COSTS_ENDS; end++) {
+        if (strcmp(costs_ends[end], ended) != 0)
+            continue;
+        if (strcmp(family, "orders") == 0)
+            return &costs->orders[end];
+        for (int i = 0; i < COSTS_STORES; i++)
+            for (int measure = 0; measure < COSTS_MEASURES; measure++)
+                if (strcmp(costs_stores[i], store) == 0 &&
+                    strcmp(costs_measures[measure], family) == 0)
+                    return &costs->spent[end][i][measure];
+    }
+    return NULL;
+}
+
+/* A line that is none of those is nothing here. */
+static void cost_line(const char *line, const char *strategy, struct costs *costs)
+{
+    char family[32], its_strategy[64], ended[32], store[32] = "";
+    int64_t value = 0;
+    if (sscanf(line, "seckill_cost_%31[a-z_]", family) < 1 ||
+        !label(line, "strategy", its_strategy, sizeof its_strategy) ||
+        !label(line, "ended", ended, sizeof ended) || !value_of(line, &value))
+        return;
+    (void)label(line, "store", store, sizeof store);
+    char *total = strstr(family, "_total");
+    if (total)
+        *total = '\0';
+    int64_t *at = place(costs, family, ended, store);
+    if (at && strcmp(its_strategy, strategy) == 0)
+        *at += value;
+}
+
 bool scrape_parse(const char *text, const char *strategy, const char *kind, struct scrape *out,
                   struct error *error)
 {
@@ -145,7 +185,7 @@ bool scrape_parse(const char *text, const char *strategy, const char *kind, stru
             if (!gauge_line(line, &out->connections, error))
                 return false;
         } else {
-            costs_add_metric(&out->costs, line, strategy);
+            cost_line(line, strategy, &out->costs);
         }
         at += length + (at[length] == '\n');
     }
@@ -168,4 +208,19 @@ void counts_add(struct counts *sum, const struct counts *one)
     struct counts add = *one;
     for (size_t i = 0; i < COUNTS_MEMBERS; i++)
         *member(sum, i * sizeof(int64_t)) += *member(&add, i * sizeof(int64_t));
+}
+
+void costs_add(struct costs *sum, const struct costs *after, const struct costs *before)
+{
+    int64_t *to = (void *)sum;
+    const int64_t *more = (const void *)after, *less = (const void *)before;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+        to[i] += more[i] - less[i];
+}
+
+double costs_each(const struct costs *costs, int end, int store, int measure)
+{
+    return costs->orders[end] > 0
+               ? (double)costs->spent[end][store][measure] / (double)costs->orders[end]
+               : 0;
 }

@@ -6,7 +6,6 @@
 #define SECKILL_LOADTEST_FLEET_SCRAPE_H
 
 #include "base/error.h"
-#include "loadtest/fleet/costs.h"
 
 #include <stdint.h>
 
@@ -24,6 +23,18 @@ struct counts {
     int64_t strangers; /* orders of other strategies or kinds */
 };
 
+/* What orders cost PostgreSQL and Redis (seckill_cost_*_total): costs are charged to how the orders
+ * ended, so they can be divided. */
+enum { COSTS_ENDS = 4, COSTS_STORES = 2, COSTS_MEASURES = 4 };
+extern const char *const costs_ends[COSTS_ENDS]; /* committed, refused, accepted, neither */
+extern const char *const costs_stores[COSTS_STORES];
+extern const char *const costs_measures[COSTS_MEASURES];
+
+struct costs {
+    int64_t orders[COSTS_ENDS];
+    int64_t spent[COSTS_ENDS][COSTS_STORES][COSTS_MEASURES];
+};
+
 struct scrape {
     struct counts counts; /* since the server started */
     struct costs costs;   /* the same */
@@ -38,5 +49,10 @@ bool scrape_parse(const char *text, const char *strategy, const char *kind, stru
 
 struct counts counts_minus(const struct counts *after, const struct counts *before);
 void counts_add(struct counts *sum, const struct counts *one);
+
+void costs_add(struct costs *sum, const struct costs *after, const struct costs *before);
+
+/* What one order has cost; 0 where there was none. */
+double costs_each(const struct costs *costs, int end, int store, int measure);
 
 #endif

@@ -43,8 +43,8 @@ void books_add(struct books *sum, const struct books *one)
 {
     if (sum->products == 0 || one->lowest_stock < sum->lowest_stock)
         sum->lowest_stock = one->lowest_stock;
-    const int64_t *from = &one->products;
-    int64_t *to = &sum->products;
+    const int64_t *from = (const void *)one;
+    int64_t *to = (void *)sum;
     for (size_t i = 0; i < offsetof(struct books, lowest_stock) / sizeof *to; i++)
         to[i] += from[i];
     books_add_strategies(sum, one->strategies);

@@ -55,8 +55,11 @@ static void write_line(FILE *file, const char *columns, const json_t *row)
         snprintf(name, sizeof name, "%.*s", (int)length, at);
         if (at > columns)
             fputc(',', file);
+        char format = '0';
+        if (length < whole)
+            format = at[length + 1];
         if (row)
-            write_value(file, find(row, name), length < whole ? at[length + 1] : '0');
+            write_value(file, find(row, name), format);
         else
             fputs(name, file);
         at += whole;
