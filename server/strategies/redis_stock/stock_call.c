@@ -20,9 +20,9 @@ enum {
 };
 enum { CALL_KEYS = 5 };
 
-/* Nobody has been told the orders' ids yet. Those of the call get one group, which is what they are
- * found by while they wait. Were two groups that wait alike, which 48 random bits make as good as
- * impossible, the orders of one might not be found until they are decided, no more. */
+/* Gives the orders new ids of one group, by which they are found while they wait; no client knows
+ * their ids yet. Two groups that wait can hardly be the same (48 random bits); the orders of one
+ * would then not be found until they are decided. */
 static void number_orders(struct order **orders, int count, char group[UUID_TEXT_LENGTH + 1])
 {
     uint64_t number = random_below(UINT64_C(1) << UUID_GROUP_BITS);
@@ -101,8 +101,8 @@ static void number_call(struct stock_call *call, const struct settings *settings
     stock_number(++calls, call->number);
 }
 
-/* An answer that was lost: what became of the call? A Redis that refuses to say, because it still
- * reads its file or a script keeps it busy, has said nothing of the call, and is asked again. */
+/* Asks what became of a call whose answer was lost. A Redis that refuses to answer (it still reads
+ * its file, or a script keeps it busy) is asked again. */
 static enum redis_status recall(struct session *session, const struct stock_call *call,
                                 int64_t until_us, struct redis_reply **reply)
 {

@@ -1,9 +1,10 @@
 /*
- * redis-stock as seen by those who read and reset products and orders by no strategy.
+ * redis-stock's external state: orders that wait in Redis, and mirrors.
  *
- * They come on the threads of dispatch's task pool, which have a PostgreSQL session and no Redis
- * one; a few Redis sessions are kept here and lent to them. An order is looked for in PostgreSQL,
- * then here, and then in PostgreSQL once more, because it may have been decided in between.
+ * It is read and reset on the threads of dispatch's task pool, which have a session with PostgreSQL
+ * and none with Redis; a few Redis sessions are kept here and lent to them. An order is looked for
+ * in PostgreSQL, then here, and then in PostgreSQL once more, because it may have been decided in
+ * between.
  */
 #include "strategies/redis_stock/stock_external_state.h"
 
@@ -148,7 +149,7 @@ static void add_reserved(void *instance, struct product *products, int count, in
         give_back(&stock->lent, redis);
 }
 
-/* Within the time that a failed attempt of somebody else keeps others from trying. */
+/* Tries again, because a failed attempt of another thread keeps all from trying for a moment. */
 static struct redis *borrow_patiently(struct redis_stock *stock)
 {
     int64_t until_us = clock_mono_us() + SALE_TIMEOUT_US;

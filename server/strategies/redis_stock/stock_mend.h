@@ -1,7 +1,6 @@
 /*
- * Products whose mirrors could not be told of a commit, a PUT or units that have come back, because
- * Redis was not to be reached: the writer unloads them as soon as it is, and reconciles. Any
- * thread.
+ * Products whose mirrors missed a commit, a PUT or returned units, because Redis was out of reach.
+ * The writer unloads these mirrors as soon as Redis answers, and reconciles. Any thread.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MEND_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MEND_H
@@ -24,7 +23,7 @@ struct stock_mend {
 void stock_mend_init(struct stock_mend *list);
 void stock_mend_fini(struct stock_mend *list);
 
-/* This mirror is to be unloaded. With too many of them the round has to find it. */
+/* This mirror is to be unloaded. When there are too many, the reconciler has to find it. */
 void stock_mend_ask(struct stock_mend *list, int64_t product_id);
 /* All of them, and the list is empty; how many. */
 int stock_mend_take(struct stock_mend *list, int64_t products[MEND_MAX]);

@@ -1,10 +1,14 @@
 /*
- * Loading: lock the row, see that Redis has no mirror, add up what waits without a row, send users
- * and then the mirror itself. Whatever fails on the way leaves no mirror, which says "not loaded",
- * and nothing else: what was sent of the users is deleted. The next order begins again.
+ * Loading a mirror.
  *
- * The row is waited for as long as the caller says. The rest, which nobody could do in less, has an
- * allowance of its own: a product with a limit has as many users to send as hold some of it.
+ * Happy path: lock the product's row; see that Redis has no mirror; add up the orders that wait and
+ * have no row in PostgreSQL; send the users' units, and then the mirror itself.
+ *
+ * Failure modes:
+ * - The row is held for longer than the caller waits: STOCK_HELD.
+ * - Anything else fails: there is no mirror, which means "not loaded". The users that were sent are
+ *   deleted, and the next order begins again.
+ * - A product with a limit has many users: loading has a time of its own, LOAD_US.
  */
 #include "strategies/redis_stock/stock_mirror.h"
 
@@ -299,8 +303,8 @@ static enum stock_result send_mirror(struct stock_link *link, int64_t product_id
                : stock_redis_failed(link->redis);
 }
 
-/* Under the row's lock. While the mirror is not loaded nothing new is reserved, and what is decided
- * meanwhile by nobody can be, so the reservations found are exactly those that count. */
+/* With the row locked. Without a mirror nothing new is reserved, and without the row's lock nothing
+ * is decided, so the reservations that are found are exactly those that count. */
 static enum stock_result fill(struct stock_link *link, int64_t product_id, const struct row *row)
 {
     struct stock_reservations reserved = {0};
@@ -314,8 +318,8 @@ static enum stock_result fill(struct stock_link *link, int64_t product_id, const
     if (result == STOCK_DONE)
         result = load_users(link, product_id, row, &reserved);
     FAILPOINT("stock-loaded");
-    /* The row is ours as long as the session is, and PostgreSQL ends one that is idle in its
-     * transaction: this says that it is there, and begins that time anew. */
+    /* Shows that the session, and with it the row's lock, is still there, and begins PostgreSQL's
+     * time for idle transactions anew. */
     if (result == STOCK_DONE &&
         pg_exec(link->pg, SQL_PRODUCT_READ, PG_ARGS(pg_int8(product_id)), link->until_us) != PG_OK)
         result = stock_pg_failed(link->pg);
@@ -335,7 +339,7 @@ static void drop_users(struct stock_link *link, int64_t product_id, const struct
     int64_t gone;
 
     link->until_us = clock_mono_us() + LEFT_US;
-    /* Where the load's answer was lost the mirror may be there, and must not be without its users.
+    /* When the load's answer was lost the mirror may be there; it must not stay without its users.
      */
     if (!redis_connect(link->redis, link->until_us) ||
         stock_mirror_forget(link, product_id, 1, &gone) != STOCK_DONE || row->limit == NO_LIMIT)

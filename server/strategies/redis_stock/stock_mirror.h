@@ -2,11 +2,11 @@
  * The mirror: a product's stock as Redis has it, less whatever is reserved.
  *
  * A mirror is loaded from the product's row, once for an epoch: by a PUT, else by the first order.
- * A missing one means "not loaded", never 0 and never infinite. Whoever loads holds the row's lock,
- * so no commit falls between the figure and its loading, and subtracts what waits for PostgreSQL's
- * decision. Each loading gives the mirror a generation of its own. What corrects a mirror after a
- * commit names the generation it saw before; when that is gone it unloads the mirror instead, so
- * that nothing is counted twice and nothing is forgotten.
+ * A missing mirror means "not loaded", never 0 and never infinite. The loading thread holds the
+ * row's lock, so that no commit comes between the figure and its loading, and subtracts the orders
+ * that wait for PostgreSQL's decision. Each loading gives the mirror a new generation. A correction
+ * after a commit names the generation that it saw before the commit; if that is gone, the mirror is
+ * unloaded instead, so that nothing is counted twice and nothing is forgotten.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MIRROR_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MIRROR_H

@@ -51,8 +51,8 @@ static void set_all(struct order **orders, int count, enum order_outcome outcome
         orders[i]->outcome = outcome;
 }
 
-/* Sorts out those whose key has an order in PostgreSQL; returns how many are left, moved to the
- * front. */
+/* Sorts out the orders whose key has an order in PostgreSQL, and moves the others to the front;
+ * returns how many these are. */
 static int drop_known_keys(struct session *session, struct order **orders, int count)
 {
     int64_t users[RESERVE_MAX];
@@ -131,7 +131,7 @@ static void replay(struct session *session, struct order *order)
                              : ORDER_IDEMPOTENCY_MISMATCH;
         return;
     }
-    /* Neither here nor there: the key was left behind by a sale that a PUT has ended. */
+    /* No store has the order: the key is left of a sale that a PUT has ended. */
     if (pg_exec(session->pg, SQL_ORDER_BY_KEY,
                 PG_ARGS(pg_int8(order->user_id), pg_text(order->key)),
                 session->work_until_us) == PG_OK &&
@@ -139,7 +139,7 @@ static void replay(struct session *session, struct order *order)
         redis_send(session->stock, 2, (const char *const[]){"DEL", name}, session->work_until_us);
 }
 
-/* The window by Redis's clock is over or not yet begun; PostgreSQL's clock has the last word. */
+/* By Redis's clock the sale is not open; PostgreSQL's clock decides. */
 static void check_window(struct session *session, struct order **orders, int count)
 {
     struct stock_link link = stock_link_of(session);
@@ -193,8 +193,8 @@ static void read_codes(struct session *session, struct order **orders, int count
     check_window(session, orders, count);
 }
 
-/* Whoever holds the row is waited for as long as the most impatient order may wait. LOCK_TIMEOUT:
- * that was not long enough, and each order has its outcome. */
+/* Waits for the product's row until the first order's wait ends. LOCK_TIMEOUT: the row was held for
+ * longer, and each order has its outcome. */
 static enum order_outcome load(struct session *session, struct order **orders, int count)
 {
     struct stock_link link = stock_link_of(session);
@@ -246,7 +246,7 @@ static enum order_outcome ask_epoch(struct session *session, struct order *first
     return ORDER_PENDING;
 }
 
-/* The same, when nothing has happened since somebody asked. */
+/* The same, if the epoch that was read last is still known. */
 static enum order_outcome know_epoch(struct session *session, struct order *first, int64_t *epoch)
 {
     stock_flag_doubt(&stock_of(session)->flag, redis_since_us(session->stock));
@@ -254,9 +254,9 @@ static enum order_outcome know_epoch(struct session *session, struct order *firs
     return *epoch ? ORDER_PENDING : ask_epoch(session, first, session->work_until_us, epoch);
 }
 
-/* Redis was away between the call and its answer, and a PUT may have found it so: has the sale that
- * the orders were reserved in ended since? Then they are sold in the new one; the writer drops what
- * is reserved of the old. */
+/* Redis was away between the call and its answer, so a PUT may have ended the sale in which the
+ * orders were reserved. Then they are sold in the new sale; the writer drops the old reservations.
+ */
 static enum order_outcome recheck_epoch(struct session *session, struct order *first,
                                         int64_t reserved_in)
 {
@@ -299,8 +299,8 @@ static enum order_outcome take_answer(struct session *session, struct order **or
     case VERDICT_NOT_LOADED:
         return load(session, orders, count);
     case VERDICT_EPOCH:
-        /* Ours was older, or the mirror is: whichever, the row knows, and a load that finds the
-         * row's own epoch loaded changes nothing. */
+        /* Our epoch is old, or the mirror's is: read the row. A load that finds the row's epoch
+         * loaded changes nothing. */
         stock_flag_forget(&stock_of(session)->flag, orders[0]->product_id);
         return load(session, orders, count);
     case VERDICT_FULL:

@@ -1,11 +1,13 @@
 /*
- * From the workers to the writer of the same instance: what was reserved here is written here, and
- * need not be read back from Redis first.
+ * The hand-over: entries from this instance's workers to its writer, which need not read them from
+ * Redis.
  *
- * The stream has it all the same: an entry is its instance's member's from the moment it is there
- * (lua/stock/stock_reserve.lua). So whoever cannot keep up may throw away what was handed over, and
- * read the member's own history; so does a writer that has failed at something. Workers put, the
- * writer alone does the rest.
+ * The stream has the same entries, from their first moment in the history of this instance's member
+ * (lua/stock/stock_reserve.lua).
+ *
+ * Failure modes: the writer cannot keep up, or has failed at something: the hand-over is closed and
+ * emptied, and the writer reads the member's history. Thread rule: workers put, the writer alone
+ * calls the other functions.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_HANDOVER_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_HANDOVER_H
@@ -30,9 +32,9 @@ void stock_handover_fini(struct stock_handover *handover);
 void stock_handover_put(struct stock_handover *handover, const char *entry, int64_t epoch,
                         struct order *const *orders, int count);
 
-/* From now on what is put is kept, until there is more than the writer would ever catch up with. */
+/* From now on what is put is kept; with too much of it the hand-over closes itself. */
 void stock_handover_open(struct stock_handover *handover);
-/* Nothing is left, and nothing is kept. */
+/* Drops what is there; from now on what is put is not kept. */
 void stock_handover_close(struct stock_handover *handover);
 bool stock_handover_is_open(struct stock_handover *handover);
 

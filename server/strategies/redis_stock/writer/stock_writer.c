@@ -8,12 +8,13 @@
  * States. "Behind": some of this member's entries are in its history in the stream alone, and the
  * writer reads the history from its beginning. "Level": everything newer comes by the hand-over.
  *
- *   writer   hand-over   what a turn reads            what ends the state
- *   level    open        the hand-over                the hand-over overflows, a write or a
- * settling fails, a new session with Redis: behind behind   closed      the history the history's
- * end: the hand-over opens behind   open        the history, once more, for  the history's end:
- * level what was reserved until the hand-over opened level    closed      the hand-over has the
- * next turn: behind overflowed
+ *   writer   hand-over   a turn reads        next state
+ *   level    open        the hand-over       behind: the hand-over overflows, a write or a settling
+ *                                            fails, the session with Redis is a new one
+ *   level    closed      nothing             behind, in this turn
+ *   behind   closed      the history         at its end the hand-over opens
+ *   behind   open        the history again   at its end, which has all that was reserved until the
+ *                                            hand-over opened: level
  *
  * Failure modes:
  * - A turn fails: the writer pauses for 0.1 s and reads its history from the beginning.
