@@ -21,6 +21,7 @@
  * Sources: Redis documentation, "Redis Streams", "Scripting with Lua", "Redis persistence".
  */
 #include "sale/purchase.h"
+#include "strategies/redis_stock/stock_external_state.h"
 #include "strategies/redis_stock/stock_instance.h"
 #include "strategies/redis_stock/stock_reconcile.h"
 #include "strategies/redis_stock/stock_reserve.h"
@@ -112,7 +113,7 @@ static void *start(const struct services *services, struct error *error)
     stock_flag_init(&stock->flag);
     stock_mend_init(&stock->mend);
     stock_handover_init(&stock->handover);
-    stock_lent_init(&stock->lent);
+    stock_lent_init(&stock->lent, services->backends[BACKEND_STOCK_REDIS]);
     stock->writer = stock_writer_start(stock, error);
     if (stock->writer)
         return stock;

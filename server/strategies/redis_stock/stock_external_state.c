@@ -2,7 +2,7 @@
  * redis-stock's external state: orders that wait in Redis, and mirrors.
  *
  * It is read and reset on the threads of dispatch's task pool, which have a session with PostgreSQL
- * and none with Redis; a few Redis sessions are kept here and lent to them. An order is looked for
+ * and none with Redis, so one is lent to them (stock_lent.h). An order is looked for
  * in PostgreSQL, then here, and then in PostgreSQL once more, because it may have been decided in
  * between.
  */
@@ -16,56 +16,10 @@
 #include "strategies/redis_stock/stock_waiting.h"
 #include "strategy/session.h"
 
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { SALE_TIMEOUT_US = 400000, SALE_PAUSE_US = 20000 };
 enum { TIMEOUT_US = 1000000, FIELD_MAX = 2 * STOCK_NUMBER_MAX, PIECE = 12 };
-
-void stock_lent_init(struct stock_lent *lent)
-{
-    pthread_mutex_init(&lent->mutex, NULL);
-    lent->count = 0;
-}
-
-void stock_lent_fini(struct stock_lent *lent)
-{
-    while (lent->count > 0)
-        redis_destroy(lent->sessions[--lent->count]);
-    pthread_mutex_destroy(&lent->mutex);
-}
-
-/* A connected session, or NULL; to be handed back with give_back. */
-static struct redis *borrow(struct redis_stock *stock)
-{
-    struct stock_lent *lent = &stock->lent;
-    struct redis *redis = NULL;
-
-    pthread_mutex_lock(&lent->mutex);
-    if (lent->count > 0)
-        redis = lent->sessions[--lent->count];
-    pthread_mutex_unlock(&lent->mutex);
-    if (!redis)
-        redis = redis_create(stock->services->backends[BACKEND_STOCK_REDIS]);
-    if (redis && !redis_connect(redis, clock_mono_us() + TIMEOUT_US)) {
-        stock_redis_failed(redis);
-        redis_destroy(redis);
-        redis = NULL;
-    }
-    return redis;
-}
-
-static void give_back(struct stock_lent *lent, struct redis *redis)
-{
-    pthread_mutex_lock(&lent->mutex);
-    bool room = lent->count < STOCK_LENT_MAX;
-    if (room)
-        lent->sessions[lent->count++] = redis;
-    pthread_mutex_unlock(&lent->mutex);
-    if (!room)
-        redis_destroy(redis);
-}
 
 static int64_t soon(int64_t until_us)
 {
@@ -91,14 +45,14 @@ static enum catalog_result find_order(void *instance, struct pg *pg, const struc
                                       struct error *error)
 {
     struct redis_stock *stock = instance;
-    struct redis *redis = borrow(stock);
+    struct redis *redis = stock_lend(&stock->lent, TIMEOUT_US);
     struct stock_link link = {stock->services->settings, pg, redis, soon(until_us)};
     struct waiting_order order;
     char why[REDIS_WHY_MAX];
 
     enum stock_result found = redis ? stock_waiting_find(&link, id, &order) : STOCK_UNREACHABLE;
     if (redis)
-        give_back(&stock->lent, redis);
+        stock_give_back(&stock->lent, redis);
     if (found == STOCK_UNREACHABLE) {
         redis_server_why(stock->services->backends[BACKEND_STOCK_REDIS], why);
         error_set(error, ERROR_UNAVAILABLE, "Redis (--stock-redis): %s",
@@ -137,7 +91,7 @@ static bool add_units(struct stock_link *link, struct product *products, int cou
 static void add_reserved(void *instance, struct product *products, int count, int64_t until_us)
 {
     struct redis_stock *stock = instance;
-    struct redis *redis = borrow(stock);
+    struct redis *redis = stock_lend(&stock->lent, TIMEOUT_US);
     struct stock_link link = {stock->services->settings, NULL, redis, soon(until_us)};
     bool known = redis != NULL;
 
@@ -146,18 +100,18 @@ static void add_reserved(void *instance, struct product *products, int count, in
     for (int i = 0; !known && i < count; i++)
         products[i].reserved = -1;
     if (redis)
-        give_back(&stock->lent, redis);
+        stock_give_back(&stock->lent, redis);
 }
 
 /* Tries again, because a failed attempt of another thread keeps all from trying for a moment. */
-static struct redis *borrow_patiently(struct redis_stock *stock)
+static struct redis *lend_in_time(struct redis_stock *stock)
 {
     int64_t until_us = clock_mono_us() + SALE_TIMEOUT_US;
-    struct redis *redis = borrow(stock);
+    struct redis *redis = stock_lend(&stock->lent, TIMEOUT_US);
 
     while (!redis && clock_mono_us() < until_us) {
         clock_sleep_until(clock_mono_us() + SALE_PAUSE_US);
-        redis = borrow(stock);
+        redis = stock_lend(&stock->lent, TIMEOUT_US);
     }
     return redis;
 }
@@ -165,7 +119,7 @@ static struct redis *borrow_patiently(struct redis_stock *stock)
 static bool end_old_sale(struct redis_stock *stock, struct pg *pg, int64_t first, int64_t count,
                          int64_t until_us)
 {
-    struct redis *redis = borrow_patiently(stock);
+    struct redis *redis = lend_in_time(stock);
     struct stock_link link = {stock->services->settings, pg, redis, until_us};
     enum stock_result result;
     int64_t gone;
@@ -176,7 +130,7 @@ static bool end_old_sale(struct redis_stock *stock, struct pg *pg, int64_t first
         result = stock_mirror_load(&link, first, true);
     else
         result = stock_mirror_forget(&link, first, count, &gone);
-    give_back(&stock->lent, redis);
+    stock_give_back(&stock->lent, redis);
     return result == STOCK_DONE || result == STOCK_ABSENT;
 }
 

@@ -3,8 +3,8 @@
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_INSTANCE_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_INSTANCE_H
 
-#include "strategies/redis_stock/stock_external_state.h"
 #include "strategies/redis_stock/stock_flag.h"
+#include "strategies/redis_stock/stock_lent.h"
 #include "strategies/redis_stock/stock_mend.h"
 #include "strategies/redis_stock/writer/stock_handover.h"
 
