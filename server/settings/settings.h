@@ -4,8 +4,8 @@
  *
  * Precedence: flag, then environment (SECKILL_ and the flag's name in capitals, '-' as '_'; a
  * secret's also with _FILE behind it, the path of a file that holds it), then default. A secret in
- * argv is overwritten once it is read. A flag may be written `--name value` or `--name=value`. The values are frozen after
- * settings_load.
+ * argv is overwritten once it is read. A flag may be written `--name value` or `--name=value`. The
+ * values are frozen after settings_load.
  */
 #ifndef SECKILL_SETTINGS_SETTINGS_H
 #define SECKILL_SETTINGS_SETTINGS_H

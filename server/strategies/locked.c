@@ -20,9 +20,10 @@
 #define LOCKED_ROW                                                                                 \
     .bodies = true, .sell = body_sell_chosen,                                                      \
     .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1}
-#define LEASE_GUARANTEES .guarantees = GUARANTEE_ONE | GUARANTEE_MANY
+#define WHILE_THE_LEASE_LASTS (GUARANTEE_ONE | GUARANTEE_MANY)
 #define REDIS_LOCK_ROW                                                                             \
-    LOCKED_ROW, LEASE_GUARANTEES, .family = FAMILY_REDIS_LOCK, .needs = NEED_POSTGRESQL | NEED_REDIS
+    LOCKED_ROW, .guarantees = WHILE_THE_LEASE_LASTS, .family = FAMILY_REDIS_LOCK,                  \
+                .needs = NEED_POSTGRESQL | NEED_REDIS
 
 /* Acquiring, the work and releasing are three commits and three flushes: the price of a lock that
  * the work's transaction does not hold itself. */
@@ -84,7 +85,7 @@ const struct strategy strategy_redlock = {
     .lock = &lock_redlock,
     .family = FAMILY_REDIS_LOCK,
     .needs = NEED_POSTGRESQL | NEED_REDLOCK,
-    LEASE_GUARANTEES,
+    .guarantees = WHILE_THE_LEASE_LASTS,
     LOCKED_ROW,
 };
 
@@ -94,7 +95,7 @@ const struct strategy strategy_wllock = {
     .lock = &lock_wllock,
     .family = FAMILY_REDIS_LOCK,
     .needs = NEED_POSTGRESQL | NEED_REDIS,
-    LEASE_GUARANTEES,
+    .guarantees = WHILE_THE_LEASE_LASTS,
     .bodies = true,
     .sell = body_sell_chosen,
     .lane = {.in_flight_per_product = 1, .keyed = true, .workers = 16, .max_batch = 1},
@@ -106,7 +107,7 @@ const struct strategy strategy_memcached_lock = {
     .lock = &lock_memcached,
     .family = FAMILY_OTHER_LOCK,
     .needs = NEED_POSTGRESQL | NEED_MEMCACHED,
-    LEASE_GUARANTEES,
+    .guarantees = WHILE_THE_LEASE_LASTS,
     LOCKED_ROW,
 };
 
@@ -117,6 +118,6 @@ const struct strategy strategy_zookeeper_lock = {
     .lock = &lock_zookeeper,
     .family = FAMILY_OTHER_LOCK,
     .needs = NEED_POSTGRESQL | NEED_ZOOKEEPER,
-    LEASE_GUARANTEES,
+    .guarantees = WHILE_THE_LEASE_LASTS,
     LOCKED_ROW,
 };
