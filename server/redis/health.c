@@ -1,12 +1,10 @@
 /*
- * Whether a Redis serves what the strategies need, and why not.
+ * Whether a Redis serves what the strategies need, and why not: cached, for any thread, without
+ * I/O.
  *
- * Whichever session fails to open or is refused notes the words, and whoever is asked for them
- * (GET /readyz, a log line) gets them without I/O. A session that opens shows that Redis can be
- * read; that it takes writes again only redis_probe_health can say, which the background thread
- * sends to each Redis twice a second. It uses a connection made anew, because one that is open may
- * go on where a new one is refused (NOAUTH), or hang at a server that the address no longer leads
- * to.
+ * A session that cannot be opened, or is refused, notes the server's words; GET /readyz and the log
+ * show them. A session that opens shows that Redis can be read. Only the probe (health_probe.c)
+ * shows that it takes writes again.
  *
  * Refusals are told by the error's first word. Redis before 7 wraps what a script's command was
  * refused with into its own sentence: "ERR Error running script (…): @user_script: 1: -READONLY …",
@@ -14,14 +12,10 @@
  */
 #include "redis/redis_internal.h"
 
-#include "base/log.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #define SCRIPT_FAILED "ERR Error running script"
-
-enum { PLACE_MAX = 300 };
 
 /* Errors of a server that will not do it, now or ever. What is wrong with one command alone (ERR,
  * WRONGTYPE, NOSCRIPT, BUSYGROUP …) is not among them. */
@@ -74,6 +68,11 @@ static void note(struct redis_server *server, bool refuses, const char *before, 
     pthread_mutex_unlock(&server->state.mutex);
 }
 
+void redis_server_note_served(struct redis_server *server)
+{
+    note(server, false, "", "");
+}
+
 void redis_server_note_refusal(struct redis_server *server, const char *words)
 {
     note(server, true, "", words);
@@ -92,43 +91,4 @@ void redis_server_note_reached(struct redis_server *server)
         atomic_store_explicit(&server->up, true, memory_order_relaxed);
     }
     pthread_mutex_unlock(&server->state.mutex);
-}
-
-static void try_to_write(struct redis *redis, const char *key, int64_t until_us)
-{
-    struct redis_server *server = redis->server;
-    int64_t ignored;
-
-    if (redis_open(redis, until_us)) {
-        redis_identify(redis, until_us);
-        enum redis_status status = redis_script(redis, LUA_PROBE, 1, 1, &key, until_us, &ignored);
-        const char *reason = redis_reason(redis);
-        if (status == REDIS_OK) {
-            atomic_store_explicit(&server->closed_until_us, 0, memory_order_relaxed);
-            note(server, false, "", "");
-        } else if (status == REDIS_REFUSED || redis_is_refusal(reason)) {
-            redis_server_note_refusal(server, reason);
-        } else {
-            redis_server_note_unreached(server, reason);
-        }
-    }
-    redis_close(redis);
-}
-
-void redis_probe_health(struct redis *redis, const char *flag, const char *key, int64_t until_us)
-{
-    struct redis_server *server = redis->server;
-    char place[PLACE_MAX];
-    char why[REDIS_WHY_MAX];
-
-    try_to_write(redis, key, until_us);
-    redis_server_why(server, why);
-    if (strcmp(why, server->told) == 0)
-        return;
-    redis_server_place(server, place, sizeof place);
-    if (why[0])
-        log_warn("Redis at %s (%s) does not serve: %s", place, flag, why);
-    else
-        log_info("Redis at %s (%s) is back", place, flag);
-    memcpy(server->told, why, sizeof why);
 }

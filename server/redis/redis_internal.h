@@ -44,6 +44,8 @@ struct redis {
 
 /* What is noted in health.c: a session could be opened, which ends "out of reach" but no refusal;
  * it could not, for this reason; Redis refused, in these words. */
+/* A probe went through: it serves. */
+void redis_server_note_served(struct redis_server *server);
 void redis_server_note_reached(struct redis_server *server);
 void redis_server_note_unreached(struct redis_server *server, const char *reason);
 void redis_server_note_refusal(struct redis_server *server, const char *words);

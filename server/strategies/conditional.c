@@ -112,8 +112,7 @@ static void sell_pipelined(struct session *session, struct order *order)
         purchase_limit_wait(session);
         lost = order->outcome == ORDER_UNSETTLED;
     }
-    /* A missed order has written nothing and may come again. When the first one shows that a PUT
-     * has begun another sale, the others come again and name the new epoch. */
+    /* A missed order has written nothing: those that name an epoch of before a PUT come again. */
     for (int i = 0;
          i < count && (i == 0 || (purchase_has_time(session) &&
                                   fast_path_epoch(session->pg, missed[i]->product_id) == epoch));
