@@ -2,11 +2,13 @@
  * Opening a session: one address after the other, what a session sets for itself, and whether a
  * session still lives.
  *
- * Happy path: pg_connect finds an idle session that lives. Otherwise each address gets a share of
- * the caller's time, and no more than connect_timeout; the first server that is what
- * target_session_attrs asks for gets the session's settings, and its database is compared.
+ * Happy path: pg_connect finds an idle session that lives. Otherwise each host gets a share of the
+ * caller's time, for its name and each address behind it, and no more than connect_timeout; the
+ * first server that is what target_session_attrs asks for gets the session's settings, and its
+ * database is compared.
  *
  * Failure modes:
+ * - A name cannot be resolved, or not in its share of the time: the next host is tried.
  * - An address is silent, cannot be reached, is starting or stopping, or is not what
  *   target_session_attrs asks for: the next one is tried.
  * - A server says anything else (wrong password, no such database): that holds for all addresses,
@@ -143,35 +145,67 @@ static void add_error(struct error *all, const struct error *one)
               before.text, *before.text ? "; " : "", one->text);
 }
 
-static bool connect_somewhere(struct pg *pg, int64_t until_us)
-{
-    struct host_address list[HOST_ADDRESSES_MAX];
-    bool silent[HOST_ADDRESSES_MAX] = {false};
-    struct error all = {ERROR_NONE, ""};
-    int count = hosts_list(pg->store->hosts, list, &all);
-    const char *const turns[] = {hosts_wanted(pg->store->hosts, count),
-                                 hosts_accepted(pg->store->hosts, count)};
+/* The hosts of one connect; they are tried twice where no address offers what is wanted. */
+struct tries {
+    struct host_walk walk;
+    bool silent[HOST_ADDRESSES_MAX];
+    struct error all;
+    int64_t until_us;
+};
 
-    for (int turn = 0; turn < 2 && turns[turn]; turn++)
-        for (int i = 0; i < count; i++) {
-            int64_t now_us = clock_mono_us();
-            int shares = count - i + (turn == 0 && turns[1]);
-            int64_t share_us =
-                clock_earlier((until_us - now_us) / shares, hosts_timeout_us(pg->store->hosts));
-            enum attempt result =
-                silent[i] ? SILENT : attempt(pg, &list[i], turns[turn], now_us + share_us);
-            if (result == CONNECTED)
-                hosts_reached(pg->store->hosts, &list[i]);
-            if (result == CONNECTED || result == DENIED)
-                return result == CONNECTED;
-            silent[i] = result == SILENT;
-            if (turn == 0)
-                add_error(&all, &pg->error);
-            pg_close(pg);
-        }
-    pg->error = all;
+static int64_t share_until(const struct tries *at, int hosts_left)
+{
+    int64_t now_us = clock_mono_us();
+
+    return now_us +
+           clock_earlier((at->until_us - now_us) / hosts_left, hosts_timeout_us(at->walk.hosts));
+}
+
+/* True: no other address is to be tried. */
+static bool try_address(struct pg *pg, struct tries *at, int i, const char *attributes,
+                        int hosts_left, bool *connected)
+{
+    enum attempt result = attempt(pg, &at->walk.list[i], attributes, share_until(at, hosts_left));
+
+    *connected = result == CONNECTED;
+    if (result == CONNECTED)
+        hosts_reached(at->walk.hosts, &at->walk.list[i]);
+    if (result == CONNECTED || result == DENIED)
+        return true;
+    at->silent[i] = result == SILENT;
     return false;
 }
+
+static bool connect_somewhere(struct pg *pg, int64_t until_us)
+{
+    struct tries at = {.until_us = until_us};
+    bool connected = false;
+
+    hosts_walk(pg->store->hosts, &at.walk);
+    for (int i = 0; i < at.walk.count;) {
+        int hosts_left = at.walk.count - i + (hosts_accepted(&at.walk) != NULL);
+        if (hosts_is_name(&at.walk.list[i])) {
+            if (!hosts_resolve(&at.walk, i, share_until(&at, hosts_left), &pg->stopped, &pg->error))
+                add_error(&at.all, &pg->error);
+            continue;
+        }
+        if (try_address(pg, &at, i++, hosts_wanted(&at.walk), hosts_left, &connected))
+            return connected;
+        add_error(&at.all, &pg->error);
+        pg_close(pg);
+    }
+    const char *accepted = hosts_accepted(&at.walk);
+    for (int i = 0; accepted && i < at.walk.count; i++) {
+        if (at.silent[i])
+            continue;
+        if (try_address(pg, &at, i, accepted, at.walk.count - i, &connected))
+            return connected;
+        pg_close(pg);
+    }
+    pg->error = at.all;
+    return false;
+}
+
 static enum pg_status settle_in(struct pg *pg, int64_t until_us)
 {
     struct cost before = cost_of_thread[COST_POSTGRESQL];

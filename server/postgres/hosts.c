@@ -3,8 +3,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 
-#include <netdb.h>
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,10 @@ enum { PARAMETERS_MAX = 64 };
 struct hosts {
     PQconninfoOption *options; /* owned: every one that libpq knows, with what it is to be */
     char *channel_binding;     /* owned */
-    _Atomic uint64_t reached;  /* fingerprint of the address that was reached last */
+    struct resolver *resolver; /* owned */
+    pthread_mutex_t mutex;
+    bool has_reached; /* with the mutex, and so the next */
+    struct host_address reached;
 };
 
 /* What is set unless the conninfo says otherwise: a host that is gone without a word is noticed
@@ -34,6 +36,11 @@ static const char *value_of(const PQconninfoOption *options, const char *key)
         if (strcmp(options->keyword, key) == 0)
             return options->val ? options->val : "";
     return "";
+}
+
+static bool is_random(const struct hosts *hosts)
+{
+    return strcmp(value_of(hosts->options, "load_balance_hosts"), "random") == 0;
 }
 
 /* Has libpq read the conninfo, the service file and the environment, and connect to nothing:
@@ -59,11 +66,16 @@ static PQconninfoOption *read_options(const char *conninfo, const char *spoilt, 
 struct hosts *hosts_create(const char *conninfo, struct error *error)
 {
     struct hosts *hosts = calloc(1, sizeof *hosts);
+    struct resolver *resolver = resolver_create();
 
-    if (!hosts) {
+    if (!hosts || !resolver) {
+        resolver_destroy(resolver);
+        free(hosts);
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
+    pthread_mutex_init(&hosts->mutex, NULL);
+    hosts->resolver = resolver;
     hosts->options = read_options(conninfo, "channel_binding", error);
     PQconninfoOption *rest = hosts->options ? read_options(conninfo, "sslmode", error) : NULL;
     if (rest)
@@ -81,25 +93,33 @@ void hosts_destroy(struct hosts *hosts)
         return;
     PQconninfoFree(hosts->options);
     free(hosts->channel_binding);
+    resolver_destroy(hosts->resolver);
+    pthread_mutex_destroy(&hosts->mutex);
     free(hosts);
 }
 
-static uint64_t fingerprint(const struct host_address *address)
+static bool is_same(const struct host_address *a, const struct host_address *b)
 {
-    const char *const texts[] = {address->name, address->address, address->port};
-    uint64_t hash = 14695981039346656037U; /* FNV-1a */
-
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        for (const char *c = texts[i]; *c; c++)
-            hash = (hash ^ (unsigned char)*c) * 1099511628211U;
-        hash = (hash ^ 0xff) * 1099511628211U;
-    }
-    return hash;
+    return strcmp(a->name, b->name) == 0 && strcmp(a->address, b->address) == 0 &&
+           strcmp(a->port, b->port) == 0;
 }
 
 void hosts_reached(struct hosts *hosts, const struct host_address *address)
 {
-    atomic_store_explicit(&hosts->reached, fingerprint(address), memory_order_relaxed);
+    pthread_mutex_lock(&hosts->mutex);
+    hosts->reached = *address;
+    hosts->has_reached = true;
+    pthread_mutex_unlock(&hosts->mutex);
+}
+
+static bool copy_reached(struct hosts *hosts, struct host_address *out)
+{
+    pthread_mutex_lock(&hosts->mutex);
+    bool has = hosts->has_reached;
+    if (has)
+        *out = hosts->reached;
+    pthread_mutex_unlock(&hosts->mutex);
+    return has;
 }
 
 /* The i-th piece of a list with commas; of a list of one, that one. False: there is none. */
@@ -126,27 +146,9 @@ static int count_pieces(const char *list)
     return count;
 }
 
-/* Appends the addresses behind the host's name. */
-static int resolve(const struct host_address *host, struct host_address *list, int count,
-                   struct error *error)
+bool hosts_is_name(const struct host_address *host)
 {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    int failed = getaddrinfo(host->name, NULL, &hints, &found);
-
-    if (failed)
-        error_set(error, ERROR_UNAVAILABLE, "could not translate host name \"%s\" to address: %s",
-                  host->name, gai_strerror(failed));
-    for (const struct addrinfo *at = found; !failed && at && count < HOST_ADDRESSES_MAX;
-         at = at->ai_next) {
-        list[count] = *host;
-        if (getnameinfo(at->ai_addr, at->ai_addrlen, list[count].address,
-                        sizeof list[count].address, NULL, 0, NI_NUMERICHOST) == 0)
-            count++;
-    }
-    if (!failed)
-        freeaddrinfo(found);
-    return count;
+    return !*host->address && *host->name && *host->name != '/' && *host->name != '@';
 }
 
 static void swap(struct host_address *a, struct host_address *b)
@@ -157,63 +159,115 @@ static void swap(struct host_address *a, struct host_address *b)
     *b = kept;
 }
 
-static void put_in_order(struct hosts *hosts, struct host_address *list, int count)
+static void shuffle(const struct hosts *hosts, struct host_address *list, int count)
 {
-    uint64_t reached = atomic_load_explicit(&hosts->reached, memory_order_relaxed);
-
-    if (strcmp(value_of(hosts->options, "load_balance_hosts"), "random") == 0) {
-        for (int i = count - 1; i > 0; i--)
-            swap(&list[i], &list[random_below((uint64_t)i + 1)]);
-        return;
-    }
-    int first = 0;
-    while (first < count && fingerprint(&list[first]) != reached)
-        first++;
-    for (int i = first; first < count && i > 0; i--)
-        swap(&list[i], &list[i - 1]);
+    for (int i = count - 1; is_random(hosts) && i > 0; i--)
+        swap(&list[i], &list[random_below((uint64_t)i + 1)]);
 }
 
-int hosts_list(struct hosts *hosts, struct host_address list[HOST_ADDRESSES_MAX],
-               struct error *error)
+static void remove_at(struct host_walk *walk, int i)
+{
+    walk->count--;
+    memmove(&walk->list[i], &walk->list[i + 1], (size_t)(walk->count - i) * sizeof *walk->list);
+}
+
+/* Makes room before entry i, if there is any. */
+static bool insert_at(struct host_walk *walk, int i, const struct host_address *address)
+{
+    if (walk->count == HOST_ADDRESSES_MAX)
+        return false;
+    memmove(&walk->list[i + 1], &walk->list[i], (size_t)(walk->count - i) * sizeof *walk->list);
+    walk->list[i] = *address;
+    walk->count++;
+    return true;
+}
+
+/* To the front. One that is behind a name stands there beside the name, which may stand for others
+ * by now. */
+static void put_reached_first(struct host_walk *walk)
+{
+    struct host_address reached;
+
+    if (is_random(walk->hosts) || !copy_reached(walk->hosts, &reached))
+        return;
+    for (int i = 0; i < walk->count; i++)
+        if (is_same(&walk->list[i], &reached)) {
+            remove_at(walk, i);
+            break;
+        }
+    insert_at(walk, 0, &reached);
+}
+
+void hosts_walk(struct hosts *hosts, struct host_walk *walk)
 {
     const char *names = value_of(hosts->options, "host");
     const char *addresses = value_of(hosts->options, "hostaddr");
     const char *ports = value_of(hosts->options, "port");
-    int hosts_count = count_pieces(*addresses ? addresses : names);
-    int count = 0;
+    int count = count_pieces(*addresses ? addresses : names);
 
-    for (int i = 0; i < hosts_count && count < HOST_ADDRESSES_MAX; i++) {
-        struct host_address host = {"", "", ""};
-        piece(names, i, host.name, sizeof host.name);
-        piece(addresses, i, host.address, sizeof host.address);
-        piece(ports, i, host.port, sizeof host.port);
-        if (*host.address || !*host.name || *host.name == '/' || *host.name == '@')
-            list[count++] = host;
-        else
-            count = resolve(&host, list, count, error);
+    *walk = (struct host_walk){.hosts = hosts};
+    for (int i = 0; i < count && walk->count < HOST_ADDRESSES_MAX; i++) {
+        struct host_address *host = &walk->list[walk->count++];
+        piece(names, i, host->name, sizeof host->name);
+        piece(addresses, i, host->address, sizeof host->address);
+        piece(ports, i, host->port, sizeof host->port);
+        if (hosts_is_name(host))
+            resolver_is_numeric(host->name, host->address);
     }
-    put_in_order(hosts, list, count);
-    return count;
+    shuffle(hosts, walk->list, walk->count);
+    put_reached_first(walk);
+    walk->several = walk->count > 1;
+}
+
+static bool has_been_tried(const struct host_walk *walk, int tried,
+                           const struct host_address *address)
+{
+    for (int i = 0; i < tried; i++)
+        if (is_same(&walk->list[i], address))
+            return true;
+    return false;
+}
+
+bool hosts_resolve(struct host_walk *walk, int i, int64_t until_us, const atomic_bool *stopped,
+                   struct error *error)
+{
+    struct host_address host = walk->list[i];
+    struct host_address behind[RESOLVER_ADDRESSES_MAX];
+    struct resolved found;
+
+    remove_at(walk, i);
+    if (!resolver_ask(walk->hosts->resolver, host.name, until_us, stopped, &found, error))
+        return false;
+    walk->several |= found.count > 1;
+    for (int n = 0; n < found.count; n++) {
+        behind[n] = host;
+        snprintf(behind[n].address, sizeof behind[n].address, "%s", found.addresses[n]);
+    }
+    shuffle(walk->hosts, behind, found.count);
+    for (int n = 0, at = i; n < found.count; n++)
+        if (!has_been_tried(walk, i, &behind[n]))
+            at += insert_at(walk, at, &behind[n]);
+    return true;
 }
 
 /* A session that cannot write is of no use while there is one that can. */
-const char *hosts_wanted(const struct hosts *hosts, int addresses)
+const char *hosts_wanted(const struct host_walk *walk)
 {
-    const char *asked = value_of(hosts->options, "target_session_attrs");
+    const char *asked = value_of(walk->hosts->options, "target_session_attrs");
 
     if (strcmp(asked, "prefer-standby") == 0)
-        return addresses > 1 ? "standby" : "any";
-    if (addresses > 1 && (!*asked || strcmp(asked, "any") == 0))
+        return walk->several ? "standby" : "any";
+    if (walk->several && (!*asked || strcmp(asked, "any") == 0))
         return "read-write";
     return *asked ? asked : "any";
 }
 
-const char *hosts_accepted(const struct hosts *hosts, int addresses)
+const char *hosts_accepted(const struct host_walk *walk)
 {
-    const char *asked = value_of(hosts->options, "target_session_attrs");
+    const char *asked = value_of(walk->hosts->options, "target_session_attrs");
     bool any = !*asked || strcmp(asked, "any") == 0 || strcmp(asked, "prefer-standby") == 0;
 
-    return any && addresses > 1 ? "any" : NULL;
+    return any && walk->several ? "any" : NULL;
 }
 
 int64_t hosts_timeout_us(const struct hosts *hosts)

@@ -6,25 +6,40 @@
  * that accepts and says nothing would keep a non-blocking connect for as long as it lasts, and so
  * would one of several addresses behind a name. So each address is a connect of its own here, with
  * a share of the time.
+ *
+ * A name is looked up when its turn comes, with a share of the time, too: a name server that is
+ * silent costs the hosts that have a name their share, and no other. The address that was reached
+ * last stands first and needs no look-up.
  */
 #ifndef SECKILL_POSTGRES_HOSTS_H
 #define SECKILL_POSTGRES_HOSTS_H
 
 #include "base/error.h"
+#include "base/resolver.h"
 
 #include <libpq-fe.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct hosts;
 
-enum { HOST_NAME_SIZE = 256, HOST_ADDRESS_SIZE = 64, HOST_PORT_SIZE = 8, HOST_ADDRESSES_MAX = 16 };
+enum { HOST_PORT_SIZE = 8, HOST_ADDRESSES_MAX = 16 };
 
 /* One address to try. */
 struct host_address {
-    char name[HOST_NAME_SIZE];       /* a host's name, or a socket's folder; "": libpq's default */
-    char address[HOST_ADDRESS_SIZE]; /* numeric; "": of a socket in a folder */
+    char name[RESOLVER_NAME_SIZE]; /* a host's name, or a socket's folder; "": libpq's default */
+    char
+        address[RESOLVER_ADDRESS_SIZE]; /* numeric; "": of a socket in a folder, or not known yet */
     char port[HOST_PORT_SIZE];
+};
+
+/* What one connect goes through: the thread's that connects. */
+struct host_walk {
+    struct hosts *hosts;
+    struct host_address list[HOST_ADDRESSES_MAX];
+    int count;
+    bool several; /* there may be more than one address */
 };
 
 /* Reads and resolves nothing; NULL: the conninfo cannot be read. Owned; hosts_destroy allows NULL.
@@ -32,17 +47,22 @@ struct host_address {
 struct hosts *hosts_create(const char *conninfo, struct error *error);
 void hosts_destroy(struct hosts *hosts);
 
-/* Every address, in the order in which they are to be tried: the one that was reached last comes
- * first. Resolves names as libpq does. How many; 0: *error says why. Any thread, and so the rest.
+/* The hosts in the order in which they are to be tried: the address that was reached last, then as
+ * they are given, or by chance (load_balance_hosts). Looks nothing up. Any thread, and so the rest.
  */
-int hosts_list(struct hosts *hosts, struct host_address list[HOST_ADDRESSES_MAX],
-               struct error *error);
+void hosts_walk(struct hosts *hosts, struct host_walk *walk);
+/* Whether this host has to be looked up. */
+bool hosts_is_name(const struct host_address *host);
+/* Puts what is behind host i's name into its place, less what has been tried before it; nothing
+ * when that fails (resolver_ask). */
+bool hosts_resolve(struct host_walk *walk, int i, int64_t until_us, const atomic_bool *stopped,
+                   struct error *error);
 void hosts_reached(struct hosts *hosts, const struct host_address *address);
 
-/* What target_session_attrs asks for; then, when no address offers it, "any" or NULL for nothing
- * else. */
-const char *hosts_wanted(const struct hosts *hosts, int addresses);
-const char *hosts_accepted(const struct hosts *hosts, int addresses);
+/* What target_session_attrs asks for, of the hosts as far as they are known; then, when no address
+ * offers it, "any" or NULL for nothing else. */
+const char *hosts_wanted(const struct host_walk *walk);
+const char *hosts_accepted(const struct host_walk *walk);
 /* connect_timeout, for one address; INT64_MAX: none is set. */
 int64_t hosts_timeout_us(const struct hosts *hosts);
 

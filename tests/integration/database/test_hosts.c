@@ -1,6 +1,7 @@
 /*
  * PostgreSQL on several hosts: one that accepts and says nothing keeps nobody from the next, and a
- * server whose host stops goes on with the other.
+ * server whose host stops goes on with the other. A name server that is silent costs the host that
+ * has a name, and no other.
  */
 #include "lib/t.h"
 
@@ -110,6 +111,62 @@ static void silent_host_has_its_connect_timeout(void **state)
     server_stop(server);
 }
 
+/* No look-up is ever answered. */
+static int silence_names(void **state)
+{
+    (void)state;
+    server_use_failpoints("resolver.ask=hold");
+    return 0;
+}
+
+static int let_names_be(void **state)
+{
+    server_use_failpoints(NULL);
+    return server_teardown(state);
+}
+
+/* The start goes on to the next host when the name's share is over, and a session that is opened
+ * later begins with the one that was reached. */
+static void name_server_is_silent(void **state)
+{
+    (void)state;
+    char *folder = stack_socket_folder();
+    char conninfo[512];
+
+    snprintf(conninfo, sizeof conninfo, "host=db.invalid,%s port=5432 dbname=seckill user=seckill",
+             folder);
+    int64_t begun_us = clock_mono_us();
+    struct server *server = server_start("--database", conninfo);
+    assert_true(clock_mono_us() - begun_us < 4500000);
+    assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
+    assert_true(server_says(server, "failpoint resolver.ask: hold"));
+    shop_put(server, 1, 10, NULL);
+    expect_order(server, 1, 1);
+    struct witness *witness = witness_open(stack_database());
+    witness_number(witness, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                            " WHERE application_name LIKE 'seckill%%'");
+    begun_us = clock_mono_us();
+    expect_order(server, 1, 2);
+    assert_true(clock_mono_us() - begun_us < 1500000);
+    witness_close(witness);
+    server_stop(server);
+    free(folder);
+}
+
+/* Neither does a look-up that is under way keep the server from its end. */
+static void only_host_has_a_name_nobody_knows(void **state)
+{
+    (void)state;
+    struct server *server =
+        server_start("--database", "host=db.invalid port=5432 dbname=seckill user=seckill");
+
+    assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 503);
+    assert_true(server_says(server, "no address of host name \"db.invalid\" in time"));
+    int64_t begun_us = clock_mono_us();
+    server_stop(server);
+    assert_true(clock_mono_us() - begun_us < 3000000);
+}
+
 static void pair_conninfo(char *out, size_t size, struct postgres *first, struct postgres *second,
                           const char *more)
 {
@@ -184,6 +241,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(first_host_is_silent, listen_silently, stop_listening),
         cmocka_unit_test_setup_teardown(silent_host_has_its_connect_timeout, listen_silently,
                                         stop_listening),
+        cmocka_unit_test_setup_teardown(name_server_is_silent, silence_names, let_names_be),
+        cmocka_unit_test_setup_teardown(only_host_has_a_name_nobody_knows, silence_names,
+                                        let_names_be),
         cmocka_unit_test_setup_teardown(standby_stands_first, make_pair, server_teardown),
         cmocka_unit_test_setup_teardown(own_host_stops, make_pair, server_teardown),
     };
