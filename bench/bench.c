@@ -149,7 +149,7 @@ static void await_calm(struct bench *bench, enum bench_steal allowed)
 }
 
 static bench_take *const kinds[] = {
-    [BENCH_CEILING] = bench_take_ceiling,   [BENCH_NGINX] = bench_take_nginx,
+    [BENCH_CEILING] = bench_take_answers,   [BENCH_NGINX] = bench_take_answers,
     [BENCH_HTTP] = bench_take_http,         [BENCH_PGBENCH] = bench_take_pgbench,
     [BENCH_OVERLOAD] = bench_take_overload, [BENCH_IDLE] = bench_take_idle,
     [BENCH_LONG] = bench_take_long,

@@ -10,14 +10,6 @@ const char *bench_verdict_name(enum bench_verdict verdict)
     return names[verdict];
 }
 
-const char *bench_figure_name(enum bench_figure figure)
-{
-    static const char *const names[] = {"per_s",  "committed_per_s", "p50_ms",
-                                        "p99_ms", "cpu_us",          "kib",
-                                        "share",  "overloaded_per_s"};
-    return names[figure];
-}
-
 struct span bench_span(const double *values, size_t count)
 {
     double sorted[BENCH_ROUNDS_MAX];

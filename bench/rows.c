@@ -26,6 +26,14 @@ const struct bench_row bench_rows[] = {
 
 const size_t bench_rows_count = sizeof bench_rows / sizeof bench_rows[0];
 
+const char *bench_figure_name(enum bench_figure figure)
+{
+    static const char *const names[] = {"per_s",  "committed_per_s", "p50_ms",
+                                        "p99_ms", "cpu_us",          "kib",
+                                        "share",  "overloaded_per_s"};
+    return names[figure];
+}
+
 static bool is_named(const struct bench_row *row, const char *item)
 {
     char *end = NULL;

@@ -25,9 +25,12 @@ static void take_latencies(const struct load_result *wrk, struct bench_sample *s
 }
 
 /* Answers at once, from a server that sells nothing: there are no books to compare. */
-static bool take_answers(struct bench *bench, const struct bench_measure *measure, const char *url,
-                         pid_t server, struct bench_sample *sample, struct error *error)
+bool bench_take_answers(struct bench *bench, const struct bench_measure *measure,
+                        struct bench_sample *sample, struct error *error)
 {
+    bool nginx = measure->kind == BENCH_NGINX;
+    const char *url = nginx ? bench->nginx.url : bench->ceiling.url;
+    pid_t server = nginx ? bench->nginx.process.pid : bench->ceiling.process.pid;
     struct bench_series *series = bench_series_of(bench, measure);
     int64_t first = bench->harness.options->first_product;
     struct load load = {
@@ -55,19 +58,6 @@ static bool take_answers(struct bench *bench, const struct bench_measure *measur
     sample->figures[FIGURE_RATE] = (double)wrk.requests * 1e6 / (double)wrk.duration_us;
     take_latencies(&wrk, sample);
     return true;
-}
-
-bool bench_take_ceiling(struct bench *bench, const struct bench_measure *measure,
-                        struct bench_sample *sample, struct error *error)
-{
-    return take_answers(bench, measure, bench->ceiling.url, bench->ceiling.process.pid, sample,
-                        error);
-}
-
-bool bench_take_nginx(struct bench *bench, const struct bench_measure *measure,
-                      struct bench_sample *sample, struct error *error)
-{
-    return take_answers(bench, measure, bench->nginx.url, bench->nginx.process.pid, sample, error);
 }
 
 static void take_phase(const struct phase_result *result, bool sold_out,

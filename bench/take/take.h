@@ -10,7 +10,7 @@
 typedef bool bench_take(struct bench *bench, const struct bench_measure *measure,
                         struct bench_sample *sample, struct error *error);
 
-bench_take bench_take_ceiling, bench_take_nginx, bench_take_http, bench_take_pgbench;
+bench_take bench_take_answers, bench_take_http, bench_take_pgbench;
 bench_take bench_take_idle, bench_take_long, bench_take_overload;
 
 /* What bench_take_long has put into the database goes again. */

@@ -199,16 +199,11 @@ bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, str
                                (long long)product);
 }
 
-bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t size,
-                  struct error *error)
+/* The one field of what a statement with one value gives. */
+static bool query_text(struct witness *witness, const char *sql, const char *value, char *out,
+                       size_t size, struct error *error)
 {
-    char after[24];
-    const char *values[] = {after};
-    snprintf(after, sizeof after, "%lld", (long long)after_us);
-    PGresult *rows = query(witness,
-                           "SELECT to_char((clock_timestamp() + $1::bigint * interval '1 us')"
-                           "  AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
-                           1, values, error);
+    PGresult *rows = query(witness, sql, 1, &value, error);
     if (!rows)
         return false;
     snprintf(out, size, "%s", PQgetvalue(rows, 0, 0));
@@ -216,14 +211,19 @@ bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t s
     return true;
 }
 
+bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t size,
+                  struct error *error)
+{
+    char after[24];
+    snprintf(after, sizeof after, "%lld", (long long)after_us);
+    return query_text(witness,
+                      "SELECT to_char((clock_timestamp() + $1::bigint * interval '1 us')"
+                      "  AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
+                      after, out, size, error);
+}
+
 bool witness_setting(struct witness *witness, const char *name, char *out, size_t size,
                      struct error *error)
 {
-    const char *values[] = {name};
-    PGresult *rows = query(witness, "SELECT current_setting($1)", 1, values, error);
-    if (!rows)
-        return false;
-    snprintf(out, size, "%s", PQgetvalue(rows, 0, 0));
-    PQclear(rows);
-    return true;
+    return query_text(witness, "SELECT current_setting($1)", name, out, size, error);
 }
