@@ -565,34 +565,52 @@ SELECT id, name, initial_stock,
        limit_per_user, opens_at, closes_at, epoch, version, 0::bigint
 FROM product WHERE id > $1::bigint ORDER BY id LIMIT $2::bigint
 
+-- Nothing where it has to follow another sale than the one that is there ($7).
 -- name: product_put
 INSERT INTO product (id, name, initial_stock, stock, limit_per_user, opens_at, closes_at, epoch, version)
-VALUES ($1::bigint, $2::text, $3::bigint, $3::bigint, $4::bigint, $5::timestamptz, $6::timestamptz,
-        (SELECT base + 1 FROM epoch_base), 1)
+SELECT $1::bigint, $2::text, $3::bigint, $3::bigint, $4::bigint, $5::timestamptz, $6::timestamptz,
+       (SELECT base + 1 FROM epoch_base), 1
+WHERE $7::bigint IS NULL OR EXISTS (SELECT FROM product WHERE id = $1::bigint)
 ON CONFLICT (id) DO UPDATE
 SET name = excluded.name, initial_stock = excluded.initial_stock, stock = excluded.stock,
     limit_per_user = excluded.limit_per_user, opens_at = excluded.opens_at,
     closes_at = excluded.closes_at, epoch = product.epoch + 1, version = product.version + 1,
     split = false
+WHERE $7::bigint IS NULL OR product.epoch = $7::bigint
 RETURNING epoch, version
+
+-- What of name, limit and window is given ($2, $4, $6, $8: 1) is set, the rest stays. The version grows, so that
+-- whoever has decided by the old row does not write by it. Answers 0 when it would close before it opens, 2 when it
+-- would limit a sale in which nobody has counted.
+-- name: product_patch
+UPDATE product
+SET name = CASE WHEN $2::bigint = 1 THEN $3::text ELSE name END,
+    limit_per_user = CASE WHEN $4::bigint = 1 THEN $5::bigint ELSE limit_per_user END,
+    opens_at = CASE WHEN $6::bigint = 1 THEN $7::timestamptz ELSE opens_at END,
+    closes_at = CASE WHEN $8::bigint = 1 THEN $9::timestamptz ELSE closes_at END,
+    version = version + 1
+FROM (SELECT id AS old_id, limit_per_user AS old_limit FROM product WHERE id = $1::bigint FOR UPDATE) AS old
+WHERE id = old_id
+RETURNING CASE WHEN opens_at >= closes_at THEN 0
+               WHEN limit_per_user IS NOT NULL AND old_limit IS NULL THEN 2 ELSE 1 END::bigint
 
 -- name: products_put
 INSERT INTO product (id, initial_stock, stock, epoch, version)
 SELECT id, $3::bigint, $3::bigint, (SELECT base + 1 FROM epoch_base), 1
-FROM generate_series($1::bigint, $1::bigint + $2::bigint - 1) AS id ORDER BY id
+FROM generate_series($1::bigint, $1::bigint + ($2::bigint - 1)) AS id ORDER BY id
 ON CONFLICT (id) DO UPDATE
 SET name = NULL, initial_stock = excluded.initial_stock, stock = excluded.stock, limit_per_user = NULL,
     opens_at = NULL, closes_at = NULL, epoch = product.epoch + 1, version = product.version + 1,
     split = false
 
 -- name: buckets_end
-DELETE FROM bucket WHERE product_id BETWEEN $1::bigint AND $1::bigint + $2::bigint - 1
+DELETE FROM bucket WHERE product_id BETWEEN $1::bigint AND $1::bigint + ($2::bigint - 1)
 
 -- Of a product that is new there is nothing.
 -- name: retire
 INSERT INTO retired (product_id, epoch)
 SELECT id, epoch - 1 FROM product
-WHERE id BETWEEN $1::bigint AND $1::bigint + $2::bigint - 1 AND version > 1
+WHERE id BETWEEN $1::bigint AND $1::bigint + ($2::bigint - 1) AND version > 1
 
 -- name: audit
 WITH sale AS (

@@ -1,8 +1,9 @@
--- Unloads the mirrors of products first … first + count - 1: whoever needs one loads it from PostgreSQL.
--- KEYS: loaded. ARGV: prefix, first, count. Answers how many there were.
+-- Unloads the products' mirrors: whoever needs one loads it from PostgreSQL. Their ids are texts here, because a
+-- number holds 53 bits of them.
+-- KEYS: loaded. ARGV: prefix, product… Answers how many there were.
 local gone = 0
-for i = 0, ARGV[3] - 1 do
-    local product = string.format('%.0f', ARGV[2] + i)
+for i = 2, #ARGV do
+    local product = ARGV[i]
     local mirror = ARGV[1] .. ':mirror:' .. product
     local generation = redis.call('HGET', mirror, 'generation')
     -- The mirror first: without it nobody looks at the rest.

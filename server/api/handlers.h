@@ -17,6 +17,7 @@ void orders_cancel(struct request *request);
 void products_list(struct request *request);
 void products_get(struct request *request);
 void products_put(struct request *request);
+void products_patch(struct request *request);
 void products_put_run(struct request *request);
 void products_audit(struct request *request);
 void products_restock(struct request *request);

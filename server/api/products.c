@@ -88,29 +88,84 @@ void products_list(struct request *request)
     request_wait_call(request, rendered);
 }
 
-static enum catalog_result put(struct call *call, struct pg *pg, struct error *error)
+/* After a PUT or a PATCH: whoever keeps something of the product hears of it, also where nobody
+ * knows whether it was done. */
+static enum catalog_result tell(struct call *call, struct pg *pg, enum catalog_result result)
 {
-    enum catalog_result result = catalog_product_put(
-        pg, &call->product, &call->created, call->task.wait_until_us, call->task.until_us, error);
-
     if (result == CATALOG_OK || result == CATALOG_UNKNOWN)
-        external_state_sale_started(services_of(call), pg, call->product.id, 1,
+        external_state_sale_changed(services_of(call), pg, call->product.id, 1,
                                     call->task.until_us);
     if (result == CATALOG_OK)
         call->text = render_product(&call->product);
     return result;
 }
 
-void products_put(struct request *request)
+static enum catalog_result put(struct call *call, struct pg *pg, struct error *error)
 {
-    enum { STOCK, NAME, LIMIT_PER_USER, OPENS_AT, CLOSES_AT, MEMBER_COUNT };
-    struct product product = {.id = request->product_id};
+    return tell(call, pg,
+                catalog_product_put(pg, &call->product, &call->created, call->task.wait_until_us,
+                                    call->task.until_us, error));
+}
+
+static enum catalog_result patch(struct call *call, struct pg *pg, struct error *error)
+{
+    enum catalog_result result = catalog_product_patch(
+        pg, &call->product, call->given, call->task.wait_until_us, call->task.until_us, error);
+
+    if (result == CATALOG_OK)
+        external_state_reserved(services_of(call), &call->product, 1, call->task.until_us);
+    return tell(call, pg, result);
+}
+
+static void put_done(struct request *request)
+{
+    if (request->call->result == CATALOG_REFUSED) {
+        problem_set(&request->problem, 412, "epoch_mismatch", "If-Match",
+                    "The product's sale is another one, or there is none.");
+        request_refuse(request);
+        return;
+    }
+    rendered(request);
+}
+
+static bool window_is_one(struct request *request, bool opens, int64_t opens_us, bool closes,
+                          int64_t closes_us)
+{
+    if (!opens || !closes || opens_us < closes_us)
+        return true;
+    problem_field(&request->problem, "closes_at", "The sale has to close after it opens.");
+    request_refuse(request);
+    return false;
+}
+
+static void patch_done(struct request *request)
+{
+    if (request->call->result == CATALOG_REFUSED) {
+        window_is_one(request, true, 0, true, 0);
+    } else if (request->call->result == CATALOG_UNCOUNTED) {
+        problem_set(
+            &request->problem, 409, "limit_not_counted", "limit_per_user",
+            "The sale has had no limit, so what users have bought was not counted; a new sale "
+            "may have one.");
+        request_refuse(request);
+    } else {
+        rendered(request);
+    }
+}
+
+/* The body of a PUT (`stock` is required) or a PATCH (there is none); false: refused. */
+static bool read_product(struct request *request, bool with_stock, struct product *product,
+                         unsigned *given)
+{
+    enum { NAME, LIMIT_PER_USER, OPENS_AT, CLOSES_AT, STOCK, MEMBER_COUNT };
+    _Static_assert(PRODUCT_NAME == 1u << NAME && PRODUCT_LIMIT == 1u << LIMIT_PER_USER &&
+                       PRODUCT_OPENS == 1u << OPENS_AT && PRODUCT_CLOSES == 1u << CLOSES_AT,
+                   "the catalog's members");
     struct member members[MEMBER_COUNT] = {
-        [STOCK] = {.name = "stock", .required = true, .min = 0, .max = ORDER_UNITS_MAX},
         [NAME] = {.name = "name",
                   .type = MEMBER_TEXT,
                   .nullable = true,
-                  .text = product.name,
+                  .text = product->name,
                   .text_chars = PRODUCT_NAME_MAX},
         [LIMIT_PER_USER] = {.name = "limit_per_user",
                             .nullable = true,
@@ -118,31 +173,60 @@ void products_put(struct request *request)
                             .max = ORDER_UNITS_MAX},
         [OPENS_AT] = {.name = "opens_at", .type = MEMBER_TIME, .nullable = true},
         [CLOSES_AT] = {.name = "closes_at", .type = MEMBER_TIME, .nullable = true},
+        [STOCK] = {.name = "stock", .required = true, .min = 0, .max = ORDER_UNITS_MAX},
     };
-    struct call *call;
 
-    if (!request_query(request, NULL, 0) || !request_json(request, members, MEMBER_COUNT))
-        return;
-    product.initial_stock = product.stock = members[STOCK].number;
-    product.has_name = members[NAME].given;
-    product.has_limit = members[LIMIT_PER_USER].given;
-    product.limit_per_user = members[LIMIT_PER_USER].number;
-    product.has_opens_at = members[OPENS_AT].given;
-    product.opens_at_us = members[OPENS_AT].number;
-    product.has_closes_at = members[CLOSES_AT].given;
-    product.closes_at_us = members[CLOSES_AT].number;
-    if (product.has_opens_at && product.has_closes_at &&
-        product.closes_at_us <= product.opens_at_us) {
-        problem_field(&request->problem, "closes_at", "The sale has to close after it opens.");
-        request_refuse(request);
-        return;
-    }
-    call = request_call(request, put, ORDER_UNKNOWN_PRODUCT, PUT_MS);
+    if (!request_query(request, NULL, 0) ||
+        !request_json(request, members, with_stock ? MEMBER_COUNT : STOCK))
+        return false;
+    for (int i = 0; i < STOCK; i++)
+        *given |= members[i].given || members[i].is_null ? 1u << i : 0;
+    product->initial_stock = product->stock = members[STOCK].number;
+    product->has_name = members[NAME].given;
+    product->has_limit = members[LIMIT_PER_USER].given;
+    product->limit_per_user = members[LIMIT_PER_USER].number;
+    product->has_opens_at = members[OPENS_AT].given;
+    product->opens_at_us = members[OPENS_AT].number;
+    product->has_closes_at = members[CLOSES_AT].given;
+    product->closes_at_us = members[CLOSES_AT].number;
+    return window_is_one(request, product->has_opens_at, product->opens_at_us,
+                         product->has_closes_at, product->closes_at_us);
+}
+
+static void write_product(struct request *request, const struct product *product, unsigned given,
+                          enum catalog_result (*work)(struct call *, struct pg *, struct error *),
+                          void (*done)(struct request *))
+{
+    struct call *call = request_call(request, work, ORDER_UNKNOWN_PRODUCT, PUT_MS);
+
     if (!call)
         return;
     call->task.kind = TASK_ADMIN;
-    call->product = product;
-    request_wait_call(request, rendered);
+    call->product = *product;
+    call->given = given;
+    request_wait_call(request, done);
+}
+
+void products_put(struct request *request)
+{
+    struct product product = {.id = request->product_id};
+    unsigned given = 0;
+
+    if (!reader_match(&request->headers, &product.epoch, &request->problem)) {
+        request_refuse(request);
+        return;
+    }
+    if (read_product(request, true, &product, &given))
+        write_product(request, &product, given, put, put_done);
+}
+
+void products_patch(struct request *request)
+{
+    struct product product = {.id = request->product_id};
+    unsigned given = 0;
+
+    if (read_product(request, false, &product, &given))
+        write_product(request, &product, given, patch, patch_done);
 }
 
 static enum catalog_result put_run(struct call *call, struct pg *pg, struct error *error)
@@ -152,7 +236,7 @@ static enum catalog_result put_run(struct call *call, struct pg *pg, struct erro
                              call->task.until_us, error);
 
     if (result == CATALOG_OK || result == CATALOG_UNKNOWN)
-        external_state_sale_started(services_of(call), pg, call->id, call->count,
+        external_state_sale_changed(services_of(call), pg, call->id, call->count,
                                     call->task.until_us);
     if (result == CATALOG_OK &&
         asprintf(&call->text, "{\"count\": %lld}", (long long)call->count) < 0)

@@ -13,6 +13,7 @@ const struct route api_routes[] = {
     {"/products", ROUTE_PUT, true, products_put_run},
     {"/products/{product}", ROUTE_GET, false, products_get},
     {"/products/{product}", ROUTE_PUT, true, products_put},
+    {"/products/{product}", ROUTE_PATCH, true, products_patch},
     {"/products/{product}/restock", ROUTE_POST, true, products_restock},
     {"/products/{product}/audit", ROUTE_GET, true, products_audit},
     {"/strategies", ROUTE_GET, false, service_strategies},

@@ -73,6 +73,9 @@ static enum order_outcome judge(const struct request *request)
         return call->missing;
     case CATALOG_FAILED:
         return ORDER_BACKEND_UNAVAILABLE;
+    case CATALOG_UNCOUNTED:
+    case CATALOG_REFUSED: /* its handler has said why */
+        return ORDER_INTERNAL_ERROR;
     case CATALOG_HELD:
         return ORDER_LOCK_TIMEOUT;
     case CATALOG_UNKNOWN:

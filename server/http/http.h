@@ -16,7 +16,7 @@
 struct http;
 struct request;
 
-enum route_method { ROUTE_GET, ROUTE_POST, ROUTE_PUT };
+enum route_method { ROUTE_GET, ROUTE_POST, ROUTE_PUT, ROUTE_PATCH };
 
 struct route {
     const char *pattern; /* segments; {order} is a UUID and {product} an id */

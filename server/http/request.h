@@ -61,6 +61,7 @@ struct call {
     int64_t count;
     int64_t stock;
     int limit;
+    unsigned given; /* members of a PATCH */
 
     /* What came of it. */
     struct product product; /* also what a PUT puts */

@@ -15,6 +15,8 @@ static const char *method_name(enum route_method method)
         return "POST";
     case ROUTE_PUT:
         return "PUT";
+    case ROUTE_PATCH:
+        return "PATCH";
     case ROUTE_GET:
         break;
     }
@@ -28,6 +30,8 @@ static bool is_method(enum route_method wanted, const char *method)
         return strcmp(method, "POST") == 0;
     case ROUTE_PUT:
         return strcmp(method, "PUT") == 0;
+    case ROUTE_PATCH:
+        return strcmp(method, "PATCH") == 0;
     case ROUTE_GET:
         break;
     }

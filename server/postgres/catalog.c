@@ -79,6 +79,13 @@ static enum catalog_result undo(struct pg *pg, enum pg_status status, int64_t un
     return status == PG_BUSY ? CATALOG_HELD : result;
 }
 
+static enum catalog_result give_up(struct pg *pg, enum catalog_result result, int64_t until_us)
+{
+    pg_rollback(pg, until_us);
+    pg_lock_until(pg, 0, 0);
+    return result;
+}
+
 /* Begins a transaction with a write that waits for products' rows until `wait_until_us`. */
 static enum pg_status write_rows(struct pg *pg, enum sql statement, const struct pg_value *values,
                                  int count, int64_t wait_until_us, int64_t until_us)
@@ -116,11 +123,14 @@ enum catalog_result catalog_product_put(struct pg *pg, struct product *product, 
                            pg_int8(product->stock),
                            pg_int8_or_null(product->has_limit, product->limit_per_user),
                            pg_time_or_null(product->has_opens_at, product->opens_at_us),
-                           pg_time_or_null(product->has_closes_at, product->closes_at_us)),
+                           pg_time_or_null(product->has_closes_at, product->closes_at_us),
+                           pg_int8_or_null(product->epoch != 0, product->epoch)),
                    wait_until_us, until_us);
 
     if (status != PG_OK)
         return undo(pg, status, until_us, error);
+    if (pg_rows(pg) == 0)
+        return give_up(pg, CATALOG_REFUSED, until_us);
     product->initial_stock = product->stock;
     product->reserved = 0;
     product->epoch = pg_get_int8(pg, 0, 0);
@@ -128,6 +138,36 @@ enum catalog_result catalog_product_put(struct pg *pg, struct product *product, 
     *created = product->version == 1;
     status = *created ? PG_OK : retire(pg, product->id, 1, until_us);
     return status == PG_OK ? commit(pg, until_us, error) : undo(pg, status, until_us, error);
+}
+
+enum catalog_result catalog_product_patch(struct pg *pg, struct product *product, unsigned given,
+                                          int64_t wait_until_us, int64_t until_us,
+                                          struct error *error)
+{
+    enum pg_status status =
+        write_rows(pg, SQL_PRODUCT_PATCH,
+                   PG_ARGS(pg_int8(product->id), pg_int8((given & PRODUCT_NAME) != 0),
+                           pg_text(product->has_name ? product->name : NULL),
+                           pg_int8((given & PRODUCT_LIMIT) != 0),
+                           pg_int8_or_null(product->has_limit, product->limit_per_user),
+                           pg_int8((given & PRODUCT_OPENS) != 0),
+                           pg_time_or_null(product->has_opens_at, product->opens_at_us),
+                           pg_int8((given & PRODUCT_CLOSES) != 0),
+                           pg_time_or_null(product->has_closes_at, product->closes_at_us)),
+                   wait_until_us, until_us);
+
+    if (status != PG_OK)
+        return undo(pg, status, until_us, error);
+    if (pg_rows(pg) == 0)
+        return give_up(pg, CATALOG_NOT_FOUND, until_us);
+    if (pg_get_int8(pg, 0, 0) != 1)
+        return give_up(pg, pg_get_int8(pg, 0, 0) == 0 ? CATALOG_REFUSED : CATALOG_UNCOUNTED,
+                       until_us);
+    status = pg_exec(pg, SQL_PRODUCT_GET, PG_ARGS(pg_int8(product->id)), until_us);
+    if (status != PG_OK)
+        return undo(pg, status, until_us, error);
+    read_product(pg, 0, product);
+    return commit(pg, until_us, error);
 }
 
 enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_t count,

@@ -18,7 +18,9 @@ enum catalog_result {
     CATALOG_NOT_FOUND,
     CATALOG_FAILED, /* nothing was done; the error says why */
     CATALOG_HELD,   /* nothing was done: somebody held a product's row for too long */
-    CATALOG_UNKNOWN /* a write's COMMIT was sent and its reply was lost */
+    CATALOG_UNCOUNTED,
+    CATALOG_REFUSED, /* nothing was done: what is there does not allow it */
+    CATALOG_UNKNOWN  /* a write's COMMIT was sent and its reply was lost */
 };
 
 struct product {
@@ -61,12 +63,26 @@ enum catalog_result catalog_product(struct pg *pg, int64_t id, int64_t until_us,
 enum catalog_result catalog_products(struct pg *pg, int64_t after, int limit, int64_t until_us,
                                      struct product *out, int *n, struct error *error);
 /* Starts the product's sale afresh under a new epoch. Reads id, stock, name, limit and times from
- * `product` and fills the rest. *created says whether it is new.
+ * `product` and fills the rest. *created says whether it is new. Where `product->epoch` is not 0 it
+ * has to follow that sale: CATALOG_REFUSED when there is another, or none.
  * Waits for the product's row until `wait_until_us`. */
 enum catalog_result catalog_product_put(struct pg *pg, struct product *product, bool *created,
                                         int64_t wait_until_us, int64_t until_us,
                                         struct error *error);
-/* The same for `count` products from `first_id`, in one transaction; no name, limit or times. */
+/* Sets the members that are given, of name, limit and window, of the sale that is there, and fills
+ * `product`. CATALOG_REFUSED: it would close before it opens; CATALOG_UNCOUNTED: it would get a
+ * limit where it had none, and what users have bought was not counted. */
+enum product_member {
+    PRODUCT_NAME = 1u << 0,
+    PRODUCT_LIMIT = 1u << 1,
+    PRODUCT_OPENS = 1u << 2,
+    PRODUCT_CLOSES = 1u << 3
+};
+enum catalog_result catalog_product_patch(struct pg *pg, struct product *product, unsigned given,
+                                          int64_t wait_until_us, int64_t until_us,
+                                          struct error *error);
+/* The same as a PUT for `count` products from `first_id`, in one transaction; no name, limit or
+ * times. */
 enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_t count,
                                          int64_t stock, int64_t wait_until_us, int64_t until_us,
                                          struct error *error);

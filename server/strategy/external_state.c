@@ -44,14 +44,14 @@ void external_state_reserved(const struct services *services, struct product *pr
         at->reserved(instance, products, count, until_us);
 }
 
-void external_state_sale_started(const struct services *services, struct pg *pg, int64_t first,
+void external_state_sale_changed(const struct services *services, struct pg *pg, int64_t first,
                                  int64_t count, int64_t until_us)
 {
     void *instance;
     size_t i = 0;
 
     for (const struct external_state *at; (at = next(services, &i, &instance));)
-        at->sale_started(instance, pg, first, count, until_us);
+        at->sale_changed(instance, pg, first, count, until_us);
 }
 
 static bool may_have_added(enum order_kind kind, enum order_outcome outcome)

@@ -18,8 +18,8 @@ struct external_state {
                                  int64_t until_us, struct order_record *out, struct error *error);
     /* Adds to each product's `reserved` what is held outside; -1 when that is unknown. */
     void (*reserved)(void *instance, struct product *products, int count, int64_t until_us);
-    /* A PUT was committed. It must not fail for what happens here. */
-    void (*sale_started)(void *instance, struct pg *pg, int64_t first, int64_t count,
+    /* A PUT or a PATCH was committed. It must not fail for what happens here. */
+    void (*sale_changed)(void *instance, struct pg *pg, int64_t first, int64_t count,
                          int64_t until_us);
     /* Another strategy has added units to these products' rows, or may have; that is committed, and
      * nobody has been told yet. */
@@ -33,7 +33,7 @@ enum catalog_result external_state_order(const struct services *services, struct
                                          struct order_record *out, struct error *error);
 void external_state_reserved(const struct services *services, struct product *products, int count,
                              int64_t until_us);
-void external_state_sale_started(const struct services *services, struct pg *pg, int64_t first,
+void external_state_sale_changed(const struct services *services, struct pg *pg, int64_t first,
                                  int64_t count, int64_t until_us);
 
 /* The products to whose rows units have been added, or may have been. */

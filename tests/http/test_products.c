@@ -89,6 +89,22 @@ static void the_limits_of_numbers_are_kept(void **state)
     expect_problem(server, 404, "unknown_product", NULL, "GET", "/products/404", NULL, NULL);
 }
 
+/* A double holds 53 bits: the mirrors of larger ids are unloaded, too, when a new sale begins. */
+static void a_run_of_the_largest_ids_is_sold_from_redis(void **state)
+{
+    static const char order[] = "{\"product_id\": 9223372036854775807, \"user_id\": 1}";
+
+    (void)state;
+    expect_status(server, 200, "PUT", "/products", NULL,
+                  "{\"first_id\": 9223372036854775806, \"count\": 2, \"stock\": 1}");
+    expect_status(server, 202, "POST", "/orders?strategy=redis-stock", NULL, order);
+    expect_problem(server, 409, "sold_out", NULL, "POST", "/orders?strategy=redis-stock", NULL,
+                   order);
+    expect_status(server, 200, "PUT", "/products", NULL,
+                  "{\"first_id\": \"9223372036854775806\", \"count\": 2, \"stock\": 1}");
+    expect_status(server, 202, "POST", "/orders?strategy=redis-stock", NULL, order);
+}
+
 static void malformed_puts_are_400(void **state)
 {
     static const struct {
@@ -231,11 +247,89 @@ static void an_audit_tells_the_sale(void **state)
     expect_problem(server, 404, "unknown_product", NULL, "GET", "/products/404/audit", NULL, NULL);
 }
 
+static void a_patch_changes_what_it_names(void **state)
+{
+    struct http_reply reply;
+
+    (void)state;
+    put_product(server, 1,
+                "{\"stock\": 9, \"name\": \"first\", \"limit_per_user\": 2, "
+                "\"opens_at\": \"2026-01-01T00:00:00Z\"}");
+    reply = expect(server, 200, "GET", "/products/1", NULL, NULL);
+    int64_t epoch = http_reply_int(&reply, "epoch");
+    int64_t version = http_reply_int(&reply, "version");
+    http_reply_fini(&reply);
+    expect_status(server, 201, "POST", "/orders", NULL, "{\"product_id\": 1, \"user_id\": 1}");
+
+    reply = expect(server, 200, "PATCH", "/products/1", NULL,
+                   "{\"name\": null, \"closes_at\": \"2999-01-01T00:00:00Z\"}");
+    assert_true(http_reply_is_null(&reply, "name"));
+    assert_int_equal(http_reply_int(&reply, "limit_per_user"), 2);
+    assert_text(&reply, "opens_at", "2026-01-01T00:00:00.000000Z");
+    assert_text(&reply, "closes_at", "2999-01-01T00:00:00.000000Z");
+    assert_int_equal(http_reply_int(&reply, "stock"), 8);
+    assert_int_equal(http_reply_int(&reply, "epoch"), epoch);
+    assert_true(http_reply_int(&reply, "version") > version);
+    http_reply_fini(&reply);
+    assert_int_equal(witness_sale(witness, 1).orders, 1);
+
+    expect_problem(server, 400, "invalid_field", "closes_at", "PATCH", "/products/1", NULL,
+                   "{\"closes_at\": \"2025-01-01T00:00:00Z\"}");
+    expect_problem(
+        server, 400, "invalid_field", "closes_at", "PATCH", "/products/1", NULL,
+        "{\"opens_at\": \"2026-01-01T00:00:00Z\", \"closes_at\": \"2026-01-01T00:00:00Z\"}");
+    expect_problem(server, 400, "invalid_field", "stock", "PATCH", "/products/1", NULL,
+                   "{\"stock\": 5}");
+    expect_problem(server, 404, "unknown_product", NULL, "PATCH", "/products/404", NULL, "{}");
+    reply = expect(server, 200, "PATCH", "/products/1", NULL,
+                   "{\"name\": \"\u79d2\", \"limit_per_user\": null, \"opens_at\": null, "
+                   "\"closes_at\": null}");
+    assert_text(&reply, "name", "\xe7\xa7\x92");
+    assert_true(http_reply_is_null(&reply, "limit_per_user"));
+    assert_true(http_reply_is_null(&reply, "opens_at"));
+    assert_true(http_reply_is_null(&reply, "closes_at"));
+    http_reply_fini(&reply);
+    expect_problem(server, 409, "limit_not_counted", "limit_per_user", "PATCH", "/products/1", NULL,
+                   "{\"limit_per_user\": 1}");
+}
+
+/* A PUT that is sent again, by whoever had no answer, wipes nothing. */
+static void a_put_may_ask_for_the_sale_that_it_follows(void **state)
+{
+    char match[64];
+    struct http_reply reply;
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 9}");
+    reply = expect(server, 200, "GET", "/products/1", NULL, NULL);
+    snprintf(match, sizeof match, "If-Match: \"%lld\"\r\n",
+             (long long)http_reply_int(&reply, "epoch"));
+    http_reply_fini(&reply);
+    expect_status(server, 200, "PUT", "/products/1", match, "{\"stock\": 5}");
+    expect_status(server, 201, "POST", "/orders", NULL, "{\"product_id\": 1, \"user_id\": 1}");
+    expect_problem(server, 412, "epoch_mismatch", "If-Match", "PUT", "/products/1", match,
+                   "{\"stock\": 5}");
+    assert_int_equal(witness_sale(witness, 1).orders, 1);
+    assert_int_equal(witness_sale(witness, 1).stock, 4);
+    witness_run(witness, "DELETE FROM product WHERE id = 77");
+    expect_problem(server, 412, "epoch_mismatch", "If-Match", "PUT", "/products/77", match,
+                   "{\"stock\": 5}");
+    expect_status(server, 404, "GET", "/products/77", NULL, NULL);
+    static const char *const wrong[] = {
+        "If-Match: 1\r\n",       "If-Match: *\r\n",
+        "If-Match: \"\"\r\n",    "If-Match: \"1\", \"2\"\r\n",
+        "If-Match: W/\"1\"\r\n", "If-Match: \"1\"\r\nIf-Match: \"1\"\r\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        expect_problem(server, 400, "invalid_header", "If-Match", "PUT", "/products/1", wrong[i],
+                       "{\"stock\": 5}");
+}
+
 static const struct {
     const char *method;
     const char *target;
     const char *body;
 } admin_calls[] = {
+    {"PATCH", "/products/1", "{\"name\": \"x\"}"},
     {"PUT", "/products/1", "{\"stock\": 1}"},
     {"PUT", "/products", "{\"first_id\": 1, \"count\": 1, \"stock\": 1}"},
     {"POST", "/products/1/restock", "{\"quantity\": 1}"},
@@ -288,11 +382,14 @@ int main(void)
         cmocka_unit_test(a_put_makes_a_product_and_then_a_new_sale),
         cmocka_unit_test(a_put_makes_the_old_orders_vanish),
         cmocka_unit_test(the_limits_of_numbers_are_kept),
+        cmocka_unit_test(a_run_of_the_largest_ids_is_sold_from_redis),
         cmocka_unit_test(malformed_puts_are_400),
         cmocka_unit_test(a_name_has_200_characters_at_most),
         cmocka_unit_test(a_run_of_products_is_put_and_listed),
         cmocka_unit_test(a_restock_answers_the_product),
         cmocka_unit_test(an_audit_tells_the_sale),
+        cmocka_unit_test(a_patch_changes_what_it_names),
+        cmocka_unit_test(a_put_may_ask_for_the_sale_that_it_follows),
         cmocka_unit_test(admin_calls_through_a_proxy_are_403),
         cmocka_unit_test(admin_calls_without_the_token_are_401),
     };

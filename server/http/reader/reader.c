@@ -212,6 +212,10 @@ void reader_header(struct headers *headers, const char *name, size_t name_length
         headers->keys++;
         headers->key = value;
         headers->key_length = value_length;
+    } else if (named(name, name_length, "if-match")) {
+        headers->matches++;
+        headers->match = value;
+        headers->match_length = value_length;
     } else if (named(name, name_length, "cookie")) {
         if (headers->cookies++ == 0)
             headers->cookie_length = value_length;
@@ -292,4 +296,23 @@ bool reader_key(const struct headers *headers, char out[ORDER_KEY_MAX + 1], stru
         "It takes 1 to %d visible ASCII characters, bare or in quotes, and may stand "
         "once.",
         ORDER_KEY_MAX);
+}
+
+bool reader_match(const struct headers *headers, int64_t *epoch, struct problem *problem)
+{
+    char digits[24];
+    size_t length = headers->match_length;
+
+    *epoch = 0;
+    if (headers->matches == 0)
+        return true;
+    if (headers->matches == 1 && length > 2 && length < sizeof digits && headers->match[0] == '"' &&
+        headers->match[length - 1] == '"') {
+        memcpy(digits, headers->match + 1, length - 2);
+        digits[length - 2] = '\0';
+        if (reader_integer(digits, 1, INT64_MAX, epoch))
+            return true;
+    }
+    return problem_set(problem, 400, "invalid_header", "If-Match",
+                       "It takes one epoch in quotes, such as \"7\".");
 }

@@ -47,6 +47,7 @@ struct member {
     size_t text_chars; /* the longest, in characters of UTF-8 */
 
     bool given;
+    bool is_null;   /* null where that is allowed: not given, and not absent */
     int64_t number; /* a MEMBER_TIME as wall-clock microseconds */
 };
 
@@ -61,6 +62,7 @@ struct headers {
     unsigned lengths;
     unsigned encodings;
     unsigned keys;
+    unsigned matches; /* If-Match */
     unsigned authorizations;
     unsigned cookies;
     bool forwarded;   /* a proxy's, a CDN's or a browser's mark: it came through somebody else */
@@ -70,6 +72,8 @@ struct headers {
     int64_t content_length;
     const char *key;
     size_t key_length;
+    const char *match;
+    size_t match_length;
     const char *authorization;
     size_t authorization_length;
     size_t cookie_length; /* of the first Cookie */
@@ -90,5 +94,9 @@ bool reader_framing(const struct headers *headers, struct problem *problem);
  * rules. A string of RFC 8941, in quotes, is the same key as what it stands for, bare. */
 bool reader_key(const struct headers *headers, char out[ORDER_KEY_MAX + 1],
                 struct problem *problem);
+
+/* *epoch is what If-Match names, "N" in quotes; 0 without one. 400 invalid_header when it breaks
+ * the rules. */
+bool reader_match(const struct headers *headers, int64_t *epoch, struct problem *problem);
 
 #endif

@@ -77,8 +77,10 @@ static bool read_members(json_t *object, struct member *members, size_t count,
                 member = &members[i];
         if (!member)
             return problem_field(problem, name, "There is no such member here.");
-        if (member->nullable && json_is_null(value))
+        if (member->nullable && json_is_null(value)) {
+            member->is_null = true;
             continue;
+        }
         if (!read_value(member, value, problem))
             return false;
         member->given = true;

@@ -175,6 +175,6 @@ static void add_stock(void *instance, struct session *session, const int64_t *pr
 const struct external_state stock_external_state = {
     .order = find_order,
     .reserved = add_reserved,
-    .sale_started = start_sale,
+    .sale_changed = start_sale,
     .stock_added = add_stock,
 };

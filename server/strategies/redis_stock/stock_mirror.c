@@ -24,7 +24,7 @@
 #include <string.h>
 
 enum {
-    FORGET_PIECE = 1000,
+    FORGET_PIECE = 500,
     HOLDERS_PIECE = 1000,
     LOAD_US = 15000000,
     LEFT_US = 1000000,     /* for deleting what a failed load has left */
@@ -37,24 +37,23 @@ enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, in
 {
     char prefix[STOCK_KEY_MAX];
     char loaded[STOCK_KEY_MAX];
-    char from[STOCK_NUMBER_MAX];
-    char many[STOCK_NUMBER_MAX];
+    char ids[FORGET_PIECE][STOCK_NUMBER_MAX];
+    const char *arguments[FORGET_PIECE + 2] = {loaded, prefix};
 
     *gone = 0;
     stock_key(link->settings, NULL, -1, prefix);
     stock_key(link->settings, "loaded", -1, loaded);
-    while (count > 0) {
-        int64_t piece = count < FORGET_PIECE ? count : FORGET_PIECE;
+    for (int64_t done = 0; done < count;) {
+        int piece = 0;
         int64_t n = 0;
-        stock_number(first, from);
-        stock_number(piece, many);
-        if (redis_script(link->redis, LUA_STOCK_FORGET, 1, 4,
-                         (const char *const[]){loaded, prefix, from, many}, link->until_us,
+        for (; piece < FORGET_PIECE && done < count; piece++, done++) {
+            stock_number(first + done, ids[piece]);
+            arguments[piece + 2] = ids[piece];
+        }
+        if (redis_script(link->redis, LUA_STOCK_FORGET, 1, piece + 2, arguments, link->until_us,
                          &n) != REDIS_OK)
             return stock_redis_failed(link->redis);
         *gone += n;
-        first += piece;
-        count -= piece;
     }
     return STOCK_DONE;
 }

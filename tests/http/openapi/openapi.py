@@ -12,7 +12,7 @@ try:
 except ImportError as missing:
     sys.exit(f"{missing}: apt-get install python3-yaml python3-jsonschema")
 
-METHODS = ("get", "put", "post", "delete")
+METHODS = ("get", "put", "post", "patch", "delete")
 
 
 def resolved(node, root):

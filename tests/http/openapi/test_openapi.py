@@ -139,6 +139,7 @@ class Orders(Shared):
         product = new_product(self.server)
         self.server.call("placeOrder", body=blank, status=413)
         self.server.call("putProduct", product, body=blank, status=413)
+        self.server.call("patchProduct", product, body=blank, status=413)
         self.server.call("putProducts", body=blank, status=413)
         self.server.call("restockProduct", product, body=blank, status=413)
         self.server.call("placeOrder", query={"strategy": "x" * 60000}, status=414)
@@ -211,8 +212,16 @@ class Products(Shared):
                               closes_at="2099-01-01T00:00:00Z")
         shown = self.server.call("getProduct", product, status=200).json
         self.assertEqual((shown["name"], shown["opens_at"]), ("红包 “x”", "2020-01-01T00:00:00.000000Z"))
-        self.server.call("putProduct", product, body={"stock": 3, "name": None}, status=200, name=None)
+        self.server.call("putProduct", product, body={"stock": 3, "name": None, "limit_per_user": 2}, status=200, name=None)
+        changed = self.server.call("patchProduct", product, body={"limit_per_user": 1, "closes_at": None}, status=200)
+        self.assertEqual((changed.json["stock"], changed.json["limit_per_user"]), (3, 1))
+        epoch = changed.json["epoch"]
+        self.server.call("patchProduct", product, body={"limit_per_user": None}, status=200)
+        self.server.call("patchProduct", product, body={"limit_per_user": 1}, status=409, code="limit_not_counted")
+        for status in (200, 412):
+            self.server.call("putProduct", product, body={"stock": 3}, headers={"If-Match": f'"{epoch}"'}, status=status)
         self.server.call("getProduct", next(product_ids), status=404)
+        self.server.call("patchProduct", next(product_ids), body={}, status=404)
         self.server.call("auditProduct", next(product_ids), status=404)
 
     def test_run_and_list(self):
@@ -350,6 +359,7 @@ class Others(unittest.TestCase):
             server.call(name, *ids, status=503, code="backend_unavailable")
         server.call("cancelOrder", NO_ORDER, status=503)
         server.call("putProduct", 1, body={"stock": 1}, status=503)
+        server.call("patchProduct", 1, body={"name": "x"}, status=503)
         server.call("putProducts", body={"first_id": 1, "count": 1, "stock": 1}, status=503)
         buy(server, 1, 503, code="backend_unavailable")
 

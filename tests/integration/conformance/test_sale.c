@@ -118,6 +118,34 @@ static void a_user_gets_their_limit(struct test_case *the)
     case_expect_rows(the, NULL);
 }
 
+static void patch(struct test_case *the, int server, const char *body)
+{
+    char target[64];
+
+    snprintf(target, sizeof target, "/products/%lld", (long long)the->product);
+    shop_expect(case_server(the, server), "PATCH", target, NULL, body, 200, "");
+}
+
+/* Limit and window change in the middle of a sale, and nothing that was sold is forgotten. */
+static void a_patch_holds_from_its_answer_on(struct test_case *the)
+{
+    struct buy buy = case_buy(the, 1);
+
+    shop_put(the->servers[0], the->product, 10, ", \"limit_per_user\": 1");
+    shop_expect_buy(case_server(the, 1), &buy, 201, "", NULL);
+    shop_expect_buy(case_server(the, 2), &buy, 409, "limit_reached", NULL);
+    patch(the, 0, "{\"limit_per_user\": 2}");
+    shop_expect_buy(case_server(the, 1), &buy, 201, "", NULL);
+    shop_expect_buy(case_server(the, 2), &buy, 409, "limit_reached", NULL);
+    patch(the, 1, "{\"closes_at\": \"2020-01-01T00:00:00Z\"}");
+    buy.user++;
+    shop_expect_buy(case_server(the, 2), &buy, 409, "sale_not_open", NULL);
+    patch(the, 2, "{\"closes_at\": null, \"name\": \"still on\"}");
+    shop_expect_buy(case_server(the, 0), &buy, 201, "", NULL);
+    case_expect_rows(the, NULL);
+    assert_int_equal(witness_sale(the->witness, the->product).sold, 3);
+}
+
 static void an_unknown_product(struct test_case *the)
 {
     struct buy buy = case_buy(the, 1);
@@ -135,6 +163,7 @@ int conformance_sale(void)
         {"quantities above one", quantities_above_one},
         {"windows open and close", windows_open_and_close},
         {"a user gets their limit", a_user_gets_their_limit},
+        {"a patch holds from its answer on", a_patch_holds_from_its_answer_on},
         {"an unknown product", an_unknown_product},
     };
     static const char *const flags[] = {NULL};
