@@ -2,9 +2,11 @@
  * What a statement costs: its bytes on the wire, and the flush of the log that its commit waits
  * for.
  *
- * libpq does not say how much it sends and receives, but its messages follow from what is given to
- * it and what it gives back, so they are added up here: Parse, Bind, Describe and Execute for a
- * statement, one Sync a bundle, and the answers to them. TLS and notices are left out.
+ * libpq does not say how much it sends and receives (PQtrace writes text), and the kernel counts
+ * bytes for TCP alone, not for a Unix socket (TCP_INFO). But libpq's messages follow from what is
+ * given to it and what it gives back, so they are added up here: Parse, Bind, Describe and Execute
+ * for a statement, one Sync a bundle, and the answers to them. TLS and notices are left out.
+ * integration/database/test_cost_bytes.c compares the sum with what passes through a proxy.
  *
  * A commit waits for the log when its transaction has written something, and that is a statement
  * that can write and has matched a row. Locking a row writes, too. Whether PostgreSQL is set to

@@ -42,9 +42,8 @@ struct redis {
     char sha[LUA_COUNT][REDIS_SHA_LENGTH + 1]; /* "" until this session has loaded the script */
 };
 
-/* What is noted in health.c: a session could be opened, which ends "out of reach" but no refusal;
- * it could not, for this reason; Redis refused, in these words. */
-/* A probe went through: it serves. */
+/* Notes in health.c: a probe went through; a session could be opened, which ends "out of reach" but
+ * no refusal; it could not, for this reason; Redis refused, in these words. */
 void redis_server_note_served(struct redis_server *server);
 void redis_server_note_reached(struct redis_server *server);
 void redis_server_note_unreached(struct redis_server *server, const char *reason);
