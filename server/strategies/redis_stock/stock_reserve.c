@@ -139,10 +139,20 @@ static void replay(struct session *session, struct order *order)
         redis_send(session->stock, 2, (const char *const[]){"DEL", name}, session->work_until_us);
 }
 
+/* The mirror's window is wrong. An order that is tried again loads the mirror, after the other
+ * orders of this answer have their replies. */
+static void unload(struct session *session, int64_t product_id)
+{
+    struct stock_link link = stock_link_of(session);
+    int64_t gone;
+
+    if (stock_mirror_forget(&link, product_id, 1, &gone) != STOCK_DONE)
+        stock_mend_ask(&stock_of(session)->mend, product_id);
+}
+
 /* By Redis's clock the sale is not open; PostgreSQL's clock decides. */
 static void check_window(struct session *session, struct order **orders, int count)
 {
-    struct stock_link link = stock_link_of(session);
     struct product_row row;
     bool asked = false;
     bool open = false;
@@ -156,7 +166,7 @@ static void check_window(struct session *session, struct order **orders, int cou
                 return;
             open = row.open;
             if (open)
-                stock_mirror_load(&link, orders[i]->product_id, true);
+                unload(session, orders[i]->product_id);
         }
         if (open)
             orders[i]->outcome = ORDER_RETRY;

@@ -230,6 +230,53 @@ static void a_mirror_that_takes_long_to_load(void **state)
     bed_stop_all();
 }
 
+static struct buy bed_buy_with(int64_t user, const char *key)
+{
+    struct buy buy = bed_buy(user, 1);
+
+    buy.key = key;
+    return buy;
+}
+
+/* Nobody who has an answer waits until a mirror is loaded whose window is wrong. All that may be
+ * under way at a time is (two batches), so that a repeat and a new order come in one batch. */
+static void a_wrong_window_holds_up_nobody_else(void **state)
+{
+    enum { PAUSE_MS = 1500 };
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    bed.product++;
+    bed_start("stock-reserved=pause:1500@2,stock-reserved=pause:1500@3,stock-loading=hold@2", NULL);
+    shop_put(bed.servers[0], bed.product, 5, NULL);
+    struct witness *holder = bed_hold();
+    struct buy repeat = bed_buy_with(1, "again");
+    bed_accept(bed.servers[0], &repeat, NULL);
+    for (int i = 0; i < 2; i++) {
+        struct buy buy = bed_buy(2 + i, 1);
+        shop_crowd_buy(crowd, bed.servers[0], &buy);
+        crowd_send(crowd);
+        BED_WAIT(bed_mirror() == 3 - i);
+    }
+    bed_redis("HSET @mirror:%lld closes 1", (long long)bed.product);
+    struct buy other = bed_buy(4, 1);
+    shop_crowd_buy(crowd, bed.servers[0], &repeat);
+    shop_crowd_buy(crowd, bed.servers[0], &other);
+    crowd_send(crowd);
+    witness_release(holder);
+    int64_t until_us = clock_mono_us() + 3 * PAUSE_MS * CLOCK_US_PER_MS;
+    assert_true(crowd_wait(crowd, 3, until_us));
+    BED_WAIT(server_says(bed.servers[0], "failpoint stock-loading: hold"));
+    server_let_go(bed.servers[0]);
+    crowd_finish(crowd, BED_PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != 3 || crowd_count(crowd, 200, "") != 1)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    bed_expect_settled();
+    assert_int_equal(witness_sale(bed.witness, bed.product).sold, 4);
+    bed_stop_all();
+}
+
 static int64_t count_users(void)
 {
     return bed_redis("EVAL return~#redis.call('KEYS',ARGV[1]) 0 @users:*");
@@ -383,6 +430,7 @@ int main(void)
         cmocka_unit_test_teardown(a_mirror_of_an_ended_sale, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_is_deleted, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_takes_long_to_load, bed_teardown),
+        cmocka_unit_test_teardown(a_wrong_window_holds_up_nobody_else, bed_teardown),
         cmocka_unit_test_teardown(a_load_that_fails_leaves_nothing, all_is_allowed),
         cmocka_unit_test_teardown(a_mirror_that_is_deleted_again_and_again, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_says_too_much, bed_teardown),
