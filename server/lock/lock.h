@@ -10,8 +10,8 @@
  * NOT_OWNER means that the lease had lapsed, so some of the work ran unprotected; the caller counts
  * it.
  *
- * A lock is shared and has no state of its own: a client (a worker's connections) and a lease
- * belong to one thread, but for the lease's atomics, which whoever renews it writes.
+ * A lock is shared and has no state of its own. A client (a worker's connections) and a lease
+ * belong to one thread; only the lease's atomics are written by the thread that renews it.
  *
  * A lease is a promise that a paused process cannot keep (Kleppmann, "How to do distributed
  * locking", 2016): `lost` narrows the window, a fence in the database closes it.
@@ -48,7 +48,7 @@ struct lease {
     struct lease *next; /* the renewer's list */
 };
 
-/* What a worker's lock calls go through; the worker's own, like everything in it. */
+/* The connections that a worker's lock calls use; all of it belongs to the worker. */
 struct lock_client {
     struct redis *redis;             /* borrowed */
     struct renewer *renewer;         /* borrowed: app */

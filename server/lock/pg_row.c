@@ -34,7 +34,7 @@ enum pg_status pg_row_try(struct lock_client *client, const struct lease *lease,
                          until_us);
         *owned = status == PG_OK && pg_affected(client->pg) == 1;
     }
-    /* Somebody is writing the row at this moment, for longer than the order waits for any. */
+    /* Another transaction writes the row, for longer than the order waits for a lock. */
     return status == PG_BUSY ? PG_OK : status;
 }
 

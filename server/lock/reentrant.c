@@ -1,7 +1,10 @@
 /*
- * Taking is one script, whose answer is 0 or what the other's lease has left. Who waits subscribes
- * before the last attempt, so no release falls in between, and sleeps no longer than that lease. A
- * lost reply is UNKNOWN, and what may have been taken is given back as far as the token allows.
+ * Happy path: one script takes the lock; it answers 0, or how long the holder's lease has left. A
+ * waiter subscribes to releases, asks once more, so that it misses none, and sleeps no longer than
+ * that lease.
+ *
+ * Failure mode: a reply is lost. The answer is UNKNOWN, and the lock, if it was taken, is released
+ * by its token.
  */
 #include "lock/reentrant.h"
 

@@ -5,8 +5,9 @@
  * A lease is renewed every third of its length by its lock's script, which checks the owner, until
  * its cap (renew_until_us), so that work that hangs does not keep a lock for ever. When the owner
  * check fails, or no renewal has been confirmed by the time the lease ends, the lease is marked
- * lost; whoever holds it looks before each piece of work. As in Redisson's watchdog, but the owner
- * learns of the loss. Any thread; a lease is its holder's again once renewer_forget is back.
+ * lost; the holder looks before each piece of work. As in Redisson's watchdog, but the holder
+ * learns of the loss. Any thread; the lease belongs to its holder again when renewer_forget
+ * returns.
  */
 #ifndef SECKILL_LOCK_RENEWER_H
 #define SECKILL_LOCK_RENEWER_H

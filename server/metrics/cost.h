@@ -1,10 +1,10 @@
 /*
- * What the work of a thread costs the stores that it asks: counted where bytes are sent and
- * received, taken by whoever knows what the work was for (strategy/cost_accounting.h).
+ * The costs of a thread: statements, round trips, flushes and bytes, counted where they are sent
+ * and received, and charged to strategies by strategy/cost_accounting.h.
  *
- * The counters are the thread's own plain numbers, so counting costs an addition and no lock. A
- * session belongs to one thread, and so does all that it costs, whichever of a worker's
- * connections it goes through. What opening a session costs is no order's and left out.
+ * The counters are plain numbers of the thread, so counting costs an addition and no lock. A
+ * session belongs to one thread, and so do its costs, whichever of a worker's connections causes
+ * them. The costs of opening a session are left out: they belong to no order.
  */
 #ifndef SECKILL_METRICS_COST_H
 #define SECKILL_METRICS_COST_H
@@ -32,7 +32,7 @@ static inline void cost_add(enum cost_store store, enum cost_measure measure, ui
     cost_of_thread[store].of[measure] += n;
 }
 
-/* What has come together in this thread since the last call; it begins at 0 again. */
+/* The costs of this thread since the last call; sets them to 0. */
 static inline struct cost cost_take(enum cost_store store)
 {
     struct cost cost = cost_of_thread[store];

@@ -45,7 +45,7 @@ void zookeeper_clear_later(struct zookeeper *zookeeper, const char *folder, cons
     add_ghost(zookeeper, ghost);
 }
 
-/* One whose time has come, taken off the list; else NULL and when there will be one. */
+/* Takes a ghost whose time has come off the list; else NULL, and *next_us is when one is due. */
 static struct ghost *take_ghost(struct zookeeper *zookeeper, int64_t *next_us)
 {
     *next_us = INT64_MAX;
@@ -84,7 +84,7 @@ static void clear(struct zookeeper *zookeeper, struct ghost *ghost)
     add_ghost(zookeeper, ghost);
 }
 
-/* With the mutex held, which it lets go of meanwhile. */
+/* With the mutex held; unlocks it during the call. */
 static void tell_lost(struct zookeeper *zookeeper)
 {
     struct lease *lease = zookeeper->lost;

@@ -1,7 +1,8 @@
 /*
- * Calls to ZooKeeper with a deadline: the library calls back, the worker waits on our condition. A
- * call that is given up leaves its memory to its callback, which comes in any case, be it when the
- * session is closed.
+ * Calls to ZooKeeper with a deadline: the worker waits on a condition until the library calls back.
+ *
+ * Failure mode: the deadline passes first. The worker goes on, and the callback, which comes at the
+ * latest when the session is closed, frees the call.
  */
 #include "lock/zookeeper/zookeeper_internal.h"
 
@@ -37,7 +38,7 @@ void zookeeper_names_fini(struct zookeeper_names *names)
     *names = (struct zookeeper_names){NULL, 0};
 }
 
-/* All of them or an error: who misses one may take themselves for the first. */
+/* All names or an error: a waiter that misses a name may take its own node for the first. */
 static int copy_names(struct zookeeper_names *to, const struct String_vector *from)
 {
     to->names = calloc((size_t)from->count + 1, sizeof *to->names);
@@ -94,7 +95,7 @@ static void on_value(int code, const char *value, int length, const struct Stat 
     complete(data, code, NULL, NULL);
 }
 
-/* With the mutex held: NULL and no connection, or out of memory. */
+/* Locks the mutex. NULL: there is no connection, or no memory. */
 static struct call *begin_call(struct zookeeper *zookeeper)
 {
     pthread_mutex_lock(&zookeeper->mutex);
@@ -104,7 +105,7 @@ static struct call *begin_call(struct zookeeper *zookeeper)
     return call;
 }
 
-/* Waits for what was `sent` and lets go of the mutex. *call is the caller's to free, or NULL. */
+/* Waits for the answer and unlocks the mutex. The caller frees *call, which may be NULL. */
 static int end_call(struct zookeeper *zookeeper, struct call **call, int sent, int64_t until_us)
 {
     int code = sent;
@@ -184,7 +185,7 @@ static void on_node(zhandle_t *handle, int type, int state, const char *path, vo
     pthread_mutex_unlock(&zookeeper->mutex);
 }
 
-/* Reads the node, and not whether it exists: a watch on what exists not would stay for ever. */
+/* Watches by reading the node: a watch by "exists" on a node that is gone would stay for ever. */
 static int watch(struct zookeeper *zookeeper, const char *path)
 {
     struct call *call = begin_call(zookeeper);

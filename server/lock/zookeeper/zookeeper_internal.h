@@ -1,4 +1,4 @@
-/* What the files of the ZooKeeper session share. */
+/* Shared by the files of the ZooKeeper session. */
 #ifndef SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_INTERNAL_H
 #define SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_INTERNAL_H
 
@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <zookeeper/zookeeper.h>
 
-/* Somebody who waits for a node to vanish; on their stack. */
+/* A thread that waits for a node to vanish; on its stack. */
 struct waiter {
     const char *path;
     bool gone;

@@ -6,7 +6,7 @@
  *
  * Failure modes:
  * - The connection is lost: every held lease is lost at once, because the server may be about to
- * end the session and give the locks away, and nobody would tell this process.
+ *   end the session and give the locks away, and nobody would tell this process.
  * - The session expires: the janitor (zookeeper.c) closes it, and the next order opens another.
  * - A server is silent: the library gives it up after two thirds of the session's time, before the
  *   server gives up the session. A process that is stopped meanwhile learns of it when it wakes.

@@ -1,7 +1,7 @@
 /*
  * The session behind zookeeper-lock, one for the whole process, with calls that end by a deadline.
  * Codes are ZooKeeper's own. Every call fails at once when there is no connection, and after it is
- * lost. Any thread, any number at once: the library's own threads answer, under the zookeeper's
+ * lost. Any thread, any number at once: the library's own threads answer, under the session's
  * mutex.
  */
 #ifndef SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_SESSION_H
