@@ -1,12 +1,12 @@
 /*
- * What the files of partitioned-queue share: names, messages, and the deciding.
+ * Shared by the files of partitioned-queue: names, messages, and the deciding.
  *
  *   partitioned_queue.c    the strategy: its row, start and stop
  *   partition_intake.c     the rows of accepted orders
  *   partition_send.c       parks them and publishes
  *   partition_message.c    what a message says, and the publishing
  *   partition_consumer.c   the threads that take messages, have them decided, acknowledge, reply
- *   partition_put_off.c    entries that wait for a row which somebody holds
+ *   partition_put_off.c    entries whose product's row is held by another transaction
  *   partition_decide.c     many buys, one transaction
  *   partition_returns.c    cancels and restocks
  *   rabbitmq.c             connections with the broker
@@ -76,7 +76,7 @@ void partition_queue(const struct settings *settings, int64_t product_id,
  * False: none is. */
 bool partition_accept(struct session *session, struct batch *batch, int64_t *epoch);
 void partition_set_pending(struct batch *batch, enum order_outcome outcome);
-/* Moves what is to be sent on out of the batch: parks it and publishes it. */
+/* Takes the orders that are to be sent on out of the batch, parks and publishes them. */
 void partition_send(struct session *session, struct batch *batch, int64_t epoch);
 
 /* A request is the product and a line an order. */
@@ -108,9 +108,9 @@ bool partition_decide_buys(struct session *session, struct partition_entry *entr
 bool partition_decide_cancel(struct session *session, struct partition_entry *entry);
 bool partition_decide_restock(struct session *session, struct partition_entry *entry);
 
-/* What a consumer has put off. It has acknowledged the buys among it: their rows are queued, and
- * the resender publishes what is lost of them. Of cancels and restocks the message is all that
- * there is. */
+/* The entries that a consumer has put off. It has acknowledged the buys among them: their rows are
+ * queued, and the resender publishes those that are lost. Cancels and restocks exist as messages
+ * alone. */
 struct put_off;
 struct put_off *put_off_create(void);
 void put_off_destroy(struct put_off *list); /* NULL is allowed */

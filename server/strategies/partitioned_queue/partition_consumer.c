@@ -1,16 +1,18 @@
 /*
  * The consumers of partitioned-queue: threads that take the sets' messages.
  *
- * Every instance has them and each consumes all its sets; the broker makes one consumer of a set,
- * over all instances, the active one. It takes what has come, up to a batch, has it decided and
- * committed, replies, and acknowledges. Whatever fails on the way closes the connection: the broker
- * gives the messages, in their order, to the next consumer, which may be this one again, after a
- * pause. An instance that has no PostgreSQL does not consume, so that it holds no set from those
- * who have.
+ * Happy path: every instance has consumers, and each consumes all its sets; of a set the broker
+ * makes one consumer, over all instances, the active one. That consumer takes the messages that
+ * have come, up to a batch, has them decided and committed, sends the replies, and acknowledges.
  *
- * Entries of a product whose row somebody else holds are put off, and asked for again when the row
- * is to be had; those of other products are decided meanwhile. A cancel or a restock that is put
- * off keeps its message, and what came after that, unacknowledged.
+ * Failure modes:
+ * - Anything fails on the way: the consumer closes its connection. The broker gives the messages,
+ * in their order, to the next consumer, which may be this one again after a pause.
+ * - PostgreSQL is away: the instance does not consume, so that another instance gets its sets.
+ * - A product's row is held: the product's entries are put off and tried again when the row is
+ * free; entries of other products are decided meanwhile. Buys that are put off are acknowledged
+ * (their rows are queued). A cancel or a restock that is put off keeps its message, and the
+ * messages behind it, unacknowledged.
  */
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -58,7 +60,7 @@ struct consumer {
     bool took_put_off;       /* the last time */
 };
 
-/* Closes the connection, and says why unless it has been said. */
+/* Closes the connection, and logs why unless it has been logged. */
 static void fail(struct consumer *consumer, const struct error *error)
 {
     if (strcmp(error->text, consumer->last.text) != 0)
@@ -111,7 +113,7 @@ static bool listen_to_sets(struct consumer *consumer)
     return consumer->listening;
 }
 
-/* Takes one message in. What cannot be understood is dropped, with a word. */
+/* Takes one message in. A message that cannot be read is logged and dropped. */
 static void take_in(struct consumer *consumer, const struct rabbit_message *message)
 {
     int first = consumer->count;
@@ -126,7 +128,7 @@ static void take_in(struct consumer *consumer, const struct rabbit_message *mess
     memcpy(consumer->reply_to[consumer->messages++], message->reply_to, sizeof message->reply_to);
 }
 
-/* Takes in some of what was put off and can be decided now. False: there is nothing. */
+/* Takes in entries that were put off and can be decided now. False: there are none. */
 static bool take_put_off(struct consumer *consumer)
 {
     int64_t product_id = 0;
@@ -141,7 +143,7 @@ static bool take_put_off(struct consumer *consumer)
     return true;
 }
 
-/* Waits for a first message and takes what else is there. */
+/* Waits for a first message, and takes the messages that have come behind it. */
 static enum rabbit_result gather(struct consumer *consumer)
 {
     struct rabbit *rabbit = partition_rabbit(consumer->session);
@@ -199,8 +201,7 @@ static bool decide(struct consumer *consumer)
     return decided;
 }
 
-/* What is not decided, because somebody holds the row, is put off. False: there is no room for it.
- */
+/* Puts off the entries that are not decided because their row is held. False: there is no room. */
 static bool put_off(struct consumer *consumer)
 {
     int left = 0;
@@ -217,8 +218,8 @@ static bool put_off(struct consumer *consumer)
     return true;
 }
 
-/* Whoever keeps these products' stock outside PostgreSQL hears of what has come back, also of what
- * an earlier delivery has committed: its consumer may have died before it said so. */
+/* Announces returned units to the external state, also those that an earlier delivery has
+ * committed: its consumer may have died before it announced them. */
 static void announce_stock(const struct consumer *consumer)
 {
     struct external_state_gains gains;
@@ -275,7 +276,7 @@ static bool acknowledge(struct consumer *consumer)
     return rabbit_ack(partition_rabbit(consumer->session), tag);
 }
 
-/* False: the connection is closed, and everything not acknowledged will come again. */
+/* False: the connection is closed, and the messages that were not acknowledged come again. */
 static bool serve(struct consumer *consumer)
 {
     struct session *session = consumer->session;

@@ -1,12 +1,17 @@
 /*
  * The intake of partitioned-queue: a batch's buys become queued rows, in one statement.
  *
- * Its commit is what accepts an order, into the sale that the process has seen: the statement may
- * come late, and must not reach a later one. The key's UNIQUE decides repeats: a living key's order
- * stays and no row is written, a dead one's row is taken over. A lost reply leaves it unknown
- * whether the rows are there; drive settles that by the orders' ids, and those that are there are
- * sent by the resender. A repeat of an order that is queued sends that order's id once more, and so
- * hears of its decision, wherever the first one came in.
+ * Happy path: the statement's commit accepts the orders into the sale whose epoch this process has
+ * seen. The key's UNIQUE decides repeats: if the key's order lives, it stays and no row is written;
+ * a dead order's row is taken over.
+ *
+ * Failure modes:
+ * - The statement comes late, when another sale has begun: it matches no row, and the present epoch
+ *   is read.
+ * - The reply is lost: drive settles the orders by their ids, and the resender publishes those
+ * whose rows are there.
+ * - A repeat of a queued order: its id is published once more, so that this instance gets the
+ *   decision, too.
  */
 #include "base/failpoint.h"
 #include "postgres/catalog.h"

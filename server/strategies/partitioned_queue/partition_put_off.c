@@ -1,7 +1,6 @@
 /*
- * Entries that wait until somebody lets go of their product's row: a list in the order in which
- * they were put off, bounded, which the consumer looks through. It belongs to the consumer's
- * thread.
+ * Entries whose product's row is held by another transaction: a bounded list, in the order in which
+ * they were put off. It belongs to the consumer's thread.
  */
 #include "base/clock.h"
 #include "sale/held.h"
@@ -87,7 +86,7 @@ int64_t put_off_find_free(struct put_off *list, struct session *session)
                : 0;
 }
 
-/* The place of what came with this tag for this queue; -1: there is none left. */
+/* The place of the message with this tag and reply queue; -1: there is no free place. */
 static int place_of(const struct item *item, char (*reply_to)[RABBIT_NAME_MAX + 1], uint64_t *tags,
                     int places, int *used)
 {

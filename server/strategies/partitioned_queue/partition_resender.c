@@ -3,15 +3,15 @@
  *
  * Happy path:
  * - The receiver takes replies from this instance's own reply queue and completes the orders that
- * are parked for them.
+ *   are parked for them.
  *
  * Failure modes:
  * - A reply arrives after its order's wait has ended: the receiver drops it.
  * - No reply to a cancel or a restock arrives in time: the resender reads the order's row and
  *   completes the order.
  * - A message was never sent or never confirmed, or its queue has gone: the order's row stays
- * queued. Once a second the resender publishes such rows again. It claims them with SKIP LOCKED, so
- * that instances share the work. A message that is published twice is harmless.
+ *   queued. Once a second the resender publishes such rows again. It claims them with SKIP LOCKED,
+ *   so that instances share the work. A message that is published twice is harmless.
  * - The broker is down: the resender claims nothing; the receiver connects again.
  */
 #include "base/clock.h"
