@@ -293,13 +293,16 @@ static enum stock_result send_mirror(struct stock_link *link, int64_t product_id
     stock_number(row->now_us, numbers[4]);
     optional(row->has_opens, row->opens_us, numbers[5]);
     optional(row->has_closes, row->closes_us, numbers[6]);
-    return redis_script(link->redis, LUA_STOCK_LOAD, 2, 11,
-                        (const char *const[]){mirror, loaded, prefix, numbers[0], numbers[1],
-                                              row->generation, numbers[2], numbers[3], numbers[4],
-                                              numbers[5], numbers[6]},
-                        link->until_us, &ignored) == REDIS_OK
-               ? STOCK_DONE
-               : stock_redis_failed(link->redis);
+    enum redis_status status = redis_script(
+        link->redis, LUA_STOCK_LOAD, 2, 11,
+        (const char *const[]){mirror, loaded, prefix, numbers[0], numbers[1], row->generation,
+                              numbers[2], numbers[3], numbers[4], numbers[5], numbers[6]},
+        link->until_us, &ignored);
+    if (status == REDIS_OK && FAILPOINT_FAILS("stock-load-reply")) {
+        redis_close(link->redis);
+        status = REDIS_LOST;
+    }
+    return status == REDIS_OK ? STOCK_DONE : stock_redis_failed(link->redis);
 }
 
 /* With the row locked. Without a mirror nothing new is reserved, and without the row's lock nothing

@@ -305,6 +305,68 @@ static void a_load_that_fails_leaves_nothing(void **state)
     bed_stop_all();
 }
 
+/* A product with a limit, of which user 1 holds some, and no mirror; the next load is the second.
+ */
+static void begin_unloaded(const char *failpoints)
+{
+    bed.product++;
+    bed_start(failpoints, NULL);
+    shop_put(bed.servers[0], bed.product, 5, ", \"limit_per_user\": 3");
+    struct buy buy = bed_buy(1, 3);
+    buy.strategy = "conditional";
+    shop_expect_buy(bed.servers[0], &buy, 201, "", NULL);
+    bed_redis("DEL @mirror:%lld", (long long)bed.product);
+}
+
+/* There is no mirror and nothing of its users; the next order loads all of it. */
+static void expect_unloaded(void)
+{
+    assert_int_equal(bed_redis("EXISTS @mirror:%lld", (long long)bed.product), 0);
+    assert_int_equal(count_users(), 0);
+    struct buy buy = bed_buy(2, 1);
+    shop_expect_buy_soon(bed.servers[0], &buy, 201);
+    buy = bed_buy(1, 1);
+    shop_expect_buy(bed.servers[0], &buy, 409, "limit_reached", NULL);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+/* The row is no longer locked, so somebody may have sold from it: no mirror is made of what was
+ * read. */
+static void a_load_whose_session_is_ended(void **state)
+{
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    begin_unloaded("stock-loaded=hold@2");
+    struct buy buy = bed_buy(2, 1);
+    shop_crowd_buy(crowd, bed.servers[0], &buy);
+    crowd_send(crowd);
+    BED_WAIT(server_says(bed.servers[0], "failpoint stock-loaded: hold"));
+    assert_int_equal(witness_number(bed.witness,
+                                    "SELECT count(pg_terminate_backend(pid, 10000))"
+                                    " FROM pg_stat_activity WHERE datname = current_database()"
+                                    " AND state = 'idle in transaction'"),
+                     1);
+    server_let_go(bed.servers[0]);
+    crowd_answers(crowd, BED_PATIENCE_US);
+    assert_int_equal(crowd_count(crowd, 503, "backend_unavailable"), 1);
+    crowd_destroy(crowd);
+    expect_unloaded();
+}
+
+/* The mirror may be there, and its users are about to be deleted: so it is deleted first. */
+static void a_load_whose_answer_is_lost(void **state)
+{
+    (void)state;
+    begin_unloaded("stock-load-reply=fail@2");
+    struct buy buy = bed_buy(2, 1);
+    struct http_reply reply = shop_send(bed.servers[0], &buy);
+    assert_int_equal(reply.status, 503);
+    http_reply_fini(&reply);
+    expect_unloaded();
+}
+
 /* Many delete it, many buy. */
 static void a_mirror_that_is_deleted_again_and_again(void **state)
 {
@@ -432,6 +494,8 @@ int main(void)
         cmocka_unit_test_teardown(a_mirror_that_takes_long_to_load, bed_teardown),
         cmocka_unit_test_teardown(a_wrong_window_holds_up_nobody_else, bed_teardown),
         cmocka_unit_test_teardown(a_load_that_fails_leaves_nothing, all_is_allowed),
+        cmocka_unit_test_teardown(a_load_whose_session_is_ended, bed_teardown),
+        cmocka_unit_test_teardown(a_load_whose_answer_is_lost, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_is_deleted_again_and_again, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_says_too_much, bed_teardown),
         cmocka_unit_test_teardown(the_reconciler_finds_a_wrong_mirror, bed_teardown),
