@@ -74,7 +74,7 @@ void edge_accept_init(struct http *http, int listen_fd, unsigned most)
 
 static bool has_room(const struct http *http)
 {
-    return http->connections < http->connections_most;
+    return http->connections.count < http->connections_most;
 }
 
 int edge_accept_fd(struct http *http, int64_t *next_us)
@@ -136,7 +136,7 @@ static bool accept_one(struct http *http)
  * is counted here. */
 void edge_accept(struct http *http)
 {
-    int64_t room = http->connections_most - http->connections;
+    int64_t room = http->connections_most - http->connections.count;
 
     if (http->listen_fd < 0)
         return;

@@ -7,20 +7,17 @@
 #include "http/connection.h"
 
 #include "base/clock.h"
-#include "http/edge.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
 
 enum { READING_S = 10, WRITING_S = 60 };
 
-static int64_t allowance_us(const struct http *http, enum connection_phase phase)
+static int64_t allowance_us(const struct connections *connections, enum connection_phase phase)
 {
-    int64_t s = phase == CONNECTION_IDLE      ? http->services->settings->idle_timeout_s
-                : phase == CONNECTION_READING ? READING_S
-                                              : WRITING_S;
-
-    return s * CLOCK_US_PER_S;
+    if (phase == CONNECTION_IDLE)
+        return connections->idle_us;
+    return (phase == CONNECTION_READING ? READING_S : WRITING_S) * CLOCK_US_PER_S;
 }
 
 struct connection *connection_of(struct MHD_Connection *mhd)
@@ -31,13 +28,13 @@ struct connection *connection_of(struct MHD_Connection *mhd)
     return info ? info->socket_context : NULL;
 }
 
-static void leave(struct http *http, struct connection *connection)
+static void leave(struct connections *connections, struct connection *connection)
 {
     struct connection_list *list;
 
     if (connection->phase == CONNECTION_WAITING)
         return;
-    list = &http->phases[connection->phase];
+    list = &connections->phases[connection->phase];
     if (connection->previous)
         connection->previous->next = connection->next;
     else
@@ -49,16 +46,17 @@ static void leave(struct http *http, struct connection *connection)
     connection->phase = CONNECTION_WAITING;
 }
 
-void connection_enter(struct http *http, struct connection *connection, enum connection_phase phase)
+void connection_enter(struct connections *connections, struct connection *connection,
+                      enum connection_phase phase, int64_t now_us)
 {
     struct connection_list *list;
 
-    leave(http, connection);
+    leave(connections, connection);
     if (phase == CONNECTION_WAITING)
         return;
-    list = &http->phases[phase];
+    list = &connections->phases[phase];
     connection->phase = phase;
-    connection->until_us = http->now_us + allowance_us(http, phase);
+    connection->until_us = now_us + allowance_us(connections, phase);
     connection->next = NULL;
     connection->previous = list->last;
     if (list->last)
@@ -68,7 +66,7 @@ void connection_enter(struct http *http, struct connection *connection, enum con
     list->last = connection;
 }
 
-static void *open_connection(struct http *http, struct MHD_Connection *mhd)
+static void *open_connection(struct connections *connections, struct MHD_Connection *mhd)
 {
     struct connection *connection = calloc(1, sizeof *connection);
 
@@ -76,53 +74,53 @@ static void *open_connection(struct http *http, struct MHD_Connection *mhd)
         return NULL;
     connection->mhd = mhd;
     connection->phase = CONNECTION_WAITING;
-    connection_enter(http, connection, CONNECTION_IDLE);
+    connection_enter(connections, connection, CONNECTION_IDLE, clock_mono_us());
     return connection;
 }
 
 void connection_on_change(void *cls, struct MHD_Connection *mhd, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
-    struct http *http = cls;
+    struct connections *connections = cls;
     struct connection *connection = *context;
 
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        http->connections++;
-        *context = open_connection(http, mhd);
+        connections->count++;
+        *context = open_connection(connections, mhd);
         return;
     }
-    http->connections--;
+    connections->count--;
     *context = NULL;
     if (!connection)
         return;
     if (connection->request)
-        http->on_close(connection);
-    leave(http, connection);
+        connections->on_close(connection);
+    leave(connections, connection);
     free(connection);
 }
 
-void connection_expire(struct http *http)
+void connection_expire(struct connections *connections, int64_t now_us)
 {
     for (int phase = 0; phase < CONNECTION_PHASES; phase++) {
         struct connection *connection;
 
-        while ((connection = http->phases[phase].first) && connection->until_us <= http->now_us) {
+        while ((connection = connections->phases[phase].first) && connection->until_us <= now_us) {
             const union MHD_ConnectionInfo *info =
                 MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-            leave(http, connection);
+            leave(connections, connection);
             if (info)
                 shutdown(info->connect_fd, SHUT_RDWR);
         }
     }
 }
 
-int64_t connection_next_us(const struct http *http)
+int64_t connection_next_us(const struct connections *connections)
 {
     int64_t next_us = INT64_MAX;
 
     for (int phase = 0; phase < CONNECTION_PHASES; phase++) {
-        const struct connection *first = http->phases[phase].first;
+        const struct connection *first = connections->phases[phase].first;
 
         if (first && first->until_us < next_us)
             next_us = first->until_us;

@@ -11,7 +11,6 @@
 #include <microhttpd.h>
 #include <stdint.h>
 
-struct http;
 struct request;
 
 enum connection_phase {
@@ -39,20 +38,30 @@ struct connection_list {
     struct connection *last;
 };
 
-/* libmicrohttpd's callback; `cls` is the edge. */
+/* All connections of the edge, and of its thread. */
+struct connections {
+    struct connection_list phases[CONNECTION_PHASES];
+    int64_t count;
+    int64_t idle_us; /* how long a connection may be idle */
+    /* Called when a connection closes that still has a request, which it must complete. */
+    void (*on_close)(struct connection *connection);
+};
+
+/* libmicrohttpd's callback; `cls` are the connections. */
 void connection_on_change(void *cls, struct MHD_Connection *mhd, void **context,
                           enum MHD_ConnectionNotificationCode code);
 
 /* NULL when there was no memory for it. */
 struct connection *connection_of(struct MHD_Connection *mhd);
 
-void connection_enter(struct http *http, struct connection *connection,
-                      enum connection_phase phase);
+/* The connection is in this phase from `now_us` on. */
+void connection_enter(struct connections *connections, struct connection *connection,
+                      enum connection_phase phase, int64_t now_us);
 
 /* Ends the connections whose time is up. */
-void connection_expire(struct http *http);
+void connection_expire(struct connections *connections, int64_t now_us);
 
 /* When the next one's time is up; INT64_MAX when there is none. */
-int64_t connection_next_us(const struct http *http);
+int64_t connection_next_us(const struct connections *connections);
 
 #endif

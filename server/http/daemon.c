@@ -87,7 +87,7 @@ static bool start_daemon(struct http *http, unsigned connections, struct error *
         MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HEAD_MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
         lifecycle_on_target, http, MHD_OPTION_NOTIFY_COMPLETED, lifecycle_on_completed, http,
-        MHD_OPTION_NOTIFY_CONNECTION, connection_on_change, http, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, connection_on_change, &http->connections, MHD_OPTION_END);
     if (!http->daemon)
         return error_set(error, ERROR_INTERNAL, "libmicrohttpd does not start: %s",
                          strerror(errno));
@@ -111,7 +111,8 @@ struct http *http_create(const struct services *services, const struct route *ro
         return NULL;
     }
     http->listen_fd = -1;
-    http->on_close = lifecycle_on_close;
+    http->connections.on_close = lifecycle_on_close;
+    http->connections.idle_us = settings->idle_timeout_s * CLOCK_US_PER_S;
     http->routes = routes;
     json_object_seed(0); /* once, before other threads use it */
     http->services = services;
@@ -287,7 +288,8 @@ static void wait_for_events(struct http *http, int64_t until_us)
         {.events = POLLIN},
         {.fd = http->draining ? -1 : stop_fd(), .events = POLLIN},
     };
-    int64_t next_us = clock_earlier(connection_next_us(http), edge_pace_next_us(http));
+    int64_t next_us =
+        clock_earlier(connection_next_us(&http->connections), edge_pace_next_us(http));
     struct timespec time;
     uint64_t count;
 
@@ -315,7 +317,7 @@ static bool is_quiet(const struct http *http)
 /* The last reply may just have been written: then a drain has nothing left to wait for. */
 static void turn(struct http *http, int64_t until_us)
 {
-    connection_expire(http);
+    connection_expire(&http->connections, http->now_us);
     if (http->knocked)
         edge_accept(http);
     http->knocked = false;

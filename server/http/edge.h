@@ -30,10 +30,7 @@ struct http {
     bool abandoned; /* the drain was cut short: requests that still wait are not answered */
 
     int64_t now_us; /* monotonic: when the loop last woke */
-    /* Called when a connection closes that still has a request, which it must complete. */
-    void (*on_close)(struct connection *connection);
-    struct connection_list phases[CONNECTION_PHASES];
-    int64_t connections;
+    struct connections connections;
     int64_t connections_most;
     bool knocked;       /* the listening socket has connections to be accepted */
     bool held_back;     /* when the loop last waited there was no room for connections, or accepting

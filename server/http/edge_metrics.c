@@ -35,7 +35,7 @@ void edge_metrics_init(struct http *http)
 
 void edge_show(struct http *http)
 {
-    atomic_store_explicit(&http->shown.connections, http->connections, memory_order_relaxed);
+    atomic_store_explicit(&http->shown.connections, http->connections.count, memory_order_relaxed);
     atomic_store_explicit(&http->shown.waiting, edge_accept_waiting(http), memory_order_relaxed);
     atomic_store_explicit(&http->shown.requests, http->requests, memory_order_relaxed);
 }

@@ -44,7 +44,7 @@ enum MHD_Result reply_send(struct request *request, const struct reply *reply)
     MHD_destroy_response(response);
     if (queued == MHD_YES) {
         request_accept(request);
-        connection_enter(http, request->connection, CONNECTION_WRITING);
+        connection_enter(&http->connections, request->connection, CONNECTION_WRITING, http->now_us);
         edge_count_reply(http, reply->status);
     }
     return queued;

@@ -53,7 +53,7 @@ struct request *request_create(struct http *http, struct connection *connection,
     request->target_length = length;
     http->requests++;
     connection->request = request;
-    connection_enter(http, connection, CONNECTION_READING);
+    connection_enter(&http->connections, connection, CONNECTION_READING, http->now_us);
     return request;
 }
 
@@ -87,7 +87,7 @@ void request_complete(struct request *request)
     if (request->accepted)
         http->accepted--;
     connection->request = NULL;
-    connection_enter(http, connection, CONNECTION_IDLE);
+    connection_enter(&http->connections, connection, CONNECTION_IDLE, http->now_us);
     if (request->pending)
         request->connection = NULL;
     else
@@ -112,7 +112,7 @@ static void suspend(struct request *request)
     request->phase = REQUEST_WAITING;
     request_accept(request);
     MHD_suspend_connection(request->connection->mhd);
-    connection_enter(http, request->connection, CONNECTION_WAITING);
+    connection_enter(&http->connections, request->connection, CONNECTION_WAITING, http->now_us);
     request->next = http->waiting;
     if (request->next)
         request->next->previous = request;
