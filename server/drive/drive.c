@@ -365,7 +365,7 @@ struct order *drive_sell(const struct drive *drive, struct session *session,
 
     if (batch->orders->attempts == 0)
         metrics_add(drive->of[strategy_index(strategy)].batches, 1);
-    else if (!batch->orders->waited)
+    else if (batch->orders->if_not_done != ORDER_LOCK_TIMEOUT) /* that has been a wait */
         clock_sleep_until(begun_us + random_backoff_us(batch->orders->attempts));
     drive_attempt(session, strategy, batch);
     metrics_add(drive->of[strategy_index(strategy)].attempts,

@@ -126,8 +126,9 @@ int64_t put_off_find_free(struct put_off *list, struct session *session);
  * `places`. How many; *used is how many places are. */
 int put_off_take(struct put_off *list, int64_t product_id, struct partition_entry *entries,
                  char (*reply_to)[RABBIT_NAME_MAX + 1], uint64_t *tags, int places, int *used);
-/* The first message that may not be acknowledged; UINT64_MAX: there is none. */
-uint64_t put_off_first_tag(const struct put_off *list);
+/* Whether the message with this tag, or any, may not be acknowledged yet. */
+bool put_off_keeps(const struct put_off *list, uint64_t tag);
+bool put_off_keeps_any(const struct put_off *list);
 /* The connection is gone: what was not acknowledged on it comes again. */
 void put_off_forget_unacknowledged(struct put_off *list);
 

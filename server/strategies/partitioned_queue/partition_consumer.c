@@ -53,8 +53,6 @@ struct consumer {
     char reply_to[MESSAGES_MAX][RABBIT_NAME_MAX + 1];
     uint64_t tags[MESSAGES_MAX];
     int messages;
-    uint64_t tag;            /* of the last message taken */
-    uint64_t acked;          /* that, or an earlier one */
     struct put_off *put_off; /* owned */
     int64_t look_at_us;      /* for what was put off */
     bool took_put_off;       /* the last time */
@@ -107,7 +105,6 @@ static bool listen_to_sets(struct consumer *consumer)
         fail(consumer, rabbit_error(partition_rabbit(session)));
     } else {
         consumer->listening = true;
-        consumer->tag = consumer->acked = 0;
         consumer->busy_us = clock_mono_us();
     }
     return consumer->listening;
@@ -118,7 +115,6 @@ static void take_in(struct consumer *consumer, const struct rabbit_message *mess
 {
     int first = consumer->count;
 
-    consumer->tag = message->tag;
     if (!partition_read_request(message->body, consumer->entries, &consumer->count))
         log_error("partitioned-queue: a message that cannot be read was dropped: %.60s",
                   message->body);
@@ -264,16 +260,21 @@ static void charge(const struct consumer *consumer)
     cost_charge_outcomes(consumer->services, &strategy_partitioned_queue, &count);
 }
 
-/* All but what was put off and has no row. */
+/* Acknowledges the batch's messages, each once. One of which something was put off that has no row
+ * keeps waiting, and those that came with it go one by one; where none waits, the last one stands
+ * for all. */
 static bool acknowledge(struct consumer *consumer)
 {
-    uint64_t kept = put_off_first_tag(consumer->put_off);
-    uint64_t tag = consumer->tag < kept ? consumer->tag : kept - 1;
+    struct rabbit *rabbit = partition_rabbit(consumer->session);
+    bool one_by_one = consumer->took_put_off || put_off_keeps_any(consumer->put_off);
+    bool done = true;
 
-    if (tag <= consumer->acked)
-        return true;
-    consumer->acked = tag;
-    return rabbit_ack(partition_rabbit(consumer->session), tag);
+    if (!one_by_one)
+        return rabbit_ack(rabbit, consumer->tags[consumer->messages - 1], true);
+    for (int i = 0; done && i < consumer->messages; i++)
+        if (consumer->tags[i] > 0 && !put_off_keeps(consumer->put_off, consumer->tags[i]))
+            done = rabbit_ack(rabbit, consumer->tags[i], false);
+    return done;
 }
 
 /* False: the connection is closed, and the messages that were not acknowledged come again. */

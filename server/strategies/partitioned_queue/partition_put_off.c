@@ -133,14 +133,20 @@ int put_off_take(struct put_off *list, int64_t product_id, struct partition_entr
     return taken;
 }
 
-uint64_t put_off_first_tag(const struct put_off *list)
+bool put_off_keeps(const struct put_off *list, uint64_t tag)
 {
-    uint64_t first = UINT64_MAX;
-
     for (int i = 0; i < list->count; i++)
-        if (list->items[i].tag > 0 && list->items[i].tag < first)
-            first = list->items[i].tag;
-    return first;
+        if (list->items[i].tag == tag)
+            return true;
+    return false;
+}
+
+bool put_off_keeps_any(const struct put_off *list)
+{
+    for (int i = 0; i < list->count; i++)
+        if (list->items[i].tag > 0)
+            return true;
+    return false;
 }
 
 void put_off_forget_unacknowledged(struct put_off *list)

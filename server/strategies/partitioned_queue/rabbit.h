@@ -53,8 +53,9 @@ bool rabbit_declare(struct rabbit *rabbit, enum rabbit_kind kind, const char *qu
 bool rabbit_consume(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue);
 enum rabbit_result rabbit_receive(struct rabbit *rabbit, int64_t until_us,
                                   struct rabbit_message *out);
-/* The message of this tag and all that came before it on this connection are done. */
-bool rabbit_ack(struct rabbit *rabbit, uint64_t tag);
+/* The message of this tag is done, and with `those_before` all that came before it on this
+ * connection. One that was acknowledged may not be so again. */
+bool rabbit_ack(struct rabbit *rabbit, uint64_t tag, bool those_before);
 
 /* Sends a message that must not be lost, and waits until the broker has it on the disks of most of
  * its nodes. False: unknown, or there is no such queue; the connection is closed. */

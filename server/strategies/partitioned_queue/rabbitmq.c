@@ -34,7 +34,9 @@ enum {
     FRAME_BYTES = 131072,
     CHANNEL = 1,
     CONFIRMED = 2,
-    PREFETCH = 64, /* messages, each with up to a batch of orders */
+    /* Messages, each with up to a batch of orders: a consumer's next, and cancels and restocks
+     * whose row is held, which keep theirs. */
+    PREFETCH = 256,
     REPLIES_EXPIRE_MS = 60000,
     REPLIES_MOST = 100000
 };
@@ -346,11 +348,11 @@ enum rabbit_result rabbit_receive(struct rabbit *rabbit, int64_t until_us,
     return fill(rabbit, out) ? RABBIT_GOT : RABBIT_LOST;
 }
 
-bool rabbit_ack(struct rabbit *rabbit, uint64_t tag)
+bool rabbit_ack(struct rabbit *rabbit, uint64_t tag, bool those_before)
 {
     if (!rabbit->conn)
         return false;
-    int status = amqp_basic_ack(rabbit->conn, CHANNEL, tag, 1);
+    int status = amqp_basic_ack(rabbit->conn, CHANNEL, tag, those_before);
     return status == AMQP_STATUS_OK ||
            lose(rabbit, "RabbitMQ's acknowledgement", amqp_error_string2(status));
 }
