@@ -58,9 +58,10 @@ WHERE id = $1::bigint AND stock >= $2::bigint
   AND (closes_at IS NULL OR clock_timestamp() < closes_at)
 RETURNING stock, epoch, version, limit_per_user, true, split
 
+-- Under the fence $3, 0 for none.
 -- name: stock_add
 UPDATE product SET stock = stock + $2::bigint, version = version + 1
-WHERE id = $1::bigint
+WHERE id = $1::bigint AND ($3::bigint = 0 OR fence = $3::bigint)
 RETURNING stock, epoch, version, limit_per_user, true, split
 
 -- name: stock_return
@@ -70,11 +71,6 @@ WHERE id = $1::bigint AND epoch = $2::bigint
 -- name: stock_return_fenced
 UPDATE product SET stock = stock + $3::bigint, version = version + 1
 WHERE id = $1::bigint AND epoch = $2::bigint AND fence = $4::bigint
-
--- name: stock_add_fenced
-UPDATE product SET stock = stock + $2::bigint, version = version + 1
-WHERE id = $1::bigint AND fence = $3::bigint
-RETURNING stock, epoch, version, limit_per_user, true, split
 
 -- Committed at once after a lock was acquired and before anything is read under it: from here on the writes
 -- of every earlier holder match no row (Kleppmann 2016, with the token registered at the read as well).
@@ -300,13 +296,6 @@ WHERE bucket.product_id = $1::bigint AND bucket.n = $3::bigint AND bucket.stock 
   AND product.id = $1::bigint AND product.epoch = bucket.epoch
   AND (opens_at IS NULL OR opens_at <= clock_timestamp())
   AND (closes_at IS NULL OR clock_timestamp() < closes_at)
-RETURNING bucket.stock, bucket.epoch, version, limit_per_user, true, split
-
--- name: bucket_add
-UPDATE bucket SET stock = bucket.stock + $2::bigint
-FROM product
-WHERE bucket.product_id = $1::bigint AND bucket.n = $3::bigint
-  AND product.id = $1::bigint AND product.epoch = bucket.epoch
 RETURNING bucket.stock, bucket.epoch, version, limit_per_user, true, split
 
 -- Two cancels of one order must meet on one row, whatever each instance's --buckets is; so the rows say how many.

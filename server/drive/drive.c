@@ -14,6 +14,7 @@
 #include "redis/redis.h"
 #include "sale/purchase.h"
 #include "sale/settle.h"
+#include "sale/turns.h"
 #include "strategy/external_state.h"
 
 #include <stdio.h>
@@ -273,7 +274,7 @@ static void call_strategy(struct session *session, const struct strategy *strate
 {
     pg_cancel_late(session->pg, strategy->pipelined && batch->count > 1);
     session->instance = strategy_instance(session->services, strategy);
-    strategy->sell(session, batch);
+    (strategy->sell ? strategy->sell : purchase_each)(session, batch);
     pg_cancel_late(session->pg, false);
     pg_pipeline_drain(session->pg, session->wait_until_us);
 }

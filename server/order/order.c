@@ -1,6 +1,7 @@
 #include "order/order.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 static const struct order_outcome_row rows[ORDER_OUTCOME_COUNT] = {
 #define X(id, name, status, code, meaning) [ORDER_##id] = {name, status, code, meaning},
@@ -37,4 +38,17 @@ const char *order_status_name(enum order_status status)
 {
     assert((unsigned)status < sizeof status_names / sizeof *status_names);
     return status_names[status];
+}
+
+void order_fill_record(struct order *order, const char *strategy, enum order_status status)
+{
+    order->record = (struct order_record){
+        .id = order->id,
+        .product_id = order->product_id,
+        .user_id = order->user_id,
+        .quantity = order->quantity,
+        .status = status,
+        .created_us = order->created_us,
+    };
+    snprintf(order->record.strategy, sizeof order->record.strategy, "%s", strategy);
 }

@@ -137,4 +137,7 @@ struct order {
     int64_t work_us;
 };
 
+/* Fills its record as an order of `strategy` in this state. */
+void order_fill_record(struct order *order, const char *strategy, enum order_status status);
+
 #endif

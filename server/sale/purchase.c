@@ -9,74 +9,7 @@
 #include "base/log.h"
 #include "postgres/fast_path.h"
 
-#include <stdio.h>
-
-/* SHARE_US: of those that go one by one, beside a batch. */
-enum { ROW_TIMEOUT_US = 200000, SHARE_US = 20000 };
-
-bool purchase_has_time(const struct session *session)
-{
-    return clock_mono_us() < session->pipeline_until_us;
-}
-
-void purchase_limit_wait(struct session *session)
-{
-    session->wait_until_us =
-        clock_earlier(session->wait_until_us, clock_mono_us() + ROW_TIMEOUT_US);
-}
-
-/* An order whose first statement has been sent always goes on. The order before it may have lost
- * the session, so the session is opened again. */
-static bool may_follow(struct session *session, struct order *order)
-{
-    if (!purchase_has_time(session) && !pg_pipeline_in_flight(session->pg))
-        return false;
-    session->work_until_us =
-        clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
-    if (!pg_connect(session->pg, session->work_until_us))
-        order->outcome = ORDER_BACKEND_UNAVAILABLE;
-    return true;
-}
-
-void purchase_each(struct session *session, struct batch *batch,
-                   void (*sell_one)(struct session *, struct order *))
-{
-    for (struct order *order = batch->orders; order; order = order->next) {
-        if (order->outcome != ORDER_PENDING)
-            continue;
-        if (order != batch->orders && !may_follow(session, order))
-            return;
-        purchase_may_wait(session, order);
-        if (order->outcome == ORDER_PENDING)
-            sell_one(session, order);
-        purchase_limit_wait(session);
-    }
-}
-
-bool purchase_one_by_one(struct session *session, struct order **orders, int count,
-                         bool (*decide)(struct session *, struct order *))
-{
-    int64_t until_us = clock_mono_us() + SHARE_US;
-    bool any = false;
-
-    for (int i = 0; i < count && (i == 0 || clock_mono_us() < until_us); i++) {
-        pg_connect(session->pg, session->work_until_us); /* what was before may have lost it */
-        purchase_may_wait(session, orders[i]);
-        any |= decide(session, orders[i]);
-    }
-    return any;
-}
-
-void purchase_pipeline(struct session *session, const struct order *after, enum sql statement,
-                       bool begins)
-{
-    const struct order *next = after->next;
-    bool reads_first = next && next->kind != ORDER_CANCEL && !next->no_wait;
-
-    if (reads_first && purchase_has_time(session))
-        pg_pipeline(session->pg,
-                    &(struct pg_command){statement, PG_ARGS(pg_int8(next->product_id))}, begins);
-}
+enum { ROW_TIMEOUT_US = 200000 };
 
 bool purchase_refuse(struct session *session, struct order *order, enum order_outcome outcome)
 {
@@ -309,8 +242,6 @@ static bool fold_buckets(struct session *session, struct order *order)
 bool purchase_allowed(struct session *session, struct order *order, const struct product_row *row)
 {
     fast_path_note_epoch(session->pg, order->product_id, row->epoch);
-    if (order->kind == ORDER_RESTOCK)
-        return true;
     if (!row->open)
         return purchase_refuse(session, order, ORDER_SALE_NOT_OPEN);
     if (row->stock < order->quantity && row->split)
@@ -320,12 +251,6 @@ bool purchase_allowed(struct session *session, struct order *order, const struct
     return true;
 }
 
-int64_t purchase_stock_after(const struct order *order, const struct product_row *row)
-{
-    return order->kind == ORDER_RESTOCK ? row->stock + order->quantity
-                                        : row->stock - order->quantity;
-}
-
 void purchase_confirm(struct order *order)
 {
     if (order->kind == ORDER_RESTOCK) {
@@ -333,15 +258,21 @@ void purchase_confirm(struct order *order)
         return;
     }
     order->outcome = ORDER_CONFIRMED;
-    order->record = (struct order_record){
-        .id = order->id,
-        .product_id = order->product_id,
-        .user_id = order->user_id,
-        .quantity = order->quantity,
-        .status = STATUS_CONFIRMED,
-        .created_us = order->created_us,
-    };
-    snprintf(order->record.strategy, sizeof order->record.strategy, "%s", order->strategy->name);
+    order_fill_record(order, order->strategy->name, STATUS_CONFIRMED);
+}
+
+bool purchase_end(struct session *session, struct order *order, enum pg_status status)
+{
+    if (status == PG_OK && pg_affected(session->pg) == 0)
+        return purchase_refuse(session, order, ORDER_KEY_TAKEN);
+    bool committing = status == PG_OK;
+    if (committing)
+        status = pg_commit(session->pg, session->work_until_us);
+    if (status == PG_OK)
+        purchase_confirm(order);
+    else
+        purchase_failed(session, order, status, committing);
+    return status == PG_OK;
 }
 
 bool purchase_register_fence(struct session *session, struct order *order, int64_t until_us)

@@ -16,12 +16,6 @@
 
 #define NO_LIMIT INT64_C(-1)
 
-/* The most orders of a pipelined batch. One session makes them one after the other, each in its own
- * transaction; PostgreSQL begins the next one without waiting for this process. Between two batches
- * PostgreSQL waits for this process, which takes long on a busy machine. Up to 32 orders, or as
- * many as begin within drive.c's PIPELINE_US, make that wait a small part of the whole. */
-enum { PIPELINE_ORDERS_MAX = 32 };
-
 struct product_row {
     int64_t stock;
     int64_t epoch;
@@ -69,28 +63,14 @@ bool purchase_read(struct session *session, struct order *order, enum sql statem
 void purchase_row_at(const struct pg *pg, int i, struct product_row *row);
 void purchase_row(const struct pg *pg, struct product_row *row);
 
-/* Whether the sale's window and the stock allow the order; a restock is always allowed. When the
- * row has too little and the rest stands in buckets, the buckets are folded back into the row in a
- * transaction of its own, and the order is RETRY. */
+/* Whether the sale's window and the stock allow the buy. When the row has too little and the rest
+ * stands in buckets, the buckets are folded back into the row in a transaction of its own, and the
+ * order is RETRY. */
 bool purchase_allowed(struct session *session, struct order *order, const struct product_row *row);
-/* The stock that a plain body writes. */
-int64_t purchase_stock_after(const struct order *order, const struct product_row *row);
 
-/* After the stock was written under `row->epoch`: the user's limit, the order's (or restock's) row,
- * COMMIT. */
-void purchase_finish(struct session *session, struct order *order, const struct product_row *row);
-
-/* Writes the absolute figure that plain bodies write, if the sale is still that of `row` and the
- * hold's fence, where it has one, still the newest. */
-bool purchase_set_stock(struct session *session, struct order *order,
-                        const struct product_row *row);
-/* purchase_set_stock and purchase_finish, together in one round trip if that fits the order. */
-void purchase_write(struct session *session, struct order *order, const struct product_row *row);
-
-/* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction;
- * under the hold's fence, if it has one. True when this call has given the stock back, not an
- * earlier one. */
-bool purchase_cancel(struct session *session, struct order *order);
+/* After the INSERT of an order's or restock's row that gives way to an earlier one with its key, as
+ * `status` says: COMMIT. True: it is confirmed. */
+bool purchase_end(struct session *session, struct order *order, enum pg_status status);
 
 /* Registers a fence for this hold, unless it has one already: a statement of its own, committed
  * before anything is read, that waits for the row until `until_us`. False: the order is decided. */
@@ -98,15 +78,6 @@ bool purchase_register_fence(struct session *session, struct order *order, int64
 /* A write of the stock matched no row: a PUT has started a new sale (the next attempt tells), or a
  * later holder has registered its fence (the lease is lost). Always false. */
 bool purchase_overtaken(struct session *session, struct order *order);
-
-/* The same with another way to give the stock back: it must leave one row affected and locked, the
- * same for every cancel of the order, or none when the sale is over. */
-bool purchase_cancel_by(struct session *session, struct order *order,
-                        enum pg_status (*return_stock)(struct session *, const struct order *,
-                                                       int64_t epoch));
-/* The usual way: to the product's row, under the hold's fence. */
-enum pg_status purchase_return_stock(struct session *session, const struct order *order,
-                                     int64_t epoch);
 
 /* Turns what PostgreSQL said into the order's outcome and leaves the transaction. `committing`: a
  * commit had been sent, so a lost reply leaves it unsettled. */
@@ -121,38 +92,5 @@ bool purchase_refuse(struct session *session, struct order *order, enum order_ou
 
 /* Marks it confirmed (or restocked) as its own record says. */
 void purchase_confirm(struct order *order);
-
-/* Runs `sell_one` on each order of the batch that is still pending, in turn; on the first of the
- * batch in any case, on others while the batch's time lasts (purchase_has_time). */
-void purchase_each(struct session *session, struct batch *batch,
-                   void (*sell_one)(struct session *, struct order *));
-
-/* Runs `decide` on orders of a batch that go one by one, in turn: on the first in any case, and on
- * others while their share of time lasts. Those that are left are not begun: PENDING, they come
- * with a later batch, behind what has queued meanwhile. Whether `decide` was true of any. */
-bool purchase_one_by_one(struct session *session, struct order **orders, int count,
-                         bool (*decide)(struct session *, struct order *));
-
-/* Whether another order of a pipelined batch may begin: the batch's time is not over. */
-bool purchase_has_time(const struct session *session);
-/* An order of a pipelined batch is decided. From now on the orders behind it wait for a row no
- * longer than 0.2 s, because its answer is sent at the end of the batch. */
-void purchase_limit_wait(struct session *session);
-
-/* Puts the first statement of the order behind `after` into the pipeline, if that order may wait:
- * it reads the product's row, and travels with the last statement of `after`. Call it before that
- * last statement, once only the COMMIT can change what `statement` reads. */
-void purchase_pipeline(struct session *session, const struct order *after, enum sql statement,
-                       bool begins);
-
-/* Bodies that several strategies run. */
-void body_plain(struct session *session, struct order *order);
-/* The first half of it: read and decided, nothing written; purchase_write is the other. For buys
- * and restocks. */
-bool body_plain_decide(struct session *session, struct order *order, struct product_row *row);
-void body_guarded(struct session *session, struct order *order);
-
-/* A `sell` for strategies whose lock stands around it: the body that the request chose. */
-void body_sell_chosen(struct session *session, struct batch *batch);
 
 #endif

@@ -1,7 +1,8 @@
 /* The one cancel, and the way back of its units to the stock. */
+#include "sale/purchase_cancel.h"
+
 #include "base/clock.h"
 #include "postgres/catalog.h"
-#include "sale/purchase.h"
 
 enum pg_status purchase_return_stock(struct session *session, const struct order *order,
                                      int64_t epoch)

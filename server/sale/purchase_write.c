@@ -1,7 +1,8 @@
-/* Writing one order: the stock's new figure, the user's limit, the order's row, COMMIT; together
+/* Writing one buy: the stock's new figure, the user's limit, the order's row, COMMIT; together
  * where that fits the order. */
+#include "sale/purchase_write.h"
+
 #include "postgres/fast_path.h"
-#include "sale/purchase.h"
 
 /* The user's share of the limit; the condition is the statement's own. */
 static bool take_limit(struct session *session, struct order *order, const struct product_row *row)
@@ -34,13 +35,6 @@ static enum pg_status insert_and_commit(struct session *session, const struct or
 static enum pg_status insert_keyed(struct session *session, const struct order *order,
                                    const struct product_row *row)
 {
-    if (order->kind == ORDER_RESTOCK)
-        return pg_exec(session->pg, SQL_RESTOCK_INSERT,
-                       PG_ARGS(pg_uuid(&order->id), pg_int8(order->product_id), pg_int8(row->epoch),
-                               pg_int8(order->quantity), pg_text(order->strategy->name),
-                               pg_time(order->created_us),
-                               pg_text(order->key[0] ? order->key : NULL)),
-                       session->work_until_us);
     return pg_exec(session->pg, SQL_ORDER_INSERT_KEYED,
                    PG_ARGS(pg_uuid(&order->id), pg_int8(order->product_id), pg_int8(row->epoch),
                            pg_int8(order->user_id), pg_int8(order->quantity),
@@ -51,29 +45,19 @@ static enum pg_status insert_keyed(struct session *session, const struct order *
 
 void purchase_finish(struct session *session, struct order *order, const struct product_row *row)
 {
-    enum pg_status status;
-    bool committing = true;
-
     fast_path_note_epoch(session->pg, order->product_id, row->epoch);
     session->has_row = true;
-    if (order->kind == ORDER_BUY && !take_limit(session, order, row))
+    if (!take_limit(session, order, row))
         return;
-    if (order->kind == ORDER_BUY && !order->key[0]) {
-        status = insert_and_commit(session, order, row);
-    } else {
-        status = insert_keyed(session, order, row);
-        if (status == PG_OK && pg_affected(session->pg) == 0) {
-            purchase_refuse(session, order, ORDER_KEY_TAKEN);
-            return;
-        }
-        committing = status == PG_OK;
-        if (committing)
-            status = pg_commit(session->pg, session->work_until_us);
+    if (order->key[0]) {
+        purchase_end(session, order, insert_keyed(session, order, row));
+        return;
     }
+    enum pg_status status = insert_and_commit(session, order, row);
     if (status == PG_OK)
         purchase_confirm(order);
     else
-        purchase_failed(session, order, status, committing);
+        purchase_failed(session, order, status, true);
 }
 
 /* The figure, under the hold's fence if it has one. */
@@ -83,23 +67,24 @@ struct set_stock {
 };
 
 static void make_set_stock(const struct session *session, const struct order *order,
-                           const struct product_row *row, struct set_stock *set)
+                           const struct product_row *row, int64_t stock, struct set_stock *set)
 {
     int64_t fence = session->hold.fence;
 
     set->values[0] = pg_int8(order->product_id);
     set->values[1] = pg_int8(row->epoch);
-    set->values[2] = pg_int8(purchase_stock_after(order, row));
+    set->values[2] = pg_int8(stock);
     set->values[3] = pg_int8(fence);
     set->command = (struct pg_command){fence ? SQL_STOCK_SET_FENCED : SQL_STOCK_SET, set->values,
                                        fence ? 4 : 3};
 }
 
-bool purchase_set_stock(struct session *session, struct order *order, const struct product_row *row)
+bool purchase_set_stock(struct session *session, struct order *order, const struct product_row *row,
+                        int64_t stock)
 {
     struct set_stock set;
 
-    make_set_stock(session, order, row, &set);
+    make_set_stock(session, order, row, stock, &set);
     enum pg_status status = pg_exec(session->pg, set.command.statement, set.values,
                                     set.command.count, session->work_until_us);
     if (status != PG_OK) {
@@ -119,7 +104,7 @@ static void write_together(struct session *session, struct order *order,
                                       pg_int8(order->quantity),   pg_text(order->strategy->name),
                                       pg_time(order->created_us), pg_int8(session->hold.fence)};
 
-    make_set_stock(session, order, row, &set);
+    make_set_stock(session, order, row, row->stock - order->quantity, &set);
     const struct pg_command commands[] = {
         set.command, {SQL_ORDER_INSERT_SOLD, values, sizeof values / sizeof *values}};
     enum pg_status status = pg_exec_commit(session->pg, commands, 2, session->work_until_us);
@@ -134,10 +119,10 @@ static void write_together(struct session *session, struct order *order,
 
 void purchase_write(struct session *session, struct order *order, const struct product_row *row)
 {
-    bool together = order->kind == ORDER_BUY && !order->key[0] && row->limit_per_user == NO_LIMIT;
+    bool together = !order->key[0] && row->limit_per_user == NO_LIMIT;
 
     if (together)
         write_together(session, order, row);
-    else if (purchase_set_stock(session, order, row))
+    else if (purchase_set_stock(session, order, row, row->stock - order->quantity))
         purchase_finish(session, order, row);
 }

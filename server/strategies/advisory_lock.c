@@ -6,7 +6,8 @@
  * before it waited, and oversell. The lock lives in the same session as the writes, so it cannot
  * lapse under them: a session that dies takes its transaction along, however long this process was
  * paused. It ends with the COMMIT, never before it. That is why the plain body is safe under it,
- * as long as everybody who sells the product asks for the lock: cancels do, too.
+ * as long as everybody who sells the product asks for the lock: cancels and
+ * restocks do, too.
  *
  * The key is a pair: a class of ours, and a hash of the product's id. The wait counts as the
  * order's own (wait_timeout, phase lock); wait_ms=0 asks with the try form. Nothing makes it retry
@@ -14,7 +15,8 @@
  *
  * Source: PostgreSQL documentation, "Advisory Locks".
  */
-#include "sale/purchase.h"
+#include "sale/body_chosen.h"
+#include "sale/turns.h"
 #include "strategies/strategies.h"
 
 static bool lock(struct session *session, struct order *order)
@@ -29,19 +31,10 @@ static bool lock(struct session *session, struct order *order)
            purchase_refuse(session, order, ORDER_LOCK_TIMEOUT);
 }
 
-static void sell_one(struct session *session, struct order *order)
-{
-    if (!lock(session, order))
-        return;
-    if (order->body == BODY_GUARDED)
-        body_guarded(session, order);
-    else
-        body_plain(session, order);
-}
-
 static void advisory_lock_sell(struct session *session, struct batch *batch)
 {
-    purchase_each(session, batch, sell_one);
+    if (lock(session, batch->orders))
+        purchase_each(session, batch);
 }
 
 const struct strategy strategy_advisory_lock = {
@@ -50,7 +43,7 @@ const struct strategy strategy_advisory_lock = {
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
-    .bodies = true,
     .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
+    BODY_CHOSEN,
     .sell = advisory_lock_sell,
 };

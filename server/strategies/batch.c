@@ -23,32 +23,21 @@
  * Database Systems", SIGMOD 1984). One transaction a product instead was 9 times slower over 100
  * products.
  */
+#include "sale/body_guarded.h"
 #include "sale/combine.h"
-#include "sale/purchase.h"
+#include "sale/turns.h"
 #include "strategies/strategies.h"
-
-static bool sell_alone(struct session *session, struct order *order)
-{
-    body_guarded(session, order);
-    return true;
-}
 
 static void batch_sell(struct session *session, struct batch *batch)
 {
-    struct order *buys[COMBINE_MAX];
-    struct order *others[COMBINE_MAX];
-    int count = 0;
-    int other_count = 0;
+    struct split split;
 
     for (struct order *order = batch->orders; order; order = order->next)
         if (order->no_wait)
-            purchase_one_by_one(session, &order, 1, sell_alone);
-        else if (order->kind == ORDER_BUY && count < COMBINE_MAX)
-            buys[count++] = order;
-        else if (order->kind != ORDER_BUY && other_count < COMBINE_MAX)
-            others[other_count++] = order;
-    combine_buys(session, buys, count, 0);
-    purchase_one_by_one(session, others, other_count, sell_alone);
+            purchase_one_by_one(session, &order, 1);
+    purchase_split(batch, &split);
+    combine_buys(session, split.buys, split.buy_count, 0);
+    purchase_one_by_one(session, split.changes, split.change_count);
 }
 
 const struct strategy strategy_batch = {
@@ -63,5 +52,6 @@ const struct strategy strategy_batch = {
              .all_products = true,
              .workers = 1,
              .max_batch = COMBINE_MAX},
+    .buy = body_guarded, /* one that goes alone */
     .sell = batch_sell,
 };

@@ -12,13 +12,15 @@
  * unsold. Strategies that decide on the row fold the buckets back when it is short. A PUT deletes
  * the buckets: an order of the old sale commits before it, or finds nothing. It is retried when
  * others emptied the bucket in between. A crash loses nothing that was answered. With wait_ms=0 a
- * lock is waited for a millisecond. Restocks and cancels add to the order's bucket or the row.
+ * lock is waited for a millisecond. A cancel adds to the order's bucket or to the row, a restock to
+ * the row.
  *
  * Sources: sharded counters (Google App Engine documentation, 2008); O'Neil, "The Escrow
  * Transactional Method", TODS 1986.
  */
 #include "postgres/fast_path.h"
-#include "sale/purchase.h"
+#include "sale/purchase_cancel.h"
+#include "sale/purchase_write.h"
 #include "strategies/strategies.h"
 
 /* Of the id's random part. */
@@ -30,11 +32,10 @@ static int64_t hash_of(const struct order *order)
 /* True: decided. Otherwise no lock is left behind. */
 static bool sell_in_steps(struct session *session, struct order *order, int64_t n)
 {
-    enum sql statement = order->kind == ORDER_RESTOCK ? SQL_BUCKET_ADD : SQL_BUCKET_TAKE;
     struct product_row row;
 
     pg_begin(session->pg);
-    if (!purchase_run(session, order, statement,
+    if (!purchase_run(session, order, SQL_BUCKET_TAKE,
                       PG_ARGS(pg_int8(order->product_id), pg_int8(order->quantity), pg_int8(n)),
                       purchase_row_deadline(session, order)))
         return true;
@@ -85,7 +86,7 @@ static void sell_gathered(struct session *session, struct order *order)
     session_work_pause(session);
     if (purchase_run(session, order, SQL_BUCKET_SPREAD,
                      PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch),
-                             pg_int8(purchase_stock_after(order, &row)),
+                             pg_int8(row.stock - order->quantity),
                              pg_int8(session->services->settings->buckets)),
                      session->work_until_us))
         purchase_finish(session, order, &row);
@@ -105,15 +106,18 @@ static enum pg_status return_stock(struct session *session, const struct order *
                : status;
 }
 
-static void sell_one(struct session *session, struct order *order)
+static bool cancel(struct session *session, struct order *order)
+{
+    return purchase_cancel_by(session, order, return_stock);
+}
+
+static void buckets_buy(struct session *session, struct order *order)
 {
     int64_t n = hash_of(order) % session->services->settings->buckets;
     bool decided = true;
     int64_t next = -1;
 
-    if (order->kind == ORDER_CANCEL)
-        purchase_cancel_by(session, order, return_stock);
-    else if (purchase_is_simple(session, order))
+    if (purchase_is_simple(session, order))
         decided =
             purchase_at_once(session, order, SQL_BUCKET_BUY,
                              fast_path_epoch(session->pg, order->product_id), PG_ARGS(pg_int8(n)));
@@ -121,15 +125,10 @@ static void sell_one(struct session *session, struct order *order)
         decided = sell_in_steps(session, order, n);
     if (decided || !look(session, order, n, &next))
         return;
-    if (order->kind == ORDER_RESTOCK || next < 0)
+    if (next < 0)
         sell_gathered(session, order);
     else if (!sell_in_steps(session, order, next))
         order->outcome = ORDER_RETRY;
-}
-
-static void buckets_sell(struct session *session, struct batch *batch)
-{
-    purchase_each(session, batch, sell_one);
 }
 
 const struct strategy strategy_buckets = {
@@ -140,5 +139,6 @@ const struct strategy strategy_buckets = {
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
     .mixes = true,
     .lane = {.workers = 16, .max_batch = 1},
-    .sell = buckets_sell,
+    .buy = buckets_buy,
+    .cancel = cancel,
 };

@@ -11,7 +11,9 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "lock/pg_row.h"
-#include "sale/purchase.h"
+#include "sale/body_chosen.h"
+#include "sale/body_plain.h"
+#include "sale/purchase_write.h"
 #include "strategies/strategies.h"
 
 enum { RELEASE_TIMEOUT_US = 1000000, STATEMENT_TIMEOUT_US = 1000000 };
@@ -22,15 +24,13 @@ enum { RELEASE_TIMEOUT_US = 1000000, STATEMENT_TIMEOUT_US = 1000000 };
 #define REDIS_CONTROL_ROW                                                                          \
     CONTROL_ROW, .family = FAMILY_REDIS_LOCK, .needs = NEED_POSTGRESQL | NEED_REDIS
 #define DATABASE_CONTROL_ROW                                                                       \
-    CONTROL_ROW, .family = FAMILY_DATABASE, .needs = NEED_POSTGRESQL, .bodies = true,              \
-                 .sell = body_sell_chosen
+    CONTROL_ROW, .family = FAMILY_DATABASE, .needs = NEED_POSTGRESQL, BODY_CHOSEN
 
 const struct strategy strategy_control_setnx_no_expiry = {
     .name = "control-setnx-no-expiry",
     .summary = "Test control: SETNX without any expiry.",
     .lock = &lock_control_setnx_no_expiry,
-    .bodies = true,
-    .sell = body_sell_chosen,
+    BODY_CHOSEN,
     REDIS_CONTROL_ROW,
 };
 
@@ -38,8 +38,7 @@ const struct strategy strategy_control_watchdog_explicit_lease = {
     .name = "control-watchdog-explicit-lease",
     .summary = "Test control: redis-watchdog with a lease of its own, and so without a watchdog.",
     .lock = &lock_control_watchdog_explicit_lease,
-    .bodies = true,
-    .sell = body_sell_chosen,
+    BODY_CHOSEN,
     REDIS_CONTROL_ROW,
 };
 
@@ -49,11 +48,8 @@ static void unlock_then_commit(struct session *session, struct order *order)
     struct product_row row;
     struct lock_client client = session_lock_client(session);
 
-    if (order->kind == ORDER_CANCEL) {
-        purchase_cancel(session, order);
-        return;
-    }
-    if (!body_plain_decide(session, order, &row) || !purchase_set_stock(session, order, &row))
+    if (!body_plain_decide(session, order, &row) ||
+        !purchase_set_stock(session, order, &row, row.stock - order->quantity))
         return;
     order->strategy->lock->release(&client, &session->hold.lease,
                                    clock_mono_us() + RELEASE_TIMEOUT_US);
@@ -62,16 +58,11 @@ static void unlock_then_commit(struct session *session, struct order *order)
     purchase_finish(session, order, &row);
 }
 
-static void sell_unlocking_early(struct session *session, struct batch *batch)
-{
-    purchase_each(session, batch, unlock_then_commit);
-}
-
 const struct strategy strategy_control_unlock_before_commit = {
     .name = "control-unlock-before-commit",
     .summary = "Test control: redis-token, released before the commit.",
     .lock = &lock_redis_token,
-    .sell = sell_unlocking_early,
+    .buy = unlock_then_commit,
     REDIS_CONTROL_ROW,
 };
 

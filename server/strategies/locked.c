@@ -14,12 +14,10 @@
  * wllock alone has a lane of its own: a fair local queue, one order of a product at a time, and one
  * representative that spins for the lock (docs/WLLOCK.md).
  */
-#include "sale/purchase.h"
+#include "sale/body_chosen.h"
 #include "strategies/strategies.h"
 
-#define LOCKED_ROW                                                                                 \
-    .bodies = true, .sell = body_sell_chosen,                                                      \
-    .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1}
+#define LOCKED_ROW            BODY_CHOSEN, .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1}
 #define WHILE_THE_LEASE_LASTS (GUARANTEE_ONE | GUARANTEE_MANY)
 #define REDIS_LOCK_ROW                                                                             \
     LOCKED_ROW, .guarantees = WHILE_THE_LEASE_LASTS, .family = FAMILY_REDIS_LOCK,                  \
@@ -96,8 +94,7 @@ const struct strategy strategy_wllock = {
     .family = FAMILY_REDIS_LOCK,
     .needs = NEED_POSTGRESQL | NEED_REDIS,
     .guarantees = WHILE_THE_LEASE_LASTS,
-    .bodies = true,
-    .sell = body_sell_chosen,
+    BODY_CHOSEN,
     .lane = {.in_flight_per_product = 1, .keyed = true, .workers = 16, .max_batch = 1},
 };
 

@@ -13,24 +13,23 @@
  * instance's lane lets only one order of a product try at a time, and why attempts are counted
  * (seckill_attempts_total).
  */
-#include "sale/purchase.h"
+#include "sale/purchase_write.h"
+#include "sale/turns.h"
 #include "strategies/strategies.h"
 
 /* One statement is all of it. Not for an order that may not wait: it gives up on the row soon, and
  * a statement that commits would have to be settled then. */
 static bool writes_at_once(const struct order *order, const struct product_row *row)
 {
-    return order->kind == ORDER_BUY && !order->key[0] && !order->no_wait &&
-           row->limit_per_user == NO_LIMIT;
+    return !order->key[0] && !order->no_wait && row->limit_per_user == NO_LIMIT;
 }
 
 static void write_at_once(struct session *session, struct order *order,
                           const struct product_row *row)
 {
     purchase_pipeline(session, order, SQL_PRODUCT_READ, false);
-    if (!purchase_at_once(
-            session, order, SQL_OPTIMISTIC_BUY, row->epoch,
-            PG_ARGS(pg_int8(row->version), pg_int8(purchase_stock_after(order, row)))))
+    if (!purchase_at_once(session, order, SQL_OPTIMISTIC_BUY, row->epoch,
+                          PG_ARGS(pg_int8(row->version), pg_int8(row->stock - order->quantity))))
         order->outcome = ORDER_RETRY;
 }
 
@@ -40,7 +39,7 @@ static void write_in_steps(struct session *session, struct order *order,
     pg_begin(session->pg);
     if (!purchase_run(session, order, SQL_STOCK_SET_IF_VERSION,
                       PG_ARGS(pg_int8(order->product_id), pg_int8(row->epoch),
-                              pg_int8(purchase_stock_after(order, row)), pg_int8(row->version)),
+                              pg_int8(row->stock - order->quantity), pg_int8(row->version)),
                       purchase_row_deadline(session, order)))
         return;
     if (pg_affected(session->pg) == 0) {
@@ -51,14 +50,10 @@ static void write_in_steps(struct session *session, struct order *order,
     purchase_finish(session, order, row);
 }
 
-static void sell_one(struct session *session, struct order *order)
+static void optimistic_buy(struct session *session, struct order *order)
 {
     struct product_row row;
 
-    if (order->kind == ORDER_CANCEL) {
-        purchase_cancel(session, order);
-        return;
-    }
     if (!purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, &row) ||
         !purchase_allowed(session, order, &row))
         return;
@@ -67,11 +62,6 @@ static void sell_one(struct session *session, struct order *order)
         write_at_once(session, order, &row);
     else
         write_in_steps(session, order, &row);
-}
-
-static void optimistic_sell(struct session *session, struct batch *batch)
-{
-    purchase_each(session, batch, sell_one);
 }
 
 const struct strategy strategy_optimistic = {
@@ -83,5 +73,5 @@ const struct strategy strategy_optimistic = {
     .pipelined = true,
     .mixes = true,
     .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = PIPELINE_ORDERS_MAX},
-    .sell = optimistic_sell,
+    .buy = optimistic_buy,
 };

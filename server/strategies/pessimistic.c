@@ -13,7 +13,8 @@
  *
  * Source: PostgreSQL documentation, "Explicit Locking", row-level locks.
  */
-#include "sale/purchase.h"
+#include "sale/purchase_write.h"
+#include "sale/turns.h"
 #include "strategies/strategies.h"
 
 static bool lock_row(struct session *session, struct order *order, struct product_row *row)
@@ -24,25 +25,16 @@ static bool lock_row(struct session *session, struct order *order, struct produc
                          row);
 }
 
-static void sell_one(struct session *session, struct order *order)
+static void pessimistic_buy(struct session *session, struct order *order)
 {
     struct product_row row;
 
-    if (order->kind == ORDER_CANCEL) {
-        purchase_cancel(session, order);
-        return;
-    }
     pg_begin(session->pg);
     if (!lock_row(session, order, &row) || !purchase_allowed(session, order, &row))
         return;
     session_work_pause(session);
     purchase_pipeline(session, order, SQL_PRODUCT_LOCK, true);
     purchase_write(session, order, &row);
-}
-
-static void pessimistic_sell(struct session *session, struct batch *batch)
-{
-    purchase_each(session, batch, sell_one);
 }
 
 const struct strategy strategy_pessimistic = {
@@ -54,5 +46,5 @@ const struct strategy strategy_pessimistic = {
     .pipelined = true,
     .mixes = true,
     .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = PIPELINE_ORDERS_MAX},
-    .sell = pessimistic_sell,
+    .buy = pessimistic_buy,
 };

@@ -12,7 +12,8 @@
  * and the lock keeps the queue polite. It costs one statement and one flush more than redis-token.
  * A crash leaves the lock for one lease.
  */
-#include "sale/purchase.h"
+#include "sale/body_chosen.h"
+#include "sale/turns.h"
 #include "strategies/strategies.h"
 
 static void redis_fenced_sell(struct session *session, struct batch *batch)
@@ -23,7 +24,7 @@ static void redis_fenced_sell(struct session *session, struct batch *batch)
      */
     if (order->body == BODY_GUARDED ||
         purchase_register_fence(session, order, purchase_row_deadline(session, order)))
-        body_sell_chosen(session, batch);
+        purchase_each(session, batch);
 }
 
 const struct strategy strategy_redis_fenced = {
@@ -32,8 +33,8 @@ const struct strategy strategy_redis_fenced = {
     .family = FAMILY_REDIS_LOCK,
     .needs = NEED_POSTGRESQL | NEED_REDIS,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
-    .bodies = true,
     .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
     .lock = &lock_redis_token,
+    BODY_CHOSEN,
     .sell = redis_fenced_sell,
 };

@@ -21,7 +21,7 @@
  * documentation, "Distributed Locks with Redis", for the token.
  */
 #include "sale/combine.h"
-#include "sale/purchase.h"
+#include "sale/turns.h"
 #include "strategies/strategies.h"
 
 enum { LANE_HOLD_US = 5000 };
@@ -54,54 +54,16 @@ static bool register_fence(struct session *session, struct batch *batch)
     return false;
 }
 
-static void restock(struct session *session, struct order *order)
-{
-    struct product_row row;
-
-    pg_begin(session->pg);
-    enum pg_status status = pg_exec(
-        session->pg, SQL_STOCK_ADD_FENCED,
-        PG_ARGS(pg_int8(order->product_id), pg_int8(order->quantity), pg_int8(session->hold.fence)),
-        session->work_until_us);
-    if (status != PG_OK) {
-        purchase_failed(session, order, status, false);
-        return;
-    }
-    if (pg_rows(session->pg) == 0) {
-        purchase_refuse(session, order, ORDER_LEASE_LOST);
-        return;
-    }
-    purchase_row(session->pg, &row);
-    session_work_pause(session);
-    purchase_finish(session, order, &row);
-}
-
-static bool change(struct session *session, struct order *order)
-{
-    if (order->kind == ORDER_CANCEL)
-        purchase_cancel(session, order);
-    else
-        restock(session, order);
-    return true;
-}
-
 static void redis_queue_sell(struct session *session, struct batch *batch)
 {
-    struct order *buys[COMBINE_MAX];
-    struct order *others[COMBINE_MAX];
-    int count = 0;
-    int other_count = 0;
+    struct split split;
 
     if (!register_fence(session, batch))
         return;
-    for (struct order *order = batch->orders; order; order = order->next)
-        if (order->kind == ORDER_BUY && count < COMBINE_MAX)
-            buys[count++] = order;
-        else if (order->kind != ORDER_BUY && other_count < COMBINE_MAX)
-            others[other_count++] = order;
-    if (count > 0)
-        combine_buys(session, buys, count, session->hold.fence);
-    purchase_one_by_one(session, others, other_count, change);
+    purchase_split(batch, &split);
+    if (split.buy_count > 0)
+        combine_buys(session, split.buys, split.buy_count, session->hold.fence);
+    purchase_one_by_one(session, split.changes, split.change_count);
 }
 
 const struct strategy strategy_redis_queue = {

@@ -7,7 +7,10 @@
  * does, as with every lease without a fence. A crash leaves the lock for one lease.
  */
 #include "base/clock.h"
-#include "sale/purchase.h"
+#include "sale/body_chosen.h"
+#include "sale/body_guarded.h"
+#include "sale/body_plain.h"
+#include "sale/purchase_write.h"
 #include "strategies/strategies.h"
 
 enum { RELEASE_TIMEOUT_US = 1000000 };
@@ -33,21 +36,15 @@ static void finish_nested(struct session *session, struct order *order,
         lock->release(&client, &session->hold.lease, clock_mono_us() + RELEASE_TIMEOUT_US);
 }
 
-static void sell_one(struct session *session, struct order *order)
+static void redis_reentrant_buy(struct session *session, struct order *order)
 {
     struct product_row row;
 
     if (order->body == BODY_GUARDED)
         body_guarded(session, order);
-    else if (order->kind == ORDER_CANCEL)
-        purchase_cancel(session, order);
-    else if (body_plain_decide(session, order, &row) && purchase_set_stock(session, order, &row))
+    else if (body_plain_decide(session, order, &row) &&
+             purchase_set_stock(session, order, &row, row.stock - order->quantity))
         finish_nested(session, order, &row);
-}
-
-static void redis_reentrant_sell(struct session *session, struct batch *batch)
-{
-    purchase_each(session, batch, sell_one);
 }
 
 const struct strategy strategy_redis_reentrant = {
@@ -59,5 +56,6 @@ const struct strategy strategy_redis_reentrant = {
     .bodies = true,
     .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
     .lock = &lock_redis_reentrant,
-    .sell = redis_reentrant_sell,
+    .buy = redis_reentrant_buy,
+    .restock = body_chosen_restock,
 };

@@ -16,18 +16,14 @@
  * Source: PostgreSQL documentation, "Serializable Isolation Level", "Serialization Failure
  * Handling"; Ports and Grittner, "Serializable Snapshot Isolation in PostgreSQL", VLDB 2012.
  */
-#include "sale/purchase.h"
+#include "sale/purchase_write.h"
 #include "strategies/strategies.h"
 
-static void sell_one(struct session *session, struct order *order)
+static void serializable_buy(struct session *session, struct order *order)
 {
     enum sql read = order->no_wait ? SQL_PRODUCT_LOCK_NOWAIT : SQL_PRODUCT_READ;
     struct product_row row;
 
-    if (order->kind == ORDER_CANCEL) {
-        purchase_cancel(session, order);
-        return;
-    }
     pg_begin_serializable(session->pg);
     if (!purchase_read(session, order, read, session->work_until_us, &row) ||
         !purchase_allowed(session, order, &row))
@@ -35,15 +31,10 @@ static void sell_one(struct session *session, struct order *order)
     session_work_pause(session);
     if (!purchase_run(session, order, SQL_STOCK_SET,
                       PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch),
-                              pg_int8(purchase_stock_after(order, &row))),
+                              pg_int8(row.stock - order->quantity)),
                       purchase_row_deadline(session, order)))
         return;
     purchase_finish(session, order, &row);
-}
-
-static void serializable_sell(struct session *session, struct batch *batch)
-{
-    purchase_each(session, batch, sell_one);
 }
 
 const struct strategy strategy_serializable = {
@@ -54,5 +45,5 @@ const struct strategy strategy_serializable = {
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
     .mixes = true,
     .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
-    .sell = serializable_sell,
+    .buy = serializable_buy,
 };

@@ -10,7 +10,6 @@
 #include "strategy/strategy.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* TIMEOUT_US: a cancel or a restock with wait_ms=0 may wait for one round trip through the queue.
@@ -87,15 +86,7 @@ static int64_t expires_us(const struct order *order)
 void parking_accept(struct order *order)
 {
     order->outcome = ORDER_ACCEPTED;
-    order->record = (struct order_record){
-        .id = order->id,
-        .product_id = order->product_id,
-        .user_id = order->user_id,
-        .quantity = order->quantity,
-        .status = STATUS_QUEUED,
-        .created_us = order->created_us,
-    };
-    snprintf(order->record.strategy, sizeof order->record.strategy, "%s", order->strategy->name);
+    order_fill_record(order, order->strategy->name, STATUS_QUEUED);
 }
 
 bool parking_has_room(struct parking *parking, int count)

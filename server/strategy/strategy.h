@@ -1,11 +1,11 @@
 /*
- * A strategy is a row of data and one function.
+ * A strategy is a row of data and one function: its purchase.
  *
- * `sell` makes one attempt at a batch of orders and sets each one's outcome. drive.c does
- * everything that all strategies share, once: it leaves out orders that have waited too long,
- * acquires and releases the lock, retries, settles an unknown COMMIT, and looks up a refused repeat
- * of an Idempotency-Key. The registry is the one list: GET /strategies, --help, the tests and the
- * load harness walk it.
+ * `buy` makes one attempt at an order and sets its outcome; `sell` does so where the orders of a
+ * batch are decided together. drive.c does everything that all strategies share, once: it leaves
+ * out orders that have waited too long, acquires and releases the lock, retries, settles an unknown
+ * COMMIT, and looks up a refused repeat of an Idempotency-Key. The registry is the one list: GET
+ * /strategies, --help, the tests and the load harness walk it.
  */
 #ifndef SECKILL_STRATEGY_STRATEGY_H
 #define SECKILL_STRATEGY_STRATEGY_H
@@ -90,8 +90,15 @@ struct strategy {
     bool (*refuse_now)(void *instance, struct order *order);
     const struct external_state
         *external_state; /* what it keeps outside PostgreSQL (external_state.h); NULL: nothing */
-    /* Sets each order's outcome. A strategy that hears of it later may take orders out of the batch
-     * instead and leave them in services->parking, from where they are completed (parking.h). */
+    /* Decides one buy: sets its outcome. NULL where `sell` decides all of them. */
+    void (*buy)(struct session *session, struct order *order);
+    /* The same of a cancel or a restock; NULL: the usual one (sale/purchase_cancel.h,
+     * sale/restock.h). True when units may have been added to the stock. */
+    bool (*cancel)(struct session *session, struct order *order);
+    bool (*restock)(struct session *session, struct order *order);
+    /* Sets each order's outcome; NULL: one order after the other, by the members above
+     * (sale/turns.h). A strategy that hears of it later may take orders out of the batch instead
+     * and leave them in services->parking, from where they are completed (parking.h). */
     void (*sell)(struct session *session, struct batch *batch);
     int sessions; /* PostgreSQL sessions of its own consumers, at most */
     /* NULL but for strategies with a state or consumers of their own. `start` is called once before

@@ -23,16 +23,15 @@ expect() { # STATUS TEXT COMMAND...
 tar -C "$root" --exclude=./build --exclude=./.git --exclude=./.stack -cf - . | tar -C "$copy" -xf -
 strategies=$copy/server/strategies
 {
-  printf '/* redis-token under another name. */\n#include "sale/purchase.h"\n#include "strategies/strategies.h"\n\n'
+  printf '/* redis-token under another name. */\n#include "sale/body_chosen.h"\n#include "strategies/strategies.h"\n\n'
   # Its row, with what its macros stand for.
   sed -n '/strategy_redis_token = {/,/^};/p' "$strategies/locked.c" |
     sed -e 's/redis_token = {/redis_token_twin = {/' -e 's/"redis-token"/"redis-token-twin"/' -e 's/^    REDIS_LOCK_ROW,$/\
     .family = FAMILY_REDIS_LOCK,\
     .needs = NEED_POSTGRESQL | NEED_REDIS,\
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY,\
-    .bodies = true,\
-    .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},\
-    .sell = body_sell_chosen,/'
+    BODY_CHOSEN,\
+    .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},/'
 } >"$strategies/redis_token_twin.c"
 sed -i '/^STRATEGY(redis_token,/a STRATEGY(redis_token_twin, redis_token_twin)' "$strategies/strategies.def"
 touched=$(diff -rq --exclude=build --exclude=.git --exclude=.stack "$root" "$copy" || true)

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "postgres/catalog.h"
 #include "sale/held.h"
-#include "sale/purchase.h"
+#include "sale/purchase_cancel.h"
 #include "strategies/partitioned_queue/partition.h"
 #include "strategies/strategies.h"
 

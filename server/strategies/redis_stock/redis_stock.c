@@ -20,7 +20,9 @@
  *
  * Sources: Redis documentation, "Redis Streams", "Scripting with Lua", "Redis persistence".
  */
-#include "sale/purchase.h"
+#include "sale/purchase_cancel.h"
+#include "sale/restock.h"
+#include "sale/turns.h"
 #include "strategies/redis_stock/stock_external_state.h"
 #include "strategies/redis_stock/stock_instance.h"
 #include "strategies/redis_stock/stock_reconcile.h"
@@ -29,15 +31,6 @@
 #include "strategies/strategies.h"
 
 #include <stdlib.h>
-
-/* A cancel or a restock, in PostgreSQL. Whether it has added stock there. */
-static bool change_row(struct session *session, struct order *order)
-{
-    if (order->kind == ORDER_CANCEL)
-        return purchase_cancel(session, order);
-    body_guarded(session, order);
-    return order->outcome == ORDER_RESTOCKED;
-}
 
 /* It has a lost COMMIT, or finds it done already by somebody who may have died before it corrected
  * the mirror. */
@@ -48,8 +41,10 @@ static bool may_have_changed(struct stock_link *link, const struct order *order)
     return order->outcome == ORDER_UNSETTLED;
 }
 
-/* Whether a lease has to be waited out. */
-static bool change(struct session *session, struct order *order)
+/* In PostgreSQL by `change_row`, which is true when it has added stock there, and then in the
+ * mirror. Whether a lease has to be waited out. */
+static bool change(struct session *session, struct order *order,
+                   bool (*change_row)(struct session *, struct order *))
 {
     struct redis_stock *stock = session->instance;
     struct stock_link link = stock_link_of(session);
@@ -71,21 +66,24 @@ static bool change(struct session *session, struct order *order)
     return true;
 }
 
+static bool cancel(struct session *session, struct order *order)
+{
+    return change(session, order, purchase_cancel);
+}
+
+static bool restock(struct session *session, struct order *order)
+{
+    return change(session, order, purchase_restock);
+}
+
 static void redis_stock_sell(struct session *session, struct batch *batch)
 {
-    struct order *buys[RESERVE_MAX];
-    struct order *others[RESERVE_MAX];
-    int count = 0;
-    int other_count = 0;
+    struct split split;
 
-    for (struct order *order = batch->orders; order; order = order->next)
-        if (order->kind == ORDER_BUY && count < RESERVE_MAX)
-            buys[count++] = order;
-        else if (order->kind != ORDER_BUY && other_count < RESERVE_MAX)
-            others[other_count++] = order;
-    if (count > 0)
-        stock_reserve(session, buys, count);
-    if (purchase_one_by_one(session, others, other_count, change))
+    purchase_split(batch, &split);
+    if (split.buy_count > 0)
+        stock_reserve(session, split.buys, split.buy_count);
+    if (purchase_one_by_one(session, split.changes, split.change_count))
         stock_flag_wait();
 }
 
@@ -138,6 +136,8 @@ const struct strategy strategy_redis_stock = {
     .mixes = true,
     .lane = {.in_flight_per_product = 2, .workers = 8, .max_batch = RESERVE_MAX},
     .sessions = 1,
+    .cancel = cancel,
+    .restock = restock,
     .sell = redis_stock_sell,
     .refuse_now = refuse_now,
     .external_state = &stock_external_state,

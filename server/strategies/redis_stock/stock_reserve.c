@@ -13,6 +13,7 @@
 #include "strategies/redis_stock/stock_call.h"
 #include "strategies/redis_stock/stock_instance.h"
 #include "strategies/redis_stock/stock_waiting.h"
+#include "strategy/parking.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,18 +81,6 @@ static int drop_known_keys(struct session *session, struct order **orders, int c
         if (orders[i]->outcome == ORDER_PENDING)
             orders[left++] = orders[i];
     return left;
-}
-
-static void accept(struct order *order)
-{
-    order->outcome = ORDER_ACCEPTED;
-    order->record = (struct order_record){.id = order->id,
-                                          .product_id = order->product_id,
-                                          .user_id = order->user_id,
-                                          .quantity = order->quantity,
-                                          .status = STATUS_QUEUED,
-                                          .created_us = order->created_us};
-    snprintf(order->record.strategy, sizeof order->record.strategy, "%s", order->strategy->name);
 }
 
 /* The id of the key's first order that Redis knows of. */
@@ -190,7 +179,7 @@ static void read_codes(struct session *session, struct order **orders, int count
         int code = whole ? codes[i] - '0' : 0;
         reserved |= code == CODE_RESERVED;
         if (code == CODE_RESERVED)
-            accept(orders[i]);
+            parking_accept(orders[i]);
         else if (code == CODE_KEY)
             replay(session, orders[i]);
         else if (code > CODE_KEY && code <= CODE_NOT_OPEN)

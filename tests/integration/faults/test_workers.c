@@ -9,7 +9,7 @@
 #include "lib/witness.h"
 
 #include "base/clock.h"
-#include "sale/purchase.h"
+#include "sale/turns.h"
 
 #include <stdio.h>
 

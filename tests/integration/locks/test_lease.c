@@ -239,7 +239,7 @@ static void a_stale_holder_is_refused(void **state)
     crowd = crowd_create();
     buy.quantity = 5;
     shop_crowd_restock(crowd, here.servers[0], &buy);
-    pg_proxy_arm(proxy, "stock_add_fenced", PG_FAULT_HOLD);
+    pg_proxy_arm(proxy, "stock_add", PG_FAULT_HOLD);
     meet_a_later_holder(crowd, proxy);
     expect_sold(3);
     assert_int_equal(witness_sale(here.witness, here.product).restocked, 0);

@@ -1,0 +1,100 @@
+/* See turns.h: by which member an order is decided, and when the next one may begin. */
+#include "sale/turns.h"
+
+#include "base/clock.h"
+#include "sale/purchase_cancel.h"
+#include "sale/restock.h"
+
+/* SHARE_US: of those that go one by one, beside a batch. */
+enum { ROW_TIMEOUT_US = 200000, SHARE_US = 20000 };
+
+bool purchase_has_time(const struct session *session)
+{
+    return clock_mono_us() < session->pipeline_until_us;
+}
+
+void purchase_limit_wait(struct session *session)
+{
+    session->wait_until_us =
+        clock_earlier(session->wait_until_us, clock_mono_us() + ROW_TIMEOUT_US);
+}
+
+/* An order whose first statement has been sent always goes on. The order before it may have lost
+ * the session, so the session is opened again. */
+static bool may_follow(struct session *session, struct order *order)
+{
+    if (!purchase_has_time(session) && !pg_pipeline_in_flight(session->pg))
+        return false;
+    session->work_until_us =
+        clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    if (!pg_connect(session->pg, session->work_until_us))
+        order->outcome = ORDER_BACKEND_UNAVAILABLE;
+    return true;
+}
+
+bool purchase_decide(struct session *session, struct order *order)
+{
+    const struct strategy *strategy = order->strategy;
+
+    switch (order->kind) {
+    case ORDER_CANCEL:
+        return (strategy->cancel ? strategy->cancel : purchase_cancel)(session, order);
+    case ORDER_RESTOCK:
+        return (strategy->restock ? strategy->restock : purchase_restock)(session, order);
+    case ORDER_BUY:
+    case ORDER_KIND_COUNT:
+        break;
+    }
+    strategy->buy(session, order);
+    return false;
+}
+
+void purchase_each(struct session *session, struct batch *batch)
+{
+    for (struct order *order = batch->orders; order; order = order->next) {
+        if (order->outcome != ORDER_PENDING)
+            continue;
+        if (order != batch->orders && !may_follow(session, order))
+            return;
+        purchase_may_wait(session, order);
+        if (order->outcome == ORDER_PENDING)
+            purchase_decide(session, order);
+        purchase_limit_wait(session);
+    }
+}
+
+bool purchase_one_by_one(struct session *session, struct order **orders, int count)
+{
+    int64_t until_us = clock_mono_us() + SHARE_US;
+    bool any = false;
+
+    for (int i = 0; i < count && (i == 0 || clock_mono_us() < until_us); i++) {
+        pg_connect(session->pg, session->work_until_us); /* what was before may have lost it */
+        purchase_may_wait(session, orders[i]);
+        any |= purchase_decide(session, orders[i]);
+    }
+    return any;
+}
+
+void purchase_pipeline(struct session *session, const struct order *after, enum sql statement,
+                       bool begins)
+{
+    const struct order *next = after->next;
+    bool reads_first = next && next->kind == ORDER_BUY && !next->no_wait;
+
+    if (reads_first && purchase_has_time(session))
+        pg_pipeline(session->pg,
+                    &(struct pg_command){statement, PG_ARGS(pg_int8(next->product_id))}, begins);
+}
+
+void purchase_split(const struct batch *batch, struct split *split)
+{
+    split->buy_count = split->change_count = 0;
+    for (struct order *order = batch->orders; order; order = order->next)
+        if (order->outcome != ORDER_PENDING)
+            continue;
+        else if (order->kind == ORDER_BUY && split->buy_count < SPLIT_MAX)
+            split->buys[split->buy_count++] = order;
+        else if (order->kind != ORDER_BUY && split->change_count < SPLIT_MAX)
+            split->changes[split->change_count++] = order;
+}
