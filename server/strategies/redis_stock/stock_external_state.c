@@ -127,7 +127,7 @@ static bool end_old_sale(struct redis_stock *stock, struct pg *pg, int64_t first
     if (!redis)
         return false;
     if (count == 1)
-        result = stock_mirror_load(&link, first, true);
+        result = stock_mirror_load(&link, first, true, INT64_MAX);
     else
         result = stock_mirror_forget(&link, first, count, &gone);
     stock_give_back(&stock->lent, redis);

@@ -8,7 +8,8 @@
  * - The row is held for longer than the caller waits: STOCK_HELD.
  * - Anything else fails: there is no mirror, which means "not loaded". The users that were sent are
  *   deleted, and the next order begins again.
- * - A product with a limit has many users: loading has a time of its own, LOAD_US.
+ * - A product with a limit has many users: loading has a time of its own, LOAD_US, or less where
+ *   somebody is to be answered before.
  */
 #include "strategies/redis_stock/stock_mirror.h"
 
@@ -354,12 +355,12 @@ static void drop_users(struct stock_link *link, int64_t product_id, const struct
 
 /* The row is ours. */
 static enum stock_result load_locked(struct stock_link *link, int64_t product_id, bool anew,
-                                     const struct row *row)
+                                     int64_t load_until_us, const struct row *row)
 {
     enum stock_result result = STOCK_DONE;
     int64_t gone;
 
-    link->until_us = clock_mono_us() + LOAD_US;
+    link->until_us = clock_earlier(clock_mono_us() + LOAD_US, load_until_us);
     if (anew)
         result = stock_mirror_forget(link, product_id, 1, &gone);
     if (result == STOCK_DONE)
@@ -369,14 +370,15 @@ static enum stock_result load_locked(struct stock_link *link, int64_t product_id
     return result;
 }
 
-enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id, bool anew)
+enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id, bool anew,
+                                    int64_t load_until_us)
 {
     struct row row;
     int64_t until_us = link->until_us;
     enum stock_result result = lock_row(link, product_id, &row);
 
     if (result == STOCK_DONE)
-        result = load_locked(link, product_id, anew, &row);
+        result = load_locked(link, product_id, anew, load_until_us, &row);
     pg_rollback(link->pg, link->until_us);
     link->until_us = until_us;
     if (result == STOCK_DONE)

@@ -14,8 +14,10 @@
 #include "strategies/redis_stock/stock_link.h"
 
 /* Loads the mirror if it is not loaded; `anew`: whatever is loaded is thrown away first. Waits for
- * the row until link->until_us; what follows may take seconds more. */
-enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id, bool anew);
+ * the row until link->until_us; what follows may take seconds more, until load_until_us (INT64_MAX:
+ * as long as a load may take), and a second for what a failed load has left. */
+enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id, bool anew,
+                                    int64_t load_until_us);
 /* Unloads `count` mirrors from `first` on; *gone is how many there were. */
 enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, int64_t count,
                                       int64_t *gone);

@@ -100,7 +100,7 @@ static enum stock_result mend(struct stock_link *link, struct stock_round *round
              (long long)found->drift);
     round->drift += found->drift < 0 ? -found->drift : found->drift;
     round->rebuilt++;
-    return stock_mirror_load(link, product_id, true);
+    return stock_mirror_load(link, product_id, true, INT64_MAX);
 }
 
 static enum stock_result reconcile(struct stock_link *link, struct stock_round *round,

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CALLS_MAX = 5 };
+enum { CALLS_MAX = 5, WRITER_LOADS_US = 50000 };
 _Static_assert(RESERVE_MAX + 0 <= UUID_GROUP_MAX + 0, "a call's orders are one group of ids");
 
 enum verdict {
@@ -192,14 +192,39 @@ static void read_codes(struct session *session, struct order **orders, int count
     check_window(session, orders, count);
 }
 
+/* When the first of them has to have its reply. */
+static int64_t earliest_end(struct order *const *orders, int count)
+{
+    int64_t end_us = INT64_MAX;
+
+    for (int i = 0; i < count; i++)
+        end_us = clock_earlier(end_us, orders[i]->settle_until_us);
+    return end_us;
+}
+
+/* LOCK_TIMEOUT, and each order has its outcome. */
+static enum order_outcome set_waited(struct order **orders, int count)
+{
+    for (int i = 0; i < count; i++)
+        purchase_waited(orders[i]);
+    return ORDER_LOCK_TIMEOUT;
+}
+
 /* Waits for the product's row until the first order's wait ends. LOCK_TIMEOUT: the row was held for
  * longer, and each order has its outcome. */
 static enum order_outcome load(struct session *session, struct order **orders, int count)
 {
     struct stock_link link = stock_link_of(session);
+    struct stock_mend *mend = &stock_of(session)->mend;
+    int64_t product_id = orders[0]->product_id;
+    int64_t until_us = earliest_end(orders, count);
 
+    if (stock_mend_will_load(mend, product_id)) { /* the writer needs the row */
+        clock_sleep_until(clock_mono_us() + WRITER_LOADS_US);
+        return set_waited(orders, count);
+    }
     purchase_many_may_wait(session, orders, count, session->lock_most_ms);
-    switch (stock_mirror_load(&link, orders[0]->product_id, false)) {
+    switch (stock_mirror_load(&link, product_id, false, until_us)) {
     case STOCK_DONE: /* which was not this order's work */
         session->work_until_us =
             clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
@@ -207,10 +232,10 @@ static enum order_outcome load(struct session *session, struct order **orders, i
     case STOCK_ABSENT:
         return ORDER_UNKNOWN_PRODUCT;
     case STOCK_HELD:
-        for (int i = 0; i < count; i++)
-            purchase_waited(orders[i]);
-        return ORDER_LOCK_TIMEOUT;
+        return set_waited(orders, count);
     default:
+        if (clock_mono_us() >= until_us)
+            stock_mend_ask_load(mend, product_id);
         return ORDER_BACKEND_UNAVAILABLE;
     }
 }

@@ -307,10 +307,10 @@ static void a_load_that_fails_leaves_nothing(void **state)
 
 /* A product with a limit, of which user 1 holds some, and no mirror; the next load is the second.
  */
-static void begin_unloaded(const char *failpoints)
+static void begin_unloaded(const char *failpoints, const char *work_ms)
 {
     bed.product++;
-    bed_start(failpoints, NULL);
+    bed_start_working(failpoints, work_ms);
     shop_put(bed.servers[0], bed.product, 5, ", \"limit_per_user\": 3");
     struct buy buy = bed_buy(1, 3);
     buy.strategy = "conditional";
@@ -338,7 +338,7 @@ static void a_load_whose_session_is_ended(void **state)
     struct crowd *crowd = crowd_create();
 
     (void)state;
-    begin_unloaded("stock-loaded=hold@2");
+    begin_unloaded("stock-loaded=hold@2", "1000");
     struct buy buy = bed_buy(2, 1);
     shop_crowd_buy(crowd, bed.servers[0], &buy);
     crowd_send(crowd);
@@ -359,12 +359,54 @@ static void a_load_whose_session_is_ended(void **state)
 static void a_load_whose_answer_is_lost(void **state)
 {
     (void)state;
-    begin_unloaded("stock-load-reply=fail@2");
+    begin_unloaded("stock-load-reply=fail@2", "1000");
     struct buy buy = bed_buy(2, 1);
     struct http_reply reply = shop_send(bed.servers[0], &buy);
     assert_int_equal(reply.status, 503);
     http_reply_fini(&reply);
     expect_unloaded();
+}
+
+/* The order's time (a wait of 0, two seconds' work, two for settling) ends before the load does: it
+ * is answered, and the mirror is loaded by the writer, without another order. */
+static void a_load_that_is_longer_than_an_order_may_take(void **state)
+{
+    (void)state;
+    begin_unloaded("stock-reserved=pause:1200,stock-loading=pause:1700@2,stock-loaded=pause:1700@2",
+                   "2000");
+    struct buy buy = bed_buy(2, 1);
+    buy.more = "&wait_ms=0";
+    struct http_reply reply = shop_send(bed.servers[0], &buy);
+    assert_int_equal(reply.status, 503);
+    http_reply_fini(&reply);
+    BED_WAIT(bed_redis("EXISTS @mirror:%lld", (long long)bed.product) == 1);
+    assert_int_equal(count_users(), 1);
+    shop_expect_buy(bed.servers[0], &buy, 201, "", NULL);
+    buy = bed_buy(1, 1);
+    shop_expect_buy(bed.servers[0], &buy, 409, "limit_reached", NULL);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
+/* Until the writer has loaded it, orders leave the row to the writer, and wait. */
+static void a_load_that_is_left_to_the_writer(void **state)
+{
+    (void)state;
+    begin_unloaded("stock-writer-read=hold,stock-loading=pause:3100@3", "1000");
+    shop_put(bed.servers[0], BED_OTHER_PRODUCT, 1, NULL);
+    struct buy buy = bed_buy(1, 1);
+    buy.product = BED_OTHER_PRODUCT;
+    bed_accept(bed.servers[0], &buy, NULL);
+    BED_WAIT(server_says(bed.servers[0], "failpoint stock-writer-read: hold"));
+    buy = bed_buy(2, 1);
+    buy.more = "&wait_ms=0";
+    shop_expect_buy(bed.servers[0], &buy, 503, "backend_unavailable", NULL);
+    shop_expect_buy(bed.servers[0], &buy, 503, "wait_timeout", NULL);
+    server_let_go(bed.servers[0]);
+    buy.more = NULL;
+    shop_expect_buy(bed.servers[0], &buy, 201, "", NULL);
+    bed_expect_settled();
+    bed_stop_all();
 }
 
 /* Many delete it, many buy. */
@@ -496,6 +538,8 @@ int main(void)
         cmocka_unit_test_teardown(a_load_that_fails_leaves_nothing, all_is_allowed),
         cmocka_unit_test_teardown(a_load_whose_session_is_ended, bed_teardown),
         cmocka_unit_test_teardown(a_load_whose_answer_is_lost, bed_teardown),
+        cmocka_unit_test_teardown(a_load_that_is_longer_than_an_order_may_take, bed_teardown),
+        cmocka_unit_test_teardown(a_load_that_is_left_to_the_writer, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_is_deleted_again_and_again, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_says_too_much, bed_teardown),
         cmocka_unit_test_teardown(the_reconciler_finds_a_wrong_mirror, bed_teardown),

@@ -48,6 +48,7 @@
 
 enum {
     TIMEOUT_US = 1000000,
+    LOAD_WAIT_US = 200000,      /* for the row of a product that is to be loaded */
     PAUSE_US = 100000,          /* before what could not be done is tried again */
     WAIT_US = 100000,           /* for something to be handed over */
     QUIET_US = 200000,          /* without entries before the reconciler begins */
@@ -87,6 +88,7 @@ struct writer {
     int64_t take_over_at_us;
     bool taking_over; /* there may be more at once */
     int64_t mend_at_us;
+    int64_t load_at_us;
     int64_t quiet_since_us;
     int64_t round_at_us;
     struct stock_round round;
@@ -162,7 +164,7 @@ static bool rebuild_one(struct writer *at, int64_t product_id)
         pg_rollback(link->pg, link->until_us);
         return false;
     }
-    return stock_mirror_load(link, product_id, true) != STOCK_UNREACHABLE;
+    return stock_mirror_load(link, product_id, true, INT64_MAX) != STOCK_UNREACHABLE;
 }
 
 /* *unloaded is 1 if the mirror was of that sale. */
@@ -207,6 +209,23 @@ static void mend(struct writer *at)
     }
     if (result != STOCK_DONE)
         at->mend_at_us = clock_mono_us() + PAUSE_US;
+}
+
+/* Loads one mirror that takes longer than an order may. Nothing is written meanwhile. What fails is
+ * asked for by the next order. */
+static void load_asked(struct writer *at)
+{
+    int64_t product_id;
+
+    if (clock_mono_us() < at->load_at_us || !stock_mend_next_load(&at->stock->mend, &product_id))
+        return;
+    at->link.until_us = clock_mono_us() + LOAD_WAIT_US;
+    enum stock_result result = stock_mirror_load(&at->link, product_id, false, INT64_MAX);
+    stock_mend_loaded(&at->stock->mend, product_id);
+    if (result != STOCK_HELD)
+        return;
+    stock_mend_ask_load(&at->stock->mend, product_id);
+    at->load_at_us = clock_mono_us() + PAUSE_US;
 }
 
 static struct cost_outcomes count_fates(const struct writer *at, const struct stock_part *part)
@@ -498,6 +517,7 @@ static bool turn(struct writer *at)
         return false;
     }
     mend(at);
+    load_asked(at);
     if (at->behind)
         catch_up(at);
     else
