@@ -246,8 +246,9 @@ static enum redis_status check_role(struct redis *redis, int64_t until_us)
         return REDIS_OK;
     enum redis_status status =
         redis_command(redis, 1, (const char *const[]){"ROLE"}, until_us, &reply);
-    bool primary = status == REDIS_OK && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
-                   reply->element[0]->str && strcmp(reply->element[0]->str, "master") == 0;
+    bool primary = status == REDIS_OK && reply && reply->type == REDIS_REPLY_ARRAY &&
+                   reply->elements > 0 && reply->element[0]->str &&
+                   strcmp(reply->element[0]->str, "master") == 0;
     if (reply)
         freeReplyObject(reply);
     if (status == REDIS_OK && !primary)

@@ -62,7 +62,7 @@ static bool take_place(redisReply *reply, const char *name, struct redis_place *
 
     if (good) {
         snprintf(out->host, sizeof out->host, "%s", reply->element[0]->str);
-        out->port = atoi(reply->element[1]->str);
+        out->port = (int)strtol(reply->element[1]->str, NULL, 10);
     } else if (reply && reply->type == REDIS_REPLY_ERROR) {
         error_set(error, ERROR_UNAVAILABLE, "a Sentinel: %s", reply->str);
     } else if (reply) {
@@ -210,7 +210,7 @@ static bool secure(redisContext *context, struct redis_tls *tls, const char *hos
 redisContext *redis_dial(const struct redis_url *url, struct redis_tls *tls, int64_t until_us,
                          struct error *error)
 {
-    struct redis_place primary;
+    struct redis_place primary = {"", 0};
     const struct redis_place *place = url->places;
 
     if (url->primary[0]) {

@@ -218,7 +218,8 @@ const char *redis_own_tell(const struct redis_own *redis, const char *password, 
     va_end(args);
     if (!reply || reply->type == REDIS_REPLY_ERROR)
         fail_msg("%s: %s", format, reply ? reply->str : context->errstr);
-    print_reply(reply, text, sizeof text);
+    else
+        print_reply(reply, text, sizeof text);
     freeReplyObject(reply);
     redisFree(context);
     return text;

@@ -67,8 +67,12 @@ static void *redlock_open(const struct settings *settings, struct error *error)
     if (!*urls)
         return NULL;
     struct redlock *redlock = calloc(1, sizeof *redlock);
-    bool fine = redlock || error_set(error, ERROR_INTERNAL, "out of memory");
+    bool fine = true;
 
+    if (!redlock) {
+        error_set(error, ERROR_INTERNAL, "out of memory");
+        return NULL;
+    }
     for (const char *at = urls; fine && *at;) {
         size_t length = strcspn(at, ",");
         fine = add_node(redlock, settings, at, length, error);

@@ -32,7 +32,8 @@ enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
 static void expect_sale(struct server *server, const char *strategy)
 {
-    struct buy buy = {.strategy = strategy, .product = ++product, .user = 1};
+    product++;
+    struct buy buy = {.strategy = strategy, .product = product, .user = 1};
 
     shop_put(server, product, 1, NULL);
     shop_expect_buy(server, &buy, 201, "", NULL);
@@ -299,7 +300,8 @@ static void what_sentinels_name_must_be_a_primary(void **state)
     redis_own_tell(redis, NULL, "REPLICAOF 127.0.0.1 1");
     wait_detail(server, "redis", "no primary");
     redis_own_tell(redis, NULL, "REPLICAOF NO ONE");
-    struct buy buy = {.strategy = "redis-token", .product = ++product, .user = 1};
+    product++;
+    struct buy buy = {.strategy = "redis-token", .product = product, .user = 1};
     shop_put(server, product, 1, NULL);
     shop_expect_buy_soon(server, &buy, 201);
     server_stop(server);

@@ -456,9 +456,9 @@ static void buy_of_both(const struct queue_shop *shop, int64_t other, int buyers
     }
 }
 
-/* What the consumer of both products' set cannot decide now is in nobody's way, however many messages
- * come behind it; nothing of it is
- * lost, neither a restock nor a cancel, which have no row of their own. */
+/* What the consumer of both products' set cannot decide now is in nobody's way, however many
+ * messages come behind it; nothing of it is lost, neither a restock nor a cancel, which have no row
+ * of their own. */
 static void a_held_row_stops_no_other_product(void **state)
 {
     enum { OTHER = PRODUCT + 4, BUYERS = 150, STOCK = 1000, MORE = 7 };

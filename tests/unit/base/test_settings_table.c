@@ -85,7 +85,7 @@ static void config_md_says_what_the_table_says(void **state)
         if (!at)
             fail_msg("docs/CONFIG.md is stale: it does not hold\n%s", piece);
         sections++;
-        const char *text = at + strlen(piece);
+        const char *text = at ? at + strlen(piece) : "";
         if (sections > 1 && (strncmp(text, "\n\n", 2) != 0 || strncmp(text + 2, "##", 2) == 0))
             fail_msg("docs/CONFIG.md says nothing more of\n%s", piece);
     }
