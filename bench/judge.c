@@ -117,7 +117,7 @@ static bool reaches(const struct bench_row *row, double ratio)
 static void compare_rounds(const struct bench_row *row, const double *of, const double *against,
                            size_t count, struct bench_judgement *out)
 {
-    double ratios[BENCH_ROUNDS_MAX];
+    double ratios[BENCH_ROUNDS_MAX] = {0};
     size_t reached = 0;
     for (size_t i = 0; i < count; i++) {
         ratios[i] = against ? of[i] / against[i] : of[i];

@@ -238,11 +238,19 @@ static struct buy bed_buy_with(int64_t user, const char *key)
     return buy;
 }
 
+static void send_one(struct crowd *crowd, int64_t user, int64_t left)
+{
+    struct buy buy = bed_buy(user, 1);
+
+    shop_crowd_buy(crowd, bed.servers[0], &buy);
+    crowd_send(crowd);
+    BED_WAIT(bed_mirror() == left);
+}
+
 /* Nobody who has an answer waits until a mirror is loaded whose window is wrong. All that may be
  * under way at a time is (two batches), so that a repeat and a new order come in one batch. */
 static void a_wrong_window_holds_up_nobody_else(void **state)
 {
-    enum { PAUSE_MS = 1500 };
     struct crowd *crowd = crowd_create();
 
     (void)state;
@@ -252,19 +260,15 @@ static void a_wrong_window_holds_up_nobody_else(void **state)
     struct witness *holder = bed_hold();
     struct buy repeat = bed_buy_with(1, "again");
     bed_accept(bed.servers[0], &repeat, NULL);
-    for (int i = 0; i < 2; i++) {
-        struct buy buy = bed_buy(2 + i, 1);
-        shop_crowd_buy(crowd, bed.servers[0], &buy);
-        crowd_send(crowd);
-        BED_WAIT(bed_mirror() == 3 - i);
-    }
+    send_one(crowd, 2, 3);
+    send_one(crowd, 3, 2);
     bed_redis("HSET @mirror:%lld closes 1", (long long)bed.product);
     struct buy other = bed_buy(4, 1);
     shop_crowd_buy(crowd, bed.servers[0], &repeat);
     shop_crowd_buy(crowd, bed.servers[0], &other);
     crowd_send(crowd);
     witness_release(holder);
-    int64_t until_us = clock_mono_us() + 3 * PAUSE_MS * CLOCK_US_PER_MS;
+    int64_t until_us = clock_mono_us() + 4500 * CLOCK_US_PER_MS; /* three pauses */
     assert_true(crowd_wait(crowd, 3, until_us));
     BED_WAIT(server_says(bed.servers[0], "failpoint stock-loading: hold"));
     server_let_go(bed.servers[0]);
