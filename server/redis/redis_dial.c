@@ -159,10 +159,12 @@ void redis_tls_destroy(struct redis_tls *tls)
 static bool expect_peer(SSL *ssl, const char *host)
 {
     unsigned char address[sizeof(struct in6_addr)];
+    char name[REDIS_HOST_MAX + 1]; /* OpenSSL's macro takes no const, and changes nothing */
 
     if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
-    return SSL_set1_host(ssl, host) && SSL_set_tlsext_host_name(ssl, host);
+    snprintf(name, sizeof name, "%s", host);
+    return SSL_set1_host(ssl, name) && SSL_set_tlsext_host_name(ssl, name);
 }
 
 static bool secure(redisContext *context, struct redis_tls *tls, const char *host,
