@@ -180,6 +180,7 @@ static bool secure(redisContext *context, struct redis_tls *tls, const char *hos
     if (redisInitiateSSL(context, ssl) == REDIS_OK)
         return true; /* the context owns it */
     long verified = SSL_get_verify_result(ssl);
+    SSL_free(ssl);
     return error_set(error, ERROR_UNAVAILABLE, "TLS: %s",
                      verified != X509_V_OK ? X509_verify_cert_error_string(verified)
                                            : context->errstr);

@@ -36,7 +36,7 @@ enum {
     CONFIRMED = 2,
     /* Messages, each with up to a batch of orders: a consumer's next, and cancels and restocks
      * whose row is held, which keep theirs. */
-    PREFETCH = 256,
+    PREFETCH = 64,
     REPLIES_EXPIRE_MS = 60000,
     REPLIES_MOST = 100000
 };

@@ -179,8 +179,9 @@ static void each_refusal_is_told(const char *strategy, const char *backend,
     shop_put(server, product, 1000, NULL);
     for (int i = 0; i < FAULTS; i++) {
         const struct fault *fault = &faults[i];
-        shop_expect_buy_soon(server, &buy, 201);
+        /* In this order: what the last fault made stale is opened anew before the next one. */
         wait_backend(server, backend, NULL);
+        shop_expect_buy_soon(server, &buy, 201);
         for (int j = 0; j < count; j++)
             begin(fault, &places[j]);
         wait_backend(server, backend, fault->word); /* no order has met it yet */

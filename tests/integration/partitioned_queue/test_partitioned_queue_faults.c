@@ -461,7 +461,7 @@ static void buy_of_both(const struct queue_shop *shop, int64_t other, int buyers
  * of their own. */
 static void a_held_row_stops_no_other_product(void **state)
 {
-    enum { OTHER = PRODUCT + 4, BUYERS = 150, STOCK = 1000, MORE = 7 };
+    enum { OTHER = PRODUCT + 4, BUYERS = 40, STOCK = 1000, MORE = 7 };
     struct queue_shop shop;
     char first[SHOP_ID_SIZE];
 
