@@ -19,7 +19,7 @@ enum { MOST = 1, BRIEF = 2 };
 
 const struct bench_row bench_rows[] = {
 #define ROW(number, what, figure, against, bound, aim, flags)                                      \
-    {number, what, {figure}, {against}, bound, aim, ((flags)&MOST) != 0, ((flags)&BRIEF) != 0},
+    {number, what, {figure}, {against}, bound, aim, (MOST & (flags)) != 0, (BRIEF & (flags)) != 0},
 #include "bench/rows.def"
 #undef ROW
 };

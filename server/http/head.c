@@ -52,8 +52,10 @@ bool head_fits(struct MHD_Connection *mhd, const struct headers *headers, struct
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    int entries = MHD_get_connection_values(
-        mhd, MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND, NULL, NULL);
+    /* libmicrohttpd's kinds are bits.
+     * NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
+    enum MHD_ValueKind kinds = MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND;
+    int entries = MHD_get_connection_values(mhd, kinds, NULL, NULL);
     size_t copy = headers->cookies > 0 ? headers->cookie_length + ENTRY_BYTES : 0;
 
     if (info && info->header_size + READ_BYTES_LEAST <= HALF &&

@@ -19,8 +19,12 @@ struct redis_server *redis_server_create(const char *url, const char *ca_file, s
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
-    if (!redis_url_parse(url, &server->url, error) ||
-        (server->url.tls && !(server->tls = redis_tls_create(ca_file, error)))) {
+    bool usable = redis_url_parse(url, &server->url, error);
+    if (usable && server->url.tls) {
+        server->tls = redis_tls_create(ca_file, error);
+        usable = server->tls != NULL;
+    }
+    if (!usable) {
         free(server);
         return NULL;
     }

@@ -164,23 +164,24 @@ static const char *behind(const char *text, const char *scheme)
 
 bool redis_url_parse(const char *text, struct redis_url *out, struct error *error)
 {
-    const char *rest;
+    const char *rest = behind(text, "unix://");
 
     memset(out, 0, sizeof *out);
-    if ((rest = behind(text, "unix://"))) {
+    if (rest) {
         out->is_unix = true;
         out->count = 1;
         if (*rest != '/' || !copy(rest, rest + strlen(rest), out->places[0].host))
             return error_set(error, ERROR_INVALID, "the URL's path is not absolute, or too long");
         return true;
     }
-    if ((rest = behind(text, "redis-sentinel://")))
+    rest = behind(text, "redis-sentinel://");
+    if (rest)
         return parse_rest(rest, true, out, error);
-    if ((rest = behind(text, "rediss://"))) {
-        out->tls = true;
-        return parse_rest(rest, false, out, error);
-    }
-    if ((rest = behind(text, "redis://")))
+    rest = behind(text, "rediss://");
+    out->tls = rest != NULL;
+    if (!rest)
+        rest = behind(text, "redis://");
+    if (rest)
         return parse_rest(rest, false, out, error);
     return error_set(error, ERROR_INVALID,
                      "the URL begins with none of redis://, rediss://, redis-sentinel://, unix://");

@@ -22,13 +22,15 @@ struct source {
     char name[SETTINGS_VARIABLE_LENGTH + 8];
 };
 
+struct kept {
+    struct kept *next;
+    char text[];
+};
+
 /* A text that outlives where it came from, until the process ends. */
 static char *keep(const char *text, size_t length)
 {
-    static struct kept {
-        struct kept *next;
-        char text[];
-    } * all;
+    static struct kept *all;
     struct kept *kept = malloc(sizeof *kept + length + 1);
 
     if (!kept)

@@ -19,9 +19,12 @@
 
 #define LOCKED_ROW            BODY_CHOSEN, .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1}
 #define WHILE_THE_LEASE_LASTS (GUARANTEE_ONE | GUARANTEE_MANY)
+/* Versions of clang-format do not agree about these lines. */
+/* clang-format off */
 #define REDIS_LOCK_ROW                                                                             \
     LOCKED_ROW, .guarantees = WHILE_THE_LEASE_LASTS, .family = FAMILY_REDIS_LOCK,                  \
                 .needs = NEED_POSTGRESQL | NEED_REDIS
+/* clang-format on */
 
 /* Acquiring, the work and releasing are three commits and three flushes: the price of a lock that
  * the work's transaction does not hold itself. */

@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,7 +206,8 @@ static void a_call_without_an_answer_ends_the_load(void **state)
     (void)state;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t length = sizeof at;
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int listener = t_socket(AF_INET);
+    assert_int_equal(fcntl(listener, F_SETFL, O_NONBLOCK), 0);
     assert_int_equal(bind(listener, (const struct sockaddr *)&at, length), 0);
     assert_int_equal(listen(listener, 2), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);

@@ -232,7 +232,7 @@ static void nobody_listens(void **state)
     /* Bound, and nobody listens: the port is nobody else's meanwhile. */
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t length = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = t_socket(AF_INET);
     assert_int_equal(bind(fd, (const struct sockaddr *)&at, length), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
     char url[64];

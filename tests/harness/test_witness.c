@@ -179,13 +179,12 @@ static int set_up(void **state)
 /* Whether the program's file has the text in it. */
 static bool holds(const char *program, const char *text)
 {
-    FILE *file = fopen(program, "r");
-    assert_non_null(file);
+    FILE *file = t_open(program);
     assert_int_equal(fseek(file, 0, SEEK_END), 0);
     size_t size = (size_t)ftell(file);
     char *bytes = malloc(size);
     assert_non_null(bytes);
-    rewind(file);
+    assert_int_equal(fseek(file, 0, SEEK_SET), 0);
     assert_int_equal(fread(bytes, 1, size, file), size);
     fclose(file);
     bool found = memmem(bytes, size, text, strlen(text)) != NULL;

@@ -263,8 +263,11 @@ bool reader_framing(const struct headers *headers, struct problem *problem)
  * a key may not hold; *at goes behind it. */
 static bool take_char(const char **at, const char *end, bool quoted, char *out)
 {
-    if (quoted && **at == '\\' && (++*at == end || (**at != '"' && **at != '\\')))
-        return false;
+    if (quoted && **at == '\\') {
+        ++*at;
+        if (*at == end || (**at != '"' && **at != '\\'))
+            return false;
+    }
     *out = *(*at)++;
     return *out > 0x20 && *out < 0x7f;
 }
