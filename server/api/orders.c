@@ -8,7 +8,7 @@
 #include "api/handlers.h"
 #include "api/render.h"
 #include "api/submission.h"
-#include "http/edge.h"
+#include "http/edge/edge.h"
 #include "http/reply.h"
 
 #include "base/clock.h"

@@ -7,7 +7,7 @@
 #include "api/submission.h"
 
 #include "base/clock.h"
-#include "http/edge.h"
+#include "http/edge/edge.h"
 
 #include <string.h>
 

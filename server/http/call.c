@@ -8,7 +8,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/edge.h"
+#include "http/edge/edge.h"
 #include "http/request.h"
 #include "http/router.h"
 

@@ -23,7 +23,7 @@
  */
 #include "http/lifecycle.h"
 
-#include "http/edge.h"
+#include "http/edge/edge.h"
 #include "http/head.h"
 #include "http/reader/auth.h"
 #include "http/reply.h"

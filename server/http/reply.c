@@ -1,7 +1,7 @@
 /* Replies: a body and the few headers that the contract wants with it. */
 #include "http/reply.h"
 
-#include "http/edge.h"
+#include "http/edge/edge.h"
 
 #include <stdio.h>
 #include <stdlib.h>

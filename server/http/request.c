@@ -4,7 +4,7 @@
  */
 #include "http/request.h"
 
-#include "http/edge.h"
+#include "http/edge/edge.h"
 
 #include <stdlib.h>
 #include <string.h>

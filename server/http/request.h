@@ -14,7 +14,7 @@
 #define SECKILL_HTTP_REQUEST_H
 
 #include "dispatch/dispatch.h"
-#include "http/connection.h"
+#include "http/edge/connection.h"
 #include "http/reader/problem.h"
 #include "http/reader/reader.h"
 #include "postgres/catalog.h"

@@ -2,7 +2,7 @@
  * does. */
 #include "http/router.h"
 
-#include "http/edge.h"
+#include "http/edge/edge.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #ifndef SECKILL_POSTGRES_PG_INTERNAL_H
 #define SECKILL_POSTGRES_PG_INTERNAL_H
 
-#include "postgres/canceller.h"
-#include "postgres/cancels.h"
-#include "postgres/hosts.h"
+#include "postgres/connect/canceller.h"
+#include "postgres/connect/cancels.h"
+#include "postgres/connect/hosts.h"
 #include "postgres/pg.h"
 
 #include <libpq-fe.h>

@@ -15,7 +15,7 @@
  *
  * Source: PostgreSQL documentation, "Advisory Locks".
  */
-#include "sale/body_chosen.h"
+#include "sale/body/body_chosen.h"
 #include "sale/turns.h"
 #include "strategies/strategies.h"
 

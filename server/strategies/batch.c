@@ -23,8 +23,8 @@
  * Database Systems", SIGMOD 1984). One transaction a product instead was 9 times slower over 100
  * products.
  */
-#include "sale/body_guarded.h"
-#include "sale/combine.h"
+#include "sale/body/body_guarded.h"
+#include "sale/decide_many/combine.h"
 #include "sale/turns.h"
 #include "strategies/strategies.h"
 

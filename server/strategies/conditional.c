@@ -1,10 +1,10 @@
 /*
- * conditional: the decision and the write are one statement (sale/body_guarded.h).
+ * conditional: the decision and the write are one statement (sale/body/body_guarded.h).
  *
  * It cannot oversell, whatever else fails; it is the baseline that every lock is compared with, and
  * what body=guarded runs under one.
  */
-#include "sale/body_guarded.h"
+#include "sale/body/body_guarded.h"
 #include "sale/turns.h"
 #include "strategies/strategies.h"
 

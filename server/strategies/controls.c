@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "lock/pg_row.h"
-#include "sale/body_chosen.h"
-#include "sale/body_plain.h"
+#include "sale/body/body_chosen.h"
+#include "sale/body/body_plain.h"
 #include "sale/purchase_write.h"
 #include "strategies/strategies.h"
 

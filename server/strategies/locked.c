@@ -14,7 +14,7 @@
  * wllock alone has a lane of its own: a fair local queue, one order of a product at a time, and one
  * representative that spins for the lock (docs/WLLOCK.md).
  */
-#include "sale/body_chosen.h"
+#include "sale/body/body_chosen.h"
 #include "strategies/strategies.h"
 
 #define LOCKED_ROW            BODY_CHOSEN, .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1}

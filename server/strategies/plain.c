@@ -1,11 +1,11 @@
 /*
- * The plain body (sale/body_plain.h) with no lock of its own around it.
+ * The plain body (sale/body/body_plain.h) with no lock of its own around it.
  *
  * `none` runs it with no protection at all. `local-lock` runs it with one order of a product at a
  * time in this process (the lane is the lock): right with one instance, wrong with two.
  */
-#include "sale/body_chosen.h"
-#include "sale/body_plain.h"
+#include "sale/body/body_chosen.h"
+#include "sale/body/body_plain.h"
 #include "strategies/strategies.h"
 
 const struct strategy strategy_none = {

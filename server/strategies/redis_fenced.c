@@ -12,7 +12,7 @@
  * and the lock keeps the queue polite. It costs one statement and one flush more than redis-token.
  * A crash leaves the lock for one lease.
  */
-#include "sale/body_chosen.h"
+#include "sale/body/body_chosen.h"
 #include "sale/turns.h"
 #include "strategies/strategies.h"
 

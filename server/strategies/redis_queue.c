@@ -20,7 +20,7 @@
  * Sources: wllock (the seed's library) for the shape; Kleppmann 2016 for fencing; Redis
  * documentation, "Distributed Locks with Redis", for the token.
  */
-#include "sale/combine.h"
+#include "sale/decide_many/combine.h"
 #include "sale/turns.h"
 #include "strategies/strategies.h"
 

@@ -7,9 +7,9 @@
  * does, as with every lease without a fence. A crash leaves the lock for one lease.
  */
 #include "base/clock.h"
-#include "sale/body_chosen.h"
-#include "sale/body_guarded.h"
-#include "sale/body_plain.h"
+#include "sale/body/body_chosen.h"
+#include "sale/body/body_guarded.h"
+#include "sale/body/body_plain.h"
 #include "sale/purchase_write.h"
 #include "strategies/strategies.h"
 

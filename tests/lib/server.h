@@ -10,7 +10,7 @@
 #ifndef SECKILL_TESTS_LIB_SERVER_H
 #define SECKILL_TESTS_LIB_SERVER_H
 
-#include "lib/http_client.h"
+#include "lib/http/http_client.h"
 
 #include <stdbool.h>
 #include <stdint.h>

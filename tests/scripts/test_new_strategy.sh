@@ -23,7 +23,7 @@ expect() { # STATUS TEXT COMMAND...
 tar -C "$root" --exclude=./build --exclude=./.git --exclude=./.stack -cf - . | tar -C "$copy" -xf -
 strategies=$copy/server/strategies
 {
-  printf '/* redis-token under another name. */\n#include "sale/body_chosen.h"\n#include "strategies/strategies.h"\n\n'
+  printf '/* redis-token under another name. */\n#include "sale/body/body_chosen.h"\n#include "strategies/strategies.h"\n\n'
   # Its row, with what its macros stand for.
   sed -n '/strategy_redis_token = {/,/^};/p' "$strategies/locked.c" |
     sed -e 's/redis_token = {/redis_token_twin = {/' -e 's/"redis-token"/"redis-token-twin"/' -e 's/^    REDIS_LOCK_ROW,$/\

@@ -16,7 +16,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "sale/held.h"
+#include "sale/decide_many/held.h"
 #include "strategies/partitioned_queue/partition.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * they were put off. It belongs to the consumer's thread.
  */
 #include "base/clock.h"
-#include "sale/held.h"
+#include "sale/decide_many/held.h"
 #include "strategies/partitioned_queue/partition.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "postgres/catalog.h"
-#include "sale/held.h"
+#include "sale/decide_many/held.h"
 #include "sale/purchase_cancel.h"
 #include "strategies/partitioned_queue/partition.h"
 #include "strategies/strategies.h"

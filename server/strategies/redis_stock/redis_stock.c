@@ -23,10 +23,10 @@
 #include "sale/purchase_cancel.h"
 #include "sale/restock.h"
 #include "sale/turns.h"
-#include "strategies/redis_stock/stock_external_state.h"
+#include "strategies/redis_stock/mirror/stock_external_state.h"
+#include "strategies/redis_stock/mirror/stock_reconcile.h"
+#include "strategies/redis_stock/reserve/stock_reserve.h"
 #include "strategies/redis_stock/stock_instance.h"
-#include "strategies/redis_stock/stock_reconcile.h"
-#include "strategies/redis_stock/stock_reserve.h"
 #include "strategies/redis_stock/writer/stock_writer.h"
 #include "strategies/strategies.h"
 

@@ -8,7 +8,7 @@
 #include "lib/fixtures/cases.h"
 
 #include "lib/fixtures/proxied.h"
-#include "lib/redis_probe.h"
+#include "lib/redis/redis_probe.h"
 
 #include "base/clock.h"
 

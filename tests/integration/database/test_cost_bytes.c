@@ -3,7 +3,7 @@
  * PostgreSQL passes on, and those that Redis says it has read and written.
  */
 #include "lib/pg_proxy.h"
-#include "lib/redis_probe.h"
+#include "lib/redis/redis_probe.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 

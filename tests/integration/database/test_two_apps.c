@@ -5,7 +5,7 @@
 #include "app.h"
 #include "base/clock.h"
 #include "base/stop.h"
-#include "lib/http_client.h"
+#include "lib/http/http_client.h"
 #include "lib/server.h"
 #include "lib/stack.h"
 #include "lib/t.h"

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of postgres/schema.c. */
+/* Of postgres/store/schema.c. */
 #define SCHEMA_LOCK "32476585539202156"
 
 static struct {

@@ -5,7 +5,7 @@
  * No message repeats a password.
  */
 #include "lib/fixtures/shop.h"
-#include "lib/redis_own.h"
+#include "lib/redis/redis_own.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 #include "lib/witness.h"

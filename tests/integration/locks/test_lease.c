@@ -5,7 +5,7 @@
  */
 #include "lib/fixtures/cases.h"
 #include "lib/pg_proxy.h"
-#include "lib/redis_probe.h"
+#include "lib/redis/redis_probe.h"
 #include "lib/stack.h"
 
 #include "base/clock.h"

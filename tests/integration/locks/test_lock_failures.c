@@ -3,7 +3,7 @@
  * clock, an unlock before the commit; and beside each the strategy that survives it.
  */
 #include "lib/fixtures/rivals.h"
-#include "lib/redis_probe.h"
+#include "lib/redis/redis_probe.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 

@@ -6,7 +6,7 @@
  * ends it: so the pauses that outlast a lease are split in two, before and within the work.
  */
 #include "lib/fixtures/rivals.h"
-#include "lib/redis_probe.h"
+#include "lib/redis/redis_probe.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 

@@ -4,7 +4,7 @@
  */
 #include "lock_calls.h"
 
-#include "lib/redis_probe.h"
+#include "lib/redis/redis_probe.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 

@@ -4,7 +4,7 @@
  */
 #include "other_locks_rig.h"
 
-#include "lib/redis_probe.h"
+#include "lib/redis/redis_probe.h"
 #include "lib/stack.h"
 
 #include <signal.h>

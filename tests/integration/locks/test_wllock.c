@@ -4,7 +4,7 @@
  * test_lock_pauses.c, W3, W9 and W15 in test_locks.c.
  */
 #include "lib/fixtures/rivals.h"
-#include "lib/redis_probe.h"
+#include "lib/redis/redis_probe.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 

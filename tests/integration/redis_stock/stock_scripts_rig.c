@@ -1,7 +1,7 @@
 /* See stock_scripts_rig.h. */
 #include "stock_scripts_rig.h"
 
-#include "lib/redis_probe.h"
+#include "lib/redis/redis_probe.h"
 #include "lib/stack.h"
 
 #include "base/clock.h"

@@ -2,7 +2,7 @@
 #include "lib/t.h"
 
 #include "base/clock.h"
-#include "http/edge.h"
+#include "http/edge/edge.h"
 
 enum { GROUP_LEAST = 8, CROWD_LEAST = 512, GROUP_SIZE = 64 };
 

@@ -5,7 +5,7 @@
  */
 #include "strategies/redis_stock/writer/stock_decide.h"
 
-#include "sale/held.h"
+#include "sale/decide_many/held.h"
 
 #include <stdio.h>
 #include <string.h>

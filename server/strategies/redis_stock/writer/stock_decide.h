@@ -8,7 +8,7 @@
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_DECIDE_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_DECIDE_H
 
-#include "sale/tally.h"
+#include "sale/decide_many/tally.h"
 #include "strategies/redis_stock/writer/stock_write.h"
 
 struct work {

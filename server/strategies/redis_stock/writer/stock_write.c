@@ -10,8 +10,8 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "postgres/fast_path.h"
-#include "sale/held.h"
-#include "strategies/redis_stock/stock_mirror.h"
+#include "sale/decide_many/held.h"
+#include "strategies/redis_stock/mirror/stock_mirror.h"
 #include "strategies/redis_stock/writer/stock_decide.h"
 
 #include <stdio.h>

@@ -17,7 +17,7 @@
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITE_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITE_H
 
-#include "strategies/redis_stock/stock_waiting.h"
+#include "strategies/redis_stock/mirror/stock_waiting.h"
 
 enum { WRITE_MAX = 1000 };
 
