@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # check_sizes.sh [ROOT]: no C file over 600 lines, and none that holds a strategy (its `const struct strategy`)
-# over 150: what is longer has a second job, which wants a file of its own.
+# over 150: what is longer has a second job, which wants a file of its own. No folder with more than 20 entries: a list
+# that long no longer says what the room is for.
 set -euo pipefail
 
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -19,9 +20,17 @@ while IFS= read -r file; do
   fi
 done < <(find server loadtest bench tests -name '*.[ch]' 2>/dev/null | sort)
 
+while read -r entries folder; do
+  if [ "$entries" -gt 20 ]; then
+    echo "$folder: $entries entries, of 20 at the most" >&2
+    broken=$((broken + 1))
+  fi
+done < <(find bench cmake docker docs loadtest lua scripts server sql tests -mindepth 1 -not -path '*/__pycache__*' \
+  -printf '%h\n' 2>/dev/null | sort | uniq -c)
+
 if [ "$files" -eq 0 ]; then
   echo "no sources under $root: nothing was checked" >&2
   exit 1
 fi
-echo "$files files, $broken too long"
+echo "$files files, $broken files or folders too long"
 [ "$broken" -eq 0 ]

@@ -19,6 +19,9 @@ $(lines 599)"
 put server/strategy/x.c "$strategy$(lines 149)"
 put loadtest/run.c "$(lines 600)"
 put tests/unit/test_x.c "$(lines 600)"
+for entry in $(seq 20); do
+  put "server/sale/$entry.c" "int x;"
+done
 put sql/statements.sql "$(lines 601)"
 passes "a tree in order"
 
@@ -27,5 +30,12 @@ catches server/strategy/bad.h "$(lines 601)"
 catches loadtest/bad.c "$(lines 601)"
 catches tests/unit/test_bad.c "$(lines 601)"
 catches server/strategy/bad.c "$strategy$(lines 150)"
+put server/sale/body/body.c "int x;"
+refuses "a folder of 21 entries, one of which is a folder"
+rm -r "$tree/server/sale/body"
+mkdir -p "$tree/tests/lib"
+touch "$tree"/tests/lib/{1..21}.py
+refuses "a folder of 21 files of another language"
+rm -r "$tree/tests/lib"
 passes "the tree in order, again"
 judge
