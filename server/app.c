@@ -1,8 +1,9 @@
 /*
  * The start, in order: signals, PostgreSQL and Redis (parsed, not waited for), the edge's socket,
  * the schema if PostgreSQL answers now, the threads, then "listening on …" on stdout. A backend
- * that is absent is a warning: the background thread picks it up when it comes. What cannot mend
- * itself ends the start: a bad flag, a port that is taken, a schema newer than this server.
+ * that is absent is a warning: the background thread picks it up when it comes. A stop ends the
+ * start within STOP_GRACE_US. What cannot mend itself ends it, too: a bad flag, a port that is
+ * taken, a schema newer than this server.
  */
 #include "app.h"
 
@@ -203,19 +204,20 @@ int app_run(const struct settings *settings)
 
     log_level_parse(settings->log_level, &level);
     log_set_level(level);
-    struct app *app = app_create(settings, &error);
-    if (!app || !stop_begin(&error)) {
+    ignore_signals();
+    stop_set_status(0); /* nothing is accepted yet: a start that is slow need not be waited for */
+    struct app *app = stop_begin(&error) ? app_create(settings, &error) : NULL;
+    if (!app) {
         fprintf(stderr, "seckill-server: %s\n", error.text);
-        app_destroy(app);
         return EXIT_BAD_START;
     }
-    ignore_signals();
     if (!settings->admin_token[0])
         log_warn(
             "no --admin-token: every client of this machine's loopback may set up products, and "
             "a proxy on it counts as one unless it marks what it passes on");
     printf("listening on %s\n", app_address(app));
     fflush(stdout);
+    stop_set_status(EXIT_FAILURE);
     int status = app_serve(app);
     stop_set_status(status);
     app_destroy(app);

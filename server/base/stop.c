@@ -35,7 +35,7 @@ static void on_stop(int number)
     int saved = errno;
 
     (void)number;
-    if (atomic_fetch_add(&stop.signals, 1) + 1 > 1)
+    if (atomic_fetch_add(&stop.signals, 1) + 1 > 1 || atomic_load(&stop.status) == 0)
         stop_soon();
     ssize_t ignored = write(stop.event_fd, &one, sizeof one);
     (void)ignored; /* it fails only when it is readable anyway */

@@ -1,8 +1,9 @@
 /*
  * Stopping: SIGTERM and SIGINT, counted.
  *
- * The first one asks for an orderly end. The second one, or stop_soon, gives that end
- * STOP_GRACE_US: then the process exits, whatever its threads still wait for. What they have
+ * The first one asks for an orderly end. The second one, the first one while the status is 0 (there
+ * is nothing to lose, as during the start), or stop_soon, gives that end STOP_GRACE_US: then the
+ * process exits, whatever its threads still wait for. What they have
  * committed is committed, and what they have not is not, as after a crash; locks elsewhere end with
  * their leases.
  *

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of postgres/store/schema.c. */
 #define SCHEMA_LOCK "32476585539202156"
@@ -67,6 +68,28 @@ static void schema_statements_stall(void **state)
     wait_ready(server);
     expect_order(server);
     server_stop(server);
+    pg_proxy_destroy(proxy);
+    free(through);
+}
+
+/* Nobody has been promised anything, so the start is not waited for. Its five seconds are not
+ * over, or it would be listening. */
+static void a_stop_ends_a_start_that_is_slow(void **state)
+{
+    (void)state;
+    struct pg_proxy *proxy = pg_proxy_create(here.folder);
+    char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
+    const char *const flags[] = {"--database", through, NULL};
+    char log[4096];
+
+    pg_proxy_arm(proxy, "seckill_schema", PG_FAULT_HOLD);
+    struct server *server = server_launch(flags);
+    pg_proxy_wait_fault(proxy);
+    server_signal(server, SIGHUP); /* as when the terminal closes: no stop */
+    server_signal(server, SIGTERM);
+    assert_int_equal(server_wait(server, log, sizeof log), 0);
+    if (strstr(log, "listening on"))
+        fail_msg("it has waited: %s", log);
     pg_proxy_destroy(proxy);
     free(through);
 }
@@ -124,6 +147,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(schema_statements_stall, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(a_stop_ends_a_start_that_is_slow, fresh_database,
+                                        server_teardown),
         cmocka_unit_test_setup_teardown(schema_lock_is_held, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(role_may_create_nothing, fresh_database, server_teardown),
     };
