@@ -201,7 +201,7 @@ bool option_rows_parse(const struct option_table *table, unsigned commands,
             return true;
         }
         if (strncmp(line->argv[i], "--", 2) != 0)
-            return error_fail(error, "'%s' is no flag", line->argv[i]);
+            return error_fail(error, "argument %d of %s is no flag", i + 1, line->command);
         const char *flag = line->argv[i] + 2;
         size_t length = strcspn(flag, "=");
         const struct option_row *row = find_row(table, commands, flag, length);

@@ -94,6 +94,7 @@ struct witness *witness_create(const char *conninfo, struct error *error)
     witness->connection = PQconnectdbParams(names, values, 1);
     if (PQstatus(witness->connection) != CONNECTION_OK) {
         failed(witness, "the witness cannot connect to PostgreSQL (--database)", error);
+        error_hide_quoted(error, conninfo);
         witness_destroy(witness);
         return NULL;
     }

@@ -37,3 +37,32 @@ bool error_prefix(struct error *error, const char *format, ...)
     error->text[sizeof error->text - 1] = '\0';
     return false;
 }
+
+static bool is_harmless(const char *quoted, size_t length, const char *source)
+{
+    char name[32];
+
+    if (length <= 1)
+        return true;
+    if (length + 2 > sizeof name || strspn(quoted, "abcdefghijklmnopqrstuvwxyz_") != length)
+        return false;
+    snprintf(name, sizeof name, "%.*s=", (int)length, quoted);
+    return strstr(source, name) != NULL;
+}
+
+/* To the last quote, because what is quoted may have some in it. */
+void error_hide_quoted(struct error *error, const char *source)
+{
+    char *last = strrchr(error->text, '"');
+    char *open = strchr(error->text, '"');
+
+    while (open && open < last) {
+        size_t length = strcspn(open + 1, "\"");
+        if (!is_harmless(open + 1, length, source)) {
+            error_set(error, error->code, "%.*s\"…%s", (int)(open - error->text), error->text,
+                      last);
+            return;
+        }
+        open = strchr(open + 1 + length + 1, '"');
+    }
+}

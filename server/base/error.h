@@ -38,4 +38,8 @@ __attribute__((format(printf, 3, 4))) bool error_set(struct error *error, enum e
 __attribute__((format(printf, 2, 3))) bool error_prefix(struct error *error, const char *format,
                                                         ...);
 
+/* For a text that says what is wrong with `source`, which may hold a password: what it quotes of it
+ * becomes "…". A single character, and a name that stands before a '=', stay. */
+void error_hide_quoted(struct error *error, const char *source);
+
 #endif

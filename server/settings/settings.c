@@ -18,7 +18,6 @@ enum { ROWS_MAX = 64, TAKES_MAX = 160, FILE_MAX = 4096 };
  * "SECKILL_REDIS_FILE". */
 struct source {
     const char *text;
-    char *argument; /* the flag's value in argv; NULL: it was no flag */
     char name[SETTINGS_VARIABLE_LENGTH + 8];
 };
 
@@ -116,12 +115,24 @@ static bool is_action(const char *argument, enum settings_action *action)
     return false;
 }
 
+/* Other users of the machine see the arguments of its processes: each secret among them is
+ * overwritten, one that a later flag replaces too. */
+static void take_argument(struct source *source, const struct settings_row *row, char *argument)
+{
+    source->text = argument;
+    if (!row->secret)
+        return;
+    source->text = keep(argument, strlen(argument));
+    memset(argument, '*', strlen(argument));
+}
+
 /* Takes the flag at argv[*i], and its value where that is an argument of its own. */
 static bool take_flag(struct source *sources, int argc, char **argv, int *i, struct error *error)
 {
     const char *argument = argv[*i];
+    /* It is not repeated: it may be what a space has cut off a secret. */
     if (strncmp(argument, "--", 2) != 0 || argument[2] == '\0')
-        return error_set(error, ERROR_INVALID, "\"%.64s\" is not a flag (see --help)", argument);
+        return error_set(error, ERROR_INVALID, "argument %d is not a flag (see --help)", *i);
 
     const char *name = argument + 2;
     size_t length = strcspn(name, "=");
@@ -134,22 +145,21 @@ static bool take_flag(struct source *sources, int argc, char **argv, int *i, str
     const struct settings_row *row = settings_row_at((size_t)index);
     snprintf(source->name, sizeof source->name, "--%s", row->flag);
     if (name[length] == '=') {
-        source->argument = argv[*i] + 2 + length + 1;
-        source->text = source->argument;
+        take_argument(source, row, argv[*i] + 2 + length + 1);
         return true;
     }
     /* A forgotten value must not swallow the next flag; --name=--value says it when it is meant. */
     if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0)
         return refuse_value(row, source->name, NULL, error);
-    source->argument = argv[++*i];
-    source->text = source->argument;
+    take_argument(source, row, argv[++*i]);
     return true;
 }
 
-/* One line, with or without its end. */
+/* One line, with or without its end. An empty one is a file that was not filled: taken for a
+ * setting that is left empty, it would open what the secret is to close. */
 static bool read_file(struct source *source, const char *path, struct error *error)
 {
-    char text[FILE_MAX + 2];
+    char text[FILE_MAX + 3];
     FILE *from = fopen(path, "r");
     size_t length = from ? fread(text, 1, sizeof text, from) : 0;
     bool read = from && !ferror(from);
@@ -163,6 +173,10 @@ static bool read_file(struct source *source, const char *path, struct error *err
         return false;
     if (length > 0 && text[length - 1] == '\n')
         length--;
+    if (length > 0 && text[length - 1] == '\r')
+        length--;
+    if (length == 0)
+        return error_set(error, ERROR_INVALID, "%s: \"%.200s\" is empty", source->name, path);
     if (length > FILE_MAX || memchr(text, '\n', length) || memchr(text, '\0', length))
         return error_set(error, ERROR_INVALID, "%s: \"%.200s\" is not one line of at most %d bytes",
                          source->name, path, FILE_MAX);
@@ -195,15 +209,6 @@ static bool fill_source(struct source *source, const struct settings_row *row,
     return true;
 }
 
-/* Other users of the machine see the arguments of its processes. */
-static void hide_argument(struct source *source)
-{
-    if (!source->argument)
-        return;
-    source->text = keep(source->argument, strlen(source->argument));
-    memset(source->argument, '*', strlen(source->argument));
-}
-
 static bool check_order(const char *low, int64_t low_ms, const char *high, int64_t high_ms,
                         struct error *error)
 {
@@ -230,8 +235,6 @@ bool settings_load(struct settings *out, enum settings_action *action, int argc,
     for (size_t i = 0; i < settings_row_count(); i++) {
         if (!fill_source(&sources[i], settings_row_at(i), environment, error))
             return false;
-        if (settings_row_at(i)->secret)
-            hide_argument(&sources[i]);
         if (!store_value(out, settings_row_at(i), &sources[i], error))
             return false;
     }

@@ -58,6 +58,7 @@ static PQconninfoOption *read_options(const char *conninfo, const char *spoilt, 
         error_set(error, ERROR_INVALID, "--database: %s",
                   conn ? PQerrorMessage(conn) : "out of memory");
         error->text[strcspn(error->text, "\n")] = '\0';
+        error_hide_quoted(error, conninfo);
     }
     PQfinish(conn);
     return options;

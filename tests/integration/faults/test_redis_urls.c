@@ -130,6 +130,8 @@ static void a_url_that_is_wrong_ends_the_start(void **state)
     expect_refused_start("--stock-redis", "redis-sentinel://u:secret@h", "Sentinels");
     expect_refused_start("--redlock", "redis://a,redis://b,redis://u:secret@h:port", "port");
     expect_refused_start("--redis", "http://secret", "takes");
+    expect_refused_start("--database", "postgresql://u:secret@[::1/db", "IPv6");
+    expect_refused_start("--database", "password=a secret", "connection info");
 }
 
 /* The rights that docs/OPERATIONS.md says are enough; and one that is missing is named. */

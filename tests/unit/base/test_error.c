@@ -27,6 +27,30 @@ static void prefix_reads_from_the_outside_in(void **state)
     assert_string_equal(error.text, "schema: host db1: connection refused");
 }
 
+static void expect_hidden(const char *source, const char *text, const char *hidden)
+{
+    struct error error;
+
+    error_set(&error, ERROR_INVALID, "%s", text);
+    error_hide_quoted(&error, source);
+    assert_string_equal(error.text, hidden);
+    assert_int_equal(error.code, ERROR_INVALID);
+}
+
+/* As libpq says it. */
+static void what_may_be_a_password_is_not_quoted(void **state)
+{
+    (void)state;
+    expect_hidden("host=h password=a sesame", "missing \"=\" after \"sesame\" in the string",
+                  "missing \"=\" after \"…\" in the string");
+    expect_hidden("passwrd=sesame", "invalid connection option \"passwrd\"",
+                  "invalid connection option \"passwrd\"");
+    expect_hidden("postgresql://u:ses\"ame@[::1/db",
+                  "no matching \"]\" in URI: \"postgresql://u:ses\"ame@[::1/db\"",
+                  "no matching \"]\" in URI: \"…\"");
+    expect_hidden("password='sesame", "unterminated quoted string", "unterminated quoted string");
+}
+
 static void long_texts_are_cut(void **state)
 {
     (void)state;
@@ -68,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_keeps_code_and_text),
         cmocka_unit_test(prefix_reads_from_the_outside_in),
+        cmocka_unit_test(what_may_be_a_password_is_not_quoted),
         cmocka_unit_test(long_texts_are_cut),
         cmocka_unit_test(an_errors_own_text_may_be_an_argument),
     };

@@ -230,11 +230,11 @@ static void what_is_no_flag_is_refused(void **state)
     assert_refused("--=1", "unknown flag -- (see --help)");
     assert_refused("--help=html", "unknown flag --help (see --help)");
     assert_refused("--version=1", "unknown flag --version (see --help)");
-    assert_refused("serve", "\"serve\" is not a flag (see --help)");
-    assert_refused("-x", "\"-x\" is not a flag (see --help)");
-    assert_refused("--", "\"--\" is not a flag (see --help)");
-    assert_refused("''", "\"\" is not a flag (see --help)");
-    assert_refused("--max-batch 1 2", "\"2\" is not a flag (see --help)");
+    assert_refused("serve", "argument 1 is not a flag (see --help)");
+    assert_refused("-x", "argument 1 is not a flag (see --help)");
+    assert_refused("--", "argument 1 is not a flag (see --help)");
+    assert_refused("''", "argument 1 is not a flag (see --help)");
+    assert_refused("--database host=h password=sesame", "argument 3 is not a flag (see --help)");
 }
 
 static void a_missing_value_is_refused(void **state)
@@ -379,8 +379,9 @@ static void secrets_may_stand_in_a_file(void **state)
     static const struct {
         const char *text;
         const char *token; /* NULL: refused */
-    } files[] = {{"open sesame", NULL}, {"sesame\n", "sesame"}, {"sesame", "sesame"}, {"", ""},
-                 {"a\nb\n", NULL},      {"a\n\n", NULL}};
+    } files[] = {{"open sesame", NULL}, {"sesame\n", "sesame"}, {"sesame", "sesame"},
+                 {"a\nb\n", NULL},      {"a\n\n", NULL},        {"sesame\r\n", "sesame"},
+                 {"sesame\r\r\n", NULL}};
     char path[] = "/tmp/seckill-settings.XXXXXX";
     char variable[128];
     int fd = mkstemp(path);
@@ -415,18 +416,79 @@ static void secrets_may_stand_in_a_file(void **state)
     variables[0] = NULL;
 }
 
+static void write_file(const char *path, const char *bytes, size_t length)
+{
+    FILE *to = fopen(path, "w");
+
+    assert_non_null(to);
+    assert_int_equal(fwrite(bytes, 1, length, to), length);
+    assert_int_equal(fclose(to), 0);
+}
+
+/* Whoever names a file means what is in it: none of these is taken for a token that is not set. */
+static void a_file_that_holds_no_secret_is_refused(void **state)
+{
+    enum { LONGEST = 4096 };
+    char path[] = "/tmp/seckill-settings.XXXXXX";
+    char variable[64];
+    char big[LONGEST + 8];
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(variable, sizeof variable, "SECKILL_DATABASE_FILE=%s", path);
+    variables[0] = variable;
+    assert_refused_for("is empty");
+    write_file(path, "\n", 1);
+    assert_refused_for("is empty");
+    write_file(path, "\r\n", 2);
+    assert_refused_for("is empty");
+    write_file(path, "a\0b\n", 4);
+    assert_refused_for("is not one line of at most 4096 bytes");
+    memset(big, 'x', sizeof big);
+    write_file(path, big, LONGEST + 1);
+    assert_refused_for("is not one line of at most 4096 bytes");
+    big[LONGEST] = '\r';
+    big[LONGEST + 1] = '\n';
+    write_file(path, big, LONGEST + 6);
+    assert_refused_for("is not one line of at most 4096 bytes");
+    write_file(path, big, LONGEST + 2);
+    assert_true(load(""));
+    assert_int_equal(strlen(settings.database), LONGEST);
+    unlink(path);
+    variables[0] = (char[]){"SECKILL_DATABASE_FILE=/tmp"};
+    assert_refused_for("\"/tmp\" cannot be read: Is a directory");
+    variables[0] = (char[]){"SECKILL_DATABASE_FILE="};
+    assert_refused_for("cannot be read");
+}
+
+/* Those that a later one replaces, too, and also when something else is wrong. */
 static void secrets_do_not_stay_in_the_arguments(void **state)
 {
     char program[] = "seckill-server";
+    char first[] = "--admin-token=older";
     char token[] = "--admin-token=sesame";
     char flag[] = "--redis";
+    char again[] = "--redis";
+    char older[] = "redis://:other@h";
     char url[] = "redis://:sesame@h";
-    char *argv[] = {program, token, flag, url, NULL};
+    char wrong[] = "--bogus";
+    char *argv[] = {program, first, flag, older, token, again, url, wrong, NULL};
 
     (void)state;
-    assert_true(settings_load(&settings, &action, 4, argv, look_up, &error));
+    assert_false(settings_load(&settings, &action, 8, argv, look_up, &error));
+    assert_string_equal(url, "*****************");
+    strcpy(token, "--admin-token=sesame");
+    strcpy(url, "redis://:sesame@h");
+    strcpy(first, "--admin-token=older");
+    strcpy(older, "redis://:other@h");
+    variables[0] = (char[]){"SECKILL_ADMIN_TOKEN=environment"};
+    assert_true(settings_load(&settings, &action, 7, argv, look_up, &error));
     assert_string_equal(settings.admin_token, "sesame");
     assert_string_equal(settings.redis, "redis://:sesame@h");
+    assert_string_equal(first, "--admin-token=*****");
+    assert_string_equal(older, "****************");
     assert_string_equal(token, "--admin-token=******");
     assert_string_equal(url, "*****************");
     assert_string_equal(flag, "--redis");
@@ -450,6 +512,7 @@ int main(void)
         TEST(contradictions_are_refused),
         TEST(actions_are_seen),
         TEST(secrets_may_stand_in_a_file),
+        TEST(a_file_that_holds_no_secret_is_refused),
         TEST(secrets_do_not_stay_in_the_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
