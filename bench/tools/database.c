@@ -1,7 +1,8 @@
 /* See database.h. */
 #include "bench/tools/database.h"
 
-#include <libpq-fe.h>
+#include "loadtest/judge/connect.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,28 +11,16 @@ struct database {
     PGconn *connection; /* owned */
 };
 
-static bool failed(const struct database *database, struct error *error)
-{
-    error_fail(error, "PostgreSQL: %s", PQerrorMessage(database->connection));
-    error->text[strcspn(error->text, "\n")] = '\0';
-    return false;
-}
-
 struct database *database_create(const char *conninfo, struct error *error)
 {
-    const char *const names[] = {"connect_timeout", "application_name", "dbname", NULL};
-    const char *const values[] = {"10", "seckill-bench", *conninfo ? conninfo : NULL, NULL};
     struct database *database = calloc(1, sizeof *database);
     if (!database) {
         error_fail(error, "out of memory");
         return NULL;
     }
-    database->connection = PQconnectdbParams(names, values, 1);
-    if (PQstatus(database->connection) == CONNECTION_OK) {
-        PQclear(PQexec(database->connection, "SET statement_timeout = '5min'"));
+    database->connection = connect_open(conninfo, "seckill-bench", error);
+    if (database->connection)
         return database;
-    }
-    failed(database, error);
     database_destroy(database);
     return NULL;
 }
@@ -52,5 +41,5 @@ bool database_ask(struct database *database, const char *sql, char *out, size_t 
     if (size > 0)
         snprintf(out, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
     PQclear(result);
-    return good || failed(database, error);
+    return good || connect_failed(database->connection, "PostgreSQL", error);
 }

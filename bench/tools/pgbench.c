@@ -4,6 +4,7 @@
 #include "bench/tools/pgbench.h"
 
 #include "loadtest/base/process.h"
+#include "loadtest/judge/connect.h"
 
 #include <glob.h>
 #include <inttypes.h>
@@ -127,22 +128,23 @@ bool pgbench_run(const struct pgbench_load *load, struct witness *witness, doubl
     snprintf(high_text, sizeof high_text, "high=%" PRId64, high);
     snprintf(first, sizeof first, "first=%" PRId64, load->first_product);
     snprintf(last, sizeof last, "last=%" PRId64, last_product);
-    const char *const argv[] = {load->program, "-n",      "-M",
-                                "prepared",    "-c",      clients,
-                                "-j",          jobs,      "-T",
-                                seconds,       "-f",      script,
-                                "-D",          high_text, "-D",
-                                first,         "-D",      last,
-                                "-D",          "n=0",     *load->conninfo ? load->conninfo : NULL,
-                                NULL};
-    struct process_capture capture = {.output = output,
+    const char *const argv[] = {load->program, "-n",      "-M", "prepared", "-c", clients,
+                                "-j",          jobs,      "-T", seconds,    "-f", script,
+                                "-D",          high_text, "-D", first,      "-D", last,
+                                "-D",          "n=0",     NULL};
+    struct connect_environment environment;
+    if (!connect_list(&environment, load->conninfo, error))
+        return false;
+    struct process_capture capture = {.environment = (const char *const *)environment.texts,
+                                      .output = output,
                                       .size = sizeof output,
                                       .limit_ms = (int)(load->duration_s * 1000 + 30000),
                                       .tick = load->tick,
                                       .context = load->context};
     double transactions = 0, per_s = 0, rows = 0;
-    if (!process_capture(argv, &capture, error) ||
-        !pgbench_parse(output, &transactions, &per_s, error) ||
+    bool ran = process_capture(argv, &capture, error);
+    connect_drop(&environment);
+    if (!ran || !pgbench_parse(output, &transactions, &per_s, error) ||
         !witness_audit(witness, load->first_product, last_product, take_rows, &rows, error))
         return false;
     *orders_per_s = rows * per_s / transactions;

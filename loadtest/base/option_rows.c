@@ -1,6 +1,8 @@
 /* See option_rows.h. */
 #include "loadtest/base/option_rows.h"
 
+#include "base/secret.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,12 +102,18 @@ static void *field(void *options, const struct option_row *row)
     return (char *)options + row->offset;
 }
 
+const char *option_text(const struct option_row *row, const void *options)
+{
+    return *(const char *const *)((const char *)options + row->offset);
+}
+
 static bool read_value(void *options, const struct option_row *row, const char *text,
                        struct error *error)
 {
     const struct option_range range = {.flag = row->flag, .min = row->min, .max = row->max};
     switch (row->kind) {
     case OPTION_TEXT:
+    case OPTION_SECRET:
         *(const char **)field(options, row) = text;
         return true;
     case OPTION_COUNT:
@@ -130,6 +138,10 @@ static bool set_fallback(void *options, const struct option_row *row,
                          char *(*environment)(const char *), struct error *error)
 {
     const char *value = row->environment ? environment(row->environment) : NULL;
+    char name[64];
+    if (row->kind == OPTION_SECRET &&
+        !secret_find(row->environment, environment, &value, name, sizeof name, error))
+        return false;
     if (value)
         return read_value(options, row, value, error);
     if (!row->fallback)
@@ -159,32 +171,52 @@ static const struct option_row *find_row(const struct option_table *table, unsig
     return NULL;
 }
 
+static bool is_given(const struct option_given *given, const char *flag)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        if (strcmp(given->flags[i], flag) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of what the line has not said. */
 static bool set_fallbacks(const struct option_table *table, unsigned commands, void *out,
-                          char *(*environment)(const char *), struct error *error)
+                          const struct option_given *given, char *(*environment)(const char *),
+                          struct error *error)
 {
     for (; table; table = table->more) {
         for (size_t i = 0; i < table->count; i++) {
-            if ((table->rows[i].commands & commands) &&
-                !set_fallback(out, &table->rows[i], environment, error))
+            const struct option_row *row = &table->rows[i];
+            if ((row->commands & commands) && !is_given(given, row->flag) &&
+                !set_fallback(out, row, environment, error))
                 return false;
         }
     }
     return true;
 }
 
+/* What a flag's value is, once no one else can see it. */
+static bool read_argument(const struct option_row *row, char *argument, void *out,
+                          struct error *error)
+{
+    const char *text = row->kind == OPTION_SECRET ? secret_take_argument(argument) : argument;
+    return read_value(out, row, text, error);
+}
+
 /* "--flag=value", or "--flag" and what stands behind it: *at is its number in argv. */
 static bool read_flag(const struct option_row *row, const struct option_line *line, void *out,
                       int *at, struct error *error)
 {
-    const char *equals = strchr(line->argv[*at], '=');
+    char *equals = strchr(line->argv[*at], '=');
     if (row->kind == OPTION_SWITCH)
         return equals ? error_fail(error, "--%s takes no value", row->flag)
                       : read_value(out, row, "", error);
     if (equals)
-        return read_value(out, row, equals + 1, error);
+        return read_argument(row, equals + 1, out, error);
     if (++*at == line->argc)
         return error_fail(error, "--%s needs a value", row->flag);
-    return read_value(out, row, line->argv[*at], error);
+    return read_argument(row, line->argv[*at], out, error);
 }
 
 bool option_rows_parse(const struct option_table *table, unsigned commands,
@@ -193,8 +225,6 @@ bool option_rows_parse(const struct option_table *table, unsigned commands,
 {
     *help = false;
     given->count = 0;
-    if (!set_fallbacks(table, commands, out, line->environment, error))
-        return false;
     for (int i = 0; i < line->argc; i++) {
         if (strcmp(line->argv[i], "--help") == 0) {
             *help = true;
@@ -209,10 +239,11 @@ bool option_rows_parse(const struct option_table *table, unsigned commands,
             return error_fail(error, "--%.*s is unknown to %s", (int)length, flag, line->command);
         if (!read_flag(row, line, out, &i, error))
             return false;
-        if (given->count < sizeof given->flags / sizeof given->flags[0])
+        if (!is_given(given, row->flag) &&
+            given->count < sizeof given->flags / sizeof given->flags[0])
             given->flags[given->count++] = row->flag;
     }
-    return true;
+    return set_fallbacks(table, commands, out, given, line->environment, error);
 }
 
 void option_rows_print(FILE *to, const struct option_table *table, unsigned commands)

@@ -28,6 +28,8 @@ struct option_numbers {
 /* The type of what is filled is the kind's. */
 enum option_kind {
     OPTION_TEXT,
+    OPTION_SECRET, /* a text that is, or may hold, a password: overwritten in argv once it is read,
+                      and its variable may have _FILE behind it (base/secret.h) */
     OPTION_COUNT,
     OPTION_SECONDS,
     OPTION_LIST,
@@ -69,9 +71,12 @@ struct option_given {
     size_t count;
 };
 
-/* Fills `out` from the defaults and the environment, and then from the line. Rows count that have
- * one of `commands`. False with a text that names the flag. *help: --help was said, and nothing
- * else matters. */
+/* The text of a row that is a text or a secret, in what is filled. */
+const char *option_text(const struct option_row *row, const void *options);
+
+/* Fills `out` from the line, and what that does not say from the environment and the defaults. Rows
+ * count that have one of `commands`. False with a text that names the flag. *help: --help was said,
+ * and nothing else matters. */
 bool option_rows_parse(const struct option_table *table, unsigned commands,
                        const struct option_line *line, void *out, struct option_given *given,
                        bool *help, struct error *error);

@@ -15,21 +15,21 @@ static const struct option_row backends[] = {
      "the same seed buys with the same user ids in the same order of products"},
     {"first-product", LOADS, OPTION_COUNT, AT(first_product), "1000001", 1000000, 8000000, NULL,
      "ID", "products ID, ID+1, … are sold, and reset"},
-    {"database", ANY, OPTION_TEXT, AT(database), "", 0, 0, "SECKILL_DATABASE", "CONNINFO",
+    {"database", ANY, OPTION_SECRET, AT(database), "", 0, 0, "SECKILL_DATABASE", "CONNINFO",
      "PostgreSQL, as libpq takes it (the PG* variables)"},
-    {"redis", LOADS, OPTION_TEXT, AT(redis), "", 0, 0, "SECKILL_REDIS", "URL",
+    {"redis", LOADS, OPTION_SECRET, AT(redis), "", 0, 0, "SECKILL_REDIS", "URL",
      "Redis for the started servers"},
-    {"stock-redis", LOADS, OPTION_TEXT, AT(stock_redis), "", 0, 0, "SECKILL_STOCK_REDIS", "URL",
+    {"stock-redis", LOADS, OPTION_SECRET, AT(stock_redis), "", 0, 0, "SECKILL_STOCK_REDIS", "URL",
      "Redis for their redis-stock (--redis)"},
-    {"amqp", LOADS, OPTION_TEXT, AT(amqp), "", 0, 0, "SECKILL_AMQP", "URL",
+    {"amqp", LOADS, OPTION_SECRET, AT(amqp), "", 0, 0, "SECKILL_AMQP", "URL",
      "RabbitMQ for the started servers"},
-    {"redlock", LOADS, OPTION_TEXT, AT(redlock), "", 0, 0, "SECKILL_REDLOCK", "URL,URL,URL",
+    {"redlock", LOADS, OPTION_SECRET, AT(redlock), "", 0, 0, "SECKILL_REDLOCK", "URL,URL,URL",
      "Redlock's Redis nodes for the started servers"},
     {"memcached", LOADS, OPTION_TEXT, AT(memcached), "", 0, 0, "SECKILL_MEMCACHED", "ADDRESS",
      "memcached for the started servers"},
     {"zookeeper", LOADS, OPTION_TEXT, AT(zookeeper), "", 0, 0, "SECKILL_ZOOKEEPER", "HOSTS",
      "ZooKeeper for the started servers"},
-    {"admin-token", LOADS, OPTION_TEXT, AT(admin_token), "", 0, 0, "SECKILL_ADMIN_TOKEN", "T",
+    {"admin-token", LOADS, OPTION_SECRET, AT(admin_token), "", 0, 0, "SECKILL_ADMIN_TOKEN", "T",
      "sent with admin calls, and given to the started servers"},
     {"out", LOADS, OPTION_TEXT, AT(out), "", 0, 0, NULL, "DIR",
      "where the files go (a new folder in results/)"},
@@ -192,7 +192,7 @@ static bool find_command(struct options *options, enum options_action *action, i
     }
     if (options->command)
         return true;
-    return error_fail(error, "'%s' is no command; there are run, audit and sweep (--help)", word);
+    return error_fail(error, "argument 1 is no command; there are run, audit and sweep (--help)");
 }
 
 void options_begin(struct options *out)

@@ -3,7 +3,8 @@
  * a table (option_rows.h).
  *
  * --admin-token and the addresses of backends may also stand in the environment, as for the server
- * (SECKILL_DATABASE, SECKILL_REDIS, SECKILL_AMQP …); the flag wins.
+ * (SECKILL_DATABASE, SECKILL_REDIS, SECKILL_AMQP …), and what is a secret of the server's also in a
+ * file that SECKILL_…_FILE names; the flag wins.
  */
 #ifndef SECKILL_LOADTEST_BASE_OPTIONS_H
 #define SECKILL_LOADTEST_BASE_OPTIONS_H

@@ -92,9 +92,11 @@ static _Noreturn void become(const char *const argv[], int out_fd, const char *l
     if (log_fd >= 0)
         dup2(log_fd, STDERR_FILENO);
     for (size_t i = 0; environment && environment[i]; i++) {
-        char *copy = strdup(environment[i]);
+        char *copy = strchr(environment[i], '=') ? strdup(environment[i]) : NULL;
         if (copy)
             putenv(copy);
+        else
+            unsetenv(environment[i]);
     }
     /* execvp never writes to its argv; its type is older than const. */
     union {
@@ -238,7 +240,7 @@ bool process_capture(const char *const argv[], const struct process_capture *cap
 {
     struct process child;
     capture->output[0] = '\0';
-    if (!process_start(&child, argv, NULL, NULL, error))
+    if (!process_start(&child, argv, NULL, capture->environment, error))
         return false;
     if (capture->child)
         *capture->child = child.pid;

@@ -30,8 +30,8 @@ bool process_interrupted(void);
 bool process_find(const char *name, const char *folder, char *out, size_t size);
 
 /* Starts argv[0], looked up in PATH. stderr goes to `log_path` (appended), or with NULL where
- * stdout goes: into out_fd. `environment` is a list of NAME=VALUE to add, NULL-terminated, or NULL.
- */
+ * stdout goes: into out_fd. `environment` is a list of NAME=VALUE to add, and of NAME to take away,
+ * NULL-terminated, or NULL. */
 bool process_start(struct process *process, const char *const argv[], const char *log_path,
                    const char *const environment[], struct error *error);
 
@@ -51,6 +51,7 @@ int process_fail(const char *text);
  * bytes). `tick` (may be NULL) is called about five times a second. False when it could not be
  * started, did not end with status 0, or did not end within `limit_ms`. */
 struct process_capture {
+    const char *const *environment; /* as process_start takes it */
     char *output;
     size_t size;
     int limit_ms;

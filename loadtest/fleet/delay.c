@@ -207,7 +207,7 @@ static bool make_place(struct delay *delay, const char *url, struct error *error
 {
     const char *root = getenv("TMPDIR");
     if (strncmp(url, "unix:///", 8) != 0 || strlen(url + 7) >= sizeof delay->real.sun_path)
-        return error_fail(error, "a delay needs a Redis on a unix socket, not '%s'", url);
+        return error_fail(error, "a delay needs a Redis on a unix socket: unix:///PATH");
     delay->own.sun_family = delay->real.sun_family = AF_UNIX;
     snprintf(delay->real.sun_path, sizeof delay->real.sun_path, "%s", url + 7);
     snprintf(delay->folder, sizeof delay->folder, "%.60s/seckill-delay.XXXXXX",

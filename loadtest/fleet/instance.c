@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_LIMIT_MS = 30000, STOP_LIMIT_MS = 90000, ARGUMENTS_MAX = 24 };
+enum { START_LIMIT_MS = 30000, STOP_LIMIT_MS = 90000, ARGUMENTS_MAX = 24, BACKENDS_MAX = 16 };
 
 bool instance_find_binary(const struct options *options, char *out, size_t size,
                           struct error *error)
@@ -98,30 +98,40 @@ static bool wait_listening(struct instance *instance, struct error *error)
                       START_LIMIT_MS / 1000, instance->log_path);
 }
 
-/* A secret goes where ps does not show it. */
-struct secrets {
-    char texts[5][1100];
-    const char *list[6];
+/* The backends and the token, in the environment: other users of the machine see a command line.
+ * All of them, so that nothing that the harness itself was started with reaches a server that is to
+ * have none, and no file of a secret, which would contradict the secret. */
+struct backends {
+    char *texts[2 * BACKENDS_MAX + 1]; /* owned; NULL at the end */
+    size_t count;
 };
 
-static void list_secrets(struct secrets *secrets, const struct options *options)
+static bool add_text(struct backends *backends, const char *name, const char *end,
+                     const char *value)
 {
-    const char *const rows[5][2] = {
-        {"SECKILL_ADMIN_TOKEN", options->admin_token}, {"SECKILL_AMQP", options->amqp},
-        {"SECKILL_REDLOCK", options->redlock},         {"SECKILL_MEMCACHED", options->memcached},
-        {"SECKILL_ZOOKEEPER", options->zookeeper},
-    };
-    size_t count = 0;
+    return asprintf(&backends->texts[backends->count], "%s%s%s", name, end, value) >= 0 &&
+           ++backends->count > 0;
+}
 
-    memset(secrets, 0, sizeof *secrets);
-    for (size_t i = 0; i < 5; i++) {
-        if (!rows[i][1] || !*rows[i][1])
+static bool list_backends(struct backends *backends, const struct options *options,
+                          struct error *error)
+{
+    for (size_t i = 0; i < option_table_backends.count; i++) {
+        const struct option_row *row = &option_table_backends.rows[i];
+        if (!row->environment)
             continue;
-        snprintf(secrets->texts[count], sizeof secrets->texts[count], "%s=%s", rows[i][0],
-                 rows[i][1]);
-        secrets->list[count] = secrets->texts[count];
-        count++;
+        if (backends->count + 2 > 2 * BACKENDS_MAX ||
+            !add_text(backends, row->environment, "=", option_text(row, options)) ||
+            !add_text(backends, row->environment, "_FILE", ""))
+            return error_fail(error, "out of memory");
     }
+    return true;
+}
+
+static void drop_backends(struct backends *backends)
+{
+    for (size_t i = 0; i < backends->count; i++)
+        free(backends->texts[i]);
 }
 
 static bool start_one(struct instance *instance, const struct options *options, const char *binary,
@@ -129,18 +139,6 @@ static bool start_one(struct instance *instance, const struct options *options, 
 {
     const char *argv[ARGUMENTS_MAX] = {binary, "--listen", "127.0.0.1:0"};
     size_t count = 3;
-    if (*options->database) {
-        argv[count++] = "--database";
-        argv[count++] = options->database;
-    }
-    if (*options->redis) {
-        argv[count++] = "--redis";
-        argv[count++] = options->redis;
-    }
-    if (*options->stock_redis) {
-        argv[count++] = "--stock-redis";
-        argv[count++] = options->stock_redis;
-    }
     const struct {
         const char *flag;
         int64_t value, least;
@@ -159,10 +157,12 @@ static bool start_one(struct instance *instance, const struct options *options, 
         argv[count++] = numbers[i].flag;
         argv[count++] = digits[i];
     }
-    struct secrets secrets;
-    list_secrets(&secrets, options);
-    return process_start(&instance->process, argv, instance->log_path, secrets.list, error) &&
-           wait_listening(instance, error);
+    struct backends backends = {.count = 0};
+    bool started = list_backends(&backends, options, error) &&
+                   process_start(&instance->process, argv, instance->log_path,
+                                 (const char *const *)backends.texts, error);
+    drop_backends(&backends);
+    return started && wait_listening(instance, error);
 }
 
 bool instance_start_all(struct instance *instances, size_t count, const struct options *options,

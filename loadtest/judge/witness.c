@@ -1,7 +1,8 @@
 /* See witness.h. Only rows of a product's current epoch count: a PUT starts a new sale. */
 #include "loadtest/judge/witness.h"
 
-#include <libpq-fe.h>
+#include "loadtest/judge/connect.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,13 +74,6 @@ static const char look_sql[] =
     "   WHERE q.id BETWEEN $1 AND $2)::int"
     " FROM product p WHERE p.id BETWEEN $1 AND $2";
 
-static bool failed(struct witness *witness, const char *what, struct error *error)
-{
-    error_fail(error, "%s: %s", what, PQerrorMessage(witness->connection));
-    error->text[strcspn(error->text, "\n")] = '\0';
-    return false;
-}
-
 struct witness *witness_create(const char *conninfo, struct error *error)
 {
     struct witness *witness = calloc(1, sizeof *witness);
@@ -87,19 +81,12 @@ struct witness *witness_create(const char *conninfo, struct error *error)
         error_fail(error, "out of memory");
         return NULL;
     }
-    /* expand_dbname: a conninfo or a URI may stand in dbname; what it says wins over what precedes
-     * it. */
-    const char *const names[] = {"connect_timeout", "application_name", "dbname", NULL};
-    const char *const values[] = {"10", "seckill-loadtest", *conninfo ? conninfo : NULL, NULL};
-    witness->connection = PQconnectdbParams(names, values, 1);
-    if (PQstatus(witness->connection) != CONNECTION_OK) {
-        failed(witness, "the witness cannot connect to PostgreSQL (--database)", error);
-        error_hide_quoted(error, conninfo);
+    witness->connection = connect_open(conninfo, "seckill-loadtest", error);
+    if (!witness->connection) {
+        error_prefix(error, "the witness cannot connect");
         witness_destroy(witness);
         return NULL;
     }
-    /* Not through `options`, which the conninfo or PGOPTIONS may have a use for. */
-    PQclear(PQexec(witness->connection, "SET statement_timeout = '5min'"));
     PQclear(PQexec(witness->connection, "SET default_transaction_read_only = on"));
     return witness;
 }
@@ -120,7 +107,7 @@ static PGresult *query(struct witness *witness, const char *sql, int count,
     if (PQresultStatus(result) == PGRES_TUPLES_OK)
         return result;
     PQclear(result);
-    failed(witness, "the witness's SQL", error);
+    connect_failed(witness->connection, "the witness's SQL", error);
     return NULL;
 }
 

@@ -50,10 +50,12 @@ static bool is_harmless(const char *quoted, size_t length, const char *source)
     return strstr(source, name) != NULL;
 }
 
-/* To the last quote, because what is quoted may have some in it. */
+/* To the last quote, because what is quoted may have some in it; a text that was cut may have lost
+ * it. */
 void error_hide_quoted(struct error *error, const char *source)
 {
-    char *last = strrchr(error->text, '"');
+    size_t end = strlen(error->text);
+    char *last = end + 1 < sizeof error->text ? strrchr(error->text, '"') : error->text + end;
     char *open = strchr(error->text, '"');
 
     while (open && open < last) {

@@ -19,7 +19,7 @@
 #ifndef SECKILL_LOCK_LOCK_H
 #define SECKILL_LOCK_LOCK_H
 
-#include "base/random.h"
+#include "base/random/random.h"
 #include "redis/redis.h"
 
 #include <stdatomic.h>

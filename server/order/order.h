@@ -9,7 +9,7 @@
 #ifndef SECKILL_ORDER_ORDER_H
 #define SECKILL_ORDER_ORDER_H
 
-#include "base/uuid.h"
+#include "base/random/uuid.h"
 
 #include <stdbool.h>
 #include <stddef.h>

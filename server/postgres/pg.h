@@ -14,7 +14,7 @@
 #define SECKILL_POSTGRES_PG_H
 
 #include "base/error.h"
-#include "base/uuid.h"
+#include "base/random/uuid.h"
 
 #include "sql_text.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/failpoint.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "metrics/cost.h"
 
 #include <errno.h>

@@ -5,14 +5,14 @@
  */
 #include "settings/settings.h"
 
+#include "base/secret.h"
 #include "settings/settings_table.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 64, TAKES_MAX = 160, FILE_MAX = 4096 };
+enum { ROWS_MAX = 64, TAKES_MAX = 160 };
 
 /* Where a row's text comes from, as errors name it: "--listen", "SECKILL_LISTEN" or
  * "SECKILL_REDIS_FILE". */
@@ -20,26 +20,6 @@ struct source {
     const char *text;
     char name[SETTINGS_VARIABLE_LENGTH + 8];
 };
-
-struct kept {
-    struct kept *next;
-    char text[];
-};
-
-/* A text that outlives where it came from, until the process ends. */
-static char *keep(const char *text, size_t length)
-{
-    static struct kept *all;
-    struct kept *kept = malloc(sizeof *kept + length + 1);
-
-    if (!kept)
-        abort();
-    kept->next = all;
-    all = kept;
-    memcpy(kept->text, text, length);
-    kept->text[length] = '\0';
-    return kept->text;
-}
 
 static bool refuse_value(const struct settings_row *row, const char *name, const char *text,
                          struct error *error)
@@ -115,15 +95,10 @@ static bool is_action(const char *argument, enum settings_action *action)
     return false;
 }
 
-/* Other users of the machine see the arguments of its processes: each secret among them is
- * overwritten, one that a later flag replaces too. */
+/* Each secret among the arguments is overwritten, one that a later flag replaces too. */
 static void take_argument(struct source *source, const struct settings_row *row, char *argument)
 {
-    source->text = argument;
-    if (!row->secret)
-        return;
-    source->text = keep(argument, strlen(argument));
-    memset(argument, '*', strlen(argument));
+    source->text = row->secret ? secret_take_argument(argument) : argument;
 }
 
 /* Takes the flag at argv[*i], and its value where that is an argument of its own. */
@@ -155,55 +130,22 @@ static bool take_flag(struct source *sources, int argc, char **argv, int *i, str
     return true;
 }
 
-/* One line, with or without its end. An empty one is a file that was not filled: taken for a
- * setting that is left empty, it would open what the secret is to close. */
-static bool read_file(struct source *source, const char *path, struct error *error)
-{
-    char text[FILE_MAX + 3];
-    FILE *from = fopen(path, "r");
-    size_t length = from ? fread(text, 1, sizeof text, from) : 0;
-    bool read = from && !ferror(from);
-
-    if (!read)
-        error_set(error, ERROR_INVALID, "%s: \"%.200s\" cannot be read: %s", source->name, path,
-                  strerror(errno));
-    if (from)
-        fclose(from);
-    if (!read)
-        return false;
-    if (length > 0 && text[length - 1] == '\n')
-        length--;
-    if (length > 0 && text[length - 1] == '\r')
-        length--;
-    if (length == 0)
-        return error_set(error, ERROR_INVALID, "%s: \"%.200s\" is empty", source->name, path);
-    if (length > FILE_MAX || memchr(text, '\n', length) || memchr(text, '\0', length))
-        return error_set(error, ERROR_INVALID, "%s: \"%.200s\" is not one line of at most %d bytes",
-                         source->name, path, FILE_MAX);
-    source->text = keep(text, length);
-    return true;
-}
-
 /* What no flag has said comes from the environment, a secret also from the file that
  * SECKILL_…_FILE names; else it is the default. */
 static bool fill_source(struct source *source, const struct settings_row *row,
                         char *(*environment)(const char *), struct error *error)
 {
     char variable[SETTINGS_VARIABLE_LENGTH];
-    const char *path;
 
     if (source->text != NULL)
         return true;
     settings_variable(row, variable);
-    snprintf(source->name, sizeof source->name, "%s_FILE", variable);
-    path = row->secret ? environment(source->name) : NULL;
-    source->text = environment(variable);
-    if (path && source->text)
-        return error_set(error, ERROR_INVALID, "%s and %s exclude each other", variable,
-                         source->name);
-    if (path)
-        return read_file(source, path, error);
     snprintf(source->name, sizeof source->name, "%s", variable);
+    if (!row->secret)
+        source->text = environment(variable);
+    else if (!secret_find(variable, environment, &source->text, source->name, sizeof source->name,
+                          error))
+        return false;
     if (source->text == NULL)
         source->text = row->standard;
     return true;

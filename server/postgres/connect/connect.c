@@ -24,7 +24,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "metrics/cost.h"
 
 #include <ctype.h>

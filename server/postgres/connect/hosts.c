@@ -1,7 +1,7 @@
 #include "postgres/connect/hosts.h"
 
 #include "base/clock.h"
-#include "base/random.h"
+#include "base/random/random.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "sale/decide_many/held.h"
 #include "strategies/partitioned_queue/partition.h"
 

@@ -4,9 +4,11 @@
 #include "bench/flags.h"
 #include "loadtest/base/options.h"
 #include "loadtest/commands/sweep_plan.h"
+#include "settings/settings_table.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char *no_environment(const char *name)
 {
@@ -20,6 +22,13 @@ static char *some_environment(const char *name)
     return strcmp(name, "SECKILL_DATABASE") == 0 ? database : NULL;
 }
 
+static char *redis_file;
+
+static char *redis_in_a_file(const char *name)
+{
+    return strcmp(name, "SECKILL_REDIS_FILE") == 0 ? redis_file : NULL;
+}
+
 static struct options options;
 static enum options_action action;
 static struct error error;
@@ -30,18 +39,20 @@ struct command_line {
     int argc;
 };
 
+static struct command_line split_line;
+
 /* "run --stock 3" as argv. What is read of it stays until the next one. */
 static struct command_line *split(char *program, const char *text)
 {
-    static struct command_line line;
+    struct command_line *line = &split_line;
     char *rest = NULL;
-    line.argc = 0;
-    line.argv[line.argc++] = program;
-    snprintf(line.text, sizeof line.text, "%s", text);
-    for (char *word = strtok_r(line.text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        line.argv[line.argc++] = word;
+    line->argc = 0;
+    line->argv[line->argc++] = program;
+    snprintf(line->text, sizeof line->text, "%s", text);
+    for (char *word = strtok_r(line->text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        line->argv[line->argc++] = word;
     error.text[0] = '\0';
-    return &line;
+    return line;
 }
 
 static bool parse(const char *text, char *(*environment)(const char *))
@@ -160,7 +171,7 @@ static void bad_arguments_are_named(void **state)
         const char *line, *named;
     } cases[] = {
         {"", "no command"},
-        {"ran", "'ran'"},
+        {"ran", "argument 1"},
         {"run --conections 3", "--conections"},
         {"run --connections", "--connections"},
         {"run --connections 0", "--connections"},
@@ -187,7 +198,7 @@ static void bad_arguments_are_named(void **state)
         {"run --arrivals often", "--arrivals"},
         {"run --surge 0", "--surge"},
         {"run --product 1", "--product"},
-        {"run stock", "'stock'"},
+        {"run --stock 1 stock", "argument 3 of run"},
         {"run --scenario articles --strategies none", "--strategies"},
         {"run --stock 100 --scenario articles", "--stock"},
         {"run --scenario articles --duration 10s", "--duration"},
@@ -198,7 +209,7 @@ static void bad_arguments_are_named(void **state)
         {"audit --stock 5", "--stock"},
         {"audit --product 0", "--product"},
         {"run --full", "--full"},
-        {"bench", "bench"},
+        {"bench", "argument 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (parse(cases[i].line, no_environment))
@@ -215,6 +226,54 @@ static bool parse_bench(const char *text)
     static char program[] = "seckill-bench";
     struct command_line *line = split(program, text);
     return bench_options_parse(&bench, &action, line->argc, line->argv, some_environment, &error);
+}
+
+/* One table says what is secret, the server's; and what is, the harness hides in its argv too. */
+static void secrets_are_those_of_the_server(void **state)
+{
+    (void)state;
+    size_t shared = 0;
+    for (size_t i = 0; i < option_table_backends.count; i++) {
+        const struct option_row *row = &option_table_backends.rows[i];
+        for (size_t k = 0; k < settings_row_count(); k++) {
+            const struct settings_row *setting = settings_row_at(k);
+            char variable[SETTINGS_VARIABLE_LENGTH];
+            settings_variable(setting, variable);
+            if (strcmp(setting->flag, row->flag) != 0)
+                continue;
+            shared++;
+            if ((row->kind == OPTION_SECRET) != setting->secret)
+                fail_msg("--%s is a secret of one alone", row->flag);
+            assert_string_equal(row->environment, variable);
+        }
+    }
+    assert_int_equal(shared, 8);
+    assert_true(
+        parse("run --redis redis://:p@h --amqp=amqp://u:p@h --memcached h:1", no_environment));
+    assert_string_equal(options.redis, "redis://:p@h");
+    assert_string_equal(split_line.argv[3], "************");
+    assert_string_equal(options.amqp, "amqp://u:p@h");
+    assert_string_equal(split_line.argv[4], "--amqp=************");
+    assert_string_equal(split_line.argv[6], "h:1");
+}
+
+/* A flag wins over a file that is not even there; without the flag the file is missed. */
+static void a_secret_may_stand_in_a_file(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/seckill-options.XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "redis://:p@h\n", 13), 13);
+    close(fd);
+    redis_file = path;
+    assert_true(parse("run", redis_in_a_file));
+    assert_string_equal(options.redis, "redis://:p@h");
+    unlink(path);
+    assert_false(parse("run", redis_in_a_file));
+    assert_non_null(strstr(error.text, "SECKILL_REDIS_FILE"));
+    assert_true(parse("run --redis redis://flag", redis_in_a_file));
+    assert_string_equal(options.redis, "redis://flag");
 }
 
 /* The bench has flags of its own, and the harness's about backends. */
@@ -250,7 +309,7 @@ static void the_bench_has_its_own(void **state)
                                          {"--strategies none", "--strategies"},
                                          {"--full=1", "--full"},
                                          {"--rounds", "--rounds"},
-                                         {"full", "'full'"}};
+                                         {"full", "argument 1"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         if (parse_bench(bad[i][0]))
             fail_msg("'%s' was taken", bad[i][0]);
@@ -267,6 +326,8 @@ int main(void)
         cmocka_unit_test(a_sweep_is_read),
         cmocka_unit_test(help_and_version),
         cmocka_unit_test(bad_arguments_are_named),
+        cmocka_unit_test(secrets_are_those_of_the_server),
+        cmocka_unit_test(a_secret_may_stand_in_a_file),
         cmocka_unit_test(the_bench_has_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

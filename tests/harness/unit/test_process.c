@@ -101,18 +101,21 @@ static void children_die_with_their_parent(void **state)
     assert_true(has_died(child));
 }
 
-static void adds_to_the_environment(void **state)
+static void changes_the_environment(void **state)
 {
     (void)state;
     struct process process;
-    const char *const argv[] = {"sh", "-c", "printf %s \"$SECKILL_ADMIN_TOKEN\"", NULL};
-    const char *const environment[] = {"SECKILL_ADMIN_TOKEN=secret", NULL};
+    const char *const argv[] = {"sh", "-c", "printf %s \"$SECKILL_ADMIN_TOKEN$SECKILL_REDIS\"",
+                                NULL};
+    const char *const environment[] = {"SECKILL_ADMIN_TOKEN=secret", "SECKILL_REDIS", NULL};
     char word[16] = "";
+    setenv("SECKILL_REDIS", "here", 1);
     assert_true(process_start(&process, argv, NULL, environment, &error));
     assert_int_equal(read(process.out_fd, word, sizeof word - 1), 6);
     assert_string_equal(word, "secret");
     process_stop(&process, SIGTERM, 10000, NULL);
     assert_null(getenv("SECKILL_ADMIN_TOKEN"));
+    assert_string_equal(getenv("SECKILL_REDIS"), "here");
 }
 
 static void an_interrupt_ends_what_waits(void **state)
@@ -133,7 +136,7 @@ int main(void)
         cmocka_unit_test(says_how_it_failed),
         cmocka_unit_test(stops_the_deaf_by_force),
         cmocka_unit_test(children_die_with_their_parent),
-        cmocka_unit_test(adds_to_the_environment),
+        cmocka_unit_test(changes_the_environment),
         /* Last: the flag stays set. */
         cmocka_unit_test(an_interrupt_ends_what_waits),
     };

@@ -48,6 +48,13 @@ static void what_may_be_a_password_is_not_quoted(void **state)
     expect_hidden("postgresql://u:ses\"ame@[::1/db",
                   "no matching \"]\" in URI: \"postgresql://u:ses\"ame@[::1/db\"",
                   "no matching \"]\" in URI: \"…\"");
+    /* A text that is cut may end within what is quoted. */
+    char uri[900], text[1000], hidden[] = "no matching \"]\" in URI: \"…";
+    memset(uri, 's', sizeof uri - 1);
+    memcpy(uri, "postgresql://ses\"ame@[", 22);
+    uri[sizeof uri - 1] = '\0';
+    snprintf(text, sizeof text, "no matching \"]\" in URI: \"%s\"", uri);
+    expect_hidden(uri, text, hidden);
     expect_hidden("password='sesame", "unterminated quoted string", "unterminated quoted string");
 }
 

@@ -1,6 +1,6 @@
 #include "lib/t.h"
 
-#include "base/random.h"
+#include "base/random/random.h"
 
 #include <pthread.h>
 #include <string.h>

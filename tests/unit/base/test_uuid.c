@@ -1,7 +1,7 @@
 #include "lib/t.h"
 
 #include "base/clock.h"
-#include "base/uuid.h"
+#include "base/random/uuid.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
-#include "base/random.h"
+#include "base/random/random.h"
 #include "sale/purchase.h"
 #include "strategies/redis_stock/mirror/stock_waiting.h"
 

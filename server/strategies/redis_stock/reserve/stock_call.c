@@ -5,7 +5,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/put.h"
-#include "base/random.h"
+#include "base/random/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>

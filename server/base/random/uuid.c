@@ -1,7 +1,7 @@
-#include "base/uuid.h"
+#include "base/random/uuid.h"
 
 #include "base/clock.h"
-#include "base/random.h"
+#include "base/random/random.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * The fast generator is xoshiro256** (Blackman and Vigna), one state a thread, seeded by
  * getrandom(2) on first use, so that no two threads and no two instances share a sequence.
  */
-#include "base/random.h"
+#include "base/random/random.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,0 +1,252 @@
+/*
+ * Nobody but the harness's own user sees its passwords: in no command line of a process that it
+ * starts, from exec on; in its own only until it has read them; in nothing that it prints or
+ * writes, also when it fails.
+ *
+ * Every program that the harness starts is here a script that notes its own command line and the
+ * harness's before it becomes the program.
+ */
+#include "lib/t.h"
+
+#include "bench/tools/pgbench.h"
+#include "harness/bed.h"
+#include "lib/redis/redis_own.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECRET "hush"
+
+static struct bed *bed;
+static char programs[64], noted[96], server[96], pgbench[96];
+static char database[512], redis[128];
+
+/* A script in `programs` that becomes `program`. */
+static void write_script(const char *name, const char *program, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%s", programs, name);
+    FILE *to = fopen(path, "w");
+    assert_non_null(to);
+    fprintf(to,
+            "#!/bin/sh\n"
+            "tr '\\0' ' ' </proc/$$/cmdline >>%s\n"
+            "tr '\\0' ' ' </proc/$PPID/cmdline >>%s\n"
+            "exec %s \"$@\"\n",
+            noted, noted, program);
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct error error;
+    char program[1024], wrk[96], path[4096];
+    bed = bed_create(0);
+    snprintf(programs, sizeof programs, "/tmp/seckill-secrets.XXXXXX");
+    assert_non_null(mkdtemp(programs));
+    snprintf(noted, sizeof noted, "%s/noted", programs);
+    write_script("seckill-server", SERVER, server, sizeof server);
+    assert_true(process_find("wrk", "", program, sizeof program));
+    write_script("wrk", program, wrk, sizeof wrk);
+    assert_true(pgbench_find(program, sizeof program, &error));
+    write_script("pgbench", program, pgbench, sizeof pgbench);
+    snprintf(path, sizeof path, "%s:%s", programs, getenv("PATH"));
+    setenv("PATH", path, 1);
+
+    const struct redis_own *own =
+        redis_own_start((const char *const[]){"--requirepass", SECRET "-redis", NULL});
+    snprintf(redis, sizeof redis, "redis://:" SECRET "-redis@127.0.0.1:%d/0", redis_own_port(own));
+    snprintf(database, sizeof database, "%s password=" SECRET "-postgres", bed_database());
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const names[] = {"noted", "seckill-server", "wrk", "pgbench", "secret"};
+    char path[128];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", programs, names[i]);
+        unlink(path);
+    }
+    rmdir(programs);
+    bed_destroy(bed);
+    return redis_own_teardown(state);
+}
+
+static void read_whole(const char *path, char *out, size_t size)
+{
+    FILE *from = t_open(path);
+    size_t length = fread(out, 1, size - 1, from);
+    fclose(from);
+    out[length] = '\0';
+}
+
+static void assert_unseen(const char *where, const char *text)
+{
+    if (strstr(text, SECRET))
+        fail_msg("%s has the secret: %s", where, text);
+}
+
+/* In what was printed, in every file of the out folder, and in every command line; the names of
+ * `programs_run` stand there. */
+static void assert_secret_kept(const char *const programs_run[])
+{
+    static char text[1 << 20];
+    char path[400];
+    const struct dirent *entry;
+    assert_unseen("the output", bed->output);
+    DIR *folder = opendir(bed->folder);
+    assert_non_null(folder);
+    while ((entry = readdir(folder))) {
+        snprintf(path, sizeof path, "%s/%s", bed->folder, entry->d_name);
+        if (entry->d_type != DT_REG)
+            continue;
+        read_whole(path, text, sizeof text);
+        assert_unseen(path, text);
+    }
+    closedir(folder);
+    read_whole(noted, text, sizeof text);
+    assert_unseen("a command line", text);
+    for (size_t i = 0; programs_run[i]; i++) {
+        snprintf(path, sizeof path, "%s/%s ", programs, programs_run[i]);
+        if (!strstr(text, path))
+            fail_msg("%s was not run: %s", path, text);
+    }
+}
+
+static int run(const char *program, const char *const arguments[], const char *const environment[])
+{
+    const char *argv[40] = {program};
+    struct process process;
+    struct error error;
+    unlink(noted); /* an earlier test's */
+    for (size_t i = 0; arguments[i]; i++)
+        argv[i + 1] = arguments[i];
+    assert_true(process_start(&process, argv, NULL, environment, &error));
+    return bed_finish(bed, &process);
+}
+
+#define SHORT_RUN                                                                                  \
+    "--server-binary", server, "--out", bed->folder, "--strategies", "redis-token", "--duration",  \
+        "1s", "--instances", "2", "--connections", "4", "--stock", "5"
+
+static void secrets_of_the_environment_are_kept(void **state)
+{
+    (void)state;
+    char variables[2][600];
+    snprintf(variables[0], sizeof variables[0], "SECKILL_DATABASE=%s", database);
+    snprintf(variables[1], sizeof variables[1], "SECKILL_REDIS=%s", redis);
+    assert_int_equal(run(LOADTEST, (const char *const[]){"run", SHORT_RUN, NULL},
+                         (const char *const[]){variables[0], variables[1],
+                                               "SECKILL_ADMIN_TOKEN=" SECRET "-token", NULL}),
+                     0);
+    assert_secret_kept((const char *const[]){"seckill-server", "wrk", NULL});
+}
+
+/* The counter's wrk restocks, which takes the token. */
+static void secrets_of_flags_are_kept(void **state)
+{
+    (void)state;
+    char stock_redis[160];
+    snprintf(stock_redis, sizeof stock_redis, "--stock-redis=%s", redis);
+    assert_int_equal(run(LOADTEST,
+                         (const char *const[]){"run", SHORT_RUN, "--scenario", "counter",
+                                               "--database", database, "--redis", redis,
+                                               stock_redis, "--admin-token", SECRET "-token", NULL},
+                         NULL),
+                     0);
+    assert_secret_kept((const char *const[]){"seckill-server", "wrk", NULL});
+}
+
+/* The servers must not be told of the file too: they would refuse a secret that is there twice. */
+static void a_secret_may_stand_in_a_file(void **state)
+{
+    (void)state;
+    char path[96], variables[2][600];
+    snprintf(path, sizeof path, "%s/secret", programs);
+    FILE *to = fopen(path, "w");
+    assert_non_null(to);
+    fprintf(to, "%s\n", redis);
+    assert_int_equal(fclose(to), 0);
+    snprintf(variables[0], sizeof variables[0], "SECKILL_DATABASE=%s", database);
+    snprintf(variables[1], sizeof variables[1], "SECKILL_REDIS_FILE=%s", path);
+    assert_int_equal(run(LOADTEST, (const char *const[]){"run", SHORT_RUN, NULL},
+                         (const char *const[]){variables[0], variables[1], NULL}),
+                     0);
+    assert_secret_kept((const char *const[]){"seckill-server", "wrk", NULL});
+}
+
+/* It reaches the database that the conninfo says; that there is nothing to sell does not matter. */
+static void pgbench_is_given_the_conninfo_unseen(void **state)
+{
+    (void)state;
+    struct error error;
+    double per_s = 0;
+    unlink(noted); /* an earlier test's */
+    struct witness *witness = witness_create(database, &error);
+    assert_non_null(witness);
+    const struct pgbench_load load = {.program = pgbench,
+                                      .conninfo = database,
+                                      .strategy = "conditional",
+                                      .folder = bed->folder,
+                                      .first_product = 1000001,
+                                      .products = 1,
+                                      .clients = 1,
+                                      .duration_s = 1};
+    if (!pgbench_run(&load, witness, &per_s, &error))
+        fail_msg("%s", error.text);
+    witness_destroy(witness);
+    assert_secret_kept((const char *const[]){"pgbench", NULL});
+}
+
+static void no_message_has_a_secret(void **state)
+{
+    (void)state;
+    static const char broken_word[] = "host=/nowhere password=a " SECRET;
+    static const char broken_uri[] = "postgresql://u:100%" SECRET "@/nowhere";
+    static const char broken_scheme[] = "--redis=http://u:" SECRET "@h";
+    const struct {
+        const char *program;
+        const char *arguments[12];
+        const char *says;
+    } cases[] = {
+        {LOADTEST, {"audit", "--database", broken_word}, "--database: missing"},
+        {LOADTEST, {"audit", "--database", broken_uri}, "--database: invalid percent-encoded"},
+        {LOADTEST,
+         {"audit", "--database", "host=/x", "password=" SECRET},
+         "argument 3 of audit is no flag"},
+        {LOADTEST, {"password=" SECRET}, "argument 1 is no command"},
+        {LOADTEST,
+         {"sweep", "--server-binary", SERVER, "--over", "redis-delay-us=0", "--redis", redis,
+          "--database", database},
+         "unix socket"},
+        {BENCH, {"--database", broken_uri, "--server-binary", SERVER}, "--database: invalid"},
+        {SERVER, {"--database", broken_word}, "--database: missing"},
+        {SERVER, {"--database", broken_uri}, "--database: invalid percent-encoded"},
+        {SERVER, {"--database", "host=/x", "password=" SECRET}, "argument 3 is not a flag"},
+        {SERVER, {broken_scheme}, "--redis takes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_not_equal(run(cases[i].program, cases[i].arguments, NULL), 0);
+        assert_unseen(cases[i].program, bed->output);
+        if (!strstr(bed->output, cases[i].says))
+            fail_msg("'%s' is not in '%s'", cases[i].says, bed->output);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(secrets_of_the_environment_are_kept),
+        cmocka_unit_test(secrets_of_flags_are_kept),
+        cmocka_unit_test(a_secret_may_stand_in_a_file),
+        cmocka_unit_test(pgbench_is_given_the_conninfo_unseen),
+        cmocka_unit_test(no_message_has_a_secret),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
