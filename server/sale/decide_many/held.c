@@ -10,7 +10,9 @@ enum {
     PATIENCE_FIRST_US = 25000,
     PATIENCE_MOST_US = 400000,
     REST_OF_ALL = 4, /* times as long as it was waited in vain: no row is waited for */
-    REST_OF_ONE = 9  /* nor this one */
+    REST_OF_ONE = 9, /* nor this one */
+    ORDER_WAIT_MS = PURCHASE_FEWER_WAIT_MS,
+    ORDER_REST_US = 500000
 };
 
 /* Its place in the list; -1: it has none. */
@@ -64,7 +66,8 @@ int64_t held_choose(const struct held *held, int64_t chosen, int64_t product_id)
     return chosen == 0 || due_us(held, product_id) < due_us(held, chosen) ? product_id : chosen;
 }
 
-void held_failed(struct held *held, int64_t product_id, int64_t patience_us)
+/* It was waited for that long, in vain. */
+static void failed(struct held *held, int64_t product_id, int64_t patience_us)
 {
     int i = find(held, product_id);
     int64_t now_us = clock_mono_us();
@@ -94,33 +97,87 @@ void held_note(struct held *held, const struct tally *tally)
             forget(held, tally->products.a[i]);
 }
 
-enum pg_status held_wait(struct pg *pg, int64_t product_id, int64_t patience_us, int64_t until_us)
+void held_limit(struct pg *pg)
 {
-    char patience[32];
+    pg_lock_until(pg, INT64_MAX, ORDER_WAIT_MS);
+}
 
-    snprintf(patience, sizeof patience, "%lldms", (long long)(patience_us / CLOCK_US_PER_MS));
-    enum pg_status status = pg_exec(pg, SQL_LOCK_WITHIN, PG_ARGS(pg_text(patience)), until_us);
-    return status == PG_OK ? pg_exec(pg, SQL_PRODUCT_LOCK, PG_ARGS(pg_int8(product_id)), until_us)
-                           : status;
+static int find_order(const struct held *held, const struct uuid *id)
+{
+    int i = 0;
+
+    while (i < held->orders_count && !uuid_equal(&held->orders[i].id, id))
+        i++;
+    return i;
+}
+
+static void rest(struct held *held, const struct uuid *id, int64_t now_us)
+{
+    int at = find_order(held, id);
+
+    for (int i = 0; at == held->orders_count && i < held->orders_count; i++)
+        if (held->orders[i].due_us <= now_us)
+            at = i;
+    if (at == HELD_MAX)
+        at = 0; /* it is tried too early, no more */
+    if (at == held->orders_count)
+        held->orders_count++;
+    held->orders[at] = (struct held_order){*id, now_us + ORDER_REST_US};
+}
+
+void held_waited(struct held *held, const struct uuid *id)
+{
+    int64_t now_us = clock_mono_us();
+
+    if (held->look_us < now_us)
+        held->look_us = now_us;
+    held->look_us += (int64_t)REST_OF_ALL * ORDER_WAIT_MS * CLOCK_US_PER_MS;
+    if (id)
+        rest(held, id, now_us);
+}
+
+bool held_rests(const struct held *held, const struct uuid *id)
+{
+    int i = find_order(held, id);
+
+    return i < held->orders_count && clock_mono_us() < held->orders[i].due_us;
+}
+
+static enum pg_status wait_at_most(struct pg *pg, int64_t ms, int64_t until_us)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%lldms", (long long)ms);
+    return pg_exec(pg, SQL_LOCK_WITHIN, PG_ARGS(pg_text(text)), until_us);
+}
+
+enum pg_status held_wait(struct held *held, struct pg *pg, int64_t product_id, int64_t until_us)
+{
+    int64_t patience_us = held_patience_us(held, product_id);
+    enum pg_status status =
+        patience_us == 0 ? PG_BUSY : wait_at_most(pg, patience_us / CLOCK_US_PER_MS, until_us);
+
+    if (status != PG_OK)
+        return status;
+    status = pg_exec(pg, SQL_PRODUCT_LOCK, PG_ARGS(pg_int8(product_id)), until_us);
+    if (status == PG_BUSY)
+        failed(held, product_id, patience_us);
+    if (status != PG_OK)
+        return status;
+    forget(held, product_id);
+    return wait_at_most(pg, ORDER_WAIT_MS, until_us);
 }
 
 /* In a transaction of its own, which stays open when the row was had. */
 static enum pg_status stand_in_line(struct held *held, struct pg *pg, int64_t product_id,
                                     int64_t until_us)
 {
-    int64_t patience_us = held_patience_us(held, product_id);
-
-    if (patience_us == 0)
+    if (held_patience_us(held, product_id) == 0)
         return PG_BUSY;
     pg_begin(pg);
-    enum pg_status status = held_wait(pg, product_id, patience_us, until_us);
-    if (status == PG_OK) {
-        forget(held, product_id);
-        return status;
-    }
-    pg_rollback(pg, until_us);
-    if (status == PG_BUSY)
-        held_failed(held, product_id, patience_us);
+    enum pg_status status = held_wait(held, pg, product_id, until_us);
+    if (status != PG_OK)
+        pg_rollback(pg, until_us);
     return status;
 }
 
@@ -142,7 +199,8 @@ int64_t held_find_free(struct held *held, struct pg *pg, const int64_t *products
 {
     int64_t chosen = 0;
 
-    if (pg_exec(pg, SQL_BATCH_FIND_FREE, PG_ARGS(pg_int8s(products, count)), until_us) != PG_OK)
+    if (clock_mono_us() < held->look_us ||
+        pg_exec(pg, SQL_BATCH_FIND_FREE, PG_ARGS(pg_int8s(products, count)), until_us) != PG_OK)
         return 0;
     if (pg_rows(pg) > 0)
         return pg_get_int8(pg, 0, 0);

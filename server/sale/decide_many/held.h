@@ -7,13 +7,20 @@
  * waits in PostgreSQL's queue is first. So a row is waited for as well, one at a time: at first for
  * a moment, after each time in vain twice as long and a while later, and never for more than a
  * fifth of the time. Belongs to one thread.
+ *
+ * One order may need another lock: the row of what its user has bought, a key that another
+ * transaction is writing, its own row. Nobody can pass by such a lock, so the session waits for it
+ * (held_limit), and the caller halves its orders until that one is alone (held_waited). It then
+ * rests for a while, in which it is not tried (held_rests).
  */
 #ifndef SECKILL_SALE_HELD_H
 #define SECKILL_SALE_HELD_H
 
 #include "sale/decide_many/tally.h"
 
-enum { HELD_MAX = 64 };
+/* WAITS_MAX: how often a caller waits in vain before it leaves the rest of its orders for later;
+ * enough to find one order of a thousand. */
+enum { HELD_MAX = 64, HELD_WAITS_MAX = 12 };
 
 /* All zero: nothing is held. */
 struct held {
@@ -24,7 +31,21 @@ struct held {
         int64_t patience_us; /* the next time */
         int64_t due_us;
     } rows[HELD_MAX];
+    int orders_count;
+    int64_t look_us; /* until then nothing that is held is looked for */
+    struct held_order {
+        struct uuid id;
+        int64_t due_us;
+    } orders[HELD_MAX];
 };
+
+/* From now on no statement of the session waits long for a lock: PG_BUSY. Once a session. */
+void held_limit(struct pg *pg);
+/* One of several orders (`id` is NULL), or this one, has waited in vain for a lock that is not its
+ * product's row. */
+void held_waited(struct held *held, const struct uuid *id);
+/* Not to be tried now: it was the last one a moment ago. */
+bool held_rests(const struct held *held, const struct uuid *id);
 
 /* Was this row waited for in vain, and not had since? */
 bool held_is(const struct held *held, int64_t product_id);
@@ -34,14 +55,12 @@ int64_t held_patience_us(const struct held *held, int64_t product_id);
  * not been for longer; 0: neither may be. */
 int64_t held_choose(const struct held *held, int64_t chosen, int64_t product_id);
 
-/* It was waited for that long, in vain. */
-void held_failed(struct held *held, int64_t product_id, int64_t patience_us);
 /* After tally_lock_free: which rows were had. */
 void held_note(struct held *held, const struct tally *tally);
 
-/* In a transaction, before anything of it is locked: waits for this row. PG_BUSY: in vain. No later
- * statement of the transaction waits longer for a lock. */
-enum pg_status held_wait(struct pg *pg, int64_t product_id, int64_t patience_us, int64_t until_us);
+/* In a transaction, before anything of it is locked: waits for this row, as long as it may now be
+ * waited for. PG_BUSY: in vain. */
+enum pg_status held_wait(struct held *held, struct pg *pg, int64_t product_id, int64_t until_us);
 
 /* Begins a transaction and locks the row; waits for it, if it is time to. PG_BUSY: not now; any
  * other failure, too, leaves the transaction. */

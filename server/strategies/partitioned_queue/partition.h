@@ -102,7 +102,7 @@ struct held;
 struct held *partition_held(void);
 
 /* Decide entries of one kind; each gets its outcome, also when it had been decided before, but for
- * those whose product's row somebody else holds: they are RETRY, to be asked for again. False:
+ * those for which somebody else holds a lock: they are RETRY, to be asked for again. False:
  * PostgreSQL is out of reach, and what was done is unknown; the same may be asked again. */
 bool partition_decide_buys(struct session *session, struct partition_entry *entries, int count);
 bool partition_decide_cancel(struct session *session, struct partition_entry *entry);

@@ -13,10 +13,13 @@
  * free; entries of other products are decided meanwhile. Buys that are put off are acknowledged
  * (their rows are queued). A cancel or a restock that is put off keeps its message, and the
  * messages behind it, unacknowledged.
+ * - What one entry needs besides its product's row is held: that entry is put off and tried again
+ * after a moment; all others are decided meanwhile.
  */
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "sale/decide_many/held.h"
 #include "strategies/partitioned_queue/partition.h"
 #include "strategies/strategies.h"
 #include "strategy/external_state.h"
@@ -197,7 +200,7 @@ static bool decide(struct consumer *consumer)
     return decided;
 }
 
-/* Puts off the entries that are not decided because their row is held. False: there is no room. */
+/* Puts off the entries that are not decided because a lock is held. False: there is no room. */
 static bool put_off(struct consumer *consumer)
 {
     int left = 0;
@@ -341,8 +344,10 @@ static struct consumer *create(struct partitioned_queue *queue, int number)
     consumer->pause_us = PAUSE_FIRST_US;
     consumer->session = session_create(queue->services);
     consumer->put_off = put_off_create();
-    if (consumer->session)
+    if (consumer->session) {
         consumer->session->instance = queue;
+        held_limit(consumer->session->pg);
+    }
     if (!consumer->session || !consumer->put_off ||
         pthread_create(&consumer->thread, NULL, consumer_main, consumer) != 0) {
         destroy(consumer);

@@ -9,8 +9,9 @@
  * serialization failure is decided anew. Rows that somebody else holds are passed by: their orders
  * are RETRY, and the others are decided (held.h).
  *
- * A statement that PostgreSQL refuses as wrong halves the entries until the guilty order is alone;
- * that one ends `failed`, reason `unwritable`, and holds nobody up.
+ * A statement that PostgreSQL refuses as wrong, or that waits in vain for a lock which one order
+ * needs, halves the entries until the guilty order is alone. The one that is refused ends `failed`,
+ * reason `unwritable`; the one that has waited is RETRY; neither holds anybody up.
  */
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -36,11 +37,11 @@ struct work {
     struct partition_entry *entries; /* borrowed */
     int count;
     int64_t awaited; /* the product whose row is waited for; 0: none */
-    int64_t patience_us;
     struct tally tally;
     struct {
         bool queued;
-        int sale; /* the tally's index of the product; -1: of a sale that is over */
+        bool left; /* not to be decided now */
+        int sale;  /* the tally's index of the product; -1: of a sale that is over */
         int64_t user;
         int64_t quantity;
     } rows[PARTITION_BATCH]; /* by entry */
@@ -54,7 +55,7 @@ static enum pg_status lock_sales(struct work *work)
     for (int i = 0; i < work->count; i++)
         work->rows[i].sale = tally_product(tally, work->entries[i].product_id);
     if (work->awaited > 0)
-        status = held_wait(tally->pg, work->awaited, work->patience_us, tally->until_us);
+        status = held_wait(&held, tally->pg, work->awaited, tally->until_us);
     if (status == PG_OK)
         status = tally_lock_free(tally);
     if (status == PG_OK)
@@ -82,7 +83,7 @@ static void take_row(struct work *work, int row)
     struct partition_entry *entry = &work->entries[at];
     int sale = work->rows[at].sale;
 
-    if (work->tally.busy[sale])
+    if (work->rows[at].left)
         return;
     if (!work->tally.known[sale] || pg_get_int8(pg, row, 1) != work->tally.rows[sale].epoch)
         sale = -1;
@@ -115,8 +116,9 @@ static enum pg_status read_rows(struct work *work)
 
     for (int i = 0; i < work->count; i++) {
         ids[i] = work->entries[i].id;
-        work->entries[i].outcome =
-            tally->busy[work->rows[i].sale] ? ORDER_RETRY : ORDER_SALE_NOT_OPEN;
+        work->rows[i].left =
+            tally->busy[work->rows[i].sale] || held_rests(&held, &work->entries[i].id);
+        work->entries[i].outcome = work->rows[i].left ? ORDER_RETRY : ORDER_SALE_NOT_OPEN;
         work->rows[i].queued = false;
     }
     enum pg_status status =
@@ -229,7 +231,7 @@ static enum pg_status transact(struct session *session, struct work *work)
 }
 
 /* An order whose statements PostgreSQL refuses. */
-static bool bury(struct session *session, struct partition_entry *entry)
+static enum pg_status bury(struct session *session, struct partition_entry *entry)
 {
     const char *reason = unwritable;
     char id[UUID_TEXT_LENGTH + 1];
@@ -238,22 +240,19 @@ static bool bury(struct session *session, struct partition_entry *entry)
     log_error("order %s cannot be written: %s", id, pg_error(session->pg)->text);
     entry->outcome = ORDER_INTERNAL_ERROR;
     return pg_exec(session->pg, SQL_QUEUE_FAIL,
-                   PG_ARGS(pg_uuids(&entry->id, 1), pg_texts(&reason, 1)),
-                   session->work_until_us) == PG_OK;
+                   PG_ARGS(pg_uuids(&entry->id, 1), pg_texts(&reason, 1)), session->work_until_us);
 }
 
 /* One transaction. Not inlined: its tables are large, and must be gone when the halves get theirs.
  */
-static __attribute__((noinline)) enum pg_status attempt(struct session *session,
-                                                        struct partition_entry *entries, int count,
-                                                        int64_t awaited, int64_t patience_us)
+static __attribute__((noinline)) enum pg_status
+attempt(struct session *session, struct partition_entry *entries, int count, int64_t awaited)
 {
     struct work work;
 
     work.entries = entries;
     work.count = count;
     work.awaited = awaited;
-    work.patience_us = patience_us;
     session->work_until_us =
         clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
     if (!pg_connect(session->pg, session->work_until_us))
@@ -265,19 +264,60 @@ static __attribute__((noinline)) enum pg_status attempt(struct session *session,
     return status;
 }
 
-static bool halve(struct session *session, struct partition_entry *entries, int count)
+static bool decide_range(struct session *session, struct partition_entry *entries, int count,
+                         int *waits);
+
+static bool halve(struct session *session, struct partition_entry *entries, int count, int *waits)
 {
     int half = count / 2;
 
-    if (count == 1)
-        return bury(session, entries);
-    return partition_decide_buys(session, entries, half) &&
-           partition_decide_buys(session, entries + half, count - half);
+    return decide_range(session, entries, half, waits) &&
+           decide_range(session, entries + half, count - half, waits);
+}
+
+/* The one order that PostgreSQL refuses, or that has waited for a lock. */
+static bool decide_guilty(struct session *session, struct partition_entry *entry,
+                          enum pg_status status)
+{
+    if (status != PG_BUSY)
+        status = bury(session, entry);
+    if (status == PG_BUSY) {
+        held_waited(&held, &entry->id);
+        entry->outcome = ORDER_RETRY;
+    }
+    return status == PG_OK || status == PG_BUSY;
+}
+
+/* *waits: how often it was waited in vain for what one of them needs; when that is often, those
+ * that are left are RETRY. */
+static bool decide_range(struct session *session, struct partition_entry *entries, int count,
+                         int *waits)
+{
+    for (int i = 0; i < ATTEMPTS_MAX && *waits < HELD_WAITS_MAX; i++) {
+        enum pg_status status = attempt(session, entries, count, 0);
+        if (status == PG_OK)
+            return true;
+        *waits += status == PG_BUSY;
+        if (status == PG_BUSY || pg_blames_rows(status)) {
+            if (count == 1)
+                return decide_guilty(session, entries, status);
+            if (status == PG_BUSY)
+                held_waited(&held, NULL);
+            return halve(session, entries, count, waits);
+        }
+        if (status != PG_CONFLICT)
+            return false;
+        clock_sleep_until(clock_mono_us() + (int64_t)random_below(JITTER_US));
+    }
+    for (int i = 0; i < count; i++)
+        entries[i].outcome = ORDER_RETRY;
+    return *waits >= HELD_WAITS_MAX;
 }
 
 /* Decides what is held once more, behind the one row that may be waited for. False: PostgreSQL is
  * out of reach. */
-static bool decide_held(struct session *session, struct partition_entry *entries, int count)
+static bool decide_held(struct session *session, struct partition_entry *entries, int count,
+                        int *waits)
 {
     static _Thread_local struct partition_entry again[PARTITION_BATCH];
     int from[PARTITION_BATCH];
@@ -285,17 +325,17 @@ static bool decide_held(struct session *session, struct partition_entry *entries
     int n = 0;
 
     for (int i = 0; i < count; i++)
-        if (entries[i].outcome == ORDER_RETRY) {
+        if (entries[i].outcome == ORDER_RETRY && !held_rests(&held, &entries[i].id)) {
             product_id = held_choose(&held, product_id, entries[i].product_id);
             from[n] = i;
             again[n++] = entries[i];
         }
-    if (product_id == 0)
+    if (product_id == 0 || *waits >= HELD_WAITS_MAX)
         return true;
-    int64_t patience_us = held_patience_us(&held, product_id);
-    enum pg_status status = attempt(session, again, n, product_id, patience_us);
+    enum pg_status status = attempt(session, again, n, product_id);
+    /* In vain; or one of them waits for another lock, and is to be found. */
     if (status == PG_BUSY)
-        held_failed(&held, product_id, patience_us);
+        status = decide_range(session, again, n, waits) ? PG_OK : PG_LOST;
     for (int i = 0; status == PG_OK && i < n; i++)
         entries[from[i]] = again[i];
     return status != PG_TIMEOUT && status != PG_LOST; /* after anything else they are still held */
@@ -303,15 +343,8 @@ static bool decide_held(struct session *session, struct partition_entry *entries
 
 bool partition_decide_buys(struct session *session, struct partition_entry *entries, int count)
 {
-    for (int i = 0; i < ATTEMPTS_MAX; i++) {
-        enum pg_status status = attempt(session, entries, count, 0, 0);
-        if (status == PG_OK)
-            return decide_held(session, entries, count);
-        if (pg_blames_rows(status))
-            return halve(session, entries, count);
-        if (status != PG_CONFLICT)
-            return false;
-        clock_sleep_until(clock_mono_us() + (int64_t)random_below(JITTER_US));
-    }
-    return false;
+    int waits = 0;
+
+    return decide_range(session, entries, count, &waits) &&
+           decide_held(session, entries, count, &waits);
 }

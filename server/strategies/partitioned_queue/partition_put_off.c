@@ -1,6 +1,6 @@
 /*
- * Entries whose product's row is held by another transaction: a bounded list, in the order in which
- * they were put off. It belongs to the consumer's thread.
+ * Entries that another transaction's lock keeps from being decided: a bounded list, in the order in
+ * which they were put off. It belongs to the consumer's thread.
  */
 #include "base/clock.h"
 #include "sale/decide_many/held.h"
@@ -60,12 +60,20 @@ bool put_off_add(struct put_off *list, const struct partition_entry *entry, cons
     return true;
 }
 
+/* It waits for something of its own, and is not tried now. */
+static bool rests(const struct item *item)
+{
+    return held_rests(partition_held(), &item->entry.id);
+}
+
 static int list_products(const struct put_off *list, int64_t products[PRODUCTS_MAX])
 {
     int n = 0;
 
     for (int i = 0; i < list->count && n < PRODUCTS_MAX; i++) {
         int at = 0;
+        if (rests(&list->items[i]))
+            continue;
         while (at < n && products[at] != list->items[i].entry.product_id)
             at++;
         products[at] = list->items[i].entry.product_id;
@@ -116,7 +124,7 @@ int put_off_take(struct put_off *list, int64_t product_id, struct partition_entr
         const struct item *item = &list->items[i];
         int place = -1;
         room &= taken < PARTITION_BATCH;
-        if (room && item->entry.product_id == product_id) {
+        if (room && item->entry.product_id == product_id && !rests(item)) {
             place = place_of(item, reply_to, tags, places, used);
             room = place >= 0; /* none of the product's passes by another */
         }

@@ -25,15 +25,20 @@ static bool begin_work(struct session *session)
     return pg_connect(session->pg, session->work_until_us);
 }
 
-/* And begins a transaction that has the product's row. PG_BUSY: somebody else has it. */
+/* And begins a transaction that has the product's row. PG_BUSY: somebody else has it, or the entry
+ * has waited in vain for another lock a moment ago. */
 static enum pg_status begin_work_on(struct session *session, const struct partition_entry *entry)
 {
+    struct held *held = partition_held();
+
+    if (held_rests(held, &entry->id))
+        return PG_BUSY;
     return begin_work(session)
-               ? held_take(partition_held(), session->pg, entry->product_id, session->work_until_us)
+               ? held_take(held, session->pg, entry->product_id, session->work_until_us)
                : PG_LOST;
 }
 
-/* It could not begin. True: because somebody holds the row. */
+/* It could not begin, or not end. True: because somebody holds a lock. */
 static bool put_off(struct partition_entry *entry, enum pg_status status)
 {
     entry->outcome = ORDER_RETRY;
@@ -61,8 +66,8 @@ static bool read_order(struct session *session, struct order *order)
 
 bool partition_decide_cancel(struct session *session, struct partition_entry *entry)
 {
-    /* It waits for the row as long as its work may take: an earlier delivery's COMMIT may stand in
-     * the way, so no wait that ends early may be answered with "not done". */
+    /* No wait that ends early may be answered with "not done": an earlier delivery's COMMIT may
+     * stand in the way. */
     struct order order = {.kind = ORDER_CANCEL,
                           .strategy = &strategy_partitioned_queue,
                           .id = entry->id,
@@ -80,6 +85,10 @@ bool partition_decide_cancel(struct session *session, struct partition_entry *en
         if (status != PG_OK)
             return put_off(entry, status);
         purchase_cancel(session, &order);
+        if (order.waited) {
+            held_waited(partition_held(), &entry->id);
+            return put_off(entry, PG_BUSY);
+        }
     }
     entry->outcome = order.outcome;
     entry->created_us = order.record.created_us;
@@ -154,6 +163,10 @@ bool partition_decide_restock(struct session *session, struct partition_entry *e
         if (status == PG_OK)
             status = restock(session, entry);
         pg_rollback(session->pg, session->work_until_us);
+    }
+    if (status == PG_BUSY) {
+        held_waited(partition_held(), &entry->id);
+        return put_off(entry, status);
     }
     if (pg_blames_rows(status)) {
         log_error("restock of product %lld: %s", (long long)entry->product_id,

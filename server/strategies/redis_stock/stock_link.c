@@ -1,5 +1,6 @@
 #include "strategies/redis_stock/stock_link.h"
 
+#include "base/clock.h"
 #include "base/put.h"
 
 #include <stdio.h>
@@ -26,4 +27,9 @@ void stock_key_add(char key[STOCK_KEY_MAX], const char *more)
 void stock_number(int64_t n, char out[STOCK_NUMBER_MAX])
 {
     put_number(out, n);
+}
+
+void stock_give_time(struct stock_link *link)
+{
+    link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
 }

@@ -40,6 +40,8 @@ void stock_key(const struct settings *settings, const char *name, int64_t id,
 /* Adds to the end of it. */
 void stock_key_add(char key[STOCK_KEY_MAX], const char *more);
 void stock_number(int64_t n, char out[STOCK_NUMBER_MAX]);
+/* From now on the link's calls have as long as work may take. */
+void stock_give_time(struct stock_link *link);
 
 /* Log what the session says and answer STOCK_UNREACHABLE. */
 static inline enum stock_result stock_redis_failed(struct redis *redis)

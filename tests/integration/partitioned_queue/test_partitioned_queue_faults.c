@@ -494,6 +494,85 @@ static void a_held_row_stops_no_other_product(void **state)
     queue_shop_close(&shop);
 }
 
+/* What two users have bought, what a cancel needs, and a restock's key. */
+static struct witness *hold_what_orders_need(const struct queue_shop *shop, const char *cancelled)
+{
+    struct witness *holder = witness_open(shop->conninfo);
+
+    witness_run(holder, "BEGIN");
+    witness_run(holder, "SELECT 1 FROM purchase WHERE product_id = %d AND user_id = 1 FOR UPDATE",
+                PRODUCT);
+    witness_run(holder, "INSERT INTO purchase SELECT id, 2, epoch, 1 FROM product WHERE id = %d",
+                PRODUCT);
+    witness_run(holder, "SELECT 1 FROM orders WHERE id = '%s' FOR UPDATE", cancelled);
+    witness_run(holder,
+                "INSERT INTO restock SELECT gen_random_uuid(), id, epoch, 1, 'conditional', 'held',"
+                " now() FROM product WHERE id = %d",
+                PRODUCT);
+    return holder;
+}
+
+static int64_t confirmed(const struct queue_shop *shop, int64_t product)
+{
+    return witness_sale(shop->witness, product).orders;
+}
+
+/* Orders that wait for somebody's transaction, in a batch with many that do not. */
+static void what_one_order_needs_stops_no_other(void **state)
+{
+    enum { OTHER = PRODUCT + 4, BUYERS = 50, STOCK = 1000, MORE = 7, WITHIN_US = 4000000 };
+    struct queue_shop shop;
+    char bought[2][SHOP_ID_SIZE];
+    char held[2][SHOP_ID_SIZE];
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    queue_shop_open(&shop, NULL, -1, NULL);
+    shop_put(shop.servers[0], PRODUCT, STOCK, ", \"limit_per_user\": 5");
+    shop_put(shop.servers[0], OTHER, STOCK, NULL);
+    struct buy buys[] = {queue_buy(PRODUCT, 1), queue_buy(PRODUCT, 3), queue_buy(PRODUCT, 2)};
+    for (int i = 0; i < 2; i++)
+        shop_expect_buy(shop.servers[1], &buys[i], 201, "", bought[i]);
+    struct witness *holder = hold_what_orders_need(&shop, bought[1]);
+    struct witness *rows[] = {witness_hold(shop.conninfo, PRODUCT),
+                              witness_hold(shop.conninfo, OTHER)};
+    struct buy more = queue_buy(PRODUCT, 0);
+    more.quantity = MORE;
+    more.key = "held";
+    more.more = "&wait_ms=60000";
+    struct crowd *crowd = crowd_create();
+    shop_crowd_restock(crowd, shop.servers[1], &more);
+    shop_crowd_cancel(crowd, shop.servers[2], bought[1]);
+    crowd_send(crowd);
+    queue_expect_accepted(shop.servers[0], &buys[0], held[0]);
+    queue_expect_accepted(shop.servers[1], &buys[2], held[1]);
+    for (int i = 0; i < BUYERS; i++) {
+        struct buy buy = queue_buy(i % 2 ? PRODUCT : OTHER, 100 + i);
+        queue_expect_accepted(shop.servers[i % QUEUE_INSTANCES], &buy, id);
+    }
+    for (int i = 0; i < 2; i++)
+        witness_release(rows[i]); /* so that they come to be decided together */
+    int64_t until_us = clock_mono_us() + WITHIN_US;
+    while (confirmed(&shop, PRODUCT) < 2 + BUYERS / 2 || confirmed(&shop, OTHER) < BUYERS / 2) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 20000);
+    }
+    for (int i = 0; i < 2; i++)
+        queue_expect_status(shop.servers[0], held[i], "queued", NULL);
+    witness_release(holder);
+    crowd_finish(crowd, QUEUE_PATIENCE_US);
+    crowd_destroy(crowd);
+    queue_wait_decided(&shop, PRODUCT);
+    until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+    while (!is_decided(&shop, BUYERS / 2 + 3, STOCK + MORE - BUYERS / 2 - 3)) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 20000);
+    }
+    witness_expect_exact(shop.witness, PRODUCT);
+    witness_expect_exact(shop.witness, OTHER);
+    queue_shop_close(&shop);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -510,6 +589,7 @@ int main(void)
         cmocka_unit_test_teardown(the_broker_dies_between_commit_and_reply, server_teardown),
         cmocka_unit_test_teardown(the_broker_dies_in_the_middle, server_teardown),
         cmocka_unit_test_teardown(a_held_row_stops_no_other_product, server_teardown),
+        cmocka_unit_test_teardown(what_one_order_needs_stops_no_other, server_teardown),
     };
 
     return queue_run("partitioned_queue_faults", tests, sizeof tests / sizeof *tests);

@@ -5,7 +5,6 @@
  */
 #include "strategies/redis_stock/mirror/stock_reconcile.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 
 #include <stdio.h>
@@ -109,21 +108,22 @@ static enum stock_result reconcile(struct stock_link *link, struct stock_round *
     struct finding found;
     int64_t gone;
 
-    link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    stock_give_time(link);
     round->products++;
     enum stock_result result = compare(link, product_id, SQL_PRODUCT_READ, &found);
     if (result == STOCK_DONE && (found.drift != 0 || found.stale))
         result = confirm(link, product_id, &found);
     if (result == STOCK_ABSENT)
         return stock_mirror_forget(link, product_id, 1, &gone);
-    if (result == STOCK_STALE) {
+    if (result == STOCK_DONE && !found.rest)
         round->skipped++;
-        return STOCK_DONE;
+    if (result == STOCK_DONE && (found.drift != 0 || found.stale))
+        result = mend(link, round, product_id, &found);
+    if (result == STOCK_STALE || result == STOCK_HELD) {
+        round->skipped++;
+        result = STOCK_DONE;
     }
-    if (result != STOCK_DONE)
-        return result;
-    round->skipped += !found.rest;
-    return found.drift != 0 || found.stale ? mend(link, round, product_id, &found) : STOCK_DONE;
+    return result;
 }
 
 enum stock_result stock_round_step(struct stock_link *link, struct stock_round *round)
@@ -133,7 +133,7 @@ enum stock_result stock_round_step(struct stock_link *link, struct stock_round *
     enum stock_result result = STOCK_DONE;
 
     stock_key(link->settings, "loaded", -1, loaded);
-    link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    stock_give_time(link);
     if (redis_call(link->redis, 5,
                    (const char *const[]){"SSCAN", loaded, round->cursor, "COUNT", STEP_PRODUCTS},
                    link->until_us, &reply) != REDIS_OK)

@@ -5,8 +5,6 @@
  */
 #include "strategies/redis_stock/writer/stock_decide.h"
 
-#include "sale/decide_many/held.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +16,7 @@ bool decide_ended(const struct work *work, int i)
            work->tally.rows[product].epoch != work->claims[i].order.epoch;
 }
 
-enum pg_status decide_lock(struct work *work, int64_t product_id, int64_t patience_us)
+enum pg_status decide_lock(struct work *work, struct held *held, int64_t product_id)
 {
     enum pg_status status = PG_OK;
 
@@ -26,7 +24,7 @@ enum pg_status decide_lock(struct work *work, int64_t product_id, int64_t patien
     for (int i = 0; i < work->count; i++)
         work->product_of[i] = tally_product(&work->tally, work->claims[i].order.product_id);
     if (product_id > 0)
-        status = held_wait(work->link->pg, product_id, patience_us, work->link->until_us);
+        status = held_wait(held, work->link->pg, product_id, work->link->until_us);
     if (status == PG_OK)
         status = tally_lock_free(&work->tally);
     for (int i = 0; status == PG_OK && i < work->count; i++)

@@ -8,7 +8,7 @@
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_DECIDE_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_DECIDE_H
 
-#include "sale/decide_many/tally.h"
+#include "sale/decide_many/held.h"
 #include "strategies/redis_stock/writer/stock_write.h"
 
 struct work {
@@ -17,6 +17,7 @@ struct work {
     int count;
     bool fresh;                /* nobody has had the claims before */
     int troubles;              /* what the server has said of its own state, so often */
+    int waits;                 /* in vain, for a lock that one of the claims needs */
     int product_of[WRITE_MAX]; /* of each claim, the tally's index */
     struct tally tally;
 };
@@ -24,10 +25,10 @@ struct work {
 /* The sale that this claim was made in is over, or was never there. After decide_lock. */
 bool decide_ended(const struct work *work, int i);
 
-/* Begins the tally: locks the products' rows, and waits for none of them but, `patience_us` long,
- * for this product's; 0: none. PG_BUSY: it is held for longer. Claims whose row somebody else holds
- * are HELD, and are left alone by what follows. */
-enum pg_status decide_lock(struct work *work, int64_t product_id, int64_t patience_us);
+/* Begins the tally: locks the products' rows, and waits for none of them but this product's
+ * (held_wait); 0: none. PG_BUSY: in vain. Claims whose row somebody else holds are HELD, and are
+ * left alone by what follows, as those that are LOCKED. */
+enum pg_status decide_lock(struct work *work, struct held *held, int64_t product_id);
 /* Marks as KNOWN those whose rows are there. Whoever wrote one held the same product's lock, so
  * what is not there now never was. */
 enum pg_status decide_known(struct work *work);

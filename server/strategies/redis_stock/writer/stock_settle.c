@@ -57,11 +57,6 @@ static void name_settle_keys(const struct stock_link *link, char keys[SETTLE_KEY
         stock_key(link->settings, names[i], -1, keys[i]);
 }
 
-static void give_time(struct stock_link *link)
-{
-    link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
-}
-
 /* What both scripts' answers cost. */
 static bool said(struct stock_link *link, enum redis_status status)
 {
@@ -158,7 +153,7 @@ static bool settle_orders(struct stock_stream *stream, struct stock_link *link,
         lines = settle_lines(part, entry, lines);
         all &= decided;
     }
-    give_time(link);
+    stock_give_time(link);
     if (!said(link, redis_script(link->redis, LUA_STOCK_SETTLE, SETTLE_KEYS, n, arguments,
                                  link->until_us, &missed)))
         return false;
@@ -230,7 +225,7 @@ static bool let_go(struct stock_stream *stream, struct stock_link *link, int64_t
         arguments[n++] = entry->orders;
     }
     stream->settled_count = 0; /* where it fails they are found in the history */
-    give_time(link);
+    stock_give_time(link);
     return said(link, redis_script(link->redis, LUA_STOCK_SETTLE_ENTRIES, SETTLE_KEYS, n, arguments,
                                    link->until_us, done));
 }

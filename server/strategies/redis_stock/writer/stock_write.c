@@ -1,8 +1,8 @@
 /*
  * One statement for the usual claims (at_once), one transaction for others (transact), in a loop: a
- * conflict is decided anew, a refusal halves the claims, a store out of reach leaves them open for
- * later. Then those that are held are written once more, behind the one row that may be waited for.
- * Deciding is stock_decide.c's.
+ * conflict is decided anew, a refusal or a wait in vain halves the claims, a store out of reach
+ * leaves them open for later. Then those that are held are written once more, behind the one row
+ * that may be waited for. Deciding is stock_decide.c's.
  */
 #include "strategies/redis_stock/writer/stock_write.h"
 
@@ -67,10 +67,12 @@ static int list_orders(const struct claim *claims, int count, struct columns *to
     return n;
 }
 
+/* All, but for those that have waited in vain a moment ago. */
 static void open_all(struct work *work)
 {
     for (int i = 0; i < work->count; i++)
-        work->claims[i].fate = CLAIM_OPEN;
+        work->claims[i].fate =
+            held_rests(&held, &work->claims[i].order.id) ? CLAIM_LOCKED : CLAIM_OPEN;
 }
 
 static enum pg_status write_and_commit(struct work *work)
@@ -98,7 +100,8 @@ static bool may_be_one_statement(const struct work *work)
 
     for (int i = 0; i < work->count; i++) {
         const struct waiting_order *order = &work->claims[i].order;
-        if (order->key[0] || order->product_id != first->product_id || order->epoch != first->epoch)
+        if (order->key[0] || order->product_id != first->product_id ||
+            order->epoch != first->epoch || work->claims[i].fate != CLAIM_OPEN)
             return false;
     }
     return work->fresh && fast_path_fits(work->link->pg, first->product_id) &&
@@ -131,12 +134,12 @@ static enum pg_status at_once(struct work *work)
 
 /* The whole transaction, up to and with the COMMIT. It waits for the row of `product_id` alone, if
  * that is not 0. */
-static enum pg_status transact(struct work *work, int64_t product_id, int64_t patience_us)
+static enum pg_status transact(struct work *work, int64_t product_id)
 {
     struct pg *pg = work->link->pg;
 
     pg_begin(pg);
-    enum pg_status status = decide_lock(work, product_id, patience_us);
+    enum pg_status status = decide_lock(work, &held, product_id);
     if (status == PG_OK && !work->fresh)
         status = decide_known(work);
     if (status == PG_OK)
@@ -158,17 +161,13 @@ static enum pg_status transact(struct work *work, int64_t product_id, int64_t pa
  * known. */
 static enum pg_status attempt(struct work *work)
 {
-    enum pg_status status = PG_OK;
-
     open_all(work);
-    if (may_be_one_statement(work))
-        status = at_once(work);
-    return status == PG_OK && work->claims[0].fate == CLAIM_OPEN ? transact(work, 0, 0) : status;
-}
-
-static void give_time(struct stock_link *link)
-{
-    link->until_us = clock_mono_us() + link->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    if (may_be_one_statement(work)) {
+        enum pg_status status = at_once(work);
+        if (status != PG_OK || work->claims[0].fate == CLAIM_CONFIRMED)
+            return status;
+    }
+    return transact(work, 0);
 }
 
 /* Writes this one as failed, `unwritable`. */
@@ -180,12 +179,12 @@ static bool write_poison(struct stock_link *link, struct claim *claim)
     work.link = link;
     work.claims = claim;
     work.count = 1;
-    give_time(link);
+    stock_give_time(link);
     if (!pg_connect(link->pg, link->until_us) ||
         stock_mirror_generation(link, claim->order.product_id, claim->generation) != STOCK_DONE)
         return false;
     pg_begin(link->pg);
-    enum pg_status status = decide_lock(&work, 0, 0);
+    enum pg_status status = decide_lock(&work, &held, 0);
     if (status == PG_OK)
         status = decide_known(&work);
     if (status == PG_OK && claim->fate == CLAIM_OPEN) {
@@ -235,18 +234,38 @@ static bool give_way(struct work *work, enum pg_status status, struct claim *cla
     return count > 1 && work->troubles < TROUBLES_MAX && split(work, claims, count);
 }
 
+/* Waited in vain for a lock that one of them needs: that one is found, and left for later. */
+static bool part(struct work *work, struct claim *claims, int count)
+{
+    work->waits++;
+    if (count > 1) {
+        held_waited(&held, NULL);
+        return split(work, claims, count);
+    }
+    held_waited(&held, &claims->order.id);
+    claims->fate = CLAIM_LOCKED;
+    return true;
+}
+
 static bool write_range(struct work *work, struct claim *claims, int count)
 {
     struct stock_link *link = work->link;
     int refusals = 0;
 
     for (int tries = 0; tries < CONFLICTS_MAX && work->troubles < TROUBLES_MAX; tries++) {
+        if (work->waits >= HELD_WAITS_MAX) {
+            for (int i = 0; i < count; i++)
+                claims[i].fate = CLAIM_HELD;
+            return true;
+        }
         work->claims = claims;
         work->count = count;
-        give_time(link);
+        stock_give_time(link);
         enum pg_status status = pg_connect(link->pg, link->until_us) ? attempt(work) : PG_LOST;
         if (status == PG_OK)
             return true;
+        if (status == PG_BUSY)
+            return part(work, claims, count);
         if (is_trouble(status))
             return give_way(work, status, claims, count);
         if (pg_blames_rows(status) && !work->fresh) {
@@ -277,18 +296,18 @@ static bool write_held(struct work *work, struct claim *claims, int count)
             from[n] = i;
             again[n++] = claims[i];
         }
-    if (product_id == 0)
+    if (product_id == 0 || work->waits >= HELD_WAITS_MAX)
         return true;
-    int64_t patience_us = held_patience_us(&held, product_id);
     work->claims = again;
     work->count = n;
     open_all(work);
-    give_time(work->link);
+    stock_give_time(work->link);
     if (!pg_connect(work->link->pg, work->link->until_us))
         return false;
-    enum pg_status status = transact(work, product_id, patience_us);
+    enum pg_status status = transact(work, product_id);
+    /* In vain; or one of them waits for another lock, and is to be found. */
     if (status == PG_BUSY)
-        held_failed(&held, product_id, patience_us);
+        status = write_range(work, again, n) ? PG_OK : PG_FAILED;
     for (int i = 0; status == PG_OK && i < n; i++)
         claims[from[i]] = again[i];
     return status != PG_TIMEOUT && status != PG_LOST; /* after anything else they are still held */
@@ -300,7 +319,7 @@ bool stock_write(struct stock_link *link, struct claim *claims, int count, bool 
 
     work.link = link;
     work.fresh = fresh;
-    work.troubles = 0;
+    work.troubles = work.waits = 0;
     if (count == 0)
         return true;
     bool done = write_range(&work, claims, count);
@@ -309,7 +328,7 @@ bool stock_write(struct stock_link *link, struct claim *claims, int count, bool 
 
 bool stock_write_finds_free(struct stock_link *link, const int64_t *products, int count)
 {
-    give_time(link);
+    stock_give_time(link);
     return pg_connect(link->pg, link->until_us) &&
            held_find_free(&held, link->pg, products, count, link->until_us) > 0;
 }

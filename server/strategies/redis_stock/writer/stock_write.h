@@ -8,11 +8,12 @@
  * guarded statement, and the whole is committed at once.
  *
  * A row that somebody else holds is passed by: its claims are HELD, the others are decided
- * (held.h says when it is waited for). A transaction in which PostgreSQL refuses a row is
- * halved until the guilty order is alone; refused three times alone it is written as failed,
- * `unwritable`. Whatever else PostgreSQL says (a full disk, read-only, cancelled) speaks of the
- * server: no order dies of it, and its claims stay open for later. They are halved a few times, so
- * that what troubles one order alone does not stop the others.
+ * (held.h says when it is waited for). A transaction that waits in vain for a lock which one order
+ * needs is halved until that one is alone: it is LOCKED. So is one in which PostgreSQL refuses a
+ * row; an order that is refused three times alone is written as failed, `unwritable`. Whatever else
+ * PostgreSQL says (a full disk, read-only, cancelled) speaks of the server: no order dies of it,
+ * and its claims stay open for later. They are halved a few times, so that what troubles one order
+ * alone does not stop the others.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITE_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITE_H
@@ -24,6 +25,7 @@ enum { WRITE_MAX = 1000 };
 enum claim_fate {
     CLAIM_OPEN,      /* nothing could be done about it now */
     CLAIM_HELD,      /* nor about this one: somebody else holds its product's row */
+    CLAIM_LOCKED,    /* or another lock that it needs */
     CLAIM_CONFIRMED, /* committed */
     CLAIM_KNOWN,     /* its row was there already */
     CLAIM_ENDED,     /* of a sale that a PUT has ended: it vanishes */
@@ -39,8 +41,8 @@ struct claim {
     char generation[STOCK_GENERATION_MAX]; /* with POISON: the mirror's, seen before the commit */
 };
 
-/* Decides the claims, at most WRITE_MAX, but for those that are HELD. False: some are open, try
- * later; nothing that was done is done twice then, nor when those that are HELD are tried again.
+/* Decides the claims, at most WRITE_MAX, but for those that are HELD or LOCKED. False: some are
+ * open, try later; nothing that was done is done twice then, nor when those others are tried again.
  * `fresh`: nobody had them before, so their rows are not looked for; where that is wrong the rows'
  * key says so, and they are. */
 bool stock_write(struct stock_link *link, struct claim *claims, int count, bool fresh);

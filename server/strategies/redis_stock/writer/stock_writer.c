@@ -21,6 +21,7 @@
  * - Another transaction holds a product's row: the product's entries are put off. They stay in the
  *   history alone; the writer looks every 20 ms whether one of those rows is free, and then reads
  *   the history up to the last of them ("retrying"). Other products go on meanwhile.
+ * - It holds another lock that one order needs: that order's entry is put off, for a second.
  * - Redis or PostgreSQL is out of reach: nothing is written; every 0.5 s the age of the oldest
  *   undecided order is read for /metrics.
  * - PostgreSQL refuses what a mirror had allowed: the mirror is built anew, or unloaded.
@@ -34,6 +35,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
+#include "sale/decide_many/held.h"
 #include "strategies/redis_stock/mirror/stock_reconcile.h"
 #include "strategies/redis_stock/stock_instance.h"
 #include "strategies/redis_stock/writer/stock_settle.h"
@@ -61,11 +63,11 @@ enum {
     PUT_OFF_PRODUCTS = 64
 };
 
-/* Entries that stay in the history because another transaction holds their products' rows. */
+/* Entries that stay in the history because another transaction holds a lock that they need. */
 struct put_off {
     int count;
     int64_t products[PUT_OFF_PRODUCTS];
-    bool more; /* there are more products than the array takes */
+    bool more; /* others, too: the array is full, or the row is not what they wait for */
     char last[STOCK_ENTRY_MAX];
 };
 
@@ -125,10 +127,10 @@ static void note_oldest(struct writer *at)
 static void register_metrics(struct writer *at)
 {
     static const char *const labels[CLAIM_FATES] = {
-        [CLAIM_OPEN] = "fate=\"put_off\"",        [CLAIM_HELD] = "fate=\"row_held\"",
-        [CLAIM_CONFIRMED] = "fate=\"confirmed\"", [CLAIM_KNOWN] = "fate=\"known\"",
-        [CLAIM_ENDED] = "fate=\"sale_ended\"",    [CLAIM_REFUSED] = "fate=\"refused\"",
-        [CLAIM_POISON] = "fate=\"unwritable\"",
+        [CLAIM_OPEN] = "fate=\"put_off\"",     [CLAIM_HELD] = "fate=\"row_held\"",
+        [CLAIM_LOCKED] = "fate=\"lock_held\"", [CLAIM_CONFIRMED] = "fate=\"confirmed\"",
+        [CLAIM_KNOWN] = "fate=\"known\"",      [CLAIM_ENDED] = "fate=\"sale_ended\"",
+        [CLAIM_REFUSED] = "fate=\"refused\"",  [CLAIM_POISON] = "fate=\"unwritable\"",
     };
 
     for (int i = 0; i < CLAIM_FATES; i++)
@@ -155,7 +157,6 @@ static bool rebuild_one(struct writer *at, int64_t product_id)
 {
     struct stock_link *link = &at->link;
 
-    link->until_us = clock_mono_us() + at->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
     if (!pg_connect(link->pg, link->until_us))
         return false;
     pg_begin(link->pg);
@@ -167,14 +168,6 @@ static bool rebuild_one(struct writer *at, int64_t product_id)
     return stock_mirror_load(link, product_id, true, INT64_MAX) != STOCK_UNREACHABLE;
 }
 
-/* *unloaded is 1 if the mirror was of that sale. */
-static bool unload_ended(struct writer *at, const struct stream_wrong *wrong, int64_t *unloaded)
-{
-    at->link.until_us = clock_mono_us() + at->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
-    return stock_mirror_forget_ended(&at->link, wrong->product_id, wrong->ended, unloaded) !=
-           STOCK_UNREACHABLE;
-}
-
 /* PostgreSQL said no to something that a mirror had said yes to: it is built anew, or, where its
  * sale has ended or its row cannot be had, unloaded. */
 static void rebuild(struct writer *at)
@@ -182,8 +175,11 @@ static void rebuild(struct writer *at)
     for (int i = 0; i < at->stream->wrong_count; i++) {
         const struct stream_wrong *wrong = &at->stream->wrong[i];
         int64_t rebuilt = 1;
-        bool done =
-            wrong->ended ? unload_ended(at, wrong, &rebuilt) : rebuild_one(at, wrong->product_id);
+        stock_give_time(&at->link);
+        bool done = wrong->ended
+                        ? stock_mirror_forget_ended(&at->link, wrong->product_id, wrong->ended,
+                                                    &rebuilt) != STOCK_UNREACHABLE
+                        : rebuild_one(at, wrong->product_id);
         if (done)
             metrics_add(at->counters.rebuilds, (uint64_t)rebuilt);
         else
@@ -275,32 +271,37 @@ static void put_off(struct put_off *to, int64_t product_id, const char *entry)
         snprintf(to->last, sizeof to->last, "%s", entry);
     while (i < to->count && to->products[i] != product_id)
         i++;
-    if (i < to->count)
-        return;
-    if (to->count < PUT_OFF_PRODUCTS)
-        to->products[to->count++] = product_id;
-    else
+    if (product_id == 0 || i == PUT_OFF_PRODUCTS)
         to->more = true;
+    else if (i == to->count)
+        to->products[to->count++] = product_id;
 }
 
-/* All orders of an entry are of one product, so one held order puts off the entry. */
-static bool is_held(const struct stock_part *part, const struct part_entry *entry)
+/* What the entry's orders wait for: their product's row, another lock (0), or nothing (-1). */
+static int64_t waits_for(const struct stock_part *part, const struct part_entry *entry)
 {
-    for (int i = entry->first; i < entry->first + entry->count; i++)
-        if (part->claims[i].fate == CLAIM_HELD)
-            return true;
-    return false;
+    int64_t product_id = -1;
+
+    for (int i = entry->first; i < entry->first + entry->count; i++) {
+        const struct claim *claim = &part->claims[i];
+        if (claim->fate == CLAIM_HELD)
+            return claim->order.product_id;
+        if (claim->fate == CLAIM_LOCKED)
+            product_id = 0;
+    }
+    return product_id;
 }
 
-/* Removes the entries that are put off from the part, so that they are not settled. */
+/* Removes the entries that are put off from the part: all of an entry is settled at once. */
 static void put_off_held(struct writer *at, struct stock_part *part)
 {
     int n = 0;
 
     for (int i = 0; i < part->entries_count; i++) {
         const struct part_entry *entry = &part->entries[i];
-        if (is_held(part, entry))
-            put_off(&at->put_off, part->claims[entry->first].order.product_id, entry->id);
+        int64_t product_id = waits_for(part, entry);
+        if (product_id >= 0)
+            put_off(&at->put_off, product_id, entry->id);
         else
             part->entries[n++] = *entry;
     }
@@ -402,11 +403,12 @@ static bool may_retry(struct writer *at)
 {
     int64_t now_us = clock_mono_us();
 
-    if (at->put_off.count == 0 || now_us < at->look_at_us)
+    if ((at->put_off.count == 0 && !at->put_off.more) || now_us < at->look_at_us)
         return false;
     at->look_at_us = now_us + LOOK_US;
     return (at->put_off.more && now_us >= at->look_anyway_at_us) ||
-           stock_write_finds_free(&at->link, at->put_off.products, at->put_off.count);
+           (at->put_off.count > 0 &&
+            stock_write_finds_free(&at->link, at->put_off.products, at->put_off.count));
 }
 
 /* Reads a piece of what was put off; entries whose rows are still held are put off once more. */
@@ -577,6 +579,8 @@ struct writer *stock_writer_start(struct redis_stock *stock, struct error *error
     at->stream = stock_stream_create(services->settings,
                                      services->settings->work_timeout_ms + TAKE_OVER_MARGIN_MS);
     register_metrics(at);
+    if (at->link.pg)
+        held_limit(at->link.pg);
     if (!at->link.pg || !at->link.redis || !at->stream ||
         pthread_create(&at->thread, NULL, writer_main, at) != 0) {
         destroy(at);
