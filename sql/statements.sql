@@ -488,21 +488,23 @@ ON CONFLICT DO NOTHING
 -- What has waited for three seconds since it was sent; and for as long again after each time, so that a long
 -- backlog is not sent over and over.
 -- name: queue_sweep
-UPDATE orders SET published_at = clock_timestamp() WHERE id IN (
+WITH late AS MATERIALIZED (
     SELECT orders.id FROM orders
     JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
     WHERE status = 0 AND strategy = $1::text
       AND published_at < clock_timestamp() - greatest(interval '3 s', published_at - created_at)
-    ORDER BY orders.id LIMIT $2::bigint FOR UPDATE OF orders SKIP LOCKED)
-RETURNING id, product_id
+    ORDER BY published_at LIMIT $2::bigint FOR UPDATE OF orders SKIP LOCKED)
+UPDATE orders SET published_at = clock_timestamp() FROM late WHERE orders.id = late.id
+RETURNING orders.id, product_id
 
 -- Those that came in while a PUT ended their sale: no purge knows of them. It waits for no row, as the purge.
 -- name: queue_bury
-DELETE FROM orders WHERE id IN (
+WITH ended AS MATERIALIZED (
     SELECT orders.id FROM orders
     JOIN product ON product.id = orders.product_id AND product.epoch <> orders.epoch
     WHERE status = 0 AND published_at < clock_timestamp() - interval '3 s'
     FOR UPDATE OF orders SKIP LOCKED)
+DELETE FROM orders USING ended WHERE orders.id = ended.id
 
 -- redis-stock: its mirror and its writer ---------------------------------------------------------------------
 
@@ -637,7 +639,7 @@ WHERE pid = $1::bigint AND wait_event_type = 'Lock'
 
 -- What a session relies on, whatever is set for its role or its database; a setting that this PostgreSQL does not know,
 -- and one whose value is NULL, is left out. No plan here depends on its values, and to plan anew costs more than a short
--- statement's work. Text travels as it is stored.
+-- statement's work (what depends on the tables' size: discard_plans). Text travels as it is stored.
 -- name: session_settings
 SELECT count(set_config(name, value, false))
 FROM (VALUES ('search_path', $1::text),
@@ -657,8 +659,14 @@ WHERE value IS NOT NULL AND current_setting(name, true) IS NOT NULL
 -- name: lock_limit
 SELECT set_config('lock_timeout', $1::text, false)
 
+-- A session that began when the tables were empty has chosen to read them as a whole, or to begin a join with them, and
+-- would go on so with each statement when they have millions of rows.
+-- name: discard_plans
+DISCARD PLANS
+
 -- What commits wait for; whether there can be any; and the transaction that has waited longest for the standby, of those of
--- this role, when one does.
+-- this role, when one does. Then how many tables are missing, and a figure that rises when one of them has become four
+-- times as large; by the statistics, which lag a second behind and wait for nobody who has locked a table.
 -- name: server_state
 SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
        current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
@@ -666,34 +674,40 @@ SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'o
        (SELECT backend_xid::text FROM pg_stat_activity
         WHERE wait_event = 'SyncRep' AND usename = current_user AND datname = current_database()
         ORDER BY age(backend_xid) DESC LIMIT 1),
-       (SELECT count(*) FROM unnest(ARRAY['seckill_schema', 'product', 'orders', 'purchase', 'restock', 'retired',
-                                          'bucket', 'product_lock', 'epoch_base']) AS name
-        WHERE to_regclass(name) IS NULL)
+       count(*) FILTER (WHERE to_regclass(name) IS NULL),
+       coalesce(sum(ceil(ln(1 + pg_stat_get_live_tuples(to_regclass(name)) / 64.0) / ln(4.0))), 0)::bigint
+FROM unnest(ARRAY['seckill_schema', 'product', 'orders', 'purchase', 'restock', 'retired', 'bucket', 'product_lock',
+                  'epoch_base']) AS name
 
 -- name: epoch_base
 SELECT base FROM epoch_base
 
 -- The purge waits for no row, so it stands in no circle of those who wait for each other: what somebody has locked is
 -- left for the next piece. In the lock order all the same: what a user holds, then the orders. Sales come in this
--- order, from behind $1 and $2 on.
+-- order, from behind $1 and $2 on. What is locked is chosen in a WITH, which is executed once; a subquery behind IN may
+-- be planned as the inner side of a nested loop, and would choose, and lock, anew for each row of the table.
 -- name: retired_next
 SELECT product_id, epoch FROM retired WHERE (product_id, epoch) > ($1::bigint, $2::bigint)
 ORDER BY product_id, epoch LIMIT 1 FOR UPDATE SKIP LOCKED
 
 -- An order of the new sale may take a row over meanwhile: locking looks at the newest row again.
 -- name: purge_purchases
-DELETE FROM purchase WHERE (product_id, user_id) IN (
+WITH ended AS MATERIALIZED (
     SELECT product_id, user_id FROM purchase
     WHERE product_id = $1::bigint AND epoch <= $2::bigint LIMIT $3::bigint FOR UPDATE SKIP LOCKED)
+DELETE FROM purchase USING ended
+WHERE purchase.product_id = ended.product_id AND purchase.user_id = ended.user_id
 
 -- name: purge_orders
-DELETE FROM orders WHERE id IN (
+WITH ended AS MATERIALIZED (
     SELECT id FROM orders WHERE product_id = $1::bigint AND epoch <= $2::bigint ORDER BY id
     LIMIT $3::bigint FOR UPDATE SKIP LOCKED)
+DELETE FROM orders USING ended WHERE orders.id = ended.id
 
 -- name: purge_restocks
-DELETE FROM restock WHERE id IN (
+WITH ended AS MATERIALIZED (
     SELECT id FROM restock WHERE product_id = $1::bigint AND epoch <= $2::bigint FOR UPDATE SKIP LOCKED)
+DELETE FROM restock USING ended WHERE restock.id = ended.id
 
 -- Unless something is left that was locked.
 -- name: retired_done

@@ -15,7 +15,7 @@ enum {
     PROBE_TIMEOUT_US = 2000000,
     SCHEMA_TIMEOUT_US = 300000000, /* an index of a large table */
     OTHERS_TIMEOUT_US = 1000000,
-    PURGE_TIMEOUT_US = 30000000,
+    PURGE_TIMEOUT_US = 5000000, /* no probe is made meanwhile */
     PURGE_ROWS = 2000,
     PURGE_SALES = 100,
     PURGE_PAUSE_US = 20000
@@ -27,6 +27,7 @@ struct background {
     void *context;
     struct pg *pg;     /* owned; the thread's */
     struct error last; /* what was logged, so that a dead backend is not logged twice a second */
+    bool purge_fails;  /* that was logged, too */
     void *with[BACKEND_COUNT]; /* owned: a session of each other backend that is probed */
     int first;                 /* of their nodes: which is asked first the next time */
     pthread_t thread;
@@ -93,29 +94,39 @@ static void probe_postgresql(struct background *background)
         background->last = error;
 }
 
-/* Adds what the statement deleted to *rows; true when it found no more than a piece may have. */
-static bool purge_rows(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
-                       int64_t until_us, int64_t *rows)
-{
-    if (pg_exec(pg, statement, values, count, until_us) != PG_OK)
-        return false;
-    *rows += pg_affected(pg);
-    return pg_affected(pg) < PURGE_ROWS;
-}
-
 /* One piece of the purge. */
 struct piece {
+    struct error error; /* of the statement that failed */
     int64_t product_id; /* the last sale that was looked at */
     int64_t epoch;
     int64_t rows; /* that were deleted, the sales that were ended among them */
     int sales;
 };
 
-/* Rows of the next ended sale. False when there is none. */
+static bool purge_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
+                       int64_t until_us, struct piece *piece)
+{
+    if (pg_exec(pg, statement, values, count, until_us) == PG_OK)
+        return true;
+    piece->error = *pg_error(pg);
+    return false;
+}
+
+/* True when there were no more rows than a piece may have. */
+static bool purge_rows(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
+                       int64_t until_us, struct piece *piece)
+{
+    if (!purge_exec(pg, statement, values, count, until_us, piece))
+        return false;
+    piece->rows += pg_affected(pg);
+    return pg_affected(pg) < PURGE_ROWS;
+}
+
+/* Rows of the next ended sale. False when there is none, or a statement failed. */
 static bool purge_sale(struct pg *pg, int64_t until_us, struct piece *piece)
 {
-    if (pg_exec(pg, SQL_RETIRED_NEXT, PG_ARGS(pg_int8(piece->product_id), pg_int8(piece->epoch)),
-                until_us) != PG_OK ||
+    if (!purge_exec(pg, SQL_RETIRED_NEXT,
+                    PG_ARGS(pg_int8(piece->product_id), pg_int8(piece->epoch)), until_us, piece) ||
         pg_rows(pg) != 1)
         return false;
     piece->product_id = pg_get_int8(pg, 0, 0);
@@ -124,14 +135,23 @@ static bool purge_sale(struct pg *pg, int64_t until_us, struct piece *piece)
     struct pg_value product = pg_int8(piece->product_id);
     struct pg_value epoch = pg_int8(piece->epoch);
     struct pg_value most = pg_int8(PURGE_ROWS);
-    int64_t *rows = &piece->rows;
     bool done =
-        purge_rows(pg, SQL_PURGE_PURCHASES, PG_ARGS(product, epoch, most), until_us, rows) &&
-        purge_rows(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, most), until_us, rows) &&
-        purge_rows(pg, SQL_PURGE_RESTOCKS, PG_ARGS(product, epoch), until_us, rows) &&
-        purge_rows(pg, SQL_RETIRED_DONE, PG_ARGS(product, epoch), until_us, rows);
+        purge_rows(pg, SQL_PURGE_PURCHASES, PG_ARGS(product, epoch, most), until_us, piece) &&
+        purge_rows(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, most), until_us, piece) &&
+        purge_rows(pg, SQL_PURGE_RESTOCKS, PG_ARGS(product, epoch), until_us, piece) &&
+        purge_rows(pg, SQL_RETIRED_DONE, PG_ARGS(product, epoch), until_us, piece);
     (void)done; /* a piece of a sale is committed, too; the next piece goes on with it */
-    return true;
+    return piece->error.code == ERROR_NONE;
+}
+
+/* Nobody waits for the purge, so that only the log can tell. */
+static void note_purge(struct background *background, const struct error *error)
+{
+    bool fails = error->code != ERROR_NONE;
+
+    if (fails && !background->purge_fails && !is_stopping(background))
+        log_warn("the rows of ended sales are not deleted for now: %s", error->text);
+    background->purge_fails = fails;
 }
 
 /* One piece: part of a large sale, or many small ones. True when there may be more that is not
@@ -140,15 +160,17 @@ static bool purge(struct background *background)
 {
     struct pg *pg = background->pg;
     int64_t until_us = clock_mono_us() + PURGE_TIMEOUT_US;
-    struct piece piece = {0};
+    struct piece piece = {.error = {ERROR_NONE, ""}};
 
     if (!pg_connect(pg, until_us))
         return false;
     pg_begin(pg);
     while (piece.rows < PURGE_ROWS && piece.sales < PURGE_SALES && purge_sale(pg, until_us, &piece))
         ;
+    note_purge(background, &piece.error);
     /* It may wait for a standby that is gone, which the next probe has to find out. */
-    bool more = piece.rows > 0 && pg_commit(pg, clock_mono_us() + PROBE_TIMEOUT_US) == PG_OK;
+    bool more = piece.error.code == ERROR_NONE && piece.rows > 0 &&
+                pg_commit(pg, clock_mono_us() + PROBE_TIMEOUT_US) == PG_OK;
     pg_rollback(pg, until_us);
     return more;
 }

@@ -27,6 +27,8 @@ struct store {
     _Atomic(const char *) trouble; /* why nothing can be sold though it is up; "": it can */
     char waiter[24];               /* the background's: store.c's is_stuck */
     int64_t waiter_since_us;
+    int64_t size_class;            /* the background's: of the tables, as SQL_SERVER_STATE counts */
+    _Atomic unsigned plans_number; /* how often that has risen */
     _Atomic int64_t closed_until_us; /* after a failed connect no session tries before */
     atomic_bool limited;             /* a session was refused, and none was opened since */
     _Atomic int64_t told_us;         /* when that was logged */
@@ -49,9 +51,10 @@ struct pg {
     const char *name; /* its application_name, borrowed */
     /* owned: how to cancel what conn runs; taken by one thread, which uses it */
     _Atomic(struct cancel_request *) cancel;
-    PGresult *result;     /* owned: the last statement's */
-    unsigned path_number; /* of the search_path that it has */
-    enum sql begin;       /* with begin_pending: which BEGIN */
+    PGresult *result;      /* owned: the last statement's */
+    unsigned path_number;  /* of the search_path that it has */
+    unsigned plans_number; /* of the tables' size for which it has planned */
+    enum sql begin;        /* with begin_pending: which BEGIN */
     bool begin_pending;
     bool in_transaction;
     bool written; /* by the transaction: its COMMIT will wait for the log */
@@ -89,6 +92,9 @@ struct pg {
 
 /* Whether there is an open session, outside a transaction, that the server has not ended. */
 bool pg_lives(struct pg *pg);
+
+/* Whether the tables have outgrown the session's plans. */
+bool pg_plans_outgrown(const struct pg *pg);
 
 /* Connects without asking whether the schema is ready. */
 bool pg_open(struct pg *pg, int64_t until_us);

@@ -53,6 +53,8 @@ bool pg_pipeline_send(struct pg *pg)
 {
     struct pg_pipeline *pipeline = &pg->pipeline;
 
+    if (pg_plans_outgrown(pg))
+        return true; /* pg_connect renews them when nothing is under way */
     for (; pipeline->sent < pipeline->count; pipeline->sent++) {
         const struct pg_pipeline_item *item = &pipeline->items[pipeline->sent];
         struct pg_command command = {item->statement, item->values, item->count};

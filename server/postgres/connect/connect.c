@@ -215,6 +215,7 @@ static enum pg_status settle_in(struct pg *pg, int64_t until_us)
     char lock[PG_LIMIT_TEXT];
 
     pg->path_number = store_path(pg->store, path);
+    pg->plans_number = atomic_load_explicit(&pg->store->plans_number, memory_order_relaxed);
     pg_limit_text(pg->store->limits.statement_ms, statement);
     pg_limit_text(pg->store->limits.idle_in_transaction_ms, idle);
     pg_limit_text(pg_limit_begin(pg), lock);
@@ -342,11 +343,25 @@ static bool is_same_database(struct pg *pg, int64_t until_us)
     return false;
 }
 
+/* A session that cannot do that is of no use, as one that does not live. */
+static bool renew_plans(struct pg *pg, int64_t until_us)
+{
+    if (pg->pipeline.sent > 0 || !pg_plans_outgrown(pg))
+        return true;
+    struct cost before = cost_of_thread[COST_POSTGRESQL];
+    unsigned number = atomic_load_explicit(&pg->store->plans_number, memory_order_relaxed);
+    enum pg_status status = pg_exec(pg, SQL_DISCARD_PLANS, PG_NO_ARGS, until_us);
+    cost_of_thread[COST_POSTGRESQL] = before;
+    pg->plans_number = number;
+    return status == PG_OK;
+}
+
 bool pg_connect(struct pg *pg, int64_t until_us)
 {
     if (!store_ready(pg->store)) {
         pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL is not ready");
         return false;
     }
-    return pg_lives(pg) || (pg_open(pg, until_us) && is_same_database(pg, until_us));
+    return (pg_lives(pg) && renew_plans(pg, until_us)) ||
+           (pg_open(pg, until_us) && is_same_database(pg, until_us));
 }

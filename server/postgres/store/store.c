@@ -149,6 +149,17 @@ static bool misses_tables(const struct pg *pg)
     return pg_get_int8(pg, 0, 7) > 0;
 }
 
+/* By the present result of SQL_SERVER_STATE. A plan for large tables serves small ones well enough;
+ * the other way round it does not. */
+static void take_size(struct store *store, const struct pg *pg)
+{
+    int64_t size_class = pg_get_int8(pg, 0, 8);
+
+    if (size_class > store->size_class)
+        atomic_fetch_add_explicit(&store->plans_number, 1, memory_order_relaxed);
+    store->size_class = size_class;
+}
+
 /* The schema was there and is gone: makes it again, if all of its tables are gone. */
 static bool make_again(struct store *store, struct pg *pg, int64_t until_us,
                        int64_t schema_until_us, struct error *error)
@@ -202,6 +213,7 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t
         return false;
     const char *trouble = find_trouble(store, pg);
     struct store_durability durability = read_durability(pg);
+    take_size(store, pg);
     set_trouble(store, trouble);
     if (!take_base(store, pg, until_us, error))
         return false;

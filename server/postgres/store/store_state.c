@@ -55,6 +55,11 @@ void store_renew_sessions(struct store *store)
     atomic_fetch_add_explicit(&store->path_number, 1, memory_order_relaxed);
 }
 
+bool pg_plans_outgrown(const struct pg *pg)
+{
+    return pg->plans_number != atomic_load_explicit(&pg->store->plans_number, memory_order_relaxed);
+}
+
 bool store_waits(const struct store *store)
 {
     return atomic_load_explicit(&store->waits, memory_order_relaxed);

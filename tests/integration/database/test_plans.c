@@ -1,0 +1,240 @@
+/*
+ * How PostgreSQL executes the statements. A session keeps its plans; it makes them when a sale
+ * begins and the tables are empty, and uses them when they hold millions of rows.
+ */
+#include "lib/server.h"
+#include "lib/stack.h"
+#include "lib/t.h"
+#include "lib/witness.h"
+
+#include "base/clock.h"
+#include "postgres/pg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DATABASE "seckill_plans"
+#define READ                                                                                       \
+    "SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0) FROM pg_stat_user_tables"               \
+    " WHERE relname IN ('orders', 'purchase')"
+
+enum { PRODUCT = 1, ENDED = 2, EPOCH = 1, ROWS = 60000 };
+
+static struct {
+    char *conninfo; /* owned, as all here */
+    struct store *store;
+    struct pg *prober;
+    struct pg *pg;
+    struct witness *witness;
+} here;
+
+static int64_t soon(void)
+{
+    return clock_mono_us() + t_patience_us();
+}
+
+static void probe(void)
+{
+    struct error error = {ERROR_NONE, ""};
+
+    if (!store_prepare(here.store, here.prober, soon(), soon(), &error))
+        fail_msg("%s", error.text);
+}
+
+static void expect_rows(enum sql statement, const struct pg_value *values, int count, int rows)
+{
+    assert_int_equal(pg_exec(here.pg, statement, values, count, soon()), PG_OK);
+    assert_int_equal(pg_rows(here.pg), rows);
+}
+
+/* What buyers with a key, and a limit, look up. */
+static void look_up(int rows)
+{
+    const int64_t product[] = {PRODUCT};
+    const int64_t epoch[] = {EPOCH};
+    const int64_t user[] = {1};
+    const char *const key[] = {"k1"};
+
+    expect_rows(SQL_ORDER_BY_KEY, PG_ARGS(pg_int8(1), pg_text("k1")), rows);
+    expect_rows(SQL_BATCH_KEYS, PG_ARGS(pg_int8s(user, 1), pg_texts(key, 1)), rows);
+    expect_rows(SQL_BATCH_UNITS,
+                PG_ARGS(pg_int8s(product, 1), pg_int8s(epoch, 1), pg_int8s(user, 1)), rows);
+}
+
+static void grow(int product)
+{
+    witness_run(here.witness,
+                "INSERT INTO orders SELECT gen_random_uuid(), %d, %d, n, 1, 'conditional', 1, NULL,"
+                " 'k' || n, now() FROM generate_series(1, %d) AS n",
+                product, EPOCH, ROWS);
+    witness_run(here.witness,
+                "INSERT INTO purchase SELECT %d, n, %d, 1 FROM generate_series(1, %d)"
+                " AS n",
+                product, EPOCH, ROWS);
+    witness_run(here.witness, "SELECT pg_stat_force_next_flush()");
+}
+
+/* Of all sessions, which tell it at their end. */
+static void expect_few_read(int64_t before)
+{
+    pg_close(here.pg);
+    pg_close(here.prober);
+    for (int64_t until_us = soon();
+         witness_number(here.witness,
+                        "SELECT count(*) FROM pg_stat_activity WHERE"
+                        " application_name = 'seckill' AND datname = '" DATABASE "'") > 0;
+         clock_sleep_until(clock_mono_us() + 5000))
+        assert_true(clock_mono_us() < until_us);
+    assert_in_range(witness_number(here.witness, READ) - before, 1, 100);
+}
+
+static void plans_follow_the_tables(void **state)
+{
+    (void)state;
+
+    probe();
+    assert_true(pg_connect(here.pg, soon()));
+    look_up(0);
+    grow(PRODUCT);
+    int64_t before = witness_number(here.witness, READ);
+    probe();
+    assert_true(pg_connect(here.pg, soon()));
+    look_up(1);
+    expect_few_read(before);
+}
+
+/* A worker of a hot product always has the next transaction's first statement under way. */
+static void plans_follow_in_a_pipeline(void **state)
+{
+    (void)state;
+    const struct pg_value product = pg_int8(PRODUCT);
+    const struct pg_command lock = {SQL_PRODUCT_LOCK, &product, 1};
+    int64_t before = 0;
+
+    probe();
+    for (int i = 0; i < 4; i++) {
+        const struct pg_value stock[] = {product, pg_int8(EPOCH), pg_int8(10)};
+        assert_true(pg_connect(here.pg, soon()));
+        pg_begin(here.pg);
+        expect_rows(lock.statement, lock.values, lock.count, 1);
+        if (i != 2)
+            look_up(i == 3);
+        if (i == 1) {
+            assert_true(pg_pipeline_in_flight(here.pg) || pg_in_transaction(here.pg));
+            grow(PRODUCT);
+            before = witness_number(here.witness, READ);
+            probe();
+        }
+        pg_pipeline(here.pg, &lock, true);
+        assert_int_equal(
+            pg_exec_commit(here.pg, &(struct pg_command){SQL_STOCK_SET, stock, 3}, 1, soon()),
+            PG_OK);
+    }
+    expect_few_read(before);
+}
+
+/* What is locked for a change must be chosen once. A subquery behind IN may become the inner side
+ * of a nested loop, and then chooses, and locks, anew for each row of the table. */
+static void what_is_locked_is_chosen_once(void **state)
+{
+    (void)state;
+
+    for (int i = 0; i < SQL_COUNT; i++) {
+        const char *in = strstr(sql_texts[i], " IN (\n");
+        if (in && strstr(in, "FOR UPDATE"))
+            fail_msg("%s locks in a subquery behind IN", sql_names[i]);
+    }
+}
+
+/* Every piece of the purge is a short one. */
+static void wait_cleared(void)
+{
+    for (int64_t until_us = clock_mono_us() + 2 * t_patience_us();
+         witness_number(here.witness, "SELECT count(*) FROM retired") > 0;
+         clock_sleep_until(clock_mono_us() + 20000)) {
+        assert_int_equal(witness_number(here.witness,
+                                        "SELECT count(*) FROM pg_stat_activity"
+                                        " WHERE datname = current_database() AND state = 'active'"
+                                        " AND query LIKE '%%DELETE FROM%%'"
+                                        " AND clock_timestamp() - query_start > interval '5 s'"),
+                         0);
+        assert_true(clock_mono_us() < until_us);
+    }
+}
+
+/* The purge's session has planned its statements for empty tables before a large sale ends. */
+static void a_large_sale_is_cleared_in_short_pieces(void **state)
+{
+    (void)state;
+    struct server *server = server_start(NULL);
+
+    witness_run(here.witness, "INSERT INTO retired VALUES (%d, %d)", ENDED, EPOCH);
+    wait_cleared();
+    witness_run(here.witness, "BEGIN");
+    witness_run(here.witness, "INSERT INTO retired VALUES (%d, %d)", ENDED, EPOCH);
+    grow(ENDED);
+    witness_run(here.witness, "COMMIT");
+    wait_cleared();
+    assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM orders"), 0);
+    server_stop(server);
+}
+
+/* Nobody else is to make the plans anew. Known to be empty, as after a sale that was cleared away;
+ * nothing is known of tables that are new. */
+static int empty_tables(void **state)
+{
+    static const char *const tables[] = {"product", "orders", "purchase", "retired"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        witness_run(here.witness, "ALTER TABLE %s SET (autovacuum_enabled = off)", tables[i]);
+        witness_run(here.witness, "TRUNCATE %s", tables[i]);
+        witness_run(here.witness, "VACUUM ANALYZE %s", tables[i]);
+    }
+    witness_run(here.witness,
+                "INSERT INTO product (id, initial_stock, stock, epoch, version)"
+                " VALUES (%d, 10, 10, %d, 1)",
+                PRODUCT, EPOCH);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    struct error error = {ERROR_NONE, ""};
+
+    (void)state;
+    here.conninfo = stack_database_create(DATABASE);
+    server_use_database(here.conninfo);
+    here.store = store_create(here.conninfo, (struct store_limits){60000, 60000}, &error);
+    assert_non_null(here.store);
+    here.prober = pg_create(here.store);
+    here.pg = pg_create(here.store);
+    here.witness = witness_open(here.conninfo);
+    probe();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    witness_close(here.witness);
+    pg_destroy(here.pg);
+    pg_destroy(here.prober);
+    store_destroy(here.store);
+    stack_database_drop(DATABASE);
+    free(here.conninfo);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(plans_follow_the_tables, empty_tables),
+        cmocka_unit_test_setup(plans_follow_in_a_pipeline, empty_tables),
+        cmocka_unit_test(what_is_locked_is_chosen_once),
+        cmocka_unit_test_setup_teardown(a_large_sale_is_cleared_in_short_pieces, empty_tables,
+                                        server_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
