@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """strategy_tables.py SERVER [--check] [ROOT]: writes the tables of strategies into the texts, or says which are stale.
 
-README.md holds what `SERVER --strategies=markdown` prints. README.zh.md holds the same with a Chinese sentence for each:
+docs/DECIDE.md holds what `SERVER --strategies=markdown` prints. docs/DECIDE.zh.md holds the same with a Chinese sentence for each:
 the one that stands there is kept, and a strategy that has none yet gets its English one. docs/STRATEGIES.md says
 beside each promise which page has a heading of that name, or a title that begins with it. Only what stands between the two marks is touched.
 """
@@ -59,7 +59,7 @@ def find_page(name):
 
 
 def chinese(rows):
-    old = {cells(line)[0]: cells(line)[1] for line in parts("README.zh.md")[1].splitlines()[2:]}
+    old = {cells(line)[0]: cells(line)[1] for line in parts("docs/DECIDE.zh.md")[1].splitlines()[2:]}
     yes = {"yes": "是", "no": "否"}
 
     def row(name, how, needs, *promises):
@@ -82,7 +82,7 @@ def main():
     lines = subprocess.run([server, "--strategies=markdown"], check=True, capture_output=True, text=True).stdout
     head, _, *rows = map(cells, lines.splitlines())
     stale = []
-    for file, new in [("README.md", table(head, rows)), ("README.zh.md", chinese(rows)),
+    for file, new in [("docs/DECIDE.md", table(head, rows)), ("docs/DECIDE.zh.md", chinese(rows)),
                       ("docs/STRATEGIES.md", with_pages(rows))]:
         before, old, after = parts(file)
         if old == new:

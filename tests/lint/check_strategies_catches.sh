@@ -29,10 +29,10 @@ marks='<!-- strategies: written by scripts/strategy_tables.py -->
 <!-- /strategies -->'
 a='| `a` | A way. | postgresql | yes | yes | no | no |'
 b='| `b` | Another way. | postgresql, redis | yes | no | no | no |'
-put README.md "before
+put docs/DECIDE.md "before
 $marks
 after"
-put README.zh.md "$marks"
+put docs/DECIDE.zh.md "$marks"
 put docs/STRATEGIES.md "$marks
 ## a"
 put docs/strategies/family.md '## b'
@@ -40,25 +40,25 @@ serve "$a"
 refuses "tables with nothing in them"
 "$tables" "$tree/server" "$tree" >/dev/null
 passes "what the script has written"
-holds README.md "$a"
-holds README.md after
+holds docs/DECIDE.md "$a"
+holds docs/DECIDE.md after
 holds docs/STRATEGIES.md '| `a` | A way. | 1 N | [below](#a) |'
-holds README.zh.md '| `a` | A way. | postgresql | 是 | 是 | 否 | 否 |'
+holds docs/DECIDE.zh.md '| `a` | A way. | postgresql | 是 | 是 | 否 | 否 |'
 
-sed -i 's/A way\./一种做法/' "$tree/README.zh.md"
+sed -i 's/A way\./一种做法/' "$tree/docs/DECIDE.zh.md"
 passes "a Chinese sentence"
 serve "$a" "$b"
 refuses "a strategy more"
 "$tables" "$tree/server" "$tree" >/dev/null
 passes "the tables with it"
 holds docs/STRATEGIES.md '| `b` | Another way. | 1 | [family](strategies/family.md#b) |'
-holds README.zh.md '| `a` | 一种做法 | postgresql |'
+holds docs/DECIDE.zh.md '| `a` | 一种做法 | postgresql |'
 serve "${a/yes | yes/yes | no}" "$b"
 refuses "a promise less"
 serve "$a" "${b/Another/A third}"
 refuses "another summary"
 serve "$b" "$a"
 refuses "another order"
-put README.md "no marks"
+put docs/DECIDE.md "no marks"
 refuses "a text without the marks"
 judge
