@@ -14,10 +14,11 @@
 #ifndef SECKILL_DISPATCH_TASKS_H
 #define SECKILL_DISPATCH_TASKS_H
 
-#include "dispatch/dispatch.h"
+#include "dispatch/task.h"
 
 enum { TASKS_THREADS_MAX = 2, TASKS_CAPACITY = 4096 };
 
+struct store;
 struct tasks;
 
 /* How many threads, and so sessions, each pool has where the instance may open `pg_sessions`. */

@@ -62,7 +62,7 @@ static bool next_or_cancel(struct pg *pg, int64_t *until_us, bool *expired, PGre
     if (!pg->cancels_late || *expired || PQstatus(pg->conn) != CONNECTION_OK)
         return false;
     pg_interrupt(pg);
-    atomic_store(&pg->cancel, cancel_request_create(pg));
+    atomic_store(&pg->cancel, cancel_request_create(PQbackendPID(pg->conn), &pg->address));
     pg->cancelled = *expired = true;
     *until_us = clock_mono_us() + CANCEL_TIMEOUT_US;
     return pg_next_result(pg, *until_us, out);

@@ -2,7 +2,6 @@
 #ifndef SECKILL_POSTGRES_PG_INTERNAL_H
 #define SECKILL_POSTGRES_PG_INTERNAL_H
 
-#include "postgres/connect/canceller.h"
 #include "postgres/connect/cancels.h"
 #include "postgres/connect/hosts.h"
 #include "postgres/pg.h"

@@ -121,3 +121,11 @@ bool pg_in_transaction(const struct pg *pg)
 {
     return pg->in_transaction || pg->begin_pending;
 }
+
+void pg_interrupt(struct pg *pg)
+{
+    struct cancel_request *request = atomic_exchange(&pg->cancel, NULL);
+
+    if (request)
+        cancels_put(&pg->store->cancels, request);
+}

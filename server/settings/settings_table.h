@@ -1,4 +1,4 @@
-/* The rows behind settings.h; only settings.c and settings_print.c read them. */
+/* The rows behind settings.h; only settings_load.c and settings_print.c read them. */
 #ifndef SECKILL_SETTINGS_SETTINGS_TABLE_H
 #define SECKILL_SETTINGS_SETTINGS_TABLE_H
 

@@ -4,8 +4,8 @@
 Names: no external function is defined by two of the programs (server, loadtest, bench), so that whoever jumps to one
 lands in the right program.
 
-Circles: of the files of each program, a header and its implementation counted as one, none includes what includes it,
-by whatever way. Those in tests/lint/known_circles.txt are there today, one a line; the list may only become shorter.
+Circles: of the files of each program, a header, its implementation and x_internal.h of x.h counted as one, none includes
+what includes it, by whatever way.
 """
 
 import pathlib
@@ -43,11 +43,11 @@ def find_namesakes(sources):
 
 
 def build_graph(sources):
-    """Which file includes which: names without their suffix, a header and its implementation are one."""
-    headers = {path: path.with_suffix("") for path in sources}
+    """Which file includes which: names without their suffix, a header, its implementation and its other half are one."""
+    headers = {path: path.with_name(path.stem.removesuffix("_internal")) for path in sources}
     graph = {module: set() for module in headers.values()}
     for path, text in sources.items():
-        module = path.with_suffix("")
+        module = headers[path]
         for name in INCLUDE.findall(text):
             for place in (pathlib.Path(name), pathlib.Path("server") / name):
                 if place in headers and headers[place] != module:
@@ -77,16 +77,6 @@ def find_circles(graph):
     return sorted(circles)
 
 
-def check_circles(circles, known):
-    """What is not on the list, and what is on it and need not be."""
-    for circle in circles:
-        if circle not in known:
-            yield f"they include each other: {' '.join(circle)}"
-    for circle in known:
-        if circle not in circles:
-            yield f"no longer a circle: take it off the list of known ones, or write what is left: {' '.join(circle)}"
-
-
 def main():
     """Prints what is wrong and exits with status 1 if there is something."""
     here = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -94,10 +84,8 @@ def main():
     sources = read_sources(root)
     if not sources:
         sys.exit(f"no sources under {root}: nothing was checked")
-    listed = root / "tests/lint/known_circles.txt"
-    lines = listed.read_text(encoding="utf-8").splitlines() if listed.exists() else []
-    known = [tuple(sorted(line.split())) for line in lines if not line.startswith("#")]
-    wrong = list(find_namesakes(sources)) + list(check_circles(find_circles(build_graph(sources)), known))
+    wrong = list(find_namesakes(sources))
+    wrong += [f"they include each other: {' '.join(circle)}" for circle in find_circles(build_graph(sources))]
     for complaint in wrong:
         print(complaint, file=sys.stderr)
     print(f"{len(sources)} files, {len(wrong)} names and circles that should not be")

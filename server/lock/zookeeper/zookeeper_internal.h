@@ -2,7 +2,7 @@
 #ifndef SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_INTERNAL_H
 #define SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_INTERNAL_H
 
-#include "lock/zookeeper/zookeeper_session.h"
+#include "lock/zookeeper/zookeeper.h"
 
 #include <pthread.h>
 #include <zookeeper/zookeeper.h>

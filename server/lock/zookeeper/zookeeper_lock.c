@@ -13,7 +13,7 @@
  * from before the answer that we are the first. A process paused for longer writes all the same,
  * and a server that loses its disk forgets every lock.
  */
-#include "lock/zookeeper/zookeeper_session.h"
+#include "lock/zookeeper/zookeeper.h"
 
 #include "base/clock.h"
 #include "settings/settings.h"

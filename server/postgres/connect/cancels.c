@@ -1,7 +1,5 @@
 #include "postgres/connect/cancels.h"
 
-#include "postgres/pg_internal.h"
-
 #include <stdlib.h>
 
 void cancels_init(struct cancels *cancels)
@@ -18,12 +16,12 @@ void cancels_fini(struct cancels *cancels)
     pthread_mutex_destroy(&cancels->mutex);
 }
 
-struct cancel_request *cancel_request_create(const struct pg *pg)
+struct cancel_request *cancel_request_create(int pid, const struct host_address *at)
 {
     struct cancel_request *request = calloc(1, sizeof *request);
 
     if (request)
-        *request = (struct cancel_request){PQbackendPID(pg->conn), pg->address};
+        *request = (struct cancel_request){pid, *at};
     return request;
 }
 
@@ -53,8 +51,7 @@ void cancels_stop(struct cancels *cancels)
     pthread_mutex_unlock(&cancels->mutex);
 }
 
-/* Takes ownership. */
-static void submit(struct cancels *cancels, struct cancel_request *request)
+void cancels_put(struct cancels *cancels, struct cancel_request *request)
 {
     pthread_mutex_lock(&cancels->mutex);
     bool taken = cancels->count < CANCELS_MAX;
@@ -65,12 +62,4 @@ static void submit(struct cancels *cancels, struct cancel_request *request)
     pthread_mutex_unlock(&cancels->mutex);
     if (!taken)
         cancel_request_free(request);
-}
-
-void pg_interrupt(struct pg *pg)
-{
-    struct cancel_request *request = atomic_exchange(&pg->cancel, NULL);
-
-    if (request)
-        submit(&pg->store->cancels, request);
 }

@@ -12,8 +12,6 @@
 
 enum { CANCELS_MAX = 64 };
 
-struct pg;
-
 /* Which session, on which server. */
 struct cancel_request {
     int pid;
@@ -34,8 +32,11 @@ void cancels_fini(struct cancels *cancels);
 struct cancel_request *cancels_take(struct cancels *cancels);
 void cancels_stop(struct cancels *cancels);
 
-/* For what `pg` has open now. NULL: no memory. */
-struct cancel_request *cancel_request_create(const struct pg *pg);
+/* Takes ownership. */
+void cancels_put(struct cancels *cancels, struct cancel_request *request);
+
+/* NULL: no memory. */
+struct cancel_request *cancel_request_create(int pid, const struct host_address *at);
 void cancel_request_free(struct cancel_request *request); /* NULL is allowed */
 
 #endif

@@ -236,7 +236,7 @@ static bool open_session(struct pg *pg, int64_t until_us)
 {
     if (!connect_somewhere(pg, until_us) || !go_on(pg))
         return false;
-    atomic_store(&pg->cancel, cancel_request_create(pg));
+    atomic_store(&pg->cancel, cancel_request_create(PQbackendPID(pg->conn), &pg->address));
     return atomic_load(&pg->cancel) && settle_in(pg, until_us) == PG_OK;
 }
 

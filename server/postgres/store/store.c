@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "postgres/connect/canceller.h"
 #include "postgres/fast_path.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "lib/t.h"
 
-#include "lock/zookeeper/zookeeper_session.h"
+#include "lock/zookeeper/zookeeper.h"
 #include "lock_calls.h"
 #include "settings/settings.h"
 

@@ -9,7 +9,7 @@
 #define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_DECIDE_H
 
 #include "sale/decide_many/held.h"
-#include "strategies/redis_stock/writer/stock_write.h"
+#include "strategies/redis_stock/writer/stock_claim.h"
 
 struct work {
     struct stock_link *link; /* borrowed */

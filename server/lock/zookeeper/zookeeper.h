@@ -4,8 +4,8 @@
  * lost. Any thread, any number at once: the library's own threads answer, under the session's
  * mutex.
  */
-#ifndef SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_SESSION_H
-#define SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_SESSION_H
+#ifndef SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_H
+#define SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_H
 
 #include "backend/backend.h"
 #include "lock/lock.h"

@@ -1,0 +1,31 @@
+/* What dispatch does besides orders: work for a session of PostgreSQL's, or too long for the edge.
+ */
+#ifndef SECKILL_DISPATCH_TASK_H
+#define SECKILL_DISPATCH_TASK_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pg;
+
+/* By what a task may wait for: a look-up waits for no lock; an admin call may wait for a product's
+ * row, or take long; a page of metrics waits for no backend. */
+enum task_kind { TASK_LOOKUP, TASK_ADMIN, TASK_METRICS, TASK_KIND_COUNT };
+
+/* Work that needs a PostgreSQL session, or is too long for the edge's thread. `run` is called on a
+ * pool thread with a connected session, or with NULL when PostgreSQL is out of reach (and `error`
+ * says why) or the kind needs none (and `error` says nothing). A task that is still queued
+ * at `wait_until_us` runs with NULL and `late`, maybe on the janitor's thread: it must not block
+ * then. Both times are monotonic. */
+struct task {
+    struct task *next;
+    enum task_kind kind;
+    bool late;
+    void (*run)(struct task *task, struct pg *pg, struct error *error);
+    int64_t wait_until_us; /* for a session, and for a product's row */
+    int64_t until_us;      /* the end of its work */
+};
+
+#endif

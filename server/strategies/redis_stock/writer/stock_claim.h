@@ -1,0 +1,28 @@
+/* A claim: what the stream says was reserved for an order, and what became of it in PostgreSQL. */
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_CLAIM_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_CLAIM_H
+
+#include "strategies/redis_stock/mirror/stock_waiting.h"
+
+enum { WRITE_MAX = 1000 };
+
+enum claim_fate {
+    CLAIM_OPEN,      /* nothing could be done about it now */
+    CLAIM_HELD,      /* nor about this one: somebody else holds its product's row */
+    CLAIM_LOCKED,    /* or another lock that it needs */
+    CLAIM_CONFIRMED, /* committed */
+    CLAIM_KNOWN,     /* its row was there already */
+    CLAIM_ENDED,     /* of a sale that a PUT has ended: it vanishes */
+    CLAIM_REFUSED,   /* a failed row is committed; the mirror was wrong */
+    CLAIM_POISON,    /* a failed row is committed; its units go back to the mirror */
+    CLAIM_FATES
+};
+
+struct claim {
+    struct waiting_order order;
+    enum claim_fate fate;
+    char reason[ORDER_REASON_MAX + 1];
+    char generation[STOCK_GENERATION_MAX]; /* with POISON: the mirror's, seen before the commit */
+};
+
+#endif
