@@ -6,6 +6,9 @@ BEGIN
 -- name: begin_serializable
 BEGIN ISOLATION LEVEL SERIALIZABLE
 
+-- name: begin_read_committed
+BEGIN ISOLATION LEVEL READ COMMITTED
+
 -- name: commit
 COMMIT
 
@@ -639,9 +642,11 @@ WHERE pid = $1::bigint AND wait_event_type = 'Lock'
 
 -- What a session relies on, whatever is set for its role or its database; a setting that this PostgreSQL does not know,
 -- and one whose value is NULL, is left out. No plan here depends on its values, and to plan anew costs more than a short
--- statement's work (what depends on the tables' size: discard_plans). Text travels as it is stored.
+-- statement's work (what depends on the tables' size: discard_plans). Text travels as it is stored. $5 is the process that
+-- serves this session, as the client was told; where it is another one there is a pooler in between, and nothing is set.
+-- NULL: for this transaction alone, and planned anew, since no session can be told to forget its plans.
 -- name: session_settings
-SELECT count(set_config(name, value, false))
+SELECT count(set_config(name, value, $5::bigint IS NULL))
 FROM (VALUES ('search_path', $1::text),
              ('statement_timeout', $2::text),
              ('idle_in_transaction_session_timeout', $3::text),
@@ -651,10 +656,18 @@ FROM (VALUES ('search_path', $1::text),
              ('client_connection_check_interval', '1s'),
              ('default_transaction_isolation', 'read committed'),
              ('default_transaction_deferrable', 'off'),
-             ('plan_cache_mode', 'force_generic_plan'),
+             ('plan_cache_mode', CASE WHEN $5::bigint IS NULL THEN 'force_custom_plan' ELSE 'force_generic_plan' END),
              ('client_min_messages', 'warning'),
              ('client_encoding', current_setting('server_encoding'))) AS setting (name, value)
 WHERE value IS NOT NULL AND current_setting(name, true) IS NOT NULL
+  AND ($5::bigint IS NULL OR $5::bigint = pg_backend_pid())
+
+-- Whether this statement has the name here that it was sent with; and its end.
+-- name: statement_names
+SELECT count(*) FROM pg_prepared_statements WHERE name = 'statement_names'
+
+-- name: statement_names_drop
+DEALLOCATE statement_names
 
 -- name: lock_limit
 SELECT set_config('lock_timeout', $1::text, false)

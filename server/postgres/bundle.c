@@ -59,7 +59,7 @@ static bool next_or_cancel(struct pg *pg, int64_t *until_us, bool *expired, PGre
 {
     if (pg_next_result(pg, *until_us, out))
         return true;
-    if (!pg->cancels_late || *expired || PQstatus(pg->conn) != CONNECTION_OK)
+    if (!pg->cancels_late || pg->pooled || *expired || PQstatus(pg->conn) != CONNECTION_OK)
         return false;
     pg_interrupt(pg);
     atomic_store(&pg->cancel, cancel_request_create(PQbackendPID(pg->conn), &pg->address));
@@ -68,10 +68,16 @@ static bool next_or_cancel(struct pg *pg, int64_t *until_us, bool *expired, PGre
     return pg_next_result(pg, *until_us, out);
 }
 
+/* No name may stay behind in a session that a pooler lends to others as it is. */
+static const char *name_of(const struct pg *pg, enum sql statement)
+{
+    return pg->settled || statement == SQL_STATEMENT_NAMES ? sql_names[statement] : "";
+}
+
 bool pg_send_command(struct pg *pg, const struct pg_command *command)
 {
     struct pg_parameters parameters;
-    const char *name = sql_names[command->statement];
+    const char *name = name_of(pg, command->statement);
 
     if (!pg->prepared[command->statement] &&
         !PQsendPrepare(pg->conn, name, sql_texts[command->statement], 0, NULL))
@@ -155,10 +161,12 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
                 pg_cost_received(pg, statement, part == 0, result);
                 status =
                     judge(pg, result, part == 1 && i == main, part == 1 && statement == SQL_COMMIT);
-                pg->prepared[statement] |= part == 0 && status == PG_OK;
+                pg->prepared[statement] |= pg->settled && part == 0 && status == PG_OK;
             } else {
                 PQclear(result);
             }
+            /* A pooler has taken the name, whatever PostgreSQL answers, and takes it once. */
+            pg->prepared[statement] |= pg->pooled;
         }
     }
     PGresult *sync = NULL;

@@ -12,7 +12,7 @@
  */
 #include "postgres/pg_internal.h"
 
-enum { COMMANDS_MAX = 4 };
+enum { COMMANDS_MAX = 5 };
 
 static bool send_all(struct pg *pg, const struct pg_command *commands, int n, int64_t until_us)
 {
@@ -66,21 +66,32 @@ void pg_begin_serializable(struct pg *pg)
     begin_as(pg, SQL_BEGIN_SERIALIZABLE);
 }
 
-/* [BEGIN] the statements [COMMIT], in one round trip; the last statement's result is kept. */
+/* A session that is lent has the isolation that its role or somebody else has left in it. */
+static enum sql begin_of(const struct pg *pg)
+{
+    return pg->pooled && pg->begin == SQL_BEGIN ? SQL_BEGIN_READ_COMMITTED : pg->begin;
+}
+
+/* [BEGIN] [what a pooler takes away, settle.c] the statements [COMMIT], in one round trip; the last
+ * statement's result is kept. */
 static enum pg_status run_bundle(struct pg *pg, const struct pg_command *statements, int count,
                                  bool commit, int64_t until_us)
 {
     struct pg_command commands[COMMANDS_MAX];
+    struct pg_settings settings;
+    bool inside = pg->in_transaction;
     int n = 0;
 
     make_way(pg, until_us);
     if (!pg_limit_send(pg))
         return pg_give_up(pg, until_us);
     if (pg->begin_pending) {
-        commands[n++] = (struct pg_command){.statement = pg->begin};
+        commands[n++] = (struct pg_command){.statement = begin_of(pg)};
         pg->begin_pending = false;
         pg->in_transaction = true;
     }
+    if (pg->pooled && !(inside && pg_limit_suits(pg)))
+        commands[n++] = *pg_settings(pg, &settings);
     for (int i = 0; i < count; i++)
         commands[n++] = statements[i];
     int kept = n - 1;

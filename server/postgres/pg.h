@@ -125,7 +125,8 @@ bool pg_make_room(struct pg *pg);
 const struct error *pg_error(const struct pg *pg);
 
 /* From any thread: cancels what the session runs now, if it runs something; it ends as PG_FAILED,
- * and the session is opened anew before its next use. */
+ * and the session is opened anew before its next use. Behind a pooler nothing is cancelled: which
+ * process it is changes with each transaction. */
 void pg_interrupt(struct pg *pg);
 /* From any thread: whatever the session waits for, now or later, ends within a tenth of a second as
  * PG_LOST. For the session of a thread that is to end. */
@@ -238,13 +239,13 @@ enum pg_status pg_exec_commit(struct pg *pg, const struct pg_command *statements
  *
  * Any other statement on this session first waits for what was sent, and drops it. So a statement
  * that commits by itself may be queued only if no other statement comes in between. Queueing is a
- * hint: a statement that cannot be sent yet is sent by pg_exec. What the values point to is
- * borrowed until pg_exec answers. */
+ * hint: a statement that cannot be sent yet, and each one behind a pooler, is sent by pg_exec. What
+ * the values point to is borrowed until pg_exec answers. */
 void pg_pipeline(struct pg *pg, const struct pg_command *command, bool begins);
 /* With `late`, until it is called without: a statement that is not answered in time is cancelled
  * and the session kept, so that what became of it, and of the statements behind it, is known:
  * PG_CANCELLED. The cancel request may hit the session's next statement, too, or instead: that is
- * PG_CONFLICT. */
+ * PG_CONFLICT. Not behind a pooler. */
 void pg_cancel_late(struct pg *pg, bool late);
 /* Whether a queued statement has been sent and its result not been taken. */
 bool pg_pipeline_in_flight(const struct pg *pg);

@@ -46,6 +46,7 @@ struct pg {
     PGconn *conn;                /* owned; NULL: not connected */
     struct host_address address; /* of conn */
     bool refused;                /* the last open, because there are too many sessions */
+    bool unsuited;               /* the connection, because of the pooler in between */
     bool stands_back;
     const char *name; /* its application_name, borrowed */
     /* owned: how to cancel what conn runs; taken by one thread, which uses it */
@@ -57,6 +58,8 @@ struct pg {
     bool begin_pending;
     bool in_transaction;
     bool written; /* by the transaction: its COMMIT will wait for the log */
+    bool pooled;  /* a pooler lends it another server session for each transaction (settle.c) */
+    bool settled; /* that is known, and statements have names */
     bool prepared[SQL_COUNT];
     bool writes[SQL_COUNT]; /* of those that are prepared: can it write? */
     bool cancels_late;      /* pg_cancel_late */
@@ -92,7 +95,7 @@ struct pg {
 /* Whether there is an open session, outside a transaction, that the server has not ended. */
 bool pg_lives(struct pg *pg);
 
-/* Whether the tables have outgrown the session's plans. */
+/* Whether the tables have outgrown the session's plans. Behind a pooler none is kept. */
 bool pg_plans_outgrown(const struct pg *pg);
 
 /* Connects without asking whether the schema is ready. */
@@ -142,6 +145,25 @@ enum pg_status pg_limit_read(struct pg *pg, int64_t until_us);
 /* The transaction, in which the limit may have been set, has ended. */
 void pg_limit_ended(struct pg *pg, bool committed);
 
+/* Whether the limit that PostgreSQL has been told will do. */
+bool pg_limit_suits(const struct pg *pg);
+
+/* What a session sets for itself, as a statement (settle.c): for as long as it lasts, or, where it
+ * is pooled, for the transaction. Borrowed from `out`. */
+enum { PG_SETTINGS = 5 };
+struct pg_settings {
+    struct pg_command command;
+    struct pg_value values[PG_SETTINGS];
+    char path[STORE_PATH_SIZE];
+    char statement[PG_LIMIT_TEXT];
+    char idle[PG_LIMIT_TEXT];
+    char lock[PG_LIMIT_TEXT];
+};
+const struct pg_command *pg_settings(struct pg *pg, struct pg_settings *out);
+/* Makes a new connection a session of ours: sets that, or finds out what a pooler in between is
+ * good for. Unsuited: for nothing, and store_trouble says so. */
+bool pg_settle(struct pg *pg, int64_t until_us);
+
 /* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
 enum pg_status pg_classify(const char *sqlstate);
 /* Whether a session that was answered so must be closed, though its connection is there. The
@@ -155,6 +177,9 @@ bool pg_misses_schema(const char *sqlstate);
 unsigned store_set_path(struct store *store, const char *path);
 unsigned store_path(struct store *store, char path[STORE_PATH_SIZE]);
 unsigned store_path_number(const struct store *store);
+/* A change renews all sessions: some may be connected to a server that is no longer the primary.
+ * The text is a constant. */
+void store_set_trouble(struct store *store, const char *trouble);
 /* Sessions that are open now are closed when they are next to be used. */
 void store_renew_sessions(struct store *store);
 /* The database may not be the one that it was: nothing is done in it until store_prepare has looked

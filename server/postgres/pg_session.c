@@ -39,6 +39,7 @@ void pg_close(struct pg *pg)
     pg->begin_pending = false;
     pg->in_transaction = pg->written = pg->cancelled = false;
     pg->useless = pg->unreplicated = false;
+    pg->pooled = pg->settled = pg->unsuited = false;
     pg->pipeline.count = pg->pipeline.sent = 0;
     memset(pg->prepared, 0, sizeof pg->prepared);
 }

@@ -29,8 +29,8 @@ void pg_pipeline(struct pg *pg, const struct pg_command *command, bool begins)
 {
     struct pg_pipeline *pipeline = &pg->pipeline;
 
-    if (!pg->conn || pipeline->count == PG_PIPELINE_MAX || command->count > PG_PIPELINE_VALUES ||
-        last_begins(pipeline))
+    if (!pg->conn || pg->pooled || pipeline->count == PG_PIPELINE_MAX ||
+        command->count > PG_PIPELINE_VALUES || last_begins(pipeline))
         return;
     struct pg_pipeline_item *item = &pipeline->items[pipeline->count++];
     item->statement = command->statement;

@@ -64,9 +64,9 @@ static void postgresql_health(void *store, backend_report *report, void *to)
     bool up = store_up(store);
 
     report(to, "postgresql", store_serves(store),
-           !up                   ? "out of reach"
-           : !store_ready(store) ? "the schema is not usable"
-                                 : store_trouble(store));
+           !up                                           ? "out of reach"
+           : *store_trouble(store) || store_ready(store) ? store_trouble(store)
+                                                         : "the schema is not usable");
 }
 
 const struct backend backend_postgresql = {

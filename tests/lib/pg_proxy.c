@@ -130,11 +130,14 @@ static size_t message_length(const char *at, size_t used, bool typed)
     return used < whole ? 0 : whole;
 }
 
-/* Binds the statement of this name, or is plain SQL with this text in it. */
+/* Binds the statement of this name, is a statement without one that begins with this text, or plain
+ * SQL with it in it. */
 static bool is_of(const char *message, const char *statement)
 {
     if (message[0] == 'Q')
         return strstr(message + 5, statement) != NULL;
+    if (message[0] == 'P')
+        return !message[5] && strncmp(message + 6, statement, strlen(statement)) == 0;
     /* The name stands behind the portal's. */
     return message[0] == 'B' && strcmp(message + 5 + strlen(message + 5) + 1, statement) == 0;
 }

@@ -1,8 +1,8 @@
 /*
  * A proxy in front of PostgreSQL's unix socket that understands enough of the protocol to be unkind
  * at a chosen moment: when a session is about to execute a named prepared statement (the server's
- * statements are prepared under their names in sql/statements.sql), or sends plain SQL with a
- * chosen text in it.
+ * statements are prepared under their names in sql/statements.sql), or one without a name that
+ * begins with a chosen text, or sends plain SQL with that text in it.
  *
  * One thread pumps all sessions. Point a server at it with stack_database_through(conninfo, its
  * folder). Source: PostgreSQL documentation, "Frontend/Backend Protocol", Message Formats.

@@ -54,7 +54,7 @@ void cancels_stop(struct cancels *cancels)
 void cancels_put(struct cancels *cancels, struct cancel_request *request)
 {
     pthread_mutex_lock(&cancels->mutex);
-    bool taken = cancels->count < CANCELS_MAX;
+    bool taken = request->pid && cancels->count < CANCELS_MAX;
     if (taken) {
         cancels->requests[cancels->count++] = request;
         pthread_cond_signal(&cancels->changed);

@@ -14,7 +14,7 @@ enum { CANCELS_MAX = 64 };
 
 /* Which session, on which server. */
 struct cancel_request {
-    int pid;
+    int pid; /* 0: a pooler's, which cannot be asked for; the request is dropped */
     struct host_address at;
 };
 

@@ -206,27 +206,6 @@ static bool connect_somewhere(struct pg *pg, int64_t until_us)
     return false;
 }
 
-static enum pg_status settle_in(struct pg *pg, int64_t until_us)
-{
-    struct cost before = cost_of_thread[COST_POSTGRESQL];
-    char path[STORE_PATH_SIZE];
-    char statement[PG_LIMIT_TEXT];
-    char idle[PG_LIMIT_TEXT];
-    char lock[PG_LIMIT_TEXT];
-
-    pg->path_number = store_path(pg->store, path);
-    pg->plans_number = atomic_load_explicit(&pg->store->plans_number, memory_order_relaxed);
-    pg_limit_text(pg->store->limits.statement_ms, statement);
-    pg_limit_text(pg->store->limits.idle_in_transaction_ms, idle);
-    pg_limit_text(pg_limit_begin(pg), lock);
-    enum pg_status status = pg_exec(
-        pg, SQL_SESSION_SETTINGS,
-        PG_ARGS(pg_text(path[0] ? path : NULL), pg_text(statement), pg_text(idle), pg_text(lock)),
-        until_us);
-    cost_of_thread[COST_POSTGRESQL] = before;
-    return status;
-}
-
 static bool go_on(struct pg *pg)
 {
     return PQsetnonblocking(pg->conn, 1) == 0 && PQenterPipelineMode(pg->conn) == 1;
@@ -234,10 +213,11 @@ static bool go_on(struct pg *pg)
 
 static bool open_session(struct pg *pg, int64_t until_us)
 {
-    if (!connect_somewhere(pg, until_us) || !go_on(pg))
+    if (!connect_somewhere(pg, until_us) || !go_on(pg) || !pg_settle(pg, until_us))
         return false;
-    atomic_store(&pg->cancel, cancel_request_create(PQbackendPID(pg->conn), &pg->address));
-    return atomic_load(&pg->cancel) && settle_in(pg, until_us) == PG_OK;
+    atomic_store(&pg->cancel,
+                 cancel_request_create(pg->pooled ? 0 : PQbackendPID(pg->conn), &pg->address));
+    return atomic_load(&pg->cancel) != NULL;
 }
 
 bool pg_open_at(struct pg *pg, const struct host_address *address, int64_t until_us)
@@ -304,6 +284,8 @@ bool pg_open(struct pg *pg, int64_t until_us)
     }
     if (pg->refused)
         note_limit(pg);
+    else if (pg->unsuited)
+        atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
     else if (clock_was_enough(begun_us, until_us, PROOF_US))
         close_store(pg->store);
     error_prefix(&pg->error, "connecting to PostgreSQL");

@@ -7,6 +7,7 @@
  * what only those need that meet a held row. So the server has one of a few round figures, no
  * longer than the time that is left; a new figure is sent only when the present one does not suit
  * any more, as a statement with a sync of its own, together with the statement that it is for.
+ * Behind a pooler it is one of the settings that travel with each transaction (settle.c).
  *
  * Failure modes:
  * - The wait ends early, because its limit was rounded down: the caller begins again while there is
@@ -54,7 +55,7 @@ static int64_t wanted_ms(const struct pg *pg)
     return pg->limit.until_us == 0 ? 0 : round_down(left_ms(pg));
 }
 
-static bool suits(const struct pg *pg)
+bool pg_limit_suits(const struct pg *pg)
 {
     if (pg->limit.until_us == 0)
         return pg->limit.ms == 0;
@@ -83,7 +84,7 @@ bool pg_limit_send(struct pg *pg)
 {
     char text[PG_LIMIT_TEXT];
 
-    if (!pg->conn || suits(pg))
+    if (!pg->conn || !pg->settled || pg->pooled || pg_limit_suits(pg))
         return true;
     pg->limit.sent = true;
     pg->limit.ms = wanted_ms(pg);

@@ -68,8 +68,8 @@ static bool set_path(struct pg *pg, const char *schema, int64_t until_us)
     char text[STORE_PATH_SIZE + 32];
 
     snprintf(path, sizeof path, "%s, pg_temp", schema);
-    snprintf(text, sizeof text, "SET search_path TO %s", path);
-    if (!script(pg, text, until_us))
+    snprintf(text, sizeof text, "SET %s search_path TO %s", pg->pooled ? "LOCAL" : "SESSION", path);
+    if ((!pg->pooled || pg->in_transaction) && !script(pg, text, until_us))
         return false;
     pg->path_number = store_set_path(pg->store, path);
     return true;

@@ -94,16 +94,6 @@ static const char *find_trouble(struct store *store, const struct pg *pg)
     return "";
 }
 
-/* A change of trouble renews all sessions: some may be connected to a server that is no longer the
- * primary. */
-static void set_trouble(struct store *store, const char *trouble)
-{
-    const char *before = atomic_exchange_explicit(&store->trouble, trouble, memory_order_relaxed);
-
-    if (strcmp(before, trouble) != 0)
-        store_renew_sessions(store);
-}
-
 /* Of the present result of SQL_SERVER_STATE. */
 static struct store_durability read_durability(const struct pg *pg)
 {
@@ -215,7 +205,7 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t
     const char *trouble = find_trouble(store, pg);
     struct store_durability durability = read_durability(pg);
     take_size(store, pg);
-    set_trouble(store, trouble);
+    store_set_trouble(store, trouble);
     if (!take_base(store, pg, until_us, error))
         return false;
     take_durability(store, &durability);

@@ -34,6 +34,14 @@ const char *store_trouble(const struct store *store)
     return atomic_load_explicit(&store->trouble, memory_order_relaxed);
 }
 
+void store_set_trouble(struct store *store, const char *trouble)
+{
+    const char *before = atomic_exchange_explicit(&store->trouble, trouble, memory_order_relaxed);
+
+    if (strcmp(before, trouble) != 0)
+        store_renew_sessions(store);
+}
+
 bool store_serves(const struct store *store)
 {
     return store_up(store) && store_ready(store) && !*store_trouble(store);
@@ -57,7 +65,8 @@ void store_renew_sessions(struct store *store)
 
 bool pg_plans_outgrown(const struct pg *pg)
 {
-    return pg->plans_number != atomic_load_explicit(&pg->store->plans_number, memory_order_relaxed);
+    return !pg->pooled &&
+           pg->plans_number != atomic_load_explicit(&pg->store->plans_number, memory_order_relaxed);
 }
 
 bool store_waits(const struct store *store)

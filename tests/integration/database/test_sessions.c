@@ -154,7 +154,7 @@ static void slow_connect_is_waited_for(void **state)
 
     struct server *server = server_start("--database", through);
     shop_put(server, 1, 1, NULL);
-    pg_proxy_arm(proxy, "session_settings", PG_FAULT_HOLD);
+    pg_proxy_arm(proxy, "SELECT count(set_config(", PG_FAULT_HOLD);
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
     pg_proxy_wait_fault(proxy);
