@@ -263,8 +263,7 @@ static void begin_work(struct session *session, const struct strategy *strategy,
     }
     session->pipeline_until_us = clock_earlier(session->pipeline_until_us, session->wait_until_us);
     session->lock_until_us = session->wait_until_us;
-    session->work_until_us =
-        now_us + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    session_begin_work(session);
 }
 
 /* In a pipelined batch a statement that takes too long is cancelled, so that the answers of the

@@ -25,8 +25,7 @@ static bool may_follow(struct session *session, struct order *order)
 {
     if (!purchase_has_time(session) && !pg_pipeline_in_flight(session->pg))
         return false;
-    session->work_until_us =
-        clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    session_begin_work(session);
     if (!pg_connect(session->pg, session->work_until_us))
         order->outcome = ORDER_BACKEND_UNAVAILABLE;
     return true;
@@ -69,7 +68,8 @@ bool purchase_one_by_one(struct session *session, struct order **orders, int cou
     bool any = false;
 
     for (int i = 0; i < count && (i == 0 || clock_mono_us() < until_us); i++) {
-        pg_connect(session->pg, session->work_until_us); /* what was before may have lost it */
+        session_begin_work(session); /* what was before may have used its time, and lost it */
+        pg_connect(session->pg, session->work_until_us);
         purchase_may_wait(session, orders[i]);
         any |= purchase_decide(session, orders[i]);
     }

@@ -62,6 +62,12 @@ bool session_connect(struct session *session, unsigned needs, int64_t until_us, 
     return true;
 }
 
+void session_begin_work(struct session *session)
+{
+    session->work_until_us =
+        clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+}
+
 struct lock_client session_lock_client(const struct session *session)
 {
     return (struct lock_client){.redis = session->redis,

@@ -41,6 +41,9 @@ void session_destroy(struct session *session); /* NULL is allowed */
 bool session_connect(struct session *session, unsigned needs, int64_t until_us,
                      struct error *error);
 
+/* Work begins that may take --work-timeout-ms. */
+void session_begin_work(struct session *session);
+
 /* What the session's lock calls go through. */
 struct lock_client session_lock_client(const struct session *session);
 

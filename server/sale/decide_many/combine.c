@@ -2,9 +2,13 @@
  * when it fails. */
 #include "sale/decide_many/combine.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "postgres/fast_path.h"
 #include "sale/decide_many/tally.h"
+
+/* For how long a batch is taken apart: nobody in it is answered before. */
+enum { PARTS_US = 1000000 };
 
 /* The columns of what the transaction writes about orders. */
 struct columns {
@@ -359,9 +363,12 @@ static int part_products(struct order **orders, int count)
     return first;
 }
 
+/* Each part is work of its own. The second one of two does not begin after `parts_until_us`: its
+ * orders stay PENDING and come with a later batch. */
 static void sell_in_parts(struct session *session, struct order **orders, int count, int64_t fence,
-                          int64_t most_ms)
+                          int64_t most_ms, int64_t parts_until_us)
 {
+    session_begin_work(session);
     pg_connect(session->pg, session->work_until_us); /* what failed before may have ended it */
     enum attempt came = attempt(session, orders, count, fence, most_ms);
 
@@ -369,8 +376,10 @@ static void sell_in_parts(struct session *session, struct order **orders, int co
         return;
     int part = came == PART_ORDERS ? count / 2 : part_products(orders, count);
     set_all(orders, count, ORDER_PENDING);
-    sell_in_parts(session, orders, part, fence, PURCHASE_FEWER_WAIT_MS);
-    sell_in_parts(session, orders + part, count - part, fence, PURCHASE_FEWER_WAIT_MS);
+    sell_in_parts(session, orders, part, fence, PURCHASE_FEWER_WAIT_MS, parts_until_us);
+    if (clock_mono_us() < parts_until_us)
+        sell_in_parts(session, orders + part, count - part, fence, PURCHASE_FEWER_WAIT_MS,
+                      parts_until_us);
 }
 
 /* Those that have waited for a lock before go to the end. How many have not. */
@@ -391,19 +400,22 @@ static int put_fresh_first(struct order **orders, int count)
 }
 
 static void sell_together(struct session *session, struct order **orders, int count, int64_t fence,
-                          int64_t most_ms)
+                          int64_t most_ms, int64_t parts_until_us)
 {
     if (count == 0)
         return;
     pg_connect(session->pg, session->work_until_us); /* what was before may have lost it */
     if (!sell_at_once(session, orders, count, fence))
-        sell_in_parts(session, orders, count, fence, most_ms);
+        sell_in_parts(session, orders, count, fence, most_ms, parts_until_us);
 }
 
 void combine_buys(struct session *session, struct order **orders, int count, int64_t fence)
 {
     int fresh = put_fresh_first(orders, count);
+    int64_t parts_until_us = clock_mono_us() + PARTS_US;
 
-    sell_together(session, orders, fresh, fence, PURCHASE_MANY_WAIT_MS);
-    sell_together(session, orders + fresh, count - fresh, fence, PURCHASE_FEWER_WAIT_MS);
+    sell_together(session, orders, fresh, fence, PURCHASE_MANY_WAIT_MS, parts_until_us);
+    session_begin_work(session);
+    sell_together(session, orders + fresh, count - fresh, fence, PURCHASE_FEWER_WAIT_MS,
+                  parts_until_us);
 }

@@ -8,8 +8,9 @@
  * Otherwise over a tally (tally.h): lock the products' rows, look up keys, decide in this process;
  * then one upsert of limits, one insert of orders, one update of stocks, COMMIT. An error other
  * than a lost COMMIT halves the orders until the guilty one is alone, so that one bad order cannot
- * refuse the others. Works on the session's thread, and until its work_until_us; allocates nothing,
- * and takes 200 KB of stack.
+ * refuse the others; each part has time of its own, and where that takes long the rest stays
+ * PENDING and comes with a later batch. Works on the session's thread; allocates nothing, and takes
+ * 200 KB of stack.
  */
 #ifndef SECKILL_SALE_COMBINE_H
 #define SECKILL_SALE_COMBINE_H

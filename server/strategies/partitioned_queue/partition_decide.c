@@ -253,8 +253,7 @@ attempt(struct session *session, struct partition_entry *entries, int count, int
     work.entries = entries;
     work.count = count;
     work.awaited = awaited;
-    session->work_until_us =
-        clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    session_begin_work(session);
     if (!pg_connect(session->pg, session->work_until_us))
         return PG_LOST;
     tally_init(&work.tally, session->pg, 0, session->work_until_us);

@@ -85,12 +85,12 @@ static int list_products(const struct put_off *list, int64_t products[PRODUCTS_M
 int64_t put_off_find_free(struct put_off *list, struct session *session)
 {
     int64_t products[PRODUCTS_MAX];
-    int64_t until_us =
-        clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
     int count = list_products(list, products);
 
-    return count > 0 && pg_connect(session->pg, until_us)
-               ? held_find_free(partition_held(), session->pg, products, count, until_us)
+    session_begin_work(session);
+    return count > 0 && pg_connect(session->pg, session->work_until_us)
+               ? held_find_free(partition_held(), session->pg, products, count,
+                                session->work_until_us)
                : 0;
 }
 

@@ -20,8 +20,7 @@ enum { ATTEMPTS_MAX = 20 };
 
 static bool begin_work(struct session *session)
 {
-    session->work_until_us =
-        clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+    session_begin_work(session);
     return pg_connect(session->pg, session->work_until_us);
 }
 

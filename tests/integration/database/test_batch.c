@@ -209,6 +209,39 @@ static void a_held_product_keeps_no_other_waiting(void **state)
     crowd_destroy(crowd);
 }
 
+/* Looking for all of them takes longer than the work of a batch may. */
+static void many_held_products_fail_no_other(void **state)
+{
+    enum { HELD = 12, FIRST = 5000 };
+    struct server *usual = plugged.server;
+    struct crowd *crowd = crowd_create();
+
+    (void)state;
+    plugged.server = server_start("--work-timeout-ms", "400");
+    for (int i = 0; i < 2 * HELD; i++)
+        shop_put(plugged.server, FIRST + i, 10, NULL);
+    struct buy buy = plug_buy(FIRST, ++plugged.users, 1);
+    shop_expect_buy_soon(plugged.server, &buy, 201);
+    struct witness *holder = witness_open(plugged.conninfo);
+    witness_run(holder, "BEGIN");
+    witness_run(holder, "SELECT 1 FROM product WHERE id >= %d AND id %% 2 = 0 FOR UPDATE", FIRST);
+    for (int i = 0; i < 2 * HELD; i++) {
+        buy = plug_buy(FIRST + i, ++plugged.users, 1);
+        shop_crowd_buy(crowd, plugged.server, &buy);
+    }
+    crowd_send(crowd);
+    assert_true(crowd_wait(crowd, HELD, clock_mono_us() + PLUG_PATIENCE_US));
+    if (crowd_count(crowd, 201, "") != HELD)
+        fail_msg("%s", crowd_summary(crowd));
+    witness_release(holder);
+    crowd_finish(crowd, PLUG_PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != 2 * HELD)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    server_stop(plugged.server);
+    plugged.server = usual;
+}
+
 static void cancels_and_restocks_among_them(void **state)
 {
     char id[SHOP_ID_SIZE];
@@ -295,6 +328,7 @@ int main(void)
         cmocka_unit_test(the_guilty_order_stands_alone),
         cmocka_unit_test(the_impatient_do_not_wait_for_the_others),
         cmocka_unit_test(a_held_product_keeps_no_other_waiting),
+        cmocka_unit_test(many_held_products_fail_no_other),
         cmocka_unit_test(cancels_do_not_eat_the_buys_time),
         cmocka_unit_test(cancels_and_restocks_among_them),
     };

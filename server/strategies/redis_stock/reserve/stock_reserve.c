@@ -226,8 +226,7 @@ static enum order_outcome load(struct session *session, struct order **orders, i
     purchase_many_may_wait(session, orders, count, session->lock_most_ms);
     switch (stock_mirror_load(&link, product_id, false, until_us)) {
     case STOCK_DONE: /* which was not this order's work */
-        session->work_until_us =
-            clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+        session_begin_work(session);
         return ORDER_PENDING;
     case STOCK_ABSENT:
         return ORDER_UNKNOWN_PRODUCT;
