@@ -68,8 +68,8 @@ void redis_server_note(struct redis_server *server, int version, unsigned flaws)
 /* A node of a Redis Cluster, which has a part of the keys alone. Any thread, no I/O; false while
  * unknown. */
 bool redis_server_is_cluster(const struct redis_server *server);
-/* Asks the session's server for its version and whether it is one of a cluster, unless that is
- * known, and notes it there. */
+/* Asks the session's server for its version and whether it is one of a cluster, and notes it there:
+ * at each probe, since an address may come to lead to another server. */
 void redis_identify(struct redis *redis, int64_t until_us);
 /* Asks the session's server for its version and how durable it is, and notes both there. */
 bool redis_survey(struct redis *redis, int64_t until_us);

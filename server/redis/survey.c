@@ -69,10 +69,8 @@ static bool survey(struct redis *redis, int64_t until_us)
 void redis_identify(struct redis *redis, int64_t until_us)
 {
     struct redis_server *server = redis->server;
-    int version = redis_server_version(server);
+    int version;
 
-    if (version != 0)
-        return;
     redis->optional = true;
     if (read_version(redis, until_us, &version))
         redis_server_note(server, version, redis_server_flaws(server));

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { URL_SIZE = 256, DETAIL_SIZE = 512 };
 
@@ -340,6 +341,67 @@ static void a_cluster_is_told_and_not_used(void **state)
     server_stop(server);
 }
 
+/* "": a sale. */
+static void wait_code(struct server *server, const struct buy *buy, const char *wanted)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    char code[64];
+
+    for (;;) {
+        struct http_reply reply = shop_send(server, buy);
+        http_reply_code(&reply, code, sizeof code);
+        http_reply_fini(&reply);
+        if (strcmp(code, wanted) == 0)
+            return;
+        if (clock_mono_us() >= until_us)
+            fail_msg("%s: still \"%s\", not \"%s\"", buy->strategy, code, wanted);
+        clock_sleep_until(clock_mono_us() + 20000);
+    }
+}
+
+static void lead(const char *link, const char *path)
+{
+    unlink(link);
+    assert_int_equal(symlink(path, link), 0);
+}
+
+/* An address comes to lead to a node of a cluster, and back again. */
+static void what_stands_in_a_clusters_place_is_used(void **state)
+{
+    struct buy buys[] = {{.strategy = "redis-token", .user = 1},
+                         {.strategy = "redis-stock", .user = 2}};
+    char folder[] = "/tmp/seckill-moved.XXXXXX";
+    char paths[2][64];
+    char link[64];
+    char url[URL_SIZE];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (int i = 0; i < 2; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/%d", folder, i);
+        redis_own_start((const char *const[]){"--unixsocket", paths[i], "--cluster-enabled",
+                                              i == 0 ? "no" : "yes", NULL});
+    }
+    snprintf(link, sizeof link, "%s/link", folder);
+    snprintf(url, sizeof url, "unix://%s", link);
+    lead(link, paths[0]);
+    struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
+    product++;
+    shop_put(server, product, 1000, NULL);
+    buys[0].product = buys[1].product = product;
+    lead(link, paths[1]);
+    for (int i = 0; i < 2; i++)
+        wait_code(server, &buys[i], "strategy_unavailable");
+    lead(link, paths[0]);
+    for (int i = 0; i < 2; i++)
+        wait_code(server, &buys[i], "");
+    server_stop(server);
+    unlink(link);
+    for (int i = 0; i < 2; i++)
+        unlink(paths[i]);
+    rmdir(folder);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -379,6 +441,7 @@ int main(void)
         cmocka_unit_test_teardown(sentinels_lead_to_the_new_primary, end_all),
         cmocka_unit_test_teardown(what_sentinels_name_must_be_a_primary, end_all),
         cmocka_unit_test_teardown(a_cluster_is_told_and_not_used, end_all),
+        cmocka_unit_test_teardown(what_stands_in_a_clusters_place_is_used, end_all),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
