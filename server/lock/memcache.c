@@ -18,6 +18,7 @@
 #include "backend/backend.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
+#include "base/resolver.h"
 #include "lock/lock.h"
 
 #include <libmemcached/memcached.h>
@@ -34,8 +35,9 @@ enum {
 };
 
 struct memcache {
-    char host[HOST_MAX + 1]; /* or the socket's path */
-    in_port_t port;          /* 0: a unix socket */
+    char host[HOST_MAX + 1];   /* or the socket's path */
+    in_port_t port;            /* 0: a unix socket */
+    struct resolver *resolver; /* owned */
     atomic_bool down;
     _Atomic int64_t closed_until_us;
 };
@@ -43,6 +45,7 @@ struct memcache {
 struct memcache_session {
     struct memcache *memcache; /* borrowed */
     memcached_st *store;       /* owned; NULL: no connection */
+    unsigned failures;         /* each has the next of the host's addresses tried */
     struct error error;
 };
 
@@ -68,11 +71,19 @@ static void *memcache_open(const struct settings *settings, struct error *error)
     snprintf(memcache->host, sizeof memcache->host, "%.*s", (int)length, host);
     if (colon)
         memcache->port = (in_port_t)strtoul(colon + 1, NULL, 10);
-    return memcache;
+    memcache->resolver = resolver_create();
+    if (memcache->resolver)
+        return memcache;
+    error_set(error, ERROR_INTERNAL, "out of memory");
+    free(memcache);
+    return NULL;
 }
 
-static void memcache_close(void *memcache)
+static void memcache_close(void *backend)
 {
+    struct memcache *memcache = backend;
+
+    resolver_destroy(memcache->resolver);
     free(memcache);
 }
 
@@ -99,6 +110,7 @@ static void hang_up(struct memcache_session *session)
     if (session->store)
         memcached_free(session->store);
     session->store = NULL;
+    session->failures++;
 }
 
 static void memcache_session_close(void *opened)
@@ -116,7 +128,23 @@ static struct memcache_session *session_of(const struct lock_client *client)
     return client->sessions[BACKEND_MEMCACHED];
 }
 
-static bool prepare(struct memcache_session *session)
+/* The library would look the name up itself, with no end to it. */
+static memcached_return_t add_server(struct memcache_session *session)
+{
+    const struct memcache *memcache = session->memcache;
+    struct resolved found = {.count = 1};
+    int64_t until_us = clock_mono_us() + TIMEOUT_MS * CLOCK_US_PER_MS;
+
+    if (!memcache->port)
+        return memcached_server_add_unix_socket(session->store, memcache->host);
+    if (!resolver_is_numeric(memcache->host, found.addresses[0]) &&
+        !resolver_ask(memcache->resolver, memcache->host, until_us, NULL, &found, &session->error))
+        return MEMCACHED_HOST_LOOKUP_FAILURE;
+    return memcached_server_add(
+        session->store, found.addresses[session->failures % (unsigned)found.count], memcache->port);
+}
+
+static memcached_return_t prepare(struct memcache_session *session)
 {
     static const struct {
         memcached_behavior_t behavior;
@@ -129,17 +157,15 @@ static bool prepare(struct memcache_session *session)
         {MEMCACHED_BEHAVIOR_SND_TIMEOUT, TIMEOUT_MS * CLOCK_US_PER_MS},
         {MEMCACHED_BEHAVIOR_RCV_TIMEOUT, TIMEOUT_MS * CLOCK_US_PER_MS},
     };
-    const struct memcache *memcache = session->memcache;
 
     if (session->store)
-        return true;
+        return MEMCACHED_SUCCESS;
     session->store = memcached_create(NULL);
-    for (size_t i = 0; session->store && i < sizeof rows / sizeof *rows; i++)
+    if (!session->store)
+        return MEMCACHED_MEMORY_ALLOCATION_FAILURE;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         memcached_behavior_set(session->store, rows[i].behavior, rows[i].value);
-    return session->store &&
-           (memcache->port ? memcached_server_add(session->store, memcache->host, memcache->port)
-                           : memcached_server_add_unix_socket(session->store, memcache->host)) ==
-               MEMCACHED_SUCCESS;
+    return add_server(session);
 }
 
 /* Answers that say what became of the request; after any other the connection is of no use. */
@@ -155,7 +181,7 @@ static memcached_return_t keep_or_hang_up(struct memcache_session *session,
     if (is_answer(result))
         return result;
     error_set(&session->error, ERROR_UNAVAILABLE, "memcached: %s",
-              session->store ? memcached_strerror(session->store, result) : "out of memory");
+              memcached_strerror(session->store, result));
     hang_up(session);
     return result;
 }
@@ -165,9 +191,9 @@ static memcached_return_t add(struct memcache_session *session, const struct lea
 {
     /* 1 to 2592000: rounded up, and what its clock may be behind. */
     time_t seconds = (time_t)((ttl_ms + 999) / 1000 + CLOCK_BEHIND_S);
-    memcached_return_t result = MEMCACHED_MEMORY_ALLOCATION_FAILURE;
+    memcached_return_t result = prepare(session);
 
-    if (prepare(session))
+    if (result == MEMCACHED_SUCCESS)
         result = memcached_add(session->store, lease->name, strlen(lease->name), lease->token,
                                strlen(lease->token), seconds, 0);
     if (FAILPOINT_FAILS("memcached.reply"))
@@ -181,11 +207,11 @@ static memcached_return_t read_owner(struct memcache_session *session, const str
 {
     const char *const keys[] = {lease->name};
     const size_t lengths[] = {strlen(lease->name)};
-    memcached_return_t result = MEMCACHED_MEMORY_ALLOCATION_FAILURE;
+    memcached_return_t result = prepare(session);
     memcached_result_st item;
 
     *own = false;
-    if (prepare(session))
+    if (result == MEMCACHED_SUCCESS)
         result = memcached_mget(session->store, keys, lengths, 1);
     if (result != MEMCACHED_SUCCESS || !memcached_result_create(session->store, &item))
         return keep_or_hang_up(session, result);

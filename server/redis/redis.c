@@ -2,8 +2,8 @@
  * Sessions with Redis.
  *
  * hiredis formats commands and parses replies; the waiting is ours, so that one absolute deadline
- * bounds a call however many reads and writes it takes: the context is switched to non-blocking
- * once it is connected, and poll(2) waits. hiredis 0.14 and 1.x behave alike in what is used here.
+ * bounds a call however many reads and writes it takes: the context is non-blocking, and poll(2)
+ * waits. hiredis 0.14 and 1.x behave alike in what is used here.
  */
 #include "redis/redis_internal.h"
 
@@ -12,8 +12,6 @@
 #include "base/random/random.h"
 #include "metrics/cost.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <hiredis/sds.h>
 #include <poll.h>
 #include <stdio.h>
@@ -81,7 +79,7 @@ static enum redis_status flush(struct redis *redis, int64_t until_us)
         if (redisBufferWrite(redis->context, &done) != REDIS_OK)
             return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
         struct pollfd fd = {.fd = redis->context->fd, .events = POLLOUT};
-        if (!done && poll(&fd, 1, clock_poll_ms(until_us)) == 0)
+        if (!done && (poll(&fd, 1, clock_poll_ms(until_us)) == 0 || clock_mono_us() >= until_us))
             return redis_lose(redis, ERROR_TIMEOUT, "no answer in time");
     }
     return REDIS_OK;
@@ -116,21 +114,22 @@ enum redis_status redis_read(struct redis *redis, int64_t until_us, redisReply *
     *out = NULL;
     if (!redis->context)
         return redis_lose(redis, ERROR_UNAVAILABLE, "not connected");
-    for (;;) {
+    /* Something that comes all the time, and is no reply yet, does not put the end off. */
+    for (bool late = false;; late = clock_mono_us() >= until_us) {
         if (redisGetReplyFromReader(redis->context, &reply) != REDIS_OK)
             return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
         if (reply)
             break;
+        if (late)
+            return REDIS_OK;
         size_t had = redis->context->reader->len;
         /* TLS may have taken more from the socket than it has handed out. */
         if (redis->server->tls && redisBufferRead(redis->context) != REDIS_OK)
             return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
         if (redis->context->reader->len == had) {
             struct pollfd fd = {.fd = redis->context->fd, .events = POLLIN};
-            int ready = poll(&fd, 1, clock_poll_ms(until_us));
-            if (ready == 0 && clock_mono_us() >= until_us)
-                return REDIS_OK;
-            if (ready > 0 && redisBufferRead(redis->context) != REDIS_OK)
+            if (poll(&fd, 1, clock_poll_ms(until_us)) > 0 &&
+                redisBufferRead(redis->context) != REDIS_OK)
                 return redis_lose(redis, ERROR_UNAVAILABLE, redis->context->errstr);
         }
         cost_add(COST_REDIS, COST_BYTES, redis->context->reader->len - had);
@@ -206,26 +205,19 @@ enum redis_status redis_ask(struct redis *redis, int count, const char *const *a
 
 static bool open_context(struct redis *redis, int64_t until_us)
 {
-    const struct redis_server *server = redis->server;
     struct error error;
 
-    redis->context = redis_dial(&server->url, server->tls, until_us, &error);
+    redis->context = redis_dial(redis->server, until_us, &error);
     if (!redis->context) {
         redis_lose(redis, error.code, error.text);
         return false;
     }
-    int flags = fcntl(redis->context->fd, F_GETFL);
-    if (flags < 0 || fcntl(redis->context->fd, F_SETFL, flags | O_NONBLOCK) < 0) {
-        redis_lose(redis, ERROR_INTERNAL, strerror(errno));
-        return false;
-    }
-    redis->context->flags &= ~REDIS_BLOCK;
-    if (!server->url.is_unix)
+    if (!redis->server->url.is_unix)
         redisEnableKeepAlive(redis->context);
     return true;
 }
 
-static enum redis_status log_in(struct redis *redis, int64_t until_us)
+enum redis_status redis_log_in(struct redis *redis, int64_t until_us)
 {
     const struct redis_url *url = &redis->server->url;
 
@@ -259,12 +251,11 @@ static enum redis_status check_role(struct redis *redis, int64_t until_us)
 
 static enum redis_status greet(struct redis *redis, int64_t until_us)
 {
-    struct cost before = cost_of_thread[COST_REDIS];
     char database[8];
 
     redis->optional = true; /* sessions that are open may well be served */
     snprintf(database, sizeof database, "%d", redis->server->url.database);
-    enum redis_status status = log_in(redis, until_us);
+    enum redis_status status = redis_log_in(redis, until_us);
     if (status == REDIS_OK)
         status = check_role(redis, until_us);
     if (status == REDIS_OK)
@@ -274,7 +265,6 @@ static enum redis_status greet(struct redis *redis, int64_t until_us)
     if (status == REDIS_OK)
         status = redis_send(redis, 1, (const char *const[]){"DBSIZE"}, until_us);
     redis->optional = false;
-    cost_of_thread[COST_REDIS] = before;
     return status;
 }
 
@@ -297,10 +287,13 @@ static bool is_proof(const struct redis *redis, int64_t until_us)
 
 bool redis_open(struct redis *redis, int64_t until_us)
 {
+    struct cost before = cost_of_thread[COST_REDIS];
+
     redis_close(redis);
     memset(redis->sha, 0, sizeof redis->sha);
     redis->opened_us = clock_mono_us();
     enum redis_status status = open_context(redis, until_us) ? greet(redis, until_us) : REDIS_LOST;
+    cost_of_thread[COST_REDIS] = before;
     if (status == REDIS_OK) {
         redis->since_us = clock_mono_us();
         redis_server_note_reached(redis->server);

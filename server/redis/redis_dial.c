@@ -1,11 +1,20 @@
-#include "redis/redis_dial.h"
+/*
+ * Dialling: a connection to the Redis that a URL stands for, non-blocking from the start, so that
+ * one deadline bounds it all: the look-up of the name, the connect, the Sentinels, the handshake.
+ *
+ * With Sentinels each is asked in turn where the primary is, at every connection, and the server
+ * that they name has to say that it is one (ROLE): a Sentinel may not have noticed yet.
+ * Source: Redis documentation, "Guidelines for Redis clients with support for Redis Sentinel".
+ */
+#include "redis/redis_internal.h"
 
 #include "base/clock.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
+#include <sys/socket.h>
 
 #ifdef SECKILL_REDIS_TLS
 #include <arpa/inet.h>
@@ -15,41 +24,60 @@
 #include <openssl/x509v3.h>
 #endif
 
-enum { LEAST_US = 1000, SENTINEL_MOST_US = 500000 };
+enum { SENTINEL_MOST_US = 500000 };
 
-static struct timeval left_until(int64_t until_us)
+/* False: nothing in time. */
+static bool wait_socket(const redisContext *context, short events, int64_t until_us)
 {
-    int64_t left_us = until_us - clock_mono_us();
+    struct pollfd fd = {.fd = context->fd, .events = events};
 
-    if (left_us < LEAST_US)
-        left_us = LEAST_US; /* 0 would mean for ever */
-    return (struct timeval){.tv_sec = left_us / CLOCK_US_PER_S,
-                            .tv_usec = left_us % CLOCK_US_PER_S};
+    while (clock_mono_us() < until_us)
+        if (poll(&fd, 1, clock_poll_ms(until_us)) > 0)
+            return true;
+    return false;
 }
 
-/* NULL with the reason in `error`; what is not NULL has no error. */
-static redisContext *checked(redisContext *context, struct error *error)
+/* NULL with the error. `host` is in digits, or a path: nothing is looked up. */
+static redisContext *dial_address(const char *host, int port, bool is_unix, int64_t until_us,
+                                  struct error *error)
 {
-    if (context && !context->err)
+    redisContext *context =
+        is_unix ? redisConnectUnixNonBlock(host) : redisConnectNonBlock(host, port);
+    int failed = 0;
+    socklen_t size = sizeof failed;
+
+    if (!context)
+        error_set(error, ERROR_UNAVAILABLE, "out of memory");
+    else if (context->err)
+        error_set(error, ERROR_UNAVAILABLE, "%s", context->errstr);
+    else if (!wait_socket(context, POLLOUT, until_us))
+        error_set(error, ERROR_TIMEOUT, "no connection in time");
+    else if (getsockopt(context->fd, SOL_SOCKET, SO_ERROR, &failed, &size) != 0 || failed)
+        error_set(error, ERROR_UNAVAILABLE, "%s", strerror(failed));
+    else
         return context;
-    error_set(error, ERROR_UNAVAILABLE, "%s", context ? context->errstr : "out of memory");
     if (context)
         redisFree(context);
     return NULL;
 }
 
-static redisContext *dial_place(const struct redis_place *place, bool is_unix, int64_t until_us,
-                                struct error *error)
+/* One address behind the name after the other, each with its share of the time. */
+static redisContext *dial_place(const struct redis_server *server, const struct redis_place *place,
+                                int64_t until_us, struct error *error)
 {
-    struct timeval timeout = left_until(until_us);
-    redisContext *context =
-        checked(is_unix ? redisConnectUnixWithTimeout(place->host, timeout)
-                        : redisConnectWithTimeout(place->host, place->port, timeout),
-                error);
+    struct resolved found = {.count = 1};
+    redisContext *context = NULL;
 
-    /* For what is said before the session stops blocking: a handshake, a question. */
-    if (context)
-        redisSetTimeout(context, left_until(until_us));
+    if (server->url.is_unix)
+        return dial_address(place->host, 0, true, until_us, error);
+    if (!resolver_is_numeric(place->host, found.addresses[0]) &&
+        !resolver_ask(server->resolver, place->host, until_us, NULL, &found, error))
+        return NULL;
+    for (int i = 0; i < found.count && !context; i++) {
+        int64_t now_us = clock_mono_us();
+        context = dial_address(found.addresses[i], place->port, false,
+                               now_us + (until_us - now_us) / (found.count - i), error);
+    }
     return context;
 }
 
@@ -57,56 +85,57 @@ static redisContext *dial_place(const struct redis_place *place, bool is_unix, i
 static bool take_place(redisReply *reply, const char *name, struct redis_place *out,
                        struct error *error)
 {
-    bool good = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+    bool good = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
                 reply->element[0]->str && reply->element[1]->str;
 
     if (good) {
         snprintf(out->host, sizeof out->host, "%s", reply->element[0]->str);
         out->port = (int)strtol(reply->element[1]->str, NULL, 10);
-    } else if (reply && reply->type == REDIS_REPLY_ERROR) {
-        error_set(error, ERROR_UNAVAILABLE, "a Sentinel: %s", reply->str);
-    } else if (reply) {
+    } else {
         error_set(error, ERROR_UNAVAILABLE, "the Sentinels know no primary \"%s\"", name);
     }
-    if (reply)
-        freeReplyObject(reply);
+    freeReplyObject(reply);
     return good;
 }
 
 /* A Sentinel with a password of its own is taken to have the primary's. */
-static redisReply *ask(redisContext *context, const struct redis_url *url)
+static bool ask(struct redis *sentinel, int64_t until_us, struct redis_place *out,
+                struct error *error)
 {
-    static const char question[] = "SENTINEL get-master-addr-by-name %s";
-    redisReply *reply = redisCommand(context, question, url->primary);
+    const struct redis_url *url = &sentinel->server->url;
+    const char *const question[] = {"SENTINEL", "get-master-addr-by-name", url->primary};
+    redisReply *reply;
+    enum redis_status status = redis_command(sentinel, 3, question, until_us, &reply);
 
-    if (!reply || reply->type != REDIS_REPLY_ERROR || strncmp(reply->str, "NOAUTH", 6) != 0 ||
-        !url->password[0])
-        return reply;
-    freeReplyObject(reply);
-    reply = url->user[0] ? redisCommand(context, "AUTH %s %s", url->user, url->password)
-                         : redisCommand(context, "AUTH %s", url->password);
-    if (!reply || reply->type == REDIS_REPLY_ERROR)
-        return reply;
-    freeReplyObject(reply);
-    return redisCommand(context, question, url->primary);
+    if (status == REDIS_REFUSED && url->password[0] &&
+        strncmp(redis_reason(sentinel), "NOAUTH", 6) == 0) {
+        freeReplyObject(reply);
+        reply = NULL;
+        status = redis_log_in(sentinel, until_us);
+        if (status == REDIS_OK)
+            status = redis_command(sentinel, 3, question, until_us, &reply);
+    }
+    if (status == REDIS_OK)
+        return take_place(reply, url->primary, out, error);
+    if (reply)
+        freeReplyObject(reply);
+    return error_set(error, ERROR_UNAVAILABLE, "a Sentinel: %s", redis_reason(sentinel));
 }
 
-static bool find_primary(const struct redis_url *url, int64_t until_us, struct redis_place *out,
+static bool find_primary(struct redis_server *server, int64_t until_us, struct redis_place *out,
                          struct error *error)
 {
+    const struct redis_url *url = &server->url;
+
     for (int i = 0; i < url->count; i++) {
+        struct redis sentinel = {.server = server, .optional = true};
         int64_t now_us = clock_mono_us();
         int64_t share_us = (until_us - now_us) / (url->count - i + 1);
-        int64_t sentinel_us = now_us + (share_us < SENTINEL_MOST_US ? share_us : SENTINEL_MOST_US);
-        redisContext *context = dial_place(&url->places[i], false, sentinel_us, error);
+        int64_t sentinel_us = now_us + clock_earlier(share_us, SENTINEL_MOST_US);
 
-        if (!context)
-            continue;
-        redisReply *reply = ask(context, url);
-        if (!reply)
-            error_set(error, ERROR_UNAVAILABLE, "a Sentinel: %s", context->errstr);
-        bool found = take_place(reply, url->primary, out, error);
-        redisFree(context);
+        sentinel.context = dial_place(server, &url->places[i], sentinel_us, error);
+        bool found = sentinel.context && ask(&sentinel, sentinel_us, out, error);
+        redis_close(&sentinel);
         if (found)
             return true;
     }
@@ -123,6 +152,15 @@ static const char *tls_reason(void)
     const char *reason = ERR_reason_error_string(ERR_peek_last_error());
 
     return reason ? reason : "no reason given";
+}
+
+static const char *tls_failure(const SSL *ssl)
+{
+    long verified = SSL_get_verify_result(ssl);
+
+    if (verified != X509_V_OK)
+        return X509_verify_cert_error_string(verified);
+    return ERR_peek_last_error() ? tls_reason() : "the connection broke";
 }
 
 struct redis_tls *redis_tls_create(const char *ca_file, struct error *error)
@@ -167,7 +205,24 @@ static bool expect_peer(SSL *ssl, const char *host)
     return SSL_set1_host(ssl, name) && SSL_set_tlsext_host_name(ssl, name);
 }
 
-static bool secure(redisContext *context, struct redis_tls *tls, const char *host,
+/* hiredis has begun it. */
+static bool shake_hands(redisContext *context, SSL *ssl, int64_t until_us, struct error *error)
+{
+    for (;;) {
+        ERR_clear_error();
+        int done = SSL_do_handshake(ssl);
+        int wanted = SSL_get_error(ssl, done);
+        if (done == 1)
+            return true;
+        if (wanted != SSL_ERROR_WANT_READ && wanted != SSL_ERROR_WANT_WRITE)
+            break;
+        if (!wait_socket(context, wanted == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until_us))
+            return error_set(error, ERROR_TIMEOUT, "TLS: no answer in time");
+    }
+    return error_set(error, ERROR_UNAVAILABLE, "TLS: %s", tls_failure(ssl));
+}
+
+static bool secure(redisContext *context, struct redis_tls *tls, const char *host, int64_t until_us,
                    struct error *error)
 {
     SSL *ssl = SSL_new(tls->context);
@@ -177,13 +232,11 @@ static bool secure(redisContext *context, struct redis_tls *tls, const char *hos
         return error_set(error, ERROR_INTERNAL, "out of memory");
     }
     ERR_clear_error();
-    if (redisInitiateSSL(context, ssl) == REDIS_OK)
-        return true; /* the context owns it */
-    long verified = SSL_get_verify_result(ssl);
+    if (redisInitiateSSL(context, ssl) == REDIS_OK) /* the context owns it */
+        return shake_hands(context, ssl, until_us, error);
+    error_set(error, ERROR_UNAVAILABLE, "TLS: %s", tls_failure(ssl));
     SSL_free(ssl);
-    return error_set(error, ERROR_UNAVAILABLE, "TLS: %s",
-                     verified != X509_V_OK ? X509_verify_cert_error_string(verified)
-                                           : context->errstr);
+    return false;
 }
 #else
 struct redis_tls *redis_tls_create(const char *ca_file, struct error *error)
@@ -200,29 +253,30 @@ void redis_tls_destroy(struct redis_tls *tls)
     (void)tls;
 }
 
-static bool secure(redisContext *context, struct redis_tls *tls, const char *host,
+static bool secure(redisContext *context, struct redis_tls *tls, const char *host, int64_t until_us,
                    struct error *error)
 {
     (void)context;
     (void)tls;
     (void)host;
+    (void)until_us;
     return error_set(error, ERROR_INTERNAL, "built without TLS");
 }
 #endif
 
-redisContext *redis_dial(const struct redis_url *url, struct redis_tls *tls, int64_t until_us,
-                         struct error *error)
+redisContext *redis_dial(struct redis_server *server, int64_t until_us, struct error *error)
 {
+    const struct redis_url *url = &server->url;
     struct redis_place primary = {"", 0};
     const struct redis_place *place = url->places;
 
     if (url->primary[0]) {
-        if (!find_primary(url, until_us, &primary, error))
+        if (!find_primary(server, until_us, &primary, error))
             return NULL;
         place = &primary;
     }
-    redisContext *context = dial_place(place, url->is_unix, until_us, error);
-    if (context && url->tls && !secure(context, tls, place->host, error)) {
+    redisContext *context = dial_place(server, place, until_us, error);
+    if (context && url->tls && !secure(context, server->tls, place->host, until_us, error)) {
         redisFree(context);
         return NULL;
     }

@@ -2,8 +2,9 @@
 #ifndef SECKILL_REDIS_REDIS_INTERNAL_H
 #define SECKILL_REDIS_REDIS_INTERNAL_H
 
+#include "base/resolver.h"
 #include "redis/redis.h"
-#include "redis/redis_dial.h"
+#include "redis/redis_url.h"
 
 #include <hiredis/hiredis.h>
 #include <pthread.h>
@@ -14,9 +15,12 @@ enum {
     REDIS_SHA_LENGTH = 40
 };
 
+struct redis_tls;
+
 struct redis_server {
     struct redis_url url;
-    struct redis_tls *tls; /* owned; NULL without TLS */
+    struct redis_tls *tls;     /* owned; NULL without TLS */
+    struct resolver *resolver; /* owned */
     _Atomic int64_t closed_until_us;
     _Atomic int64_t stale_us; /* sessions opened until then are opened anew */
     atomic_int version;
@@ -69,6 +73,17 @@ enum redis_status redis_receive(struct redis *redis, int64_t until_us, redisRepl
 /* Sends a command and receives its reply. *out is NULL unless there was one; to be freed. */
 enum redis_status redis_command(struct redis *redis, int count, const char *const *arguments,
                                 int64_t until_us, redisReply **out);
+
+/* In redis_dial.c. What a session's TLS is made from: the system's CAs, or those of a file. NULL
+ * with an error; also where hiredis was built without TLS, which is said. */
+struct redis_tls *redis_tls_create(const char *ca_file, struct error *error);
+void redis_tls_destroy(struct redis_tls *tls); /* NULL is allowed */
+/* A connection to the Redis that the URL stands for, on which nothing of ours is said yet. NULL
+ * with an error; else the caller's. */
+redisContext *redis_dial(struct redis_server *server, int64_t until_us, struct error *error);
+
+/* AUTH, where the URL has a password. */
+enum redis_status redis_log_in(struct redis *redis, int64_t until_us);
 
 /* Gives a reply to a caller outside redis/, or frees it unless the status is REDIS_OK. */
 enum redis_status redis_hand_over(enum redis_status status, redisReply *answer,

@@ -19,16 +19,19 @@ struct redis_server *redis_server_create(const char *url, const char *ca_file, s
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
+    pthread_mutex_init(&server->state.mutex, NULL);
     bool usable = redis_url_parse(url, &server->url, error);
     if (usable && server->url.tls) {
         server->tls = redis_tls_create(ca_file, error);
         usable = server->tls != NULL;
     }
+    server->resolver = usable ? resolver_create() : NULL;
+    if (usable && !server->resolver)
+        usable = error_set(error, ERROR_INTERNAL, "out of memory");
     if (!usable) {
-        free(server);
+        redis_server_destroy(server);
         return NULL;
     }
-    pthread_mutex_init(&server->state.mutex, NULL);
     snprintf(server->state.why, sizeof server->state.why, "not asked yet");
     return server;
 }
@@ -38,6 +41,7 @@ void redis_server_destroy(struct redis_server *server)
     if (!server)
         return;
     pthread_mutex_destroy(&server->state.mutex);
+    resolver_destroy(server->resolver);
     redis_tls_destroy(server->tls);
     free(server);
 }

@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "base/clock.h"
+#include "base/resolver.h"
 
 /* librabbitmq 0.12 moved its headers into a folder and warns about the old place. */
 #if __has_include(<rabbitmq-c/amqp.h>)
@@ -44,6 +45,7 @@ enum {
 struct broker {
     char *url; /* owned: cut into pieces, `info` points into it */
     struct amqp_connection_info info;
+    struct resolver *resolver; /* owned */
     atomic_bool up;
     _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */
 };
@@ -61,6 +63,7 @@ static void broker_close(void *backend)
 {
     struct broker *broker = backend;
 
+    resolver_destroy(broker->resolver);
     free(broker->url);
     free(broker);
 }
@@ -72,10 +75,13 @@ static void *broker_open(const struct settings *settings, struct error *error)
         return NULL;
     struct broker *broker = calloc(1, sizeof *broker);
 
-    if (broker)
+    if (broker) {
         broker->url = strdup(settings->amqp);
-    if (!broker || !broker->url) {
-        free(broker);
+        broker->resolver = resolver_create();
+    }
+    if (!broker || !broker->url || !broker->resolver) {
+        if (broker)
+            broker_close(broker);
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
@@ -197,13 +203,23 @@ static bool check_reply(struct rabbit *rabbit, amqp_rpc_reply_t reply, const cha
 static bool open_socket(struct rabbit *rabbit, int64_t until_us)
 {
     const struct amqp_connection_info *info = &rabbit->broker->info;
-    struct timeval left = time_left(until_us);
+    struct resolved found = {.count = 1};
+    struct timeval left;
+    struct error error;
 
+    if (!resolver_is_numeric(info->host, found.addresses[0]) &&
+        !resolver_ask(rabbit->broker->resolver, info->host, until_us, NULL, &found, &error))
+        return lose(rabbit, "RabbitMQ", error.text);
     rabbit->conn = amqp_new_connection();
     amqp_socket_t *socket = rabbit->conn ? amqp_tcp_socket_new(rabbit->conn) : NULL;
     if (!socket)
         return lose(rabbit, "RabbitMQ", "out of memory");
-    int status = amqp_socket_open_noblock(socket, info->host, info->port, &left);
+    int status = AMQP_STATUS_HOSTNAME_RESOLUTION_FAILED;
+    for (int i = 0; i < found.count && status != AMQP_STATUS_OK; i++) {
+        int64_t now_us = clock_mono_us();
+        left = time_left(now_us + (until_us - now_us) / (found.count - i));
+        status = amqp_socket_open_noblock(socket, found.addresses[i], info->port, &left);
+    }
     if (status != AMQP_STATUS_OK)
         return lose(rabbit, "RabbitMQ", amqp_error_string2(status));
     left = time_left(until_us);

@@ -2,11 +2,14 @@
  * Backends that are connected and behave badly: one that goes away in the middle of the start, one
  * that sends a byte at a time. Neither ends the server, and neither gets more than a call's time.
  */
+#include "lib/fixtures/shop.h"
 #include "lib/peer.h"
-#include "lib/server.h"
+#include "lib/stack.h"
 #include "lib/t.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
+#include "redis/redis.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +31,111 @@ static void one_that_leaves_does_not_end_the_start(void **state)
     peer_stop(peer);
 }
 
+/* The time that is asked for, and what a sanitizer on a busy machine may add; an end that each byte
+ * puts off comes with the last one. */
+static void expect_given_up(const char *url)
+{
+    enum { TIME_US = 300000, MARGIN_US = 1500000 };
+    struct error error;
+    struct redis_server *server = redis_server_create(url, "", &error);
+    struct redis *redis = redis_create(server);
+
+    assert_non_null(server);
+    int64_t begun_us = clock_mono_us();
+    assert_false(redis_connect(redis, begun_us + TIME_US));
+    assert_in_range(clock_mono_us() - begun_us, TIME_US / 2, TIME_US + MARGIN_US);
+    redis_destroy(redis);
+    redis_server_destroy(server);
+}
+
+static void each_byte_puts_no_end_off(void **state)
+{
+    /* The beginnings of a long text, and of a TLS record. */
+    static const char text[] = "$1000000\r\n";
+    static const char record[] = "\x16\x03\x03\x3f\xff\x02\x00\x3f\xfb\x03\x03";
+    static const struct {
+        const char *words;
+        int length;
+        const char *scheme, *path;
+    } cases[] = {
+        {text, sizeof text - 1, "redis", ""},
+        {text, sizeof text - 1, "redis-sentinel", "/primary"},
+#ifdef SECKILL_REDIS_TLS
+        {record, sizeof record - 1, "rediss", ""},
+#endif
+    };
+    char url[URL_SIZE];
+
+    (void)state;
+    (void)record;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct peer *peer = peer_start(PEER_DRIPS, cases[i].words, cases[i].length);
+        snprintf(url, sizeof url, "%s://127.0.0.1:%d%s", cases[i].scheme, peer_port(peer),
+                 cases[i].path);
+        expect_given_up(url);
+        peer_stop(peer);
+    }
+}
+
+/* A name server never answers. */
+static void a_name_without_an_answer_is_given_up(void **state)
+{
+    (void)state;
+    expect_given_up("redis://cache.invalid:6379");
+    expect_given_up("redis-sentinel://cache.invalid:26379/primary");
+}
+
+static int held_lookups(const struct server *server)
+{
+    char line[512];
+    int count = 0;
+    FILE *log = t_open(server_log_path(server));
+
+    while (fgets(line, sizeof line, log))
+        count += strstr(line, "failpoint resolver.ask: hold") != NULL;
+    fclose(log);
+    return count;
+}
+
+/* In the whole server: each backend's name is looked up where nobody waits without end, and what
+ * needs none of them is sold. */
+static void names_without_an_answer_hold_nobody(void **state)
+{
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    int names = 1;
+
+    (void)state;
+    server_use_failpoints("resolver.ask=hold@1,resolver.ask=hold@2,resolver.ask=hold@3");
+    struct server *server = server_start("--redis", "redis://cache.invalid:6379", "--memcached",
+                                         stack_memcached() ? "cache.invalid:11211" : NULL, "--amqp",
+                                         stack_amqp() ? "amqp://u:p@broker.invalid:5672" : NULL);
+    shop_put(server, 1, 2, NULL);
+    if (stack_memcached()) {
+        names++;
+        buy.strategy = "memcached-lock";
+        shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
+    }
+    names += stack_amqp() != NULL;
+    while (held_lookups(server) < names && clock_mono_us() < until_us)
+        clock_sleep_until(clock_mono_us() + 10000);
+    assert_int_equal(held_lookups(server), names);
+    buy.strategy = "conditional";
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    server_stop(server);
+    server_use_failpoints(NULL);
+}
+
 int main(void)
 {
+    setenv("SECKILL_FAILPOINTS", "resolver.ask=hold@1,resolver.ask=hold@2", 1);
+    assert_true(failpoint_check(getenv("SECKILL_FAILPOINTS")));
+
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(one_that_leaves_does_not_end_the_start, server_teardown),
+        cmocka_unit_test(each_byte_puts_no_end_off),
+        cmocka_unit_test(a_name_without_an_answer_is_given_up),
+        cmocka_unit_test_teardown(names_without_an_answer_hold_nobody, server_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
