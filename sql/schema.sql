@@ -110,3 +110,25 @@ ALTER INDEX orders_user SET (deduplicate_items = off);
 CREATE TABLE epoch_base (base bigint NOT NULL);
 INSERT INTO epoch_base
 SELECT CASE WHEN EXISTS (SELECT FROM product) THEN 0 ELSE (1 + floor(random() * (1 << 20))::bigint) << 26 END;
+
+-- version: 5
+
+-- Where an order stands among all others: the transaction that wrote its row. Below a snapshot's xmin nothing is added
+-- any more, so whoever reads in this order and stops there misses nothing, however late an order commits. Ids cannot
+-- say that: they are made when orders arrive, by several clocks.
+ALTER TABLE orders ADD COLUMN entered xid8 NOT NULL DEFAULT pg_current_xact_id();
+CREATE INDEX orders_entered ON orders (entered, id) WITH (deduplicate_items = off);
+DROP INDEX orders_product, orders_user;
+CREATE INDEX orders_product ON orders (product_id, entered, id) WITH (deduplicate_items = off);
+CREATE INDEX orders_user ON orders (user_id, entered) WITH (deduplicate_items = off);
+
+-- What an order became after its row was written: a status each, in the transaction that gave it to the order.
+CREATE TABLE order_change (
+    id         uuid NOT NULL,
+    product_id bigint NOT NULL,
+    epoch      bigint NOT NULL,
+    status     smallint NOT NULL,
+    entered    xid8 NOT NULL DEFAULT pg_current_xact_id()
+);
+CREATE INDEX order_change_entered ON order_change (entered, id) WITH (deduplicate_items = off);
+CREATE INDEX order_change_product ON order_change (product_id, epoch);

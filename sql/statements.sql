@@ -156,11 +156,15 @@ VALUES ($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::text, 1, $
 ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
 SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
-    created_at = excluded.created_at
+    created_at = excluded.created_at, entered = excluded.entered
 WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
 -- name: order_cancel
-UPDATE orders SET status = 2 WHERE id = $1::uuid AND epoch = $2::bigint AND status = 1
+WITH changed AS (
+    UPDATE orders SET status = 2 WHERE id = $1::uuid AND epoch = $2::bigint AND status = 1
+    RETURNING id, product_id, epoch, status
+)
+INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed
 
 -- name: restock_insert
 INSERT INTO restock (id, product_id, epoch, quantity, strategy, idempotency_key, created_at)
@@ -183,22 +187,61 @@ WHERE user_id = $1::bigint AND idempotency_key = $2::text
 SELECT quantity FROM restock JOIN product ON product.id = product_id AND product.epoch = restock.epoch
 WHERE product_id = $1::bigint AND idempotency_key = $2::text
 
+-- A page begins behind the order $1, in the order in which rows were written; at the beginning where that is no order,
+-- or is none any more. The last column: nothing can commit any more that stands before this row.
 -- name: orders_page
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch,
+       entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
-WHERE orders.id > $1::uuid ORDER BY orders.id LIMIT $2::bigint
+WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
+ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- name: orders_page_product
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch,
+       entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
-WHERE orders.id > $1::uuid AND orders.product_id = $3::bigint ORDER BY orders.id LIMIT $2::bigint
+WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
+  AND orders.product_id = $3::bigint
+ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- name: orders_page_user
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch,
+       entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
-WHERE orders.id > $1::uuid AND user_id = $3::bigint
-  AND ($4::bigint IS NULL OR orders.product_id = $4::bigint)
-ORDER BY orders.id LIMIT $2::bigint
+WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
+  AND user_id = $3::bigint AND ($4::bigint IS NULL OR orders.product_id = $4::bigint)
+ORDER BY entered, orders.id LIMIT $2::bigint
+
+-- The orders' rows as they were written, and what they became, behind a position: the transaction, the order and the
+-- status. Only a queued row has been published, and only a confirmed one is cancelled.
+-- name: feed_page
+SELECT id, product_id, user_id, quantity, strategy, became, CASE WHEN became = 3 THEN reason END, created_at, epoch,
+       entered::text::bigint
+FROM ((SELECT orders.id, orders.product_id, user_id, quantity, strategy, became, reason, created_at, orders.epoch,
+              entered
+       FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch,
+            LATERAL (SELECT CASE WHEN published_at IS NOT NULL THEN 0::smallint WHEN status = 2 THEN 1::smallint
+                            ELSE status END AS became) AS first
+       WHERE (entered, orders.id, became) > ($1::bigint::text::xid8, $2::uuid, $3::bigint)
+         AND entered < pg_snapshot_xmin(pg_current_snapshot())
+       ORDER BY entered, orders.id, became LIMIT $4::bigint)
+      UNION ALL
+      (SELECT orders.id, orders.product_id, user_id, quantity, strategy, change.status, reason, created_at, orders.epoch,
+              change.entered
+       FROM order_change AS change
+       JOIN orders ON orders.id = change.id
+       JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
+       WHERE (change.entered, change.id, change.status) > ($1::bigint::text::xid8, $2::uuid, $3::bigint)
+         AND change.entered < pg_snapshot_xmin(pg_current_snapshot())
+       ORDER BY change.entered, change.id, change.status LIMIT $4::bigint)) AS event
+ORDER BY entered, id, became LIMIT $4::bigint
+
+-- What the numbers of transactions hang on. A database that was restored, or taken over from a primary that has failed,
+-- counts them otherwise, and another one begins anew.
+-- name: feed_origin
+SELECT hashtextextended(concat_ws(' ', system_identifier, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
+                                  'orders'::regclass::oid), 0)
+FROM pg_control_system()
 
 -- Settling a COMMIT whose reply was lost ---------------------------------------------------------------------
 
@@ -435,7 +478,7 @@ ORDER BY user_id, key
 ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
 SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
-    created_at = excluded.created_at
+    created_at = excluded.created_at, entered = excluded.entered
 WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
 -- The rows are locked and were read under the lock: one that does not fit is a bug of ours, and the CHECK says so.
@@ -465,7 +508,7 @@ WITH sale AS (
     ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
     SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
         quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
-        created_at = excluded.created_at, published_at = excluded.published_at
+        created_at = excluded.created_at, published_at = excluded.published_at, entered = excluded.entered
     WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
     RETURNING id
 )
@@ -476,12 +519,20 @@ SELECT asked.position, orders.epoch, user_id, quantity, status, reason, created_
 FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, position) JOIN orders ON orders.id = asked.id
 
 -- name: queue_confirm
-UPDATE orders SET status = 1 WHERE id = ANY ($1::uuid[]) AND status = 0
+WITH changed AS (
+    UPDATE orders SET status = 1 WHERE id = ANY ($1::uuid[]) AND status = 0
+    RETURNING id, product_id, epoch, status
+)
+INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed
 
 -- A refusal is not remembered: the key is free for the next attempt.
 -- name: queue_fail
-UPDATE orders SET status = 3, reason = asked.reason, idempotency_key = NULL
-FROM unnest($1::uuid[], $2::text[]) AS asked (id, reason) WHERE orders.id = asked.id AND status = 0
+WITH changed AS (
+    UPDATE orders SET status = 3, reason = asked.reason, idempotency_key = NULL
+    FROM unnest($1::uuid[], $2::text[]) AS asked (id, reason) WHERE orders.id = asked.id AND status = 0
+    RETURNING orders.id, product_id, epoch, status
+)
+INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed
 
 -- name: queue_restock_insert
 INSERT INTO restock (id, product_id, epoch, quantity, strategy, idempotency_key, created_at)
@@ -538,7 +589,7 @@ ORDER BY user_id, key
 ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
 SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
-    created_at = excluded.created_at
+    created_at = excluded.created_at, entered = excluded.entered
 WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
 -- Products ---------------------------------------------------------------------------------------------------
@@ -690,7 +741,7 @@ SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'o
        count(*) FILTER (WHERE to_regclass(name) IS NULL),
        coalesce(sum(ceil(ln(1 + pg_stat_get_live_tuples(to_regclass(name)) / 64.0) / ln(4.0))), 0)::bigint
 FROM unnest(ARRAY['seckill_schema', 'product', 'orders', 'purchase', 'restock', 'retired', 'bucket', 'product_lock',
-                  'epoch_base']) AS name
+                  'epoch_base', 'order_change']) AS name
 
 -- name: epoch_base
 SELECT base FROM epoch_base
@@ -713,9 +764,13 @@ WHERE purchase.product_id = ended.product_id AND purchase.user_id = ended.user_i
 
 -- name: purge_orders
 WITH ended AS MATERIALIZED (
-    SELECT id FROM orders WHERE product_id = $1::bigint AND epoch <= $2::bigint ORDER BY id
+    SELECT id FROM orders WHERE product_id = $1::bigint AND epoch <= $2::bigint ORDER BY entered, id
     LIMIT $3::bigint FOR UPDATE SKIP LOCKED)
 DELETE FROM orders USING ended WHERE orders.id = ended.id
+
+-- name: purge_changes
+DELETE FROM order_change WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM order_change WHERE product_id = $1::bigint AND epoch <= $2::bigint LIMIT $3::bigint))
 
 -- name: purge_restocks
 WITH ended AS MATERIALIZED (
@@ -727,4 +782,16 @@ DELETE FROM restock USING ended WHERE restock.id = ended.id
 DELETE FROM retired WHERE product_id = $1::bigint AND epoch = $2::bigint
   AND NOT EXISTS (SELECT FROM purchase WHERE product_id = $1::bigint AND epoch <= $2::bigint)
   AND NOT EXISTS (SELECT FROM orders WHERE product_id = $1::bigint AND epoch <= $2::bigint)
+  AND NOT EXISTS (SELECT FROM order_change WHERE product_id = $1::bigint AND epoch <= $2::bigint)
   AND NOT EXISTS (SELECT FROM restock WHERE product_id = $1::bigint AND epoch <= $2::bigint)
+
+-- Rows of a dump may bear numbers of transactions that this PostgreSQL has yet to reach: they count as written now.
+-- name: reenter_orders
+UPDATE orders SET entered = pg_current_xact_id() WHERE id = ANY (ARRAY(
+    SELECT id FROM orders WHERE entered >= pg_snapshot_xmax(pg_current_snapshot())
+    ORDER BY entered, id LIMIT $1::bigint FOR UPDATE SKIP LOCKED))
+
+-- name: reenter_changes
+UPDATE order_change SET entered = pg_current_xact_id() WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM order_change WHERE entered >= pg_snapshot_xmax(pg_current_snapshot())
+    ORDER BY entered, id LIMIT $1::bigint FOR UPDATE SKIP LOCKED))

@@ -10,6 +10,7 @@
 /* orders.c */
 void orders_post(struct request *request);
 void orders_list(struct request *request);
+void orders_feed(struct request *request);
 void orders_get(struct request *request);
 void orders_cancel(struct request *request);
 

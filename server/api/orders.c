@@ -1,5 +1,5 @@
 /*
- * Orders: buy, look up, list, cancel.
+ * Orders: buy, look up, list, follow, cancel.
  *
  * A buy is read, stamped, given its id and handed over with the others of its loop pass; its answer
  * is written when it comes back decided. A cancel first looks the order up, to learn whose strategy
@@ -14,11 +14,18 @@
 #include "base/clock.h"
 #include "strategy/external_state.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKUP_MS = 5000, PAGE_DEFAULT = 100, LOCATION_MAX = 64, QUEUED_PAUSE_US = 2000 };
+enum {
+    LOOKUP_MS = 5000,
+    PAGE_DEFAULT = 100,
+    LOCATION_MAX = 64,
+    POSITION_MAX = 96,
+    QUEUED_PAUSE_US = 2000
+};
 
 /* render_order, and the end of the line. */
 static size_t render_line(const struct order_record *record, const struct order *timings,
@@ -123,6 +130,12 @@ void orders_get(struct request *request)
         request_wait_call(request, found);
 }
 
+static enum catalog_result no_page(const struct call *call, struct error *error)
+{
+    error_set(error, ERROR_INTERNAL, "no memory for a page of %d orders", call->limit);
+    return CATALOG_FAILED;
+}
+
 static enum catalog_result list(struct call *call, struct pg *pg, struct error *error)
 {
     struct order_record *records = calloc((size_t)call->limit, sizeof *records);
@@ -131,15 +144,19 @@ static enum catalog_result list(struct call *call, struct pg *pg, struct error *
                               .has_after = call->has_order_id,
                               .after = call->order_id,
                               .limit = call->limit};
+    struct uuid next;
+    bool has_next = false;
+    char text[UUID_TEXT_LENGTH + 1];
     int n = 0;
 
-    if (!records) {
-        error_set(error, ERROR_INTERNAL, "no memory for a page of %d orders", call->limit);
-        return CATALOG_FAILED;
-    }
-    enum catalog_result result = catalog_orders(pg, &page, call->task.until_us, records, &n, error);
+    if (!records)
+        return no_page(call, error);
+    enum catalog_result result =
+        catalog_orders(pg, &page, call->task.until_us, records, &n, &next, &has_next, error);
+    if (has_next)
+        uuid_format(&next, text);
     if (result == CATALOG_OK)
-        call->text = render_orders(records, n, n == call->limit ? &records[n - 1].id : NULL);
+        call->text = render_orders(records, n, has_next ? text : NULL, false);
     free(records);
     return result;
 }
@@ -178,6 +195,84 @@ void orders_list(struct request *request)
     call->order_id = after;
     call->has_order_id = params[AFTER].given;
     request_wait_call(request, listed);
+}
+
+/* A position is text for whoever follows: origin, transaction, status and order. */
+static void format_position(const struct feed_position *position, char out[POSITION_MAX])
+{
+    int length = snprintf(out, POSITION_MAX, "%016" PRIx64 ".%" PRId64 ".%d.",
+                          (uint64_t)position->origin, position->transaction, position->status);
+
+    uuid_format(&position->id, out + length);
+}
+
+static bool parse_position(const char *text, struct feed_position *position)
+{
+    char again[POSITION_MAX];
+    char *end;
+
+    position->origin = (int64_t)strtoull(text, &end, 16);
+    position->transaction = *end == '.' ? strtoll(end + 1, &end, 10) : -1;
+    position->status = *end == '.' ? (int)strtol(end + 1, &end, 10) : -1;
+    if (*end != '.' || position->transaction < 0 || position->status < 0 ||
+        !uuid_parse(end + 1, &position->id))
+        return false;
+    format_position(position, again);
+    return strcmp(text, again) == 0; /* one text for a position */
+}
+
+static enum catalog_result follow(struct call *call, struct pg *pg, struct error *error)
+{
+    struct order_record *records = calloc((size_t)call->limit, sizeof *records);
+    char next[POSITION_MAX];
+    int n = 0;
+
+    if (!records)
+        return no_page(call, error);
+    enum catalog_result result =
+        catalog_feed(pg, &call->position, call->limit, call->task.until_us, records, &n, error);
+    if (result == CATALOG_OK) {
+        format_position(&call->position, next);
+        call->text = render_orders(records, n, next, true);
+    }
+    free(records);
+    return result;
+}
+
+static void followed(struct request *request)
+{
+    if (request->call->result == CATALOG_REFUSED) {
+        problem_set(&request->problem, 410, "position_gone", "after",
+                    "The database is another one, or has failed over: read from the beginning.");
+        request_refuse(request);
+        return;
+    }
+    listed(request);
+}
+
+void orders_feed(struct request *request)
+{
+    enum { LIMIT, AFTER, PARAM_COUNT };
+    struct param params[PARAM_COUNT] = {
+        [LIMIT] = {.name = "limit", .integer = true, .min = 1, .max = CATALOG_PAGE_MAX},
+        [AFTER] = {.name = "after"},
+    };
+    struct feed_position position = {0};
+    struct call *call;
+    bool good = reader_query(request->query, params, PARAM_COUNT, &request->problem);
+
+    if (good && params[AFTER].given && !parse_position(params[AFTER].text, &position))
+        good = problem_field(&request->problem, "after", "It takes the `next` of a page.");
+    if (!good) {
+        request_refuse(request);
+        return;
+    }
+    call = request_call(request, follow, ORDER_NOT_FOUND, LOOKUP_MS);
+    if (!call)
+        return;
+    call->limit = params[LIMIT].given ? (int)params[LIMIT].number : PAGE_DEFAULT;
+    call->position = position;
+    request_wait_call(request, followed);
 }
 
 static void cancel_found(struct request *request);

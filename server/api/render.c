@@ -60,28 +60,27 @@ size_t render_order(const struct order_record *record, const struct order *timin
     return (size_t)(at - out);
 }
 
-char *render_orders(const struct order_record *records, int count, const struct uuid *next)
+char *render_orders(const struct order_record *records, int count, const char *next, bool feed)
 {
-    enum { FRAME = 128 };
+    enum { FRAME = 192 };
     char *out = malloc((size_t)count * (RENDER_ORDER_MAX + 2) + FRAME);
-    size_t length;
+    char *at;
 
     if (!out)
         return NULL;
-    length = (size_t)sprintf(out, "{\"orders\": [");
+    at = put_text(out, "{\"orders\": [");
     for (int i = 0; i < count; i++) {
         if (i > 0)
-            length += (size_t)sprintf(out + length, ", ");
-        length += render_order(&records[i], NULL, out + length);
+            at = put_text(at, ", ");
+        at += render_order(&records[i], NULL, at);
+        if (feed) /* over the brace */
+            at = put_text(put_member(at - 1, ", \"epoch\": ", records[i].epoch), "}");
     }
-    if (next) {
-        char id[UUID_TEXT_LENGTH + 1];
-
-        uuid_format(next, id);
-        sprintf(out + length, "], \"next\": \"%s\"}", id);
-    } else {
-        sprintf(out + length, "], \"next\": null}");
-    }
+    at = put_text(at, "], \"next\": ");
+    if (next)
+        put_text(put_text(put_text(at, "\""), next), "\"}");
+    else
+        put_text(at, "null}");
     return out;
 }
 

@@ -21,8 +21,9 @@ _Static_assert(RENDER_ORDER_MAX > 640 + ORDER_STRATEGY_MAX + ORDER_REASON_MAX, "
 /* `timings` is the order whose times are told, or NULL. Returns the length, less than the room. */
 size_t render_order(const struct order_record *record, const struct order *timings,
                     char out[RENDER_ORDER_MAX]);
-/* `next` is the id to go on after, or NULL. */
-char *render_orders(const struct order_record *records, int count, const struct uuid *next);
+/* `next` is the id or the position to go on after, or NULL. Orders of the feed tell their epochs.
+ */
+char *render_orders(const struct order_record *records, int count, const char *next, bool feed);
 
 char *render_product(const struct product *product);
 char *render_products(const struct product *products, int count, int64_t next); /* 0: no next */

@@ -7,6 +7,7 @@
 const struct route api_routes[] = {
     {"/orders", ROUTE_POST, false, orders_post},
     {"/orders", ROUTE_GET, false, orders_list},
+    {"/orders/feed", ROUTE_GET, false, orders_feed},
     {"/orders/{order}", ROUTE_GET, false, orders_get},
     {"/orders/{order}/cancel", ROUTE_POST, false, orders_cancel},
     {"/products", ROUTE_GET, false, products_list},

@@ -138,6 +138,7 @@ static bool purge_sale(struct pg *pg, int64_t until_us, struct piece *piece)
     bool done =
         purge_rows(pg, SQL_PURGE_PURCHASES, PG_ARGS(product, epoch, most), until_us, piece) &&
         purge_rows(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, most), until_us, piece) &&
+        purge_rows(pg, SQL_PURGE_CHANGES, PG_ARGS(product, epoch, most), until_us, piece) &&
         purge_rows(pg, SQL_PURGE_RESTOCKS, PG_ARGS(product, epoch), until_us, piece) &&
         purge_rows(pg, SQL_RETIRED_DONE, PG_ARGS(product, epoch), until_us, piece);
     (void)done; /* a piece of a sale is committed, too; the next piece goes on with it */
@@ -165,7 +166,10 @@ static bool purge(struct background *background)
     if (!pg_connect(pg, until_us))
         return false;
     pg_begin(pg);
-    while (piece.rows < PURGE_ROWS && piece.sales < PURGE_SALES && purge_sale(pg, until_us, &piece))
+    if (purge_rows(pg, SQL_REENTER_ORDERS, PG_ARGS(pg_int8(PURGE_ROWS)), until_us, &piece))
+        purge_rows(pg, SQL_REENTER_CHANGES, PG_ARGS(pg_int8(PURGE_ROWS)), until_us, &piece);
+    while (piece.error.code == ERROR_NONE && piece.rows < PURGE_ROWS && piece.sales < PURGE_SALES &&
+           purge_sale(pg, until_us, &piece))
         ;
     note_purge(background, &piece.error);
     /* It may wait for a standby that is gone, which the next probe has to find out. */

@@ -62,6 +62,7 @@ struct call {
     int64_t stock;
     int limit;
     unsigned given; /* members of a PATCH */
+    struct feed_position position;
 
     /* What came of it. */
     struct product product; /* also what a PUT puts */

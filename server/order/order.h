@@ -102,6 +102,7 @@ struct order_record {
     enum order_status status;
     char reason[ORDER_REASON_MAX + 1]; /* "" unless failed */
     int64_t created_us;                /* wall clock */
+    int64_t epoch;                     /* of its sale; 0: not read */
 };
 
 struct order {

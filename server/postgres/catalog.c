@@ -3,10 +3,11 @@
 #include "base/clock.h"
 #include "postgres/pg.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* The longest wait for one row. */
-enum { LOCK_MOST_MS = 2000 };
+/* The longest wait for one row; and for the transactions that keep a page from being final. */
+enum { LOCK_MOST_MS = 2000, FINAL_WAIT_US = 100000, FINAL_PAUSE_US = 5000 };
 
 static enum catalog_result failed(struct pg *pg, struct error *error)
 {
@@ -194,30 +195,107 @@ enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t 
     return CATALOG_OK;
 }
 
-enum catalog_result catalog_orders(struct pg *pg, const struct order_page *page, int64_t until_us,
-                                   struct order_record *out, int *n, struct error *error)
+static enum pg_status exec_page(struct pg *pg, const struct order_page *page, int64_t until_us)
 {
     static const struct uuid first = {{0}};
     struct pg_value values[4] = {pg_uuid(page->has_after ? &page->after : &first),
                                  pg_int8(page->limit)};
-    enum pg_status status;
 
     if (page->user_id) {
         values[2] = pg_int8(page->user_id);
         values[3] = pg_int8_or_null(page->product_id != 0, page->product_id);
-        status = pg_exec(pg, SQL_ORDERS_PAGE_USER, values, 4, until_us);
-    } else if (page->product_id) {
-        values[2] = pg_int8(page->product_id);
-        status = pg_exec(pg, SQL_ORDERS_PAGE_PRODUCT, values, 3, until_us);
-    } else {
-        status = pg_exec(pg, SQL_ORDERS_PAGE, values, 2, until_us);
+        return pg_exec(pg, SQL_ORDERS_PAGE_USER, values, 4, until_us);
     }
-    if (status != PG_OK)
-        return failed(pg, error);
-    *n = pg_rows(pg);
+    if (page->product_id) {
+        values[2] = pg_int8(page->product_id);
+        return pg_exec(pg, SQL_ORDERS_PAGE_PRODUCT, values, 3, until_us);
+    }
+    return pg_exec(pg, SQL_ORDERS_PAGE, values, 2, until_us);
+}
+
+/* Of the page that was read: how many of its rows, from the first on, nothing can precede any more.
+ */
+static int count_final(const struct pg *pg)
+{
+    int count = 0;
+
+    while (count < pg_rows(pg) && pg_get_bool(pg, count, ORDER_RECORD_COLUMNS))
+        count++;
+    return count;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct order_record *first = a;
+    const struct order_record *second = b;
+
+    return memcmp(first->id.bytes, second->id.bytes, sizeof first->id.bytes);
+}
+
+/* A full page waits a moment for transactions that are just committing. */
+enum catalog_result catalog_orders(struct pg *pg, const struct order_page *page, int64_t until_us,
+                                   struct order_record *out, int *n, struct uuid *next,
+                                   bool *has_next, struct error *error)
+{
+    int64_t final_until_us = clock_earlier(until_us, clock_mono_us() + FINAL_WAIT_US);
+    int final;
+
+    for (;;) {
+        if (exec_page(pg, page, until_us) != PG_OK)
+            return failed(pg, error);
+        *n = pg_rows(pg);
+        final = count_final(pg);
+        if (*n < page->limit || final == *n || clock_mono_us() >= final_until_us)
+            break;
+        clock_sleep_until(clock_mono_us() + FINAL_PAUSE_US);
+    }
     for (int row = 0; row < *n; row++)
         order_record_read(pg, row, &out[row]);
+    *has_next = *n == page->limit && final > 0;
+    if (*has_next)
+        *next = out[final - 1].id;
+    qsort(out, (size_t)*n, sizeof *out, compare_ids);
     return CATALOG_OK;
+}
+
+/* A change that a crash could undo would leave its number to another one, so what was read is
+ * flushed. */
+static enum pg_status read_feed(struct pg *pg, struct feed_position *position, int limit,
+                                int64_t until_us, struct order_record *out, int *n)
+{
+    enum pg_status status = pg_exec(pg, SQL_FEED_PAGE,
+                                    PG_ARGS(pg_int8(position->transaction), pg_uuid(&position->id),
+                                            pg_int8(position->status), pg_int8(limit)),
+                                    until_us);
+
+    *n = status == PG_OK ? pg_rows(pg) : 0;
+    if (*n == 0)
+        return status;
+    for (int row = 0; row < *n; row++)
+        order_record_read(pg, row, &out[row]);
+    position->transaction = pg_get_int8(pg, *n - 1, ORDER_RECORD_COLUMNS);
+    position->id = out[*n - 1].id;
+    position->status = (int)out[*n - 1].status;
+    status = pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us);
+    return status == PG_OK ? pg_commit(pg, until_us) : status;
+}
+
+/* In one transaction: through a pooler, too, the origin and the page are the same server's. */
+enum catalog_result catalog_feed(struct pg *pg, struct feed_position *position, int limit,
+                                 int64_t until_us, struct order_record *out, int *n,
+                                 struct error *error)
+{
+    pg_begin(pg);
+    enum pg_status status = pg_exec(pg, SQL_FEED_ORIGIN, PG_NO_ARGS, until_us);
+    int64_t origin = status == PG_OK ? pg_get_int8(pg, 0, 0) : 0;
+    if (status == PG_OK && position->transaction != 0 && position->origin != origin)
+        return give_up(pg, CATALOG_REFUSED, until_us);
+    position->origin = origin;
+    if (status == PG_OK)
+        status = read_feed(pg, position, limit, until_us, out, n);
+    if (status != PG_OK)
+        return undo(pg, status, until_us, error);
+    return give_up(pg, CATALOG_OK, until_us); /* of an empty page */
 }
 
 enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t until_us,
@@ -258,4 +336,5 @@ void order_record_read(const struct pg *pg, int row, struct order_record *out)
     out->status = (enum order_status)pg_get_int2(pg, row, 5);
     pg_get_text(pg, row, 6, out->reason, sizeof out->reason);
     out->created_us = pg_get_time(pg, row, 7);
+    out->epoch = pg_get_int8(pg, row, 8);
 }

@@ -96,16 +96,34 @@ struct order_page {
     int64_t product_id; /* 0: any */
     int64_t user_id;    /* 0: any */
     bool has_after;
-    struct uuid after; /* ids above this one alone */
+    struct uuid after; /* those that were written behind this one; behind none that is there: all */
     int limit;
 };
 
-/* In id order; *n is how many, at most page->limit. */
+/* The page's orders, in id order; *n is how many, at most page->limit. *next is the one to go on
+ * behind, where the page is full: no order can commit any more that `next` has passed. Without
+ * *has_next the page is the last one, or stands behind a transaction that is still running. */
 enum catalog_result catalog_orders(struct pg *pg, const struct order_page *page, int64_t until_us,
-                                   struct order_record *out, int *n, struct error *error);
+                                   struct order_record *out, int *n, struct uuid *next,
+                                   bool *has_next, struct error *error);
+
+/* How far a follower of the feed has read. All zero: nothing yet. */
+struct feed_position {
+    int64_t origin;      /* of the database's transaction numbers */
+    int64_t transaction; /* the last change's; with its order, and what that became */
+    struct uuid id;
+    int status;
+};
+
+/* What became of orders behind the position, each change once, as far as nothing can commit any
+ * more that belongs in between; *position goes on behind the last. *n: at most `limit`.
+ * CATALOG_REFUSED: the position is another database's, or one's before a failover. */
+enum catalog_result catalog_feed(struct pg *pg, struct feed_position *position, int limit,
+                                 int64_t until_us, struct order_record *out, int *n,
+                                 struct error *error);
 
 /* A row of the statements that return whole orders (order_read and its family). */
-enum { ORDER_RECORD_EPOCH = 8 }; /* the column after what struct order_record holds */
+enum { ORDER_RECORD_COLUMNS = 9 }; /* others may follow */
 
 void order_record_read(const struct pg *pg, int row, struct order_record *out);
 

@@ -29,7 +29,7 @@ static bool read_order(struct session *session, struct order *order, int64_t *ep
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_NOT_FOUND);
     order_record_read(session->pg, 0, &order->record);
-    *epoch = pg_get_int8(session->pg, 0, ORDER_RECORD_EPOCH);
+    *epoch = order->record.epoch;
     if (order->record.status == STATUS_CANCELLED)
         return purchase_flush_read(session, order, session->work_until_us) &&
                purchase_refuse(session, order, ORDER_CANCELLED);

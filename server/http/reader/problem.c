@@ -86,6 +86,8 @@ static const char *title(int status)
         return "Method Not Allowed";
     case 409:
         return "Conflict";
+    case 410:
+        return "Gone";
     case 412:
         return "Precondition Failed";
     case 413:

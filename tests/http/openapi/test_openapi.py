@@ -11,6 +11,7 @@ import copy
 import re
 import signal
 import sys
+import time
 import unittest
 
 from openapi import METHODS, forbidden
@@ -153,6 +154,21 @@ class Orders(Shared):
         page = self.server.call("listOrders", query={"user_id": 3, "product_id": product, "after": ids[1]}).json
         self.assertEqual(([o["id"] for o in page["orders"]], page["next"]), (ids[2:], None))
         self.server.call("listOrders", query={"after": "x"}, status=400, field="after")
+
+    def test_feed(self):
+        product = new_product(self.server)
+        order = buy(self.server, product, 201).json
+        self.server.call("cancelOrder", order["id"], status=200)
+        seen, position = [], {}
+        deadline = time.monotonic() + PATIENCE_S
+        while ("cancelled", order["id"]) not in seen and time.monotonic() < deadline:
+            page = self.server.call("followOrders", query={"limit": 1000, **position}, status=200).json
+            seen += [(o["status"], o["id"]) for o in page["orders"]]
+            position = {"after": page["next"]}
+        self.assertEqual([s for s in seen if s[1] == order["id"]], [(s, order["id"]) for s in ("confirmed", "cancelled")])
+        self.server.call("followOrders", query={"after": "x"}, status=400, field="after")
+        other = {"after": ("1" if page["next"][0] == "0" else "0") + page["next"][1:]}
+        self.server.call("followOrders", query=other, status=410, code="position_gone")
 
     def test_states(self):
         """A queued order and a failed one, as the strategies that make such write them."""
@@ -354,8 +370,8 @@ class Others(unittest.TestCase):
     def test_without_postgresql(self):
         server = self.start(database="host=/nonexistent dbname=none")
         server.call("getReadiness", status=503, ready=False)
-        for name, *ids in (("listOrders",), ("getOrder", NO_ORDER), ("listProducts",), ("getProduct", 1),
-                           ("auditProduct", 1)):
+        for name, *ids in (("listOrders",), ("followOrders",), ("getOrder", NO_ORDER), ("listProducts",),
+                           ("getProduct", 1), ("auditProduct", 1)):
             server.call(name, *ids, status=503, code="backend_unavailable")
         server.call("cancelOrder", NO_ORDER, status=503)
         server.call("putProduct", 1, body={"stock": 1}, status=503)
