@@ -9,32 +9,32 @@ enum { LOADS = COMMAND_RUN | COMMAND_SWEEP, ANY = LOADS | COMMAND_AUDIT };
 #define AT(member) offsetof(struct options, member)
 
 static const struct option_row backends[] = {
-    {"threads", LOADS, OPTION_COUNT, AT(threads), "0", 0, 256, NULL, "N",
-     "wrk's threads, rounded up to a multiple of the instances; 0: one a core"},
-    {"seed", LOADS, OPTION_COUNT, AT(seed), "1", 0, 1000000000, NULL, "N",
-     "the same seed buys with the same user ids in the same order of products"},
-    {"first-product", LOADS, OPTION_COUNT, AT(first_product), "1000001", 1000000, 8000000, NULL,
-     "ID", "products ID, ID+1, … are sold, and reset"},
-    {"database", ANY, OPTION_SECRET, AT(database), "", 0, 0, "SECKILL_DATABASE", "CONNINFO",
-     "PostgreSQL, as libpq takes it (the PG* variables)"},
-    {"redis", LOADS, OPTION_SECRET, AT(redis), "", 0, 0, "SECKILL_REDIS", "URL",
-     "Redis for the started servers"},
-    {"stock-redis", LOADS, OPTION_SECRET, AT(stock_redis), "", 0, 0, "SECKILL_STOCK_REDIS", "URL",
-     "Redis for their redis-stock (--redis)"},
-    {"amqp", LOADS, OPTION_SECRET, AT(amqp), "", 0, 0, "SECKILL_AMQP", "URL",
-     "RabbitMQ for the started servers"},
-    {"redlock", LOADS, OPTION_SECRET, AT(redlock), "", 0, 0, "SECKILL_REDLOCK", "URL,URL,URL",
-     "Redlock's Redis nodes for the started servers"},
-    {"memcached", LOADS, OPTION_TEXT, AT(memcached), "", 0, 0, "SECKILL_MEMCACHED", "ADDRESS",
-     "memcached for the started servers"},
-    {"zookeeper", LOADS, OPTION_TEXT, AT(zookeeper), "", 0, 0, "SECKILL_ZOOKEEPER", "HOSTS",
-     "ZooKeeper for the started servers"},
-    {"admin-token", LOADS, OPTION_SECRET, AT(admin_token), "", 0, 0, "SECKILL_ADMIN_TOKEN", "T",
-     "sent with admin calls, and given to the started servers"},
-    {"out", LOADS, OPTION_TEXT, AT(out), "", 0, 0, NULL, "DIR",
-     "where the files go (a new folder in results/)"},
-    {"server-binary", LOADS, OPTION_TEXT, AT(server_binary), "", 0, 0, NULL, "PATH",
-     "the seckill-server to start (the one beside this program)"},
+    OPTION_ROW("threads", LOADS, OPTION_COUNT, AT(threads), "0", 0, 256, false, "N",
+               "wrk's threads, rounded up to a multiple of the instances; 0: one a core"),
+    OPTION_ROW("seed", LOADS, OPTION_COUNT, AT(seed), "1", 0, 1000000000, false, "N",
+               "the same seed buys with the same user ids in the same order of products"),
+    OPTION_ROW("first-product", LOADS, OPTION_COUNT, AT(first_product), "1000001", 1000000, 8000000,
+               false, "ID", "products ID, ID+1, … are sold, and reset"),
+    OPTION_ROW("database", ANY, OPTION_SECRET, AT(database), "", 0, 0, true, "CONNINFO",
+               "PostgreSQL, as libpq takes it (the PG* variables)"),
+    OPTION_ROW("redis", LOADS, OPTION_SECRET, AT(redis), "", 0, 0, true, "URL",
+               "Redis for the started servers"),
+    OPTION_ROW("stock-redis", LOADS, OPTION_SECRET, AT(stock_redis), "", 0, 0, true, "URL",
+               "Redis for their redis-stock (--redis)"),
+    OPTION_ROW("amqp", LOADS, OPTION_SECRET, AT(amqp), "", 0, 0, true, "URL",
+               "RabbitMQ for the started servers"),
+    OPTION_ROW("redlock", LOADS, OPTION_SECRET, AT(redlock), "", 0, 0, true, "URL,URL,URL",
+               "Redlock's Redis nodes for the started servers"),
+    OPTION_ROW("memcached", LOADS, OPTION_TEXT, AT(memcached), "", 0, 0, true, "ADDRESS",
+               "memcached for the started servers"),
+    OPTION_ROW("zookeeper", LOADS, OPTION_TEXT, AT(zookeeper), "", 0, 0, true, "HOSTS",
+               "ZooKeeper for the started servers"),
+    OPTION_ROW("admin-token", LOADS, OPTION_SECRET, AT(admin_token), "", 0, 0, true, "T",
+               "sent with admin calls, and given to the started servers"),
+    OPTION_ROW("out", LOADS, OPTION_TEXT, AT(out), "", 0, 0, false, "DIR",
+               "where the files go (a new folder in results/)"),
+    OPTION_ROW("server-binary", LOADS, OPTION_TEXT, AT(server_binary), "", 0, 0, false, "PATH",
+               "the seckill-server to start (the one beside this program)"),
 };
 
 const struct option_table option_table_backends = {.rows = backends,
@@ -43,54 +43,58 @@ const struct option_table option_table_backends = {.rows = backends,
 static const char *const scenarios[] = {"hot", "soldout", "spread", "counter", "bell", "articles"};
 
 static const struct option_row rows[] = {
-    {"strategies", RUN, OPTION_LIST, AT(strategies), "all", 0, 0, NULL, "a,b,...|all",
-     "what to compare; all: every one that the servers can run now"},
-    {"strategies", SWEEP, OPTION_LIST, AT(strategies), "conditional", 0, 0, NULL, "a,b,...",
-     "what to measure"},
-    {"over", SWEEP, OPTION_TEXT, AT(over), "", 0, 0, NULL, "NAME=1,2,4",
-     "what to vary, and its values (below)"},
-    {"set", SWEEP, OPTION_LIST, AT(set), NULL, 0, 0, NULL, "NAME=1,...",
-     "other settings, the same throughout"},
-    {"scenario", RUN, OPTION_CHOICE, AT(scenario), "hot|soldout|spread|counter|bell|articles", 0, 0,
-     NULL, "NAME", "hot, soldout, spread, counter, bell or articles (below)"},
-    {"instances", RUN, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES, NULL, "1,3",
-     "how many servers share the load, one figure after the other (1; with --server: all of them)"},
-    {"connections", RUN, OPTION_COUNT, AT(connections), "0", 1, 20000, NULL, "N",
-     "connections in all: wrk's, a multiple of the threads (64); at a --rate the most (1024)"},
-    {"rate", RUN, OPTION_COUNT, AT(rate_per_s), "0", 1, 1000000, NULL, "N",
-     "orders a second, whether the servers keep up or not (as fast as they answer)"},
-    {"arrivals", RUN, OPTION_CHOICE, AT(arrivals), "poisson|constant", 0, 0, NULL,
-     "poisson|constant", "how orders come at a --rate"},
-    {"surge", RUN, OPTION_COUNT, AT(surge), "20", 1, 1000, NULL, "N",
-     "bell: how many times the --rate comes when the sale opens"},
-    {"max-lag-ms", RUN, OPTION_COUNT, AT(max_lag_ms), "10", 0, 60000, NULL, "N",
-     "with a --rate: no run when the harness was later than this with 1 % of the orders"},
-    {"duration", RUN, OPTION_SECONDS, AT(duration_s), "10s", 1, 86400, NULL, "10s",
-     "how long a load whose stock cannot run out lasts"},
-    {"duration", SWEEP, OPTION_SECONDS, AT(duration_s), "2s", 1, 86400, NULL, "2s",
-     "how long each measurement lasts"},
-    {"stock", RUN, OPTION_COUNT, AT(stock), "100", 1, 1000000000, NULL, "N",
-     "units on sale in the truth phase, for each product"},
-    {"products", RUN, OPTION_COUNT, AT(products), "100", 1, 100000, NULL, "N",
-     "products of the spread scenario"},
-    {"products", SWEEP, OPTION_COUNT, AT(products), "1", 1, 100000, NULL, "N",
-     "how many products are sold"},
-    {"rounds", RUN, OPTION_COUNT, AT(rounds), "1", 1, 1000, NULL, "N",
-     "how often everything is repeated, strategies in turn"},
-    {"rounds", SWEEP, OPTION_COUNT, AT(rounds), "3", 1, 100, NULL, "N",
-     "how often everything is repeated, values in turn"},
-    {"work-ms", RUN, OPTION_COUNT, AT(work_ms), "-1", 0, 60000, NULL, "N",
-     "started servers hold their protection N ms longer"},
-    {"body", RUN | SWEEP, OPTION_TEXT, AT(body), "", 0, 0, NULL, "plain|guarded",
-     "what runs under the lock, for strategies that have the choice"},
-    {"wait-ms", RUN | SWEEP, OPTION_COUNT, AT(wait_ms), "-1", 0, 60000, NULL, "N",
-     "how long an order may wait"},
-    {"product", AUDIT, OPTION_COUNT, AT(product), "0", 1, INT64_C(9007199254740991), NULL, "ID",
-     "audit this product alone"},
-    {"server", RUN, OPTION_LIST, AT(servers), NULL, 0, 0, NULL, "URL,URL,...",
-     "use these running servers instead of starting some"},
-    {"reset", RUN, OPTION_SWITCH, AT(reset), NULL, 0, 0, NULL, NULL,
-     "with --server: products that have orders may be reset"},
+    OPTION_ROW("strategies", RUN, OPTION_LIST, AT(strategies), "all", 0, 0, false, "a,b,...|all",
+               "what to compare; all: every one that the servers can run now"),
+    OPTION_ROW("strategies", SWEEP, OPTION_LIST, AT(strategies), "conditional", 0, 0, false,
+               "a,b,...", "what to measure"),
+    OPTION_ROW("over", SWEEP, OPTION_TEXT, AT(over), "", 0, 0, false, "NAME=1,2,4",
+               "what to vary, and its values (below)"),
+    OPTION_ROW("set", SWEEP, OPTION_LIST, AT(set), NULL, 0, 0, false, "NAME=1,...",
+               "other settings, the same throughout"),
+    OPTION_ROW("scenario", RUN, OPTION_CHOICE, AT(scenario),
+               "hot|soldout|spread|counter|bell|articles", 0, 0, false, "NAME",
+               "hot, soldout, spread, counter, bell or articles (below)"),
+    OPTION_ROW("instances", RUN, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES,
+               false, "1,3",
+               "how many servers share the load, one figure after the other (1; with --server: all "
+               "of them)"),
+    OPTION_ROW(
+        "connections", RUN, OPTION_COUNT, AT(connections), "0", 1, 20000, false, "N",
+        "connections in all: wrk's, a multiple of the threads (64); at a --rate the most (1024)"),
+    OPTION_ROW("rate", RUN, OPTION_COUNT, AT(rate_per_s), "0", 1, 1000000, false, "N",
+               "orders a second, whether the servers keep up or not (as fast as they answer)"),
+    OPTION_ROW("arrivals", RUN, OPTION_CHOICE, AT(arrivals), "poisson|constant", 0, 0, false,
+               "poisson|constant", "how orders come at a --rate"),
+    OPTION_ROW("surge", RUN, OPTION_COUNT, AT(surge), "20", 1, 1000, false, "N",
+               "bell: how many times the --rate comes when the sale opens"),
+    OPTION_ROW("max-lag-ms", RUN, OPTION_COUNT, AT(max_lag_ms), "10", 0, 60000, false, "N",
+               "with a --rate: no run when the harness was later than this with 1 % of the orders"),
+    OPTION_ROW("duration", RUN, OPTION_SECONDS, AT(duration_s), "10s", 1, 86400, false, "10s",
+               "how long a load whose stock cannot run out lasts"),
+    OPTION_ROW("duration", SWEEP, OPTION_SECONDS, AT(duration_s), "2s", 1, 86400, false, "2s",
+               "how long each measurement lasts"),
+    OPTION_ROW("stock", RUN, OPTION_COUNT, AT(stock), "100", 1, 1000000000, false, "N",
+               "units on sale in the truth phase, for each product"),
+    OPTION_ROW("products", RUN, OPTION_COUNT, AT(products), "100", 1, 100000, false, "N",
+               "products of the spread scenario"),
+    OPTION_ROW("products", SWEEP, OPTION_COUNT, AT(products), "1", 1, 100000, false, "N",
+               "how many products are sold"),
+    OPTION_ROW("rounds", RUN, OPTION_COUNT, AT(rounds), "1", 1, 1000, false, "N",
+               "how often everything is repeated, strategies in turn"),
+    OPTION_ROW("rounds", SWEEP, OPTION_COUNT, AT(rounds), "3", 1, 100, false, "N",
+               "how often everything is repeated, values in turn"),
+    OPTION_ROW("work-ms", RUN, OPTION_COUNT, AT(work_ms), "-1", 0, 60000, false, "N",
+               "started servers hold their protection N ms longer"),
+    OPTION_ROW("body", RUN | SWEEP, OPTION_TEXT, AT(body), "", 0, 0, false, "plain|guarded",
+               "what runs under the lock, for strategies that have the choice"),
+    OPTION_ROW("wait-ms", RUN | SWEEP, OPTION_COUNT, AT(wait_ms), "-1", 0, 60000, false, "N",
+               "how long an order may wait"),
+    OPTION_ROW("product", AUDIT, OPTION_COUNT, AT(product), "0", 1, INT64_C(9007199254740991),
+               false, "ID", "audit this product alone"),
+    OPTION_ROW("server", RUN, OPTION_LIST, AT(servers), NULL, 0, 0, false, "URL,URL,...",
+               "use these running servers instead of starting some"),
+    OPTION_ROW("reset", RUN, OPTION_SWITCH, AT(reset), NULL, 0, 0, false, NULL,
+               "with --server: products that have orders may be reset"),
 };
 
 static const struct option_table table = {
@@ -203,18 +207,20 @@ void options_begin(struct options *out)
 bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
                    char *(*environment)(const char *), struct error *error)
 {
+    static const char *const stops[] = {"--help", NULL};
     struct option_given given;
-    bool help;
+    char help[16];
     options_begin(out);
     *action = OPTIONS_GO;
     if (!find_command(out, action, argc, argv, error))
         return false;
     if (*action != OPTIONS_GO)
         return true;
-    struct option_line line = {argv[1], argc - 2, argv + 2, environment};
-    if (!option_rows_parse(&table, out->command, &line, out, &given, &help, error))
+    snprintf(help, sizeof help, "%s --help", argv[1]);
+    struct option_line line = {help, argc - 2, argv + 2, stops, environment};
+    if (!option_rows_parse(&table, out->command, &line, out, &given, error))
         return false;
-    if (help) {
+    if (given.stop) {
         *action = OPTIONS_HELP;
         return true;
     }

@@ -9,7 +9,7 @@
 #ifndef SECKILL_LOADTEST_BASE_OPTIONS_H
 #define SECKILL_LOADTEST_BASE_OPTIONS_H
 
-#include "loadtest/base/option_rows.h"
+#include "base/options/option_rows.h"
 
 enum command { COMMAND_RUN = 1, COMMAND_AUDIT = 2, COMMAND_SWEEP = 4 };
 enum scenario {

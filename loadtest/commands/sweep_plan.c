@@ -58,7 +58,7 @@ static bool read_value(const char *flag, enum sweep_dimension dimension, const c
                        int64_t *out, struct error *error)
 {
     char name[64];
-    snprintf(name, sizeof name, "%s %s", flag, dimensions[dimension].name);
+    snprintf(name, sizeof name, "--%s %s", flag, dimensions[dimension].name);
     struct option_range range = {name, dimensions[dimension].min, dimensions[dimension].max};
     return option_read_count(&range, text, out, error);
 }
@@ -68,7 +68,7 @@ static bool read_over(struct sweep_plan *plan, const char *text, struct error *e
     struct option_list list;
     const char *values = "";
     if (!split("over", text, &plan->over, &values, error) ||
-        !option_read_list("over", values, &list, error))
+        !option_read_list("--over", values, &list, error))
         return false;
     for (; plan->count < list.count; plan->count++) {
         if (!read_value("over", plan->over, list.items[plan->count], &plan->values[plan->count],

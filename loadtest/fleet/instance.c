@@ -118,11 +118,13 @@ static bool list_backends(struct backends *backends, const struct options *optio
 {
     for (size_t i = 0; i < option_table_backends.count; i++) {
         const struct option_row *row = &option_table_backends.rows[i];
+        char variable[OPTION_VARIABLE_LENGTH];
         if (!row->environment)
             continue;
+        option_variable(row, variable);
         if (backends->count + 2 > 2 * BACKENDS_MAX ||
-            !add_text(backends, row->environment, "=", option_text(row, options)) ||
-            !add_text(backends, row->environment, "_FILE", ""))
+            !add_text(backends, variable, "=", option_text(row, options)) ||
+            !add_text(backends, variable, "_FILE", ""))
             return error_fail(error, "out of memory");
     }
     return true;

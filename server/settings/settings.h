@@ -1,16 +1,13 @@
 /*
  * Settings: one table of rows says every flag, its variable in the environment, its type, default,
- * range and help. It drives parsing, --help and docs/CONFIG.md, so none of them can go stale alone.
- *
- * Precedence: flag, then environment (SECKILL_ and the flag's name in capitals, '-' as '_'; a
- * secret's also with _FILE behind it, the path of a file that holds it), then default. A secret in
- * argv is overwritten once it is read. A flag may be written `--name value` or `--name=value`. The
- * values are frozen after settings_load.
+ * range and help (base/options/option_rows.h reads a command line by it). It drives parsing, --help
+ * and docs/CONFIG.md, so none of them can go stale alone. The values are frozen after
+ * settings_load.
  */
 #ifndef SECKILL_SETTINGS_SETTINGS_H
 #define SECKILL_SETTINGS_SETTINGS_H
 
-#include "base/error.h"
+#include "base/options/option_rows.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +43,9 @@ struct settings {
     int64_t max_connections;
     int64_t idle_timeout_s;
 };
+
+enum { SETTINGS_OF_SERVER = 1 }; /* the one command that the rows are of */
+extern const struct option_table settings_table;
 
 enum settings_action {
     SETTINGS_RUN,

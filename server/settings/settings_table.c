@@ -2,23 +2,20 @@
  * The one table of settings. To add a setting: a member in struct settings, a row here, and a
  * section in docs/CONFIG.md, which begins with what `seckill-server --help=markdown` says of it.
  */
-#include "settings/settings_table.h"
-
 #include "settings/settings.h"
+
 #include "settings/settings_accept.h"
 
-#include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
-
-#define TEXT(name, text)                                                                           \
-    .kind = SETTINGS_TEXT, .offset = offsetof(struct settings, name), .standard = (text)
+#define TEXT(name, text)   ROW(OPTION_TEXT, name, text)
+#define SECRET(name, text) ROW(OPTION_SECRET, name, text)
 #define NUMBER(name, text, low, high, of)                                                          \
-    .kind = SETTINGS_NUMBER, .offset = offsetof(struct settings, name), .standard = (text),        \
-    .min = (low), .max = (high), .unit = (of), .value = "N"
+    ROW(OPTION_COUNT, name, text), .min = (low), .max = (high), .unit = (of), .value = "N"
+#define ROW(type, name, text)                                                                      \
+    .commands = SETTINGS_OF_SERVER, .kind = (type), .offset = offsetof(struct settings, name),     \
+    .fallback = (text), .environment = true
 
 /* clang-format off */
-static const struct settings_row rows[] = {
+static const struct option_row rows[] = {
     {
         .flag = "listen", TEXT(listen, "127.0.0.1:8080"),
         .value = "HOST:PORT", .takes = "HOST:PORT, with a port from 0 to 65535",
@@ -26,18 +23,18 @@ static const struct settings_row rows[] = {
         .help = "address to serve HTTP on; port 0 takes a free one",
     },
     {
-        .flag = "database", TEXT(database, ""), .secret = true,
+        .flag = "database", SECRET(database, ""),
         .value = "CONNINFO", .takes = "a libpq connection string",
         .help = "PostgreSQL, as libpq writes it; empty: the PG* variables",
     },
     {
-        .flag = "redis", TEXT(redis, ""), .secret = true,
+        .flag = "redis", SECRET(redis, ""),
         .value = "URL", .takes = "redis[s]://[USER:PASSWORD@]HOST:PORT/DB, redis-sentinel://HOST,HOST/NAME, unix:///PATH, or nothing",
         .accepts = settings_accepts_redis,
         .help = "Redis for the locks; empty: none, and its strategies answer 503",
     },
     {
-        .flag = "stock-redis", TEXT(stock_redis, ""), .secret = true,
+        .flag = "stock-redis", SECRET(stock_redis, ""),
         .value = "URL", .takes = "redis[s]://[USER:PASSWORD@]HOST:PORT/DB, redis-sentinel://HOST,HOST/NAME, unix:///PATH, or nothing",
         .accepts = settings_accepts_redis,
         .help = "Redis for redis-stock's stock and queue; empty: --redis",
@@ -48,7 +45,7 @@ static const struct settings_row rows[] = {
         .help = "CAs that a rediss:// server's certificate may come from; empty: the system's",
     },
     {
-        .flag = "redlock", TEXT(redlock, ""), .secret = true,
+        .flag = "redlock", SECRET(redlock, ""),
         .value = "URL,URL,URL", .takes = "3 or 5 different Redis URLs with commas between them, or nothing",
         .accepts = settings_accepts_redlock,
         .help = "independent Redis servers for redlock; empty: none, and it answers 503",
@@ -66,7 +63,7 @@ static const struct settings_row rows[] = {
         .help = "ZooKeeper for zookeeper-lock; empty: none, and it answers 503",
     },
     {
-        .flag = "amqp", TEXT(amqp, ""), .secret = true,
+        .flag = "amqp", SECRET(amqp, ""),
         .value = "URL", .takes = "amqp://USER:PASSWORD@HOST:PORT/VHOST, or nothing",
         .accepts = settings_accepts_amqp,
         .help = "RabbitMQ for partitioned-queue; empty: none, and it answers 503",
@@ -83,7 +80,7 @@ static const struct settings_row rows[] = {
         .help = "prefix of every Redis key, lock and queue name",
     },
     {
-        .flag = "admin-token", TEXT(admin_token, ""), .secret = true,
+        .flag = "admin-token", SECRET(admin_token, ""),
         .value = "TOKEN", .takes = "up to 512 visible ASCII characters without spaces",
         .accepts = settings_accepts_token,
         .help = "token of admin calls; empty: admin calls from loopback only",
@@ -145,31 +142,4 @@ static const struct settings_row rows[] = {
 };
 /* clang-format on */
 
-size_t settings_row_count(void)
-{
-    return sizeof rows / sizeof *rows;
-}
-
-const struct settings_row *settings_row_at(size_t index)
-{
-    return &rows[index];
-}
-
-void settings_variable(const struct settings_row *row, char out[SETTINGS_VARIABLE_LENGTH])
-{
-    int length = snprintf(out, SETTINGS_VARIABLE_LENGTH, "SECKILL_%s", row->flag);
-    for (int i = 0; i < length && i < SETTINGS_VARIABLE_LENGTH - 1; i++) {
-        if (out[i] == '-')
-            out[i] = '_';
-        else
-            out[i] = (char)toupper((unsigned char)out[i]);
-    }
-}
-
-void settings_takes(const struct settings_row *row, char *out, size_t size)
-{
-    if (row->kind == SETTINGS_NUMBER)
-        snprintf(out, size, "a whole number from %" PRId64 " to %" PRId64, row->min, row->max);
-    else
-        snprintf(out, size, "%s", row->takes);
-}
+const struct option_table settings_table = {.rows = rows, .count = sizeof rows / sizeof *rows};

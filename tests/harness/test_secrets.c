@@ -219,7 +219,7 @@ static void no_message_has_a_secret(void **state)
         {LOADTEST, {"audit", "--database", broken_uri}, "--database: invalid percent-encoded"},
         {LOADTEST,
          {"audit", "--database", "host=/x", "password=" SECRET},
-         "argument 3 of audit is no flag"},
+         "argument 3 is not a flag"},
         {LOADTEST, {"password=" SECRET}, "argument 1 is no command"},
         {LOADTEST,
          {"sweep", "--server-binary", SERVER, "--over", "redis-delay-us=0", "--redis", redis,

@@ -1,7 +1,6 @@
 #include "lib/t.h"
 
 #include "settings/settings.h"
-#include "settings/settings_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -107,7 +106,7 @@ static void both_spellings_work(void **state)
 }
 
 /* Something the row takes that is not its default. */
-static void other_value(const struct settings_row *row, char *out, size_t size)
+static void other_value(const struct option_row *row, char *out, size_t size)
 {
     const char *text = "warn";
     if (strcmp(row->flag, "listen") == 0)
@@ -122,18 +121,18 @@ static void other_value(const struct settings_row *row, char *out, size_t size)
         text = "unix:///run/m.sock";
     if (strcmp(row->flag, "zookeeper") == 0)
         text = "a:2181,[::1]:2182/shop";
-    if (row->kind == SETTINGS_TEXT) {
+    if (row->kind != OPTION_COUNT) {
         snprintf(out, size, "%s", text);
         return;
     }
-    int64_t standard = strtoll(row->standard, NULL, 10);
+    int64_t standard = strtoll(row->fallback, NULL, 10);
     snprintf(out, size, "%" PRId64, standard < row->max ? standard + 1 : standard - 1);
 }
 
-static void assert_member(const struct settings_row *row, const char *expected)
+static void assert_member(const struct option_row *row, const char *expected)
 {
     const char *member = (const char *)&settings + row->offset;
-    if (row->kind == SETTINGS_TEXT) {
+    if (row->kind != OPTION_COUNT) {
         const char *text;
         memcpy(&text, member, sizeof text);
         assert_string_equal(text, expected);
@@ -147,16 +146,16 @@ static void assert_member(const struct settings_row *row, const char *expected)
 static void every_row_reaches_its_member(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < settings_row_count(); i++) {
-        const struct settings_row *row = settings_row_at(i);
+    for (size_t i = 0; i < settings_table.count; i++) {
+        const struct option_row *row = &settings_table.rows[i];
         char value[64];
         char flag[128];
-        char variable[SETTINGS_VARIABLE_LENGTH];
+        char variable[OPTION_VARIABLE_LENGTH];
         char assignment[192];
 
         other_value(row, value, sizeof value);
         snprintf(flag, sizeof flag, "--%s %s", row->flag, value);
-        settings_variable(row, variable);
+        option_variable(row, variable);
         snprintf(assignment, sizeof assignment, "%s=%s", variable, value);
 
         variables[0] = NULL;
@@ -171,9 +170,9 @@ static void every_row_reaches_its_member(void **state)
 static void numbers_keep_their_range(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < settings_row_count(); i++) {
-        const struct settings_row *row = settings_row_at(i);
-        if (row->kind != SETTINGS_NUMBER)
+    for (size_t i = 0; i < settings_table.count; i++) {
+        const struct option_row *row = &settings_table.rows[i];
+        if (row->kind != OPTION_COUNT)
             continue;
 
         int64_t outside[] = {row->min - 1, row->max + 1};
@@ -240,10 +239,10 @@ static void what_is_no_flag_is_refused(void **state)
 static void a_missing_value_is_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < settings_row_count(); i++) {
-        const struct settings_row *row = settings_row_at(i);
+    for (size_t i = 0; i < settings_table.count; i++) {
+        const struct option_row *row = &settings_table.rows[i];
         char flags[128];
-        char expected[SETTINGS_VARIABLE_LENGTH + 32];
+        char expected[OPTION_VARIABLE_LENGTH + 32];
         snprintf(expected, sizeof expected, "--%s needs a value: ", row->flag);
 
         snprintf(flags, sizeof flags, "--%s", row->flag);
@@ -293,12 +292,12 @@ static void secrets_are_not_told(void **state)
                    "redis-sentinel://HOST,HOST/NAME, unix:///PATH, or nothing");
     assert_refused("--amqp=http://u:pass@host",
                    "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST, or nothing");
-    for (size_t i = 0; i < settings_row_count(); i++) {
-        const char *flag = settings_row_at(i)->flag;
+    for (size_t i = 0; i < settings_table.count; i++) {
+        const char *flag = settings_table.rows[i].flag;
         bool secret = strcmp(flag, "admin-token") == 0 || strcmp(flag, "redis") == 0 ||
                       strcmp(flag, "stock-redis") == 0 || strcmp(flag, "amqp") == 0 ||
                       strcmp(flag, "redlock") == 0 || strcmp(flag, "database") == 0;
-        assert_int_equal(settings_row_at(i)->secret, secret);
+        assert_int_equal(settings_table.rows[i].kind == OPTION_SECRET, secret);
     }
 }
 

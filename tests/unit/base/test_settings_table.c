@@ -2,7 +2,6 @@
 #include "lib/t.h"
 
 #include "settings/settings.h"
-#include "settings/settings_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,25 +10,25 @@
 static void every_row_is_whole(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < settings_row_count(); i++) {
-        const struct settings_row *row = settings_row_at(i);
-        assert_true(strlen(row->flag) < SETTINGS_VARIABLE_LENGTH - 8);
+    for (size_t i = 0; i < settings_table.count; i++) {
+        const struct option_row *row = &settings_table.rows[i];
+        assert_true(strlen(row->flag) < OPTION_VARIABLE_LENGTH - 8);
         assert_int_equal(strspn(row->flag, "abcdefghijklmnopqrstuvwxyz-"), strlen(row->flag));
-        assert_non_null(row->standard);
+        assert_non_null(row->fallback);
         assert_true(strlen(row->value) > 0);
         assert_true(strlen(row->help) > 10);
         assert_null(strpbrk(row->help, "|\n")); /* it stands in a table */
-        if (row->kind == SETTINGS_NUMBER)
+        if (row->kind == OPTION_COUNT)
             assert_true(row->min < row->max && strlen(row->unit) > 0);
         else
             assert_true(strlen(row->takes) > 0 && strpbrk(row->takes, "|\n") == NULL);
         for (size_t j = 0; j < i; j++) {
-            assert_string_not_equal(row->flag, settings_row_at(j)->flag);
-            assert_int_not_equal(row->offset, settings_row_at(j)->offset);
+            assert_string_not_equal(row->flag, settings_table.rows[j].flag);
+            assert_int_not_equal(row->offset, settings_table.rows[j].offset);
         }
     }
     /* No member without a row: all of them are eight bytes wide. */
-    assert_int_equal(settings_row_count() * 8, sizeof(struct settings));
+    assert_int_equal(settings_table.count * 8, sizeof(struct settings));
 }
 
 static void help_names_everything(void **state)
@@ -42,8 +41,8 @@ static void help_names_everything(void **state)
     settings_print_help(to, "seckill-server");
     fclose(to);
 
-    for (size_t i = 0; i < settings_row_count(); i++) {
-        const struct settings_row *row = settings_row_at(i);
+    for (size_t i = 0; i < settings_table.count; i++) {
+        const struct option_row *row = &settings_table.rows[i];
         char flag[128];
         snprintf(flag, sizeof flag, "\n  --%s %s ", row->flag, row->value);
         assert_non_null(strstr(text, flag));
@@ -89,7 +88,7 @@ static void config_md_says_what_the_table_says(void **state)
         if (sections > 1 && (strncmp(text, "\n\n", 2) != 0 || strncmp(text + 2, "##", 2) == 0))
             fail_msg("docs/CONFIG.md says nothing more of\n%s", piece);
     }
-    assert_int_equal(sections, settings_row_count() + 1);
+    assert_int_equal(sections, settings_table.count + 1);
     free(pieces);
 }
 

@@ -1,5 +1,5 @@
 /* See secret.h. */
-#include "base/secret.h"
+#include "base/options/secret.h"
 
 #include <errno.h>
 #include <stdio.h>

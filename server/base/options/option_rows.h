@@ -1,0 +1,120 @@
+/*
+ * A command line that a table describes: every flag, the commands that take it, its default, its
+ * range and its help, once. The table drives parsing and --help; the server, seckill-loadtest and
+ * the bench have one each.
+ *
+ * Precedence: flag, then environment, then default. A flag may be written `--name value` or
+ * `--name=value`. Where one is given twice, the last one counts.
+ */
+#ifndef SECKILL_BASE_OPTIONS_OPTION_ROWS_H
+#define SECKILL_BASE_OPTIONS_OPTION_ROWS_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { OPTION_LIST_MAX = 64 };
+
+/* A list as it was typed: "a,b,c". The items are copies. */
+struct option_list {
+    size_t count;
+    char items[OPTION_LIST_MAX][256];
+};
+
+struct option_numbers {
+    size_t count;
+    int items[OPTION_LIST_MAX];
+};
+
+/* The type of what is filled is the kind's. */
+enum option_kind {
+    OPTION_TEXT,    /* const char * */
+    OPTION_SECRET,  /* a text that is, or may hold, a password: overwritten in argv once it is read,
+                       never printed, and its variable may have _FILE behind it (secret.h) */
+    OPTION_COUNT,   /* int64_t */
+    OPTION_SECONDS, /* int64_t */
+    OPTION_LIST,    /* struct option_list */
+    OPTION_NUMBERS, /* struct option_numbers */
+    OPTION_CHOICE,  /* an enum: one of the fallback's words, "a|b|c" of which a is for nothing */
+    OPTION_SWITCH   /* bool */
+};
+
+struct option_row {
+    const char *flag; /* without the dashes */
+    unsigned commands;
+    enum option_kind kind;
+    size_t offset;        /* in what is filled */
+    const char *fallback; /* NULL: nothing unless given. A count's may lie outside its range: "not
+                             given" */
+    int64_t min, max;
+    const char *unit;              /* of a count; NULL: --help does not say its range */
+    bool environment;              /* also a variable: option_variable */
+    const char *value;             /* how --help calls it */
+    const char *takes;             /* texts alone: what it takes, in words; NULL: anything */
+    bool (*accepts)(const char *); /* texts alone; NULL: anything */
+    const char *help;
+};
+
+/* A row, in one or two lines. `variable`: it may also stand in the environment. */
+#define OPTION_ROW(name, of, type, at, standard, low, high, variable, called, text)                \
+    {                                                                                              \
+        .flag = (name), .commands = (of), .kind = (type), .offset = (at), .fallback = (standard),  \
+        .min = (low), .max = (high), .environment = (variable), .value = (called), .help = (text)  \
+    }
+
+struct option_table {
+    const struct option_row *rows;
+    size_t count;
+    const struct option_table *more; /* NULL: no other rows */
+};
+
+/* What stands behind the program's or the command's name. */
+struct option_line {
+    const char *help; /* where messages send the reader: "--help", "run --help" */
+    int argc;
+    char **argv;
+    const char *const *stops;           /* arguments behind which nothing matters; NULL ends them */
+    char *(*environment)(const char *); /* looks a variable up */
+};
+
+/* What was said, so that a command can refuse what does not belong together. */
+struct option_given {
+    const char *flags[64]; /* each once */
+    const char *texts[64]; /* the last that was said */
+    size_t count;
+    int stop; /* the number of the stop that was met, from 1; 0: none, and everything is filled */
+};
+
+enum { OPTION_VARIABLE_LENGTH = 64, OPTION_TAKES_SIZE = 200 };
+
+/* "lock-ttl-ms" → "SECKILL_LOCK_TTL_MS". */
+void option_variable(const struct option_row *row, char out[OPTION_VARIABLE_LENGTH]);
+/* What the row takes: "a whole number from 1 to 500". */
+void option_takes(const struct option_row *row, char *out, size_t size);
+/* The text of a row that is a text or a secret, in what is filled. */
+const char *option_text(const struct option_row *row, const void *options);
+
+/* Fills `out` from the line, and what that does not say from the environment and the defaults. Rows
+ * count that have one of `commands`. Values are read when the whole line has been seen. False with
+ * a text that names the flag, or the variable, and what it takes. Texts point into argv, the
+ * environment or the table, or are kept until the process ends: borrowed. */
+bool option_rows_parse(const struct option_table *table, unsigned commands,
+                       const struct option_line *line, void *out, struct option_given *given,
+                       struct error *error);
+
+struct option_range {
+    const char *name; /* as messages say it */
+    int64_t min, max;
+};
+/* False with a text that names it and what it takes. */
+bool option_read_count(const struct option_range *range, const char *text, int64_t *out,
+                       struct error *error);
+bool option_read_list(const char *name, const char *text, struct option_list *out,
+                      struct error *error);
+
+void option_rows_print(FILE *to, const struct option_table *table, unsigned commands);
+
+#endif
