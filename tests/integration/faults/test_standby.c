@@ -389,6 +389,39 @@ static void readiness_says_what_durable_covers(void **state)
     stop_servers();
 }
 
+static void buy_confirmed(struct server *server, int64_t product, int64_t user)
+{
+    struct buy buy = {.strategy = "conditional", .product = product, .user = user};
+
+    shop_expect_buy_soon(server, &buy, 201);
+}
+
+/* The primary dies and its synchronous standby is promoted: the other host of the conninfo has what
+ * was answered with 201, and is sold from. The last test: the primary stays dead. */
+static void a_promoted_standby_is_sold_from(void **state)
+{
+    (void)state;
+    char conninfo[192];
+    int64_t product = ++here.product;
+
+    snprintf(conninfo, sizeof conninfo, "host=%s,%s port=5432,5432 user=seckill dbname=seckill",
+             postgres_folder(here.primary), postgres_folder(here.standby));
+    struct server *server = server_start("--database", conninfo);
+    shop_put(server, product, STOCK, NULL);
+    for (int64_t user = 1; user <= RUN; user++)
+        buy_confirmed(server, product, user);
+    witness_close(here.witness);
+    postgres_kill(here.primary);
+    postgres_promote(here.standby);
+    postgres_set(here.standby, "synchronous_standby_names", NULL);
+    here.witness = witness_open(postgres_conninfo(here.standby, "postgres", NULL));
+    assert_int_equal(confirmed(product), RUN);
+    buy_confirmed(server, product, RUN + 1);
+    shop_expect_consistent(server, product);
+    assert_int_equal(confirmed(product), RUN + 1);
+    server_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +436,7 @@ int main(void)
                                         start_hasty_server, end),
         cmocka_unit_test_setup_teardown(readiness_says_what_durable_covers, start_hasty_server,
                                         end),
+        cmocka_unit_test_teardown(a_promoted_standby_is_sold_from, end),
     };
 
     return cmocka_run_group_tests(tests, start, stop) != 0;
