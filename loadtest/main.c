@@ -32,6 +32,9 @@ int main(int argc, char **argv)
     case COMMAND_AUDIT:
         status = command_audit(&options);
         break;
+    case COMMAND_REPORT:
+        status = command_report(&options);
+        break;
     case COMMAND_SWEEP:
         status = command_sweep(&options);
         break;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { RUN = COMMAND_RUN, AUDIT = COMMAND_AUDIT, SWEEP = COMMAND_SWEEP };
+enum { RUN = COMMAND_RUN, AUDIT = COMMAND_AUDIT, SWEEP = COMMAND_SWEEP, REPORT = COMMAND_REPORT };
 enum { LOADS = COMMAND_RUN | COMMAND_SWEEP, ANY = LOADS | COMMAND_AUDIT };
 
 #define AT(member) offsetof(struct options, member)
@@ -33,6 +33,8 @@ static const struct option_row backends[] = {
                "sent with admin calls, and given to the started servers"),
     OPTION_ROW("out", LOADS, OPTION_TEXT, AT(out), "", 0, 0, false, "DIR",
                "where the files go (a new folder in results/)"),
+    OPTION_ROW("out", REPORT, OPTION_TEXT, AT(out), "", 0, 0, false, "DIR",
+               "where report.html goes (the run's folder; of several runs: this one)"),
     OPTION_ROW("server-binary", LOADS, OPTION_TEXT, AT(server_binary), "", 0, 0, false, "PATH",
                "the seckill-server to start (the one beside this program)"),
 };
@@ -95,6 +97,8 @@ static const struct option_row rows[] = {
                "use these running servers instead of starting some"),
     OPTION_ROW("reset", RUN, OPTION_SWITCH, AT(reset), NULL, 0, 0, false, NULL,
                "with --server: products that have orders may be reset"),
+    OPTION_ROW("picture", REPORT, OPTION_SWITCH, AT(picture), NULL, 0, 0, false, NULL,
+               "print the first run's rates as an SVG picture, and write nothing"),
 };
 
 static const struct option_table table = {
@@ -112,6 +116,8 @@ static const struct {
     {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept"},
     {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree"},
     {"sweep", COMMAND_SWEEP, "take one setting through a list of values"},
+    {"report", COMMAND_REPORT,
+     "DIR [DIR...]: make report.html of a run's folder, or compare several"},
 };
 
 const char *scenario_name(enum scenario scenario)
@@ -196,7 +202,22 @@ static bool find_command(struct options *options, enum options_action *action, i
     }
     if (options->command)
         return true;
-    return error_fail(error, "argument 1 is no command; there are run, audit and sweep (--help)");
+    return error_fail(error,
+                      "argument 1 is no command; there are run, audit, sweep and report (--help)");
+}
+
+/* The folders stand before the flags. */
+static bool take_folders(struct options *out, struct option_line *line, struct error *error)
+{
+    for (; line->argc > 0 && line->argv[0][0] != '-'; line->argc--, line->argv++) {
+        if (out->folders.count == OPTION_LIST_MAX)
+            return error_fail(error, "report: at most %d folders", OPTION_LIST_MAX);
+        if (strlen(line->argv[0]) >= sizeof out->folders.items[0])
+            return error_fail(error, "report: %.40s... is too long a name", line->argv[0]);
+        snprintf(out->folders.items[out->folders.count++], sizeof out->folders.items[0], "%s",
+                 line->argv[0]);
+    }
+    return true;
 }
 
 void options_begin(struct options *out)
@@ -218,12 +239,17 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
         return true;
     snprintf(help, sizeof help, "%s --help", argv[1]);
     struct option_line line = {help, argc - 2, argv + 2, stops, environment};
+    if (out->command == COMMAND_REPORT && !take_folders(out, &line, error))
+        return false;
     if (!option_rows_parse(&table, out->command, &line, out, &given, error))
         return false;
     if (given.stop) {
         *action = OPTIONS_HELP;
         return true;
     }
+    if (out->command == COMMAND_REPORT)
+        return out->folders.count > 0 ||
+               error_fail(error, "report: which run? Name the folder of its results.json");
     return options_settle(out, error) && check_articles(out, &given, error);
 }
 

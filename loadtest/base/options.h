@@ -11,7 +11,7 @@
 
 #include "base/options/option_rows.h"
 
-enum command { COMMAND_RUN = 1, COMMAND_AUDIT = 2, COMMAND_SWEEP = 4 };
+enum command { COMMAND_RUN = 1, COMMAND_AUDIT = 2, COMMAND_SWEEP = 4, COMMAND_REPORT = 8 };
 enum scenario {
     SCENARIO_HOT,
     SCENARIO_SOLDOUT,
@@ -64,6 +64,8 @@ struct options {
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;
+    struct option_list folders; /* report: of runs; what stands behind the command's name */
+    bool picture;
 };
 
 /* False with a text that names the flag and what it takes. `environment` looks a variable up. */

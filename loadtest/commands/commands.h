@@ -7,5 +7,6 @@
 int command_run(struct options *options);
 int command_audit(const struct options *options);
 int command_sweep(const struct options *options);
+int command_report(const struct options *options);
 
 #endif

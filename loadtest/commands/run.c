@@ -11,6 +11,7 @@
 
 #include "loadtest/commands/articles.h"
 #include "loadtest/commands/harness.h"
+#include "loadtest/report/html/html.h"
 #include "loadtest/report/open_results.h"
 #include "loadtest/report/results.h"
 #include "loadtest/report/table.h"
@@ -199,10 +200,14 @@ static int report(const struct run *run)
         print_table(run, &tally);
     machine_line(&harness->machine, line, sizeof line);
     printf("%s\n", line);
-    if (!results_write(harness->folder, &run->results, harness->options, &harness->machine, &error))
+    if (!results_write(harness->folder, &run->results, harness->options, &harness->machine,
+                       &error) ||
+        !html_write_run(harness->folder, &error))
         return process_fail(error.text);
-    printf("Files: %s/results.csv, %s/results.json%s\n", harness->folder, harness->folder,
-           harness->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "");
+    printf("Files: %s/results.csv, %s/results.json%s\nReport: %s/report.html\n", harness->folder,
+           harness->folder,
+           harness->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "",
+           harness->folder);
     return verdict_exit_status(&tally);
 }
 

@@ -60,6 +60,10 @@ static void the_files_have_their_shape(void **state)
     assert_true(json_is_object(json_object_get(results, "versions")));
     assert_true(json_is_object(json_object_get(results, "settings")));
     json_decref(results);
+    char page[600];
+    snprintf(page, sizeof page, "%s/report.html", bed->folder);
+    assert_non_null(strstr(bed->output, page));
+    assert_int_equal(access(page, R_OK), 0);
 }
 
 static void counter_finds_lost_restocks(void **state)

@@ -1,0 +1,235 @@
+/* See found.h. */
+#include "loadtest/report/html/found.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { ROUNDS_MAX = 1000, FIGURES = 5 };
+
+/* Of one line, while it is gathered. */
+struct values {
+    double of[FIGURES][ROUNDS_MAX];
+};
+
+static const char *text_of(const json_t *run, const char *name)
+{
+    const char *text = json_string_value(json_object_get(run, name));
+    return text ? text : "";
+}
+
+static int64_t integer_of(const json_t *object, const char *name)
+{
+    return (int64_t)json_number_value(json_object_get(object, name));
+}
+
+static bool promises(const json_t *run, const char *letter)
+{
+    const json_t *promise = json_object_get(run, "promise");
+    for (size_t i = 0; i < json_array_size(promise); i++) {
+        const char *name = json_string_value(json_array_get(promise, i));
+        if (name && strcmp(name, letter) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum verdict verdict_read(const char *name)
+{
+    for (int verdict = VERDICT_KEPT; verdict <= VERDICT_BROKEN; verdict++)
+        if (strcmp(name, verdict_name((enum verdict)verdict)) == 0)
+            return (enum verdict)verdict;
+    return VERDICT_NO_RUN;
+}
+
+static bool is_of(const json_t *run, const struct found_line *line)
+{
+    return strcmp(text_of(run, "strategy"), line->strategy) == 0 &&
+           strcmp(text_of(run, "body"), line->body) == 0 &&
+           integer_of(run, "instances") == line->instances;
+}
+
+/* A phase with a limited stock says what the strategy is worth; the others how fast it is. */
+static void take_stock(const json_t *run, struct found_line *line)
+{
+    const json_t *audit = json_object_get(run, "audit");
+    int64_t oversold = integer_of(audit, "oversold");
+    int64_t lost = integer_of(audit, "lost_updates");
+
+    if (lost > line->lost_updates)
+        line->lost_updates = lost;
+    if (strcmp(text_of(run, "phase"), "speed") == 0 ||
+        (line->sold_out && oversold <= line->oversold))
+        return;
+    line->sold_out = true;
+    line->stock = integer_of(run, "stock");
+    line->sold = integer_of(audit, "sold");
+    line->oversold = oversold;
+}
+
+static void take_figures(const json_t *run, struct found_line *line, struct values *values)
+{
+    const json_t *latency = json_object_get(run, "latency_us");
+    const double figures[FIGURES] = {
+        json_number_value(json_object_get(run, "committed_per_s")),
+        json_number_value(json_object_get(latency, "p50")) / 1000,
+        json_number_value(json_object_get(latency, "p90")) / 1000,
+        json_number_value(json_object_get(latency, "p99")) / 1000,
+        json_number_value(json_object_get(latency, "max")) / 1000,
+    };
+
+    if (strcmp(text_of(run, "phase"), "truth") == 0 || line->rounds == ROUNDS_MAX)
+        return;
+    for (int i = 0; i < FIGURES; i++)
+        values->of[i][line->rounds] = figures[i];
+    line->rounds++;
+}
+
+static void take_run(const json_t *run, struct found_line *line, struct values *values)
+{
+    const char *error = json_string_value(json_object_get(run, "error"));
+
+    line->verdict = verdict_merge(line->verdict, verdict_read(text_of(run, "verdict")));
+    if (error) {
+        line->error = error;
+        return;
+    }
+    take_stock(run, line);
+    take_figures(run, line, values);
+    if (!promises(run, "paused_holder") || !promises(run, "redis_failover"))
+        line->class = FOUND_CARE;
+}
+
+static void gather(const json_t *runs, struct found_line *line, struct values *values)
+{
+    for (size_t i = 0; i < json_array_size(runs); i++)
+        if (is_of(json_array_get(runs, i), line))
+            take_run(json_array_get(runs, i), line, values);
+    struct span *const spans[FIGURES] = {&line->committed_per_s, &line->p50_ms, &line->p90_ms,
+                                         &line->p99_ms, &line->max_ms};
+    for (int i = 0; i < FIGURES; i++)
+        *spans[i] = span_of(values->of[i], line->rounds);
+    if (line->oversold > 0 || line->lost_updates > 0 || line->verdict == VERDICT_BROKEN)
+        line->class = FOUND_BAD;
+}
+
+static const struct found_line *find(const struct found_line *lines, size_t count,
+                                     const struct found_line *line)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(lines[i].strategy, line->strategy) == 0 &&
+            strcmp(lines[i].body, line->body) == 0 && lines[i].instances == line->instances)
+            return &lines[i];
+    return NULL;
+}
+
+const struct found_line *found_same(const struct found *found, const struct found_line *line)
+{
+    return find(found->lines, found->count, line);
+}
+
+static double best_rate(const struct found *found, const char *strategy)
+{
+    double best = 0;
+    for (size_t i = 0; i < found->count; i++)
+        if (strcmp(found->lines[i].strategy, strategy) == 0 &&
+            found->lines[i].committed_per_s.median > best)
+            best = found->lines[i].committed_per_s.median;
+    return best;
+}
+
+static bool comes_before(const struct found *found, const struct found_line *a,
+                         const struct found_line *b)
+{
+    double left = best_rate(found, a->strategy);
+    double right = best_rate(found, b->strategy);
+    int order = strcmp(a->strategy, b->strategy);
+
+    if (left != right)
+        return left > right;
+    if (order != 0)
+        return order < 0;
+    order = strcmp(a->body, b->body);
+    return order != 0 ? order < 0 : a->instances < b->instances;
+}
+
+static void sort(struct found *found)
+{
+    for (size_t i = 1; i < found->count; i++)
+        for (size_t j = i; j > 0 && comes_before(found, &found->lines[j], &found->lines[j - 1]);
+             j--) {
+            struct found_line line = found->lines[j];
+            found->lines[j] = found->lines[j - 1];
+            found->lines[j - 1] = line;
+        }
+}
+
+/* `lines` has room for one of each run. */
+static void gather_all(struct found *found, struct values *values)
+{
+    const json_t *runs = json_object_get(found->document, "runs");
+    size_t count = 0;
+
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        const json_t *run = json_array_get(runs, i);
+        struct found_line line = {.strategy = text_of(run, "strategy"),
+                                  .body = text_of(run, "body"),
+                                  .instances = (int)integer_of(run, "instances")};
+        if (find(found->lines, count, &line))
+            continue;
+        gather(runs, &line, values);
+        found->lines[count++] = line;
+    }
+    found->count = count;
+    sort(found);
+}
+
+bool found_take(json_t *document, struct found *out, struct error *error)
+{
+    size_t room = json_array_size(json_object_get(document, "runs"));
+    struct values *values = malloc(sizeof *values);
+
+    *out = (struct found){.document = document};
+    out->lines = room > 0 ? calloc(room, sizeof *out->lines) : NULL;
+    bool taken = out->lines && values;
+    if (taken)
+        gather_all(out, values);
+    free(values);
+    if (taken)
+        return true;
+    found_free(out);
+    return error_fail(error, room > 0 ? "out of memory" : "it has no runs");
+}
+
+bool found_read(const char *path, struct found *out, struct error *error)
+{
+    char file[1200];
+    struct stat about;
+    json_error_t wrong;
+
+    bool folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    snprintf(file, sizeof file, "%s%s", path, folder ? "/results.json" : "");
+    if (stat(file, &about) != 0)
+        return error_fail(error, "%s: %s", file, strerror(errno));
+    json_t *document = json_load_file(file, 0, &wrong);
+    if (!document)
+        return error_fail(error, "%s: line %d: %s", file, wrong.line, wrong.text);
+    if (found_take(document, out, error))
+        return true;
+    return error_prefix(error, "%s", file);
+}
+
+void found_free(struct found *found)
+{
+    json_decref(found->document);
+    free(found->lines);
+    *found = (struct found){0};
+}
+
+const char *found_class_name(enum found_class class)
+{
+    static const char *const names[] = {
+        [FOUND_SAFE] = "safe", [FOUND_CARE] = "care", [FOUND_BAD] = "bad"};
+    return names[class];
+}

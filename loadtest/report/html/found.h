@@ -1,0 +1,52 @@
+/*
+ * What a run found, read back from its results.json: a line for each strategy and number of
+ * instances, over all rounds. The page and the pictures have their figures from here alone, so that
+ * they can be made again from the file.
+ */
+#ifndef SECKILL_LOADTEST_REPORT_HTML_FOUND_H
+#define SECKILL_LOADTEST_REPORT_HTML_FOUND_H
+
+#include "base/error.h"
+#include "loadtest/judge/verdict.h"
+#include "loadtest/report/table.h"
+
+#include <jansson.h>
+
+/* What can go wrong with a strategy. */
+enum found_class {
+    FOUND_SAFE, /* it promises to be right when a holder is paused and when its store forgets */
+    FOUND_CARE, /* it does not */
+    FOUND_BAD   /* it sold too much, or lost an update, in this run */
+};
+
+struct found_line {
+    const char *strategy, *body; /* borrowed: the document's */
+    int instances;
+    size_t rounds; /* that took time; without one the spans are 0 */
+    struct span committed_per_s, p50_ms, p90_ms, p99_ms, max_ms;
+    bool sold_out; /* there was a phase with a limited stock: the worst one's figures */
+    int64_t stock, sold, oversold;
+    int64_t lost_updates; /* the worst of any phase */
+    enum verdict verdict;
+    enum found_class class;
+    const char *error; /* borrowed: why a phase was no run; NULL */
+};
+
+struct found {
+    json_t *document;         /* owned */
+    struct found_line *lines; /* owned; by rate, the fastest strategy first, its lines together */
+    size_t count;
+};
+
+/* Takes the document, also on failure: it is not a results.json. */
+bool found_take(json_t *document, struct found *out, struct error *error);
+/* FOLDER/results.json, or the file itself. */
+bool found_read(const char *path, struct found *out, struct error *error);
+void found_free(struct found *found);
+
+/* The line of the same strategy, body and number of instances; NULL: there is none. */
+const struct found_line *found_same(const struct found *found, const struct found_line *line);
+
+const char *found_class_name(enum found_class class); /* as the page's style calls it */
+
+#endif

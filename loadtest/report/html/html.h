@@ -1,0 +1,25 @@
+/*
+ * report.html: what runs found, as one file without a network: for passing on. English and Chinese,
+ * light and dark, by the reader's browser and two buttons; without scripts it is there all the
+ * same.
+ *
+ * One run: its verdicts, rates, latencies, every line as a table, the open loop's parts where there
+ * was a rate, machine and settings. Several: what differs beyond the rounds' spread, then each.
+ */
+#ifndef SECKILL_LOADTEST_REPORT_HTML_HTML_H
+#define SECKILL_LOADTEST_REPORT_HTML_HTML_H
+
+#include "loadtest/report/html/found.h"
+
+struct html_run {
+    const char *name;   /* as the reader knows it, a folder's; borrowed */
+    struct found found; /* the caller's */
+};
+
+/* FOLDER/report.html. */
+bool html_write(const char *folder, const struct html_run *runs, size_t count, struct error *error);
+
+/* The same of the results.json that was just written there. */
+bool html_write_run(const char *folder, struct error *error);
+
+#endif

@@ -1,0 +1,242 @@
+/* report.html and its pictures, of results that were written by hand. */
+#include "lib/t.h"
+
+#include "loadtest/base/process.h"
+#include "loadtest/report/html/chart.h"
+#include "loadtest/report/html/html.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROMISES "[\"one_instance\",\"many_instances\",\"paused_holder\",\"redis_failover\"]"
+
+static const char read_svg[] = "import sys, xml.dom.minidom as m\n"
+                               "assert m.parse(sys.argv[1]).documentElement.tagName == 'svg'";
+
+static char folder[] = "/tmp/seckill-report-XXXXXX";
+
+/* The members that a line is made of. */
+struct run {
+    const char *strategy;
+    int instances;
+    const char *phase;
+    double rate;
+    int sold, oversold;
+    const char *promise, *verdict, *error;
+};
+
+static void add_run(json_t *runs, const struct run *run)
+{
+    json_t *promise = json_loads(run->promise, 0, NULL);
+    json_t *row =
+        json_pack("{ss ss si ss sf si s{si si si si} s{si si si} so ss}", "strategy", run->strategy,
+                  "body", "", "instances", run->instances, "phase", run->phase, "committed_per_s",
+                  run->rate, "stock", 100, "latency_us", "p50", 1000, "p90", 2000, "p99", 3000,
+                  "max", 9000, "audit", "sold", run->sold, "oversold", run->oversold,
+                  "lost_updates", 0, "promise", promise, "verdict", run->verdict);
+    if (run->error)
+        json_object_set_new(row, "error", json_string(run->error));
+    assert_int_equal(json_array_append_new(runs, row), 0);
+}
+
+static struct found take(const struct run *runs, size_t count)
+{
+    struct found found;
+    struct error error;
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        add_run(list, &runs[i]);
+    json_t *document =
+        json_pack("{so si s{ss}}", "runs", list, "seed", 7, "machine", "cpu", "one & <two>");
+    assert_true(found_take(document, &found, &error));
+    return found;
+}
+
+static const struct run two_rounds[] = {
+    {"local-lock", 3, "speed", 500, 500, 0, "[\"one_instance\"]", "proved nothing", NULL},
+    {"local-lock", 3, "truth", 0, 110, 10, "[\"one_instance\"]", "unsafe, as stated", NULL},
+    {"conditional", 1, "speed", 1000, 1000, 0, PROMISES, "kept", NULL},
+    {"conditional", 1, "truth", 0, 100, 0, PROMISES, "kept", NULL},
+    {"redis-token", 1, "speed", 300, 300, 0, "[\"one_instance\",\"many_instances\"]", "kept", NULL},
+    {"local-lock", 3, "truth", 0, 150, 50, "[\"one_instance\"]", "unsafe, as stated", NULL},
+    {"conditional", 1, "speed", 3000, 3000, 0, PROMISES, "kept", NULL},
+};
+
+static void lines_are_gathered(void **state)
+{
+    (void)state;
+    struct found found = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
+
+    assert_int_equal(found.count, 3);
+    const struct found_line *fastest = &found.lines[0];
+    assert_string_equal(fastest->strategy, "conditional");
+    assert_int_equal(fastest->rounds, 2);
+    assert_float_equal(fastest->committed_per_s.median, 2000, 0.01);
+    assert_float_equal(fastest->committed_per_s.most, 3000, 0.01);
+    assert_float_equal(fastest->p99_ms.median, 3, 0.001);
+    assert_int_equal(fastest->class, FOUND_SAFE);
+    assert_int_equal(found.lines[2].class, FOUND_CARE);
+    const struct found_line *worst = &found.lines[1];
+    assert_string_equal(worst->strategy, "local-lock");
+    assert_int_equal(worst->class, FOUND_BAD);
+    assert_int_equal(worst->sold, 150);
+    assert_int_equal(worst->oversold, 50);
+    assert_int_equal(worst->verdict, VERDICT_UNSAFE);
+    found_free(&found);
+}
+
+static char *read_page(void)
+{
+    static char text[400000];
+    char path[100];
+
+    snprintf(path, sizeof path, "%s/report.html", folder);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    text[length] = '\0';
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static void write_page(const struct html_run *runs, size_t count)
+{
+    struct error error;
+
+    if (!html_write(folder, runs, count, &error))
+        fail_msg("%s", error.text);
+}
+
+static void a_page_says_it_in_two_languages(void **state)
+{
+    (void)state;
+    struct html_run run = {"mine", take(two_rounds, sizeof two_rounds / sizeof *two_rounds)};
+
+    write_page(&run, 1);
+    const char *page = read_page();
+    assert_non_null(strstr(page, "class=\"banner safe\""));
+    assert_non_null(strstr(page, "1 <span class=\"en\">unsafe, as stated"));
+    assert_non_null(strstr(page, "如实不安全"));
+    assert_non_null(strstr(page, "✗ 150 / 100"));
+    assert_non_null(strstr(page, "<td>2000 ±1000</td>"));
+    assert_non_null(strstr(page, "one &amp; &lt;two&gt;"));
+    assert_non_null(strstr(page, "<dt>seed</dt><dd>7</dd>"));
+    assert_non_null(strstr(page, "</html>"));
+    assert_null(strstr(page, "http://localhost"));
+    found_free(&run.found);
+}
+
+static void a_page_shows_what_was_broken(void **state)
+{
+    (void)state;
+    const struct run runs[] = {
+        {"conditional", 1, "truth", 0, 101, 1, PROMISES, "BROKEN", NULL},
+        {"<script>alert(1)</script>", 1, "speed", 9, 9, 0, PROMISES, "no run", "a & b < c"},
+    };
+    struct html_run run = {"mine", take(runs, 2)};
+
+    write_page(&run, 1);
+    const char *page = read_page();
+    assert_non_null(strstr(page, "class=\"banner bad\""));
+    assert_non_null(strstr(page, "a &amp; b &lt; c"));
+    assert_non_null(strstr(page, "&lt;script&gt;alert(1)"));
+    assert_null(strstr(page, "<script>alert"));
+    found_free(&run.found);
+}
+
+static void runs_are_compared_beyond_their_spread(void **state)
+{
+    (void)state;
+    const struct run before[] = {
+        {"conditional", 1, "speed", 1000, 0, 0, PROMISES, "kept", NULL},
+        {"conditional", 1, "speed", 1200, 0, 0, PROMISES, "kept", NULL},
+        {"batch", 1, "speed", 1000, 0, 0, PROMISES, "kept", NULL},
+        {"batch", 1, "speed", 1200, 0, 0, PROMISES, "kept", NULL},
+    };
+    const struct run after[] = {
+        {"conditional", 1, "speed", 1190, 0, 0, PROMISES, "kept", NULL},
+        {"batch", 1, "speed", 500, 0, 0, PROMISES, "kept", NULL},
+        {"batch", 1, "speed", 600, 0, 0, PROMISES, "kept", NULL},
+    };
+    struct html_run runs[] = {{"before", take(before, 4)}, {"after", take(after, 3)}};
+
+    write_page(runs, 2);
+    const char *page = read_page();
+    assert_non_null(strstr(page, "1190 (×1.08)"));
+    assert_non_null(strstr(page, "550 (×0.50 ↓)"));
+    found_free(&runs[0].found);
+    found_free(&runs[1].found);
+}
+
+/* A reader's own parser is the judge. */
+static void a_picture_is_xml(void **state)
+{
+    (void)state;
+    const struct run odd[] = {{"a<b>&\"c", 3, "speed", 0, 0, 0, "[]", "proved nothing", NULL}};
+    struct found found[] = {take(two_rounds, sizeof two_rounds / sizeof *two_rounds), take(odd, 1)};
+
+    char path[100];
+    char said[2000];
+    const char *const argv[] = {"python3", "-c", read_svg, path, NULL};
+
+    snprintf(path, sizeof path, "%s/rates.svg", folder);
+    for (size_t i = 0; i < 2; i++) {
+        FILE *to = fopen(path, "w");
+        assert_non_null(to);
+        chart_alone(to, &found[i]);
+        assert_int_equal(fclose(to), 0);
+        struct process_capture capture = {.output = said, .size = sizeof said, .limit_ms = 30000};
+        struct error error;
+        if (!process_capture(argv, &capture, &error))
+            fail_msg("%s: %s", error.text, said);
+        found_free(&found[i]);
+    }
+    unlink(path);
+}
+
+static void what_is_no_result_is_refused(void **state)
+{
+    (void)state;
+    struct found found;
+    struct error error;
+    char path[100];
+
+    assert_false(found_read(folder, &found, &error));
+    assert_non_null(strstr(error.text, "results.json: No such file"));
+    snprintf(path, sizeof path, "%s/results.json", folder);
+    static const char *const texts[] = {"{", "[]", "{\"runs\": 3}", "{\"runs\": []}"};
+    static const char *const says[] = {"line 1", "no runs", "no runs", "no runs"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(texts[i], file);
+        assert_int_equal(fclose(file), 0);
+        assert_false(found_read(folder, &found, &error));
+        if (!strstr(error.text, says[i]))
+            fail_msg("%s: %s", texts[i], error.text);
+    }
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_gathered),
+        cmocka_unit_test(a_page_says_it_in_two_languages),
+        cmocka_unit_test(a_page_shows_what_was_broken),
+        cmocka_unit_test(runs_are_compared_beyond_their_spread),
+        cmocka_unit_test(a_picture_is_xml),
+        cmocka_unit_test(what_is_no_result_is_refused),
+    };
+
+    if (!mkdtemp(folder))
+        return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char path[100];
+    snprintf(path, sizeof path, "%s/report.html", folder);
+    unlink(path);
+    rmdir(folder);
+    return failed != 0;
+}
