@@ -33,6 +33,17 @@ static PQconninfoOption *parse(const char *conninfo, struct error *error)
     return options;
 }
 
+void connect_set(PGconn *connection, const char *name, const char *value)
+{
+    char process[16];
+    const char *values[] = {name, value, process};
+
+    snprintf(process, sizeof process, "%d", PQbackendPID(connection));
+    PQclear(PQexecParams(connection,
+                         "SELECT set_config($1, $2, false) WHERE pg_backend_pid() = $3::int", 3,
+                         NULL, values, NULL, NULL, 0));
+}
+
 PGconn *connect_open(const char *conninfo, const char *application, struct error *error)
 {
     /* expand_dbname: a conninfo or a URI may stand in dbname; what it says wins over what precedes
@@ -52,7 +63,7 @@ PGconn *connect_open(const char *conninfo, const char *application, struct error
         return NULL;
     }
     /* Not through `options`, which the conninfo or PGOPTIONS may have a use for. */
-    PQclear(PQexec(connection, "SET statement_timeout = '5min'"));
+    connect_set(connection, "statement_timeout", "5min");
     return connection;
 }
 

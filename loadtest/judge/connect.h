@@ -9,9 +9,14 @@
 
 #include <libpq-fe.h>
 
-/* Waits at most 10 s for the connection and 5 min for each statement. NULL with libpq's reason,
- * less what it quotes of a conninfo that it cannot read. Owned by the caller. */
+/* Waits at most 10 s for the connection and, but behind a pooler, 5 min for each statement. NULL
+ * with libpq's reason, less what it quotes of a conninfo that it cannot read. Owned by the caller.
+ */
 PGconn *connect_open(const char *conninfo, const char *application, struct error *error);
+
+/* For as long as the connection lasts. Not behind a pooler, which tells another process than the
+ * one that serves, and would lend the session to others with it. */
+void connect_set(PGconn *connection, const char *name, const char *value);
 
 /* What is wrong with the connection, on one line. Always returns false. */
 bool connect_failed(const PGconn *connection, const char *what, struct error *error);

@@ -87,7 +87,7 @@ struct witness *witness_create(const char *conninfo, struct error *error)
         witness_destroy(witness);
         return NULL;
     }
-    PQclear(PQexec(witness->connection, "SET default_transaction_read_only = on"));
+    connect_set(witness->connection, "default_transaction_read_only", "on");
     return witness;
 }
 

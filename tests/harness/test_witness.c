@@ -5,6 +5,7 @@
 #include "lib/t.h"
 
 #include "harness/bed.h"
+#include "lib/pgbouncer.h"
 #include "loadtest/judge/witness.h"
 
 #include <libpq-fe.h>
@@ -204,6 +205,33 @@ static void only_the_bench_changes_a_database(void **state)
     }
 }
 
+/* PgBouncer lends the one session that it has to whoever comes next. */
+static void a_pooler_gets_its_session_back_as_it_was(void **state)
+{
+    (void)state;
+    struct error error = {.text = ""};
+    char folder[128];
+    char through[512];
+
+    if (!pgbouncer_is_there())
+        skip();
+    assert_int_equal(sscanf(bed_database(), "host=%127s", folder), 1);
+    struct pgbouncer *bouncer = pgbouncer_start(folder, 1, false);
+    snprintf(through, sizeof through, "%s host=%s", bed_database(), pgbouncer_folder(bouncer));
+    struct witness *witness = witness_create(through, &error);
+    assert_non_null(witness);
+    PGconn *next = PQconnectdb(through);
+    PGresult *result =
+        PQexec(next, "SELECT count(*) FROM pg_settings WHERE source = 'session' AND "
+                     "name IN ('statement_timeout', 'default_transaction_read_only')");
+    assert_int_equal(PQresultStatus(result), PGRES_TUPLES_OK);
+    assert_string_equal(PQgetvalue(result, 0, 0), "0");
+    PQclear(result);
+    PQfinish(next);
+    witness_destroy(witness);
+    pgbouncer_stop(bouncer);
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -222,6 +250,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_it_waits_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_audit_command, set_up, tear_down),
         cmocka_unit_test(only_the_bench_changes_a_database),
+        cmocka_unit_test(a_pooler_gets_its_session_back_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,14 @@ static const char *program(void)
     return given ? given : "/usr/sbin/pgbouncer";
 }
 
+bool pgbouncer_is_there(void)
+{
+    return access(program(), X_OK) == 0;
+}
+
 void pgbouncer_need(void)
 {
-    if (access(program(), X_OK) == 0)
+    if (pgbouncer_is_there())
         return;
     fprintf(stderr, "%s is not there (package pgbouncer)\n", program());
     exit(EXIT_SKIPPED);

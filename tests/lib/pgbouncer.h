@@ -14,6 +14,7 @@
 
 struct pgbouncer;
 
+bool pgbouncer_is_there(void);
 /* Skips the program (exit status 77) where there is none. */
 void pgbouncer_need(void);
 /* Whether it can keep named prepared statements apart: from 1.21 on. */
