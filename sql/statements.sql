@@ -569,6 +569,9 @@ SELECT stock + coalesce((SELECT sum(bucket.stock) FROM bucket
        epoch, limit_per_user, opens_at, closes_at, clock_timestamp()
 FROM product WHERE id = $1::bigint FOR UPDATE
 
+-- name: stock_terms
+SELECT epoch, limit_per_user, opens_at, closes_at FROM product WHERE id = $1::bigint
+
 -- name: stock_holders
 SELECT user_id, units FROM purchase
 WHERE product_id = $1::bigint AND epoch = $2::bigint AND user_id > $3::bigint AND units > 0

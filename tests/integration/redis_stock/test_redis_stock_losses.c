@@ -321,6 +321,46 @@ static void a_sale_ends_through_an_instance_without_redis(void **state)
     a_sale_ends_unheard(REDIS_IS_NOT_USED);
 }
 
+static void patch(struct server *server, int64_t product, const char *body)
+{
+    char target[64];
+
+    snprintf(target, sizeof target, "/products/%lld", (long long)product);
+    assert_int_equal(server_status(server, "PATCH", target, NULL, body), 200);
+}
+
+/* Redis is down while one sale gets a higher limit and another one ends, and whoever knew of it
+ * dies: the mirrors are of the sales' own epoch, and of their old terms. */
+static void a_sale_changes_while_redis_is_down(void **state)
+{
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    int64_t limited = ++bed.product;
+    int64_t closed = ++bed.product;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, limited, 5, ", \"limit_per_user\": 1");
+    shop_put(server, closed, 5, NULL);
+    struct buy buy = bed_buy(1, 1);
+    bed_accept(server, &buy, id);
+    buy.product = limited;
+    bed_accept(server, &buy, id);
+    bed_wait_status(server, id, "confirmed");
+    stack_kill("stock", SIGKILL);
+    patch(server, limited, "{\"limit_per_user\": 2}");
+    patch(server, closed, "{\"closes_at\": \"2020-01-01T00:00:00Z\"}");
+    server_signal(server, SIGKILL);
+    bed_bury(server);
+    stack_up();
+    server = bed_start("stock-writer-read=hold", NULL);
+    accept_soon(server, &buy, id);
+    buy.product = closed;
+    shop_expect_buy(server, &buy, 409, "sale_not_open", NULL);
+    server_let_go(server);
+    bed_wait_status(server, id, "confirmed");
+    bed_stop_all();
+}
+
 /* The call has reserved in the old sale; its answer is read from the record when the new one has
  * begun. */
 static void a_sale_ends_while_an_answer_is_lost(void **state)
@@ -478,6 +518,7 @@ int main(void)
         cmocka_unit_test_teardown(a_sale_ends_while_redis_is_down, goes_on),
         cmocka_unit_test_teardown(a_sale_ends_while_redis_refuses, goes_on),
         cmocka_unit_test_teardown(a_sale_ends_through_an_instance_without_redis, goes_on),
+        cmocka_unit_test_teardown(a_sale_changes_while_redis_is_down, goes_on),
         cmocka_unit_test_teardown(a_sale_ends_while_an_answer_is_lost, bed_teardown),
         cmocka_unit_test_teardown(an_ended_sale_is_found_out_by_its_first_order, bed_teardown),
         cmocka_unit_test_teardown(units_come_back_while_redis_is_down, goes_on),

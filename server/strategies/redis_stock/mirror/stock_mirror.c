@@ -59,20 +59,51 @@ enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, in
     return STOCK_DONE;
 }
 
-enum stock_result stock_mirror_generation(struct stock_link *link, int64_t product_id,
-                                          char out[STOCK_GENERATION_MAX])
+static enum stock_result read_field(struct stock_link *link, int64_t product_id, const char *name,
+                                    size_t size, char *out)
 {
     char mirror[STOCK_KEY_MAX];
     struct redis_reply *reply;
 
     stock_key(link->settings, "mirror", product_id, mirror);
-    if (redis_call(link->redis, 3, (const char *const[]){"HGET", mirror, "generation"},
-                   link->until_us, &reply) != REDIS_OK)
+    if (redis_call(link->redis, 3, (const char *const[]){"HGET", mirror, name}, link->until_us,
+                   &reply) != REDIS_OK)
         return stock_redis_failed(link->redis);
     const char *text = redis_reply_text(reply);
-    snprintf(out, STOCK_GENERATION_MAX, "%s", text ? text : "");
+    snprintf(out, size, "%s", text ? text : "");
     redis_reply_free(reply);
     return STOCK_DONE;
+}
+
+enum stock_result stock_mirror_generation(struct stock_link *link, int64_t product_id,
+                                          char out[STOCK_GENERATION_MAX])
+{
+    return read_field(link, product_id, "generation", STOCK_GENERATION_MAX, out);
+}
+
+static int64_t time_or_none(const struct pg *pg, int column)
+{
+    return pg_is_null(pg, 0, column) ? -1 : pg_get_time(pg, 0, column);
+}
+
+void stock_read_terms(const struct pg *pg, int column, char out[STOCK_TERMS_MAX])
+{
+    int64_t limit = pg_is_null(pg, 0, column) ? NO_LIMIT : pg_get_int8(pg, 0, column);
+
+    snprintf(out, STOCK_TERMS_MAX, "%lld %lld %lld", (long long)limit,
+             (long long)time_or_none(pg, column + 1), (long long)time_or_none(pg, column + 2));
+}
+
+enum stock_result stock_mirror_check_terms(struct stock_link *link, int64_t product_id,
+                                           const char *terms)
+{
+    char mirrored[STOCK_TERMS_MAX];
+    enum stock_result result = read_field(link, product_id, "terms", sizeof mirrored, mirrored);
+    int64_t gone;
+
+    if (result != STOCK_DONE || !*mirrored || strcmp(mirrored, terms) == 0)
+        return result;
+    return stock_mirror_forget(link, product_id, 1, &gone);
 }
 
 enum stock_result stock_mirror_correct(struct stock_link *link, int64_t product_id,
@@ -148,6 +179,7 @@ struct row {
     int64_t closes_us;
     int64_t now_us;
     char generation[STOCK_GENERATION_MAX];
+    char terms[STOCK_TERMS_MAX];
 };
 
 static enum stock_result lock_row(struct stock_link *link, int64_t product_id, struct row *row)
@@ -175,6 +207,7 @@ static enum stock_result lock_row(struct stock_link *link, int64_t product_id, s
         row->opens_us = pg_get_time(pg, 0, 3);
     if (row->has_closes)
         row->closes_us = pg_get_time(pg, 0, 4);
+    stock_read_terms(pg, 2, row->terms);
     /* Below 2^53, so that a script may take it for a number. */
     stock_number((int64_t)random_below(UINT64_C(1) << 52) + 1, row->generation);
     return STOCK_DONE;
@@ -294,11 +327,12 @@ static enum stock_result send_mirror(struct stock_link *link, int64_t product_id
     stock_number(row->now_us, numbers[4]);
     optional(row->has_opens, row->opens_us, numbers[5]);
     optional(row->has_closes, row->closes_us, numbers[6]);
-    enum redis_status status = redis_script(
-        link->redis, LUA_STOCK_LOAD, 2, 11,
-        (const char *const[]){mirror, loaded, prefix, numbers[0], numbers[1], row->generation,
-                              numbers[2], numbers[3], numbers[4], numbers[5], numbers[6]},
-        link->until_us, &ignored);
+    enum redis_status status =
+        redis_script(link->redis, LUA_STOCK_LOAD, 2, 12,
+                     (const char *const[]){mirror, loaded, prefix, numbers[0], numbers[1],
+                                           row->generation, numbers[2], numbers[3], numbers[4],
+                                           numbers[5], numbers[6], row->terms},
+                     link->until_us, &ignored);
     if (status == REDIS_OK && FAILPOINT_FAILS("stock-load-reply")) {
         redis_close(link->redis);
         status = REDIS_LOST;

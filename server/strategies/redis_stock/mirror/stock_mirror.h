@@ -34,6 +34,14 @@ enum stock_result stock_mirror_generation(struct stock_link *link, int64_t produ
 enum stock_result stock_mirror_correct(struct stock_link *link, int64_t product_id,
                                        const char *generation, int64_t units, int64_t user_id);
 
+/* A sale's terms, its limit and its window, as PostgreSQL has them: from three columns of the
+ * result's row. A PATCH changes them and not the epoch. */
+enum { STOCK_TERMS_MAX = 72 };
+void stock_read_terms(const struct pg *pg, int column, char out[STOCK_TERMS_MAX]);
+/* Unloads the mirror if it was loaded under other terms. */
+enum stock_result stock_mirror_check_terms(struct stock_link *link, int64_t product_id,
+                                           const char *terms);
+
 struct stock_look {
     bool loaded;
     int64_t epoch;

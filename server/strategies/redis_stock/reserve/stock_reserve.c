@@ -249,13 +249,12 @@ static void take_refusal(const struct session *session, const char *why)
                      clock_mono_us()); /* it may have refused to hear of a PUT, too */
 }
 
-/* The row's epoch. PENDING, or what is to be said of the orders. */
-static enum order_outcome ask_epoch(struct session *session, struct order *first, int64_t until_us,
-                                    int64_t *epoch)
+/* The row's epoch and terms. PENDING, or what is to be said of the orders. */
+static enum order_outcome ask_row(struct session *session, struct order *first, int64_t until_us,
+                                  int64_t *epoch, char terms[STOCK_TERMS_MAX])
 {
-    int64_t asked_us = clock_mono_us();
     enum pg_status status =
-        pg_exec(session->pg, SQL_PRODUCT_READ, PG_ARGS(pg_int8(first->product_id)), until_us);
+        pg_exec(session->pg, SQL_STOCK_TERMS, PG_ARGS(pg_int8(first->product_id)), until_us);
 
     if (status != PG_OK) {
         purchase_failed(session, first, status, false);
@@ -264,17 +263,31 @@ static enum order_outcome ask_epoch(struct session *session, struct order *first
     }
     if (pg_rows(session->pg) == 0)
         return ORDER_UNKNOWN_PRODUCT;
-    *epoch = pg_get_int8(session->pg, 0, 1);
-    stock_flag_learn(&stock_of(session)->flag, first->product_id, *epoch, asked_us);
+    *epoch = pg_get_int8(session->pg, 0, 0);
+    stock_read_terms(session->pg, 1, terms);
     return ORDER_PENDING;
 }
 
-/* The same, if the epoch that was read last is still known. */
+/* The epoch that was read last, if it is still known. Else the mirror may have missed a PATCH, too:
+ * it goes unless it has the row's terms. */
 static enum order_outcome know_epoch(struct session *session, struct order *first, int64_t *epoch)
 {
-    stock_flag_doubt(&stock_of(session)->flag, redis_since_us(session->stock));
-    *epoch = stock_flag_epoch(&stock_of(session)->flag, first->product_id);
-    return *epoch ? ORDER_PENDING : ask_epoch(session, first, session->work_until_us, epoch);
+    struct stock_flag *flag = &stock_of(session)->flag;
+    struct stock_link link = stock_link_of(session);
+    char terms[STOCK_TERMS_MAX];
+
+    stock_flag_doubt(flag, redis_since_us(session->stock));
+    *epoch = stock_flag_epoch(flag, first->product_id);
+    if (*epoch)
+        return ORDER_PENDING;
+    int64_t asked_us = clock_mono_us();
+    enum order_outcome outcome = ask_row(session, first, session->work_until_us, epoch, terms);
+    if (outcome != ORDER_PENDING)
+        return outcome;
+    if (stock_mirror_check_terms(&link, first->product_id, terms) != STOCK_DONE)
+        return ORDER_BACKEND_UNAVAILABLE;
+    stock_flag_learn(flag, first->product_id, *epoch, asked_us);
+    return ORDER_PENDING;
 }
 
 /* Redis was away between the call and its answer, so a PUT may have ended the sale in which the
@@ -283,10 +296,11 @@ static enum order_outcome know_epoch(struct session *session, struct order *firs
 static enum order_outcome recheck_epoch(struct session *session, struct order *first,
                                         int64_t reserved_in)
 {
+    char terms[STOCK_TERMS_MAX];
     int64_t epoch = 0;
 
     /* The time for the work has gone into waiting for the answer. */
-    if (ask_epoch(session, first, first->settle_until_us, &epoch) != ORDER_PENDING)
+    if (ask_row(session, first, first->settle_until_us, &epoch, terms) != ORDER_PENDING)
         return ORDER_OUTCOME_UNKNOWN;
     return epoch == reserved_in ? ORDER_PENDING : ORDER_RETRY;
 }

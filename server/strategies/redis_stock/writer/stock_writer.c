@@ -338,19 +338,19 @@ static void conclude(struct writer *at, bool done)
 
 static bool connect_stores(struct writer *at)
 {
-    struct redis *redis = at->link.redis;
     bool fresh = false;
 
     at->link.until_us = clock_mono_us() + TIMEOUT_US;
     /* While PostgreSQL is known to be away, only the background's probe connects: a failed attempt
      * here would keep all other sessions from trying. */
     if (!store_up(services_store(at->services)) || *store_trouble(services_store(at->services)) ||
-        !stock_stream_connect(at->stream, redis, at->link.until_us, &fresh) ||
+        !stock_stream_connect(at->stream, at->link.redis, at->link.until_us, &fresh) ||
         !pg_connect(at->link.pg, at->link.until_us))
         return false;
     if (fresh) { /* Redis or this process may have restarted: read the history, check the mirrors */
-        redis_survey(redis, at->link.until_us);
-        at->behind = false; /* from the beginning */
+        redis_survey(at->link.redis, at->link.until_us);
+        stock_flag_doubt(&at->stock->flag, clock_mono_us()); /* also by who has noticed nothing */
+        at->behind = false;                                  /* from the beginning */
         fall_behind(at);
         atomic_store(&at->stock->mend.round, true);
     }
