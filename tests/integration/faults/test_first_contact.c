@@ -72,6 +72,37 @@ static void schema_statements_stall(void **state)
     free(through);
 }
 
+/* Later than at the start: one statement of a probe is not answered in time. That says nothing of
+ * the schema, and the sessions that are open go on selling. */
+static void a_probe_that_stalls_refuses_nobody(void **state)
+{
+    (void)state;
+    struct pg_proxy *proxy = pg_proxy_create(here.folder);
+    char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
+    struct server *server = server_start("--database", through, "--redis", NULL, "--amqp", NULL);
+    struct buy buy = {.strategy = "conditional", .product = 1};
+
+    shop_put(server, 1, 1000000, NULL);
+    buy.user++;
+    shop_expect_buy(server, &buy, 201, "",
+                    NULL); /* its session is open: the next look is a probe's */
+    pg_proxy_arm(proxy, "epoch_base", PG_FAULT_HOLD);
+    pg_proxy_wait_fault(proxy);
+    /* Until the probe has been given up, and it is said why. */
+    for (int64_t until_us = clock_mono_us() + t_patience_us();;) {
+        bool over = server_says(server, "PostgreSQL: the schema:");
+        buy.user++;
+        shop_expect_buy(server, &buy, 201, "", NULL);
+        if (over)
+            break;
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 5000);
+    }
+    server_stop(server);
+    pg_proxy_destroy(proxy);
+    free(through);
+}
+
 /* Nobody has been promised anything, so the start is not waited for. Its five seconds are not
  * over, or it would be listening. */
 static void a_stop_ends_a_start_that_is_slow(void **state)
@@ -147,6 +178,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(schema_statements_stall, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(a_probe_that_stalls_refuses_nobody, fresh_database,
+                                        server_teardown),
         cmocka_unit_test_setup_teardown(a_stop_ends_a_start_that_is_slow, fresh_database,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(schema_lock_is_held, fresh_database, server_teardown),
