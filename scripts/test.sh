@@ -20,8 +20,10 @@ if [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0)" -gt 28 ] && setar
 fi
 
 stop_stacks() {
-  local preset
-  for preset in dev asan tsan; do "$stack" --dir "$root/build/$preset/stack" down; done
+  local dir
+  for dir in "$root"/build/{dev,asan,tsan}/stacks/*/; do
+    [ ! -d "$dir" ] || "$stack" --dir "${dir%/}" down
+  done
 }
 
 stop_tests() {
@@ -69,8 +71,8 @@ mkdir -p "$all"
 echo 'subdirs(../dev ../asan ../tsan)' >"$all/CTestTestfile.cmake"
 trap stop_stacks EXIT
 trap stop_tests INT TERM HUP
-# In a session of its own, so that a signal can be meant for ctest and its tests together. One test more than there are
-# cores: a build's tests take turns at its servers and wait more than they compute, and three builds shall end together.
-setsid "${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(($(nproc) + 1))" "$@" &
+# In a session of its own, so that a signal can be meant for ctest and its tests together. More tests than there are
+# cores: those on one stack take turns at its servers, and wait more than they compute, for leases to end above all.
+setsid "${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(($(nproc) * 3))" "$@" &
 child=$!
 wait_child
