@@ -1,8 +1,8 @@
 -- Reserves stock of one product for a batch of orders and queues them for the writer, in one stream entry.
--- KEYS: the product's mirror, the stream, waiting (group of ids: entry), units ("product:epoch": reserved; "orders":
---       how many wait in all), the caller's last answer ("number epoch left codes entry")
--- ARGV: prefix, product, epoch as the caller knows it (0: not at all), most orders that may wait, ms that a key
---       lives, this call's number, the group of the orders' ids, whether some have a key ("1"), how many orders, their
+-- KEYS: the product's mirror, the stream, waiting (group of ids: entry), units ("product:epoch": reserved;
+--       "product:epoch:orders": how many wait; "orders": in all), the caller's last answer ("number epoch left codes entry")
+-- ARGV: prefix, product, epoch as the caller knows it (0: not at all), most orders that may wait (half of them of
+--       one product, so that one whose row is held does not keep the others from being sold), ms that a key lives, this call's number, the group of the orders' ids, whether some have a key ("1"), how many orders, their
 --       units in all, what is queued, a line an order: "id user quantity created key\n"; the consumer group, and the
 --       consumer whose the entry is from the start; two numbers between which the epochs of this database's sales are
 -- Answers {verdict}, or {0, epoch, stock left, codes, entry}: a digit an order, and the entry if there is one.
@@ -48,7 +48,8 @@ local function reserve()
         return {1}
     end
     if ARGV[3] ~= '0' and ARGV[3] ~= epoch then return {2, tonumber(epoch)} end
-    if figure(KEYS[4], 'orders') >= tonumber(ARGV[4]) then return {3} end
+    local most, of_sale = tonumber(ARGV[4]), product .. ':' .. epoch
+    if figure(KEYS[4], 'orders') >= most or figure(KEYS[4], of_sale .. ':orders') >= most / 2 then return {3} end
 
     local time = redis.call('TIME')
     local now = time[1] * 1000000 + time[2]
@@ -106,9 +107,9 @@ local function reserve()
     remember(number .. ' ?')
     redis.call('HSET', KEYS[3], group, '0-0')
     undo[1] = {'HDEL', KEYS[3], group}
-    local sale = product .. ':' .. epoch
-    figure(KEYS[4], sale)
-    add(KEYS[4], sale, sum)
+    figure(KEYS[4], of_sale)
+    add(KEYS[4], of_sale, sum)
+    add(KEYS[4], of_sale .. ':orders', reserved)
     add(KEYS[4], 'orders', reserved)
     add(KEYS[1], 'stock', -sum)
     for user, n in pairs(added) do add(users, user, n) end

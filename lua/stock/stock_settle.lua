@@ -30,8 +30,10 @@ local function see_all()
     for i = 4, #ARGV, 4 do lines[#lines + 1] = ARGV[i + 3] end
     for product, epoch in table.concat(lines):gmatch('%S+ (%d+) (%d+) [^\n]*\n') do
         local field = product .. ':' .. epoch
-        if not released[field] then see(field) end
-        released[field] = 0
+        for _, of in ipairs({field, field .. ':orders'}) do
+            if not released[of] then see(of) end
+            released[of] = 0
+        end
     end
     see('orders')
 end
@@ -69,6 +71,7 @@ for i = 4, #ARGV, 4 do
         if there and is_first(id, done) then
             local field = product .. ':' .. epoch
             released[field] = released[field] + tonumber(quantity)
+            released[field .. ':orders'] = released[field .. ':orders'] + 1
             released.orders = released.orders + 1
             if fate ~= 'kept' and fate ~= 'failed' then credit(product, user, quantity, fate) end
         end

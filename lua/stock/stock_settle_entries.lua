@@ -20,17 +20,22 @@ end
 redis.call('HDEL', KEYS[2], '')
 redis.call('HDEL', KEYS[3], '')
 redis.call('XACK', KEYS[1], ARGV[1], '0-0')
-for i = 4, #ARGV, 5 do see(ARGV[i]) end
+for i = 4, #ARGV, 5 do
+    see(ARGV[i])
+    see(ARGV[i] .. ':orders')
+end
 see('orders')
 
 local acknowledge, forget = {'XACK', KEYS[1], ARGV[1]}, {'HDEL', KEYS[2]}
 local released = {orders = 0}
 for i = 2, #ARGV, 5 do
+    local units, orders = ARGV[i + 2], ARGV[i + 2] .. ':orders'
     acknowledge[#acknowledge + 1] = ARGV[i]
-    released[ARGV[i + 2]] = released[ARGV[i + 2]] or 0
+    released[units], released[orders] = released[units] or 0, released[orders] or 0
     if redis.call('XDEL', KEYS[1], ARGV[i]) == 1 then
         forget[#forget + 1] = ARGV[i + 1]
-        released[ARGV[i + 2]] = released[ARGV[i + 2]] + tonumber(ARGV[i + 3])
+        released[units] = released[units] + tonumber(ARGV[i + 3])
+        released[orders] = released[orders] + tonumber(ARGV[i + 4])
         released.orders = released.orders + tonumber(ARGV[i + 4])
     end
 end

@@ -3,9 +3,9 @@
  * the names of keys.
  *
  * Keys, all under "{SYSTEM}:stock": mirror:PRODUCT (a hash), users:PRODUCT:GENERATION (units a user
- * holds, with a limit), loaded (a set of products), units (PRODUCT:EPOCH: reserved; "orders": how
- * many wait in all), key:USER:KEY, call:WORKER (its last answer); and orders (the stream), waiting
- * and partly (stock_waiting.h).
+ * holds, with a limit), loaded (a set of products), units (PRODUCT:EPOCH: reserved;
+ * PRODUCT:EPOCH:orders: how many wait; "orders": in all), key:USER:KEY, call:WORKER (its last
+ * answer); and orders (the stream), waiting and partly (stock_waiting.h).
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_LINK_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_LINK_H

@@ -95,6 +95,35 @@ static void a_held_row_is_in_nobody_elses_way(void **state)
     bed_stop_all();
 }
 
+/* Ten orders may wait in all: the held product has half of them, and others are sold. */
+static void a_held_row_has_half_of_the_room(void **state)
+{
+    enum { SHARE = 5 };
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start_queueing("1");
+    shop_put(server, bed.product, 100, NULL);
+    shop_put(server, other(), 100, NULL);
+    struct witness *holder = bed_hold();
+    for (int i = 0; i < SHARE; i++)
+        accept_one(server, bed.product, 1 + i, id);
+    struct buy buy = bed_buy(1 + SHARE, 1);
+    shop_expect_buy(server, &buy, 503, "queue_full", NULL);
+    for (int i = 0; i < 2 * SHARE; i++) {
+        accept_one(server, other(), 1 + i, id);
+        bed_wait_status(server, id, "confirmed");
+    }
+    witness_release(holder);
+    BED_WAIT(bed_waiting() == 0);
+    bed_accept(server, &buy, id);
+    bed_wait_status(server, id, "confirmed");
+    bed_expect_settled();
+    assert_int_equal(rows(bed.product), SHARE + 1);
+    bed_stop_all();
+}
+
 /* What a user of the bed's product has bought, and the key of another one. */
 static struct witness *hold_user_and_key(int64_t user, int64_t keyed)
 {
@@ -361,6 +390,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_held_row_is_in_nobody_elses_way, teardown),
+        cmocka_unit_test_teardown(a_held_row_has_half_of_the_room, bed_teardown),
         cmocka_unit_test_teardown(what_one_order_needs_is_in_nobody_elses_way, teardown),
         cmocka_unit_test_teardown(no_order_dies_of_the_servers_state, teardown),
         cmocka_unit_test_teardown(one_order_in_trouble_is_alone, teardown),

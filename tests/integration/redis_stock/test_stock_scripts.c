@@ -65,6 +65,19 @@ static void no_more_wait_than_may(void **state)
     assert_int_equal(rig_stock(), 3);
 }
 
+/* Of other products. */
+static void no_more_wait_in_all(void **state)
+{
+    const char *const others[] = {"HSET", UNITS, "orders", "2"};
+
+    (void)state;
+    assert_int_equal(rig_load("1", GENERATION, "5", ""), 1);
+    assert_int_equal(redis_send(rig_redis(), 4, others, rig_soon()), REDIS_OK);
+    assert_int_equal(rig_reserve("1", "1", "2", FIRST " 31 2 1 \n", NULL), TOO_MANY);
+    assert_int_equal(rig_reserve("2", "1", "3", FIRST " 31 2 1 \n", NULL), DONE);
+    assert_int_equal(rig_stock(), 3);
+}
+
 static void each_order_is_judged_with_those_before_it(void **state)
 {
     (void)state;
@@ -282,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_call_runs_once_and_its_answer_is_kept),
         cmocka_unit_test(another_epoch_is_refused),
         cmocka_unit_test(no_more_wait_than_may),
+        cmocka_unit_test(no_more_wait_in_all),
         cmocka_unit_test(each_order_is_judged_with_those_before_it),
         cmocka_unit_test(who_fits_is_served_when_not_all_do),
         cmocka_unit_test(a_call_that_fits_is_judged_all_the_same),
