@@ -122,8 +122,8 @@ static bool acquire(struct session *session, const struct strategy *strategy, st
 
     hold->lease.on_lost = cancel_work;
     hold->lease.on_lost_context = session->pg;
-    enum lock_result result = strategy->lock->acquire(&client, first->product_id, first->no_wait,
-                                                      first->wait_until_us, &hold->lease);
+    enum lock_result result = lock_acquire(strategy->lock, &client, first->product_id,
+                                           first->no_wait, first->wait_until_us, &hold->lease);
 
     first->lock_us = clock_mono_us() - begun_us;
     switch (result) {

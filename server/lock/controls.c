@@ -3,29 +3,20 @@
 #include "lock/reentrant.h"
 
 /* SETNX and nothing else: a holder that dies keeps the lock for ever. */
-static enum redis_status setnx_alone(struct lock_client *client, struct lease *lease,
-                                     int64_t until_us, bool *owned)
+static enum lock_result setnx_alone(struct lock_client *client, struct lease *lease)
 {
     struct redis_answer answer;
-    enum redis_status status = redis_ask(
-        client->redis, 3, (const char *const[]){"SETNX", lease->name, "1"}, until_us, &answer);
+    enum redis_status status =
+        redis_ask(client->redis, 3, (const char *const[]){"SETNX", lease->name, "1"},
+                  clock_mono_us() + REDIS_LOCK_TIMEOUT_US, &answer);
 
-    *owned = answer.number == 1;
-    return status;
-}
-
-static enum lock_result no_expiry_acquire(struct lock_client *client, int64_t key, bool once,
-                                          int64_t until_us, struct lease *lease)
-{
-    lease_begin(client, &lock_control_setnx_no_expiry, key, lease);
-    enum lock_result result = redis_lock_poll(client, lease, setnx_alone, 0, once, until_us);
     atomic_store(&lease->valid_until_us, INT64_MAX);
-    return result;
+    return redis_lock_result(client, lease, status, answer.number == 1);
 }
 
 const struct lock lock_control_setnx_no_expiry = {
     .name = "setnx-no-expiry",
-    .acquire = no_expiry_acquire,
+    .attempt = setnx_alone,
     .release = redis_lock_delete,
 };
 

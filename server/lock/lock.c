@@ -23,16 +23,20 @@ void lease_begin(struct lock_client *client, const struct lock *lock, int64_t ke
     lease->renew_until_us = INT64_MAX;
 }
 
-enum lock_result lock_poll(struct lock_client *client, struct lease *lease,
-                           enum lock_result (*attempt)(struct lock_client *, struct lease *),
-                           bool once, int64_t until_us)
+enum lock_result lock_acquire(const struct lock *lock, struct lock_client *client, int64_t key,
+                              bool once, int64_t until_us, struct lease *lease)
 {
+    if (lock->acquire)
+        return lock->acquire(client, key, once, until_us, lease);
+    lease_begin(client, lock, key, lease);
     for (unsigned attempts = 1;; attempts++) {
-        enum lock_result result = attempt(client, lease);
+        atomic_store(&lease->valid_until_us,
+                     clock_mono_us() + client->settings->lock_ttl_ms * CLOCK_US_PER_MS);
+        enum lock_result result = lock->attempt(client, lease);
         int64_t now_us = clock_mono_us();
         if (result != LOCK_BUSY || once || now_us >= until_us)
             return result;
-        int64_t next_us = now_us + random_backoff_us(attempts);
-        clock_sleep_until(next_us < until_us ? next_us : until_us);
+        int64_t pause_us = lock->pause_us ? lock->pause_us : random_backoff_us(attempts);
+        clock_sleep_until(clock_earlier(now_us + pause_us, until_us));
     }
 }

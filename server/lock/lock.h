@@ -59,6 +59,10 @@ struct lock_client {
 
 struct lock {
     const char *name;
+    /* Of a lock that is polled for: once, without waiting. valid_until_us is set before, for a
+     * whole lease from then. NULL: it has an `acquire` of its own. */
+    enum lock_result (*attempt)(struct lock_client *client, struct lease *lease);
+    int64_t pause_us; /* between attempts; 0: jitter under a growing bound */
     enum lock_result (*acquire)(struct lock_client *client, int64_t key, bool once,
                                 int64_t until_us, struct lease *lease);
     enum lock_release (*release)(struct lock_client *client, struct lease *lease, int64_t until_us);
@@ -75,16 +79,14 @@ struct lock {
 /* False once the lease was lost or its time is over by our own clock. */
 bool lease_holds(const struct lease *lease);
 
+/* Acquires: polls with the lock's attempt, or lets it wait in its own way. */
+enum lock_result lock_acquire(const struct lock *lock, struct lock_client *client, int64_t key,
+                              bool once, int64_t until_us, struct lease *lease);
+
 /* For the files of locks: a new lease with the name SYSTEM:lock:LOCK:KEY, so that no lock meets
  * another one's format, and a new token. */
 void lease_begin(struct lock_client *client, const struct lock *lock, int64_t key,
                  struct lease *lease);
-
-/* Attempts until one is not BUSY or the time is over, with jitter under a growing bound in between;
- * with `once` a single one. An attempt that owns has set valid_until_us. */
-enum lock_result lock_poll(struct lock_client *client, struct lease *lease,
-                           enum lock_result (*attempt)(struct lock_client *, struct lease *),
-                           bool once, int64_t until_us);
 
 /* Each in the file of its name. Between instances that use different ones nobody is excluded. */
 extern const struct lock lock_memcached;

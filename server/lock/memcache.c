@@ -283,15 +283,7 @@ static enum lock_result memcache_attempt(struct lock_client *client, struct leas
     if (!is_answer(result))
         return memcache_fail(client, lease);
     atomic_store(&session->memcache->down, false);
-    atomic_store(&lease->valid_until_us, asked_us + ttl_ms * CLOCK_US_PER_MS);
     return own ? LOCK_OWNED : LOCK_BUSY;
-}
-
-static enum lock_result memcache_acquire(struct lock_client *client, int64_t key, bool once,
-                                         int64_t until_us, struct lease *lease)
-{
-    lease_begin(client, &lock_memcached, key, lease);
-    return lock_poll(client, lease, memcache_attempt, once, until_us);
 }
 
 static const char *memcache_why(const struct lock_client *client)
@@ -301,7 +293,7 @@ static const char *memcache_why(const struct lock_client *client)
 
 const struct lock lock_memcached = {
     .name = "memcached-lock",
-    .acquire = memcache_acquire,
+    .attempt = memcache_attempt,
     .release = memcache_release,
     .why = memcache_why,
 };

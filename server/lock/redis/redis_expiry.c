@@ -7,21 +7,13 @@
  */
 #include "lock/redis/redis_lock.h"
 
-static enum redis_status redis_expiry_attempt(struct lock_client *client, struct lease *lease,
-                                              int64_t until_us, bool *owned)
+static enum lock_result expiry_attempt(struct lock_client *client, struct lease *lease)
 {
-    return redis_lock_set(client, lease, "1", until_us, owned);
-}
-
-static enum lock_result expiry_acquire(struct lock_client *client, int64_t key, bool once,
-                                       int64_t until_us, struct lease *lease)
-{
-    lease_begin(client, &lock_redis_expiry, key, lease);
-    return redis_lock_poll(client, lease, redis_expiry_attempt, 0, once, until_us);
+    return redis_lock_attempt(client, lease, "1");
 }
 
 const struct lock lock_redis_expiry = {
     .name = "redis-expiry",
-    .acquire = expiry_acquire,
+    .attempt = expiry_attempt,
     .release = redis_lock_delete,
 };

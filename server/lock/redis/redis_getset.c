@@ -37,30 +37,24 @@ static enum redis_status take_over(struct lock_client *client, const struct leas
     return status;
 }
 
-static enum redis_status redis_getset_attempt(struct lock_client *client, struct lease *lease,
-                                              int64_t until_us, bool *owned)
+static enum lock_result getset_attempt(struct lock_client *client, struct lease *lease)
 {
+    int64_t until_us = clock_mono_us() + REDIS_LOCK_TIMEOUT_US;
     char stamp[STAMP_SIZE];
     struct redis_answer answer;
 
     snprintf(stamp, sizeof stamp, "%" PRId64, redis_lock_wall_ms() + client->settings->lock_ttl_ms);
     enum redis_status status = redis_ask(
         client->redis, 3, (const char *const[]){"SETNX", lease->name, stamp}, until_us, &answer);
-    *owned = answer.number == 1;
-    if (status == REDIS_OK && !*owned)
-        status = take_over(client, lease, stamp, until_us, owned);
-    return status;
-}
-
-static enum lock_result getset_acquire(struct lock_client *client, int64_t key, bool once,
-                                       int64_t until_us, struct lease *lease)
-{
-    lease_begin(client, &lock_redis_getset, key, lease);
-    return redis_lock_poll(client, lease, redis_getset_attempt, POLL_US, once, until_us);
+    bool owned = answer.number == 1;
+    if (status == REDIS_OK && !owned)
+        status = take_over(client, lease, stamp, until_us, &owned);
+    return redis_lock_result(client, lease, status, owned);
 }
 
 const struct lock lock_redis_getset = {
     .name = "redis-getset",
-    .acquire = getset_acquire,
+    .attempt = getset_attempt,
+    .pause_us = POLL_US,
     .release = redis_lock_delete,
 };

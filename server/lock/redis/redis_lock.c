@@ -1,4 +1,4 @@
-/* One way to try again, and the steps that differ from lock to lock as functions. */
+/* The steps that the locks in Redis share. */
 #include "lock/redis/redis_lock.h"
 
 #include "base/clock.h"
@@ -32,28 +32,23 @@ enum redis_status redis_lock_set(struct lock_client *client, const struct lease 
     return status;
 }
 
-enum lock_result redis_lock_poll(struct lock_client *client, struct lease *lease,
-                                 redis_lock_attempt *attempt, int64_t pause_us, bool once,
-                                 int64_t until_us)
+enum lock_result redis_lock_result(struct lock_client *client, const struct lease *lease,
+                                   enum redis_status status, bool owned)
 {
-    for (unsigned attempts = 1;; attempts++) {
-        int64_t asked_us = clock_mono_us();
-        bool owned = false;
+    if (status == REDIS_OK)
+        return owned ? LOCK_OWNED : LOCK_BUSY;
+    log_debug("%s: %s", lease->name, redis_error(client->redis)->text);
+    return LOCK_UNKNOWN;
+}
 
-        if (attempt(client, lease, asked_us + REDIS_LOCK_TIMEOUT_US, &owned) != REDIS_OK) {
-            log_debug("%s: %s", lease->name, redis_error(client->redis)->text);
-            return LOCK_UNKNOWN;
-        }
-        atomic_store(&lease->valid_until_us,
-                     asked_us + client->settings->lock_ttl_ms * CLOCK_US_PER_MS);
-        if (owned)
-            return LOCK_OWNED;
-        int64_t now_us = clock_mono_us();
-        if (once || now_us >= until_us)
-            return LOCK_BUSY;
-        int64_t pause = pause_us ? pause_us : random_backoff_us(attempts);
-        clock_sleep_until(clock_earlier(now_us + pause, until_us));
-    }
+enum lock_result redis_lock_attempt(struct lock_client *client, const struct lease *lease,
+                                    const char *value)
+{
+    bool owned;
+    enum redis_status status =
+        redis_lock_set(client, lease, value, clock_mono_us() + REDIS_LOCK_TIMEOUT_US, &owned);
+
+    return redis_lock_result(client, lease, status, owned);
 }
 
 enum lock_release redis_lock_delete(struct lock_client *client, struct lease *lease,

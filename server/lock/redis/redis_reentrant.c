@@ -8,22 +8,13 @@
 #include "base/clock.h"
 #include "lock/reentrant.h"
 
-static enum redis_status redis_reentrant_attempt(struct lock_client *client, struct lease *lease,
-                                                 int64_t until_us, bool *owned)
+static enum lock_result reentrant_attempt(struct lock_client *client, struct lease *lease)
 {
     int64_t left_ms = 0;
-    enum redis_status status = reentrant_ask(client, lease, until_us, &left_ms);
+    enum redis_status status =
+        reentrant_ask(client, lease, clock_mono_us() + REDIS_LOCK_TIMEOUT_US, &left_ms);
+    enum lock_result result = redis_lock_result(client, lease, status, left_ms == 0);
 
-    *owned = left_ms == 0;
-    return status;
-}
-
-static enum lock_result acquire(struct lock_client *client, int64_t key, bool once,
-                                int64_t until_us, struct lease *lease)
-{
-    lease_begin(client, &lock_redis_reentrant, key, lease);
-    enum lock_result result =
-        redis_lock_poll(client, lease, redis_reentrant_attempt, 0, once, until_us);
     if (result == LOCK_UNKNOWN)
         reentrant_release(client, lease, clock_mono_us() + REDIS_LOCK_TIMEOUT_US);
     return result;
@@ -31,7 +22,7 @@ static enum lock_result acquire(struct lock_client *client, int64_t key, bool on
 
 const struct lock lock_redis_reentrant = {
     .name = "redis-reentrant",
-    .acquire = acquire,
+    .attempt = reentrant_attempt,
     .release = reentrant_release,
     .reenter = reentrant_reenter,
 };

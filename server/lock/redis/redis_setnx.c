@@ -5,35 +5,30 @@
  * and everybody waits until a person deletes the key. And DEL asks nobody whose lock it is. The
  * expiry is PEXPIRE here, so that --lock-ttl-ms keeps its unit.
  */
+#include "base/clock.h"
 #include "base/failpoint.h"
 #include "lock/redis/redis_lock.h"
 
-static enum redis_status redis_setnx_attempt(struct lock_client *client, struct lease *lease,
-                                             int64_t until_us, bool *owned)
+static enum lock_result setnx_attempt(struct lock_client *client, struct lease *lease)
 {
+    int64_t until_us = clock_mono_us() + REDIS_LOCK_TIMEOUT_US;
     char ttl[REDIS_LOCK_TTL_SIZE];
     struct redis_answer answer;
     enum redis_status status = redis_ask(
         client->redis, 3, (const char *const[]){"SETNX", lease->name, "1"}, until_us, &answer);
+    bool owned = answer.number == 1;
 
-    *owned = answer.number == 1;
-    if (status != REDIS_OK || !*owned)
-        return status;
-    FAILPOINT("redis-setnx.expire");
-    redis_lock_ttl(client, ttl);
-    return redis_send(client->redis, 3, (const char *const[]){"PEXPIRE", lease->name, ttl},
-                      until_us);
-}
-
-static enum lock_result setnx_acquire(struct lock_client *client, int64_t key, bool once,
-                                      int64_t until_us, struct lease *lease)
-{
-    lease_begin(client, &lock_redis_setnx, key, lease);
-    return redis_lock_poll(client, lease, redis_setnx_attempt, 0, once, until_us);
+    if (status == REDIS_OK && owned) {
+        FAILPOINT("redis-setnx.expire");
+        redis_lock_ttl(client, ttl);
+        status = redis_send(client->redis, 3, (const char *const[]){"PEXPIRE", lease->name, ttl},
+                            until_us);
+    }
+    return redis_lock_result(client, lease, status, owned);
 }
 
 const struct lock lock_redis_setnx = {
     .name = "redis-setnx",
-    .acquire = setnx_acquire,
+    .attempt = setnx_attempt,
     .release = redis_lock_delete,
 };

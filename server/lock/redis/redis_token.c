@@ -9,12 +9,6 @@
 #include "base/clock.h"
 #include "lock/redis/redis_lock.h"
 
-static enum redis_status redis_token_attempt(struct lock_client *client, struct lease *lease,
-                                             int64_t until_us, bool *owned)
-{
-    return redis_lock_set(client, lease, lease->token, until_us, owned);
-}
-
 static enum lock_release token_release(struct lock_client *client, struct lease *lease,
                                        int64_t until_us)
 {
@@ -28,12 +22,10 @@ static enum lock_release token_release(struct lock_client *client, struct lease 
     return owned ? LOCK_RELEASED : LOCK_NOT_OWNER;
 }
 
-static enum lock_result token_acquire(struct lock_client *client, int64_t key, bool once,
-                                      int64_t until_us, struct lease *lease)
+static enum lock_result token_attempt(struct lock_client *client, struct lease *lease)
 {
-    lease_begin(client, &lock_redis_token, key, lease);
-    enum lock_result result =
-        redis_lock_poll(client, lease, redis_token_attempt, 0, once, until_us);
+    enum lock_result result = redis_lock_attempt(client, lease, lease->token);
+
     if (result == LOCK_UNKNOWN)
         token_release(client, lease, clock_mono_us() + REDIS_LOCK_TIMEOUT_US);
     return result;
@@ -41,6 +33,6 @@ static enum lock_result token_acquire(struct lock_client *client, int64_t key, b
 
 const struct lock lock_redis_token = {
     .name = "redis-token",
-    .acquire = token_acquire,
+    .attempt = token_attempt,
     .release = token_release,
 };

@@ -10,17 +10,9 @@
 
 #include <string.h>
 
-static enum redis_status redis_uuid_attempt(struct lock_client *client, struct lease *lease,
-                                            int64_t until_us, bool *owned)
+static enum lock_result uuid_attempt(struct lock_client *client, struct lease *lease)
 {
-    return redis_lock_set(client, lease, lease->token, until_us, owned);
-}
-
-static enum lock_result uuid_acquire(struct lock_client *client, int64_t key, bool once,
-                                     int64_t until_us, struct lease *lease)
-{
-    lease_begin(client, &lock_redis_uuid, key, lease);
-    return redis_lock_poll(client, lease, redis_uuid_attempt, 0, once, until_us);
+    return redis_lock_attempt(client, lease, lease->token);
 }
 
 static enum lock_release uuid_release(struct lock_client *client, struct lease *lease,
@@ -40,6 +32,6 @@ static enum lock_release uuid_release(struct lock_client *client, struct lease *
 
 const struct lock lock_redis_uuid = {
     .name = "redis-uuid",
-    .acquire = uuid_acquire,
+    .attempt = uuid_attempt,
     .release = uuid_release,
 };

@@ -221,13 +221,6 @@ static enum lock_result redlock_attempt(struct lock_client *client, struct lease
     return LOCK_UNKNOWN;
 }
 
-static enum lock_result redlock_acquire(struct lock_client *client, int64_t key, bool once,
-                                        int64_t until_us, struct lease *lease)
-{
-    lease_begin(client, &lock_redlock, key, lease);
-    return lock_poll(client, lease, redlock_attempt, once, until_us);
-}
-
 static const char *redlock_why(const struct lock_client *client)
 {
     return sessions_of(client)->error.text;
@@ -235,7 +228,7 @@ static const char *redlock_why(const struct lock_client *client)
 
 const struct lock lock_redlock = {
     .name = "redlock",
-    .acquire = redlock_acquire,
+    .attempt = redlock_attempt,
     .release = redlock_release,
     .why = redlock_why,
 };

@@ -21,7 +21,7 @@ static inline int64_t in_ms(int64_t ms)
 static inline enum lock_result lock_try(const struct lock *lock, struct lock_client *client,
                                         struct lease *lease)
 {
-    return lock->acquire(client, LOCK_KEY, true, clock_mono_us(), lease);
+    return lock_acquire(lock, client, LOCK_KEY, true, clock_mono_us(), lease);
 }
 
 static inline enum lock_release lock_let_go(const struct lock *lock, struct lock_client *client,

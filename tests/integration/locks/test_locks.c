@@ -79,8 +79,9 @@ static void w15_wllock_budgets_by_the_wall_clock(void **state)
     (void)state;
     assert_int_equal(lock_try(&lock_redis_fair, &rig.one, &rig.lease), LOCK_OWNED);
     int64_t begun_us = clock_mono_us();
-    assert_int_equal(lock_redis_fair.acquire(&rig.two, LOCK_KEY, false, in_ms(100), &rig.other),
-                     LOCK_BUSY);
+    assert_int_equal(
+        lock_acquire(&lock_redis_fair, &rig.two, LOCK_KEY, false, in_ms(100), &rig.other),
+        LOCK_BUSY);
     assert_true(clock_mono_us() - begun_us < 10 * CLOCK_US_PER_S);
     assert_int_equal(lock_let_go(&lock_redis_fair, &rig.one, &rig.lease), LOCK_RELEASED);
 
@@ -125,7 +126,8 @@ static void a_wait_ends_at_its_deadline(void **state)
         const struct lock *lock = locks[i];
         assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
         int64_t until_us = in_ms(250);
-        assert_int_equal(lock->acquire(&rig.two, LOCK_KEY, false, until_us, &rig.other), LOCK_BUSY);
+        assert_int_equal(lock_acquire(lock, &rig.two, LOCK_KEY, false, until_us, &rig.other),
+                         LOCK_BUSY);
         int64_t late_us = clock_mono_us() - until_us;
         assert_true(late_us < 10 * CLOCK_US_PER_S);
         if (lock != &lock_wllock)
@@ -142,8 +144,9 @@ static void a_dead_holder_is_outlived(void **state)
         int64_t begun_us = clock_mono_us();
         assert_int_equal(lock_try(locks[i], &rig.one, &rig.lease), LOCK_OWNED);
         renewer_forget(rig.renewer, &rig.lease);
-        assert_int_equal(locks[i]->acquire(&rig.two, LOCK_KEY, false, in_ms(20000), &rig.other),
-                         LOCK_OWNED);
+        assert_int_equal(
+            lock_acquire(locks[i], &rig.two, LOCK_KEY, false, in_ms(20000), &rig.other),
+            LOCK_OWNED);
         assert_in_range(clock_mono_us() - begun_us, LEASE_MS * 900, 15 * CLOCK_US_PER_S);
         lock_let_go(locks[i], &rig.two, &rig.other);
     }
@@ -162,7 +165,7 @@ static void a_late_release_frees_the_next_holder_or_not(void **state)
         assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
         renewer_forget(rig.renewer, &rig.lease);
         rig.settings.lock_ttl_ms = LONG_MS;
-        assert_int_equal(lock->acquire(&rig.two, LOCK_KEY, false, in_ms(20000), &rig.other),
+        assert_int_equal(lock_acquire(lock, &rig.two, LOCK_KEY, false, in_ms(20000), &rig.other),
                          LOCK_OWNED);
         assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease),
                          asks ? LOCK_NOT_OWNER : LOCK_RELEASED);
@@ -255,7 +258,7 @@ static void *wait_in_turn(void *argument)
 {
     const struct lock **lock = argument;
 
-    return (*lock)->acquire(&rig.two, LOCK_KEY, false, in_ms(20000), &rig.other) == LOCK_OWNED
+    return lock_acquire(*lock, &rig.two, LOCK_KEY, false, in_ms(20000), &rig.other) == LOCK_OWNED
                ? &rig
                : NULL;
 }
@@ -333,8 +336,8 @@ static void w3_a_budget_of_nothing_is_no_budget(void **state)
 
     assert_int_equal(lock_try(&lock_redis_fair, &rig.one, &rig.lease), LOCK_OWNED);
     int64_t until_us = in_ms(1);
-    assert_int_equal(lock_redis_fair.acquire(&rig.two, LOCK_KEY, false, until_us, &rig.other),
-                     LOCK_BUSY);
+    assert_int_equal(
+        lock_acquire(&lock_redis_fair, &rig.two, LOCK_KEY, false, until_us, &rig.other), LOCK_BUSY);
     assert_true(clock_mono_us() - until_us < 10 * CLOCK_US_PER_S);
     lock_let_go(&lock_redis_fair, &rig.one, &rig.lease);
 }
@@ -346,7 +349,7 @@ static void w9_wllock_waits_for_itself(void **state)
     (void)state;
     assert_int_equal(lock_try(&lock_wllock, &rig.one, &rig.lease), LOCK_OWNED);
     int64_t begun_us = clock_mono_us();
-    assert_int_equal(lock_wllock.acquire(&rig.one, LOCK_KEY, false, in_ms(400), &rig.other),
+    assert_int_equal(lock_acquire(&lock_wllock, &rig.one, LOCK_KEY, false, in_ms(400), &rig.other),
                      LOCK_BUSY);
     assert_true(clock_mono_us() - begun_us > 190 * CLOCK_US_PER_MS);
     lock_let_go(&lock_wllock, &rig.one, &rig.lease);

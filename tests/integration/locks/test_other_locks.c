@@ -82,8 +82,9 @@ static void two_products_are_two_locks(void **state)
     for (int i = 0; i < ROWS; i++) {
         const struct lock *lock = rows[i].lock;
         assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
-        assert_int_equal(lock->acquire(&rig.one, LOCK_KEY + 1, true, clock_mono_us(), &rig.other),
-                         LOCK_OWNED);
+        assert_int_equal(
+            lock_acquire(lock, &rig.one, LOCK_KEY + 1, true, clock_mono_us(), &rig.other),
+            LOCK_OWNED);
         assert_int_equal(lock_let_go(lock, &rig.one, &rig.other), LOCK_RELEASED);
         assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
     }
@@ -96,7 +97,8 @@ static void a_wait_ends_at_its_deadline(void **state)
         const struct lock *lock = rows[i].lock;
         assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
         int64_t until_us = in_ms(250);
-        assert_int_equal(lock->acquire(&rig.two, LOCK_KEY, false, until_us, &rig.other), LOCK_BUSY);
+        assert_int_equal(lock_acquire(lock, &rig.two, LOCK_KEY, false, until_us, &rig.other),
+                         LOCK_BUSY);
         int64_t late_us = clock_mono_us() - until_us;
         assert_true(late_us >= 0 && late_us < 10 * CLOCK_US_PER_S);
         assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
@@ -119,8 +121,8 @@ static void a_store_that_is_gone_is_unknown(void **state)
         stack_up();
         begun_us = clock_mono_us();
         enum lock_result result;
-        while ((result = row->lock->acquire(&rig.two, LOCK_KEY, false, in_ms(LONG_MS),
-                                            &rig.other)) == LOCK_UNKNOWN)
+        while ((result = lock_acquire(row->lock, &rig.two, LOCK_KEY, false, in_ms(LONG_MS),
+                                      &rig.other)) == LOCK_UNKNOWN)
             assert_true(clock_mono_us() - begun_us < LOCK_PATIENCE_US);
         assert_int_equal(result, LOCK_OWNED);
         assert_int_equal(lock_let_go(row->lock, &rig.two, &rig.other), LOCK_RELEASED);
@@ -149,8 +151,9 @@ static void redlock_waits_out_a_dead_holder(void **state)
     assert_int_equal(lock_try(&lock_redlock, &rig.one, &rig.lease), LOCK_OWNED);
     assert_int_equal(votes(&rig.lease), NODES);
     rig.settings.lock_ttl_ms = LONG_MS;
-    assert_int_equal(lock_redlock.acquire(&rig.two, LOCK_KEY, false, in_ms(LONG_MS), &rig.other),
-                     LOCK_OWNED);
+    assert_int_equal(
+        lock_acquire(&lock_redlock, &rig.two, LOCK_KEY, false, in_ms(LONG_MS), &rig.other),
+        LOCK_OWNED);
     assert_true(clock_mono_us() - begun_us >= (HELD_MS - 50) * CLOCK_US_PER_MS);
     assert_false(lease_holds(&rig.lease));
     assert_int_equal(lock_let_go(&lock_redlock, &rig.one, &rig.lease), LOCK_NOT_OWNER);
@@ -235,7 +238,7 @@ static void memcached_leases_are_longer_than_counted_on(void **state)
         int64_t begun_us = clock_mono_us();
         assert_int_equal(lock_try(&lock_memcached, &rig.one, &rig.lease), LOCK_OWNED);
         assert_int_equal(
-            lock_memcached.acquire(&rig.two, LOCK_KEY, false, in_ms(LONG_MS), &rig.other),
+            lock_acquire(&lock_memcached, &rig.two, LOCK_KEY, false, in_ms(LONG_MS), &rig.other),
             LOCK_OWNED);
         assert_true(clock_mono_us() - begun_us >= 1000 * CLOCK_US_PER_MS);
         assert_false(lease_holds(&rig.lease));

@@ -24,7 +24,8 @@ static void *wait_in_line(void *argument)
 {
     struct waiting *the = argument;
 
-    the->result = lock_zookeeper.acquire(the->client, LOCK_KEY, false, the->until_us, &the->lease);
+    the->result =
+        lock_acquire(&lock_zookeeper, the->client, LOCK_KEY, false, the->until_us, &the->lease);
     atomic_store(&the->done, true);
     return NULL;
 }
@@ -160,8 +161,9 @@ static void zookeeper_ends_an_abandoned_lease(void **state)
     assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
     lock_zookeeper.abandon(&rig.one, &rig.lease);
     assert_int_equal(lock_try(&lock_zookeeper, &rig.two, &rig.other), LOCK_BUSY);
-    assert_int_equal(lock_zookeeper.acquire(&rig.two, LOCK_KEY, false, in_ms(LONG_MS), &rig.other),
-                     LOCK_OWNED);
+    assert_int_equal(
+        lock_acquire(&lock_zookeeper, &rig.two, LOCK_KEY, false, in_ms(LONG_MS), &rig.other),
+        LOCK_OWNED);
     assert_true(clock_mono_us() - begun_us >= ABANDONED_MS * CLOCK_US_PER_MS);
     assert_int_equal(lock_let_go(&lock_zookeeper, &rig.two, &rig.other), LOCK_RELEASED);
 }
