@@ -120,6 +120,8 @@ json_t *results_json_run(const struct phase_result *run)
     json_object_set_new(row, "verdict", json_string(verdict_name(run->verdict)));
     if (plan->rate_per_s > 0)
         json_object_set_new(row, "open_loop", open_results_json(run));
+    else
+        json_object_set_new(row, "limit", json_string(usage_limit_name(usage_limit(&wrk->usage))));
     if (*run->error)
         json_object_set_new(row, "error", json_string(run->error));
     const struct article_note *note = &run->article;

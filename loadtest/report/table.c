@@ -72,6 +72,10 @@ void table_gather(const struct phase_result *runs, size_t count, const struct ph
             line->worst = run;
         if (run->plan.kind == PHASE_TRUTH || line->rounds == ROUNDS_MAX || *run->error)
             continue;
+        if (usage_limit(&run->load.usage) == USAGE_GENERATOR) {
+            line->generators++;
+            continue;
+        }
         for (int which = 0; which < TABLE_FIGURES; which++)
             values[which][line->rounds] = figure(run, (enum table_figure)which);
         line->rounds++;
@@ -148,6 +152,14 @@ static void write_count(char *cell, int64_t count)
     snprintf(cell, CELL_BYTES, "%" PRId64, count);
 }
 
+static void write_speed(char (*cells)[CELL_BYTES], const struct span *figures)
+{
+    for (int which = TABLE_REQUESTS; which <= TABLE_FAILED; which++)
+        write_rate(cells[CELL_REQUESTS + which], &figures[which]);
+    snprintf(cells[CELL_P50], CELL_BYTES, "%.2f", figures[TABLE_P50].median);
+    snprintf(cells[CELL_P99], CELL_BYTES, "%.2f", figures[TABLE_P99].median);
+}
+
 static void add_line(struct table *table, const struct phase_result *of,
                      const struct table_line *line)
 {
@@ -155,10 +167,10 @@ static void add_line(struct table *table, const struct phase_result *of,
         [CELL_STOCK] = "-", [CELL_SOLD] = "-", [CELL_LEFT] = "-", [CELL_OVERSOLD] = "-"};
     snprintf(cells[CELL_STRATEGY], CELL_BYTES, "%s", of->plan.strategy->name);
     write_count(cells[CELL_INSTANCES], of->instances);
-    for (int which = TABLE_REQUESTS; which <= TABLE_FAILED; which++)
-        write_rate(cells[CELL_REQUESTS + which], &line->figures[which]);
-    snprintf(cells[CELL_P50], CELL_BYTES, "%.2f", line->figures[TABLE_P50].median);
-    snprintf(cells[CELL_P99], CELL_BYTES, "%.2f", line->figures[TABLE_P99].median);
+    for (int cell = CELL_REQUESTS; cell <= CELL_P99; cell++)
+        snprintf(cells[cell], CELL_BYTES, "-");
+    if (line->rounds > 0)
+        write_speed(cells, line->figures);
     if (line->worst) {
         const struct books *audit = &line->worst->audit;
         write_count(cells[CELL_STOCK], audit->initial_stock + audit->restocked);
@@ -201,6 +213,11 @@ static void print_alarms(FILE *to, const struct table_line *line)
     if (line->others)
         fprintf(to, "  ! %" PRId64 " duplicate orders, limits exceeded or negative stocks\n",
                 line->others);
+    if (line->generators)
+        fprintf(to,
+                "  ! no figures of %zu rounds: wrk was never idle and the servers were, so they "
+                "would be wrk's own (--threads, or another machine)\n",
+                line->generators);
     if (line->error)
         fprintf(to, "  ! no run: %s\n", line->error);
 }

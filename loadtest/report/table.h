@@ -40,7 +40,8 @@ enum table_figure {
 struct table_line {
     struct span figures[TABLE_FIGURES]; /* rates a second, latencies in ms; over the rounds */
     size_t rounds, runs;                /* a run with an error has no figures, and is no round */
-    const struct phase_result *worst;   /* of the phase that sells out, where there is one */
+    size_t generators; /* nor has one of which wrk was the limit: those would be wrk's own */
+    const struct phase_result *worst; /* of the phase that sells out, where there is one */
     int64_t lost_updates;
     enum verdict verdict;
     const char *error;                                           /* NULL: each could be made */

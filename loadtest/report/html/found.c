@@ -1,6 +1,8 @@
 /* See found.h. */
 #include "loadtest/report/html/found.h"
 
+#include "loadtest/load/usage.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +83,10 @@ static void take_figures(const json_t *run, struct found_line *line, struct valu
 
     if (strcmp(text_of(run, "phase"), "truth") == 0 || line->rounds == ROUNDS_MAX)
         return;
+    if (strcmp(text_of(run, "limit"), usage_limit_name(USAGE_GENERATOR)) == 0) {
+        line->error = "a round without figures: wrk was never idle and the servers were";
+        return;
+    }
     for (int i = 0; i < FIGURES; i++)
         values->of[i][line->rounds] = figures[i];
     line->rounds++;

@@ -86,11 +86,41 @@ static void verdicts_are_counted(void **state)
     free(text);
 }
 
+/* Of two rounds one has wrk's own figures, of the other line every one. */
+static void figures_of_the_generator_are_not_the_servers(void **state)
+{
+    static const struct usage wrks = {.seconds = 1, .generator_busy = 1, .server_busy = 0.4};
+    static const struct usage both = {.seconds = 1, .generator_busy = 1, .server_busy = 1};
+
+    (void)state;
+    struct phase_result runs[] = {
+        result(&short_name, 1, 1, 777, VERDICT_KEPT),
+        result(&short_name, 1, 2, 555, VERDICT_KEPT),
+        result(&long_name, 1, 1, 888, VERDICT_KEPT),
+        result(&long_name, 3, 1, 999, VERDICT_KEPT),
+    };
+    for (int i = 0; i < 4; i++)
+        runs[i].audit.sold = 1;
+    runs[0].load.usage = runs[2].load.usage = wrks;
+    runs[3].load.usage = both;
+    struct verdict_tally tally = {{0}};
+    char *text = printed(runs, 4, &tally);
+    assert_null(strstr(text, "777"));
+    assert_non_null(strstr(text, "555"));
+    assert_non_null(strstr(text, "999"));
+    const char *said = strstr(text, "! no figures of 1 rounds: wrk was never idle");
+    assert_non_null(said);
+    assert_non_null(strstr(said + 1, "! no figures of 1 rounds"));
+    assert_int_equal(tally.counts[VERDICT_KEPT], 3);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_stand_under_each_other),
         cmocka_unit_test(verdicts_are_counted),
+        cmocka_unit_test(figures_of_the_generator_are_not_the_servers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
