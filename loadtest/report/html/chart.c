@@ -66,7 +66,7 @@ static double place(const struct axis *axis, double value)
 {
     if (value <= 0)
         return LABELS;
-    return LABELS + PLOT * (log10(value) - axis->from) / (axis->to - axis->from);
+    return (double)LABELS + (double)PLOT * (log10(value) - axis->from) / (axis->to - axis->from);
 }
 
 static bool begins_group(const struct found *found, size_t i)
@@ -113,7 +113,7 @@ static double label(FILE *to, const struct found *found, size_t i, int *y)
 
     if (i > 0)
         *y += ROW + (begins ? GAP : 0);
-    double middle = *y + BAR / 2.0;
+    double middle = *y + (double)BAR / 2;
     if (begins) {
         fprintf(to, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" style=\"fill:var(--ink)\">",
                 LABELS - 34, middle + 4);
@@ -137,7 +137,7 @@ static void bar(FILE *to, const struct axis *axis, const struct found_line *line
     fprintf(to,
             "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\""
             " style=\"fill:var(--%s)\"/>",
-            LABELS, middle - BAR / 2.0, end - LABELS, BAR, class);
+            LABELS, middle - (double)BAR / 2, end - (double)LABELS, BAR, class);
     double after = end;
     if (line->rounds > 1) {
         double low = place(axis, rate->least);
