@@ -121,6 +121,19 @@ void bed_start(struct bed *bed, const char *arguments, struct process *process)
     start(bed, LOADTEST, arguments, process);
 }
 
+void bed_read_until(const struct process *process, const char *text)
+{
+    char said[4096] = "";
+    size_t length = 0;
+    while (!strstr(said, text)) {
+        ssize_t got = read(process->out_fd, said + length, sizeof said - 1 - length);
+        if (got <= 0)
+            fail_msg("it ended without saying '%s': %s", text, said);
+        length += (size_t)got;
+        said[length] = '\0';
+    }
+}
+
 int bed_finish(struct bed *bed, struct process *process)
 {
     size_t length = 0;

@@ -31,6 +31,8 @@ int bed_bench(struct bed *bed, const char *arguments);
 /* The same in two steps, for tests that interrupt it. */
 void bed_start(struct bed *bed, const char *arguments, struct process *process);
 int bed_finish(struct bed *bed, struct process *process);
+/* In between: reads its words until they say `text`; they are in no output. */
+void bed_read_until(const struct process *process, const char *text);
 
 /* results.json of the last run; NULL when there is none. Owned by the caller. */
 json_t *bed_results(const struct bed *bed);

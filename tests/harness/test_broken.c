@@ -15,6 +15,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,8 +148,12 @@ static int open_listener(int *port)
     return fd;
 }
 
-/* Through the proxy; the exit status. */
-static int run_lied_to(struct bed *bed, const char *more)
+struct liar {
+    int listener, port;
+    pthread_t acceptor;
+};
+
+static void begin_lying(const struct bed *bed, struct liar *liar)
 {
     struct client_url url;
     struct error error;
@@ -156,31 +161,66 @@ static int run_lied_to(struct bed *bed, const char *more)
     server_address.sin_family = AF_INET;
     server_address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     server_address.sin_port = htons((uint16_t)strtol(url.port, NULL, 10));
-
-    int port = 0;
-    int listener = open_listener(&port);
-    pthread_t acceptor;
-    assert_int_equal(pthread_create(&acceptor, NULL, accept_all, &listener), 0);
-    char arguments[256];
-    snprintf(arguments, sizeof arguments,
-             "run --server http://127.0.0.1:%d --duration 1s --strategies none,conditional "
-             "--first-product 3000001 --reset %s",
-             port, more);
+    liar->listener = open_listener(&liar->port);
+    assert_int_equal(pthread_create(&liar->acceptor, NULL, accept_all, &liar->listener), 0);
     atomic_store(&lies, 0);
-    int status = bed_run(bed, arguments);
-    shutdown(listener, SHUT_RDWR);
-    pthread_join(acceptor, NULL);
-    close(listener);
+}
+
+static void end_lying(struct liar *liar)
+{
+    shutdown(liar->listener, SHUT_RDWR);
+    pthread_join(liar->acceptor, NULL);
+    close(liar->listener);
     while (atomic_load(&relays) > 0)
         poll(NULL, 0, 1);
     assert_int_equal(atomic_load(&lies), 1); /* of all strategies, `none` alone promises nothing */
+}
+
+static void say_command(const struct liar *liar, const char *more, char out[256])
+{
+    snprintf(out, 256,
+             "run --server http://127.0.0.1:%d --duration 1s --first-product 3000001 --reset %s",
+             liar->port, more);
+}
+
+/* Through the proxy; the exit status. */
+static int run_lied_to(struct bed *bed, const char *more)
+{
+    char arguments[256];
+    struct liar liar;
+    begin_lying(bed, &liar);
+    say_command(&liar, more, arguments);
+    int status = bed_run(bed, arguments);
+    end_lying(&liar);
     return status;
+}
+
+/* Ctrl-C in the second phase of a strategy: half of one proves nothing, but that it is broken. */
+static void an_interrupt_hides_nothing(void **state)
+{
+    struct bed *bed = *state;
+    struct process harness;
+    char arguments[256];
+    struct liar liar;
+    begin_lying(bed, &liar);
+    say_command(&liar, "--strategies none", arguments);
+    bed_start(bed, arguments, &harness);
+    bed_read_until(&harness, "1 of 2: none, 1 instance, round 1, speed");
+    kill(harness.pid, SIGINT);
+    assert_int_equal(bed_finish(bed, &harness), 1);
+    end_lying(&liar);
+    json_t *results = bed_results(bed);
+    assert_string_equal(bed_verdict(results, "none", "speed", 1), "BROKEN");
+    assert_int_equal(json_array_size(json_object_get(results, "runs")), 1);
+    json_decref(results);
+    assert_non_null(strstr(bed->output, "interrupted"));
+    assert_non_null(strstr(bed->output, "Verdicts: 1 BROKEN."));
 }
 
 static void a_strategy_without_its_guard_is_broken(void **state)
 {
     struct bed *bed = *state;
-    assert_int_equal(run_lied_to(bed, ""), 1);
+    assert_int_equal(run_lied_to(bed, "--strategies none,conditional"), 1);
     json_t *results = bed_results(bed);
     assert_string_equal(bed_verdict(results, "none", "truth", 1), "BROKEN");
     assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "kept");
@@ -197,7 +237,8 @@ static void a_late_generator_hides_nothing(void **state)
      */
     if (!client_allow(3000, &error))
         fail_msg("%s", error.text);
-    assert_int_equal(run_lied_to(bed, "--rate 3000 --max-lag-ms 0"), 1);
+    assert_int_equal(run_lied_to(bed, "--strategies none,conditional --rate 3000 --max-lag-ms 0"),
+                     1);
     json_t *results = bed_results(bed);
     assert_string_equal(bed_verdict(results, "none", "truth", 1), "BROKEN");
     assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "no run");
@@ -266,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_strategy_without_its_guard_is_broken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_interrupt_hides_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_late_generator_hides_nothing, set_up, tear_down),
 #ifdef SECKILL_FAILPOINTS
         cmocka_unit_test(a_false_sold_out_is_seen),

@@ -153,20 +153,6 @@ static bool somebody_runs(const char *text)
     return process_capture(argv, &capture, &error);
 }
 
-/* Reads the harness's words until they say `text`. */
-static void read_until(const struct process *harness, const char *text)
-{
-    char said[4096] = "";
-    size_t length = 0;
-    while (!strstr(said, text)) {
-        ssize_t got = read(harness->out_fd, said + length, sizeof said - 1 - length);
-        if (got <= 0)
-            fail_msg("it ended without saying '%s': %s", text, said);
-        length += (size_t)got;
-        said[length] = '\0';
-    }
-}
-
 /* Ctrl-C when one strategy is done and another half done: the first is told, and only it. */
 static void an_interrupt_keeps_what_is_complete(void **state)
 {
@@ -174,7 +160,7 @@ static void an_interrupt_keeps_what_is_complete(void **state)
     struct process harness;
     bed_start(bed, "run --server-binary " SERVER " --duration 1s --strategies none,conditional",
               &harness);
-    read_until(&harness, "3 of 4: conditional, 1 instance, round 1, speed");
+    bed_read_until(&harness, "3 of 4: conditional, 1 instance, round 1, speed");
     kill(harness.pid, SIGINT);
     assert_int_equal(bed_finish(bed, &harness), 2);
     assert_non_null(strstr(bed->output, "interrupted"));
