@@ -413,6 +413,40 @@ static void a_load_that_is_left_to_the_writer(void **state)
     bed_stop_all();
 }
 
+/* The row that the writer needs for it is held: it looks again and again, a fifth of a second each
+ * time, and decides what others buy in between. */
+static void a_load_whose_row_is_held_is_in_nobody_elses_way(void **state)
+{
+    enum { OTHERS = 5, EACH_US = 800000 };
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    begin_unloaded("stock-writer-read=hold,stock-loading=pause:3100@3", "1000");
+    shop_put(bed.servers[0], BED_OTHER_PRODUCT, 1 + OTHERS, NULL);
+    struct buy other = bed_buy(1, 1);
+    other.product = BED_OTHER_PRODUCT;
+    bed_accept(bed.servers[0], &other, NULL);
+    BED_WAIT(server_says(bed.servers[0], "failpoint stock-writer-read: hold"));
+    struct buy buy = bed_buy(2, 1);
+    buy.more = "&wait_ms=0";
+    shop_expect_buy(bed.servers[0], &buy, 503, "backend_unavailable", NULL);
+    struct witness *holder = bed_hold();
+    server_let_go(bed.servers[0]);
+    witness_wait_blocked(bed.witness, 1);
+    int64_t begun_us = clock_mono_us();
+    for (int i = 0; i < OTHERS; i++) {
+        other.user++;
+        bed_accept(bed.servers[0], &other, id);
+        bed_wait_status(bed.servers[0], id, "confirmed");
+    }
+    assert_true(clock_mono_us() - begun_us < (int64_t)OTHERS * EACH_US);
+    witness_release(holder);
+    buy.more = NULL;
+    shop_expect_buy(bed.servers[0], &buy, 201, "", NULL);
+    bed_expect_settled();
+    bed_stop_all();
+}
+
 /* Many delete it, many buy. */
 static void a_mirror_that_is_deleted_again_and_again(void **state)
 {
@@ -544,6 +578,7 @@ int main(void)
         cmocka_unit_test_teardown(a_load_whose_answer_is_lost, bed_teardown),
         cmocka_unit_test_teardown(a_load_that_is_longer_than_an_order_may_take, bed_teardown),
         cmocka_unit_test_teardown(a_load_that_is_left_to_the_writer, bed_teardown),
+        cmocka_unit_test_teardown(a_load_whose_row_is_held_is_in_nobody_elses_way, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_is_deleted_again_and_again, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_that_says_too_much, bed_teardown),
         cmocka_unit_test_teardown(the_reconciler_finds_a_wrong_mirror, bed_teardown),
