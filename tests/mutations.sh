@@ -236,7 +236,7 @@ is_readable() { # FILE
         echo 'BEGIN; CREATE SCHEMA mutated; SET LOCAL search_path = mutated;'
         cat "$copy/sql/schema.sql"
         awk '/^-- name: / { name = $3; next } /^--/ { next } /^$/ { if (text) print text ";"; text = ""; name = ""; next }
-             name && !/^(BEGIN|COMMIT|ROLLBACK|DEALLOCATE)/ { text = text (text ? "\n" : "PREPARE " name " AS ") $0 }
+             name && !/^(BEGIN|COMMIT|ROLLBACK|DEALLOCATE|DISCARD)/ { text = text (text ? "\n" : "PREPARE " name " AS ") $0 }
              END { if (text) print text ";" }' "$copy/sql/statements.sql"
         echo 'ROLLBACK;'
       } | psql -qXd "$SECKILL_TEST_DATABASE" -v ON_ERROR_STOP=1

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static struct bed *bed;
@@ -141,11 +142,13 @@ static void running_servers_are_reset_only_when_allowed(void **state)
     assert_int_equal(bed_run(bed, again), 0);
 }
 
-/* True when a process has `text` in its command line. */
-static bool somebody_runs(const char *text)
+/* True when a process has `text` in its command line: a child of `parent`, or, for 0, anybody's. */
+static bool somebody_runs(const char *text, pid_t parent)
 {
-    char command[1200];
-    snprintf(command, sizeof command, "pgrep -f '^%s'", text);
+    char command[1200], whose[24] = "";
+    if (parent)
+        snprintf(whose, sizeof whose, "-P %d", (int)parent);
+    snprintf(command, sizeof command, "pgrep %s -f '^%s'", whose, text);
     const char *const argv[] = {"sh", "-c", command, NULL};
     char output[256];
     struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 10000};
@@ -219,15 +222,18 @@ static void an_interrupt_stops_everything(void **state)
     snprintf(wrk, sizeof wrk, "wrk -t[0-9]* -c64 -d%ds", seconds);
     snprintf(command, sizeof command,
              "run --server-binary " SERVER " --duration %ds --strategies none", seconds);
+    /* What the harness leaves behind becomes a child of ours. Others run the same server. */
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
     bed_start(bed, command, &harness);
-    for (int i = 0; i < 1000 && !somebody_runs(wrk); i++)
+    for (int i = 0; i < 1000 && !somebody_runs(wrk, 0); i++)
         poll(NULL, 0, 20);
-    assert_true(somebody_runs(wrk));
+    assert_true(somebody_runs(wrk, 0));
+    assert_true(somebody_runs(SERVER, harness.pid));
     kill(harness.pid, SIGINT);
     assert_int_equal(bed_finish(bed, &harness), 2);
     assert_non_null(strstr(bed->output, "interrupted"));
-    assert_false(somebody_runs(wrk));
-    assert_false(somebody_runs(SERVER));
+    assert_false(somebody_runs(wrk, 0));
+    assert_false(somebody_runs(SERVER, getpid()));
 }
 
 static int set_up(void **state)
