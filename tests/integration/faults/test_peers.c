@@ -107,9 +107,10 @@ static void names_without_an_answer_hold_nobody(void **state)
 
     (void)state;
     server_use_failpoints("resolver.ask=hold@1,resolver.ask=hold@2,resolver.ask=hold@3");
-    struct server *server = server_start("--redis", "redis://cache.invalid:6379", "--memcached",
-                                         stack_memcached() ? "cache.invalid:11211" : NULL, "--amqp",
-                                         stack_amqp() ? "amqp://u:p@broker.invalid:5672" : NULL);
+    struct server *server =
+        server_start("--redis", "redis://cache.invalid:6379", "--stock-redis", stack_stock_redis(),
+                     "--memcached", stack_memcached() ? "cache.invalid:11211" : NULL, "--amqp",
+                     stack_amqp() ? "amqp://u:p@broker.invalid:5672" : NULL);
     shop_put(server, 1, 2, NULL);
     if (stack_memcached()) {
         names++;
