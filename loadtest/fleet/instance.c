@@ -122,7 +122,7 @@ static bool list_backends(struct backends *backends, const struct options *optio
         if (!row->environment)
             continue;
         option_variable(row, variable);
-        if (backends->count + 2 > 2 * BACKENDS_MAX ||
+        if (backends->count + 2 > (size_t)2 * BACKENDS_MAX ||
             !add_text(backends, variable, "=", option_text(row, options)) ||
             !add_text(backends, variable, "_FILE", ""))
             return error_fail(error, "out of memory");

@@ -69,7 +69,7 @@ static bool survey(struct redis *redis, int64_t until_us)
 void redis_identify(struct redis *redis, int64_t until_us)
 {
     struct redis_server *server = redis->server;
-    int version;
+    int version = 0;
 
     redis->optional = true;
     if (read_version(redis, until_us, &version))

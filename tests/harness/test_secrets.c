@@ -154,12 +154,13 @@ static void secrets_of_flags_are_kept(void **state)
     (void)state;
     char stock_redis[160];
     snprintf(stock_redis, sizeof stock_redis, "--stock-redis=%s", redis);
-    assert_int_equal(run(LOADTEST,
-                         (const char *const[]){"run", SHORT_RUN, "--scenario", "counter",
-                                               "--database", database, "--redis", redis,
-                                               stock_redis, "--admin-token", SECRET "-token", NULL},
-                         NULL),
-                     0);
+    assert_int_equal(
+        run(LOADTEST,
+            (const char *const[]){"run", SHORT_RUN, "--scenario", "counter", "--database", database,
+                                  "--redis", redis, stock_redis, "--admin-token", (SECRET "-token"),
+                                  NULL},
+            NULL),
+        0);
     assert_secret_kept((const char *const[]){"seckill-server", "wrk", NULL});
 }
 
