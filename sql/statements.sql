@@ -469,11 +469,12 @@ FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], 
 
 -- Sorted, so that two batches with the same keys, of different products, take their rows in one order.
 -- name: batch_insert
-INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,
-                           created_at)
-SELECT id, product_id, epoch, user_id, quantity, $1::text, 1, key, created_at
-FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[], $8::text[])
-         AS asked (id, product_id, epoch, user_id, quantity, created_at, key)
+INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, reason,
+                           idempotency_key, created_at)
+SELECT id, product_id, epoch, user_id, quantity, $1::text, status, reason, key, created_at
+FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[], $8::text[],
+            $9::bigint[], $10::text[])
+         AS asked (id, product_id, epoch, user_id, quantity, created_at, key, status, reason)
 ORDER BY user_id, key
 ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
 SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
@@ -579,21 +580,6 @@ ORDER BY user_id LIMIT $4::bigint
 
 -- name: stock_decided
 SELECT id FROM orders WHERE id = ANY ($1::uuid[])
-
--- Sorted as batch_insert.
--- name: writer_insert
-INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, reason,
-                           idempotency_key, created_at)
-SELECT id, product_id, epoch, user_id, quantity, $1::text, status, reason, key, created_at
-FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[], $8::text[],
-            $9::bigint[], $10::text[])
-         AS asked (id, product_id, epoch, user_id, quantity, created_at, key, status, reason)
-ORDER BY user_id, key
-ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
-SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
-    quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
-    created_at = excluded.created_at, entered = excluded.entered
-WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
 -- Products ---------------------------------------------------------------------------------------------------
 

@@ -5,21 +5,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "postgres/fast_path.h"
-#include "sale/decide_many/tally.h"
+#include "sale/decide_many/columns.h"
 
 /* For how long a batch is taken apart: nobody in it is answered before. */
 enum { PARTS_US = 1000000 };
-
-/* The columns of what the transaction writes about orders. */
-struct columns {
-    struct uuid ids[COMBINE_MAX];
-    int64_t products[COMBINE_MAX];
-    int64_t epochs[COMBINE_MAX];
-    int64_t users[COMBINE_MAX];
-    int64_t quantities[COMBINE_MAX];
-    const char *keys[COMBINE_MAX];
-    int64_t created[COMBINE_MAX];
-};
 
 struct combine {
     struct session *session; /* borrowed */
@@ -28,11 +17,10 @@ struct combine {
     bool fence_lost;
     bool waited;                 /* for the rows, as long as the most impatient order may */
     int64_t most_ms;             /* the longest wait for one lock, where the orders are many */
-    bool keyed;                  /* some orders have an Idempotency-Key */
     int product_of[COMBINE_MAX]; /* of each order, the tally's index */
     struct tally tally;
     struct pairs keys; /* (user, hash of key) of the orders let through */
-    struct columns columns;
+    struct order_columns columns;
 };
 
 static void set_all(struct order **orders, int count, enum order_outcome outcome)
@@ -59,22 +47,13 @@ static enum pg_status lock_rows(struct combine *combine)
     int64_t until_us = purchase_row_deadline(combine->session, first);
     int found;
 
-    for (int i = 0; i < combine->count; i++) {
+    for (int i = 0; i < combine->count; i++)
         combine->product_of[i] = tally_product(tally, combine->orders[i]->product_id);
-        tally_ask(tally, combine->product_of[i], combine->orders[i]->quantity);
-    }
     enum pg_status status = tally_lock(tally, until_us, &found);
     combine->waited = status == PG_BUSY || (status == PG_TIMEOUT && until_us < tally->until_us);
     combine->session->has_row = status == PG_OK;
     combine->fence_lost = status == PG_OK && tally->fence && found == 0;
-    if (status == PG_OK)
-        tally_note_fast_path(tally);
     return status;
-}
-
-static enum pg_status fold_buckets(struct combine *combine)
-{
-    return tally_fold(&combine->tally);
 }
 
 static enum pg_status find_keys(struct combine *combine)
@@ -91,7 +70,6 @@ static enum pg_status find_keys(struct combine *combine)
             keys[n] = combine->orders[i]->key;
             positions[n++] = i;
         }
-    combine->keyed = n > 0;
     if (n == 0)
         return PG_OK;
     enum pg_status status =
@@ -102,12 +80,14 @@ static enum pg_status find_keys(struct combine *combine)
     return status;
 }
 
-static enum pg_status find_shares(struct combine *combine)
+static enum pg_status read_wanted(struct combine *combine)
 {
-    for (int i = 0; i < combine->count; i++)
-        if (combine->orders[i]->outcome == ORDER_PENDING)
-            tally_share(&combine->tally, combine->product_of[i], combine->orders[i]->user_id);
-    return tally_read_shares(&combine->tally);
+    for (int i = 0; i < combine->count; i++) {
+        const struct order *order = combine->orders[i];
+        if (order->outcome == ORDER_PENDING)
+            tally_want(&combine->tally, combine->product_of[i], order->user_id, order->quantity);
+    }
+    return tally_read(&combine->tally);
 }
 
 /* FNV-1a. Two keys of a user with one hash cost the second order another batch, nothing else. */
@@ -145,47 +125,16 @@ static void decide(struct combine *combine)
                 judge(combine, combine->orders[i], combine->product_of[i]);
 }
 
-/* The orders that are sold. How many. */
-static int list_orders(struct combine *combine)
-{
-    const struct tally *tally = &combine->tally;
-    struct columns *to = &combine->columns;
-    int n = 0;
-
-    for (int i = 0; i < combine->count; i++) {
-        const struct order *order = combine->orders[i];
-        if (order->outcome != ORDER_PENDING)
-            continue;
-        to->ids[n] = order->id;
-        to->products[n] = order->product_id;
-        to->epochs[n] = tally->rows[combine->product_of[i]].epoch;
-        to->users[n] = order->user_id;
-        to->quantities[n] = order->quantity;
-        to->keys[n] = order->key[0] ? order->key : NULL;
-        to->created[n++] = order->created_us;
-    }
-    return n;
-}
-
 static enum pg_status write_and_commit(struct combine *combine)
 {
-    const struct columns *orders = &combine->columns;
-    int n = list_orders(combine);
-    const struct pg_value values[] = {
-        pg_text(combine->orders[0]->strategy->name),
-        pg_uuids(orders->ids, n),
-        pg_int8s(orders->products, n),
-        pg_int8s(orders->epochs, n),
-        pg_int8s(orders->users, n),
-        pg_int8s(orders->quantities, n),
-        pg_times(orders->created, n),
-        pg_texts(orders->keys, n),
-    };
-    const struct pg_command insert = {combine->keyed ? SQL_BATCH_INSERT : SQL_SOLD_INSERT, values,
-                                      combine->keyed ? sizeof values / sizeof *values
-                                                     : TALLY_SOLD_VALUES};
+    struct order_columns *to = &combine->columns;
 
-    return tally_commit(&combine->tally, &insert, n, combine->keyed);
+    columns_init(to);
+    for (int i = 0; i < combine->count; i++)
+        if (combine->orders[i]->outcome == ORDER_PENDING)
+            columns_add_order(to, combine->orders[i],
+                              combine->tally.rows[combine->product_of[i]].epoch);
+    return columns_commit(to, &combine->tally, combine->orders[0]->strategy->name);
 }
 
 static bool sells(const struct combine *combine)
@@ -200,8 +149,7 @@ static bool sells(const struct combine *combine)
  * nothing. */
 static enum pg_status transact(struct combine *combine)
 {
-    static enum pg_status (*const reads[])(struct combine *) = {lock_rows, fold_buckets, find_keys,
-                                                                find_shares};
+    static enum pg_status (*const reads[])(struct combine *) = {lock_rows, find_keys, read_wanted};
     enum pg_status status = PG_OK;
 
     pg_begin(combine->session->pg);
@@ -267,7 +215,7 @@ attempt(struct session *session, struct order **orders, int count, int64_t fence
     combine.orders = orders;
     combine.count = count;
     combine.most_ms = most_ms;
-    combine.fence_lost = combine.waited = combine.keyed = false;
+    combine.fence_lost = combine.waited = false;
     tally_init(&combine.tally, session->pg, fence, session->work_until_us);
     pairs_init(&combine.keys);
     enum pg_status status = transact(&combine);
@@ -298,22 +246,13 @@ static bool may_be_one_statement(const struct session *session, struct order **o
 static __attribute__((noinline)) bool at_once(struct session *session, struct order **orders,
                                               int count, int64_t fence, int64_t epoch)
 {
-    struct columns to;
-    int64_t units = 0;
+    struct order_columns to;
 
-    for (int i = 0; i < count; i++) {
-        to.ids[i] = orders[i]->id;
-        to.users[i] = orders[i]->user_id;
-        to.quantities[i] = orders[i]->quantity;
-        to.created[i] = orders[i]->created_us;
-        units += orders[i]->quantity;
-    }
-    enum pg_status status = pg_exec(
-        session->pg, SQL_BATCH_BUY,
-        PG_ARGS(pg_text(orders[0]->strategy->name), pg_int8(orders[0]->product_id), pg_int8(units),
-                pg_int8(fence), pg_int8(epoch), pg_uuids(to.ids, count), pg_int8s(to.users, count),
-                pg_int8s(to.quantities, count), pg_times(to.created, count)),
-        session->work_until_us);
+    columns_init(&to);
+    for (int i = 0; i < count; i++)
+        columns_add_order(&to, orders[i], epoch);
+    enum pg_status status =
+        columns_buy(&to, session->pg, orders[0]->strategy->name, fence, session->work_until_us);
     if (status == PG_TIMEOUT || status == PG_LOST) {
         commit_lost(session, orders, count);
         return true;

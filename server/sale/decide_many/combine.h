@@ -10,7 +10,7 @@
  * than a lost COMMIT halves the orders until the guilty one is alone, so that one bad order cannot
  * refuse the others; each part has time of its own, and where that takes long the rest stays
  * PENDING and comes with a later batch. Works on the session's thread; allocates nothing, and takes
- * 200 KB of stack.
+ * 240 KB of stack.
  */
 #ifndef SECKILL_SALE_COMBINE_H
 #define SECKILL_SALE_COMBINE_H

@@ -1,8 +1,6 @@
 /* See tally.h. Here is what needs no I/O: the sets, and the deciding. */
 #include "sale/decide_many/tally.h"
 
-#include "postgres/fast_path.h"
-
 #include <string.h>
 
 void pairs_init(struct pairs *pairs)
@@ -63,26 +61,11 @@ int tally_product(struct tally *tally, int64_t product_id)
     return at;
 }
 
-void tally_ask(struct tally *tally, int product, int64_t units)
-{
-    tally->asked[product] += units;
-}
-
-void tally_note_fast_path(const struct tally *tally)
-{
-    for (int i = 0; i < tally->products.count; i++) {
-        const struct product_row *row = &tally->rows[i];
-        if (tally->known[i])
-            fast_path_note(tally->pg, tally->products.a[i], row->epoch,
-                           row->open && row->limit_per_user == NO_LIMIT &&
-                               row->stock >= tally->asked[i]);
-    }
-}
-
-void tally_share(struct tally *tally, int product, int64_t user_id)
+void tally_want(struct tally *tally, int product, int64_t user_id, int64_t units)
 {
     int at;
 
+    tally->asked[product] += units;
     if (tally->known[product] && tally->rows[product].limit_per_user != NO_LIMIT &&
         pairs_add(&tally->shares, product, user_id, &at))
         tally->held[at] = tally->added[at] = 0;

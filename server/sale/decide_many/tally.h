@@ -5,8 +5,8 @@
  * keeps one: it names the products, locks their rows in id order in a statement of its own
  * (tally_lock), reads what users hold of those with a limit, and then asks tally_judge order by
  * order, in order of arrival: whoever fits. In the end the tally writes what was decided, an upsert
- * of limits and an update of stocks, under the same conditions once more. Keys and the orders' own
- * rows are the caller's.
+ * of limits and an update of stocks, under the same conditions once more. Keys are the caller's;
+ * columns.h writes the orders' own rows.
  *
  * An order costs the same however many stand before it: products and users are looked up by hash.
  * tally.c does no I/O, tally_rows.c does all of it. It belongs to one thread, allocates nothing,
@@ -60,17 +60,12 @@ enum pg_status tally_lock(struct tally *tally, int64_t until_us, int *found);
  * decided now, and is not unknown. */
 enum pg_status tally_lock_free(struct tally *tally);
 
-/* An order is going to ask for units of a known product. Before tally_fold. */
-void tally_ask(struct tally *tally, int product, int64_t units);
-/* Remembers the products' sales, and which one statement could have sold (fast_path.h). Before
- * tally_fold. */
-void tally_note_fast_path(const struct tally *tally);
-/* Rows that are short of what was asked, and have buckets, get them back. */
-enum pg_status tally_fold(struct tally *tally);
-
-/* An order of this user is going to be judged. Before tally_read_shares. */
-void tally_share(struct tally *tally, int product, int64_t user_id);
-enum pg_status tally_read_shares(struct tally *tally);
+/* An order of a known product is going to be judged: what it asks for, and for whom. */
+void tally_want(struct tally *tally, int product, int64_t user_id, int64_t units);
+/* Once all of them are told of: reads what users hold. Rows that are short of what is asked for,
+ * and have buckets, get them back. Remembers the products' sales, and which one statement could
+ * have sold (fast_path.h). */
+enum pg_status tally_read(struct tally *tally);
 
 /* PENDING: the units are the user's, and counted. Else UNKNOWN_PRODUCT, SALE_NOT_OPEN, SOLD_OUT or
  * LIMIT_REACHED, and nothing is. */
@@ -83,7 +78,6 @@ enum pg_status tally_write_stocks(struct tally *tally);
  * The product rows are locked and were read, so that what does not fit can only be a bug, and
  * raises an error. A key that somebody holds elsewhere does not, so where some orders are `keyed`
  * their rows are counted first, as tally_write does. */
-enum { TALLY_SOLD_VALUES = 7 }; /* of the INSERTs' values, those that SQL_SOLD_INSERT takes */
 enum pg_status tally_commit(struct tally *tally, const struct pg_command *insert, int rows,
                             bool keyed);
 /* Runs a statement that must match `rows` rows, exactly as many as were decided: PG_CONFLICT when

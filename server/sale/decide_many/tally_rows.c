@@ -7,6 +7,8 @@
  */
 #include "sale/decide_many/tally.h"
 
+#include "postgres/fast_path.h"
+
 enum { STOCK_VALUES = 4 };
 
 /* The arrays that a statement takes, side by side. */
@@ -61,7 +63,18 @@ enum pg_status tally_lock_free(struct tally *tally)
     return status;
 }
 
-enum pg_status tally_fold(struct tally *tally)
+static void note_fast_path(const struct tally *tally)
+{
+    for (int i = 0; i < tally->products.count; i++) {
+        const struct product_row *row = &tally->rows[i];
+        if (tally->known[i])
+            fast_path_note(tally->pg, tally->products.a[i], row->epoch,
+                           row->open && row->limit_per_user == NO_LIMIT &&
+                               row->stock >= tally->asked[i]);
+    }
+}
+
+static enum pg_status fold_buckets(struct tally *tally)
 {
     enum pg_status status = PG_OK;
 
@@ -78,7 +91,7 @@ enum pg_status tally_fold(struct tally *tally)
     return status;
 }
 
-enum pg_status tally_read_shares(struct tally *tally)
+static enum pg_status read_shares(struct tally *tally)
 {
     struct pg *pg = tally->pg;
     struct tally_columns of;
@@ -96,6 +109,13 @@ enum pg_status tally_read_shares(struct tally *tally)
     for (int i = 0; status == PG_OK && i < pg_rows(pg); i++)
         tally->held[pg_get_int8(pg, i, 0) - 1] = pg_get_int8(pg, i, 1);
     return status;
+}
+
+enum pg_status tally_read(struct tally *tally)
+{
+    note_fast_path(tally);
+    enum pg_status status = fold_buckets(tally);
+    return status == PG_OK ? read_shares(tally) : status;
 }
 
 enum pg_status tally_write(struct tally *tally, enum sql statement, const struct pg_value *values,

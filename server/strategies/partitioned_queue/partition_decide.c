@@ -128,17 +128,13 @@ static enum pg_status read_rows(struct work *work)
     return status;
 }
 
-static enum pg_status read_shares(struct work *work)
+static enum pg_status read_wanted(struct work *work)
 {
-    struct tally *tally = &work->tally;
-
     for (int i = 0; i < work->count; i++)
-        if (work->rows[i].queued) {
-            tally_ask(tally, work->rows[i].sale, work->rows[i].quantity);
-            tally_share(tally, work->rows[i].sale, work->rows[i].user);
-        }
-    enum pg_status status = tally_fold(tally);
-    return status == PG_OK ? tally_read_shares(tally) : status;
+        if (work->rows[i].queued)
+            tally_want(&work->tally, work->rows[i].sale, work->rows[i].user,
+                       work->rows[i].quantity);
+    return tally_read(&work->tally);
 }
 
 static enum order_outcome judge(struct work *work, int i)
@@ -212,7 +208,7 @@ static enum pg_status transact(struct session *session, struct work *work)
     if (status == PG_OK)
         status = read_rows(work);
     if (status == PG_OK)
-        status = read_shares(work);
+        status = read_wanted(work);
     if (status != PG_OK)
         return status;
     decide(work);

@@ -16,7 +16,7 @@
 #include "base/failpoint.h"
 #include "postgres/catalog.h"
 #include "postgres/fast_path.h"
-#include "sale/purchase.h"
+#include "sale/decide_many/columns.h"
 #include "strategies/partitioned_queue/partition.h"
 #include "strategies/strategies.h"
 
@@ -42,24 +42,16 @@ void partition_set_pending(struct batch *batch, enum order_outcome outcome)
 static enum pg_status write_rows(struct session *session, struct order **buys, int count,
                                  int64_t product_id, int64_t epoch)
 {
-    struct uuid ids[PARTITION_BATCH];
-    int64_t users[PARTITION_BATCH];
-    int64_t quantities[PARTITION_BATCH];
-    int64_t created[PARTITION_BATCH];
-    const char *keys[PARTITION_BATCH];
+    struct order_columns rows;
 
-    for (int i = 0; i < count; i++) {
-        ids[i] = buys[i]->id;
-        users[i] = buys[i]->user_id;
-        quantities[i] = buys[i]->quantity;
-        created[i] = buys[i]->created_us;
-        keys[i] = buys[i]->key[0] ? buys[i]->key : NULL;
-    }
+    columns_init(&rows);
+    for (int i = 0; i < count; i++)
+        columns_add_order(&rows, buys[i], epoch);
     return pg_exec(session->pg, SQL_QUEUE_INSERT,
                    PG_ARGS(pg_int8(product_id), pg_text(strategy_partitioned_queue.name),
-                           pg_uuids(ids, count), pg_int8s(users, count),
-                           pg_int8s(quantities, count), pg_texts(keys, count),
-                           pg_times(created, count), pg_int8(epoch)),
+                           pg_uuids(rows.ids, count), pg_int8s(rows.users, count),
+                           pg_int8s(rows.quantities, count), pg_texts(rows.keys, count),
+                           pg_times(rows.created, count), pg_int8(epoch)),
                    session->work_until_us);
 }
 

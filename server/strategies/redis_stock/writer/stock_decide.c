@@ -138,18 +138,15 @@ static void decide_one(struct work *work, int i)
         refuse(claim, order_outcome_row(outcome)->name);
 }
 
-static enum pg_status read_shares(struct work *work)
+static enum pg_status read_wanted(struct work *work)
 {
-    struct tally *tally = &work->tally;
-
-    for (int i = 0; i < work->count; i++)
-        if (work->claims[i].fate == CLAIM_OPEN) {
-            tally_ask(tally, work->product_of[i], work->claims[i].order.quantity);
-            tally_share(tally, work->product_of[i], work->claims[i].order.user_id);
-        }
-    tally_note_fast_path(tally);
-    enum pg_status status = tally_fold(tally);
-    return status == PG_OK ? tally_read_shares(tally) : status;
+    for (int i = 0; i < work->count; i++) {
+        const struct claim *claim = &work->claims[i];
+        if (claim->fate == CLAIM_OPEN)
+            tally_want(&work->tally, work->product_of[i], claim->order.user_id,
+                       claim->order.quantity);
+    }
+    return tally_read(&work->tally);
 }
 
 enum pg_status decide_all(struct work *work)
@@ -157,7 +154,7 @@ enum pg_status decide_all(struct work *work)
     enum pg_status status = find_keys(work);
 
     if (status == PG_OK)
-        status = read_shares(work);
+        status = read_wanted(work);
     for (int i = 0; status == PG_OK && i < work->count; i++)
         decide_one(work, i);
     return status;

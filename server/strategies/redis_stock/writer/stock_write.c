@@ -10,9 +10,11 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "postgres/fast_path.h"
+#include "sale/decide_many/columns.h"
 #include "sale/decide_many/held.h"
 #include "strategies/redis_stock/mirror/stock_mirror.h"
 #include "strategies/redis_stock/writer/stock_decide.h"
+#include "strategies/strategies.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,45 +28,19 @@ enum {
 
 static _Thread_local struct held held; /* the writer is one thread */
 
-/* The columns of the orders' rows. */
-struct columns {
-    struct uuid ids[WRITE_MAX];
-    int64_t products[WRITE_MAX];
-    int64_t epochs[WRITE_MAX];
-    int64_t users[WRITE_MAX];
-    int64_t quantities[WRITE_MAX];
-    int64_t statuses[WRITE_MAX];
-    const char *reasons[WRITE_MAX];
-    const char *keys[WRITE_MAX];
-    int64_t created[WRITE_MAX];
-    bool keyed; /* some have an Idempotency-Key */
-    bool sold;  /* all are confirmed */
-};
-
-static int list_orders(const struct claim *claims, int count, struct columns *to)
+/* The rows of the claims that are decided, and have none. */
+static void list_orders(const struct work *work, struct order_columns *to)
 {
-    int n = 0;
-
-    to->keyed = false;
-    to->sold = true;
-    for (int i = 0; i < count; i++) {
-        const struct claim *claim = &claims[i];
-        bool confirmed = claim->fate == CLAIM_CONFIRMED;
-        if (!confirmed && claim->fate != CLAIM_REFUSED && claim->fate != CLAIM_POISON)
-            continue;
-        to->ids[n] = claim->order.id;
-        to->products[n] = claim->order.product_id;
-        to->epochs[n] = claim->order.epoch;
-        to->users[n] = claim->order.user_id;
-        to->quantities[n] = claim->order.quantity;
-        to->statuses[n] = confirmed ? STATUS_CONFIRMED : STATUS_FAILED;
-        to->reasons[n] = confirmed ? NULL : claim->reason;
-        to->keys[n] = confirmed && claim->order.key[0] ? claim->order.key : NULL;
-        to->created[n] = claim->order.created_us;
-        to->sold &= confirmed;
-        to->keyed |= to->keys[n++] != NULL;
+    columns_init(to);
+    for (int i = 0; i < work->count; i++) {
+        const struct claim *claim = &work->claims[i];
+        const struct waiting_order *order = &claim->order;
+        bool failed = claim->fate == CLAIM_REFUSED || claim->fate == CLAIM_POISON;
+        if (failed || claim->fate == CLAIM_CONFIRMED)
+            columns_add(to, &(struct order_row){order->id, order->product_id, order->epoch,
+                                                order->user_id, order->quantity, order->created_us,
+                                                order->key, failed ? claim->reason : NULL});
     }
-    return n;
 }
 
 /* All, but for those that have waited in vain a moment ago. */
@@ -77,20 +53,11 @@ static void open_all(struct work *work)
 
 static enum pg_status write_and_commit(struct work *work)
 {
-    struct columns orders;
-    int n = list_orders(work->claims, work->count, &orders);
-    bool plain = orders.sold && !orders.keyed;
-    const struct pg_value values[] = {
-        pg_text("redis-stock"),      pg_uuids(orders.ids, n),   pg_int8s(orders.products, n),
-        pg_int8s(orders.epochs, n),  pg_int8s(orders.users, n), pg_int8s(orders.quantities, n),
-        pg_times(orders.created, n), pg_texts(orders.keys, n),  pg_int8s(orders.statuses, n),
-        pg_texts(orders.reasons, n),
-    };
-    const struct pg_command insert = {plain ? SQL_SOLD_INSERT : SQL_WRITER_INSERT, values,
-                                      plain ? TALLY_SOLD_VALUES : sizeof values / sizeof *values};
+    struct order_columns orders;
 
+    list_orders(work, &orders);
     FAILPOINT("stock-writer-committing");
-    return tally_commit(&work->tally, &insert, n, orders.keyed);
+    return columns_commit(&orders, &work->tally, strategy_redis_stock.name);
 }
 
 /* Nobody had them, all are of one sale, and no order wants anything besides. */
@@ -111,22 +78,14 @@ static bool may_be_one_statement(const struct work *work)
 /* PG_OK: all are sold, or, when they are still open, nothing is decided. */
 static enum pg_status at_once(struct work *work)
 {
-    const struct waiting_order *first = &work->claims[0].order;
-    struct columns to;
-    int64_t units = 0;
+    struct order_columns to;
 
     for (int i = 0; i < work->count; i++)
         work->claims[i].fate = CLAIM_CONFIRMED;
-    int n = list_orders(work->claims, work->count, &to);
-    for (int i = 0; i < n; i++)
-        units += to.quantities[i];
+    list_orders(work, &to);
     FAILPOINT("stock-writer-committing");
     enum pg_status status =
-        pg_exec(work->link->pg, SQL_BATCH_BUY,
-                PG_ARGS(pg_text("redis-stock"), pg_int8(first->product_id), pg_int8(units),
-                        pg_int8(0), pg_int8(first->epoch), pg_uuids(to.ids, n),
-                        pg_int8s(to.users, n), pg_int8s(to.quantities, n), pg_times(to.created, n)),
-                work->link->until_us);
+        columns_buy(&to, work->link->pg, strategy_redis_stock.name, 0, work->link->until_us);
     if (status != PG_OK || pg_affected(work->link->pg) == 0)
         open_all(work);
     return status;
