@@ -12,6 +12,8 @@
 #include "http/reply.h"
 
 #include "base/clock.h"
+#include "postgres/pg.h"
+#include "strategy/backends.h"
 #include "strategy/external_state.h"
 
 #include <inttypes.h>
@@ -291,6 +293,44 @@ static void cancel_waits(struct request *request)
     }
 }
 
+/* Of those that the strategy needs, the one that does not serve, as far as is known. */
+static const char *missing_backend(const struct services *services, const struct strategy *strategy)
+{
+    for (int id = BACKEND_POSTGRESQL + 1;
+         store_serves(services_store(services)) && id < BACKEND_COUNT; id++)
+        if (strategy->needs & 1u << id)
+            return backend_at(id)->name;
+    return backend_at(BACKEND_POSTGRESQL)->name;
+}
+
+/* The strategy's own way is not there: the stand-in's cancel does the same once, also where a
+ * message about this one may yet be at the broker. */
+static void cancel_tried(struct request *request)
+{
+    struct order *order = &request->order;
+    const struct services *services = request->http->services;
+    const struct strategy *stand_in = strategy_stand_in(order->strategy);
+
+    if (order->outcome != ORDER_BACKEND_UNAVAILABLE &&
+        (order->outcome != ORDER_OUTCOME_UNKNOWN || !stand_in))
+        return;
+    if (!stand_in || request->http->draining) {
+        problem_set(&request->problem, 503, "backend_unavailable", NULL,
+                    "A cancel of %s needs %s, which is out of reach.", order->strategy->name,
+                    missing_backend(services, order->strategy));
+        request_refuse(request);
+        return;
+    }
+    *order = (struct order){.kind = ORDER_CANCEL,
+                            .strategy = stand_in,
+                            .id = order->id,
+                            .product_id = order->product_id,
+                            .user_id = order->user_id,
+                            .quantity = order->quantity};
+    submission_stamp(order, services->settings, services->settings->lock_wait_ms);
+    request_wait_order(request, NULL);
+}
+
 /* The order was found: cancel it through the strategy named in it. */
 static void cancel_found(struct request *request)
 {
@@ -314,6 +354,9 @@ static void cancel_found(struct request *request)
         request_refuse(request);
         return;
     }
+    if (strategy_unavailable_reason(order->strategy, request->http->services) &&
+        strategy_stand_in(order->strategy))
+        order->strategy = strategy_stand_in(order->strategy);
     if (!submission_admit(request, order->strategy)) {
         request_refuse(request);
         return;
@@ -325,7 +368,7 @@ static void cancel_found(struct request *request)
     order->user_id = record->user_id;
     order->quantity = record->quantity;
     request->answer = answer_order;
-    request_wait_order(request, NULL);
+    request_wait_order(request, cancel_tried);
 }
 
 void orders_cancel(struct request *request)

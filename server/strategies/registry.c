@@ -49,6 +49,17 @@ const struct strategy *strategy_find(const char *name)
     return NULL;
 }
 
+const struct strategy *strategy_stand_in(const struct strategy *strategy)
+{
+    if (!strategy->mixes || strategy->needs == NEED_POSTGRESQL)
+        return NULL;
+    for (size_t i = 0; i < strategy_count(); i++)
+        if (strategies[i]->mixes && strategies[i]->needs == NEED_POSTGRESQL &&
+            !strategies[i]->cancel)
+            return strategies[i];
+    return NULL;
+}
+
 size_t strategy_index(const struct strategy *strategy)
 {
     size_t i = 0;

@@ -117,6 +117,10 @@ const struct strategy *strategy_find(const char *name); /* NULL: no such strateg
 size_t strategy_index(const struct strategy *strategy);
 const char *strategy_family_name(enum strategy_family family);
 
+/* Whose cancel serves an order of this strategy while its own backend is gone: PostgreSQL's row
+ * lock is enough where strategies mix. NULL: nobody's, or it needs PostgreSQL alone. */
+const struct strategy *strategy_stand_in(const struct strategy *strategy);
+
 /* NULL when the strategy can be used here, else why not ("Redis is not configured (--redis)"). */
 const char *strategy_unavailable_reason(const struct strategy *strategy,
                                         const struct services *services);
