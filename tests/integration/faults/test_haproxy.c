@@ -1,0 +1,357 @@
+/*
+ * Two servers behind a real HAProxy, which has docker/haproxy.cfg with this test's addresses in it:
+ * orders keep their promise when a server is killed or stopped in mid-sale, and what comes through
+ * the proxy is not taken for a call from the machine itself.
+ *
+ * Buyers send one order at a time and repeat it with its key as long as the answer is a 5xx, or
+ * none. A server that goes costs what is in flight to it: an order of each buyer, and one more that
+ * finds a connection which the end of its process has not come to yet.
+ */
+#include "lib/t.h"
+
+#include "base/clock.h"
+#include "lib/fixtures/shop.h"
+#include "lib/server.h"
+#include "lib/stack.h"
+#include "lib/witness.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    SERVERS = 2,
+    BUYERS = 8,
+    ORDERS = 400,
+    STOCK = 250,
+    PRODUCT = 1,
+    PAUSE_US = 10000,
+    LOST_MAX = 2 * BUYERS
+};
+
+static struct server *servers[SERVERS];
+static pid_t proxy;
+static char address[64], folder[32];
+static struct witness *witness;
+
+static int free_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof at;
+    int fd = t_socket(AF_INET);
+
+    assert_int_equal(bind(fd, (const struct sockaddr *)&at, length), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
+    close(fd);
+    return ntohs(at.sin_port);
+}
+
+static bool begins(const char *line, const char *with)
+{
+    return strncmp(line, with, strlen(with)) == 0;
+}
+
+/* A line of docker/haproxy.cfg as it stands here; `seen` counts what had to be changed. */
+static void write_line(FILE *to, char *line, const int ports[2], int *seen)
+{
+    int number = 0;
+
+    if (begins(line, "  bind :8000")) {
+        fprintf(to, "  bind 127.0.0.1:%d\n", ports[0]);
+    } else if (begins(line, "  bind 127.0.0.1:8001")) {
+        fprintf(to, "  bind 127.0.0.1:%d\n", ports[1]);
+    } else if (begins(line, "  default-server ")) {
+        line[strcspn(line, "\n")] = '\0';
+        char *names = strstr(line, " resolvers "); /* Docker's names; here are addresses */
+        assert_non_null(names);
+        fprintf(to, "%.*s\n", (int)(names - line), line);
+    } else if (sscanf(line, "  server server-%d ", &number) == 1) {
+        if (number <= SERVERS)
+            fprintf(to, "  server server-%d %s\n", number,
+                    server_address(servers[number - 1]) + strlen("http://"));
+    } else {
+        fputs(line, to);
+        return;
+    }
+    ++*seen;
+}
+
+static void write_configuration(const char *path, const int ports[2])
+{
+    FILE *from = t_open(HAPROXY_CONFIGURATION), *to = fopen(path, "w");
+    char line[512];
+    bool resolves = false;
+    int seen = 0;
+
+    assert_non_null(to);
+    while (fgets(line, sizeof line, from)) {
+        resolves = begins(line, "resolvers ") || (resolves && *line == ' ');
+        if (!resolves)
+            write_line(to, line, ports, &seen);
+    }
+    fclose(from);
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(seen, 6);
+}
+
+static _Noreturn void become_proxy(const char *configuration)
+{
+    char log[64];
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    snprintf(log, sizeof log, "%s/log", folder);
+    int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
+        _exit(126);
+    execl(HAPROXY, HAPROXY, "-db", "-f", configuration, (char *)NULL);
+    _exit(127);
+}
+
+static struct http_client *connect_to_proxy(void)
+{
+    return http_client_open(address, clock_mono_us() + PAUSE_US);
+}
+
+/* Ready: it passes a call on. */
+static void start_proxy(void)
+{
+    char path[64];
+    const int ports[2] = {free_port(), free_port()};
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    struct http_client *client = NULL;
+
+    snprintf(folder, sizeof folder, "/tmp/seckill-haproxy.XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/haproxy.cfg", folder);
+    write_configuration(path, ports);
+    snprintf(address, sizeof address, "http://127.0.0.1:%d", ports[0]);
+    proxy = fork();
+    if (proxy == 0)
+        become_proxy(path);
+    assert_true(proxy > 0);
+    while (!client && clock_mono_us() < until_us) {
+        assert_int_equal(waitpid(proxy, NULL, WNOHANG), 0);
+        clock_sleep_until(clock_mono_us() + PAUSE_US);
+        client = connect_to_proxy();
+    }
+    assert_non_null(client);
+    http_client_close(client);
+}
+
+static void stop_proxy(void)
+{
+    char path[64];
+
+    if (proxy > 0) {
+        kill(proxy, SIGTERM);
+        waitpid(proxy, NULL, 0);
+    }
+    proxy = 0;
+    snprintf(path, sizeof path, "%s/haproxy.cfg", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/log", folder);
+    unlink(path);
+    rmdir(folder);
+}
+
+static void call(const char *method, const char *target, const char *headers, const char *body,
+                 int status, const char *code)
+{
+    struct http_client *client = http_client_open(address, clock_mono_us() + t_patience_us());
+    struct http_reply reply;
+    char got[64];
+
+    assert_non_null(client);
+    assert_int_equal(http_client_call(client, method, target, headers, body,
+                                      clock_mono_us() + t_patience_us(), &reply),
+                     HTTP_REPLY);
+    http_reply_code(&reply, got, sizeof got);
+    if (reply.status != status || strcmp(got, code) != 0)
+        fail_msg("%s %s: %s", method, target, reply.body);
+    http_reply_fini(&reply);
+    http_client_close(client);
+}
+
+struct buyer {
+    pthread_t thread;
+    int number;
+    int sold, refused; /* orders, as they ended */
+    int failed;        /* answers 5xx, or none */
+    struct http_client *client;
+};
+
+static atomic_int answered;
+
+/* The status; 0: no answer. */
+static int send_order(struct buyer *buyer, int order)
+{
+    char headers[64], body[80];
+    struct http_reply reply;
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    if (!buyer->client)
+        buyer->client = http_client_open(address, until_us);
+    if (!buyer->client)
+        return 0;
+    snprintf(headers, sizeof headers, "Idempotency-Key: order-%d\r\n", order);
+    snprintf(body, sizeof body, "{\"product_id\": %d, \"user_id\": %d}", PRODUCT, order);
+    if (http_client_call(buyer->client, "POST", "/orders", headers, body, until_us, &reply) !=
+        HTTP_REPLY)
+        reply.status = 0;
+    int status = reply.status;
+    if (status == 0 || !reply.keeps_alive) {
+        http_client_close(buyer->client);
+        buyer->client = NULL;
+    }
+    if (status != 0)
+        http_reply_fini(&reply);
+    return status;
+}
+
+static void *buyer_main(void *argument)
+{
+    struct buyer *buyer = argument;
+
+    for (int order = buyer->number; order <= ORDERS; order += BUYERS) {
+        int64_t start_us = clock_mono_us();
+        int status = send_order(buyer, order);
+        while ((status == 0 || status >= 500) && clock_mono_us() < start_us + SERVER_PATIENCE_US) {
+            buyer->failed++;
+            status = send_order(buyer, order);
+        }
+        buyer->sold += status == 201 || status == 200; /* 200: it was sold when it was repeated */
+        buyer->refused += status == 409;
+        atomic_fetch_add(&answered, 1);
+    }
+    http_client_close(buyer->client);
+    return NULL;
+}
+
+/* Sells, and has `leave` take a server away when a fifth of the orders has been answered. */
+static void sell(void (*leave)(struct server *))
+{
+    struct buyer buyers[BUYERS] = {{.number = 0}};
+    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+    int sold = 0, refused = 0, failed = 0;
+
+    shop_put(servers[1], PRODUCT, STOCK, NULL);
+    atomic_store(&answered, 0);
+    for (int i = 0; i < BUYERS; i++) {
+        buyers[i].number = i + 1;
+        assert_int_equal(pthread_create(&buyers[i].thread, NULL, buyer_main, &buyers[i]), 0);
+    }
+    while (atomic_load(&answered) < ORDERS / 5 && clock_mono_us() < until_us)
+        clock_sleep_until(clock_mono_us() + 1000);
+    leave(servers[0]);
+    for (int i = 0; i < BUYERS; i++) {
+        pthread_join(buyers[i].thread, NULL);
+        sold += buyers[i].sold;
+        refused += buyers[i].refused;
+        failed += buyers[i].failed;
+    }
+    fprintf(stderr, "%d sold, %d refused, %d answers lost\n", sold, refused, failed);
+    assert_true(failed <= LOST_MAX);
+    assert_int_equal(sold, STOCK);
+    assert_int_equal(refused, ORDERS - STOCK);
+    struct sale sale = witness_sale(witness, PRODUCT);
+    assert_int_equal(sale.orders, STOCK);
+    assert_int_equal(sale.stock, 0);
+    witness_expect_exact(witness, PRODUCT);
+    shop_expect_consistent(servers[1], PRODUCT);
+}
+
+static void a_server_is_killed_in_mid_sale(void **state)
+{
+    (void)state;
+    sell(server_kill);
+}
+
+static void a_server_is_stopped_in_mid_sale(void **state)
+{
+    (void)state;
+    sell(server_stop);
+}
+
+/* Both servers take admin calls from the machine itself, from which the proxy's come too. */
+static void admin_calls_through_the_proxy_are_refused(void **state)
+{
+    (void)state;
+    shop_put(servers[0], PRODUCT, 1, NULL);
+    call("PUT", "/products/1", NULL, "{\"stock\": 5}", 403, "forbidden");
+    call("POST", "/products/1/restock", NULL, "{\"quantity\": 1}", 403, "forbidden");
+    call("GET", "/products/1/audit", NULL, NULL, 403, "forbidden");
+    call("GET", "/products/1", NULL, NULL, 200, "");
+    server_stop(servers[0]);
+}
+
+static int start(const char *flag, const char *value)
+{
+    for (int i = 0; i < SERVERS; i++)
+        servers[i] = server_start(flag, value);
+    start_proxy();
+    return 0;
+}
+
+static int start_open(void **state)
+{
+    (void)state;
+    return start(NULL, NULL);
+}
+
+static int start_guarded(void **state)
+{
+    (void)state;
+    return start("--admin-token", "secret");
+}
+
+static void the_token_passes_the_proxy(void **state)
+{
+    (void)state;
+    call("PUT", "/products/1", NULL, "{\"stock\": 5}", 401, "unauthorized");
+    call("PUT", "/products/1", "Authorization: Bearer secret\r\n", "{\"stock\": 5}", 200, "");
+    server_stop(servers[0]);
+}
+
+/* Each test has ended its first server. */
+static int stop(void **state)
+{
+    stop_proxy();
+    if (servers[1])
+        server_stop(servers[1]);
+    servers[1] = NULL;
+    return server_teardown(state);
+}
+
+static int open_witness(void **state)
+{
+    (void)state;
+    witness = witness_open(stack_database());
+    return 0;
+}
+
+static int close_witness(void **state)
+{
+    witness_close(witness);
+    return stack_restore(state);
+}
+
+int main(void)
+{
+#define TEST(name, setup) cmocka_unit_test_setup_teardown(name, setup, stop)
+    const struct CMUnitTest tests[] = {
+        TEST(a_server_is_killed_in_mid_sale, start_open),
+        TEST(a_server_is_stopped_in_mid_sale, start_open),
+        TEST(admin_calls_through_the_proxy_are_refused, start_open),
+        TEST(the_token_passes_the_proxy, start_guarded),
+    };
+    return cmocka_run_group_tests(tests, open_witness, close_witness);
+}
