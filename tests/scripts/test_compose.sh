@@ -1,26 +1,22 @@
 #!/usr/bin/env bash
-# docker-compose.yml as docker-compose reads it (no Docker needed): it is accepted, it has the services that it says,
-# and it is refused where a secret is missing. docker/haproxy.cfg as HAProxy reads it, where HAProxy is installed.
-# The Dockerfile's image, of which this much is known without a Docker: it is built with the client libraries that
-# scripts/ installs to build with, and has those that SERVER is linked with. Not covered: that the images start.
+# docker-compose.yml as COMPOSE reads it (no Docker engine needed): it is accepted, it has the services that it says, one
+# of which builds the image of all, and its secrets are the files that docker/secrets.sh makes. docker/haproxy.cfg as
+# HAProxy reads it, where HAProxy is installed. The Dockerfile's image, of which this much is known without an engine: it
+# is built with the client libraries that scripts/ installs to build with, has those that SERVER is linked with, and runs
+# as a user with a number, on a setting, with a health check. That the images start, scripts/compose-check.sh sees.
 #
-#   test_compose.sh SERVER
+#   test_compose.sh SERVER COMPOSE
 set -euo pipefail
 
-server=$1
+server=$1 compose=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
-unset SECKILL_ADMIN_TOKEN SECKILL_DATABASE_PASSWORD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 fail() { echo "test_compose: $*" >&2; exit 1; }
 
-compose() { env "$@" docker-compose -f docker-compose.yml config; }
-
-refused_without() { # VARIABLE, with the other one set
-  local said
-  if said=$(compose "$2=x" 2>&1); then fail "accepted without $1"; fi
-  [[ $said == *"$1"* ]] || [[ $said == *"set it to"* ]] || fail "refused without $1, but for another reason: $said"
-}
+config() { "$compose" -f docker-compose.yml config "$@"; }
 
 stage() { awk -v wanted="$1" '/^FROM/ { stage++ } stage == wanted' Dockerfile; }
 
@@ -48,11 +44,62 @@ runs_with_the_libraries() {
   done < <(objdump -p "$server" | awk '$1 == "NEEDED" { print $2 }')
 }
 
-services=$(env SECKILL_ADMIN_TOKEN=x SECKILL_DATABASE_PASSWORD=y docker-compose -f docker-compose.yml config --services |
-  sort | tr '\n' ' ')
+image_is_as_one_expects() {
+  stage 2 | grep -qE '^USER [0-9]+:[0-9]+$' || fail "the image's user is not a number, which Kubernetes asks for"
+  stage 2 | grep -q '^ENV SECKILL_LISTEN=' || fail "the image does not listen by a setting that can be replaced"
+  if stage 2 | grep -q '^CMD'; then fail "the image has flags, which those of docker run would replace"; fi
+  stage 2 | grep -q '^HEALTHCHECK' || fail "the image has no health check"
+  stage 2 | grep -q 'LABEL org.opencontainers.image' || fail "the image has no labels"
+}
+
+# The build sees what .dockerignore lets through, and that is no secret and no history.
+context_is_the_sources() {
+  [ "$(grep -v '^#' .dockerignore | head -n 1)" = '*' ] || fail ".dockerignore does not keep everything back first"
+  if grep -qE '^!(docker|\.|tests|build)' .dockerignore; then fail ".dockerignore lets through what is no source"; fi
+}
+
+one_service_builds() {
+  local built
+  config >"$work/config"
+  built=$(grep -cE '^ {4}build:' "$work/config" || true)
+  [ "$built" = 1 ] || fail "$built services build the image"
+  [ "$(grep -cE '^ {4}image: seckill-server$' "$work/config")" = 3 ] || fail "not all three servers have its image"
+}
+
+# Every setting of a server is one; a secret is a file, which docker/secrets.sh makes, for all to read in a folder that
+# is its owner's alone, and keeps.
+secrets_are_files() {
+  local variable file
+  if grep -iE '(PASSWORD|TOKEN|DATABASE): ' "$work/config"; then fail "a secret stands in the environment"; fi
+  "$server" --help=markdown >"$work/settings"
+  while read -r variable; do
+    grep -q "\`${variable%_FILE}\`" "$work/settings" || fail "$variable is no setting"
+  done < <(grep -oE 'SECKILL_[A-Z_]+:' "$work/config" | tr -d : | sort -u)
+  mkdir "$work/docker"
+  cp docker/secrets.sh "$work/docker"
+  "$work/docker/secrets.sh"
+  (cd "$work" && sha256sum docker/secrets/* >sums && docker/secrets.sh && sha256sum --quiet -c sums) || fail "docker/secrets.sh makes other secrets"
+  [ "$(stat -c %a "$work/docker/secrets")" = 700 ] || fail "others can enter docker/secrets"
+  while read -r file; do
+    [ "$(stat -c %a "$work/docker/secrets/${file##*/}")" = 444 ] || fail "docker/secrets.sh does not make $file, or not for all to read"
+  done < <(grep -oE 'docker/secrets/[a-z_]+' "$work/config")
+  grep -q "password=$(cat "$work/docker/secrets/postgres_password")$" "$work/docker/secrets/database" || fail "the two passwords differ"
+  grep -qx '/docker/secrets/' .gitignore || fail "git takes the secrets"
+}
+
+texts_name_the_plugin() {
+  if grep -nE 'docker-compose [a-z-]' README.md README.zh.md CONTRIBUTING.md docker-compose.yml docs/*.md; then
+    fail "these say docker-compose, where users have docker compose"
+  fi
+}
+
+services=$(config --services | sort | tr '\n' ' ')
 [ "$services" = "haproxy postgres redis server-1 server-2 server-3 " ] || fail "the services are $services"
-refused_without SECKILL_ADMIN_TOKEN SECKILL_DATABASE_PASSWORD
-refused_without SECKILL_DATABASE_PASSWORD SECKILL_ADMIN_TOKEN
+one_service_builds
+secrets_are_files
+image_is_as_one_expects
+context_is_the_sources
+texts_name_the_plugin
 if command -v haproxy >/dev/null; then haproxy -c -f docker/haproxy.cfg || fail "HAProxy refuses docker/haproxy.cfg"; fi
 builds_with_the_libraries
 runs_with_the_libraries
