@@ -1,5 +1,6 @@
 #include "app.h"
 #include "base/failpoint.h"
+#include "postgres/pg.h"
 #include "strategy/listing.h"
 
 #include <stdlib.h>
@@ -33,6 +34,10 @@ int main(int argc, char **argv)
         return 0;
     case SETTINGS_RUN:
         break;
+    }
+    if (settings.print_schema) {
+        schema_print(stdout, settings.schema);
+        return 0;
     }
     if (!failpoint_check(getenv("SECKILL_FAILPOINTS"))) {
         fprintf(stderr, "seckill-server: SECKILL_FAILPOINTS: malformed, or this build has none "

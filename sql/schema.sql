@@ -1,5 +1,5 @@
 -- The schema, one block a version. A server runs the blocks above the database's version, in order, in one
--- transaction; blocks are never edited once released.
+-- transaction and as statements of PL/pgSQL; blocks are never edited once released.
 
 -- version: 1
 

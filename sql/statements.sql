@@ -240,7 +240,7 @@ ORDER BY entered, id, became LIMIT $4::bigint
 -- counts them otherwise, and another one begins anew.
 -- name: feed_origin
 SELECT hashtextextended(concat_ws(' ', system_identifier, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
-                                  'orders'::regclass::oid), 0)
+                                  pg_typeof(NULL::orders)::oid), 0)
 FROM pg_control_system()
 
 -- Settling a COMMIT whose reply was lost ---------------------------------------------------------------------
@@ -682,25 +682,24 @@ WHERE pid = $1::bigint AND wait_event_type = 'Lock'
 
 -- What a session relies on, whatever is set for its role or its database; a setting that this PostgreSQL does not know,
 -- and one whose value is NULL, is left out. No plan here depends on its values, and to plan anew costs more than a short
--- statement's work (what depends on the tables' size: discard_plans). Text travels as it is stored. $5 is the process that
+-- statement's work (what depends on the tables' size: discard_plans). Text travels as it is stored. $4 is the process that
 -- serves this session, as the client was told; where it is another one there is a pooler in between, and nothing is set.
 -- NULL: for this transaction alone, and planned anew, since no session can be told to forget its plans.
 -- name: session_settings
-SELECT count(set_config(name, value, $5::bigint IS NULL))
-FROM (VALUES ('search_path', $1::text),
-             ('statement_timeout', $2::text),
-             ('idle_in_transaction_session_timeout', $3::text),
-             ('lock_timeout', $4::text),
+SELECT count(set_config(name, value, $4::bigint IS NULL))
+FROM (VALUES ('statement_timeout', $1::text),
+             ('idle_in_transaction_session_timeout', $2::text),
+             ('lock_timeout', $3::text),
              ('transaction_timeout', '0'),
              ('idle_session_timeout', '0'),
              ('client_connection_check_interval', '1s'),
              ('default_transaction_isolation', 'read committed'),
              ('default_transaction_deferrable', 'off'),
-             ('plan_cache_mode', CASE WHEN $5::bigint IS NULL THEN 'force_custom_plan' ELSE 'force_generic_plan' END),
+             ('plan_cache_mode', CASE WHEN $4::bigint IS NULL THEN 'force_custom_plan' ELSE 'force_generic_plan' END),
              ('client_min_messages', 'warning'),
              ('client_encoding', current_setting('server_encoding'))) AS setting (name, value)
 WHERE value IS NOT NULL AND current_setting(name, true) IS NOT NULL
-  AND ($5::bigint IS NULL OR $5::bigint = pg_backend_pid())
+  AND ($4::bigint IS NULL OR $4::bigint = pg_backend_pid())
 
 -- Whether this statement has the name here that it was sent with; and its end.
 -- name: statement_names
@@ -718,19 +717,68 @@ SELECT set_config('lock_timeout', $1::text, false)
 DISCARD PLANS
 
 -- What commits wait for; whether there can be any; and the transaction that has waited longest for the standby, of those of
--- this role, when one does. Then how many tables are missing, and a figure that rises when one of them has become four
--- times as large; by the statistics, which lag a second behind and wait for nobody who has locked a table.
+-- this role, when one does.
 -- name: server_state
 SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
        current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
        pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
        (SELECT backend_xid::text FROM pg_stat_activity
         WHERE wait_event = 'SyncRep' AND usename = current_user AND datname = current_database()
-        ORDER BY age(backend_xid) DESC LIMIT 1),
-       count(*) FILTER (WHERE to_regclass(name) IS NULL),
-       coalesce(sum(ceil(ln(1 + pg_stat_get_live_tuples(to_regclass(name)) / 64.0) / ln(4.0))), 0)::bigint
-FROM unnest(ARRAY['seckill_schema', 'product', 'orders', 'purchase', 'restock', 'retired', 'bucket', 'product_lock',
-                  'epoch_base', 'order_change']) AS name
+        ORDER BY age(backend_xid) DESC LIMIT 1)
+
+-- The schema in which the tables are or are to be; whether they are there; whether the schema is; whether this role may
+-- make them. It is the one that is named $1, or with the default name the first one of the search_path that has the
+-- table of versions, where servers before --schema put it. Read from the catalog, which needs no right: to_regclass
+-- would see nothing where USAGE of the schema has been revoked, and other tables would be made.
+-- name: schema_find
+WITH found AS (
+    SELECT nspname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    LEFT JOIN regexp_split_to_table(current_setting('search_path'), ' *, *') WITH ORDINALITY AS path (name, place)
+           ON path.name IN (nspname, quote_ident(nspname)) OR path.name = '"$user"' AND nspname = current_user
+    WHERE relname = 'seckill_schema' AND relkind IN ('r', 'p')
+      AND (nspname = $1::text OR $1::text = 'seckill' AND path.place IS NOT NULL)
+    ORDER BY nspname <> $1::text, path.place LIMIT 1
+)
+SELECT quote_ident(coalesce(found.nspname, $1::text)), found.nspname IS NOT NULL, pg_namespace.oid IS NOT NULL,
+       CASE WHEN pg_namespace.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE')
+            ELSE has_schema_privilege(pg_namespace.oid, 'CREATE') END,
+       quote_ident(current_user), quote_ident(current_database()), coalesce(found.nspname <> $1::text, false)
+FROM (VALUES (1)) AS one LEFT JOIN found ON true
+LEFT JOIN pg_namespace ON pg_namespace.nspname = coalesce(found.nspname, $1::text)
+
+-- name: version_read
+SELECT coalesce(max(version), 0)::bigint FROM seckill_schema
+
+-- How many of the tables $2 are not in the schema $1, an identifier; a figure that rises when one of them has become
+-- four times as large, by the statistics, which lag a second behind and wait for nobody who has locked a table; and what
+-- gives this role the rights $3 on them, as far as it lacks them, and on what they number their rows with.
+-- name: schema_state
+WITH ours AS (
+    SELECT oid FROM pg_namespace WHERE quote_ident(nspname) = $1::text
+), asked AS (
+    SELECT name, rights, (SELECT pg_class.oid FROM pg_class JOIN ours ON relnamespace = ours.oid
+                          WHERE relname = name AND relkind IN ('r', 'p', 'v')) AS id
+    FROM unnest($2::text[], $3::text[]) AS one (name, rights)
+), lacking AS (
+    SELECT name, string_agg(a_right, ', ' ORDER BY place) AS rights
+    FROM asked, regexp_split_to_table(rights, ',') WITH ORDINALITY AS one (a_right, place)
+    WHERE id IS NOT NULL AND NOT has_table_privilege(id, a_right)
+    GROUP BY name
+), grants AS (
+    SELECT 1 AS place, format('USAGE ON SCHEMA %s', $1::text) AS what
+    FROM ours WHERE NOT has_schema_privilege(oid, 'USAGE')
+    UNION ALL
+    SELECT 2, format('%s ON %s', rights, string_agg(format('%s.%I', $1::text, name), ', ' ORDER BY name))
+    FROM lacking GROUP BY rights
+    UNION ALL
+    SELECT 3, format('USAGE ON SEQUENCE %s.%I', $1::text, relname)
+    FROM pg_class JOIN pg_depend ON objid = pg_class.oid AND deptype = 'a' JOIN asked ON refobjid = id
+    WHERE CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege(pg_class.oid, 'USAGE') ELSE false END
+)
+SELECT (SELECT count(*) FROM asked WHERE id IS NULL),
+       (SELECT coalesce(sum(ceil(ln(1 + pg_stat_get_live_tuples(id) / 64.0) / ln(4.0))), 0)::bigint FROM asked),
+       coalesce((SELECT string_agg(format('GRANT %s TO %I;', what, current_user), ' ' ORDER BY place, what)
+                 FROM grants), '')
 
 -- name: epoch_base
 SELECT base FROM epoch_base

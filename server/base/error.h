@@ -18,6 +18,7 @@ enum error_code {
     ERROR_UNAVAILABLE, /* a backend is out of reach; nothing was done */
     ERROR_TIMEOUT,     /* the deadline passed before the answer */
     ERROR_UNSUITABLE, /* the backend answers, but cannot serve us (schema too new, Redis too old) */
+    ERROR_DENIED,     /* the backend answers, and wants a right that somebody has to grant */
     ERROR_INTERNAL,   /* our bug */
     ERROR_FAILED      /* it could not be done, and only people act on why */
 };

@@ -85,8 +85,8 @@ static void probe_postgresql(struct background *background)
     int64_t until_us = now_us + PROBE_TIMEOUT_US;
     if (!store_prepare(services_store(background->services), background->pg, until_us,
                        now_us + SCHEMA_TIMEOUT_US, &error) &&
-        !pg_is_refused(background->pg) && strcmp(error.text, background->last.text) != 0 &&
-        !is_stopping(background))
+        !pg_is_refused(background->pg) && error.code != ERROR_DENIED &&
+        strcmp(error.text, background->last.text) != 0 && !is_stopping(background))
         log_warn("PostgreSQL: %s", error.text);
     else if (error.code == ERROR_NONE && background->last.code != ERROR_NONE)
         log_info("PostgreSQL is back");

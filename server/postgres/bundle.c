@@ -22,6 +22,7 @@
 #include "base/clock.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #define QUERY_CANCELED "57014"
@@ -74,16 +75,34 @@ static const char *name_of(const struct pg *pg, enum sql statement)
     return pg->settled || statement == SQL_STATEMENT_NAMES ? sql_names[statement] : "";
 }
 
+bool pg_write_text(const struct pg *pg, enum sql statement, char out[PG_TEXT_SIZE])
+{
+    static const char marker[] = "{schema}";
+    const char *text = sql_texts[statement];
+    size_t used = 0;
+
+    for (const char *at; (at = strstr(text, marker)); text = at + strlen(marker)) {
+        int length =
+            snprintf(out + used, PG_TEXT_SIZE - used, "%.*s%s", (int)(at - text), text, pg->schema);
+        used += (size_t)length;
+        if (used >= PG_TEXT_SIZE)
+            return false;
+    }
+    return used + (size_t)snprintf(out + used, PG_TEXT_SIZE - used, "%s", text) < PG_TEXT_SIZE;
+}
+
 bool pg_send_command(struct pg *pg, const struct pg_command *command)
 {
     struct pg_parameters parameters;
     const char *name = name_of(pg, command->statement);
+    bool prepared = pg->prepared[command->statement];
+    char text[PG_TEXT_SIZE];
 
-    if (!pg->prepared[command->statement] &&
-        !PQsendPrepare(pg->conn, name, sql_texts[command->statement], 0, NULL))
+    if (!prepared && !(pg_write_text(pg, command->statement, text) &&
+                       PQsendPrepare(pg->conn, name, text, 0, NULL)))
         return false;
     pg_encode(&pg->buffer, command->values, command->count, &parameters);
-    pg_cost_sent(pg, command, &parameters);
+    pg_cost_sent(pg, command, &parameters, prepared ? NULL : text);
     return PQsendQueryPrepared(pg->conn, name, command->count, parameters.values,
                                parameters.lengths, parameters.formats, 1);
 }

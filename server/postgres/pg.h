@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct store;
 struct pg;
@@ -60,9 +61,19 @@ struct store_limits {
     int64_t idle_in_transaction_ms; /* frees the rows that a frozen client holds */
 };
 
+/* Where the tables are, and who makes them. */
+struct store_schema {
+    const char *name; /* borrowed by the store */
+    bool fixed;       /* they are made and changed by somebody else */
+};
+
 /* Parses the conninfo; connects to nothing. */
-struct store *store_create(const char *conninfo, struct store_limits limits, struct error *error);
+struct store *store_create(const char *conninfo, struct store_limits limits,
+                           struct store_schema schema, struct error *error);
 void store_destroy(struct store *store); /* after every session; NULL is allowed */
+
+/* Prints what makes the tables in this schema, or brings them up to date, for psql. */
+void schema_print(FILE *to, const char *name);
 
 /* What a commit waits for before it is answered. All of it is false or "" until the first contact.
  */
@@ -90,10 +101,16 @@ bool store_waits(const struct store *store);
  * "": it can. What can be read is read all the same. Seen by store_prepare. */
 const char *store_trouble(const struct store *store);
 
+/* Why the schema cannot be used, cut to `size`; "": it can, or nothing is known of it. Any thread.
+ */
+void store_flaw(struct store *store, char *out, size_t size);
+
 /* Creates the schema or brings it up to date, once however many instances start together; learns
  * whether the database is durable; then sessions may be used. What changes tables may take until
- * `schema_until_us`, every other statement until `until_us`. False: out of reach, in
- * trouble (store_trouble), or ERROR_UNSUITABLE for a schema newer than this server. */
+ * `schema_until_us`, every other statement until `until_us`. False: out of reach, in trouble
+ * (store_trouble); ERROR_UNSUITABLE for a schema newer than this server, or one that is not there
+ * or old and that it shall not make; ERROR_DENIED for missing rights, which has been logged: at
+ * once, and again every minute. */
 bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
                    struct error *error);
 

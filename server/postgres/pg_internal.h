@@ -10,12 +10,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { PG_PIPELINE_MAX = 4, PG_PIPELINE_VALUES = 7, STORE_PATH_SIZE = 160 };
+enum { PG_PIPELINE_MAX = 4, PG_PIPELINE_VALUES = 7, STORE_SCHEMA_SIZE = 160, PG_TEXT_SIZE = 8192 };
 
 struct store {
     struct hosts *hosts;         /* owned */
     struct fast_path *fast_path; /* owned */
     struct store_limits limits;
+    struct store_schema schema; /* where the tables are to be */
     struct cancels cancels;
     struct canceller *canceller; /* owned */
     _Atomic int64_t sessions;    /* that are open, or being opened */
@@ -26,17 +27,20 @@ struct store {
     _Atomic(const char *) trouble; /* why nothing can be sold though it is up; "": it can */
     char waiter[24];               /* the background's: store.c's is_stuck */
     int64_t waiter_since_us;
-    int64_t size_class;            /* the background's: of the tables, as SQL_SERVER_STATE counts */
+    int64_t size_class;            /* the background's: of the tables, as SQL_SCHEMA_STATE counts */
     _Atomic unsigned plans_number; /* how often that has risen */
     _Atomic int64_t closed_until_us; /* after a failed connect no session tries before */
     atomic_bool limited;             /* a session was refused, and none was opened since */
     _Atomic int64_t told_us;         /* when that was logged */
     _Atomic int64_t full_until_us;   /* sessions that stand back do not ask before */
     _Atomic int64_t wanted_until_us; /* a session that does not stand back was refused */
-    _Atomic unsigned path_number;    /* how often `path` has changed */
+    _Atomic unsigned generation; /* sessions of an earlier one are closed before their next use */
+    bool told_older;             /* the background's: schema.c's tell_move */
+    int64_t flaw_told_us;        /* the background's: when `flaw` was last logged */
     struct {
         pthread_mutex_t mutex;
-        char path[STORE_PATH_SIZE]; /* every session's search_path; "": not known yet */
+        char schema[STORE_SCHEMA_SIZE]; /* where the tables are, as an identifier; "": not known */
+        char flaw[600];                 /* why the schema cannot be used; "": it can */
         struct store_durability durability;
     } shared;
 };
@@ -51,10 +55,11 @@ struct pg {
     const char *name; /* its application_name, borrowed */
     /* owned: how to cancel what conn runs; taken by one thread, which uses it */
     _Atomic(struct cancel_request *) cancel;
-    PGresult *result;      /* owned: the last statement's */
-    unsigned path_number;  /* of the search_path that it has */
-    unsigned plans_number; /* of the tables' size for which it has planned */
-    enum sql begin;        /* with begin_pending: which BEGIN */
+    PGresult *result;               /* owned: the last statement's */
+    unsigned generation;            /* of the store, when it was opened */
+    unsigned plans_number;          /* of the tables' size for which it has planned */
+    char schema[STORE_SCHEMA_SIZE]; /* in which its statements look for the tables */
+    enum sql begin;                 /* with begin_pending: which BEGIN */
     bool begin_pending;
     bool in_transaction;
     bool written; /* by the transaction: its COMMIT will wait for the log */
@@ -113,6 +118,8 @@ bool pg_next_result(struct pg *pg, int64_t until_us, PGresult **out);
 /* Closes a session that has not answered, and says why: PG_TIMEOUT or PG_LOST. */
 enum pg_status pg_give_up(struct pg *pg, int64_t until_us);
 
+/* The statement with the session's schema in its place; false where it does not fit. */
+bool pg_write_text(const struct pg *pg, enum sql statement, char out[PG_TEXT_SIZE]);
 /* Puts a statement, with its PREPARE if it needs one, into libpq's hands. */
 bool pg_send_command(struct pg *pg, const struct pg_command *command);
 void pg_forget_result(struct pg *pg);
@@ -150,11 +157,10 @@ bool pg_limit_suits(const struct pg *pg);
 
 /* What a session sets for itself, as a statement (settle.c): for as long as it lasts, or, where it
  * is pooled, for the transaction. Borrowed from `out`. */
-enum { PG_SETTINGS = 5 };
+enum { PG_SETTINGS = 4 };
 struct pg_settings {
     struct pg_command command;
     struct pg_value values[PG_SETTINGS];
-    char path[STORE_PATH_SIZE];
     char statement[PG_LIMIT_TEXT];
     char idle[PG_LIMIT_TEXT];
     char lock[PG_LIMIT_TEXT];
@@ -172,11 +178,11 @@ bool pg_ends_session(const char *sqlstate);
 /* Whether the answer means that a part of the schema is missing. */
 bool pg_misses_schema(const char *sqlstate);
 
-/* Every session looks for the tables where they were found, whatever becomes of the role's
- * search_path: sets it for sessions opened from now on, and tells it; both answer its number. */
-unsigned store_set_path(struct store *store, const char *path);
-unsigned store_path(struct store *store, char path[STORE_PATH_SIZE]);
-unsigned store_path_number(const struct store *store);
+/* The schema in which every session's statements look for the tables, whatever the search_path is:
+ * sets it for sessions opened from now on, and tells it; both answer the store's generation. */
+unsigned store_set_schema(struct store *store, const char *schema);
+unsigned store_schema(struct store *store, char schema[STORE_SCHEMA_SIZE]);
+unsigned store_generation(const struct store *store);
 /* A change renews all sessions: some may be connected to a server that is no longer the primary.
  * The text is a constant. */
 void store_set_trouble(struct store *store, const char *trouble);
@@ -188,6 +194,12 @@ void store_doubt(struct store *store);
 
 /* What store_prepare says of the schema; a session that is not fit for use afterwards is closed. */
 bool schema_ensure(struct pg *pg, int64_t until_us, int64_t schema_until_us, struct error *error);
+struct schema_state {
+    int64_t gone;       /* tables */
+    int64_t size_class; /* of those that are there, as SQL_SCHEMA_STATE counts */
+};
+/* False: it cannot be found out, or rights on the tables are missing, ERROR_DENIED. */
+bool schema_check(struct pg *pg, int64_t until_us, struct schema_state *out, struct error *error);
 
 /* Encodes `values` into the session's buffer and points libpq's parameter arrays at it. */
 enum { PG_MAX_PARAMETERS = 16 };
@@ -199,11 +211,11 @@ struct pg_parameters {
 void pg_encode(struct pg_buffer *buffer, const struct pg_value *values, int count,
                struct pg_parameters *out);
 
-/* Counts a statement that is about to be sent; the sync of a bundle that travels with another; a
- * bundle that has been sent and is waited for; and one result of it, of the PREPARE before the
- * statement if `preparing`. */
+/* Counts a statement that is about to be sent, with the text that is prepared before it or NULL;
+ * the sync of a bundle that travels with another; a bundle that has been sent and is waited for;
+ * and one result of it, of the PREPARE before the statement if `preparing`. */
 void pg_cost_sent(struct pg *pg, const struct pg_command *command,
-                  const struct pg_parameters *parameters);
+                  const struct pg_parameters *parameters, const char *text);
 void pg_cost_sync(void);
 void pg_cost_round_trip(void);
 void pg_cost_received(struct pg *pg, enum sql statement, bool preparing, PGresult *result);

@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "postgres/pg_internal.h"
 
+#include <string.h>
+
 enum { FIRST_CONTACT_US = 5000000, STATEMENT_MARGIN_MS = 60000 };
 
 static void *postgresql_open(const struct settings *settings, struct error *error)
@@ -13,7 +15,10 @@ static void *postgresql_open(const struct settings *settings, struct error *erro
         .idle_in_transaction_ms = settings->work_timeout_ms,
     };
 
-    return store_create(settings->database, limits, error);
+    struct store_schema schema = {.name = settings->schema,
+                                  .fixed = strcmp(settings->migrate, "never") == 0};
+
+    return store_create(settings->database, limits, schema, error);
 }
 
 static void postgresql_close(void *store)
@@ -54,17 +59,22 @@ static bool postgresql_greet(void *store, struct error *error)
     pg_destroy(pg);
     if (fine || error->code == ERROR_UNSUITABLE)
         return fine;
-    log_warn("PostgreSQL: %s; starting without it, /readyz says 503 until it is there (--database)",
-             error->text);
+    if (error->code != ERROR_DENIED) /* that is logged once a minute */
+        log_warn(
+            "PostgreSQL: %s; starting without it, /readyz says 503 until it is there (--database)",
+            error->text);
     return true;
 }
 
 static void postgresql_health(void *store, backend_report *report, void *to)
 {
     bool up = store_up(store);
+    char flaw[600];
 
+    store_flaw(store, flaw, sizeof flaw);
     report(to, "postgresql", store_serves(store),
            !up                                           ? "out of reach"
+           : *flaw                                       ? flaw
            : *store_trouble(store) || store_ready(store) ? store_trouble(store)
                                                          : "the schema is not usable");
 }

@@ -46,13 +46,12 @@ static size_t bind_size(const char *name, const struct pg_parameters *parameters
 }
 
 void pg_cost_sent(struct pg *pg, const struct pg_command *command,
-                  const struct pg_parameters *parameters)
+                  const struct pg_parameters *parameters, const char *text)
 {
     const char *name = sql_names[command->statement];
-    const char *text = sql_texts[command->statement];
     size_t size = bind_size(name, parameters, command->count) + DESCRIBE_AND_EXECUTE;
 
-    if (!pg->prepared[command->statement]) {
+    if (text) {
         size += MESSAGE + text_size(name) + text_size(text) + NUMBER2;
         /* "FOR UPDATE" and "DO UPDATE" are found, too. */
         pg->writes[command->statement] = strstr(text, "INSERT ") || strstr(text, "UPDATE") ||

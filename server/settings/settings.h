@@ -19,6 +19,8 @@
 struct settings {
     const char *listen;           /* HOST:PORT */
     const char *database;         /* libpq conninfo; "" means libpq's own PG* variables */
+    const char *schema;           /* of the tables, not quoted */
+    const char *migrate;          /* auto, never */
     const char *redis;            /* redis://host:port/db or unix:///path; "" means none */
     const char *stock_redis;      /* as redis; "" means the same one */
     const char *redis_ca;         /* a file of CAs for rediss://; "" the system's */
@@ -42,6 +44,7 @@ struct settings {
     int64_t buckets;
     int64_t max_connections;
     int64_t idle_timeout_s;
+    bool print_schema; /* instead of a start */
 };
 
 enum { SETTINGS_OF_SERVER = 1 }; /* the one command that the rows are of */

@@ -8,7 +8,13 @@
 
 #include <string.h>
 
-enum { SYSTEM_NAME_MAX = 64, TOKEN_MAX = 512, PORT_DIGITS_MAX = 5, PORT_MAX = 65535 };
+enum {
+    SYSTEM_NAME_MAX = 64,
+    SCHEMA_MAX = 63,
+    TOKEN_MAX = 512,
+    PORT_DIGITS_MAX = 5,
+    PORT_MAX = 65535
+};
 
 static bool accepts_port(const char *text)
 {
@@ -103,6 +109,16 @@ bool settings_accepts_zookeeper(const char *text)
 bool settings_accepts_name(const char *text)
 {
     return *text != '\0';
+}
+
+bool settings_accepts_schema(const char *text)
+{
+    return *text != '\0' && strlen(text) <= SCHEMA_MAX;
+}
+
+bool settings_accepts_migrate(const char *text)
+{
+    return strcmp(text, "auto") == 0 || strcmp(text, "never") == 0;
 }
 
 bool settings_accepts_system_name(const char *text)

@@ -25,6 +25,7 @@ bool settings_load(struct settings *out, enum settings_action *action, int argc,
     const struct option_line line = {"--help", argc - 1, argv + 1, stops, environment};
     struct option_given given;
 
+    *out = (struct settings){.print_schema = false}; /* a switch that is not given says nothing */
     if (!option_rows_parse(&settings_table, SETTINGS_OF_SERVER, &line, out, &given, error))
         return false;
     *action = (enum settings_action)given.stop;

@@ -28,6 +28,16 @@ static const struct option_row rows[] = {
         .help = "PostgreSQL, as libpq writes it; empty: the PG* variables",
     },
     {
+        .flag = "schema", TEXT(schema, "seckill"),
+        .value = "NAME", .takes = "the name of a schema, 1 to 63 bytes", .accepts = settings_accepts_schema,
+        .help = "schema that the tables are in; made if it is not there",
+    },
+    {
+        .flag = "migrate", TEXT(migrate, "auto"),
+        .value = "WHEN", .takes = "auto or never", .accepts = settings_accepts_migrate,
+        .help = "auto: the server makes and updates its tables; never: somebody else",
+    },
+    {
         .flag = "redis", SECRET(redis, ""),
         .value = "URL", .takes = "redis[s]://[USER:PASSWORD@]HOST:PORT/DB, redis-sentinel://HOST,HOST/NAME, unix:///PATH, or nothing",
         .accepts = settings_accepts_redis,
@@ -140,6 +150,16 @@ static const struct option_row rows[] = {
         .help = "how long a connection is kept open without a request",
     },
 };
+/* What the program does instead of serving, by the settings. */
+static const struct option_row acts[] = {
+    {
+        .flag = "print-schema", .commands = SETTINGS_OF_SERVER, .kind = OPTION_SWITCH,
+        .offset = offsetof(struct settings, print_schema),
+        .help = "print the SQL that makes the tables in --schema, and exit",
+    },
+};
 /* clang-format on */
 
-const struct option_table settings_table = {.rows = rows, .count = sizeof rows / sizeof *rows};
+static const struct option_table act_table = {.rows = acts, .count = sizeof acts / sizeof *acts};
+const struct option_table settings_table = {
+    .rows = rows, .count = sizeof rows / sizeof *rows, .more = &act_table};

@@ -295,14 +295,14 @@ bool pg_open(struct pg *pg, int64_t until_us)
 
 /* Whether the session can be used. An idle session with something to read was ended by the server
  * (or has heard of a reloaded setting: then a new session costs little). A session that was
- * interrupted may yet be cancelled; one with an old search_path would look for the tables in the
+ * interrupted may yet be cancelled; one of an earlier generation may look for the tables in the
  * wrong place. */
 bool pg_lives(struct pg *pg)
 {
     if (pg->pipeline.sent > 0)
         return true; /* what is to be read are the pipeline's results */
     if (!pg->conn || !atomic_load(&pg->cancel) || pg->cancelled || pg->in_transaction ||
-        pg->begin_pending || pg->path_number != store_path_number(pg->store))
+        pg->begin_pending || pg->generation != store_generation(pg->store))
         return false;
     struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
     return poll(&fd, 1, 0) == 0;

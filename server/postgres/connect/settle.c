@@ -37,15 +37,13 @@ static const char unsuited_pooler[] =
 
 const struct pg_command *pg_settings(struct pg *pg, struct pg_settings *out)
 {
-    store_path(pg->store, out->path);
     pg_limit_text(pg->store->limits.statement_ms, out->statement);
     pg_limit_text(pg->store->limits.idle_in_transaction_ms, out->idle);
     pg_limit_text(pg_limit_begin(pg), out->lock);
-    out->values[0] = pg_text(out->path[0] ? out->path : NULL);
-    out->values[1] = pg_text(out->statement);
-    out->values[2] = pg_text(out->idle);
-    out->values[3] = pg_text(out->lock);
-    out->values[4] = pg_int8_or_null(!pg->pooled, PQbackendPID(pg->conn));
+    out->values[0] = pg_text(out->statement);
+    out->values[1] = pg_text(out->idle);
+    out->values[2] = pg_text(out->lock);
+    out->values[3] = pg_int8_or_null(!pg->pooled, PQbackendPID(pg->conn));
     out->command = (struct pg_command){SQL_SESSION_SETTINGS, out->values, PG_SETTINGS};
     return &out->command;
 }
@@ -87,7 +85,7 @@ static bool settle(struct pg *pg, int64_t until_us)
 {
     struct pg_settings settings;
 
-    pg->path_number = store_path_number(pg->store);
+    pg->generation = store_schema(pg->store, pg->schema);
     pg->plans_number = atomic_load_explicit(&pg->store->plans_number, memory_order_relaxed);
     const struct pg_command *command = pg_settings(pg, &settings);
     if (pg_exec(pg, command->statement, command->values, command->count, until_us) != PG_OK)

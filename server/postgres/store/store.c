@@ -22,9 +22,10 @@
 #include <string.h>
 
 /* Longer than a single commit may wait for its standby while the standby works. */
-enum { STANDBY_TIMEOUT_US = 5000000 };
+enum { STANDBY_TIMEOUT_US = 5000000, TELL_AGAIN_US = 60000000 };
 
-struct store *store_create(const char *conninfo, struct store_limits limits, struct error *error)
+struct store *store_create(const char *conninfo, struct store_limits limits,
+                           struct store_schema schema, struct error *error)
 {
     struct store *store = calloc(1, sizeof *store);
     if (!store) {
@@ -35,6 +36,7 @@ struct store *store_create(const char *conninfo, struct store_limits limits, str
     cancels_init(&store->cancels);
     atomic_init(&store->trouble, "");
     store->limits = limits;
+    store->schema = schema;
     store->hosts = hosts_create(conninfo, error);
     if (!store->hosts) {
         store_destroy(store);
@@ -134,18 +136,9 @@ static bool look_at_server(struct store *store, struct pg *pg, int64_t until_us,
     return false;
 }
 
-/* By the present result of SQL_SERVER_STATE. */
-static bool misses_tables(const struct pg *pg)
+/* A plan for large tables serves small ones well enough; the other way round it does not. */
+static void take_size(struct store *store, int64_t size_class)
 {
-    return pg_get_int8(pg, 0, 7) > 0;
-}
-
-/* By the present result of SQL_SERVER_STATE. A plan for large tables serves small ones well enough;
- * the other way round it does not. */
-static void take_size(struct store *store, const struct pg *pg)
-{
-    int64_t size_class = pg_get_int8(pg, 0, 8);
-
     if (size_class > store->size_class)
         atomic_fetch_add_explicit(&store->plans_number, 1, memory_order_relaxed);
     store->size_class = size_class;
@@ -155,11 +148,13 @@ static void take_size(struct store *store, const struct pg *pg)
 static bool make_again(struct store *store, struct pg *pg, int64_t until_us,
                        int64_t schema_until_us, struct error *error)
 {
+    struct schema_state state;
+
     store_doubt(store);
     if (!schema_ensure(pg, until_us, schema_until_us, error) ||
-        !look_at_server(store, pg, until_us, error))
+        !schema_check(pg, until_us, &state, error))
         return false;
-    if (!misses_tables(pg))
+    if (state.gone == 0)
         return true;
     pg_close(pg);
     return error_set(error, ERROR_UNSUITABLE,
@@ -186,14 +181,29 @@ static bool take_base(struct store *store, struct pg *pg, int64_t until_us, stru
     int64_t before = atomic_exchange_explicit(&store->epoch_base, base, memory_order_relaxed);
     if (base != before) {
         store_renew_sessions(store);
-        pg->path_number = store_path_number(store);
+        pg->generation = store_generation(store);
     }
     return true;
 }
 
-bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
-                   struct error *error)
+/* What of the schema is missing: tables, or rights on them. The rights may come back at any time,
+ * and what can be read without them is read; without tables nothing is. */
+static bool look_at_schema(struct store *store, struct pg *pg, int64_t until_us,
+                           int64_t schema_until_us, struct error *error)
 {
+    struct schema_state state;
+
+    if (!schema_check(pg, until_us, &state, error))
+        return error->code == ERROR_DENIED;
+    take_size(store, state.size_class);
+    return state.gone == 0 || make_again(store, pg, until_us, schema_until_us, error);
+}
+
+static bool prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
+                    struct error *error)
+{
+    struct error lacks = {ERROR_NONE, ""};
+
     if (!pg_lives(pg) && !pg_open(pg, until_us)) {
         *error = pg->error;
         return false;
@@ -202,11 +212,14 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t
         return false;
     if (!look_at_server(store, pg, until_us, error))
         return false;
-    if (misses_tables(pg) && !make_again(store, pg, until_us, schema_until_us, error))
-        return false;
     const char *trouble = find_trouble(store, pg);
     struct store_durability durability = read_durability(pg);
-    take_size(store, pg);
+    if (!look_at_schema(store, pg, until_us, schema_until_us, &lacks)) {
+        *error = lacks;
+        return false;
+    }
+    if (lacks.code != ERROR_NONE)
+        trouble = "its role lacks rights";
     store_set_trouble(store, trouble);
     if (!take_base(store, pg, until_us, error))
         return false;
@@ -218,7 +231,38 @@ bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t
     atomic_store_explicit(&store->ready, true, memory_order_release);
     if (*trouble) {
         pg_close(pg); /* of several servers another one may be the primary by now */
-        return error_set(error, ERROR_UNAVAILABLE, "%s", trouble);
+        *error = lacks;
+        return lacks.code != ERROR_NONE ? false
+                                        : error_set(error, ERROR_UNAVAILABLE, "%s", trouble);
     }
     return true;
+}
+
+/* Keeps why the schema cannot be used; what somebody has to grant is logged until it is granted. */
+static void note_flaw(struct store *store, const struct error *error)
+{
+    bool flawed = error->code == ERROR_DENIED || error->code == ERROR_UNSUITABLE;
+    int64_t now_us = clock_mono_us();
+
+    pthread_mutex_lock(&store->shared.mutex);
+    const char *text = flawed ? error->text : "";
+    bool same = strcmp(text, store->shared.flaw) == 0;
+    snprintf(store->shared.flaw, sizeof store->shared.flaw, "%s", text);
+    pthread_mutex_unlock(&store->shared.mutex);
+    if (error->code != ERROR_DENIED || (same && now_us - store->flaw_told_us < TELL_AGAIN_US))
+        return;
+    store->flaw_told_us = now_us;
+    log_error("PostgreSQL: %s", text);
+}
+
+bool store_prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
+                   struct error *error)
+{
+    struct error why = {ERROR_NONE, ""};
+    bool done = prepare(store, pg, until_us, schema_until_us, &why);
+
+    note_flaw(store, &why);
+    if (!done)
+        *error = why;
+    return done;
 }

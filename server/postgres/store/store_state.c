@@ -60,7 +60,14 @@ void store_doubt(struct store *store)
 /* Sessions that are open now are closed when they are next to be used. */
 void store_renew_sessions(struct store *store)
 {
-    atomic_fetch_add_explicit(&store->path_number, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->generation, 1, memory_order_relaxed);
+}
+
+void store_flaw(struct store *store, char *out, size_t size)
+{
+    pthread_mutex_lock(&store->shared.mutex);
+    snprintf(out, size, "%s", store->shared.flaw);
+    pthread_mutex_unlock(&store->shared.mutex);
 }
 
 bool pg_plans_outgrown(const struct pg *pg)
@@ -74,28 +81,28 @@ bool store_waits(const struct store *store)
     return atomic_load_explicit(&store->waits, memory_order_relaxed);
 }
 
-unsigned store_path_number(const struct store *store)
+unsigned store_generation(const struct store *store)
 {
-    return atomic_load_explicit(&store->path_number, memory_order_relaxed);
+    return atomic_load_explicit(&store->generation, memory_order_relaxed);
 }
 
-unsigned store_path(struct store *store, char path[STORE_PATH_SIZE])
+unsigned store_schema(struct store *store, char schema[STORE_SCHEMA_SIZE])
 {
     pthread_mutex_lock(&store->shared.mutex);
-    snprintf(path, STORE_PATH_SIZE, "%s", store->shared.path);
-    unsigned number = store_path_number(store);
+    snprintf(schema, STORE_SCHEMA_SIZE, "%s", store->shared.schema);
+    unsigned number = store_generation(store);
     pthread_mutex_unlock(&store->shared.mutex);
     return number;
 }
 
-unsigned store_set_path(struct store *store, const char *path)
+unsigned store_set_schema(struct store *store, const char *schema)
 {
     pthread_mutex_lock(&store->shared.mutex);
-    if (strcmp(path, store->shared.path) != 0) {
-        snprintf(store->shared.path, sizeof store->shared.path, "%s", path);
-        atomic_fetch_add_explicit(&store->path_number, 1, memory_order_relaxed);
+    if (strcmp(schema, store->shared.schema) != 0) {
+        snprintf(store->shared.schema, sizeof store->shared.schema, "%s", schema);
+        atomic_fetch_add_explicit(&store->generation, 1, memory_order_relaxed);
     }
-    unsigned number = store_path_number(store);
+    unsigned number = store_generation(store);
     pthread_mutex_unlock(&store->shared.mutex);
     return number;
 }

@@ -261,10 +261,10 @@ static void two_cancels_give_back_once(void **state)
     witness_run(folding, "CREATE TEMP TABLE was AS SELECT * FROM bucket WHERE product_id = %lld",
                 (long long)product);
     witness_run(folding, "DELETE FROM bucket WHERE product_id = %lld", (long long)product);
-    struct crowd *first = begin_cancel(servers[0], id, "UPDATE bucket", 1);
+    struct crowd *first = begin_cancel(servers[0], id, "UPDATE seckill.bucket", 1);
     witness_run(folding, "INSERT INTO bucket SELECT * FROM was");
     witness_run(folding, "COMMIT");
-    struct crowd *second = begin_cancel(servers[1], id, "UPDATE purchase", 2);
+    struct crowd *second = begin_cancel(servers[1], id, "UPDATE seckill.purchase", 2);
     witness_release(holder);
     crowd_finish(first, PATIENCE_US);
     crowd_finish(second, PATIENCE_US);

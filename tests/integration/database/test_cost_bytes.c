@@ -40,7 +40,8 @@ static int set_up(void **state)
     rig.conninfo = stack_database_create("seckill_cost_bytes");
     rig.proxy = pg_proxy_create(folder);
     rig.through = stack_database_through(rig.conninfo, pg_proxy_folder(rig.proxy));
-    rig.store = store_create(rig.through, (struct store_limits){60000, 60000}, &error);
+    rig.store = store_create(rig.through, (struct store_limits){60000, 60000},
+                             (struct store_schema){.name = "seckill"}, &error);
     assert_non_null(rig.store);
     rig.pg = pg_create(rig.store);
     assert_true(store_prepare(rig.store, rig.pg, soon(), soon(), &error));

@@ -156,7 +156,8 @@ static int set_up(void **state)
 
     (void)state;
     here.conninfo = stack_database_create(DATABASE);
-    here.store = store_create(here.conninfo, (struct store_limits){60000, 60000}, &error);
+    here.store = store_create(here.conninfo, (struct store_limits){60000, 60000},
+                              (struct store_schema){.name = "seckill"}, &error);
     assert_non_null(here.store);
     here.pg = pg_create(here.store);
     assert_true(store_prepare(here.store, here.pg, soon(), soon(), &error));

@@ -141,8 +141,9 @@ static void a_purge_that_waits_is_left(void **state)
     witness_run(holder, "BEGIN");
     witness_run(holder, "LOCK TABLE purchase IN ACCESS EXCLUSIVE MODE");
     shop_put(server, 2, 1, NULL);
-    wait_number(1, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                   " AND datname = current_database() AND query LIKE '%DELETE FROM purchase%'");
+    wait_number(
+        1, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+           " AND datname = current_database() AND query LIKE '%DELETE FROM seckill.purchase%'");
     int64_t begun_us = clock_mono_us();
     server_signal(server, SIGTERM);
     assert_int_equal(server_wait(server, NULL, 0), 0);

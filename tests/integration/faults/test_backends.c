@@ -263,7 +263,8 @@ static void hurried_connect_closes_nothing(void **state)
     snprintf(url, sizeof url, "unix://%s", paths[1]);
     int listeners[] = {listen_silently(paths[0]), listen_silently(paths[1])};
     char *through = stack_database_through(here.conninfo, folder);
-    struct store *store = store_create(through, (struct store_limits){60000, 60000}, &error);
+    struct store *store = store_create(through, (struct store_limits){60000, 60000},
+                                       (struct store_schema){.name = "seckill"}, &error);
     struct pg *pg = pg_create(store);
     struct redis_server *redis_server = redis_server_create(url, "", &error);
     struct redis *redis = redis_create(redis_server);

@@ -1,8 +1,7 @@
 /*
  * The first contact with PostgreSQL stalls: between login and the schema's statements, or before
  * the lock under which instances make the schema. A start waits five seconds for it, no longer; the
- * server goes on trying by itself, and a SIGTERM ends it meanwhile. Nor does it ask for more than
- * it needs.
+ * server goes on trying by itself, and a SIGTERM ends it meanwhile.
  */
 #include "lib/t.h"
 #include "lib/fixtures/shop.h"
@@ -150,30 +149,6 @@ static void schema_lock_is_held(void **state)
     server_stop(waiting);
 }
 
-/* A server whose tables are made by another role needs no right to make any. */
-static void role_may_create_nothing(void **state)
-{
-    (void)state;
-    char conninfo[512];
-
-    server_stop(server_start(NULL));
-    snprintf(conninfo, sizeof conninfo, "%s user=postgres", here.conninfo);
-    struct witness *superuser = witness_open(conninfo);
-    witness_run(superuser, "DROP ROLE IF EXISTS seckill_buyer");
-    witness_run(superuser, "CREATE ROLE seckill_buyer LOGIN");
-    witness_run(superuser, "REVOKE CREATE ON SCHEMA public FROM PUBLIC");
-    witness_run(superuser, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public"
-                           " TO seckill_buyer");
-    snprintf(conninfo, sizeof conninfo, "%s user=seckill_buyer", here.conninfo);
-    struct server *server = server_start("--database", conninfo);
-    assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
-    expect_order(server);
-    server_stop(server);
-    witness_run(superuser, "DROP OWNED BY seckill_buyer");
-    witness_run(superuser, "DROP ROLE seckill_buyer");
-    witness_close(superuser);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,7 +158,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_stop_ends_a_start_that_is_slow, fresh_database,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(schema_lock_is_held, fresh_database, server_teardown),
-        cmocka_unit_test_setup_teardown(role_may_create_nothing, fresh_database, server_teardown),
     };
 
     here.folder = stack_socket_folder();

@@ -117,11 +117,10 @@ static void sell_anew(void)
 static void a_schema_is_dropped(void **state)
 {
     (void)state;
-    run("DROP SCHEMA public CASCADE");
+    run("DROP SCHEMA seckill CASCADE");
     wait_ready(503);
     buy_until(503);
     assert_int_equal(server_status(here.server, "GET", "/products/1", NULL, NULL), 503);
-    run("CREATE SCHEMA public");
     wait_ready(200);
     buy_until(404);
     sell_anew();

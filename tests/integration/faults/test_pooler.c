@@ -263,7 +263,8 @@ static struct pg *open_session(struct store **store)
     struct error error = {ERROR_NONE, ""};
 
     start_bouncer(1, true);
-    *store = store_create(here.through, (struct store_limits){60000, 60000}, &error);
+    *store = store_create(here.through, (struct store_limits){60000, 60000},
+                          (struct store_schema){.name = "seckill"}, &error);
     struct pg *pg = pg_create(*store);
     assert_true(store_prepare(*store, pg, soon(), soon(), &error) && pg_connect(pg, soon()));
     witness_run(here.witness,

@@ -44,7 +44,7 @@ static bool load(const char *flags)
     int argc = 1;
     char *rest;
 
-    memset(&settings, 0, sizeof settings);
+    memset(&settings, 1, sizeof settings); /* as whatever was in the memory */
     memset(&error, 0, sizeof error);
     snprintf(line, sizeof line, "%s", flags);
     for (char *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
@@ -113,6 +113,8 @@ static void other_value(const struct option_row *row, char *out, size_t size)
         text = "[::1]:65535";
     if (strcmp(row->flag, "redis") == 0 || strcmp(row->flag, "stock-redis") == 0)
         text = "redis://h:1/2";
+    if (strcmp(row->flag, "migrate") == 0)
+        text = "never";
     if (strcmp(row->flag, "amqp") == 0)
         text = "amqp://u:p@h:1/v";
     if (strcmp(row->flag, "redlock") == 0)
@@ -141,6 +143,17 @@ static void assert_member(const struct option_row *row, const char *expected)
         memcpy(&number, member, sizeof number);
         assert_int_equal(number, strtoll(expected, NULL, 10));
     }
+}
+
+/* Left as it was in the memory, it would print instead of starting. */
+static void a_switch_is_off(void **state)
+{
+    (void)state;
+    variables[0] = NULL;
+    assert_true(load(""));
+    assert_false(settings.print_schema);
+    assert_true(load("--print-schema --schema x"));
+    assert_true(settings.print_schema);
 }
 
 static void every_row_reaches_its_member(void **state)
@@ -499,6 +512,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(defaults_hold),
         TEST(both_spellings_work),
+        TEST(a_switch_is_off),
         TEST(every_row_reaches_its_member),
         TEST(numbers_keep_their_range),
         TEST(what_is_no_number_is_refused),

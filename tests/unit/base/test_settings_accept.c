@@ -43,6 +43,19 @@ static void memcached_is_a_host_or_a_socket(void **state)
     assert_false(settings_accepts_memcached("cache"));
 }
 
+static void a_schema_has_63_bytes_at_most(void **state)
+{
+    (void)state;
+    char name[65];
+
+    memset(name, 'x', sizeof name);
+    name[64] = '\0';
+    assert_false(settings_accepts_schema(name));
+    assert_true(settings_accepts_schema(name + 1));
+    assert_true(settings_accepts_schema("Sho\"p 'of mine"));
+    assert_false(settings_accepts_schema(""));
+}
+
 static void zookeeper_is_a_list_of_hosts(void **state)
 {
     (void)state;
@@ -61,6 +74,7 @@ int main(void)
         cmocka_unit_test(a_system_name_has_64_characters_at_most),
         cmocka_unit_test(redlock_takes_three_or_five_servers),
         cmocka_unit_test(memcached_is_a_host_or_a_socket),
+        cmocka_unit_test(a_schema_has_63_bytes_at_most),
         cmocka_unit_test(zookeeper_is_a_list_of_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,8 @@ static int open_shop(void **state)
     struct error error;
 
     (void)state;
-    here.store = store_create("host=/nonexistent", (struct store_limits){0}, &error);
+    here.store = store_create("host=/nonexistent", (struct store_limits){0},
+                              (struct store_schema){.name = "seckill"}, &error);
     assert_non_null(here.store);
     here.services.backends[BACKEND_POSTGRESQL] = here.store;
     here.services.settings = &settings;
