@@ -18,7 +18,7 @@ declare -A level=(
 # "bench/file.h". Of the server each may include base alone (errors, the clock): SQL, audit and verdict are a
 # witness, and share nothing.
 declare -A harness_level=(
-  [base]=0 [load]=1 [judge]=2 [fleet]=3 [phase]=4 [report]=5 [commands]=6 [main]=7 [bench]=8
+  [base]=0 [load]=1 [ledger]=2 [judge]=3 [check]=4 [fleet]=5 [phase]=6 [report]=7 [commands]=8 [main]=9 [bench]=10
 )
 
 # Headers that some rooms alone may include. sql_text.h, lua_text.h and openapi_yaml.h are generated.

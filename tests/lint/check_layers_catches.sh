@@ -34,7 +34,7 @@ put server/http/json.c '#include <jansson.h>'
 put server/postgres/pg.c '#include <libpq-fe.h>'
 put server/postgres/sql.c '#include "gen/sql_text.h"'
 put server/redis/redis.c '#include <hiredis/hiredis.h>'
-harness=(base load judge fleet phase report commands)
+harness=(base load ledger judge check fleet phase report commands)
 seen=()
 for room in "${harness[@]}"; do
   put "loadtest/$room/$room.h" '#include <stdio.h>'

@@ -1,0 +1,213 @@
+/* See ledger_read.h. */
+#include "loadtest/ledger/ledger_read.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORMAT = 1, LINE_BYTES_MAX = 16384 };
+
+/* A number of the line; one that is not there is `otherwise`, and one that is something else is
+ * an error. */
+static bool take_number(const json_t *line, const char *name, int64_t otherwise, int64_t *out,
+                        struct error *error)
+{
+    const json_t *value = json_object_get(line, name);
+    *out = value ? json_integer_value(value) : otherwise;
+    return !value || json_is_integer(value) || error_fail(error, "\"%s\" is no integer", name);
+}
+
+static bool need_number(const json_t *line, const char *name, int64_t least, int64_t *out,
+                        struct error *error)
+{
+    return take_number(line, name, INT64_MIN, out, error) &&
+           (*out >= least || error_fail(error, "\"%s\" is missing or too small", name));
+}
+
+/* A text of the line, "" when it is not there. */
+static bool take_text(const json_t *line, const char *name, char *out, size_t size,
+                      struct error *error)
+{
+    const json_t *value = json_object_get(line, name);
+    const char *text = value ? json_string_value(value) : "";
+    if (!text || strlen(text) >= size)
+        return error_fail(error, "\"%s\" is no text of at most %zu bytes", name, size - 1);
+    memcpy(out, text, strlen(text) + 1);
+    return true;
+}
+
+static bool read_head(struct ledger *out, const json_t *line, struct error *error)
+{
+    int64_t format;
+    if (!need_number(line, "ledger", 1, &format, error))
+        return false;
+    if (format != FORMAT)
+        return error_fail(error, "format %lld, and this program reads %d", (long long)format,
+                          FORMAT);
+    return take_number(line, "seed", 0, &out->seed, error);
+}
+
+static bool read_product(struct ledger *out, const json_t *line, struct error *error)
+{
+    struct ledger_product product;
+    return need_number(line, "product", 1, &product.id, error) &&
+           need_number(line, "stock", 0, &product.stock, error) &&
+           take_number(line, "limit", 0, &product.limit, error) &&
+           take_number(line, "epoch", 0, &product.epoch, error) &&
+           (ledger_add_product(out, &product) || error_fail(error, "out of memory"));
+}
+
+static bool take_key(const json_t *line, struct ledger_op *op, struct error *error)
+{
+    char key[LEDGER_KEY_MAX + 1];
+    if (!take_text(line, "key", key, sizeof key, error))
+        return false;
+    op->key = *key ? strdup(key) : NULL;
+    return !*key || op->key || error_fail(error, "out of memory");
+}
+
+static bool is_whole(const struct ledger_op *op, struct error *error)
+{
+    bool takes_units = op->kind == LEDGER_BUY || op->kind == LEDGER_RESTOCK;
+    if (takes_units && (op->product <= 0 || op->quantity <= 0))
+        return error_fail(error, "a %s needs a product and a quantity", ledger_kind_name(op->kind));
+    if (!takes_units && !*op->order)
+        return error_fail(error, "a %s needs an order", ledger_kind_name(op->kind));
+    return true;
+}
+
+static bool read_begin(struct ledger *out, const json_t *line, const char *kind,
+                       struct error *error)
+{
+    struct ledger_op op = {.end_us = LEDGER_NEVER};
+    int known = ledger_kind_of(kind);
+    if (known < 0) {
+        out->skipped++;
+        return true;
+    }
+    op.kind = (enum ledger_kind)known;
+    if (!need_number(line, "op", 1, &op.number, error) ||
+        !need_number(line, "at_us", 0, &op.start_us, error) ||
+        !take_number(line, "user", 0, &op.user, error) ||
+        !take_number(line, "product", 0, &op.product, error) ||
+        !take_number(line, "quantity", 0, &op.quantity, error) ||
+        !take_text(line, "strategy", op.strategy, sizeof op.strategy, error) ||
+        !take_text(line, "order", op.order, sizeof op.order, error) || !is_whole(&op, error))
+        return false;
+    if (out->ops_count && out->ops[out->ops_count - 1].number >= op.number)
+        return error_fail(error, "op %lld begins behind a later one", (long long)op.number);
+    return take_key(line, &op, error) &&
+           (ledger_add_op(out, &op) || error_fail(error, "out of memory"));
+}
+
+/* The answer of `op`. What an answer names as the order replaces nothing: a cancel's is its own. */
+static bool take_answer(const json_t *line, struct ledger_op *op, struct error *error)
+{
+    char is[8], state[LEDGER_NAME_SIZE], order[LEDGER_ID_SIZE];
+    int64_t status;
+    if (!need_number(line, "end_us", op->start_us, &op->end_us, error) ||
+        !take_text(line, "is", is, sizeof is, error) ||
+        !take_number(line, "status", 0, &status, error) ||
+        !take_text(line, "code", op->code, sizeof op->code, error) ||
+        !take_text(line, "order", order, sizeof order, error) ||
+        !take_text(line, "state", state, sizeof state, error) ||
+        !take_number(line, "fence", 0, &op->fence, error))
+        return false;
+    int result = ledger_result_of(is);
+    int known = ledger_state_of(state);
+    if (result < 0)
+        return error_fail(error, "\"is\" is none of ok, fail and info");
+    op->result = (enum ledger_result)result;
+    op->status = (int)status;
+    op->state = known < 0 ? LEDGER_STATE_NONE : (enum ledger_state)known;
+    if (op->kind == LEDGER_BUY)
+        memcpy(op->order, order, sizeof op->order);
+    return true;
+}
+
+static bool read_end(struct ledger *out, const json_t *line, struct error *error)
+{
+    int64_t number;
+    if (!need_number(line, "op", 1, &number, error))
+        return false;
+    struct ledger_op *op = ledger_find_op(out, number);
+    if (!op) { /* of a sort that was skipped, or of nothing */
+        out->skipped++;
+        return true;
+    }
+    if (op->end_us != LEDGER_NEVER)
+        return error_fail(error, "op %lld ends twice", (long long)number);
+    return take_answer(line, op, error);
+}
+
+static bool read_line(struct ledger *out, const json_t *line, struct error *error)
+{
+    const char *kind = json_string_value(json_object_get(line, "do"));
+    if (json_object_get(line, "op") && kind)
+        return read_begin(out, line, kind, error);
+    if (json_object_get(line, "op"))
+        return read_end(out, line, error);
+    if (json_object_get(line, "ledger"))
+        return error_fail(error, "a second ledger begins");
+    if (json_object_get(line, "product"))
+        return read_product(out, line, error);
+    if (json_is_true(json_object_get(line, "done")))
+        out->done = true;
+    else
+        out->skipped++;
+    return true;
+}
+
+/* What a getline gave. A line that is no JSON is forgiven where it is the last and has no end. */
+static bool take_line(struct ledger *out, const char *text, size_t length, size_t number,
+                      struct error *error)
+{
+    json_error_t fault;
+    bool ends = length > 0 && text[length - 1] == '\n';
+    json_t *line =
+        length <= LINE_BYTES_MAX ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault) : NULL;
+    bool good = json_is_object(line);
+    if (good)
+        good = number == 1 ? read_head(out, line, error) : read_line(out, line, error);
+    else if (!ends && number > 1)
+        out->cut = good = true;
+    else
+        error_fail(error, "no JSON object");
+    json_decref(line);
+    return good;
+}
+
+bool ledger_read(struct ledger *out, FILE *from, struct error *error)
+{
+    char *text = NULL;
+    size_t size = 0, number = 0;
+    ssize_t length;
+    bool good = true;
+    *out = (struct ledger){0};
+    while (good && (length = getline(&text, &size, from)) > 0) {
+        good = take_line(out, text, (size_t)length, ++number, error);
+        if (!good)
+            error_prefix(error, "line %zu", number);
+    }
+    free(text);
+    if (good && !feof(from))
+        good = error_fail(error, "%s", strerror(errno));
+    if (good && number == 0)
+        good = error_fail(error, "it is empty");
+    good = good && ledger_sort_products(out, error);
+    if (!good)
+        ledger_fini(out);
+    return good;
+}
+
+bool ledger_read_file(struct ledger *out, const char *path, struct error *error)
+{
+    FILE *from = fopen(path, "re");
+    *out = (struct ledger){0};
+    if (!from)
+        return error_fail(error, "%s: %s", path, strerror(errno));
+    bool good = ledger_read(out, from, error) || error_prefix(error, "%s", path);
+    fclose(from);
+    return good;
+}

@@ -1,0 +1,201 @@
+/* The ledger's file: what is written is read again, and what is no ledger is refused. */
+#include "lib/t.h"
+
+#include "loadtest/ledger/ledger_read.h"
+#include "loadtest/ledger/ledger_write.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEAD "{\"ledger\":1,\"seed\":7}\n{\"product\":3,\"stock\":5,\"limit\":2,\"epoch\":9}\n"
+#define BUY                                                                                        \
+    "{\"op\":1,\"do\":\"buy\",\"at_us\":10,\"user\":4,\"product\":3,\"quantity\":1,\"key\":"       \
+    "\"k\"}\n"
+#define SOLD                                                                                       \
+    "{\"op\":1,\"end_us\":30,\"is\":\"ok\",\"status\":201,\"order\":\"o-1\",\"state\":"            \
+    "\"confirmed\"}\n"
+
+static struct ledger ledger;
+static struct error error;
+
+static bool read_text(const char *text)
+{
+    char *copy = strdup(text);
+    assert_non_null(copy);
+    FILE *file = fmemopen(copy, strlen(copy), "r");
+    assert_non_null(file);
+    ledger_fini(&ledger);
+    error.text[0] = '\0';
+    bool good = ledger_read(&ledger, file, &error);
+    fclose(file);
+    free(copy);
+    return good;
+}
+
+static void refuses(const char *text, const char *why)
+{
+    if (read_text(text))
+        fail_msg("it took: %s", text);
+    if (!strstr(error.text, why))
+        fail_msg("'%s' does not say '%s'", error.text, why);
+    assert_int_equal(ledger.ops_count, 0);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/seckill-ledger.XXXXXX";
+    char key[] = "a \"key\"";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    struct ledger_writer *writer = ledger_create(path, 42, &error);
+    assert_non_null(writer);
+    struct ledger_product product = {.id = 3, .stock = 5, .limit = 2, .epoch = 9};
+    struct ledger_op buy = {.number = 1,
+                            .kind = LEDGER_BUY,
+                            .start_us = 100,
+                            .user = 4,
+                            .product = 3,
+                            .quantity = 2,
+                            .key = key,
+                            .strategy = "conditional"};
+    struct ledger_op cancel = {
+        .number = 2, .kind = LEDGER_CANCEL, .start_us = 150, .product = 3, .order = "o-1"};
+    ledger_write_product(writer, &product);
+    ledger_write_begin(writer, &buy);
+    ledger_write_begin(writer, &cancel);
+    buy.end_us = 200;
+    buy.result = LEDGER_OK;
+    buy.status = 201;
+    strcpy(buy.order, "o-1");
+    buy.state = LEDGER_CONFIRMED;
+    buy.fence = 17;
+    ledger_write_note(writer, 160, "killed a server");
+    ledger_write_end(writer, &buy);
+    ledger_write_done(writer, 300);
+    assert_true(ledger_close(writer, &error));
+
+    ledger_fini(&ledger);
+    if (!ledger_read_file(&ledger, path, &error))
+        fail_msg("%s", error.text);
+    unlink(path);
+    assert_int_equal(ledger.seed, 42);
+    assert_true(ledger.done && !ledger.cut);
+    assert_int_equal(ledger.skipped, 1); /* the note */
+    assert_int_equal(ledger_find_product(&ledger, 3)->limit, 2);
+    assert_null(ledger_find_product(&ledger, 4));
+    const struct ledger_op *op = ledger_find_op(&ledger, 1);
+    assert_string_equal(op->key, key);
+    assert_int_equal(op->end_us, 200);
+    assert_int_equal(op->result, LEDGER_OK);
+    assert_int_equal(op->state, LEDGER_CONFIRMED);
+    assert_int_equal(op->fence, 17);
+    assert_string_equal(op->order, "o-1");
+    op = ledger_find_op(&ledger, 2);
+    assert_int_equal(op->end_us, LEDGER_NEVER);
+    assert_int_equal(op->result, LEDGER_INFO);
+    assert_string_equal(op->order, "o-1");
+}
+
+/* A recorder may die at any byte: what it had written whole counts. */
+static void every_cut_is_forgiven(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD BUY SOLD;
+    const size_t head = strlen(HEAD), begun = strlen(HEAD BUY);
+    for (size_t used = head + 1; used < strlen(text); used++) {
+        char part[sizeof text];
+        memcpy(part, text, used);
+        part[used] = '\0';
+        if (!read_text(part))
+            fail_msg("cut at %zu: %s", used, error.text);
+        bool whole = used == begun || used == begun - 1 || used == strlen(text) - 1;
+        assert_int_equal(ledger.cut, !whole);
+        assert_int_equal(ledger.ops_count, used >= begun - 1);
+        assert_false(ledger.done);
+    }
+}
+
+static void what_is_unknown_is_skipped(void **state)
+{
+    (void)state;
+    assert_true(read_text(HEAD "{\"weather\":\"fine\"}\n"
+                               "{\"op\":1,\"do\":\"pay\",\"at_us\":1}\n{\"op\":1,\"end_us\":2}\n"
+                               "{\"op\":2,\"do\":\"read\",\"at_us\":1,\"order\":\"o\",\"x\":[1]}\n"
+                               "{\"op\":2,\"end_us\":2,\"is\":\"ok\",\"state\":\"strange\"}\n"));
+    assert_int_equal(ledger.skipped, 3);
+    assert_int_equal(ledger.ops_count, 1);
+    assert_int_equal(ledger.ops[0].state, LEDGER_STATE_NONE);
+}
+
+static void what_is_no_ledger_is_refused(void **state)
+{
+    (void)state;
+    refuses("\n", "line 1");
+    refuses("{\"ledger\":1", "line 1"); /* cut in its first line: nothing says what it is */
+    refuses("{\"ledger\":2}\n", "format 2");
+    refuses("{\"runs\":[]}\n", "\"ledger\"");
+    refuses(HEAD "nonsense\n" BUY, "line 3");
+    refuses(HEAD "[1]\n", "line 3");
+    refuses(HEAD BUY BUY, "op 1");
+    refuses(HEAD BUY SOLD SOLD, "twice");
+    refuses(HEAD BUY "{\"op\":1,\"end_us\":9,\"is\":\"ok\"}\n", "end_us");
+    refuses(HEAD BUY "{\"op\":1,\"end_us\":90,\"is\":\"maybe\"}\n", "\"is\"");
+    refuses(HEAD BUY "{\"op\":1,\"end_us\":1.5,\"is\":\"ok\"}\n", "integer");
+    refuses(HEAD BUY "{\"op\":1,\"op\":1}\n", "line 4");
+    refuses(HEAD "{\"op\":1,\"do\":\"buy\",\"at_us\":1,\"product\":3}\n", "quantity");
+    refuses(HEAD "{\"op\":1,\"do\":\"cancel\",\"at_us\":1}\n", "order");
+    refuses(HEAD "{\"op\":1,\"do\":\"buy\",\"product\":3,\"quantity\":1}\n", "at_us");
+    refuses(HEAD HEAD, "line 3");
+    refuses(HEAD "{\"product\":3,\"stock\":5}\n", "twice");
+    refuses(HEAD "{\"op\":1,\"do\":\"read\",\"at_us\":1,\"order\":"
+                 "\"0123456789012345678901234567890123456\"}\n",
+            "36 bytes");
+}
+
+static void a_line_without_an_end_is_refused(void **state)
+{
+    (void)state;
+    static char text[40000];
+    memset(text, ' ', sizeof text - 1);
+    memcpy(text, HEAD, strlen(HEAD));
+    memcpy(text + strlen(HEAD), "{\"note\":1", 9);
+    text[sizeof text - 3] = '}';
+    text[sizeof text - 2] = '\n';
+    refuses(text, "line 3");
+}
+
+static void a_file_that_cannot_be_made_or_read(void **state)
+{
+    (void)state;
+    assert_false(ledger_read_file(&ledger, "/nowhere/ledger", &error));
+    assert_non_null(strstr(error.text, "/nowhere/ledger"));
+    assert_null(ledger_create("/nowhere/ledger", 1, &error));
+    struct ledger_writer *full = ledger_create("/dev/full", 1, &error);
+    assert_non_null(full);
+    assert_false(ledger_flush(full, &error));
+    assert_non_null(strstr(error.text, "/dev/full"));
+    assert_false(ledger_close(full, &error));
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    ledger_fini(&ledger);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(every_cut_is_forgiven),
+        cmocka_unit_test(what_is_unknown_is_skipped),
+        cmocka_unit_test(what_is_no_ledger_is_refused),
+        cmocka_unit_test(a_line_without_an_end_is_refused),
+        cmocka_unit_test(a_file_that_cannot_be_made_or_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, tear_down);
+}
