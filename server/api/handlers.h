@@ -28,7 +28,9 @@ void service_strategies(struct request *request);
 void service_healthz(struct request *request);
 void service_readyz(struct request *request);
 void service_metrics(struct request *request);
-void service_page(struct request *request);
 void service_openapi(struct request *request);
+
+/* page/page.c */
+void service_page(struct request *request);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The service about itself: strategies, health, readiness, metrics, and a page that says where to
- * look. All of it comes from memory. The metrics are read and written down by a thread of their own
- * (TASK_METRICS), for that takes as long as hundreds of replies; the rest waits for nothing.
+ * The service about itself: strategies, health, readiness, metrics, and the contract. All of it
+ * comes from memory. The metrics are read and written down by a thread of their own (TASK_METRICS),
+ * for that takes as long as hundreds of replies; the rest waits for nothing.
  */
 #include "api/handlers.h"
 #include "api/render.h"
@@ -141,37 +141,6 @@ void service_metrics(struct request *request)
     call->task.kind = TASK_METRICS;
     edge_show(request->http);
     request_wait_call(request, rendered);
-}
-
-/* Not const: libmicrohttpd takes no pointer to const, though it writes to none. */
-static char page[] =
-    "<!doctype html>\n"
-    "<html lang=\"en\"><head><meta charset=\"utf-8\"><title>seckill</title></head><body>\n"
-    "<h1>seckill</h1>\n"
-    "<p>A flash-sale order service. <code>POST /orders?strategy=NAME</code> buys; the strategy is "
-    "how\n"
-    "the stock is protected while thousands buy at once.</p>\n"
-    "<ul>\n"
-    "<li><a href=\"/strategies\">/strategies</a>: the ways, and what each one promises</li>\n"
-    "<li><a href=\"/products\">/products</a>: what is for sale</li>\n"
-    "<li><a href=\"/metrics\">/metrics</a>: counters and latencies, for Prometheus</li>\n"
-    "<li><a href=\"/readyz\">/readyz</a>: the backends</li>\n"
-    "</ul>\n"
-    "</body></html>\n";
-
-static enum MHD_Result answer_page(struct request *request)
-{
-    return reply_send(request, &(struct reply){.status = MHD_HTTP_OK,
-                                               .type = "text/html; charset=utf-8",
-                                               .body = page,
-                                               .length = sizeof page - 1,
-                                               .memory = MHD_RESPMEM_PERSISTENT});
-}
-
-void service_page(struct request *request)
-{
-    if (request_query(request, NULL, 0))
-        request->answer = answer_page;
 }
 
 static enum MHD_Result answer_openapi(struct request *request)

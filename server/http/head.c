@@ -22,7 +22,7 @@ enum {
     HALF = HEAD_MEMORY_BYTES / 2,
     ENTRY_BYTES = 64,        /* struct MHD_HTTP_Header, aligned; the same in 0.9.75 and 1.0 */
     READ_BYTES_LEAST = 1536, /* below that libmicrohttpd enlarges the buffer for the body */
-    REPLY_BYTES = 512,       /* all of our header fields together are shorter */
+    REPLY_BYTES = 768,       /* all of our header fields together are shorter */
     TRAILERS_MAX = 4,
     TRAILER_BYTES_MAX = 512,
     VERSION_LENGTH = 8 /* HTTP/1.1 */

@@ -15,6 +15,12 @@ static void add_headers(struct MHD_Response *response, const struct request *req
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type);
     if (reply->location)
         MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, reply->location);
+    if (reply->policy) {
+        MHD_add_response_header(response, "Content-Security-Policy", reply->policy);
+        MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+        MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+    }
     if (reply->replayed)
         MHD_add_response_header(response, "Idempotent-Replayed", "true");
     if (reply->status == MHD_HTTP_SERVICE_UNAVAILABLE)
@@ -128,6 +134,15 @@ static enum MHD_Result send_text(struct request *request, struct reply *reply, c
 enum MHD_Result reply_text(struct request *request, int status, const char *type, char *text)
 {
     return send_text(request, &(struct reply){.status = status, .type = type}, text);
+}
+
+enum MHD_Result reply_page(struct request *request, const char *policy, char *html)
+{
+    return send_text(request,
+                     &(struct reply){.status = MHD_HTTP_OK,
+                                     .type = "text/html; charset=utf-8",
+                                     .policy = policy},
+                     html);
 }
 
 enum MHD_Result reply_call(struct request *request)

@@ -13,6 +13,7 @@ struct reply {
     size_t length;
     enum MHD_ResponseMemoryMode memory; /* MHD_RESPMEM_MUST_FREE: the body is handed over */
     const char *location;               /* NULL: no such header */
+    const char *policy;                 /* Content-Security-Policy; NULL: no page for a browser */
     bool replayed;                      /* Idempotent-Replayed: true */
     bool close;                         /* the connection ends with this reply */
 };
@@ -29,6 +30,9 @@ void reply_bare(struct http *http, struct MHD_Connection *mhd, const struct prob
 
 /* A heap string, which is handed over; NULL (no memory) becomes a 500. */
 enum MHD_Result reply_text(struct request *request, int status, const char *type, char *text);
+
+/* The same of a page for browsers, with its Content-Security-Policy. */
+enum MHD_Result reply_page(struct request *request, const char *policy, char *html);
 
 /* What the request's call rendered, with 201 when it created something; fits `request->answer`. */
 enum MHD_Result reply_call(struct request *request);

@@ -106,20 +106,6 @@ static void metrics_count_the_replies(void **state)
     http_reply_fini(&reply);
 }
 
-static void the_page_links_to_the_rest(void **state)
-{
-    static const char *const links[] = {"/strategies", "/products", "/metrics", "/readyz"};
-    struct http_reply page = expect(server, 200, "GET", "/", NULL, NULL);
-
-    (void)state;
-    assert_header(&page, "Content-Type", "text/html; charset=utf-8");
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
-        assert_non_null(strstr(page.body, links[i]));
-        expect_status(server, 200, "GET", links[i], NULL, NULL);
-    }
-    http_reply_fini(&page);
-}
-
 static void unknown_paths_are_404(void **state)
 {
     static const char *const targets[] = {"/nope",
@@ -238,7 +224,6 @@ int main(void)
         cmocka_unit_test(health_and_readiness_are_told),
         cmocka_unit_test(without_postgresql_it_is_healthy_and_not_ready),
         cmocka_unit_test(metrics_count_the_replies),
-        cmocka_unit_test(the_page_links_to_the_rest),
         cmocka_unit_test(unknown_paths_are_404),
         cmocka_unit_test(wrong_methods_are_405_with_allow),
         cmocka_unit_test(head_is_get_without_its_body),

@@ -21,12 +21,12 @@ declare -A harness_level=(
   [base]=0 [load]=1 [ledger]=2 [judge]=3 [check]=4 [fleet]=5 [phase]=6 [report]=7 [commands]=8 [main]=9 [bench]=10
 )
 
-# Headers that some rooms alone may include. sql_text.h, lua_text.h and openapi_yaml.h are generated.
+# Headers that some rooms alone may include. sql_text.h, lua_text.h, openapi_yaml.h and live_page.h are generated.
 declare -A owner=(
   [microhttpd.h]="http api" [jansson.h]="http api http/reader" [libpq-fe.h]=postgres
   [rabbitmq-c]=strategies/partitioned_queue [amqp.h]=strategies/partitioned_queue
   [amqp_tcp_socket.h]=strategies/partitioned_queue [libmemcached]=lock [zookeeper]=lock
-  [openssl]=redis [hiredis]=redis [hiredis.h]=redis [sql_text.h]=postgres [lua_text.h]=redis [openapi_yaml.h]=api
+  [openssl]=redis [hiredis]=redis [hiredis.h]=redis [sql_text.h]=postgres [lua_text.h]=redis [openapi_yaml.h]=api [live_page.h]=api
 )
 
 files=0

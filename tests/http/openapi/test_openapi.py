@@ -7,7 +7,9 @@ Every call is checked (openapi.py). At the end every documented status must have
 The other way round: what the schemas forbid in a request (a missing member, an unknown one, a figure out of range)
 the server must refuse, and what the code knows (routes, methods, problem codes) the document must have.
 """
+import base64
 import copy
+import hashlib
 import re
 import signal
 import sys
@@ -268,7 +270,11 @@ class Service(Shared):
         self.server.call("getHealth", status=200)
         self.server.call("getReadiness", status=200, draining=False)
         self.server.call("getMetrics", status=200)
-        self.server.call("getPage", status=200)
+        page = self.server.call("getPage", status=200)
+        for tag, source in (("style", "style-src"), ("script", "script-src")):
+            text = re.search(f"<{tag}>(.*?)</{tag}>", page.text, re.DOTALL).group(1)
+            hashed = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+            self.assertIn(f"{source} 'sha256-{hashed}';", page.headers["Content-Security-Policy"])
         document = (CHECKOUT / "docs/openapi.yaml").read_text(encoding="utf-8")
         self.assertEqual(self.server.call("getContract", status=200).text, document)
 

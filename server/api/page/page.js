@@ -1,0 +1,497 @@
+/*
+ * The live page: a race of two strategies, what is for sale, buying, one's orders, and the admin's calls.
+ *
+ * Everything goes over the public contract, and what comes back is put in as text alone. It is live by polling: one call
+ * at a time, a second after the last answer, none while the tab is hidden, and fewer while the server does not answer.
+ * What is kept (the user, the language, the admin token) is kept in sessionStorage: in this tab alone.
+ */
+(() => {
+  const letters = ["one_instance", "many_instances", "paused_holder", "redis_failover"];
+  const connections = 6; /* what a browser opens to one server */
+  const pageOf = 24;
+  const ordersShown = 20;
+  const pollMs = 1000;
+  const pollMsWhenLost = 5000;
+  const auditMs = 300;
+  const settleMs = 15000; /* a race waits so long for what was queued to be decided */
+  const callMs = 10000;
+  const orderMs = 70000; /* an order may wait for a minute */
+
+  let language = sessionStorage.getItem("language") ?? (navigator.language.startsWith("zh") ? "zh" : "en");
+  let strategies = [];
+  let products = [];
+  let after = 0;
+  let next = null;
+  let racing = false;
+  let skewMs = 0; /* how far the server's clock is ahead of ours */
+  const $ = (id) => document.getElementById(id);
+  const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const say = (text, ...values) => text.replace(/\{(\d)\}/g, (_, i) => values[i]);
+  const t = (name, ...values) => say(texts[language][name], ...values);
+
+  const make = (tag, properties = {}, ...children) => {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  };
+  /* Only what changed: a reader of the screen hears no more than there is to say. */
+  const set = (element, text) => {
+    if (element.textContent !== String(text))
+      element.textContent = text;
+  };
+  const figures = (pairs) => make("dl", { className: "figures" }, ...pairs.map(([name, value]) =>
+    make("div", {}, make("dt", { textContent: name }), make("dd", { textContent: value }))));
+  const bar = () => {
+    const element = make("div", { className: "bar", role: "img" }, make("i"), make("i", { className: "over" }));
+    return { element, draw: (part, over, label) => {
+      element.children[0].style.width = `${100 * part}%`;
+      element.children[1].style.width = `${100 * over}%`;
+      element.setAttribute("aria-label", label);
+    } };
+  };
+
+  /* Calls --------------------------------------------------------------------------------------------------------- */
+
+  /* Ids have up to 63 bits, JavaScript's numbers 53. */
+  const parse = (text) => JSON.parse(text.replace(/("\w*id": ?|"next": ?)(\d{16,})/g, '$1"$2"'));
+
+  const follow = (reply) => {
+    const date = Date.parse(reply.headers.get("Date") ?? "");
+    const ahead = date + 500 - Date.now(); /* it says whole seconds */
+    skewMs = Math.abs(ahead) > 1500 ? ahead : 0;
+  };
+
+  /* Never throws: {status: 0} when there was no answer. */
+  const call = async (method, path, { body, headers = {}, ms = callMs } = {}) => {
+    const begun = performance.now();
+    try {
+      const reply = await fetch(path, { method, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(ms),
+        headers: body ? { "Content-Type": "application/json", ...headers } : headers, body: body && JSON.stringify(body) });
+      const text = await reply.text();
+      follow(reply);
+      let json = null;
+      try {
+        json = parse(text);
+      } catch { /* what stands between us and the server may answer in another language */ }
+      return { status: reply.status, json, tookMs: performance.now() - begun };
+    } catch {
+      return { status: 0, json: null, tookMs: performance.now() - begun };
+    }
+  };
+  const token = () => $("token").value.trim();
+  const admin = (method, path, body) =>
+    call(method, path, { body, headers: token() ? { Authorization: `Bearer ${token()}` } : {} });
+  const newKey = () =>
+    Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const buy = (product, user, strategy, key) => call("POST", `/orders?strategy=${encodeURIComponent(strategy)}`,
+    { body: { product_id: product, user_id: user }, headers: key ? { "Idempotency-Key": key } : {}, ms: orderMs });
+  const why = (reply) => reply.status === 0 ? t("unreachable") : reply.json?.detail ?? String(reply.status);
+  const good = (reply) => reply.status >= 200 && reply.status < 300;
+
+  /* What was answered --------------------------------------------------------------------------------------------- */
+
+  const seconds = (us) => us < 10000 ? `${us} µs` : `${(us / 1000).toFixed(1)} ms`;
+
+  const panels = new Map(); /* what each shows, to say it again in another language */
+  const draw = (panel) => {
+    const { what, reply } = panels.get(panel);
+    const { json } = reply;
+    const pairs = [[t("took"), `${reply.tookMs.toFixed(1)} ms`]];
+    if (json?.code)
+      pairs.unshift([t("code"), json.code]);
+    if (json?.timings)
+      pairs.push([t("queueUs"), seconds(json.timings.queue_us)], [t("lockUs"), seconds(json.timings.lock_us)],
+        [t("workUs"), seconds(json.timings.work_us)]);
+    panel.replaceChildren(
+      make("div", { className: "line" }, make("span", { className: "small", textContent: what }),
+        make("span", { className: `tag ${good(reply) ? "safe" : "bad"}`, textContent: reply.status || t("silent") })),
+      ...(json?.oversold === undefined ? [] : [books(json)]), figures(pairs),
+      make("pre", { textContent: json ? JSON.stringify(json, null, 2) : why(reply), tabIndex: 0 }));
+  };
+  const show = (panel, what, reply) => {
+    panels.set(panel, { what, reply });
+    draw(panel);
+  };
+
+  /* An audit's verdict: it counts the database's rows. */
+  const judge = (element, audit) => {
+    const there = audit.initial_stock + audit.restocked;
+    const oversold = audit.oversold > 0;
+    element.className = `verdict ${oversold ? "oversold" : audit.consistent ? "safe" : "trouble"}`;
+    set(element, oversold ? t("oversold", audit.oversold, audit.sold, there)
+      : audit.consistent ? t("kept", audit.sold, there) : t("unbalanced", audit.lost_updates));
+    return element;
+  };
+  const books = (audit) => make("div", { className: "books" }, judge(make("p"), audit),
+    figures(Object.entries(texts[language].books).map(([member, name]) => [name, audit[member]])));
+
+  /* What is for sale ---------------------------------------------------------------------------------------------- */
+
+  const until = (ms) => {
+    const s = Math.ceil(ms / 1000);
+    const clock = [Math.floor(s / 3600) % 24, Math.floor(s / 60) % 60, s % 60].map((n) => String(n).padStart(2, "0")).join(":");
+    return s >= 86400 ? `${Math.floor(s / 86400)} d ${clock}` : clock;
+  };
+  const state = (product) => {
+    const now = Date.now() + skewMs;
+    const opens = product.opens_at ? Date.parse(product.opens_at) : 0;
+    if (opens > now)
+      return ["act", t("opensIn", until(opens - now))];
+    if (product.closes_at && Date.parse(product.closes_at) <= now)
+      return ["", t("closed")];
+    return product.stock > 0 ? ["safe", t("stockOf", product.stock, product.initial_stock)] : ["", t("soldOut")];
+  };
+
+  /* 503: nothing was done. 504 and silence: nobody knows; the same key finds out. */
+  const press = async (card) => {
+    const strategy = $("strategy").value;
+    const key = card.again ?? newKey();
+    card.button.disabled = true;
+    const reply = await buy(card.id, $("user").value, strategy, key);
+    card.again = reply.status === 0 || reply.status >= 500 ? key : null;
+    card.button.disabled = false;
+    set(card.button, t(card.again ? "again" : "buy"));
+    card.button.focus({ preventScroll: true }); /* a disabled button lost it */
+    show($("answer"), `POST /orders?strategy=${strategy}`, reply);
+    await Promise.all([refreshProducts(), refreshOrders()]);
+  };
+
+  const cards = new Map();
+  const cardOf = (id) => {
+    let card = cards.get(id);
+    if (!card) {
+      card = { id, title: make("h3"), bar: bar(), state: make("span"), limit: make("span", { className: "small" }),
+        button: make("button", { type: "button", className: "act", textContent: t("buy") }), again: null };
+      card.button.addEventListener("click", () => press(card));
+      card.element = make("article", { className: "card" }, make("div", { className: "line" }, card.title, card.state),
+        card.bar.element, make("div", { className: "line" }, card.limit, card.button));
+      card.element.dataset.product = id;
+      cards.set(id, card);
+    }
+    return card;
+  };
+
+  const drawProducts = () => {
+    for (const [id, card] of cards)
+      if (!products.some((product) => product.id === id)) {
+        card.element.remove();
+        cards.delete(id);
+      }
+    for (const product of products) {
+      const card = cardOf(product.id);
+      const [colour, text] = state(product);
+      set(card.title, product.name ?? t("unnamed", product.id));
+      card.state.className = `tag ${colour}`;
+      set(card.state, text);
+      set(card.limit, `#${product.id}${product.limit_per_user ? ` · ${t("perUser", product.limit_per_user)}` : ""}`);
+      card.button.setAttribute("aria-label", `${card.button.textContent}: ${card.title.textContent}`);
+      card.bar.draw(Math.max(product.stock, 0) / Math.max(product.initial_stock, product.stock, 1), 0,
+        t("stockOf", product.stock, product.initial_stock));
+      if (!card.element.isConnected)
+        $("products").append(card.element);
+    }
+    $("first").hidden = after === 0;
+    $("more").hidden = next === null;
+  };
+
+  const refreshProducts = async () => {
+    const reply = await call("GET", `/products?limit=${pageOf}&after=${after}`);
+    $("trouble").hidden = reply.status === 200;
+    set($("trouble"), reply.status === 200 ? "" : why(reply));
+    if (reply.status === 200) {
+      products = reply.json.products.filter((product) => !lanes.some((lane) => lane.owns(product)));
+      next = reply.json.next;
+    }
+    drawProducts();
+    return reply.status === 200;
+  };
+
+  /* One's orders -------------------------------------------------------------------------------------------------- */
+
+  let orders = [];
+  const rows = new Map();
+  const tagOf = { confirmed: "safe", queued: "act", failed: "bad" };
+
+  const rowOf = (order) => {
+    let row = rows.get(order.id);
+    if (!row) {
+      row = { status: make("span"), button: make("button", { type: "button", className: "quiet" }) };
+      row.button.addEventListener("click", async () => {
+        row.button.disabled = true;
+        show($("answer"), `POST /orders/${order.id}/cancel`, await call("POST", `/orders/${order.id}/cancel`, { ms: orderMs }));
+        row.button.disabled = false;
+        await Promise.all([refreshProducts(), refreshOrders()]);
+      });
+      row.element = make("li", { title: order.id }, make("span", { className: "what" },
+        make("div", { textContent: `#${order.product_id} × ${order.quantity}` }),
+        make("div", { className: "small", textContent: `${order.strategy} · ${new Date(order.created_at).toLocaleTimeString()}` })),
+        row.status, row.button);
+      row.element.dataset.order = order.id;
+      rows.set(order.id, row);
+    }
+    return row;
+  };
+
+  const drawOrders = () => {
+    const shown = orders.slice(-ordersShown).reverse();
+    for (const [id, row] of rows)
+      if (!shown.some((order) => order.id === id)) {
+        row.element.remove();
+        rows.delete(id);
+      }
+    shown.forEach((order, i) => {
+      const row = rowOf(order);
+      row.status.className = `tag ${tagOf[order.status] ?? ""}`;
+      set(row.status, (texts[language].statuses[order.status] ?? order.status) + (order.reason ? `: ${order.reason}` : ""));
+      set(row.button, t("cancel"));
+      row.button.hidden = order.status !== "confirmed" && order.status !== "queued";
+      row.button.setAttribute("aria-label", `${t("cancel")}: ${order.id}`);
+      if ($("orders").children[i] !== row.element)
+        $("orders").insertBefore(row.element, $("orders").children[i] ?? null);
+    });
+    $("no-orders").hidden = orders.length > 0 && orders.length <= ordersShown;
+    set($("no-orders"), orders.length === 0 ? t("noOrders") : t("lost", orders.length - ordersShown));
+  };
+
+  const refreshOrders = async () => {
+    const user = $("user").value.trim();
+    const reply = /^[1-9]\d*$/.test(user) ? await call("GET", `/orders?user_id=${user}&limit=1000`) : null;
+    if (user !== $("user").value.trim())
+      return; /* of somebody else by now */
+    if (!reply || reply.status === 200)
+      orders = reply?.json.orders ?? [];
+    drawOrders();
+  };
+
+  const describe = () => {
+    const chosen = strategies.find((strategy) => strategy.name === $("strategy").value);
+    if (!chosen)
+      return;
+    const kept = texts[language].promises.filter((_, i) => chosen.guarantees[letters[i]]);
+    set($("promise"), `${language === "en" ? `${chosen.summary} ` : ""}` +
+      (kept.length ? t("promise", kept.join(t("comma"))) : t("promiseNone")));
+  };
+
+  const fill = (select, wanted) => {
+    const groups = new Map();
+    for (const strategy of strategies) {
+      const group = groups.get(strategy.family) ??
+        make("optgroup", { label: texts[language].families[strategy.family] ?? strategy.family });
+      group.append(make("option", { value: strategy.name, disabled: !strategy.available,
+        textContent: strategy.available ? strategy.name : `${strategy.name} (${t("unavailable")})` }));
+      groups.set(strategy.family, group);
+    }
+    const kept = select.value || wanted;
+    select.replaceChildren(...groups.values());
+    select.value = kept;
+  };
+
+  /* The race ------------------------------------------------------------------------------------------------------ */
+
+  const raceName = "race: ";
+
+  const lanes = ["none", "conditional"].map((wanted, i) => {
+    const lane = { product: 900001 + i, wanted, select: make("select"), bar: bar(), verdict: make("p", { role: "status" }),
+      counts: make("div"), took: make("span", { className: "small" }), audit: null, answers: null, note: null };
+    lane.owns = (product) => product.id === lane.product && (product.name ?? "").startsWith(raceName);
+    lane.element = make("article", { className: "card" }, make("div", { className: "line" }, lane.select, lane.took),
+      lane.bar.element, lane.counts, lane.verdict);
+    lane.element.dataset.lane = i;
+    return lane;
+  });
+
+  /* The bar is as long as what was there, or as what was sold, when that is more: what is too much is red. */
+  const drawLane = (lane) => {
+    const there = lane.audit ? lane.audit.initial_stock : Number($("race-stock").value);
+    const sold = lane.audit?.sold ?? 0;
+    const whole = Math.max(there, sold, 1);
+    const answers = lane.answers ?? { sold: 0, refused: 0, failed: 0, tookMs: 0 };
+    lane.bar.draw(Math.min(sold, there) / whole, Math.max(sold - there, 0) / whole, `${t("sold")}: ${sold} / ${there}`);
+    lane.counts.replaceChildren(figures([[t("left"), lane.audit?.stock ?? "–"], [t("sold"), sold],
+      [t("refused"), answers.refused], [t("failed"), answers.failed]]));
+    set(lane.took, answers.tookMs ? t("raceTook", answers.sold + answers.refused + answers.failed,
+      (answers.tookMs / 1000).toFixed(2)) : "");
+    if (lane.audit && !lane.note && (answers.tookMs || lane.audit.oversold > 0)) {
+      judge(lane.verdict, lane.audit);
+    } else {
+      lane.verdict.className = `verdict${lane.note ? " trouble" : ""}`;
+      set(lane.verdict, lane.note ?? t(lane.answers ? "raceRuns" : "raceIdle"));
+    }
+  };
+
+  const audit = async (lane) => {
+    const reply = await admin("GET", `/products/${lane.product}/audit`);
+    if (reply.status === 200)
+      lane.audit = reply.json;
+    else
+      lane.note = why(reply);
+    drawLane(lane);
+  };
+
+  /* A sale of the race's own; a product that is not is let alone. */
+  const open = async (lane, stock) => {
+    const there = await call("GET", `/products/${lane.product}`);
+    if (there.status === 200 && !lane.owns(there.json)) {
+      lane.note = t("raceTaken", lane.product);
+      return false;
+    }
+    const reply = await admin("PUT", `/products/${lane.product}`, { stock, name: raceName + lane.select.value });
+    if (!good(reply))
+      lane.note = why(reply);
+    return good(reply);
+  };
+
+  const run = async (lane, buyers) => {
+    const begun = performance.now();
+    let sent = 0;
+    const buyer = async () => {
+      while (sent < buyers) {
+        const { status } = await buy(lane.product, ++sent, lane.select.value);
+        lane.answers[status === 201 || status === 202 ? "sold" : status === 409 ? "refused" : "failed"]++;
+      }
+    };
+    await Promise.all(Array.from({ length: connections / lanes.length }, buyer));
+    lane.answers.tookMs = performance.now() - begun;
+  };
+
+  /* To the end of the buying, and until what was queued is decided. */
+  const watch = async (lane, ended) => {
+    let until = Infinity;
+    for (let over = false; !over; await wait(over ? 0 : auditMs)) {
+      if (until === Infinity && ended())
+        until = Date.now() + settleMs;
+      await audit(lane);
+      over = until !== Infinity && !(lane.audit?.queued > 0 && !lane.note && Date.now() < until);
+    }
+  };
+
+  const race = async () => {
+    const stock = Math.max(1, Math.min(1000, Math.floor($("race-stock").value) || 1));
+    const buyers = Math.max(1, Math.min(1000, Math.floor($("race-buyers").value) || 1));
+    racing = true;
+    $("race-start").disabled = true;
+    const begun = [];
+    for (const lane of lanes) {
+      Object.assign(lane, { audit: null, note: null, answers: { sold: 0, refused: 0, failed: 0, tookMs: 0 } });
+      lane.select.disabled = true;
+      if (await open(lane, stock))
+        begun.push(lane);
+      drawLane(lane);
+    }
+    await Promise.all(begun.map(async (lane) => {
+      let ended = false;
+      await Promise.all([run(lane, buyers).then(() => { ended = true; }), watch(lane, () => ended)]);
+    }));
+    for (const lane of lanes)
+      lane.select.disabled = false;
+    $("race-start").disabled = false;
+    if (document.activeElement === document.body)
+      $("race-start").focus({ preventScroll: true });
+    racing = false;
+  };
+
+  /* The admin ----------------------------------------------------------------------------------------------------- */
+
+  const given = (id, member, to) => $(id).value.trim() === "" ? {} : { [member]: to($(id).value.trim()) };
+  const changes = () => ({ ...given("a-name", "name", String), ...given("a-limit", "limit_per_user", Number),
+    ...given("a-opens", "opens_at", (s) => new Date(Date.now() + skewMs + s * 1000).toISOString()) });
+  const actions = {
+    "a-put": ["PUT", "", () => ({ stock: Number($("a-stock").value), ...changes() })],
+    "a-restock": ["POST", "/restock", () => ({ quantity: Number($("a-stock").value) })],
+    "a-patch": ["PATCH", "", changes],
+    "a-audit": ["GET", "/audit", () => undefined],
+  };
+  const act = async (id) => {
+    const [method, below, body] = actions[id];
+    const path = `/products/${encodeURIComponent($("a-product").value.trim())}${below}`;
+    $(id).disabled = true;
+    show($("a-answer"), `${method} ${path}`, await admin(method, path, body()));
+    $(id).disabled = false;
+    $(id).focus({ preventScroll: true }); /* a disabled button lost it */
+    await Promise.all([refreshProducts(), refreshOrders()]);
+  };
+
+  const drawToken = () => { $("race-token").hidden = token() !== ""; };
+  const keep = (id) => sessionStorage.setItem(id, $(id).value.trim());
+  /* http://HOST/#token=…: what stands behind the # is sent to no server, and is taken out of the address at once. */
+  const takeToken = () => {
+    const found = /^#token=(.+)$/.exec(location.hash);
+    if (found) {
+      $("token").value = decodeURIComponent(found[1]);
+      keep("token");
+      history.replaceState(null, "", location.pathname);
+    }
+    drawToken();
+  };
+
+  /* All of it ----------------------------------------------------------------------------------------------------- */
+
+  const speak = () => {
+    document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+    for (const element of document.querySelectorAll("[data-t]"))
+      set(element, t(element.dataset.t));
+    set($("language"), t("other"));
+    $("language").lang = language === "zh" ? "en" : "zh-CN";
+    for (const card of cards.values())
+      set(card.button, t(card.again ? "again" : "buy"));
+    for (const panel of [$("answer"), $("a-answer")])
+      if (panels.has(panel))
+        draw(panel);
+      else
+        panel.replaceChildren(make("p", { className: "small", textContent: t("nothingYet") }));
+    fill($("strategy"), "conditional");
+    for (const lane of lanes) {
+      fill(lane.select, lane.wanted);
+      lane.select.setAttribute("aria-label", t("strategy"));
+      drawLane(lane);
+    }
+    describe();
+    drawProducts();
+    drawOrders();
+  };
+
+  const listen = () => {
+    $("user").addEventListener("change", () => { keep("user"); refreshOrders(); });
+    $("token").addEventListener("input", () => { keep("token"); drawToken(); });
+    $("strategy").addEventListener("change", describe);
+    $("language").addEventListener("click", () => {
+      language = language === "en" ? "zh" : "en";
+      sessionStorage.setItem("language", language);
+      speak();
+    });
+    $("race-start").addEventListener("click", race);
+    $("race-token").addEventListener("click", () => { $("admin").open = true; $("token").focus(); });
+    $("first").addEventListener("click", () => { after = 0; refreshProducts(); });
+    $("more").addEventListener("click", () => { after = next; refreshProducts(); });
+    for (const id of Object.keys(actions))
+      $(id).addEventListener("click", () => act(id));
+    addEventListener("hashchange", takeToken);
+  };
+
+  const shown = () => document.hidden
+    ? new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true })) : undefined;
+
+  const poll = async () => {
+    for (;;) {
+      await shown();
+      const answered = racing || await refreshProducts();
+      if (answered && strategies.length === 0) {
+        strategies = (await call("GET", "/strategies")).json ?? [];
+        speak();
+      }
+      if (orders.some((order) => order.status === "queued"))
+        await refreshOrders();
+      await wait(answered ? pollMs : pollMsWhenLost);
+    }
+  };
+
+  $("user").value = sessionStorage.getItem("user") ?? 1 + Math.floor(Math.random() * 1e9);
+  $("token").value = sessionStorage.getItem("token") ?? "";
+  keep("user");
+  takeToken();
+  $("lanes").append(...lanes.map((lane) => lane.element));
+  speak();
+  listen();
+  refreshOrders();
+  poll();
+})();
