@@ -8,7 +8,7 @@ enum { ALWAYS = 1 }; /* the one command */
 static const struct option_row rows[] = {
     OPTION_ROW("connections", ALWAYS, OPTION_COUNT, AT(base.connections), "256", 1, 20000, false,
                "N", "wrk's connections in all, rounded up to a multiple of the threads"),
-    OPTION_ROW("max-lag-ms", ALWAYS, OPTION_COUNT, AT(base.max_lag_ms), "10", 0, 60000, false, "N",
+    OPTION_ROW("max-lag-ms", ALWAYS, OPTION_MS, AT(base.max_lag_ms), "10", 0, 60000, false, "N",
                "row 17: not measured when the harness was later than this with 1 % of the orders"),
     OPTION_ROW("duration", ALWAYS, OPTION_SECONDS, AT(base.duration_s), "3s", 1, 86400, false, "5s",
                "how long each measurement lasts"),
@@ -30,17 +30,26 @@ static const struct option_row rows[] = {
                "these rows alone"),
 };
 
-static const struct option_table table = {
-    .rows = rows, .count = sizeof rows / sizeof rows[0], .more = &option_table_backends};
+static const struct option_stop stops[] = {
+    {"--version", OPTIONS_VERSION, "print the version and exit"},
+    {"--help", OPTIONS_HELP, "print this and exit"},
+    {"-h", OPTIONS_HELP, NULL},
+    {"help", OPTIONS_HELP, NULL},
+    {NULL, 0, NULL},
+};
+
+static const struct option_table table = {.rows = rows,
+                                          .count = sizeof rows / sizeof rows[0],
+                                          .more = &option_table_backends,
+                                          .stops = stops};
 
 bool bench_options_parse(struct bench_options *out, enum options_action *action, int argc,
                          char **argv, char *(*environment)(const char *), struct error *error)
 {
-    static const char *const stops[] = {"--help", "--version", NULL}; /* as options_action */
     struct option_given given;
     *out = (struct bench_options){.max_steal = 0};
     options_begin(&out->base);
-    struct option_line line = {"--help", argc - 1, argv + 1, stops, environment};
+    struct option_line line = {"--help", argc - 1, argv + 1, environment};
     if (!option_rows_parse(&table, ALWAYS, &line, &out->base, &given, error))
         return false;
     *action = (enum options_action)given.stop;

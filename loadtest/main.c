@@ -14,6 +14,10 @@ int main(int argc, char **argv)
     struct error error;
     if (!options_parse(&options, &action, argc, argv, getenv, &error))
         return process_fail(error.text);
+    if (action == OPTIONS_USAGE) {
+        options_print_help(stderr, options.command);
+        return 2;
+    }
     if (action == OPTIONS_HELP) {
         options_print_help(stdout, options.command);
         return 0;

@@ -10,6 +10,7 @@
 #include "api/routes.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "base/options/nearest.h"
 #include "base/stop.h"
 #include "dispatch/dispatch.h"
 #include "http/http.h"
@@ -56,11 +57,16 @@ static bool check_strategy(const struct services *services, struct error *error)
 {
     const char *name = services->settings->default_strategy;
 
-    if (!strategy_find(name))
-        return error_set(error, ERROR_INVALID,
-                         "--default-strategy: there is no strategy \"%s\"; --help lists them",
-                         name);
-    return true;
+    struct nearest nearest = nearest_to(name, strlen(name));
+    char meant[NEAREST_TEXT_SIZE];
+
+    if (strategy_find(name))
+        return true;
+    for (size_t i = 0; i < strategy_count(); i++)
+        nearest_offer(&nearest, strategy_at(i)->name);
+    return error_set(error, ERROR_INVALID,
+                     "--default-strategy: there is no strategy \"%s\" (--help lists them)%s", name,
+                     nearest_text(&nearest, "", meant));
 }
 
 static bool open_services(struct services *services, struct error *error)

@@ -1,6 +1,8 @@
 /* See options.h. */
 #include "loadtest/base/options.h"
 
+#include "base/options/nearest.h"
+
 #include <string.h>
 
 enum { RUN = COMMAND_RUN, AUDIT = COMMAND_AUDIT, SWEEP = COMMAND_SWEEP, REPORT = COMMAND_REPORT };
@@ -69,7 +71,7 @@ static const struct option_row rows[] = {
                "poisson|constant", "how orders come at a --rate"),
     OPTION_ROW("surge", RUN, OPTION_COUNT, AT(surge), "20", 1, 1000, false, "N",
                "bell: how many times the --rate comes when the sale opens"),
-    OPTION_ROW("max-lag-ms", RUN, OPTION_COUNT, AT(max_lag_ms), "10", 0, 60000, false, "N",
+    OPTION_ROW("max-lag-ms", RUN, OPTION_MS, AT(max_lag_ms), "10", 0, 60000, false, "N",
                "with a --rate: no run when the harness was later than this with 1 % of the orders"),
     OPTION_ROW("duration", RUN, OPTION_SECONDS, AT(duration_s), "10s", 1, 86400, false, "10s",
                "how long a load whose stock cannot run out lasts"),
@@ -85,11 +87,11 @@ static const struct option_row rows[] = {
                "how often everything is repeated, strategies in turn"),
     OPTION_ROW("rounds", SWEEP, OPTION_COUNT, AT(rounds), "3", 1, 100, false, "N",
                "how often everything is repeated, values in turn"),
-    OPTION_ROW("work-ms", RUN, OPTION_COUNT, AT(work_ms), "-1", 0, 60000, false, "N",
+    OPTION_ROW("work-ms", RUN, OPTION_MS, AT(work_ms), "-1", 0, 60000, false, "N",
                "started servers hold their protection N ms longer"),
     OPTION_ROW("body", RUN | SWEEP, OPTION_TEXT, AT(body), "", 0, 0, false, "plain|guarded",
                "what runs under the lock, for strategies that have the choice"),
-    OPTION_ROW("wait-ms", RUN | SWEEP, OPTION_COUNT, AT(wait_ms), "-1", 0, 60000, false, "N",
+    OPTION_ROW("wait-ms", RUN | SWEEP, OPTION_MS, AT(wait_ms), "-1", 0, 60000, false, "N",
                "how long an order may wait"),
     OPTION_ROW("product", AUDIT, OPTION_COUNT, AT(product), "0", 1, INT64_C(9007199254740991),
                false, "ID", "audit this product alone"),
@@ -101,8 +103,17 @@ static const struct option_row rows[] = {
                "print the first run's rates as an SVG picture, and write nothing"),
 };
 
-static const struct option_table table = {
-    .rows = rows, .count = sizeof rows / sizeof rows[0], .more = &option_table_backends};
+static const struct option_stop stops[] = {
+    {"--help", OPTIONS_HELP, "print this and exit"},
+    {"-h", OPTIONS_HELP, NULL},
+    {"help", OPTIONS_HELP, NULL},
+    {NULL, 0, NULL},
+};
+
+static const struct option_table table = {.rows = rows,
+                                          .count = sizeof rows / sizeof rows[0],
+                                          .more = &option_table_backends,
+                                          .stops = stops};
 
 /* Without a flag. The first is enough for wrk to keep any server busy; with the second a server
  * that is slow for a tenth of a second at 10,000 orders a second makes nobody start late. */
@@ -119,6 +130,7 @@ static const struct {
     {"report", COMMAND_REPORT,
      "DIR [DIR...]: make report.html of a run's folder, or compare several"},
 };
+static const size_t commands_count = sizeof commands / sizeof commands[0];
 
 const char *scenario_name(enum scenario scenario)
 {
@@ -188,22 +200,41 @@ static bool check_articles(const struct options *options, const struct option_gi
     return true;
 }
 
+/* What is no command is not repeated: it may be what a space has cut off a secret. */
+static bool name_command(struct options *options, int number, const char *word, struct error *error)
+{
+    char names[100] = "", meant[NEAREST_TEXT_SIZE];
+    struct nearest nearest = nearest_to(word, strlen(word));
+    for (size_t i = 0; i < commands_count; i++) {
+        const char *name = commands[i].name;
+        if (strcmp(word, name) == 0)
+            options->command = commands[i].command;
+        nearest_offer(&nearest, name);
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                 i == 0                    ? ""
+                 : i + 1 == commands_count ? " and "
+                                           : ", ",
+                 name);
+    }
+    return options->command ||
+           error_fail(error, "argument %d is no command; there are %s (--help)%s", number, names,
+                      nearest_text(&nearest, "", meant));
+}
+
 static bool find_command(struct options *options, enum options_action *action, int argc,
                          char **argv, struct error *error)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    if (strcmp(word, "--help") == 0 || strcmp(word, "--version") == 0) {
-        *action = word[2] == 'h' ? OPTIONS_HELP : OPTIONS_VERSION;
+    if (strcmp(word, "--version") == 0) {
+        *action = OPTIONS_VERSION;
         return true;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        if (strcmp(word, commands[i].name) == 0)
-            options->command = commands[i].command;
+    if (argc < 2 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
+        strcmp(word, "help") == 0) {
+        *action = argc < 2 ? OPTIONS_USAGE : OPTIONS_HELP;
+        return argc < 3 || name_command(options, 2, argv[2], error); /* help run */
     }
-    if (options->command)
-        return true;
-    return error_fail(error,
-                      "argument 1 is no command; there are run, audit, sweep and report (--help)");
+    return name_command(options, 1, word, error);
 }
 
 /* The folders stand before the flags. */
@@ -228,7 +259,6 @@ void options_begin(struct options *out)
 bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
                    char *(*environment)(const char *), struct error *error)
 {
-    static const char *const stops[] = {"--help", NULL};
     struct option_given given;
     char help[16];
     options_begin(out);
@@ -238,13 +268,13 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
     if (*action != OPTIONS_GO)
         return true;
     snprintf(help, sizeof help, "%s --help", argv[1]);
-    struct option_line line = {help, argc - 2, argv + 2, stops, environment};
+    struct option_line line = {help, argc - 2, argv + 2, environment};
     if (out->command == COMMAND_REPORT && !take_folders(out, &line, error))
         return false;
     if (!option_rows_parse(&table, out->command, &line, out, &given, error))
         return false;
     if (given.stop) {
-        *action = OPTIONS_HELP;
+        *action = (enum options_action)given.stop;
         return true;
     }
     if (out->command == COMMAND_REPORT)
@@ -316,12 +346,13 @@ void options_print_help(FILE *to, enum command command)
 {
     if (!command) {
         fputs("seckill-loadtest COMMAND [flags]\n\n", to);
-        for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        for (size_t i = 0; i < commands_count; i++)
             fprintf(to, "  %-6s %s\n", commands[i].name, commands[i].summary);
-        fputs("\nseckill-loadtest COMMAND --help lists its flags.\n", to);
+        fputs("\nseckill-loadtest COMMAND --help lists its flags; --version says which this is.\n",
+              to);
         return;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    for (size_t i = 0; i < commands_count; i++) {
         if (commands[i].command == command)
             fprintf(to, "seckill-loadtest %s: %s\n\n", commands[i].name, commands[i].summary);
     }

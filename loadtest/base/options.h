@@ -21,7 +21,8 @@ enum scenario {
     SCENARIO_ARTICLES
 };
 enum arrivals_kind { ARRIVALS_POISSON, ARRIVALS_CONSTANT };
-enum options_action { OPTIONS_GO, OPTIONS_HELP, OPTIONS_VERSION };
+/* OPTIONS_USAGE: nothing was said, so the help is what is wrong. */
+enum options_action { OPTIONS_GO, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_USAGE };
 
 enum { OPTIONS_MAX_INSTANCES = 16 };
 

@@ -1,6 +1,7 @@
 /* See harness.h. */
 #include "loadtest/commands/harness.h"
 
+#include "base/options/nearest.h"
 #include "loadtest/report/files.h"
 
 #include <inttypes.h>
@@ -105,6 +106,25 @@ const struct api_strategy *harness_strategy(const struct harness *harness, const
         if (strcmp(harness->strategies[i].name, name) == 0)
             return &harness->strategies[i];
     }
+    return NULL;
+}
+
+const struct api_strategy *harness_choose(const struct harness *harness, const char *name,
+                                          struct error *error)
+{
+    const struct api_strategy *strategy = harness_strategy(harness, name);
+    struct nearest nearest = nearest_to(name, strlen(name));
+    char meant[NEAREST_TEXT_SIZE];
+    if (strategy && strategy->available)
+        return strategy;
+    for (size_t i = 0; i < harness->strategies_count; i++)
+        nearest_offer(&nearest, harness->strategies[i].name);
+    if (strategy)
+        error_fail(error, "--strategies: %s is not available: %s", name,
+                   strategy->unavailable_reason);
+    else
+        error_fail(error, "--strategies: the servers have no '%s'%s", name,
+                   nearest_text(&nearest, "", meant));
     return NULL;
 }
 

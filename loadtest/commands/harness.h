@@ -37,6 +37,10 @@ bool harness_open_fleet(struct harness *harness, int count, struct error *error)
 bool harness_close_fleet(struct harness *harness, struct error *error);
 
 const struct api_strategy *harness_strategy(const struct harness *harness, const char *name);
+/* The same for a name of --strategies. NULL, with a text, also when it is not available; where
+ * there is none, the text names the one that may have been meant. */
+const struct api_strategy *harness_choose(const struct harness *harness, const char *name,
+                                          struct error *error);
 
 /* Stock that no duration sells out. */
 #define HARNESS_STOCK INT64_C(1000000000)

@@ -57,12 +57,10 @@ static bool choose(struct run *run, struct error *error)
         return run->chosen_count > 0 || error_fail(error, "no strategy is available");
     }
     for (size_t i = 0; i < wanted->count; i++) {
-        const struct api_strategy *strategy = harness_strategy(&run->harness, wanted->items[i]);
+        const struct api_strategy *strategy =
+            harness_choose(&run->harness, wanted->items[i], error);
         if (!strategy)
-            return error_fail(error, "--strategies: the servers have no '%s'", wanted->items[i]);
-        if (!strategy->available)
-            return error_fail(error, "--strategies: %s is not available: %s", strategy->name,
-                              strategy->unavailable_reason);
+            return false;
         run->chosen[run->chosen_count++] = strategy;
     }
     return true;

@@ -72,10 +72,9 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
                          struct error *error)
 {
     const struct options *options = &sweep->options;
-    const struct api_strategy *strategy = harness_strategy(&sweep->harness, name);
-    if (!strategy || !strategy->available)
-        return error_fail(error, "--strategies: %s: %s", name,
-                          strategy ? strategy->unavailable_reason : "the servers have none");
+    const struct api_strategy *strategy = harness_choose(&sweep->harness, name, error);
+    if (!strategy)
+        return false;
     struct phase_plan plan = harness_plan(&sweep->harness, strategy, round);
     plan.scenario = plan.products > 1 ? SCENARIO_SPREAD : SCENARIO_HOT;
     plan.swept = value;

@@ -1,22 +1,25 @@
 /* See sweep_plan.h. */
 #include "loadtest/commands/sweep_plan.h"
 
+#include "base/options/nearest.h"
+
 #include <stdio.h>
 #include <string.h>
 
 static const struct {
     const char *name;
+    enum option_kind kind;
     int64_t min, max; /* the server's own ranges, where it is a setting of the server */
     size_t offset;    /* in the options */
 } dimensions[SWEEP_DIMENSIONS] = {
 #define AT(member) offsetof(struct options, member)
-    [SWEEP_IN_FLIGHT] = {"in-flight-per-product", 1, 1000, AT(in_flight_per_product)},
-    [SWEEP_PG_SESSIONS] = {"pg-sessions", 4, 1000, AT(pg_sessions)},
-    [SWEEP_MAX_BATCH] = {"max-batch", 1, 500, AT(max_batch)},
-    [SWEEP_CONNECTIONS] = {"connections", 1, 20000, AT(connections)},
-    [SWEEP_WORK_MS] = {"work-ms", 0, 60000, AT(work_ms)},
-    [SWEEP_INSTANCES] = {"instances", 1, OPTIONS_MAX_INSTANCES, 0},
-    [SWEEP_REDIS_DELAY_US] = {"redis-delay-us", 0, 1000000, AT(redis_delay_us)},
+    [SWEEP_IN_FLIGHT] = {"in-flight-per-product", OPTION_COUNT, 1, 1000, AT(in_flight_per_product)},
+    [SWEEP_PG_SESSIONS] = {"pg-sessions", OPTION_COUNT, 4, 1000, AT(pg_sessions)},
+    [SWEEP_MAX_BATCH] = {"max-batch", OPTION_COUNT, 1, 500, AT(max_batch)},
+    [SWEEP_CONNECTIONS] = {"connections", OPTION_COUNT, 1, 20000, AT(connections)},
+    [SWEEP_WORK_MS] = {"work-ms", OPTION_MS, 0, 60000, AT(work_ms)},
+    [SWEEP_INSTANCES] = {"instances", OPTION_COUNT, 1, OPTIONS_MAX_INSTANCES, 0},
+    [SWEEP_REDIS_DELAY_US] = {"redis-delay-us", OPTION_US, 0, 1000000, AT(redis_delay_us)},
 #undef AT
 };
 
@@ -46,12 +49,17 @@ static bool split(const char *flag, const char *text, enum sweep_dimension *dime
             return true;
         }
     }
-    char names[300] = "";
-    for (int i = 0; i < SWEEP_DIMENSIONS; i++)
+    char names[300] = "", meant[NEAREST_TEXT_SIZE];
+    struct nearest nearest = nearest_to(text, length);
+    for (int i = 0; i < SWEEP_DIMENSIONS; i++) {
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
                  dimensions[i].name);
-    return error_fail(error, "--%s takes NAME=NUMBERS with a name of %s, not '%s'", flag, names,
-                      text);
+        nearest_offer(&nearest, dimensions[i].name);
+    }
+    if (nearest.slips == 0) /* the name was right, and nothing behind it */
+        nearest.name = NULL;
+    return error_fail(error, "--%s takes NAME=NUMBERS with a name of %s, not '%s'%s", flag, names,
+                      text, nearest_text(&nearest, "", meant));
 }
 
 static bool read_value(const char *flag, enum sweep_dimension dimension, const char *text,
@@ -59,8 +67,9 @@ static bool read_value(const char *flag, enum sweep_dimension dimension, const c
 {
     char name[64];
     snprintf(name, sizeof name, "--%s %s", flag, dimensions[dimension].name);
-    struct option_range range = {name, dimensions[dimension].min, dimensions[dimension].max};
-    return option_read_count(&range, text, out, error);
+    struct option_range range = {name, dimensions[dimension].min, dimensions[dimension].max,
+                                 dimensions[dimension].kind};
+    return option_read_number(&range, text, out, error);
 }
 
 static bool read_over(struct sweep_plan *plan, const char *text, struct error *error)

@@ -52,7 +52,7 @@ extern const struct option_table settings_table;
 
 enum settings_action {
     SETTINGS_RUN,
-    SETTINGS_HELP,                /* --help */
+    SETTINGS_HELP,                /* --help, -h, help */
     SETTINGS_HELP_MARKDOWN,       /* --help=markdown: each setting's facts, as they stand in
                                      docs/CONFIG.md */
     SETTINGS_STRATEGIES,          /* --strategies: what there is, for a script */

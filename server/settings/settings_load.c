@@ -14,15 +14,7 @@ static bool check_order(const char *low, int64_t low_ms, const char *high, int64
 bool settings_load(struct settings *out, enum settings_action *action, int argc, char **argv,
                    char *(*environment)(const char *), struct error *error)
 {
-    static const char *const stops[] = {
-        [SETTINGS_HELP - 1] = "--help",
-        [SETTINGS_HELP_MARKDOWN - 1] = "--help=markdown",
-        [SETTINGS_STRATEGIES - 1] = "--strategies",
-        [SETTINGS_STRATEGIES_MARKDOWN - 1] = "--strategies=markdown",
-        [SETTINGS_VERSION - 1] = "--version",
-        [SETTINGS_VERSION] = NULL,
-    };
-    const struct option_line line = {"--help", argc - 1, argv + 1, stops, environment};
+    const struct option_line line = {"--help", argc - 1, argv + 1, environment};
     struct option_given given;
 
     *out = (struct settings){.print_schema = false}; /* a switch that is not given says nothing */

@@ -10,11 +10,7 @@ void settings_print_help(FILE *to, const char *program)
             "Sells over HTTP what must not be oversold, and lets each order choose how.\n\n",
             program);
     option_rows_print(to, &settings_table, SETTINGS_OF_SERVER);
-    fprintf(to, "  %-28s %s\n", "--strategies",
-            "list them and exit; --strategies=markdown: as a table");
-    fprintf(to, "  %-28s %s\n", "--version", "print the version and exit");
-    fprintf(to, "  %-28s %s\n", "--help", "print this and exit; --help=markdown: as a table");
-    fputs("\nEach flag is also a variable in the environment, [SECKILL_…], over which the flag "
+    fputs("Each flag is also a variable in the environment, [SECKILL_…], over which the flag "
           "wins.\n",
           to);
 }
@@ -29,7 +25,7 @@ static void print_markdown_row(FILE *to, const struct option_row *row)
     fprintf(to, "\n## `--%s`\n\n| | |\n| --- | --- |\n", row->flag);
     fprintf(to, "| takes | %s |\n", takes);
     if (row->kind == OPTION_COUNT)
-        fprintf(to, "| unit | %s |\n", strcmp(row->unit, "ms") == 0 ? "milliseconds" : row->unit);
+        fprintf(to, "| unit | %s |\n", row->unit);
     if (*row->fallback == '\0')
         fputs("| default | empty |\n", to);
     else

@@ -6,10 +6,13 @@
 
 #include "settings/settings_accept.h"
 
-#define TEXT(name, text)   ROW(OPTION_TEXT, name, text)
-#define SECRET(name, text) ROW(OPTION_SECRET, name, text)
-#define NUMBER(name, text, low, high, of)                                                          \
-    ROW(OPTION_COUNT, name, text), .min = (low), .max = (high), .unit = (of), .value = "N"
+#define TEXT(name, text)                  ROW(OPTION_TEXT, name, text)
+#define SECRET(name, text)                ROW(OPTION_SECRET, name, text)
+#define NUMBER(name, text, low, high, of) COUNTED(OPTION_COUNT, name, text, low, high, of)
+#define MS(name, text, low, high)         COUNTED(OPTION_MS, name, text, low, high, "ms")
+#define SECONDS(name, text, low, high)    COUNTED(OPTION_SECONDS, name, text, low, high, "seconds")
+#define COUNTED(type, name, text, low, high, of)                                                   \
+    ROW(type, name, text), .min = (low), .max = (high), .unit = (of), .value = "N"
 #define ROW(type, name, text)                                                                      \
     .commands = SETTINGS_OF_SERVER, .kind = (type), .offset = offsetof(struct settings, name),     \
     .fallback = (text), .environment = true
@@ -122,19 +125,19 @@ static const struct option_row rows[] = {
         .help = "queues that partitioned-queue spreads the products over",
     },
     {
-        .flag = "lock-wait-ms", NUMBER(lock_wait_ms, "5000", 0, 60000, "ms"),
+        .flag = "lock-wait-ms", MS(lock_wait_ms, "5000", 0, 60000),
         .help = "longest wait in queue and for a lock, for orders without wait_ms",
     },
     {
-        .flag = "lock-ttl-ms", NUMBER(lock_ttl_ms, "10000", 100, 600000, "ms"),
+        .flag = "lock-ttl-ms", MS(lock_ttl_ms, "10000", 100, 600000),
         .help = "lease of a lock: what a crashed holder costs the others",
     },
     {
-        .flag = "work-timeout-ms", NUMBER(work_timeout_ms, "5000", 50, 300000, "ms"),
+        .flag = "work-timeout-ms", MS(work_timeout_ms, "5000", 50, 300000),
         .help = "longest that an order's work may take once begun",
     },
     {
-        .flag = "work-ms", NUMBER(work_ms, "0", 0, 60000, "ms"),
+        .flag = "work-ms", MS(work_ms, "0", 0, 60000),
         .help = "for experiments: hold the protection this much longer",
     },
     {
@@ -146,7 +149,7 @@ static const struct option_row rows[] = {
         .help = "most HTTP connections at once",
     },
     {
-        .flag = "idle-timeout-s", NUMBER(idle_timeout_s, "75", 1, 86400, "seconds"),
+        .flag = "idle-timeout-s", SECONDS(idle_timeout_s, "75", 1, 86400),
         .help = "how long a connection is kept open without a request",
     },
 };
@@ -158,8 +161,18 @@ static const struct option_row acts[] = {
         .help = "print the SQL that makes the tables in --schema, and exit",
     },
 };
+static const struct option_stop stops[] = {
+    {"--strategies", SETTINGS_STRATEGIES, "list them and exit; --strategies=markdown: as a table"},
+    {"--strategies=markdown", SETTINGS_STRATEGIES_MARKDOWN, NULL},
+    {"--version", SETTINGS_VERSION, "print the version and exit"},
+    {"--help", SETTINGS_HELP, "print this and exit; --help=markdown: as a table"},
+    {"--help=markdown", SETTINGS_HELP_MARKDOWN, NULL},
+    {"-h", SETTINGS_HELP, NULL},
+    {"help", SETTINGS_HELP, NULL},
+    {NULL, 0, NULL},
+};
 /* clang-format on */
 
 static const struct option_table act_table = {.rows = acts, .count = sizeof acts / sizeof *acts};
 const struct option_table settings_table = {
-    .rows = rows, .count = sizeof rows / sizeof *rows, .more = &act_table};
+    .rows = rows, .count = sizeof rows / sizeof *rows, .more = &act_table, .stops = stops};

@@ -1,6 +1,7 @@
 /* See option_rows.h. */
 #include "base/options/option_rows.h"
 
+#include "base/options/nearest.h"
 #include "base/options/secret.h"
 
 #include <ctype.h>
@@ -35,13 +36,50 @@ static void say_choice(const char *words, char *out, size_t size)
     }
 }
 
+/* What one of a number's is, in microseconds; 0: it is no duration. */
+static int64_t unit_us(enum option_kind kind)
+{
+    switch (kind) {
+    case OPTION_US:
+        return 1;
+    case OPTION_MS:
+        return 1000;
+    case OPTION_SECONDS:
+        return 1000000;
+    default:
+        return 0;
+    }
+}
+
+static const char *duration_words(enum option_kind kind)
+{
+    switch (kind) {
+    case OPTION_US:
+        return " (microseconds) or a duration like 200us or 2ms";
+    case OPTION_MS:
+        return " (milliseconds) or a duration like 500ms or 2s";
+    case OPTION_SECONDS:
+        return " (seconds) or a duration of whole seconds like 10s or 2m";
+    default:
+        return "";
+    }
+}
+
+static bool is_number(enum option_kind kind)
+{
+    return kind == OPTION_COUNT || unit_us(kind) > 0;
+}
+
+bool option_is_number(const struct option_row *row)
+{
+    return is_number(row->kind);
+}
+
 void option_takes(const struct option_row *row, char *out, size_t size)
 {
-    if (row->kind == OPTION_COUNT)
-        snprintf(out, size, "a whole number from %" PRId64 " to %" PRId64, row->min, row->max);
-    else if (row->kind == OPTION_SECONDS)
-        snprintf(out, size, "whole seconds like 10s or 2m, %" PRId64 " to %" PRId64, row->min,
-                 row->max);
+    if (is_number(row->kind))
+        snprintf(out, size, "a whole number from %" PRId64 " to %" PRId64 "%s", row->min, row->max,
+                 duration_words(row->kind));
     else if (row->kind == OPTION_CHOICE)
         say_choice(row->fallback, out, size);
     else
@@ -64,7 +102,7 @@ static bool refuse(const struct option_row *row, const char *name, const char *t
 
 /* The number that the text begins with; *end is what stands behind it. What does not fit into the
  * type is out of every range. */
-static bool read_number(const char *text, int64_t *number, const char **end)
+static bool read_digits(const char *text, int64_t *number, const char **end)
 {
     const char *digits = *text == '-' ? text + 1 : text;
     size_t length = strspn(digits, "0123456789");
@@ -74,37 +112,42 @@ static bool read_number(const char *text, int64_t *number, const char **end)
     return length > 0;
 }
 
-static bool read_count(const char *text, int64_t min, int64_t max, int64_t *out)
+/* "500ms" as a number of the kind's own unit. */
+static bool read_number(enum option_kind kind, const char *text, int64_t *out)
 {
+    static const struct {
+        const char *name;
+        int64_t us;
+    } units[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"m", 60000000}};
     const char *end;
-    int64_t number;
+    int64_t number, us = 0;
 
-    if (!read_number(text, &number, &end) || *end || number < min || number > max)
+    if (!read_digits(text, &number, &end))
         return false;
     *out = number;
+    if (*end == '\0')
+        return true;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].name) == 0)
+            us = units[i].us;
+    }
+    if (us == 0 || unit_us(kind) == 0 || number < 0 || number > INT64_MAX / us ||
+        number * us % unit_us(kind) != 0)
+        return false;
+    *out = number * us / unit_us(kind);
     return true;
 }
 
-bool option_read_count(const struct option_range *range, const char *text, int64_t *out,
-                       struct error *error)
+bool option_read_number(const struct option_range *range, const char *text, int64_t *out,
+                        struct error *error)
 {
-    const struct option_row row = {.kind = OPTION_COUNT, .min = range->min, .max = range->max};
-    return read_count(text, range->min, range->max, out) || refuse(&row, range->name, text, error);
-}
+    const struct option_row row = {.kind = range->kind, .min = range->min, .max = range->max};
+    int64_t number = 0;
 
-static bool read_seconds(const struct option_row *row, const char *text, int64_t *out)
-{
-    const char *end;
-    int64_t number, unit = 0;
-
-    if (!read_number(text, &number, &end) || number < row->min || number > row->max)
-        return false;
-    if (*end == '\0' || strcmp(end, "s") == 0)
-        unit = 1;
-    else if (strcmp(end, "m") == 0)
-        unit = 60;
-    *out = number * unit;
-    return unit > 0 && *out <= row->max;
+    if (!read_number(row.kind, text, &number) || number < row.min || number > row.max)
+        return refuse(&row, range->name, text, error);
+    *out = number;
+    return true;
 }
 
 bool option_read_list(const char *name, const char *text, struct option_list *out,
@@ -131,14 +174,14 @@ bool option_read_list(const char *name, const char *text, struct option_list *ou
 static bool read_numbers(const struct option_row *row, const char *name, const char *text,
                          struct option_numbers *out, struct error *error)
 {
-    const struct option_range range = {name, row->min, row->max};
+    const struct option_range range = {name, row->min, row->max, OPTION_COUNT};
     struct option_list list;
 
     if (!option_read_list(name, text, &list, error))
         return false;
     for (out->count = 0; out->count < list.count; out->count++) {
         int64_t value = 0;
-        if (!option_read_count(&range, list.items[out->count], &value, error))
+        if (!option_read_number(&range, list.items[out->count], &value, error))
             return false;
         out->items[out->count] = (int)value;
     }
@@ -177,13 +220,11 @@ static bool read_value(void *options, const struct option_row *row, const char *
         *(const char **)field = text;
         return true;
     case OPTION_COUNT:
-        if (!read_count(text, row->min, row->max, field))
-            break;
-        return true;
+    case OPTION_US:
+    case OPTION_MS:
     case OPTION_SECONDS:
-        if (!read_seconds(row, text, field))
-            break;
-        return true;
+        return option_read_number(&(struct option_range){name, row->min, row->max, row->kind}, text,
+                                  field, error);
     case OPTION_LIST:
         return option_read_list(name, text, field, error);
     case OPTION_NUMBERS:
@@ -218,9 +259,9 @@ static bool fill(void *out, const struct option_row *row, char *(*environment)(c
         return read_value(out, row, name, text, error);
     if (!row->fallback)
         return true;
-    if (row->kind == OPTION_COUNT)
-        *(int64_t *)((char *)out + row->offset) = strtoll(row->fallback, NULL, 10);
-    else if (row->kind == OPTION_CHOICE)
+    if (option_is_number(row)) /* it may lie outside its range */
+        return read_number(row->kind, row->fallback, (int64_t *)((char *)out + row->offset));
+    if (row->kind == OPTION_CHOICE)
         *(int *)((char *)out + row->offset) = 0;
     else
         return read_value(out, row, name, row->fallback, error);
@@ -299,14 +340,41 @@ static bool take_flag(const struct option_row *row, const struct option_line *li
     return true;
 }
 
-/* The number of the stop that the argument is, from 1; 0: it is none. */
-static int find_stop(const char *const *stops, const char *argument)
+/* What asks for nothing else, or for no flag that there is. */
+static const struct option_stop *find_stop(const struct option_stop *stops, const char *argument,
+                                           size_t length)
 {
-    for (int i = 0; stops[i]; i++) {
-        if (strcmp(stops[i], argument) == 0)
-            return i + 1;
+    for (; stops && stops->argument; stops++) {
+        if (strlen(stops->argument) == length && strncmp(stops->argument, argument, length) == 0)
+            return stops;
     }
-    return 0;
+    return NULL;
+}
+
+static bool refuse_flag(const struct option_table *table, unsigned commands,
+                        const struct option_line *line, const char *argument, struct error *error)
+{
+    const char *flag = argument + 2;
+    size_t length = strcspn(flag, "=");
+    struct nearest nearest = nearest_to(flag, length);
+    char meant[NEAREST_TEXT_SIZE];
+
+    if (find_stop(table->stops, argument, length + 2))
+        return error_set(error, ERROR_INVALID, "--%.*s does not take that value (see %s)",
+                         (int)length, flag, line->help);
+    for (const struct option_stop *stop = table->stops; stop && stop->argument; stop++) {
+        if (stop->help)
+            nearest_offer(&nearest, stop->argument + 2);
+    }
+    for (; table; table = table->more) {
+        for (size_t i = 0; i < table->count; i++) {
+            if (table->rows[i].commands & commands)
+                nearest_offer(&nearest, table->rows[i].flag);
+        }
+    }
+    return error_set(error, ERROR_INVALID, "unknown flag --%.*s (see %s)%s",
+                     length > 64 ? 64 : (int)length, flag, line->help,
+                     nearest_text(&nearest, "--", meant));
 }
 
 bool option_rows_parse(const struct option_table *table, unsigned commands,
@@ -315,45 +383,61 @@ bool option_rows_parse(const struct option_table *table, unsigned commands,
 {
     *given = (struct option_given){.count = 0};
     for (int i = 0; i < line->argc; i++) {
-        given->stop = find_stop(line->stops, line->argv[i]);
-        if (given->stop)
+        const char *argument = line->argv[i];
+        const struct option_stop *stop = find_stop(table->stops, argument, strlen(argument));
+        if (stop) {
+            given->stop = stop->number;
             return true;
+        }
         /* It is not repeated: it may be what a space has cut off a secret. */
-        if (strncmp(line->argv[i], "--", 2) != 0 || line->argv[i][2] == '\0')
+        if (strncmp(argument, "--", 2) != 0 || argument[2] == '\0')
             return error_set(error, ERROR_INVALID, "argument %d is not a flag (see %s)", i + 1,
                              line->help);
-        const char *flag = line->argv[i] + 2;
-        size_t length = strcspn(flag, "=");
-        const struct option_row *row = find_row(table, commands, flag, length);
+        const struct option_row *row =
+            find_row(table, commands, argument + 2, strcspn(argument + 2, "="));
         if (!row)
-            return error_set(error, ERROR_INVALID, "unknown flag --%.*s (see %s)",
-                             length > 64 ? 64 : (int)length, flag, line->help);
+            return refuse_flag(table, commands, line, argument, error);
         if (!take_flag(row, line, &i, given, error))
             return false;
     }
     return fill_all(table, commands, out, given, line->environment, error);
 }
 
+static void print_row(FILE *to, const struct option_row *row)
+{
+    const char *fallback = row->fallback && row->kind != OPTION_SWITCH ? row->fallback : "";
+    char left[64], variable[OPTION_VARIABLE_LENGTH];
+
+    snprintf(left, sizeof left, "--%s %s", row->flag, row->value ? row->value : "");
+    fprintf(to, "  %-28s %s", left, row->help);
+    if (row->unit)
+        fprintf(to, " (%s, %" PRId64 "..%" PRId64 ", default %s)", row->unit, row->min, row->max,
+                fallback);
+    else if (*fallback && *fallback != '-' && strcmp(fallback, "0") != 0)
+        fprintf(to, " (default %.*s)", (int)strcspn(fallback, "|"), fallback);
+    option_variable(row, variable);
+    if (row->environment)
+        fprintf(to, " [%s]", variable);
+    fputc('\n', to);
+}
+
 void option_rows_print(FILE *to, const struct option_table *table, unsigned commands)
 {
+    const struct option_stop *stops = table->stops;
+    bool durations = false;
+
     for (; table; table = table->more) {
         for (size_t i = 0; i < table->count; i++) {
-            const struct option_row *row = &table->rows[i];
-            const char *fallback = row->fallback && row->kind != OPTION_SWITCH ? row->fallback : "";
-            char left[64], variable[OPTION_VARIABLE_LENGTH];
-            if (!(row->commands & commands))
+            if (!(table->rows[i].commands & commands))
                 continue;
-            snprintf(left, sizeof left, "--%s %s", row->flag, row->value ? row->value : "");
-            fprintf(to, "  %-28s %s", left, row->help);
-            if (row->unit)
-                fprintf(to, " (%s, %" PRId64 "..%" PRId64 ", default %s)", row->unit, row->min,
-                        row->max, fallback);
-            else if (*fallback && *fallback != '-' && strcmp(fallback, "0") != 0)
-                fprintf(to, " (default %.*s)", (int)strcspn(fallback, "|"), fallback);
-            option_variable(row, variable);
-            if (row->environment)
-                fprintf(to, " [%s]", variable);
-            fputc('\n', to);
+            print_row(to, &table->rows[i]);
+            durations = durations || unit_us(table->rows[i].kind) > 0;
         }
     }
+    for (; stops && stops->argument; stops++) {
+        if (stops->help)
+            fprintf(to, "  %-28s %s\n", stops->argument, stops->help);
+    }
+    if (durations)
+        fputs("\nA duration may be written with its unit: 500ms, 2s, 1m.\n", to);
 }

@@ -4,7 +4,8 @@
  * the bench have one each.
  *
  * Precedence: flag, then environment, then default. A flag may be written `--name value` or
- * `--name=value`. Where one is given twice, the last one counts.
+ * `--name=value`. Where one is given twice, the last one counts. Where one is mistyped, the message
+ * says which one may have been meant (nearest.h).
  */
 #ifndef SECKILL_BASE_OPTIONS_OPTION_ROWS_H
 #define SECKILL_BASE_OPTIONS_OPTION_ROWS_H
@@ -31,11 +32,14 @@ struct option_numbers {
 
 /* The type of what is filled is the kind's. */
 enum option_kind {
-    OPTION_TEXT,    /* const char * */
-    OPTION_SECRET,  /* a text that is, or may hold, a password: overwritten in argv once it is read,
-                       never printed, and its variable may have _FILE behind it (secret.h) */
-    OPTION_COUNT,   /* int64_t */
-    OPTION_SECONDS, /* int64_t */
+    OPTION_TEXT,   /* const char * */
+    OPTION_SECRET, /* a text that is, or may hold, a password: overwritten in argv once it is read,
+                      never printed, and its variable may have _FILE behind it (secret.h) */
+    OPTION_COUNT,  /* int64_t */
+    /* int64_t: a number of these, or a duration that is a whole number of them: 500ms, 2s, 1m */
+    OPTION_US,
+    OPTION_MS,
+    OPTION_SECONDS,
     OPTION_LIST,    /* struct option_list */
     OPTION_NUMBERS, /* struct option_numbers */
     OPTION_CHOICE,  /* an enum: one of the fallback's words, "a|b|c" of which a is for nothing */
@@ -65,10 +69,18 @@ struct option_row {
         .min = (low), .max = (high), .environment = (variable), .value = (called), .help = (text)  \
     }
 
+/* An argument behind which nothing matters: --help. */
+struct option_stop {
+    const char *argument; /* NULL: behind the last one */
+    int number;           /* not 0; the same for two that ask for the same */
+    const char *help;     /* NULL: not in --help */
+};
+
 struct option_table {
     const struct option_row *rows;
     size_t count;
     const struct option_table *more; /* NULL: no other rows */
+    const struct option_stop *stops; /* of the first table alone */
 };
 
 /* What stands behind the program's or the command's name. */
@@ -76,7 +88,6 @@ struct option_line {
     const char *help; /* where messages send the reader: "--help", "run --help" */
     int argc;
     char **argv;
-    const char *const *stops;           /* arguments behind which nothing matters; NULL ends them */
     char *(*environment)(const char *); /* looks a variable up */
 };
 
@@ -85,13 +96,15 @@ struct option_given {
     const char *flags[64]; /* each once */
     const char *texts[64]; /* the last that was said */
     size_t count;
-    int stop; /* the number of the stop that was met, from 1; 0: none, and everything is filled */
+    int stop; /* the number of the stop that was met; 0: none, and everything is filled */
 };
 
 enum { OPTION_VARIABLE_LENGTH = 64, OPTION_TAKES_SIZE = 200 };
 
 /* "lock-ttl-ms" → "SECKILL_LOCK_TTL_MS". */
 void option_variable(const struct option_row *row, char out[OPTION_VARIABLE_LENGTH]);
+/* Whether what it fills is a number with a range. */
+bool option_is_number(const struct option_row *row);
 /* What the row takes: "a whole number from 1 to 500". */
 void option_takes(const struct option_row *row, char *out, size_t size);
 /* The text of a row that is a text or a secret, in what is filled. */
@@ -108,13 +121,15 @@ bool option_rows_parse(const struct option_table *table, unsigned commands,
 struct option_range {
     const char *name; /* as messages say it */
     int64_t min, max;
+    enum option_kind kind; /* a number's */
 };
 /* False with a text that names it and what it takes. */
-bool option_read_count(const struct option_range *range, const char *text, int64_t *out,
-                       struct error *error);
+bool option_read_number(const struct option_range *range, const char *text, int64_t *out,
+                        struct error *error);
 bool option_read_list(const char *name, const char *text, struct option_list *out,
                       struct error *error);
 
+/* Rows, stops, and how durations are written if there is one. */
 void option_rows_print(FILE *to, const struct option_table *table, unsigned commands);
 
 #endif

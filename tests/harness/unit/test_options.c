@@ -91,7 +91,7 @@ static void reads_every_kind(void **state)
 {
     (void)state;
     assert_true(parse("run --strategies none,conditional --scenario=spread --instances 1,3 "
-                      "--duration 2m --wait-ms 0 --body guarded --server http://a:1,http://b:2,"
+                      "--duration 2m --wait-ms 500ms --body guarded --server http://a:1,http://b:2,"
                       "http://c:3 --reset --database host=/here",
                       some_environment));
     assert_int_equal(options.strategies.count, 2);
@@ -100,7 +100,14 @@ static void reads_every_kind(void **state)
     assert_int_equal(options.instances.count, 2);
     assert_int_equal(options.instances.items[1], 3);
     assert_int_equal(options.duration_s, 120);
+    assert_int_equal(options.wait_ms, 500);
+    assert_true(parse("run --wait-ms 0 --work-ms 1s --duration 2000ms", no_environment));
     assert_int_equal(options.wait_ms, 0);
+    assert_int_equal(options.work_ms, 1000);
+    assert_int_equal(options.duration_s, 2);
+    assert_true(parse("run --strategies none,conditional --scenario=spread --instances 1,3 "
+                      "--server http://a:1,http://b:2,http://c:3 --reset --database host=/here",
+                      some_environment));
     assert_int_equal(options.servers.count, 3);
     assert_true(options.reset);
     assert_string_equal(options.database, "host=/here");
@@ -128,12 +135,20 @@ static void a_sweep_is_read(void **state)
     assert_true(plan.delayed);
     assert_int_equal(options.work_ms, 5);
     assert_int_equal(options.redis_delay_us, 200);
+    assert_true(parse("sweep --over work-ms=0,20ms,1s --set redis-delay-us=2ms", no_environment));
+    assert_true(sweep_plan_read(&plan, &options, &error));
+    assert_int_equal(plan.values[2], 1000);
+    assert_int_equal(options.redis_delay_us, 2000);
     sweep_apply(&options, SWEEP_MAX_BATCH, 9);
     assert_int_equal(options.max_batch, 9);
     assert_int_equal(options.in_flight_per_product, 0);
 
+    assert_true(parse("sweep --over instanses=1", no_environment));
+    assert_false(sweep_plan_read(&plan, &options, &error));
+    assert_non_null(strstr(error.text, "did you mean instances?"));
     static const char *const bad[] = {
         "sweep",
+        "sweep --over pg-sessions=5ms",
         "sweep --over instances",
         "sweep --over instances=",
         "sweep --over instances=1,99",
@@ -159,6 +174,18 @@ static void help_and_version(void **state)
     assert_int_equal(action, OPTIONS_HELP);
     assert_true(parse("--version", no_environment));
     assert_int_equal(action, OPTIONS_VERSION);
+    assert_true(parse("-h", no_environment));
+    assert_int_equal(action, OPTIONS_HELP);
+    assert_true(parse("help", no_environment));
+    assert_int_equal(action, OPTIONS_HELP);
+    assert_int_equal(options.command, 0);
+    assert_true(parse("help run", no_environment));
+    assert_int_equal(action, OPTIONS_HELP);
+    assert_int_equal(options.command, COMMAND_RUN);
+    assert_true(parse("run -h", no_environment));
+    assert_int_equal(action, OPTIONS_HELP);
+    assert_true(parse("", no_environment)); /* nothing is asked for, and nothing is done */
+    assert_int_equal(action, OPTIONS_USAGE);
     assert_true(parse("sweep --help", no_environment));
     assert_int_equal(action, OPTIONS_HELP);
     assert_int_equal(options.command, COMMAND_SWEEP);
@@ -170,9 +197,16 @@ static void bad_arguments_are_named(void **state)
     static const struct {
         const char *line, *named;
     } cases[] = {
-        {"", "no command"},
-        {"ran", "argument 1"},
+        {"ran", "argument 1 is no command"},
+        {"ran", "did you mean run?"},
+        {"help auidt", "argument 2 is no command"},
+        {"help auidt", "did you mean audit?"},
         {"run --conections 3", "--conections"},
+        {"run --conections 3", "did you mean --connections?"},
+        {"run --conn 3", "did you mean --connections?"},
+        {"run --strategy none", "did you mean --strategies?"},
+        {"audit --prodcut 1", "did you mean --product?"},
+        {"run --rate 1 --wait 5", "did you mean --wait-ms?"},
         {"run --connections", "--connections"},
         {"run --connections 0", "--connections"},
         {"run --connections 3x", "--connections"},
@@ -181,6 +215,9 @@ static void bad_arguments_are_named(void **state)
         {"run --duration 1.5s", "--duration"},
         {"run --duration 10h", "--duration"},
         {"run --duration s", "--duration"},
+        {"run --duration 500ms", "a duration of whole seconds"}, /* wrk's least */
+        {"run --wait-ms 2m", "--wait-ms"},
+        {"run --connections 3s", "--connections"},
         {"run --strategies a,,b", "--strategies"},
         {"run --scenario cold", "--scenario"},
         {"run --instances 0", "--instances"},

@@ -123,7 +123,7 @@ static void other_value(const struct option_row *row, char *out, size_t size)
         text = "unix:///run/m.sock";
     if (strcmp(row->flag, "zookeeper") == 0)
         text = "a:2181,[::1]:2182/shop";
-    if (row->kind != OPTION_COUNT) {
+    if (!option_is_number(row)) {
         snprintf(out, size, "%s", text);
         return;
     }
@@ -134,7 +134,7 @@ static void other_value(const struct option_row *row, char *out, size_t size)
 static void assert_member(const struct option_row *row, const char *expected)
 {
     const char *member = (const char *)&settings + row->offset;
-    if (row->kind != OPTION_COUNT) {
+    if (!option_is_number(row)) {
         const char *text;
         memcpy(&text, member, sizeof text);
         assert_string_equal(text, expected);
@@ -185,18 +185,16 @@ static void numbers_keep_their_range(void **state)
     (void)state;
     for (size_t i = 0; i < settings_table.count; i++) {
         const struct option_row *row = &settings_table.rows[i];
-        if (row->kind != OPTION_COUNT)
+        if (!option_is_number(row))
             continue;
 
         int64_t outside[] = {row->min - 1, row->max + 1};
         for (int j = 0; j < 2; j++) {
-            char flag[128];
-            char expected[256];
+            char flag[128], takes[OPTION_TAKES_SIZE], expected[OPTION_TAKES_SIZE + 128];
             snprintf(flag, sizeof flag, "--%s=%" PRId64, row->flag, outside[j]);
-            snprintf(expected, sizeof expected,
-                     "--%s takes a whole number from %" PRId64 " to %" PRId64 ", not \"%" PRId64
-                     "\"",
-                     row->flag, row->min, row->max, outside[j]);
+            option_takes(row, takes, sizeof takes);
+            snprintf(expected, sizeof expected, "--%s takes %s, not \"%" PRId64 "\"", row->flag,
+                     takes, outside[j]);
             assert_refused(flag, expected);
         }
 
@@ -224,10 +222,55 @@ static void what_is_no_number_is_refused(void **state)
         assert_memory_equal(error.text, "--max-batch takes a whole number from 1 to 500", 46);
     }
     /* Nothing is not 0, where 0 is allowed. */
-    assert_refused("--work-ms=", "--work-ms takes a whole number from 0 to 60000, not \"\"");
-    assert_refused("--work-ms=-", "--work-ms takes a whole number from 0 to 60000, not \"-\"");
+    assert_refused("--work-ms=", "--work-ms takes a whole number from 0 to 60000 (milliseconds) or "
+                                 "a duration like 500ms or 2s, not \"\"");
+    assert_refused("--buckets=-", "--buckets takes a whole number from 1 to 64, not \"-\"");
     variables[0] = "SECKILL_MAX_BATCH=1 ";
     assert_refused("", "SECKILL_MAX_BATCH takes a whole number from 1 to 500, not \"1 \"");
+}
+
+static void a_duration_may_have_its_unit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *flag;
+        int64_t ms;
+    } taken[] = {
+        {"--lock-wait-ms 0", 0},       {"--lock-wait-ms 0s", 0},    {"--lock-wait-ms 500", 500},
+        {"--lock-wait-ms 500ms", 500}, {"--lock-wait-ms 2s", 2000}, {"--lock-wait-ms 1m", 60000},
+        {"--lock-wait-ms 3000us", 3},
+    };
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        assert_true(load(taken[i].flag));
+        assert_int_equal(settings.lock_wait_ms, taken[i].ms);
+    }
+    assert_true(load("--idle-timeout-s 2m"));
+    assert_int_equal(settings.idle_timeout_s, 120);
+    assert_true(load("--idle-timeout-s 3000ms"));
+    assert_int_equal(settings.idle_timeout_s, 3);
+    variables[0] = "SECKILL_LOCK_WAIT_MS=2s";
+    assert_true(load(""));
+    assert_int_equal(settings.lock_wait_ms, 2000);
+    variables[0] = NULL;
+
+    static const char *const refused[] = {
+        "--lock-wait-ms 61s",
+        "--lock-wait-ms 2m",
+        "--lock-wait-ms 1.5s",
+        "--lock-wait-ms s",
+        "--lock-wait-ms 1h",
+        "--lock-wait-ms -1s",
+        "--lock-wait-ms 1500us",
+        "--lock-wait-ms 2S",
+        "--max-batch 5s",
+        "--idle-timeout-s 1ms",
+        "--idle-timeout-s 0s",
+        "--lock-wait-ms 153722867280912931m", /* which would be 4 ms in 64 bits */
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        if (load(refused[i]))
+            fail_msg("taken: %s", refused[i]);
+    }
 }
 
 static void what_is_no_flag_is_refused(void **state)
@@ -235,13 +278,20 @@ static void what_is_no_flag_is_refused(void **state)
     (void)state;
     assert_refused("--bogus 1", "unknown flag --bogus (see --help)");
     assert_refused("--bogus=1", "unknown flag --bogus (see --help)");
-    assert_refused("--max-batc 1", "unknown flag --max-batc (see --help)");
-    assert_refused("--max-batches 1", "unknown flag --max-batches (see --help)");
-    assert_refused("--MAX-BATCH 1", "unknown flag --MAX-BATCH (see --help)");
-    assert_refused("--max_batch 1", "unknown flag --max_batch (see --help)");
+    assert_refused("--max-batc 1",
+                   "unknown flag --max-batc (see --help): did you mean --max-batch?");
+    assert_refused("--max-batches 1",
+                   "unknown flag --max-batches (see --help): did you mean --max-batch?");
+    assert_refused("--MAX-BATCH 1",
+                   "unknown flag --MAX-BATCH (see --help): did you mean --max-batch?");
+    assert_refused("--max_batch 1",
+                   "unknown flag --max_batch (see --help): did you mean --max-batch?");
     assert_refused("--=1", "unknown flag -- (see --help)");
-    assert_refused("--help=html", "unknown flag --help (see --help)");
-    assert_refused("--version=1", "unknown flag --version (see --help)");
+    assert_refused("--help=html", "--help does not take that value (see --help)");
+    assert_refused("--version=1", "--version does not take that value (see --help)");
+    assert_refused("--verison", "unknown flag --verison (see --help): did you mean --version?");
+    assert_refused("--pritn-schema 1",
+                   "unknown flag --pritn-schema (see --help): did you mean --print-schema?");
     assert_refused("serve", "argument 1 is not a flag (see --help)");
     assert_refused("-x", "argument 1 is not a flag (see --help)");
     assert_refused("--", "argument 1 is not a flag (see --help)");
@@ -516,6 +566,7 @@ int main(void)
         TEST(every_row_reaches_its_member),
         TEST(numbers_keep_their_range),
         TEST(what_is_no_number_is_refused),
+        TEST(a_duration_may_have_its_unit),
         TEST(what_is_no_flag_is_refused),
         TEST(a_missing_value_is_refused),
         TEST(texts_are_checked),

@@ -18,7 +18,7 @@ static void every_row_is_whole(void **state)
         assert_true(strlen(row->value) > 0);
         assert_true(strlen(row->help) > 10);
         assert_null(strpbrk(row->help, "|\n")); /* it stands in a table */
-        if (row->kind == OPTION_COUNT)
+        if (option_is_number(row))
             assert_true(row->min < row->max && strlen(row->unit) > 0);
         else
             assert_true(strlen(row->takes) > 0 && strpbrk(row->takes, "|\n") == NULL);
