@@ -4,9 +4,9 @@
 set -euo pipefail
 
 lint=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source-path=SCRIPTDIR source=tree.sh
-. "$lint/tree.sh"
-tables=$lint/../../scripts/strategy_tables.py
+# shellcheck source-path=SCRIPTDIR source=../tree.sh
+. "$lint/../tree.sh"
+tables=$lint/../../../scripts/strategy_tables.py
 check() { "$tables" "$tree/server" --check "$1"; }
 check=check
 

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-ROOT = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..")
+ROOT = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..", "..")
 ARCHITECTURE = "docs/ARCHITECTURE.md"
 MOST_WORDS = 1300
 MOST_FILES = 8

@@ -4,8 +4,8 @@ set -euo pipefail
 
 lint=$(cd "$(dirname "$0")" && pwd)
 check=$lint/check_docs.py
-# shellcheck source-path=SCRIPTDIR source=tree.sh
-. "$lint/tree.sh"
+# shellcheck source-path=SCRIPTDIR source=../tree.sh
+. "$lint/../tree.sh"
 
 architecture() { # a line more
   printf '%s\n' '# A' '1. [server/main.c](../server/main.c)' '2. [sql/statements.sql](../sql/statements.sql)' \
