@@ -7,6 +7,7 @@
  *
  * The janitor:
  * - calls on_lost of the leases that were lost with a connection;
+ * - looks the hosts up, and opens the session when the first order wants it (zookeeper_servers.c);
  * - closes a session that has expired;
  * - deletes, by their tokens, the nodes that a call has left which failed or was given up, after a
  *   reconnect if need be: nodes live as long as the session, which outlasts any order.
@@ -111,8 +112,17 @@ static void close_session(struct zookeeper *zookeeper)
         zookeeper_close(handle);
     pthread_mutex_lock(&zookeeper->mutex);
     zookeeper->expired = false;
+    zookeeper->look_at_us = 0;
     zookeeper->why = NULL;
     pthread_cond_broadcast(&zookeeper->changed);
+}
+
+static void wait_changed(struct zookeeper *zookeeper, int64_t next_us)
+{
+    if (next_us == INT64_MAX)
+        pthread_cond_wait(&zookeeper->changed, &zookeeper->mutex);
+    else
+        zookeeper_wait_changed(zookeeper, next_us);
 }
 
 static void *janitor_main(void *argument)
@@ -121,7 +131,7 @@ static void *janitor_main(void *argument)
     int64_t next_us = INT64_MAX;
 
     pthread_mutex_lock(&zookeeper->mutex);
-    while (!zookeeper->stopping) {
+    while (!atomic_load(&zookeeper->stopping)) {
         bool usable = !zookeeper->lost && !zookeeper->expired;
         struct ghost *ghost = usable ? take_ghost(zookeeper, &next_us) : NULL;
         if (zookeeper->lost) {
@@ -132,10 +142,10 @@ static void *janitor_main(void *argument)
             pthread_mutex_unlock(&zookeeper->mutex);
             clear(zookeeper, ghost);
             pthread_mutex_lock(&zookeeper->mutex);
-        } else if (next_us == INT64_MAX) {
-            pthread_cond_wait(&zookeeper->changed, &zookeeper->mutex);
+        } else if (zookeeper_look_at(zookeeper) <= clock_mono_us()) {
+            zookeeper_look_up(zookeeper);
         } else {
-            zookeeper_wait_changed(zookeeper, next_us);
+            wait_changed(zookeeper, clock_earlier(next_us, zookeeper_look_at(zookeeper)));
         }
     }
     close_session(zookeeper);
@@ -152,8 +162,8 @@ static void *open_zookeeper(const struct settings *settings, struct error *error
     struct zookeeper *zookeeper = calloc(1, sizeof *zookeeper);
 
     if (zookeeper)
-        zookeeper->hosts = strdup(settings->zookeeper);
-    if (!zookeeper || !zookeeper->hosts) {
+        zookeeper->resolver = resolver_create();
+    if (!zookeeper || !zookeeper->resolver) {
         error_set(error, ERROR_INTERNAL, "out of memory");
         free(zookeeper);
         return NULL;
@@ -165,7 +175,7 @@ static void *open_zookeeper(const struct settings *settings, struct error *error
     if (pthread_create(&zookeeper->janitor, NULL, janitor_main, zookeeper) == 0)
         return zookeeper;
     error_set(error, ERROR_INTERNAL, "cannot start ZooKeeper's janitor thread");
-    free(zookeeper->hosts);
+    resolver_destroy(zookeeper->resolver);
     free(zookeeper);
     return NULL;
 }
@@ -175,7 +185,7 @@ static void close_zookeeper(void *backend)
     struct zookeeper *zookeeper = backend;
 
     pthread_mutex_lock(&zookeeper->mutex);
-    zookeeper->stopping = true;
+    atomic_store(&zookeeper->stopping, true);
     pthread_cond_broadcast(&zookeeper->changed);
     pthread_mutex_unlock(&zookeeper->mutex);
     pthread_join(zookeeper->janitor, NULL);
@@ -186,7 +196,7 @@ static void close_zookeeper(void *backend)
     }
     pthread_cond_destroy(&zookeeper->changed);
     pthread_mutex_destroy(&zookeeper->mutex);
-    free(zookeeper->hosts);
+    resolver_destroy(zookeeper->resolver);
     free(zookeeper);
 }
 

@@ -1,8 +1,8 @@
 /*
  * The session with ZooKeeper: opened when it is first needed, and the leases that live by it.
  *
- * Happy path: zookeeper_ready opens the session and waits until a server has answered. A lease that
- * is held is in a list (zookeeper_hold, zookeeper_unhold).
+ * Happy path: zookeeper_ready asks the janitor for a session and waits until a server has answered.
+ * A lease that is held is in a list (zookeeper_hold, zookeeper_unhold).
  *
  * Failure modes:
  * - The connection is lost: every held lease is lost at once, because the server may be about to
@@ -17,7 +17,9 @@
 #include "base/log.h"
 #include "settings/settings.h"
 
-enum { FRESH_US = 2000000 };
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 void zookeeper_lose_connection(struct zookeeper *zookeeper)
 {
@@ -64,15 +66,27 @@ static void log_line(const char *message)
     log_debug("ZooKeeper: %s", message);
 }
 
-static void open_session(struct zookeeper *zookeeper)
+void zookeeper_open_session(struct zookeeper *zookeeper)
 {
-    zookeeper->fresh_until_us = clock_mono_us() + FRESH_US;
-    zookeeper->handle =
-        zookeeper_init2(zookeeper->hosts, on_session, (int)zookeeper->settings->lock_ttl_ms, NULL,
-                        zookeeper, 0, log_line);
+    const struct servers *servers = &zookeeper->servers;
+    const char *root = strchr(zookeeper->settings->zookeeper, '/');
+    size_t length = 0;
+    char *text = NULL;
+    FILE *to = open_memstream(&text, &length);
+
+    if (!to)
+        abort();
+    for (int i = 0; i < servers->count; i++)
+        fprintf(to, "%s%s", i > 0 ? "," : "", servers->list[i]);
+    fprintf(to, "%s", root ? root : "");
+    if (fclose(to) != 0)
+        abort();
+    zookeeper->handle = zookeeper_init2(text, on_session, (int)zookeeper->settings->lock_ttl_ms,
+                                        NULL, zookeeper, 0, log_line);
+    free(text);
     if (!zookeeper->handle) {
         zookeeper->fresh_until_us = 0;
-        zookeeper->why = "ZooKeeper: no such host";
+        zookeeper->why = "ZooKeeper: no session can be opened";
     }
 }
 
@@ -83,12 +97,24 @@ void zookeeper_wait_changed(struct zookeeper *zookeeper, int64_t until_us)
     pthread_cond_timedwait(&zookeeper->changed, &zookeeper->mutex, &until);
 }
 
+/* With the mutex held: has the janitor open a session if there is none. */
+static void want_session(struct zookeeper *zookeeper)
+{
+    int64_t now_us = clock_mono_us();
+
+    if (zookeeper->handle || zookeeper->expired || zookeeper->wanted ||
+        now_us < zookeeper->look_at_us)
+        return;
+    zookeeper->wanted = true;
+    zookeeper->fresh_until_us = now_us + FRESH_US;
+    pthread_cond_broadcast(&zookeeper->changed);
+}
+
 bool zookeeper_ready(struct zookeeper *zookeeper, unsigned *loss)
 {
     pthread_mutex_lock(&zookeeper->mutex);
     for (;;) {
-        if (!zookeeper->handle && !zookeeper->expired)
-            open_session(zookeeper);
+        want_session(zookeeper);
         if (zookeeper->connected || clock_mono_us() >= zookeeper->fresh_until_us)
             break;
         zookeeper_wait_changed(zookeeper, zookeeper->fresh_until_us);

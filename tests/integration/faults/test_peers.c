@@ -106,24 +106,33 @@ static void names_without_an_answer_hold_nobody(void **state)
     int names = 1;
 
     (void)state;
-    server_use_failpoints("resolver.ask=hold@1,resolver.ask=hold@2,resolver.ask=hold@3");
+    server_use_failpoints("resolver.ask=hold@1,resolver.ask=hold@2,resolver.ask=hold@3,"
+                          "resolver.ask=hold@4");
     struct server *server =
         server_start("--redis", "redis://cache.invalid:6379", "--stock-redis", stack_stock_redis(),
                      "--memcached", stack_memcached() ? "cache.invalid:11211" : NULL, "--amqp",
-                     stack_amqp() ? "amqp://u:p@broker.invalid:5672" : NULL);
+                     stack_amqp() ? "amqp://u:p@broker.invalid:5672" : NULL, "--zookeeper",
+                     stack_zookeeper() ? "keeper.invalid:2181/shop" : NULL);
     shop_put(server, 1, 2, NULL);
     if (stack_memcached()) {
         names++;
         buy.strategy = "memcached-lock";
         shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
     }
+    if (stack_zookeeper()) {
+        names++;
+        buy.strategy = "zookeeper-lock";
+        shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
+    }
     names += stack_amqp() != NULL;
     while (held_lookups(server) < names && clock_mono_us() < until_us)
         clock_sleep_until(clock_mono_us() + 10000);
     assert_int_equal(held_lookups(server), names);
+    assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
     buy.strategy = "conditional";
     shop_expect_buy(server, &buy, 201, "", NULL);
     server_stop(server);
+    assert_true(clock_mono_us() < until_us);
     server_use_failpoints(NULL);
 }
 

@@ -6,9 +6,13 @@
 
 #include "lib/stack.h"
 
+#include "base/failpoint.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Somebody who waits in a thread of their own. */
 struct waiting {
@@ -168,13 +172,40 @@ static void zookeeper_ends_an_abandoned_lease(void **state)
     assert_int_equal(lock_let_go(&lock_zookeeper, &rig.two, &rig.other), LOCK_RELEASED);
 }
 
+/* The first look-up of a name takes longer than opening a session may; the server behind it is the
+ * only one that is there. */
+static void servers_that_are_found_later_are_used(void **state)
+{
+    struct settings settings = rig.settings;
+    struct error error = {ERROR_NONE, ""};
+    char hosts[128];
+    unsigned loss;
+    int64_t until_us = clock_mono_us() + LOCK_PATIENCE_US;
+
+    (void)state;
+    snprintf(hosts, sizeof hosts, "127.0.0.1:1,localhost%s", strchr(settings.zookeeper, ':'));
+    settings.zookeeper = hosts;
+    struct zookeeper *zookeeper = backend_zookeeper.open(&settings, &error);
+    assert_non_null(zookeeper);
+    assert_false(zookeeper_ready(zookeeper, &loss));
+    while (!zookeeper_ready(zookeeper, &loss)) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(in_ms(20));
+    }
+    backend_zookeeper.close(zookeeper);
+}
+
 int main(void)
 {
+    setenv("SECKILL_FAILPOINTS", "resolver.ask=pause:1500", 1);
+    assert_true(failpoint_check(getenv("SECKILL_FAILPOINTS")));
+
     const struct CMUnitTest tests[] = {
         RIG_TEST(zookeeper_keeps_the_locks_of_one_session_apart),
         RIG_TEST(zookeeper_serves_in_the_order_of_coming),
         RIG_TEST(zookeeper_looks_again_when_the_one_before_vanishes),
         RIG_TEST(zookeeper_ends_an_abandoned_lease),
+        RIG_TEST(servers_that_are_found_later_are_used),
         RIG_TEST(a_lost_connection_is_a_lost_lease),
     };
 
