@@ -2,8 +2,9 @@
 """strategy_tables.py SERVER [--check] [ROOT]: writes the tables of strategies into the texts, or says which are stale.
 
 docs/DECIDE.md holds what `SERVER --strategies=markdown` prints. docs/DECIDE.zh.md holds the same with a Chinese sentence for each:
-the one that stands there is kept, and a strategy that has none yet gets its English one. docs/STRATEGIES.md says
-beside each promise which page has a heading of that name, or a title that begins with it. Only what stands between the two marks is touched.
+the one that stands there is kept, and a strategy that has none yet gets its English one. docs/STRATEGIES.md and
+docs/STRATEGIES.zh.md say beside each promise which page has a heading of that name, or a title that begins with it.
+Only what stands between the two marks is touched.
 """
 import glob
 import os
@@ -14,7 +15,9 @@ import sys
 BEGIN = "<!-- strategies: written by scripts/strategy_tables.py -->\n"
 END = "<!-- /strategies -->\n"
 CHINESE = re.compile("[\u4e00-\u9fff]")
-PAGES = ["docs/STRATEGIES.md", "docs/strategies/*.md", "docs/*.md"]
+# Where a strategy is told of, the first that has it. In Chinese only some pages are there.
+PAGES = ["docs/STRATEGIES.md", "docs/strategies/*.md", "docs/*[A-Z].md"]
+CHINESE_PAGES = ["docs/STRATEGIES.zh.md", "docs/*.zh.md", "docs/strategies/*.md", "docs/*.md"]
 
 check = "--check" in sys.argv
 arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
@@ -46,44 +49,53 @@ def parts(file):
     return before + BEGIN, *rest.split(END)
 
 
-def find_page(name):
+def find_page(name, pages, below):
     """A link, from docs/, to the heading with the strategy's name."""
-    for pattern in PAGES:
+    for pattern in pages:
         for file in sorted(glob.glob(pattern)):
             heading = re.search(rf"^(?:(#) {re.escape(name)}\b.*|(##) {re.escape(name)})$", read(file), re.M | re.I)
             if heading:
-                title = os.path.basename(file)[:-3]
-                path = "" if file == PAGES[0] else os.path.relpath(file, "docs")
-                return f"[{title if path else 'below'}]({path}{'#' + name if heading[2] else ''})"
+                path = "" if file == pages[0] else os.path.relpath(file, "docs")
+                title = os.path.basename(file).split(".")[0] if path else below
+                return f"[{title}]({path}{'#' + name if heading[2] else ''})"
     return ""
 
 
+def chinese_sentences():
+    """Of each strategy that has one, its Chinese sentence."""
+    rows = [cells(line) for line in parts("docs/DECIDE.zh.md")[1].splitlines()[2:]]
+    return {row[0]: row[1] for row in rows if CHINESE.search(row[1])}
+
+
 def chinese(rows):
-    old = {cells(line)[0]: cells(line)[1] for line in parts("docs/DECIDE.zh.md")[1].splitlines()[2:]}
+    told = chinese_sentences()
     yes = {"yes": "是", "no": "否"}
-
-    def row(name, how, needs, *promises):
-        kept = old.get(name, "")
-        return [name, kept if CHINESE.search(kept) else how, needs, *(yes[promise] for promise in promises)]
-
-    head = ["策略", "做法", "所需后端", "单实例正确", "多实例正确", "持锁者被暂停时", "Redis 丢数据时"]
-    return table(head, [row(*each) for each in rows])
+    head = ["策略", "做法", "所需后端", "单实例正确", "多实例正确", "持锁者停顿时", "Redis 丢数据时"]
+    return table(head, [[name, told.get(name, how), needs, *(yes[promise] for promise in promises)]
+                        for name, how, needs, *promises in rows])
 
 
-def with_pages(rows):
+def with_pages(rows, head, nothing, pages, below, told):
     def row(name, how, _, *promises):
         letters = [letter for letter, promise in zip("1NPF", promises) if promise == "yes"]
-        return [name, how, " ".join(letters) or "nothing", find_page(name.strip("`"))]
+        return [name, told.get(name, how), " ".join(letters) or nothing, find_page(name.strip("`"), pages, below)]
 
-    return table(["strategy", "in a sentence", "promise", "told in"], [row(*each) for each in rows])
+    return table(head, [row(*each) for each in rows])
 
 
 def main():
     lines = subprocess.run([server, "--strategies=markdown"], check=True, capture_output=True, text=True).stdout
     head, _, *rows = map(cells, lines.splitlines())
     stale = []
-    for file, new in [("docs/DECIDE.md", table(head, rows)), ("docs/DECIDE.zh.md", chinese(rows)),
-                      ("docs/STRATEGIES.md", with_pages(rows))]:
+    texts = [
+        ("docs/DECIDE.md", table(head, rows)),
+        ("docs/DECIDE.zh.md", chinese(rows)),
+        ("docs/STRATEGIES.md", with_pages(rows, ["strategy", "in a sentence", "promise", "told in"], "nothing",
+                                          PAGES, "below", {})),
+        ("docs/STRATEGIES.zh.md", with_pages(rows, ["策略", "一句话", "承诺", "详见"], "无",
+                                             CHINESE_PAGES, "下文", chinese_sentences())),
+    ]
+    for file, new in texts:
         before, old, after = parts(file)
         if old == new:
             continue

@@ -33,6 +33,8 @@ put docs/DECIDE.md "before
 $marks
 after"
 put docs/DECIDE.zh.md "$marks"
+put docs/STRATEGIES.zh.md "$marks
+## a"
 put docs/STRATEGIES.md "$marks
 ## a"
 put docs/strategies/family.md '## b'
@@ -44,9 +46,13 @@ holds docs/DECIDE.md "$a"
 holds docs/DECIDE.md after
 holds docs/STRATEGIES.md '| `a` | A way. | 1 N | [below](#a) |'
 holds docs/DECIDE.zh.md '| `a` | A way. | postgresql | 是 | 是 | 否 | 否 |'
+holds docs/STRATEGIES.zh.md '| `a` | A way. | 1 N | [下文](#a) |'
 
 sed -i 's/A way\./一种做法/' "$tree/docs/DECIDE.zh.md"
+refuses "a Chinese sentence that one text alone has"
+"$tables" "$tree/server" "$tree" >/dev/null
 passes "a Chinese sentence"
+holds docs/STRATEGIES.zh.md '| `a` | 一种做法 | 1 N | [下文](#a) |'
 serve "$a" "$b"
 refuses "a strategy more"
 "$tables" "$tree/server" "$tree" >/dev/null
