@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "postgres/pg.h"
 #include "strategy/backends.h"
 
@@ -18,16 +19,18 @@ enum {
     PURGE_TIMEOUT_US = 5000000, /* no probe is made meanwhile */
     PURGE_ROWS = 2000,
     PURGE_SALES = 100,
-    PURGE_PAUSE_US = 20000
+    PURGE_PAUSE_US = 20000,
+    TOLD_SIZE = 768
 };
 
 struct background {
     const struct services *services; /* borrowed: app */
     bool (*busy)(void *context);
     void *context;
-    struct pg *pg;     /* owned; the thread's */
-    struct error last; /* what was logged, so that a dead backend is not logged twice a second */
-    bool purge_fails;  /* that was logged, too */
+    struct pg *pg;        /* owned; the thread's */
+    struct error last;    /* what was logged, so that a dead backend is not logged twice a second */
+    bool purge_fails;     /* that was logged, too */
+    char told[TOLD_SIZE]; /* to who manages the process */
     void *with[BACKEND_COUNT]; /* owned: a session of each other backend that is probed */
     int first;                 /* of their nodes: which is asked first the next time */
     pthread_t thread;
@@ -92,6 +95,24 @@ static void probe_postgresql(struct background *background)
         log_info("PostgreSQL is back");
     if (!pg_is_refused(background->pg))
         background->last = error;
+}
+
+static void tell_manager(void *to, const char *name, bool up, const char *detail)
+{
+    struct background *background = to;
+    char lines[TOLD_SIZE];
+
+    if (strcmp(name, backend_at(BACKEND_POSTGRESQL)->name) != 0)
+        return;
+    if (up)
+        snprintf(lines, sizeof lines, "READY=1\nSTATUS=ready for orders");
+    else
+        snprintf(lines, sizeof lines, "STATUS=not ready for orders: PostgreSQL: %.*s",
+                 (int)strcspn(detail, "\n"), detail);
+    if (strcmp(lines, background->told) == 0)
+        return;
+    snprintf(background->told, sizeof background->told, "%s", lines);
+    notify_manager(lines);
 }
 
 /* One piece of the purge. */
@@ -189,6 +210,7 @@ static void *background_main(void *argument)
         pthread_mutex_unlock(&background->shared.mutex);
         if (clock_mono_us() >= next_probe_us) {
             probe_postgresql(background);
+            backends_report(background->services, tell_manager, background);
             probe_others(background);
             next_probe_us = clock_mono_us() + PROBE_US;
         }

@@ -31,6 +31,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/stop.h"
 #include "http/edge/edge.h"
 #include "http/edge/listen.h"
@@ -340,6 +341,7 @@ static bool drain(struct http *http)
                           (settings->work_timeout_ms + settings->work_ms) * CLOCK_US_PER_MS;
 
     http->draining = true;
+    notify_manager("STOPPING=1\nSTATUS=draining");
     log_info("draining: %lld orders and calls are under way",
              (long long)dispatch_in_flight(http->dispatch));
     edge_accept_close(http);

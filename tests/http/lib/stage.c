@@ -70,3 +70,8 @@ struct witness *stage_hold_product(void)
 {
     return witness_hold(database, 1);
 }
+
+const char *stage_database(void)
+{
+    return database;
+}

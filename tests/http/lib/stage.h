@@ -22,6 +22,9 @@ int stage_run_bare(const char *name, const struct CMUnitTest *tests, size_t coun
 int stage_clear(void **state);
 #define STAGE_TEST(name) cmocka_unit_test_teardown(name, stage_clear)
 
+/* Its conninfo. */
+const char *stage_database(void);
+
 /* witness_hold for product 1. */
 struct witness *stage_hold_product(void);
 
