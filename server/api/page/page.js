@@ -12,7 +12,7 @@
   const ordersShown = 20;
   const pollMs = 1000;
   const pollMsWhenLost = 5000;
-  const auditMs = 300;
+  const auditMs = 200;
   const settleMs = 15000; /* a race waits so long for what was queued to be decided */
   const callMs = 10000;
   const orderMs = 70000; /* an order may wait for a minute */
@@ -224,7 +224,7 @@
       });
       row.element = make("li", { title: order.id }, make("span", { className: "what" },
         make("div", { textContent: `#${order.product_id} × ${order.quantity}` }),
-        make("div", { className: "small", textContent: `${order.strategy} · ${new Date(order.created_at).toLocaleTimeString()}` })),
+        make("div", { className: "small", textContent: `${order.strategy} · ${new Date(order.created_at).toLocaleTimeString(document.documentElement.lang)}` })),
         row.status, row.button);
       row.element.dataset.order = order.id;
       rows.set(order.id, row);
@@ -330,8 +330,9 @@
 
   /* A sale of the race's own; a product that is not is let alone. */
   const open = async (lane, stock) => {
-    const there = await call("GET", `/products/${lane.product}`);
-    if (there.status === 200 && !lane.owns(there.json)) {
+    const { json } = await call("GET", `/products?limit=1&after=${lane.product - 1}`);
+    const there = json?.products?.[0];
+    if (there?.id === lane.product && !lane.owns(there)) {
       lane.note = t("raceTaken", lane.product);
       return false;
     }
@@ -341,16 +342,21 @@
     return good(reply);
   };
 
-  const run = async (lane, buyers) => {
+  /* As many at once as there are connections, over the seconds that were asked for, so that one can watch. */
+  const run = async (lane, buyers, ms) => {
+    const crowd = connections / lanes.length;
+    const pauseMs = ms / Math.ceil(buyers / crowd);
     const begun = performance.now();
-    let sent = 0;
-    const buyer = async () => {
-      while (sent < buyers) {
-        const { status } = await buy(lane.product, ++sent, lane.select.value);
-        lane.answers[status === 201 || status === 202 ? "sold" : status === 409 ? "refused" : "failed"]++;
-      }
+    const buyOne = async (user) => {
+      const { status } = await buy(lane.product, user, lane.select.value);
+      lane.answers[status === 201 || status === 202 ? "sold" : status === 409 ? "refused" : "failed"]++;
     };
-    await Promise.all(Array.from({ length: connections / lanes.length }, buyer));
+    for (let sent = 0; sent < buyers; sent += crowd) {
+      const earliest = wait(pauseMs);
+      await Promise.all(Array.from({ length: Math.min(crowd, buyers - sent) }, (_, i) => buyOne(sent + i + 1)));
+      drawLane(lane);
+      await earliest;
+    }
     lane.answers.tookMs = performance.now() - begun;
   };
 
@@ -366,8 +372,8 @@
   };
 
   const race = async () => {
-    const stock = Math.max(1, Math.min(1000, Math.floor($("race-stock").value) || 1));
-    const buyers = Math.max(1, Math.min(1000, Math.floor($("race-buyers").value) || 1));
+    const [stock, buyers, s] = ["race-stock", "race-buyers", "race-seconds"].map((id) =>
+      Math.max(Number($(id).min), Math.min(Number($(id).max), Math.floor($(id).value) || 0)));
     racing = true;
     $("race-start").disabled = true;
     const begun = [];
@@ -380,7 +386,7 @@
     }
     await Promise.all(begun.map(async (lane) => {
       let ended = false;
-      await Promise.all([run(lane, buyers).then(() => { ended = true; }), watch(lane, () => ended)]);
+      await Promise.all([run(lane, buyers, s * 1000).then(() => { ended = true; }), watch(lane, () => ended)]);
     }));
     for (const lane of lanes)
       lane.select.disabled = false;

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""The live page in a real Chromium, against a real server.
+
+    test_page.py SERVER
+
+Buying, cancelling, refusals, the race, the admin's calls, both languages, a phone's width, the keyboard alone, names that
+are HTML, and at the end of each a console without an error.
+"""
+import re
+import signal
+import sys
+import unittest
+
+from browser import TOKEN, Browser, Server, wait_for
+from selenium.webdriver.common.keys import Keys
+
+PROGRAM = sys.argv[1]
+ALL_S = 120
+HTML_NAME = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>&amp;'
+
+
+def give_up(*_):
+    raise TimeoutError(f"longer than {ALL_S} s")
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(PROGRAM)
+        cls.addClassCleanup(cls.server.stop)
+        cls.browser = Browser()
+        cls.addClassCleanup(cls.browser.quit)
+
+    def setUp(self):
+        self.refusals = 0
+        self.server.ask("PUT", "/products/1", {"stock": 10, "name": "first"})
+        self.open(f"#token={TOKEN}")
+
+    def tearDown(self):
+        self.browser.run("sessionStorage.clear()")
+        # Chromium itself writes down every answer of 4xx: that is what a refusal is.
+        logged = [entry for entry in self.browser.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+        refused = [entry for entry in logged if entry["source"] == "network" and "/orders" in entry["message"]]
+        self.assertEqual([entry for entry in logged if entry not in refused], [])
+        if not self.refusals:
+            self.assertEqual(refused, [])
+
+    def open(self, behind=""):
+        self.browser.driver.get("about:blank")
+        self.browser.driver.get(f"{self.server.url}/{behind}")
+        self.browser.wait_text("[data-product='1'] h3", "first")
+        wait_for("the strategies", lambda: self.browser.run("return document.querySelector('#strategy').value"))
+
+    def stock(self, product=1):
+        return self.server.ask("GET", f"/products/{product}")["stock"]
+
+    def test_buy_and_cancel(self):
+        browser = self.browser
+        browser.find("[data-product='1'] button").click()
+        browser.wait_text("#answer .tag", "201")
+        for shown in ("POST /orders?strategy=conditional", "In the lane", "At work", '"status": "confirmed"'):
+            self.assertIn(shown, browser.text("#answer"))
+        self.assertEqual(self.stock(), 9)
+        browser.wait_text("[data-product='1'] .tag", "9 of 10 left")
+        browser.wait_text("#orders li:first-child .tag", "confirmed")
+        browser.find("#orders li:first-child button").click()
+        browser.wait_text("#orders li:first-child .tag", "cancelled")
+        self.assertEqual(self.stock(), 10)
+        browser.wait_text("[data-product='1'] .tag", "10 of 10 left")
+
+    def test_a_refusal_is_shown_with_its_code(self):
+        self.refusals = 1
+        self.server.ask("PUT", "/products/2", {"stock": 0, "name": "gone"})
+        self.browser.wait_text("[data-product='2'] .tag", "Sold out")
+        self.browser.find("[data-product='2'] button").click()
+        self.browser.wait_text("#answer .tag", "409")
+        self.assertIn("sold_out", self.browser.text("#answer .figures"))
+
+    def test_it_counts_down(self):
+        self.server.ask("PUT", "/products/3", {"stock": 1, "opens_at": "2999-01-01T00:00:00Z"})
+        self.browser.wait_text("[data-product='3'] .tag", "Opens in")
+        seen = self.browser.text("[data-product='3'] .tag")
+        self.assertRegex(seen, r"^Opens in \d+ d \d\d:\d\d:\d\d$")
+        wait_for("the next second", lambda: self.browser.text("[data-product='3'] .tag") != seen)
+
+    def test_what_nothing_protects_is_oversold_in_the_race(self):
+        self.refusals = 1
+        browser = self.browser
+        browser.type("#race-seconds", "1")
+        browser.find("#race-start").click()
+        wait_for("the end of the race",
+                 lambda: browser.run("return !document.querySelector('#race-start').disabled"))
+        verdicts = [browser.find(f"[data-lane='{i}'] .verdict") for i in range(2)]
+        self.assertEqual([verdict.get_attribute("class") for verdict in verdicts], ["verdict oversold", "verdict safe"])
+        audits = [self.server.ask("GET", f"/products/{900001 + i}/audit") for i in range(2)]
+        self.assertGreater(audits[0]["oversold"], 0)
+        self.assertEqual(verdicts[0].text, f"OVERSOLD by {audits[0]['oversold']}: sold {audits[0]['sold']}, there were 20")
+        self.assertEqual(verdicts[1].text, "Kept: sold 20 of 20")
+        figures = [browser.find(f"[data-lane='{i}'] .figures").text.split()[-1] for i in range(2)]
+        self.assertEqual(figures, ["0", "0"], "failed")
+        self.assertIn("rgb", verdicts[0].value_of_css_property("background-color"))
+        self.assertEqual([browser.run("return document.querySelectorAll(`[data-lane='${arguments[0]}'] .bar i`)[1].style.width", i)
+                          != "0%" for i in range(2)], [True, False])
+
+    def test_the_race_leaves_the_products_of_others_alone(self):
+        self.server.ask("PUT", "/products/900001", {"stock": 7, "name": "somebody's"})
+        self.refusals = 1
+        self.browser.type("#race-buyers", "6")
+        self.browser.type("#race-seconds", "0")
+        self.browser.find("#race-start").click()
+        self.browser.wait_text("[data-lane='0'] .verdict", "is not the race's own")
+        wait_for("the end", lambda: self.browser.run("return !document.querySelector('#race-start').disabled"))
+        self.assertEqual(self.stock(900001), 7)
+        self.server.ask("PUT", "/products/900001", {"stock": 7, "name": "race: none"})
+
+    def test_the_admin_sells_anew_restocks_changes_and_audits(self):
+        browser = self.browser
+        browser.find("#admin summary").click()
+        browser.type("#a-product", "5")
+        browser.type("#a-stock", "4")
+        browser.type("#a-name", "of the admin")
+        browser.find("#a-put").click()
+        browser.wait_text("[data-product='5'] h3", "of the admin")
+        browser.find("#a-restock").click()
+        browser.wait_text("[data-product='5'] .tag", "8 of 4 left")
+        browser.type("#a-name", "renamed")
+        browser.find("#a-patch").click()
+        browser.wait_text("[data-product='5'] h3", "renamed")
+        browser.find("#a-audit").click()
+        browser.wait_text("#a-answer .verdict", "Kept: sold 0 of 8")
+
+    def test_the_token_stays_in_the_tab(self):
+        self.assertEqual(self.browser.driver.current_url, f"{self.server.url}/")
+        self.assertEqual(self.browser.run("return [sessionStorage.token, localStorage.length, document.cookie]"), [TOKEN, 0, ""])
+        self.assertFalse(self.browser.find("#race-token").is_displayed())
+        self.browser.run("sessionStorage.clear()")
+        self.open()
+        self.browser.find("#race-token").click()
+        self.assertEqual(self.browser.run("return document.activeElement.id"), "token")
+
+    def test_names_that_are_html_are_text(self):
+        self.server.ask("PUT", "/products/6", {"stock": 1, "name": HTML_NAME})
+        wait_for("the name", lambda: self.browser.text("[data-product='6'] h3") == HTML_NAME)
+        self.browser.find("[data-product='6'] button").click()
+        self.browser.wait_text("#answer .tag", "201")
+        self.assertEqual(self.browser.run("return [window.hit ?? null, document.querySelectorAll('main img, main script').length]"),
+                         [None, 0])
+        # The policy, if the page did not hold: nothing that is put in as HTML runs.
+        self.browser.run("document.querySelector('#answer').innerHTML = arguments[0]", HTML_NAME)
+        blocked = wait_for("what was refused", lambda: self.browser.driver.get_log("browser"))
+        self.assertIn("Content Security Policy", " ".join(entry["message"] for entry in blocked))
+        self.assertIsNone(self.browser.run("return window.hit ?? null"))
+
+    def test_large_ids_keep_their_digits(self):
+        large = 2**63 - 1
+        self.server.ask("PUT", f"/products/{large}", {"stock": 1, "name": "large"})
+        self.browser.type("#user", str(large - 1) + Keys.TAB)
+        self.browser.wait_text(f"[data-product='{large}'] h3", "large")
+        self.browser.find(f"[data-product='{large}'] button").click()
+        self.browser.wait_text("#answer .tag", "201")
+        self.browser.wait_text("#orders li", f"#{large} × 1")
+        placed = self.server.ask("GET", f"/orders?user_id={large - 1}&limit=1000")["orders"]
+        self.assertEqual([order["product_id"] for order in placed], [large])
+
+    def test_both_languages(self):
+        browser = self.browser
+        self.assertEqual(browser.run("return document.documentElement.lang"), "en")
+        english = self.texts()
+        browser.find("#language").click()
+        self.assertEqual(browser.run("return document.documentElement.lang"), "zh-CN")
+        chinese = self.texts()
+        self.assertEqual([name for name in english if english[name] == chinese[name]], [])
+        self.assertEqual([name for name, text in chinese.items() if not re.search("[\u4e00-\u9fff]", text)], [])
+        self.assertEqual(browser.text("[data-product='1'] button"), "购买")
+        self.open()
+        self.assertEqual(browser.text("#race-start"), "开始对比", "the choice is kept")
+        # Without a choice it is the browser's.
+        browser.run("sessionStorage.clear()")
+        agent = browser.run("return navigator.userAgent")
+        browser.cdp("Network.setUserAgentOverride", userAgent=agent, acceptLanguage="zh-CN")
+        self.open()
+        self.assertEqual(browser.text("#language"), "English")
+        browser.run("sessionStorage.clear()")
+        browser.cdp("Network.setUserAgentOverride", userAgent=agent, acceptLanguage="en-US")
+
+    def texts(self):
+        return self.browser.run("return Object.fromEntries(Array.from(document.querySelectorAll('[data-t]'),"
+                                " (element) => [element.dataset.t, element.textContent]))")
+
+    def test_it_fits_a_phone_in_both_languages_and_themes(self):
+        browser = self.browser
+        self.server.ask("PUT", "/products/7", {"stock": 1, "name": "long" * 50})
+        browser.wait_text("[data-product='7'] h3", "long")
+        browser.cdp("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=2, mobile=True)
+        grounds = []
+        for theme in ("light", "dark"):
+            browser.media(prefers_color_scheme=theme)
+            grounds.append(browser.find("body").value_of_css_property("background-color"))
+            browser.run("document.querySelector('#admin').open = true")
+            self.assertEqual(browser.run("return [innerWidth, document.documentElement.scrollWidth]"), [390, 390], theme)
+            browser.find("#language").click()
+        self.assertNotEqual(*grounds)
+        browser.cdp("Emulation.clearDeviceMetricsOverride")
+        browser.media()
+
+    def test_the_keyboard_is_enough(self):
+        browser = self.browser
+        self.tab_to("race-start")
+        self.tab_to("strategy")
+        self.press(Keys.ARROW_UP)
+        chosen = browser.run("return document.querySelector('#strategy').value")
+        self.assertNotEqual(chosen, "conditional")
+        self.tab_to("Buy: first")
+        self.assertEqual(browser.run("return getComputedStyle(document.activeElement).outlineStyle"), "solid")
+        self.press(Keys.ENTER)
+        browser.wait_text("#answer .tag", "201")
+        self.assertIn(f"strategy={chosen}", browser.text("#answer"))
+        self.tab_to("Cancel: ")
+        self.press(Keys.ENTER)
+        browser.wait_text("#orders li:first-child .tag", "cancelled")
+        self.tab_to("For the admin")
+        self.press(Keys.ENTER)
+        self.tab_to("a-audit")
+        self.press(Keys.SPACE)
+        browser.wait_text("#a-answer .verdict", "Kept: sold 0 of 10")
+
+    def press(self, key):
+        self.browser.driver.switch_to.active_element.send_keys(key)
+
+    def tab_to(self, wanted):
+        """By Tab alone, to what has this id, or a name that begins so."""
+        for _ in range(60):
+            self.press(Keys.TAB)
+            at, name = self.browser.run("const at = document.activeElement;"
+                                        " return [at.id, at.getAttribute('aria-label') ?? at.textContent]")
+            if at == wanted or name.startswith(wanted):
+                return
+        self.fail(f"no Tab leads to {wanted}")
+
+    def test_it_does_not_ask_while_nobody_looks(self):
+        asked = "return performance.getEntriesByType('resource').filter((entry) => entry.name.includes('/products?')).length"
+        wait_for("the polling", lambda: self.browser.run(asked) >= 2)
+        self.browser.run("Object.defineProperty(document, 'hidden', { get: () => window.away, configurable: true });"
+                         "window.away = true; performance.clearResourceTimings()")
+        # As long as two polls would take; the one that was under way may still end.
+        self.browser.driver.set_script_timeout(10)
+        self.browser.driver.execute_async_script("setTimeout(arguments[0], 2200)")
+        self.assertLessEqual(self.browser.run(asked), 1)
+        self.browser.run("window.away = false; document.dispatchEvent(new Event('visibilitychange'))")
+        wait_for("the polling to go on", lambda: self.browser.run(asked) >= 2)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGALRM, give_up)
+    signal.signal(signal.SIGTERM, give_up)
+    signal.alarm(ALL_S)
+    unittest.main(argv=sys.argv[:1], verbosity=2)
