@@ -27,18 +27,20 @@ static struct point {
     char name[64];
     char action[16]; /* kill, stop, pause, hold, fail, skew */
     long ms;         /* of a pause or a skew */
+    bool goes_on;    /* at every later passage, too */
     atomic_int passages_left;
 } points[POINTS_MAX];
 static int point_count;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool let_go;
 
-/* NAME=ACTION[:MS][@N] */
+/* NAME=ACTION[:MS][@N[+]] */
 static bool parse_point(const char *text, size_t length, struct point *out)
 {
     char copy[128];
     char name[64];
     char action[16];
+    char *end = NULL;
     int passage = 1;
 
     if (length >= sizeof copy)
@@ -48,8 +50,9 @@ static bool parse_point(const char *text, size_t length, struct point *out)
     char *at = strchr(copy, '@');
     if (at) {
         *at = '\0';
-        passage = (int)strtol(at + 1, NULL, 10);
+        passage = (int)strtol(at + 1, &end, 10);
     }
+    out->goes_on = end && *end == '+';
     char *colon = strchr(copy, ':');
     out->ms = colon ? strtol(colon + 1, NULL, 10) : 0;
     if (colon)
@@ -117,6 +120,16 @@ static void act(const struct point *point)
             clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
 }
 
+/* Counts a passage. What goes on stays at its last one, and never wraps round. */
+static bool is_due(struct point *point)
+{
+    int left = atomic_load(&point->passages_left);
+
+    if (point->goes_on && left <= 1)
+        return true;
+    return atomic_fetch_sub(&point->passages_left, 1) == 1;
+}
+
 /* The point of this name whose turn it is at this passage. */
 static const struct point *pass(const char *name)
 {
@@ -124,7 +137,7 @@ static const struct point *pass(const char *name)
 
     pthread_once(&once, read_environment);
     for (int i = 0; i < point_count; i++)
-        if (strcmp(points[i].name, name) == 0 && atomic_fetch_sub(&points[i].passages_left, 1) == 1)
+        if (strcmp(points[i].name, name) == 0 && is_due(&points[i]))
             due = &points[i];
     return due;
 }

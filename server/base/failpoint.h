@@ -2,12 +2,12 @@
  * Failpoints: named places where a test can make this process die, stop or pause.
  *
  * Built in by SECKILL_FAILPOINTS alone (the development presets have it, release does not); armed
- * by the environment: SECKILL_FAILPOINTS="NAME=ACTION[@N],…", where ACTION is kill (SIGKILL), stop
- * (SIGSTOP the whole process), pause:MS (this thread alone), hold (this thread alone, until the
- * process gets SIGUSR1; there is one go for every hold, those to come too), fail (what the place
- * says fails) or skew:MS (a clock that is wrong, from then on), and N says at which passage it
- * happens (default 1, the first). The names are listed in tests/README.md. Idea: FreeBSD's fail(9)
- * and etcd's gofail.
+ * by the environment: SECKILL_FAILPOINTS="NAME=ACTION[@N[+]],…", where ACTION is kill (SIGKILL),
+ * stop (SIGSTOP the whole process), pause:MS (this thread alone), hold (this thread alone, until
+ * the process gets SIGUSR1; there is one go for every hold, those to come too), fail (what the
+ * place says fails) or skew:MS (a clock that is wrong, from then on), and N says at which passage
+ * it happens (default 1, the first); with a + behind it, at that one and every later one. The names
+ * are listed in tests/README.md. Idea: FreeBSD's fail(9) and etcd's gofail.
  */
 #ifndef SECKILL_BASE_FAILPOINT_H
 #define SECKILL_BASE_FAILPOINT_H
