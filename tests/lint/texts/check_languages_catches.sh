@@ -38,7 +38,7 @@ chinese='# 库存
 # 不是标题
 | 也不是表 |
 ```'
-translated='README docs/ARTICLES docs/DECIDE docs/STRATEGIES docs/WLLOCK'
+translated='README docs/ARTICLES docs/DECIDE docs/FAQ docs/STRATEGIES docs/WLLOCK'
 
 refuses "a tree without the texts"
 for name in $translated docs/MORE; do
