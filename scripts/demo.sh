@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The comparison in one command: which strategies oversold, and how fast each was, with one instance and with three.
 # Installs what is missing, builds, starts a private PostgreSQL and Redis, runs the harness, and stops everything
-# again. The harness prints the table and which folder of results/ has the figures behind it. Under five minutes on two cores.
+# again. The harness prints the table, and ends by naming the report and the figures behind it. Under five minutes on
+# two cores.
 #
 # With --all in front: every strategy, also those that need RabbitMQ, three more Redis, memcached or ZooKeeper, which
 # it installs and starts like the rest. Each is loaded half as long; under fifteen minutes.

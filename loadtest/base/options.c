@@ -99,6 +99,10 @@ static const struct option_row rows[] = {
                "use these running servers instead of starting some"),
     OPTION_ROW("reset", RUN, OPTION_SWITCH, AT(reset), NULL, 0, 0, false, NULL,
                "with --server: products that have orders may be reset"),
+    OPTION_ROW("format", RUN, OPTION_CHOICE, AT(format), "table|wide|md|json|csv", 0, 0, false,
+               "NAME", "what is printed: table, wide, md (Markdown), json or csv (below)"),
+    OPTION_ROW("wide", RUN, OPTION_SWITCH, AT(wide), NULL, 0, 0, false, NULL,
+               "every column, as --format wide"),
     OPTION_ROW("picture", REPORT, OPTION_SWITCH, AT(picture), NULL, 0, 0, false, NULL,
                "print the first run's rates as an SVG picture, and write nothing"),
 };
@@ -151,6 +155,11 @@ bool options_settle(struct options *options, struct error *error)
     if (*options->body && strcmp(options->body, "plain") != 0 &&
         strcmp(options->body, "guarded") != 0)
         return error_fail(error, "--body takes plain or guarded, not '%s'", options->body);
+    if (options->wide && options->format > FORMAT_WIDE)
+        return error_fail(error,
+                          "--wide is a form of the table: not with --format md, json or csv");
+    if (options->wide)
+        options->format = FORMAT_WIDE;
     if (options->servers.count > OPTIONS_MAX_INSTANCES)
         return error_fail(error, "--server takes at most %d URLs", OPTIONS_MAX_INSTANCES);
     if (options->servers.count > 0 && options->work_ms >= 0)
@@ -312,6 +321,15 @@ static const char run_help[] =
     "  A violation is oversold, lost updates, duplicate orders, limits exceeded, undersold (sold\n"
     "  out was answered though stock is left), resold (of one product: it was answered, and who\n"
     "  asked later was sold a unit), or a 201 or 202 without its row.\n"
+    "\n"
+    "Output\n"
+    "  table    eight columns, the fastest strategy first, for one number of instances after the "
+    "other\n"
+    "  wide     every figure, with half the spread of the rounds behind each rate\n"
+    "  md       the eight columns in Markdown\n"
+    "  json, csv  what stands in results.json and results.csv\n"
+    "  With md, json and csv nothing else is on stdout; what else there is to say goes to stderr.\n"
+    "  Colours are for a terminal alone, and not where NO_COLOR is set or TERM is dumb.\n"
     "\n"
     "Exit status: 0 nothing is BROKEN and everything asked for was proved; 1 something is BROKEN;\n"
     "2 the run could not be made or proved nothing. Ctrl-C ends a run, which then prints and\n"

@@ -20,6 +20,7 @@ enum scenario {
     SCENARIO_BELL,
     SCENARIO_ARTICLES
 };
+enum options_format { FORMAT_TABLE, FORMAT_WIDE, FORMAT_MD, FORMAT_JSON, FORMAT_CSV };
 enum arrivals_kind { ARRIVALS_POISSON, ARRIVALS_CONSTANT };
 /* OPTIONS_USAGE: nothing was said, so the help is what is wrong. */
 enum options_action { OPTIONS_GO, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_USAGE };
@@ -59,6 +60,8 @@ struct options {
     const char *memcached;
     const char *zookeeper;
     const char *admin_token;
+    enum options_format format; /* what goes to stdout */
+    bool wide;
     const char *out;        /* "": a new folder under results/ */
     const char *over;       /* sweep: NAME=1,2,4 */
     struct option_list set; /* sweep: NAME=1 */

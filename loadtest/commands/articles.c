@@ -108,10 +108,12 @@ bool articles_run(struct harness *harness, struct results *results, struct error
 static void print_row(FILE *to, const struct phase_result *result)
 {
     const struct article_note *note = &result->article;
+    struct table_line line;
     fprintf(to, "  %-46s %-17s %4d  %-23s  %-46s  %s\n", note->did, result->plan.strategy->name,
             result->instances, *note->published ? note->published : "-",
             *note->ours ? note->ours : "-", verdict_name(result->verdict));
-    table_print_alarms(to, result);
+    table_gather(result, 1, result, &line);
+    table_print_alarms(to, "  ! ", &line);
 }
 
 static bool belongs_to(const struct phase_result *result,

@@ -2,6 +2,7 @@
 #include "loadtest/commands/harness.h"
 
 #include "base/options/nearest.h"
+#include "loadtest/base/terminal.h"
 #include "loadtest/report/files.h"
 
 #include <inttypes.h>
@@ -9,12 +10,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The line that says what is going on, rewritten in place; for a terminal alone. */
-static void progress(void *context, const char *text)
+enum { LINE_BYTES = 300 };
+
+/* The line that says what is going on, rewritten in place; for a terminal alone. A line that is
+ * longer than the terminal's could not be taken away again. */
+static void progress(void *context, const char *what)
 {
-    (void)context;
-    fprintf(stderr, "\r\033[K%s", text);
+    const struct harness *harness = context;
+    char line[LINE_BYTES];
+    progress_text(&harness->progress, clock_mono_ms(), what, line, sizeof line);
+    fprintf(stderr, "\r\033[K%.*s", terminal_columns(stderr) - 1, line);
     fflush(stderr);
+}
+
+void harness_clear_progress(const struct harness *harness)
+{
+    if (harness->fleet.progress)
+        fputs("\r\033[K", stderr);
 }
 
 static void say_over(const struct harness *harness, const struct phase_result *result,
@@ -53,7 +65,8 @@ bool harness_init(struct harness *harness, const struct options *options, struct
         machine_ask_server(&harness->machine, harness->binary);
     harness->fleet = (struct fleet){
         .api = harness->api, .witness = harness->witness, .admin_token = options->admin_token};
-    if (isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
+    harness->fleet.progress_context = harness;
+    if (terminal_rewrites(stderr))
         harness->fleet.progress = progress;
     return true;
 }
@@ -155,6 +168,7 @@ bool harness_measure(struct harness *harness, const struct phase_plan *plan,
     struct phase_result *result = results_next(results);
     if (!result)
         return error_fail(error, "out of memory");
+    progress_next(&harness->progress, results->count, all, clock_mono_ms());
     bool made = phase_run(&harness->fleet, plan, result, error);
     if (!process_interrupted())
         say_over(harness, result, results->count, all);

@@ -5,6 +5,7 @@
 #ifndef SECKILL_LOADTEST_COMMANDS_HARNESS_H
 #define SECKILL_LOADTEST_COMMANDS_HARNESS_H
 
+#include "loadtest/commands/progress.h"
 #include "loadtest/fleet/api.h"
 #include "loadtest/fleet/machine.h"
 #include "loadtest/phase/run_phase.h"
@@ -22,6 +23,7 @@ struct harness {
     struct machine machine;
     struct instance instances[OPTIONS_MAX_INSTANCES];
     struct fleet fleet;
+    struct progress progress;
     struct api_strategy strategies[HARNESS_STRATEGIES_MAX];
     size_t strategies_count;
 };
@@ -35,6 +37,9 @@ void harness_fini(struct harness *harness);
 bool harness_open_fleet(struct harness *harness, int count, struct error *error);
 /* False when a server did not end as it should. */
 bool harness_close_fleet(struct harness *harness, struct error *error);
+
+/* Takes the line that says what is going on off the terminal, if there is one. */
+void harness_clear_progress(const struct harness *harness);
 
 const struct api_strategy *harness_strategy(const struct harness *harness, const char *name);
 /* The same for a name of --strategies. NULL, with a text, also when it is not available; where

@@ -9,8 +9,10 @@
  */
 #include "loadtest/commands/commands.h"
 
+#include "loadtest/base/terminal.h"
 #include "loadtest/commands/articles.h"
 #include "loadtest/commands/harness.h"
+#include "loadtest/report/files.h"
 #include "loadtest/report/html/html.h"
 #include "loadtest/report/open_results.h"
 #include "loadtest/report/results.h"
@@ -32,12 +34,6 @@ struct run {
 static bool is_articles(const struct run *run)
 {
     return run->harness.options->scenario == SCENARIO_ARTICLES;
-}
-
-static void clear_progress(const struct run *run)
-{
-    if (run->harness.fleet.progress)
-        run->harness.fleet.progress(NULL, "");
 }
 
 /* --strategies against what the servers have. */
@@ -166,46 +162,66 @@ static const char *what_was_done(enum scenario scenario)
     return "An order writes one row in orders and one update of the product's row";
 }
 
-static void print_table(const struct run *run, struct verdict_tally *tally)
+/* Where the table goes, and where the rest of what is for people: what a program reads from stdout
+ * stands there alone. */
+struct outputs {
+    FILE *table, *notes;
+};
+
+static struct outputs outputs_of(const struct options *options)
 {
-    const struct harness *harness = &run->harness;
-    printf("\nscenario %s, %" PRId64 " connections, %" PRId64 " round%s of %" PRId64 " s\n\n",
-           scenario_name(harness->options->scenario), run->results.items[0].plan.connections,
-           harness->options->rounds, harness->options->rounds == 1 ? "" : "s",
-           harness->options->duration_s);
-    table_print(stdout, run->results.items, run->results.count, tally);
-    open_results_print(stdout, run->results.items, run->results.count);
-    printf("\n%s, committed with synchronous_commit on.\n",
-           what_was_done(harness->options->scenario));
-    if (harness->options->rounds > 1)
-        printf(
-            "Rates and latencies are medians of the rounds, ± half their spread; the rest is the "
-            "worst round's.\n");
+    bool is_data = options->format == FORMAT_JSON || options->format == FORMAT_CSV;
+    bool is_text = options->format == FORMAT_TABLE || options->format == FORMAT_WIDE;
+    return (struct outputs){is_data ? stderr : stdout, is_text ? stdout : stderr};
+}
+
+static void print_table(const struct run *run, const struct outputs *to,
+                        struct verdict_tally *tally)
+{
+    const struct options *options = run->harness.options;
+    struct table_style style = {options->format, terminal_has_colours(to->table)};
+    fprintf(to->notes,
+            "\nscenario %s, %" PRId64 " connections, %" PRId64 " round%s of %" PRId64 " s\n\n",
+            scenario_name(options->scenario), run->results.items[0].plan.connections,
+            options->rounds, options->rounds == 1 ? "" : "s", options->duration_s);
+    table_print(to->table, run->results.items, run->results.count, &style, tally);
+    table_print_legend(to->notes, &style, tally);
+    open_results_print(to->notes, run->results.items, run->results.count);
+    fprintf(to->notes, "\n%s,\ncommitted with synchronous_commit on.\n",
+            what_was_done(options->scenario));
+    if (options->rounds > 1)
+        fprintf(to->notes,
+                "Rates and latencies are medians of the rounds%s; the rest is the worst round's.\n",
+                options->format == FORMAT_WIDE ? ", ± half their spread" : "");
 }
 
 /* Table, legend, files. Returns the exit status that the verdicts ask for. */
 static int report(const struct run *run)
 {
     const struct harness *harness = &run->harness;
+    const struct outputs to = outputs_of(harness->options);
+    enum options_format format = harness->options->format;
     struct verdict_tally tally = {{0}};
     char line[600];
     struct error error;
     if (run->results.count == 0)
         return 2;
     if (is_articles(run))
-        articles_print(stdout, &run->results, &tally);
+        articles_print(to.table, &run->results, &tally);
     else
-        print_table(run, &tally);
+        print_table(run, &to, &tally);
     machine_line(&harness->machine, line, sizeof line);
-    printf("%s\n", line);
+    fprintf(to.notes, "%s\n", line);
     if (!results_write(harness->folder, &run->results, harness->options, &harness->machine,
                        &error) ||
-        !html_write_run(harness->folder, &error))
+        !html_write_run(harness->folder, &error) ||
+        (format == FORMAT_JSON && !files_copy(harness->folder, "results.json", stdout, &error)) ||
+        (format == FORMAT_CSV && !files_copy(harness->folder, "results.csv", stdout, &error)))
         return process_fail(error.text);
-    printf("Files: %s/results.csv, %s/results.json%s\nReport: %s/report.html\n", harness->folder,
-           harness->folder,
-           harness->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "",
-           harness->folder);
+    fprintf(to.notes, "Files: %s/results.csv, %s/results.json%s\nReport: %s/report.html\n",
+            harness->folder, harness->folder,
+            harness->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "",
+            harness->folder);
     return verdict_exit_status(&tally);
 }
 
@@ -234,7 +250,7 @@ int command_run(struct options *options)
     bool begun = harness_init(&run->harness, options, &error);
     bool made = begun && (is_articles(run) ? articles_run(&run->harness, &run->results, &error)
                                            : run_everything(run, &error));
-    clear_progress(run);
+    harness_clear_progress(&run->harness);
     if (process_interrupted())
         forget_the_interrupted(run);
     int status = begun ? report(run) : 2;

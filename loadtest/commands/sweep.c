@@ -218,8 +218,7 @@ int command_sweep(const struct options *options)
     if (!sweep)
         return process_fail("out of memory");
     bool made = begin(sweep, options, &error) && run_everything(sweep, &error);
-    if (sweep->harness.fleet.progress)
-        sweep->harness.fleet.progress(NULL, "");
+    harness_clear_progress(&sweep->harness);
     if (process_interrupted())
         sweep->results.count = sweep->complete;
     int status = sweep->results.count > 0 ? report(sweep) : 2;

@@ -1,11 +1,26 @@
 /* See verdict.h. */
 #include "loadtest/judge/verdict.h"
 
+struct promise promise_with(const struct promise *promise, bool guarded)
+{
+    return guarded ? (struct promise){true, true, true, true} : *promise;
+}
+
 bool promise_in_force(const struct promise *promise, int instances, bool guarded)
 {
-    if (guarded)
-        return true;
-    return instances > 1 ? promise->many_instances : promise->one_instance;
+    struct promise whole = promise_with(promise, guarded);
+    return instances > 1 ? whole.many_instances : whole.one_instance;
+}
+
+const char *promise_right_if(const struct promise *promise)
+{
+    if (!promise->many_instances)
+        return promise->one_instance ? "one instance" : "never";
+    if (promise->paused_holder && promise->redis_failover)
+        return "anything happens";
+    if (!promise->paused_holder && !promise->redis_failover)
+        return "no stall/failover";
+    return promise->paused_holder ? "no failover" : "no stall";
 }
 
 /* Whether a run without a violation shows anything at all. */

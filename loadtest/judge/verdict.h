@@ -21,9 +21,13 @@ struct promise {
     bool one_instance, many_instances, paused_holder, redis_failover;
 };
 
-/* The promise in force: every letter with a guarded body, else what the number of instances asks
- * for. */
+/* A guarded body promises every letter, whatever the strategy's own are. */
+struct promise promise_with(const struct promise *promise, bool guarded);
+/* The promise in force: what the number of instances asks for. */
 bool promise_in_force(const struct promise *promise, int instances, bool guarded);
+/* What has to stay so for the promise to hold: "anything happens", "no failover", "one instance",
+ * "never". */
+const char *promise_right_if(const struct promise *promise);
 
 struct evidence {
     enum scenario scenario;

@@ -42,6 +42,7 @@ struct load {
     int64_t first_product, products;
     void (*tick)(void *context); /* about five times a second; may be NULL */
     void *context;
+    int64_t *answers; /* kept up by a generator that counts as it goes; may be NULL */
 
     /* For wrk: */
     int64_t threads; /* and connections: from wrk_shape */

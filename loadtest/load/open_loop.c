@@ -244,6 +244,8 @@ static bool tick(struct open_loop *loop, struct error *error)
     if (process_interrupted())
         return error_fail(error, "interrupted");
     if (loop->load->tick && now_us - loop->ticked_us > TICK_US) {
+        if (loop->load->answers)
+            *loop->load->answers = loop->result->requests;
         loop->load->tick(loop->load->context);
         loop->ticked_us = now_us;
     }

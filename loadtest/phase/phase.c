@@ -1,10 +1,17 @@
 /* See phase.h: the figures that tables and files share. */
 #include "loadtest/phase/phase.h"
 
+#include <string.h>
+
 const char *phase_name(enum phase_kind kind)
 {
     static const char *const names[] = {"speed", "truth", "load", "counted"};
     return names[kind];
+}
+
+struct promise phase_promise(const struct phase_result *result)
+{
+    return promise_with(&result->plan.strategy->promise, strcmp(result->plan.body, "guarded") == 0);
 }
 
 double phase_per_s(const struct phase_result *result, int64_t count)

@@ -74,6 +74,9 @@ struct phase_result {
 
 const char *phase_name(enum phase_kind kind);
 
+/* What the strategy promises with the body that the phase had. */
+struct promise phase_promise(const struct phase_result *result);
+
 /* Orders that are committed: those answered 201, and those answered 202 that have their row by now.
  */
 int64_t phase_committed(const struct phase_result *result);

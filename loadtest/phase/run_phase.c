@@ -135,37 +135,70 @@ struct loading {
     const struct phase_plan *plan;
     struct phase_result *result;
     int64_t started_ms;
+    int64_t answers;                   /* the generator's count */
+    int64_t looked_ms, looked_answers; /* when the rate was last seen, and the count then */
+    double per_s;
 };
 
 /* Whether all connections stand, asked until they do. One of each instance's is the asker's. */
-static void count_connections(const struct loading *loading)
+static void count_connections(const struct loading *loading, const struct scrape *scrapes)
 {
-    struct scrape scrapes[OPTIONS_MAX_INSTANCES];
-    struct error ignored; /* a server that does not answer shows in everything else */
     int64_t open = 0;
-    if (loading->result->connections_seen >= loading->plan->connections ||
-        !scrape_all(loading->fleet, loading->plan, scrapes, &ignored))
-        return;
     for (size_t i = 0; i < loading->fleet->count; i++)
         open += scrapes[i].connections - 1;
     if (open > loading->result->connections_seen)
         loading->result->connections_seen = open;
 }
 
+/* The rate since it was last looked at, a second ago. The first look has none before it. */
+static void take_rate(struct loading *loading, int64_t answers, int64_t now_ms)
+{
+    if (loading->looked_ms > 0)
+        loading->per_s = (double)(answers - loading->looked_answers) * 1000 /
+                         (double)(now_ms - loading->looked_ms);
+    loading->looked_ms = now_ms;
+    loading->looked_answers = answers;
+}
+
+/* What the servers are asked while wrk, which tells nothing until its end, loads them: by the way
+ * how fast they answer, once a second and only where somebody watches. A generator that is the
+ * harness's own must not wait for them. */
+static void look(struct loading *loading, int64_t now_ms)
+{
+    struct scrape scrapes[OPTIONS_MAX_INSTANCES];
+    struct error ignored; /* a server that does not answer shows in everything else */
+    bool asks = generator_of(loading->plan)->connects_meanwhile;
+    bool counts = asks && loading->result->connections_seen < loading->plan->connections;
+    bool rates = loading->fleet->progress && now_ms - loading->looked_ms >= 1000;
+    int64_t in_flight = 0, answered = loading->answers;
+    if (!counts && !rates)
+        return;
+    if (asks) {
+        if (!scrape_all(loading->fleet, loading->plan, scrapes, &ignored))
+            return;
+        total(loading->fleet, scrapes, &in_flight, &answered);
+    }
+    if (counts)
+        count_connections(loading, scrapes);
+    if (rates)
+        take_rate(loading, answered, now_ms);
+}
+
 static void tick(void *context)
 {
-    const struct loading *loading = context;
-    int64_t elapsed_ms = clock_mono_ms() - loading->started_ms;
-    char text[200];
+    struct loading *loading = context;
+    int64_t now_ms = clock_mono_ms();
+    char text[200], rate[40] = "";
     if (loading->plan->watch)
-        loading->plan->watch(loading->plan->watch_context, elapsed_ms);
-    snprintf(text, sizeof text, "%s, %zu instance%s, round %d, %s: %" PRId64 " s",
+        loading->plan->watch(loading->plan->watch_context, now_ms - loading->started_ms);
+    look(loading, now_ms);
+    if (loading->per_s > 0)
+        snprintf(rate, sizeof rate, ", %.0f answers/s", loading->per_s);
+    snprintf(text, sizeof text, "%s, %zu instance%s, round %d, %s: %" PRId64 " s%s",
              loading->plan->strategy->name, loading->fleet->count,
              loading->fleet->count == 1 ? "" : "s", loading->plan->round,
-             phase_name(loading->plan->kind), elapsed_ms / 1000);
+             phase_name(loading->plan->kind), (now_ms - loading->started_ms) / 1000, rate);
     say(loading->fleet, text);
-    if (generator_of(loading->plan)->connects_meanwhile)
-        count_connections(loading);
 }
 
 static void request_path(const struct phase_plan *plan, char *out, size_t size)
@@ -209,6 +242,7 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
         .counted = plan->counted,
         .tick = tick,
         .context = &loading,
+        .answers = &loading.answers,
     };
     for (size_t i = 0; fleet->instances && i < fleet->count; i++)
         load.servers[load.servers_count++] = fleet->instances[i].process.pid;

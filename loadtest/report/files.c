@@ -46,6 +46,21 @@ FILE *files_create(const char *folder, const char *name, struct error *error)
     return file;
 }
 
+bool files_copy(const char *folder, const char *name, FILE *to, struct error *error)
+{
+    char path[1200], piece[4096];
+    size_t got = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *from = fopen(path, "r");
+    if (!from)
+        return error_fail(error, "cannot read %s: %s", path, strerror(errno));
+    while ((got = fread(piece, 1, sizeof piece, from)) > 0)
+        fwrite(piece, 1, got, to);
+    bool copied = !ferror(from) && fflush(to) == 0 && !ferror(to);
+    fclose(from);
+    return copied || error_fail(error, "cannot copy %s", path);
+}
+
 bool files_close(FILE *file, const char *name, struct error *error)
 {
     bool written = !ferror(file);

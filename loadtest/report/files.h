@@ -15,4 +15,7 @@ bool files_make_folder(const char *wanted, char *out, size_t size, bool *made, s
 FILE *files_create(const char *folder, const char *name, struct error *error);
 bool files_close(FILE *file, const char *name, struct error *error);
 
+/* Copies a file of the folder to a stream. */
+bool files_copy(const char *folder, const char *name, FILE *to, struct error *error);
+
 #endif

@@ -40,14 +40,6 @@ static size_t promises(const struct promise *promise, const char *names[4])
     return count;
 }
 
-/* A guarded body promises every letter, whatever the strategy's own are. */
-static struct promise promise_of(const struct phase_result *run)
-{
-    if (strcmp(run->plan.body, "guarded") == 0)
-        return (struct promise){true, true, true, true};
-    return run->plan.strategy->promise;
-}
-
 /* jansson's own pack: s string, i int, I json_int_t, f double, b bool, o stolen object. */
 static json_t *json_names(const char *const *names, size_t count)
 {
@@ -99,7 +91,7 @@ json_t *results_json_run(const struct phase_result *run)
     const struct load_result *wrk = &run->load;
     const struct counts *counts = &run->counts;
     const char *names[4] = {NULL};
-    struct promise promise = promise_of(run);
+    struct promise promise = phase_promise(run);
     json_t *row = json_pack("{ss ss si ss ss si sI sI sf sI sI}", "strategy", plan->strategy->name,
                             "body", plan->body, "instances", run->instances, "scenario",
                             scenario_name(plan->scenario), "phase", phase_name(plan->kind), "round",

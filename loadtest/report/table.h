@@ -1,9 +1,10 @@
 /*
- * The table for people: a line for each strategy and number of instances, over all rounds.
+ * The table for people: a line for each strategy and number of instances, over all rounds. One list
+ * of columns (table_print.c) says what both forms of it have: eight that choose, or every figure.
  *
  * Speed columns are medians over the rounds (± half the spread). Stock, sold, left and oversold are
  * those of the worst round, so that they add up; lost updates are the worst of any phase; the
- * verdict is over all.
+ * verdict is over all. Lines with as many instances stand together, the fastest first.
  */
 #ifndef SECKILL_LOADTEST_REPORT_TABLE_H
 #define SECKILL_LOADTEST_REPORT_TABLE_H
@@ -12,10 +13,18 @@
 
 #include <stdio.h>
 
-/* Prints the table and fills the tally of its verdicts. Runs of one strategy and number of
- * instances need not stand together. */
+struct table_style {
+    enum options_format format; /* wide: every figure; md: Markdown; else the eight columns */
+    bool colours;               /* of a terminal */
+};
+
+/* Prints the table, with what went wrong below each line, and fills the tally of its verdicts. Runs
+ * of one strategy and number of instances need not stand together. */
 void table_print(FILE *to, const struct phase_result *runs, size_t count,
-                 struct verdict_tally *tally);
+                 const struct table_style *style, struct verdict_tally *tally);
+/* What stands below the table: how many lines have which verdict, and what the words mean. */
+void table_print_legend(FILE *to, const struct table_style *style,
+                        const struct verdict_tally *tally);
 
 /* Whether two runs belong to one line: the same strategy, number of instances and swept value. */
 bool table_same_line(const struct phase_result *a, const struct phase_result *b);
@@ -50,7 +59,7 @@ struct table_line {
 void table_gather(const struct phase_result *runs, size_t count, const struct phase_result *of,
                   struct table_line *line);
 
-/* The lines below a run's own: what went wrong that has no column. Nothing when nothing did. */
-void table_print_alarms(FILE *to, const struct phase_result *run);
+/* What went wrong that has no column, a line each with `before` in front. */
+void table_print_alarms(FILE *to, const char *before, const struct table_line *line);
 
 #endif

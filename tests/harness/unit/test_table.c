@@ -1,6 +1,7 @@
-/* The table for people: columns that stand under each other, and what is said below them. */
+/* The table for people: its order, columns that stand under each other, and what is said below. */
 #include "lib/t.h"
 
+#include "loadtest/commands/progress.h"
 #include "loadtest/report/table.h"
 
 #include <stdio.h>
@@ -8,14 +9,21 @@
 #include <string.h>
 
 static const struct api_strategy short_name = {.name = "none"}, long_name = {.name = "a-long-one"};
+static const struct api_strategy conditional = {.name = "conditional",
+                                                .promise = {true, true, true, true}},
+                                 longest = {.name = "partitioned-queue",
+                                            .promise = {true, true, false, false}},
+                                 alone = {.name = "local-lock",
+                                          .promise = {true, false, false, false}};
 
 static struct phase_result result(const struct api_strategy *strategy, int instances, int round,
                                   int64_t requests, enum verdict verdict)
 {
     return (struct phase_result){
-        .plan = {.strategy = strategy, .kind = PHASE_LOAD, .round = round},
+        .plan = {.strategy = strategy, .kind = PHASE_LOAD, .body = "", .round = round},
         .instances = instances,
         .load = {.requests = requests, .duration_us = 1000000, .p99_us = requests},
+        .counts = {.committed = requests},
         .audit = {.initial_stock = 100, .sold = requests},
         .verdict = verdict,
     };
@@ -32,15 +40,27 @@ static int column_of(const char *line, const char *text)
     return column;
 }
 
-static char *printed(const struct phase_result *runs, size_t count, struct verdict_tally *tally)
+static char *printed(const struct phase_result *runs, size_t count, enum options_format format,
+                     struct verdict_tally *tally)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
     assert_non_null(to);
-    table_print(to, runs, count, tally);
+    struct table_style style = {.format = format};
+    table_print(to, runs, count, &style, tally);
+    table_print_legend(to, &style, tally);
     fclose(to);
     return text;
+}
+
+/* The printed lines without the empty ones; the rest of the 16 are NULL. */
+static void split(char *text, char *lines[16])
+{
+    char *rest = NULL;
+    lines[0] = strtok_r(text, "\n", &rest);
+    for (int i = 1; i < 16; i++)
+        lines[i] = strtok_r(NULL, "\n", &rest);
 }
 
 /* Two rounds of one line that differ (a ± in it), a longer name, another number of instances. */
@@ -54,11 +74,9 @@ static void columns_stand_under_each_other(void **state)
         result(&long_name, 3, 1, 8, VERDICT_KEPT),
     };
     struct verdict_tally tally = {{0}};
-    char *text = printed(runs, 4, &tally);
-    char *rest = NULL;
-    char *lines[16] = {strtok_r(text, "\n", &rest)};
-    for (int i = 1; i < 16; i++)
-        lines[i] = strtok_r(NULL, "\n", &rest);
+    char *text = printed(runs, 4, FORMAT_WIDE, &tally);
+    char *lines[16];
+    split(text, lines);
     int verdict = column_of(lines[0], "verdict");
     assert_int_equal(column_of(lines[1], "unsafe, as stated"), verdict);
     assert_int_equal(column_of(lines[2], "kept"), verdict);
@@ -78,7 +96,7 @@ static void verdicts_are_counted(void **state)
         result(&long_name, 3, 1, 1, VERDICT_BROKEN),
     };
     struct verdict_tally tally = {{0}};
-    char *text = printed(runs, 4, &tally);
+    char *text = printed(runs, 4, FORMAT_WIDE, &tally);
     assert_int_equal(tally.counts[VERDICT_KEPT], 2);
     assert_int_equal(tally.counts[VERDICT_BROKEN], 1);
     assert_non_null(strstr(text, "\nVerdicts: 2 kept; 1 unsafe, as stated; 1 BROKEN.\n"));
@@ -104,7 +122,7 @@ static void figures_of_the_generator_are_not_the_servers(void **state)
     runs[0].load.usage = runs[2].load.usage = wrks;
     runs[3].load.usage = both;
     struct verdict_tally tally = {{0}};
-    char *text = printed(runs, 4, &tally);
+    char *text = printed(runs, 4, FORMAT_WIDE, &tally);
     assert_null(strstr(text, "777"));
     assert_non_null(strstr(text, "555"));
     assert_non_null(strstr(text, "999"));
@@ -115,11 +133,173 @@ static void figures_of_the_generator_are_not_the_servers(void **state)
     free(text);
 }
 
+/* By number of instances, then by rate; what has no rate is last. */
+static void the_fastest_stands_first(void **state)
+{
+    (void)state;
+    struct phase_result runs[] = {
+        result(&short_name, 3, 1, 9000, VERDICT_UNSAFE),
+        result(&long_name, 1, 1, 1, VERDICT_NO_RUN),
+        result(&alone, 1, 1, 500, VERDICT_KEPT),
+        result(&conditional, 1, 1, 1000, VERDICT_KEPT),
+        result(&longest, 1, 1, 10870, VERDICT_KEPT),
+        result(&conditional, 3, 1, 80, VERDICT_KEPT),
+    };
+    snprintf(runs[1].error, sizeof runs[1].error, "it rained");
+    runs[0].plan.body = "guarded";
+    runs[5].audit.lost_updates = 7;
+    struct verdict_tally tally = {{0}};
+    char *text = printed(runs, 6, FORMAT_TABLE, &tally), *lines[16];
+    split(text, lines);
+    const char *const expected[] = {
+        "strategy          inst committed/s p50 ms p99 ms sold/stock  verdict            still "
+        "right if",
+        "partitioned-queue    1 10870 ×10.9   0.00  10.87  10870/100  kept               no "
+        "stall/failover",
+        "conditional          1  1000 ×1.00   0.00   1.00   1000/100  kept               anything "
+        "happens",
+        "local-lock           1   500 ×0.50   0.00   0.50    500/100  kept               one "
+        "instance",
+        "a-long-one           1           -      -      -      1/100  no run             never",
+        "  ! no run: it rained",
+        "none                 3  9000 × 112   0.00   9.00   9000/100  unsafe, as stated  anything "
+        "happens",
+        "conditional          3    80 ×1.00   0.00   0.08     80/100  kept               anything "
+        "happens",
+        "  ! 7 updates of the stock were lost",
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        assert_string_equal(lines[i], expected[i]);
+    free(text);
+}
+
+/* What the registry can promise, in words. */
+static void a_promise_says_when_it_holds(void **state)
+{
+    (void)state;
+    static const struct {
+        struct promise promise;
+        const char *words;
+    } cases[] = {
+        {{false, false, false, false}, "never"},
+        {{true, false, false, false}, "one instance"},
+        {{true, false, true, true}, "one instance"},
+        {{true, true, false, false}, "no stall/failover"},
+        {{true, true, true, false}, "no failover"},
+        {{true, true, false, true}, "no stall"},
+        {{true, true, true, true}, "anything happens"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(promise_right_if(&cases[i].promise), cases[i].words);
+}
+
+/* The longest name and verdict, and figures as large as two cores have shown and somewhat more. */
+static void a_line_has_100_columns_at_most(void **state)
+{
+    (void)state;
+    struct phase_result runs[] = {
+        result(&longest, 3, 1, 987654, VERDICT_UNSAFE),
+        result(&longest, 3, 2, 123456, VERDICT_UNSAFE),
+        result(&conditional, 3, 1, 4260, VERDICT_KEPT),
+    };
+    for (int i = 0; i < 3; i++)
+        runs[i].load.p50_us = runs[i].load.p99_us = 1234567;
+    struct verdict_tally tally = {{0}};
+    char *text = printed(runs, 3, FORMAT_TABLE, &tally), *lines[16];
+    split(text, lines);
+    for (int i = 0; lines[i]; i++) {
+        int columns = column_of(lines[i], lines[i] + strlen(lines[i]));
+        if (columns > 100)
+            fail_msg("%d columns: %s", columns, lines[i]);
+    }
+    free(text);
+}
+
+static void markdown_is_a_table(void **state)
+{
+    (void)state;
+    struct phase_result runs[] = {result(&conditional, 1, 1, 1000, VERDICT_KEPT),
+                                  result(&longest, 1, 1, 1, VERDICT_NO_RUN)};
+    snprintf(runs[1].error, sizeof runs[1].error, "it rained");
+    struct verdict_tally tally = {{0}};
+    char *text = printed(runs, 2, FORMAT_MD, &tally);
+    static const char expected[] =
+        "| strategy | inst | committed/s | p50 ms | p99 ms | sold/stock | verdict | still right if "
+        "|\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- | --- |\n"
+        "| conditional | 1 | 1000 ×1.00 | 0.00 | 1.00 | 1000/100 | kept | anything happens |\n"
+        "| partitioned-queue | 1 | - | - | - | 1/100 | no run | no stall/failover |\n\n"
+        "- partitioned-queue, 1 instance: no run: it rained\n";
+    assert_memory_equal(text, expected, sizeof expected - 1);
+    free(text);
+}
+
+/* An escape takes no column. */
+static void colours_change_nothing_else(void **state)
+{
+    (void)state;
+    struct phase_result run = result(&alone, 1, 1, 1000, VERDICT_BROKEN);
+    struct table_style plain = {.format = FORMAT_TABLE}, coloured = {FORMAT_TABLE, true};
+    struct verdict_tally tally = {{0}};
+    char *texts[2] = {NULL, NULL};
+    run.audit.oversold = 900;
+    for (int i = 0; i < 2; i++) {
+        size_t size = 0;
+        FILE *to = open_memstream(&texts[i], &size);
+        assert_non_null(to);
+        table_print(to, &run, 1, i ? &coloured : &plain, &tally);
+        fclose(to);
+    }
+    assert_null(strchr(texts[0], '\033'));
+    assert_non_null(strstr(texts[1], "\033[31mBROKEN\033[0m"));
+    assert_non_null(strstr(texts[1], "\033[31m1000/100\033[0m"));
+    assert_non_null(strstr(texts[1], "\033[33mone instance\033[0m"));
+    char *to = texts[1];
+    for (const char *at = texts[1]; *at; at++) {
+        if (*at == '\033')
+            at += strcspn(at, "m");
+        else
+            *to++ = *at;
+    }
+    *to = '\0';
+    assert_string_equal(texts[1], texts[0]);
+    free(texts[0]);
+    free(texts[1]);
+}
+
+static void what_is_left_is_told_by_what_is_over(void **state)
+{
+    (void)state;
+    struct progress progress = {0};
+    char text[100];
+    progress_text(&progress, 5, "preparing", text, sizeof text);
+    assert_string_equal(text, "preparing");
+    progress_next(&progress, 1, 100, 1000);
+    progress_text(&progress, 5000, "x", text, sizeof text);
+    assert_string_equal(text, "1 of 100: x");
+    progress_next(&progress, 3, 100, 16000); /* 7.5 s each, 98 to come */
+    progress_text(&progress, 16000, "x", text, sizeof text);
+    assert_string_equal(text, "3 of 100, 13 min left: x");
+    progress_text(&progress, 35000, "x", text, sizeof text);
+    assert_string_equal(text, "3 of 100, 12 min left: x");
+    progress_next(&progress, 100, 100, 1000 + 99 * 7500);
+    progress_text(&progress, 1000 + 99 * 7500 + 2500, "x", text, sizeof text);
+    assert_string_equal(text, "100 of 100, 5 s left: x");
+    progress_text(&progress, 9000000, "x", text, sizeof text);
+    assert_string_equal(text, "100 of 100, 0 s left: x");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_stand_under_each_other),
         cmocka_unit_test(verdicts_are_counted),
+        cmocka_unit_test(the_fastest_stands_first),
+        cmocka_unit_test(a_promise_says_when_it_holds),
+        cmocka_unit_test(a_line_has_100_columns_at_most),
+        cmocka_unit_test(markdown_is_a_table),
+        cmocka_unit_test(colours_change_nothing_else),
+        cmocka_unit_test(what_is_left_is_told_by_what_is_over),
         cmocka_unit_test(figures_of_the_generator_are_not_the_servers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
