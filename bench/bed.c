@@ -97,8 +97,10 @@ bool bench_new_products(struct bench *bench, int64_t count, int64_t *first, stru
 {
     const struct fleet *fleet = &bench->harness.fleet;
     *first = reserve_products(bench, count);
-    return api_put_products(fleet->api, fleet->urls[0], *first, count, HARNESS_STOCK, NULL,
-                            error) &&
+    return api_put_products(
+               fleet->api, fleet->urls[0],
+               &(struct api_sale){.first = *first, .count = count, .stock = HARNESS_STOCK},
+               error) &&
            phase_wait_clean(fleet, *first, *first + count - 1, error);
 }
 

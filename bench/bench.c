@@ -262,7 +262,8 @@ static void clean(struct bench *bench)
         return;
     bench_say(bench, "deleting what was sold");
     if ((!empty_orders(bench) && !bench_clean_long(bench, &error)) ||
-        !api_put_products(fleet->api, fleet->urls[0], first, count, 0, NULL, &error) ||
+        !api_put_products(fleet->api, fleet->urls[0],
+                          &(struct api_sale){.first = first, .count = count}, &error) ||
         !phase_wait_clean(fleet, first, first + count - 1, &error))
         fprintf(stderr, "seckill-loadtest: not everything that was sold is deleted yet: %s\n",
                 error.text);

@@ -42,6 +42,12 @@ int main(int argc, char **argv)
     case COMMAND_SWEEP:
         status = command_sweep(&options);
         break;
+    case COMMAND_CHECK:
+        status = command_check(&options);
+        break;
+    case COMMAND_RECORD:
+        status = command_record(&options);
+        break;
     }
     process_end_all();
     curl_global_cleanup();

@@ -5,13 +5,20 @@
 
 #include <string.h>
 
-enum { RUN = COMMAND_RUN, AUDIT = COMMAND_AUDIT, SWEEP = COMMAND_SWEEP, REPORT = COMMAND_REPORT };
-enum { LOADS = COMMAND_RUN | COMMAND_SWEEP, ANY = LOADS | COMMAND_AUDIT };
+enum {
+    RUN = COMMAND_RUN,
+    AUDIT = COMMAND_AUDIT,
+    SWEEP = COMMAND_SWEEP,
+    REPORT = COMMAND_REPORT,
+    RECORD = COMMAND_RECORD,
+    CHECK = COMMAND_CHECK
+};
+enum { WRKS = RUN | SWEEP, LOADS = WRKS | RECORD, ANY = LOADS | AUDIT | CHECK };
 
 #define AT(member) offsetof(struct options, member)
 
 static const struct option_row backends[] = {
-    OPTION_ROW("threads", LOADS, OPTION_COUNT, AT(threads), "0", 0, 256, false, "N",
+    OPTION_ROW("threads", WRKS, OPTION_COUNT, AT(threads), "0", 0, 256, false, "N",
                "wrk's threads, rounded up to a multiple of the instances; 0: one a core"),
     OPTION_ROW("seed", LOADS, OPTION_COUNT, AT(seed), "1", 0, 1000000000, false, "N",
                "the same seed buys with the same user ids in the same order of products"),
@@ -49,6 +56,8 @@ static const char *const scenarios[] = {"hot", "soldout", "spread", "counter", "
 static const struct option_row rows[] = {
     OPTION_ROW("strategies", RUN, OPTION_LIST, AT(strategies), "all", 0, 0, false, "a,b,...|all",
                "what to compare; all: every one that the servers can run now"),
+    OPTION_ROW("strategy", RECORD, OPTION_TEXT, AT(strategy), "conditional", 0, 0, false, "NAME",
+               "what sells"),
     OPTION_ROW("strategies", SWEEP, OPTION_LIST, AT(strategies), "conditional", 0, 0, false,
                "a,b,...", "what to measure"),
     OPTION_ROW("over", SWEEP, OPTION_TEXT, AT(over), "", 0, 0, false, "NAME=1,2,4",
@@ -58,6 +67,8 @@ static const struct option_row rows[] = {
     OPTION_ROW("scenario", RUN, OPTION_CHOICE, AT(scenario),
                "hot|soldout|spread|counter|bell|articles", 0, 0, false, "NAME",
                "hot, soldout, spread, counter, bell or articles (below)"),
+    OPTION_ROW("instances", RECORD, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES,
+               false, "N", "how many servers share the load (1; with --server: all of them)"),
     OPTION_ROW("instances", RUN, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES,
                false, "1,3",
                "how many servers share the load, one figure after the other (1; with --server: all "
@@ -65,6 +76,14 @@ static const struct option_row rows[] = {
     OPTION_ROW(
         "connections", RUN, OPTION_COUNT, AT(connections), "0", 1, 20000, false, "N",
         "connections in all: wrk's, a multiple of the threads (64); at a --rate the most (1024)"),
+    OPTION_ROW("connections", RECORD, OPTION_COUNT, AT(connections), "16", 1, 20000, false, "N",
+               "buyers at once, who each wait for their answer"),
+    OPTION_ROW("operations", RECORD, OPTION_COUNT, AT(operations), "0", 0, 1000000000, false, "N",
+               "end after so many, if that is before --duration; 0: any number"),
+    OPTION_ROW("users", RECORD, OPTION_COUNT, AT(users), "200", 1, 1000000000, false, "N",
+               "how many users they buy for"),
+    OPTION_ROW("limit", RECORD, OPTION_COUNT, AT(limit), "0", 0, 1000000000, false, "N",
+               "units that a user may have of a product; 0: any number"),
     OPTION_ROW("rate", RUN, OPTION_COUNT, AT(rate_per_s), "0", 1, 1000000, false, "N",
                "orders a second, whether the servers keep up or not (as fast as they answer)"),
     OPTION_ROW("arrivals", RUN, OPTION_CHOICE, AT(arrivals), "poisson|constant", 0, 0, false,
@@ -77,6 +96,12 @@ static const struct option_row rows[] = {
                "how long a load whose stock cannot run out lasts"),
     OPTION_ROW("duration", SWEEP, OPTION_SECONDS, AT(duration_s), "2s", 1, 86400, false, "2s",
                "how long each measurement lasts"),
+    OPTION_ROW("duration", RECORD, OPTION_SECONDS, AT(duration_s), "5s", 1, 86400, false, "5s",
+               "how long the buyers go on"),
+    OPTION_ROW("stock", RECORD, OPTION_COUNT, AT(stock), "100", 0, 1000000000, false, "N",
+               "units on sale, of each product"),
+    OPTION_ROW("products", RECORD, OPTION_COUNT, AT(products), "4", 1, 100000, false, "N",
+               "how many products are sold"),
     OPTION_ROW("stock", RUN, OPTION_COUNT, AT(stock), "100", 1, 1000000000, false, "N",
                "units on sale in the truth phase, for each product"),
     OPTION_ROW("products", RUN, OPTION_COUNT, AT(products), "100", 1, 100000, false, "N",
@@ -87,17 +112,23 @@ static const struct option_row rows[] = {
                "how often everything is repeated, strategies in turn"),
     OPTION_ROW("rounds", SWEEP, OPTION_COUNT, AT(rounds), "3", 1, 100, false, "N",
                "how often everything is repeated, values in turn"),
-    OPTION_ROW("work-ms", RUN, OPTION_MS, AT(work_ms), "-1", 0, 60000, false, "N",
+    OPTION_ROW("work-ms", RUN | RECORD, OPTION_MS, AT(work_ms), "-1", 0, 60000, false, "N",
                "started servers hold their protection N ms longer"),
-    OPTION_ROW("body", RUN | SWEEP, OPTION_TEXT, AT(body), "", 0, 0, false, "plain|guarded",
+    OPTION_ROW("body", LOADS, OPTION_TEXT, AT(body), "", 0, 0, false, "plain|guarded",
                "what runs under the lock, for strategies that have the choice"),
-    OPTION_ROW("wait-ms", RUN | SWEEP, OPTION_MS, AT(wait_ms), "-1", 0, 60000, false, "N",
+    OPTION_ROW("wait-ms", LOADS, OPTION_MS, AT(wait_ms), "-1", 0, 60000, false, "N",
                "how long an order may wait"),
+    OPTION_ROW("schema", CHECK, OPTION_TEXT, AT(schema), "", 0, 0, true, "NAME",
+               "where the tables are (where the database looks for them)"),
+    OPTION_ROW("show", CHECK, OPTION_COUNT, AT(show), "3", 0, 1000000, false, "N",
+               "of each kind of violation, print so many cases with their operations"),
+    OPTION_ROW("exact", CHECK, OPTION_COUNT, AT(exact), "200", 0, 512, false, "N",
+               "products with at most N operations are searched exactly; 0: none"),
     OPTION_ROW("product", AUDIT, OPTION_COUNT, AT(product), "0", 1, INT64_C(9007199254740991),
                false, "ID", "audit this product alone"),
-    OPTION_ROW("server", RUN, OPTION_LIST, AT(servers), NULL, 0, 0, false, "URL,URL,...",
+    OPTION_ROW("server", RUN | RECORD, OPTION_LIST, AT(servers), NULL, 0, 0, false, "URL,URL,...",
                "use these running servers instead of starting some"),
-    OPTION_ROW("reset", RUN, OPTION_SWITCH, AT(reset), NULL, 0, 0, false, NULL,
+    OPTION_ROW("reset", RUN | RECORD, OPTION_SWITCH, AT(reset), NULL, 0, 0, false, NULL,
                "with --server: products that have orders may be reset"),
     OPTION_ROW("format", RUN, OPTION_CHOICE, AT(format), "table|wide|md|json|csv", 0, 0, false,
                "NAME", "what is printed: table, wide, md (Markdown), json or csv (below)"),
@@ -133,6 +164,8 @@ static const struct {
     {"sweep", COMMAND_SWEEP, "take one setting through a list of values"},
     {"report", COMMAND_REPORT,
      "DIR [DIR...]: make report.html of a run's folder, or compare several"},
+    {"record", COMMAND_RECORD, "buy, repeat, cancel and restock, and write down every answer"},
+    {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds"},
 };
 static const size_t commands_count = sizeof commands / sizeof commands[0];
 
@@ -143,7 +176,8 @@ const char *scenario_name(enum scenario scenario)
 
 bool options_use_wrk(const struct options *options)
 {
-    return options->rate_per_s == 0 && options->scenario != SCENARIO_ARTICLES;
+    return options->command != COMMAND_RECORD && options->rate_per_s == 0 &&
+           options->scenario != SCENARIO_ARTICLES;
 }
 
 bool options_settle(struct options *options, struct error *error)
@@ -179,6 +213,8 @@ bool options_settle(struct options *options, struct error *error)
         options->instances.items[0] = options->servers.count ? (int)options->servers.count : 1;
         options->instances.count = 1;
     }
+    if (options->command == COMMAND_RECORD && options->instances.count > 1)
+        return error_fail(error, "--instances takes one figure here");
     for (size_t i = 0; i < options->instances.count; i++) {
         if (options->servers.count > 0 &&
             (size_t)options->instances.items[i] > options->servers.count)
@@ -246,14 +282,16 @@ static bool find_command(struct options *options, enum options_action *action, i
     return name_command(options, 1, word, error);
 }
 
-/* The folders stand before the flags. */
+/* The folders, or the ledger, stand before the flags. */
 static bool take_folders(struct options *out, struct option_line *line, struct error *error)
 {
+    const char *command = out->command == COMMAND_CHECK ? "check" : "report";
+    size_t most = out->command == COMMAND_CHECK ? 1 : OPTION_LIST_MAX;
     for (; line->argc > 0 && line->argv[0][0] != '-'; line->argc--, line->argv++) {
-        if (out->folders.count == OPTION_LIST_MAX)
-            return error_fail(error, "report: at most %d folders", OPTION_LIST_MAX);
+        if (out->folders.count == most)
+            return error_fail(error, "%s: at most %zu of them", command, most);
         if (strlen(line->argv[0]) >= sizeof out->folders.items[0])
-            return error_fail(error, "report: %.40s... is too long a name", line->argv[0]);
+            return error_fail(error, "%s: %.40s... is too long a name", command, line->argv[0]);
         snprintf(out->folders.items[out->folders.count++], sizeof out->folders.items[0], "%s",
                  line->argv[0]);
     }
@@ -278,7 +316,8 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
         return true;
     snprintf(help, sizeof help, "%s --help", argv[1]);
     struct option_line line = {help, argc - 2, argv + 2, environment};
-    if (out->command == COMMAND_REPORT && !take_folders(out, &line, error))
+    bool takes_files = out->command == COMMAND_REPORT || out->command == COMMAND_CHECK;
+    if (takes_files && !take_folders(out, &line, error))
         return false;
     if (!option_rows_parse(&table, out->command, &line, out, &given, error))
         return false;
@@ -286,9 +325,12 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
         *action = (enum options_action)given.stop;
         return true;
     }
-    if (out->command == COMMAND_REPORT)
-        return out->folders.count > 0 ||
-               error_fail(error, "report: which run? Name the folder of its results.json");
+    if (takes_files && out->folders.count == 0)
+        return error_fail(error, out->command == COMMAND_CHECK
+                                     ? "check: which ledger? Name its file"
+                                     : "report: which run? Name the folder of its results.json");
+    if (takes_files)
+        return true;
     return options_settle(out, error) && check_articles(out, &given, error);
 }
 
@@ -360,6 +402,21 @@ static const char sweep_help[] =
     "\n"
     "Exit status: 0; 1 a promise was BROKEN; 2 a measurement could not be made.\n";
 
+static const char record_help[] = "Every operation stands in ledger.jsonl before it is sent, and "
+                                  "again when it is answered: buys\n"
+                                  "with and without a key, repeats of a key, cancels, restocks, "
+                                  "and reads until what was accepted\n"
+                                  "is decided. `check` judges it, now or later (docs/LEDGER.md).\n"
+                                  "\n"
+                                  "Exit status: 0 recorded to the end; 2 not.\n";
+
+static const char check_help[] = "Exit status: 0 nothing is wrong, and something was sold; 1 an "
+                                 "invariant is broken: each is named\n"
+                                 "with the operations that show it, the smallest case first "
+                                 "(docs/LEDGER.md); 2 the ledger or the\n"
+                                 "database cannot be read or are not of one sale, nothing was "
+                                 "sold, or the exact search gave up.\n";
+
 void options_print_help(FILE *to, enum command command)
 {
     if (!command) {
@@ -379,4 +436,8 @@ void options_print_help(FILE *to, enum command command)
         fprintf(to, "\n%s", run_help);
     if (command == COMMAND_SWEEP)
         fprintf(to, "\n%s", sweep_help);
+    if (command == COMMAND_RECORD)
+        fprintf(to, "\n%s", record_help);
+    if (command == COMMAND_CHECK)
+        fprintf(to, "\n%s", check_help);
 }

@@ -11,7 +11,14 @@
 
 #include "base/options/option_rows.h"
 
-enum command { COMMAND_RUN = 1, COMMAND_AUDIT = 2, COMMAND_SWEEP = 4, COMMAND_REPORT = 8 };
+enum command {
+    COMMAND_RUN = 1,
+    COMMAND_AUDIT = 2,
+    COMMAND_SWEEP = 4,
+    COMMAND_REPORT = 8,
+    COMMAND_CHECK = 16,
+    COMMAND_RECORD = 32
+};
 enum scenario {
     SCENARIO_HOT,
     SCENARIO_SOLDOUT,
@@ -68,8 +75,13 @@ struct options {
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;
-    struct option_list folders; /* report: of runs; what stands behind the command's name */
+    struct option_list folders; /* report: of runs; check: its ledger; what stands behind the
+                                   command's name */
     bool picture;
+    const char *strategy; /* record's; and how it buys */
+    int64_t operations, users, limit;
+    const char *schema; /* check: "": as the database finds the tables */
+    int64_t show, exact;
 };
 
 /* False with a text that names the flag and what it takes. `environment` looks a variable up. */

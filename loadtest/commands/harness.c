@@ -127,18 +127,33 @@ const struct api_strategy *harness_choose(const struct harness *harness, const c
 {
     const struct api_strategy *strategy = harness_strategy(harness, name);
     struct nearest nearest = nearest_to(name, strlen(name));
+    const char *flag = harness->options->command == COMMAND_RECORD ? "--strategy" : "--strategies";
     char meant[NEAREST_TEXT_SIZE];
     if (strategy && strategy->available)
         return strategy;
     for (size_t i = 0; i < harness->strategies_count; i++)
         nearest_offer(&nearest, harness->strategies[i].name);
     if (strategy)
-        error_fail(error, "--strategies: %s is not available: %s", name,
-                   strategy->unavailable_reason);
+        error_fail(error, "%s: %s is not available: %s", flag, name, strategy->unavailable_reason);
     else
-        error_fail(error, "--strategies: the servers have no '%s'%s", name,
+        error_fail(error, "%s: the servers have no '%s'%s", flag, name,
                    nearest_text(&nearest, "", meant));
     return NULL;
+}
+
+bool harness_may_reset(const struct harness *harness, int64_t products, struct error *error)
+{
+    const struct options *options = harness->options;
+    if (options->servers.count == 0 || options->reset)
+        return true;
+    struct witness_state state;
+    int64_t last = options->first_product + products - 1;
+    if (!witness_look(harness->witness, options->first_product, last, &state, error))
+        return false;
+    return state.orders == 0 || error_fail(error,
+                                           "products %" PRId64 " to %" PRId64 " have %" PRId64
+                                           " orders: say --reset to wipe them out",
+                                           options->first_product, last, state.orders);
 }
 
 struct phase_plan harness_plan(const struct harness *harness, const struct api_strategy *strategy,

@@ -47,6 +47,10 @@ const struct api_strategy *harness_strategy(const struct harness *harness, const
 const struct api_strategy *harness_choose(const struct harness *harness, const char *name,
                                           struct error *error);
 
+/* Whether a sale of so many products may be started: somebody else's orders are not ours to wipe
+ * out. */
+bool harness_may_reset(const struct harness *harness, int64_t products, struct error *error);
+
 /* Stock that no duration sells out. */
 #define HARNESS_STOCK INT64_C(1000000000)
 

@@ -67,22 +67,6 @@ static int64_t products_of(const struct options *options)
     return options->scenario == SCENARIO_SPREAD ? options->products : 1;
 }
 
-/* Somebody else's orders are not ours to wipe out. */
-static bool may_reset(const struct run *run, struct error *error)
-{
-    const struct options *options = run->harness.options;
-    if (options->servers.count == 0 || options->reset)
-        return true;
-    struct witness_state state;
-    int64_t last = options->first_product + products_of(options) - 1;
-    if (!witness_look(run->harness.witness, options->first_product, last, &state, error))
-        return false;
-    return state.orders == 0 || error_fail(error,
-                                           "products %" PRId64 " to %" PRId64 " have %" PRId64
-                                           " orders: say --reset to wipe them out",
-                                           options->first_product, last, state.orders);
-}
-
 static bool has_one_phase(const struct run *run)
 {
     enum scenario scenario = run->harness.options->scenario;
@@ -134,7 +118,8 @@ static bool run_strategy(struct run *run, const struct api_strategy *strategy, i
 static bool run_fleet(struct run *run, int count, struct error *error)
 {
     if (!harness_open_fleet(&run->harness, count, error) || !choose(run, error) ||
-        (run->results.count == 0 && !may_reset(run, error)))
+        (run->results.count == 0 &&
+         !harness_may_reset(&run->harness, products_of(run->harness.options), error)))
         return false;
     for (int round = 1; round <= (int)run->harness.options->rounds; round++) {
         for (size_t i = 0; i < run->chosen_count; i++) {

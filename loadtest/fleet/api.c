@@ -172,20 +172,22 @@ int api_strategies(struct api *api, const char *server, struct api_strategy *out
     return (int)count;
 }
 
-bool api_put_products(struct api *api, const char *server, int64_t first, int64_t count,
-                      int64_t stock, const char *opens_at, struct error *error)
+bool api_put_products(struct api *api, const char *server, const struct api_sale *sale,
+                      struct error *error)
 {
-    char path[64] = "/products", body[200], opens[80] = "";
-    if (opens_at)
-        snprintf(opens, sizeof opens, ",\"opens_at\":\"%s\"", opens_at);
-    if (count == 1) {
-        snprintf(path, sizeof path, "/products/%" PRId64, first);
-        snprintf(body, sizeof body, "{\"stock\":%" PRId64 ",\"name\":\"load test\"%s}", stock,
-                 opens);
+    char path[64] = "/products", body[300], opens[80] = "", limit[48] = "";
+    if (sale->opens_at)
+        snprintf(opens, sizeof opens, ",\"opens_at\":\"%s\"", sale->opens_at);
+    if (sale->limit)
+        snprintf(limit, sizeof limit, ",\"limit_per_user\":%" PRId64, sale->limit);
+    if (sale->count == 1) {
+        snprintf(path, sizeof path, "/products/%" PRId64, sale->first);
+        snprintf(body, sizeof body, "{\"stock\":%" PRId64 ",\"name\":\"load test\"%s%s}",
+                 sale->stock, opens, limit);
     } else {
         snprintf(body, sizeof body,
-                 "{\"first_id\":%" PRId64 ",\"count\":%" PRId64 ",\"stock\":%" PRId64 "%s}", first,
-                 count, stock, opens);
+                 "{\"first_id\":%" PRId64 ",\"count\":%" PRId64 ",\"stock\":%" PRId64 "%s}",
+                 sale->first, sale->count, sale->stock, opens);
     }
     return call_json(api, server, path, body, NULL, error);
 }

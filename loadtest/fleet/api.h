@@ -29,10 +29,15 @@ struct api_strategy {
 int api_strategies(struct api *api, const char *server, struct api_strategy *out, size_t size,
                    struct error *error);
 
-/* Starts the sale of products first … first + count - 1 afresh with `stock` each; at `opens_at`, a
- * time that is still to come, or with NULL at once. */
-bool api_put_products(struct api *api, const char *server, int64_t first, int64_t count,
-                      int64_t stock, const char *opens_at, struct error *error);
+/* Starts the sale of products first … first + count - 1 afresh. */
+struct api_sale {
+    int64_t first, count;
+    int64_t stock;        /* of each */
+    int64_t limit;        /* units a user may have, of a single product; 0: any */
+    const char *opens_at; /* a time that is still to come; NULL: at once */
+};
+bool api_put_products(struct api *api, const char *server, const struct api_sale *sale,
+                      struct error *error);
 
 /* The product's epoch as this server sees it. */
 bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *epoch,

@@ -50,7 +50,7 @@ static bool read_head(struct ledger *out, const json_t *line, struct error *erro
 
 static bool read_product(struct ledger *out, const json_t *line, struct error *error)
 {
-    struct ledger_product product;
+    struct ledger_product product = {0};
     return need_number(line, "product", 1, &product.id, error) &&
            need_number(line, "stock", 0, &product.stock, error) &&
            take_number(line, "limit", 0, &product.limit, error) &&
@@ -60,7 +60,7 @@ static bool read_product(struct ledger *out, const json_t *line, struct error *e
 
 static bool take_key(const json_t *line, struct ledger_op *op, struct error *error)
 {
-    char key[LEDGER_KEY_MAX + 1];
+    char key[LEDGER_KEY_MAX + 1] = "";
     if (!take_text(line, "key", key, sizeof key, error))
         return false;
     op->key = *key ? strdup(key) : NULL;
@@ -123,7 +123,8 @@ static bool take_answer(const json_t *line, struct ledger_op *op, struct error *
     op->state = known < 0 ? LEDGER_STATE_NONE : (enum ledger_state)known;
     if (op->kind == LEDGER_BUY)
         memcpy(op->order, order, sizeof op->order);
-    return true;
+    return op->kind != LEDGER_BUY || op->result != LEDGER_OK || op->key || *op->order ||
+           error_fail(error, "a buy that is ok needs a key or an order");
 }
 
 static bool read_end(struct ledger *out, const json_t *line, struct error *error)

@@ -88,6 +88,8 @@ enum answer_state answer_read(const char *bytes, size_t used, struct answer *out
     size_t whole = (size_t)(end - bytes) + strlen(blank) + body;
     if (!has_length || used > whole)
         return ANSWER_UNEXPECTED;
+    out->body = bytes + whole - body;
+    out->body_length = body;
     return used == whole ? ANSWER_WHOLE : ANSWER_PARTIAL;
 }
 

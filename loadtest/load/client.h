@@ -2,7 +2,7 @@
  * The clients of the harness's own generator: a connection each, non-blocking and kept alive, one
  * order at a time. One that has ended is opened again when it gets its next order.
  *
- * Of an answer the status, the length and whether the connection goes on are read. Small and
+ * Of an answer the status, the body and whether the connection goes on are read. Small and
  * strict: HTTP/1.1 with a Content-Length, one answer to one request. Everything else is unexpected,
  * and ends the connection.
  */
@@ -21,7 +21,9 @@ enum answer_state { ANSWER_PARTIAL, ANSWER_WHOLE, ANSWER_UNEXPECTED };
 
 struct answer {
     int status;
-    bool closes; /* the server ends the connection after it */
+    bool closes;      /* the server ends the connection after it */
+    const char *body; /* borrowed: `bytes`; it ends with the bytes, and not with a NUL */
+    size_t body_length;
 };
 
 /* `out` is set with ANSWER_WHOLE. */
@@ -71,7 +73,7 @@ bool client_send(struct client *client, int epoll_fd, const char *request, size_
 /* What a turn of epoll on it came to. */
 enum client_event {
     CLIENT_WAITS,   /* nothing yet */
-    CLIENT_ANSWERS, /* `answer` is filled; it is free again */
+    CLIENT_ANSWERS, /* `answer` is filled, its body until the next order; it is free again */
     CLIENT_FAILS,   /* its order will not be answered; it is closed, and free again */
     CLIENT_ENDS     /* it was idle, and is closed */
 };

@@ -33,8 +33,12 @@ static bool announce(const struct fleet *fleet, const struct phase_plan *plan, i
 {
     char opens_at[64];
     return witness_time(fleet->witness, after_us, opens_at, sizeof opens_at, error) &&
-           api_put_products(fleet->api, fleet->urls[0], plan->first_product, 1, plan->stock,
-                            opens_at, error);
+           api_put_products(fleet->api, fleet->urls[0],
+                            &(struct api_sale){.first = plan->first_product,
+                                               .count = 1,
+                                               .stock = plan->stock,
+                                               .opens_at = opens_at},
+                            error);
 }
 
 bool phase_open_schedule(const struct fleet *fleet, const struct phase_plan *plan,

@@ -376,8 +376,11 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
     struct scrape before[OPTIONS_MAX_INSTANCES] = {0};
     say(fleet, "preparing");
     bool ready = wait_quiet(fleet, plan, before, error) &&
-                 api_put_products(fleet->api, fleet->urls[0], plan->first_product, plan->products,
-                                  plan->stock, NULL, error) &&
+                 api_put_products(fleet->api, fleet->urls[0],
+                                  &(struct api_sale){.first = plan->first_product,
+                                                     .count = plan->products,
+                                                     .stock = plan->stock},
+                                  error) &&
                  same_sale(fleet, plan, error) &&
                  phase_wait_clean(fleet, plan->first_product, last_product(plan), error);
     if (!ready)

@@ -105,7 +105,7 @@ static void start(struct bed *bed, const char *program, const char *arguments,
         argv[count++] = word;
     argv[count++] = "--database";
     argv[count++] = bed->options.database;
-    if (strncmp(arguments, "audit", 5) != 0) {
+    if (strncmp(arguments, "audit", 5) != 0 && strncmp(arguments, "check", 5) != 0) {
         argv[count++] = "--redis";
         argv[count++] = bed->options.redis;
         argv[count++] = "--out";

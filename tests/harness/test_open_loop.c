@@ -50,7 +50,8 @@ static void put_on_sale(int64_t stock)
 {
     struct api *api = api_create("");
     assert_non_null(api);
-    if (!api_put_products(api, bed->servers[0].url, PRODUCT, 1, stock, NULL, &error))
+    const struct api_sale sale = {.first = PRODUCT, .count = 1, .stock = stock};
+    if (!api_put_products(api, bed->servers[0].url, &sale, &error))
         fail_msg("%s", error.text);
     api_destroy(api);
 }

@@ -119,6 +119,33 @@ static void reads_every_kind(void **state)
     assert_int_equal(options.instances.items[0], 2);
 }
 
+static void a_ledger_is_named(void **state)
+{
+    (void)state;
+    assert_true(parse("check out/ledger.jsonl --show 9 --schema sold", no_environment));
+    assert_int_equal(options.command, COMMAND_CHECK);
+    assert_string_equal(options.folders.items[0], "out/ledger.jsonl");
+    assert_string_equal(options.schema, "sold");
+    assert_int_equal(options.show, 9);
+    assert_int_equal(options.exact, 200);
+    assert_false(parse("check", no_environment));
+    assert_non_null(strstr(error.text, "which ledger"));
+    assert_false(parse("check one two", no_environment));
+    assert_false(parse("check one --exact 513", no_environment));
+
+    assert_true(parse("record --strategy none --limit 2 --operations 7", no_environment));
+    assert_int_equal(options.command, COMMAND_RECORD);
+    assert_string_equal(options.strategy, "none");
+    assert_int_equal(options.limit, 2);
+    assert_int_equal(options.operations, 7);
+    assert_int_equal(options.connections, 16);
+    assert_int_equal(options.instances.items[0], 1);
+    assert_false(options_use_wrk(&options));
+    assert_false(parse("record --strategies none", no_environment));
+    assert_false(parse("record --instances 1,3", no_environment));
+    assert_non_null(strstr(error.text, "--instances"));
+}
+
 static void a_sweep_is_read(void **state)
 {
     (void)state;
@@ -358,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
         cmocka_unit_test(reads_every_kind),
+        cmocka_unit_test(a_ledger_is_named),
         cmocka_unit_test(a_sweep_is_read),
         cmocka_unit_test(help_and_version),
         cmocka_unit_test(bad_arguments_are_named),

@@ -1,0 +1,251 @@
+/*
+ * Buys and their rows, claim by claim (view.h): both lists stand in the order of claims, and are
+ * walked side by side. A claim with a key has one row at most. Without a key a claim may have as
+ * many rows as it was sent; which answer without an order's id belongs to which row nobody can
+ * tell, so these are counted.
+ */
+#include "loadtest/check/checks.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The operations and rows of one claim. */
+struct claims {
+    const struct view *view;
+    const struct ledger_op *const *ops;
+    size_t ops_count;
+    const struct row_order *const *rows;
+    size_t rows_count;
+};
+
+static bool is_as_asked(const struct ledger_op *op, const struct row_order *row)
+{
+    return row->product == op->product && row->user == op->user && row->quantity == op->quantity &&
+           (op->key == NULL) == (row->key == NULL) && (!op->key || strcmp(op->key, row->key) == 0);
+}
+
+/* Somebody was told that this buy is done, or accepted. */
+static void check_acknowledged(const struct view *view, const struct ledger_op *op)
+{
+    const struct view_order *order = view_find_made(view, op);
+    const struct row_order *row = order ? order->row : NULL;
+    bool is_sale = view_is_sale(op);
+    struct finding *finding = NULL;
+    if (!row || (is_sale && row->state == LEDGER_FAILED))
+        finding = findings_add(view->findings, FINDING_ABSENT, op->product, op->quantity,
+                               "order %s was acknowledged with %d, and %s", op->order, op->status,
+                               row ? "has failed" : "is not there");
+    else if (!is_as_asked(op, row))
+        finding = findings_add(
+            view->findings, FINDING_OTHERWISE, op->product, 0,
+            "order %s is of user %" PRId64 ", product %" PRId64 ", %" PRId64 " units, %s key",
+            row->id, row->user, row->product, row->quantity, row->key ? "another" : "no");
+    else if (row->state == LEDGER_QUEUED)
+        finding = findings_add(view->findings, FINDING_UNFINISHED, op->product, op->quantity,
+                               "order %s is still queued", row->id);
+    if (finding)
+        finding_show(finding, op);
+}
+
+static bool has_failed(const struct view *view, const char *order)
+{
+    const struct row_order *row = rows_find_order(view->rows, order);
+    return row && row->state == LEDGER_FAILED;
+}
+
+/* A final no to the goods that were sold under this key before it was sent. */
+static bool is_wrong_no(const struct ledger_op *op, const struct ledger_op *sold)
+{
+    return op->result == LEDGER_FAIL && op->status == 409 && op->start_us > sold->end_us &&
+           op->product == sold->product && op->quantity == sold->quantity;
+}
+
+/* Between answers to the same key. An order that has failed leaves its key free. */
+static void check_repeats(const struct claims *claims)
+{
+    const struct view *view = claims->view;
+    const struct ledger_op *first = NULL; /* of those that were done, the one that ended first */
+    for (size_t i = 0; i < claims->ops_count; i++) {
+        const struct ledger_op *op = claims->ops[i];
+        if (op->result == LEDGER_OK && *op->order && !has_failed(view, op->order) &&
+            (!first || op->end_us < first->end_us))
+            first = op;
+    }
+    for (size_t i = 0; first && i < claims->ops_count; i++) {
+        const struct ledger_op *op = claims->ops[i];
+        bool other = op->result == LEDGER_OK && *op->order &&
+                     strcmp(op->order, first->order) != 0 && !has_failed(view, op->order);
+        if (!other && !is_wrong_no(op, first))
+            continue;
+        struct finding *finding = findings_add(view->findings, FINDING_DISAGREE, op->product, 0,
+                                               other ? "key %s has two orders, by its answers"
+                                                     : "key %s was sold, and a repeat was refused",
+                                               op->key);
+        finding_show(finding, first);
+        finding_show(finding, op);
+    }
+}
+
+static void count_results(const struct claims *claims, size_t counts[LEDGER_RESULTS])
+{
+    memset(counts, 0, LEDGER_RESULTS * sizeof *counts);
+    for (size_t i = 0; i < claims->ops_count; i++)
+        counts[claims->ops[i]->result]++;
+}
+
+static void show_results(struct finding *finding, const struct claims *claims,
+                         enum ledger_result result)
+{
+    for (size_t i = 0; i < claims->ops_count; i++) {
+        if (claims->ops[i]->result == result)
+            finding_show(finding, claims->ops[i]);
+    }
+}
+
+/* The same key with other goods must not have made anything. */
+static void check_goods(const struct claims *claims, const struct row_order *row)
+{
+    for (size_t i = 0; i < claims->ops_count; i++) {
+        if (claims->ops[i]->result == LEDGER_OK || is_as_asked(claims->ops[i], row))
+            return; /* what was acknowledged is checked by itself */
+    }
+    struct finding *finding =
+        findings_add(claims->view->findings, FINDING_OTHERWISE, row->product, 0,
+                     "order %s is of product %" PRId64 ", %" PRId64 " units, as nobody asked",
+                     row->id, row->product, row->quantity);
+    for (size_t i = 0; i < claims->ops_count; i++)
+        finding_show(finding, claims->ops[i]);
+}
+
+static void check_key(const struct claims *claims)
+{
+    const struct view *view = claims->view;
+    const struct ledger_op *op = claims->ops[0];
+    size_t counts[LEDGER_RESULTS], taking = 0;
+    count_results(claims, counts);
+    for (size_t i = 0; i < claims->rows_count; i++) {
+        if (!view_takes(claims->rows[i]))
+            continue;
+        taking++;
+        check_goods(claims, claims->rows[i]);
+    }
+    if (taking > 1) {
+        struct finding *finding =
+            findings_add(view->findings, FINDING_DUPLICATE, op->product,
+                         (int64_t)(taking - 1) * claims->rows[0]->quantity,
+                         "user %" PRId64 ", key %s has %zu orders", op->user, op->key, taking);
+        for (size_t i = 0; i < claims->ops_count; i++)
+            finding_show(finding, claims->ops[i]);
+    }
+    if (taking > 0 && counts[LEDGER_OK] == 0 && counts[LEDGER_INFO] == 0) {
+        struct finding *finding =
+            findings_add(view->findings, FINDING_REFUSED, op->product, claims->rows[0]->quantity,
+                         "order %s is there, and its key was refused", claims->rows[0]->id);
+        show_results(finding, claims, LEDGER_FAIL);
+    }
+    check_repeats(claims);
+}
+
+/* Whether one of the claim's answers named the row. */
+static bool is_named(const struct claims *claims, const struct row_order *row)
+{
+    const struct view_order *order = view_find(claims->view, row->id);
+    return order && order->buy;
+}
+
+/* Rows that no answer named, against answers that named none. */
+static void check_keyless(const struct claims *claims)
+{
+    const struct view *view = claims->view;
+    const struct ledger_op *op = claims->ops[0];
+    size_t counts[LEDGER_RESULTS], unnamed = 0;
+    count_results(claims, counts);
+    for (size_t i = 0; i < claims->rows_count; i++)
+        unnamed += view_takes(claims->rows[i]) && !is_named(claims, claims->rows[i]);
+    if (unnamed <= counts[LEDGER_INFO])
+        return;
+    size_t excess = unnamed - counts[LEDGER_INFO];
+    size_t refused = excess < counts[LEDGER_FAIL] ? excess : counts[LEDGER_FAIL];
+    if (refused > 0) {
+        struct finding *finding = findings_add(
+            view->findings, FINDING_REFUSED, op->product, (int64_t)refused * op->quantity,
+            "user %" PRId64 " was refused, and has %zu orders that no answer named", op->user,
+            refused);
+        show_results(finding, claims, LEDGER_FAIL);
+    }
+    if (excess > refused)
+        findings_add(view->findings, FINDING_INVENTED, op->product,
+                     (int64_t)(excess - refused) * op->quantity,
+                     "user %" PRId64 " has %zu orders more than they asked for", op->user,
+                     excess - refused);
+}
+
+static void check_invented(const struct view *view, const struct row_order *row)
+{
+    if (view_takes(row))
+        findings_add(view->findings, FINDING_INVENTED, row->product, row->quantity,
+                     "order %s of user %" PRId64 " (%s%s) was asked for by nobody", row->id,
+                     row->user, row->key ? "key " : "no key", row->key ? row->key : "");
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const struct ledger_op *left = *(const struct ledger_op *const *)a;
+    const struct ledger_op *right = *(const struct ledger_op *const *)b;
+    int by = strcmp(left->order, right->order);
+    return by ? by : (left->number > right->number) - (left->number < right->number);
+}
+
+/* One order must not be the answer to two claims, nor to two buys without a key. */
+static void check_shared(const struct view *view)
+{
+    size_t count = 0;
+    const struct ledger_op **named = calloc(view->buys_count + 1, sizeof(void *));
+    if (!named) {
+        view->findings->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < view->buys_count; i++) {
+        if (view->buys[i]->result == LEDGER_OK && *view->buys[i]->order)
+            named[count++] = view->buys[i];
+    }
+    qsort(named, count, sizeof(void *), by_order);
+    for (size_t i = 1; i < count; i++) {
+        const struct ledger_op *one = named[i - 1], *two = named[i];
+        if (strcmp(one->order, two->order) != 0 || (one->key && view_compare_ops(one, two) == 0))
+            continue;
+        struct finding *finding =
+            findings_add(view->findings, FINDING_DUPLICATE, two->product, two->quantity,
+                         "order %s is the answer to two buys", two->order);
+        finding_show(finding, one);
+        finding_show(finding, two);
+    }
+    free(named);
+}
+
+void check_claims(const struct view *view)
+{
+    const size_t rows_count = view->rows->orders_count;
+    size_t row = 0;
+    for (size_t i = 0; i < view->buys_count;) {
+        const struct ledger_op *op = view->buys[i];
+        for (; row < rows_count && view_compare_row(op, view->sold[row]) > 0; row++)
+            check_invented(view, view->sold[row]);
+        struct claims claims = {.view = view, .ops = &view->buys[i], .rows = &view->sold[row]};
+        for (; i < view->buys_count && view_compare_ops(op, view->buys[i]) == 0; i++) {
+            if (view->buys[i]->result == LEDGER_OK)
+                check_acknowledged(view, view->buys[i]);
+            claims.ops_count++;
+        }
+        for (; row < rows_count && view_compare_row(op, view->sold[row]) == 0; row++)
+            claims.rows_count++;
+        if (op->key)
+            check_key(&claims);
+        else
+            check_keyless(&claims);
+    }
+    for (; row < rows_count; row++)
+        check_invented(view, view->sold[row]);
+    check_shared(view);
+}

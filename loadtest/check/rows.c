@@ -1,0 +1,221 @@
+/* See rows.h. Only rows of a product's current epoch count: a PUT starts a new sale. */
+#include "loadtest/check/rows.h"
+
+#include "loadtest/judge/connect.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows in the order of bytes, as bsearch looks for them. Status: 0 queued, 1 confirmed, 2
+ * cancelled, 3 failed. */
+static const char products_sql[] =
+    "SELECT id, epoch, initial_stock, stock + coalesce((SELECT sum(stock) FROM bucket b"
+    "   WHERE b.product_id = product.id AND b.epoch = product.epoch), 0),"
+    "  coalesce(limit_per_user, 0)"
+    " FROM product WHERE id = ANY ($1::bigint[]) ORDER BY id";
+
+static const char orders_sql[] =
+    "SELECT o.id::text, o.product_id, o.user_id, o.quantity, o.status, o.idempotency_key"
+    " FROM orders o JOIN product p ON p.id = o.product_id AND p.epoch = o.epoch"
+    " WHERE p.id = ANY ($1::bigint[]) AND (o.status <> 3 OR"
+    "  o.reason IS DISTINCT FROM 'not_committed') ORDER BY o.id::text COLLATE \"C\"";
+
+static const char restocks_sql[] =
+    "SELECT r.product_id, r.quantity"
+    " FROM restock r JOIN product p ON p.id = r.product_id AND p.epoch = r.epoch"
+    " WHERE p.id = ANY ($1::bigint[]) AND r.quantity > 0";
+
+static const char residue_sql[] =
+    "SELECT count(*) FILTER (WHERE state LIKE 'idle in transaction%'"
+    "   AND state_change < clock_timestamp() - interval '5 s'),"
+    "  (SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()),"
+    "  count(*) FILTER (WHERE wait_event_type = 'Lock'"
+    "   AND state_change < clock_timestamp() - interval '5 s')"
+    " FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid() AND $1 <> ''";
+
+static int64_t number(const PGresult *result, int row, int column)
+{
+    return strtoll(PQgetvalue(result, row, column), NULL, 10);
+}
+
+/* A list of numbers as PostgreSQL reads it. Owned by the caller; NULL: no memory. */
+static char *list_products(const struct ledger *ledger)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    putc('{', to);
+    for (size_t i = 0; i < ledger->products_count; i++)
+        fprintf(to, "%s%" PRId64, i ? "," : "", ledger->products[i].id);
+    putc('}', to);
+    if (fclose(to) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* NULL with the error unless the statement gave rows. */
+static PGresult *query(PGconn *connection, const char *sql, const char *products,
+                       struct error *error)
+{
+    PGresult *result = PQexecParams(connection, sql, 1, NULL, &products, NULL, NULL, 0);
+    if (PQresultStatus(result) == PGRES_TUPLES_OK)
+        return result;
+    PQclear(result);
+    connect_failed(connection, "the checker's SQL", error);
+    return NULL;
+}
+
+/* calloc of nothing may be NULL, which is no want of memory. */
+static void *make_list(int count, size_t item_bytes, struct error *error)
+{
+    void *list = calloc(count > 0 ? (size_t)count : 1, item_bytes);
+    if (!list)
+        error_fail(error, "out of memory");
+    return list;
+}
+
+static bool take_products(struct rows *out, const PGresult *result, struct error *error)
+{
+    out->products = make_list(PQntuples(result), sizeof *out->products, error);
+    for (int i = 0; out->products && i < PQntuples(result); i++) {
+        out->products[out->products_count++] = (struct row_product){
+            .id = number(result, i, 0),
+            .epoch = number(result, i, 1),
+            .initial = number(result, i, 2),
+            .stock = number(result, i, 3),
+            .limit = number(result, i, 4),
+        };
+    }
+    return out->products;
+}
+
+static bool take_order(struct row_order *to, const PGresult *result, int i)
+{
+    static const enum ledger_state states[] = {LEDGER_QUEUED, LEDGER_CONFIRMED, LEDGER_CANCELLED,
+                                               LEDGER_FAILED};
+    int64_t status = number(result, i, 4);
+    *to = (struct row_order){
+        .product = number(result, i, 1),
+        .user = number(result, i, 2),
+        .quantity = number(result, i, 3),
+        .state = states[status >= 0 && status <= 3 ? status : 3],
+        .key = PQgetisnull(result, i, 5) ? NULL : strdup(PQgetvalue(result, i, 5)),
+    };
+    snprintf(to->id, sizeof to->id, "%s", PQgetvalue(result, i, 0));
+    return to->key || PQgetisnull(result, i, 5);
+}
+
+static bool take_orders(struct rows *out, const PGresult *result, struct error *error)
+{
+    out->orders = make_list(PQntuples(result), sizeof *out->orders, error);
+    for (int i = 0; out->orders && i < PQntuples(result); i++) {
+        if (!take_order(&out->orders[out->orders_count++], result, i))
+            return error_fail(error, "out of memory");
+    }
+    return out->orders;
+}
+
+static bool take_restocks(struct rows *out, const PGresult *result, struct error *error)
+{
+    out->restocks = make_list(PQntuples(result), sizeof *out->restocks, error);
+    for (int i = 0; out->restocks && i < PQntuples(result); i++) {
+        out->restocks[out->restocks_count++] =
+            (struct row_restock){.product = number(result, i, 0), .quantity = number(result, i, 1)};
+    }
+    return out->restocks;
+}
+
+static bool take_residue(struct rows *out, const PGresult *result, struct error *error)
+{
+    (void)error;
+    out->idle_transactions = number(result, 0, 0);
+    out->prepared = number(result, 0, 1);
+    out->waiting = number(result, 0, 2);
+    return true;
+}
+
+static bool read_all(struct rows *out, PGconn *connection, const char *products,
+                     struct error *error)
+{
+    static const struct {
+        const char *sql;
+        bool (*take)(struct rows *, const PGresult *, struct error *);
+    } parts[] = {{products_sql, take_products},
+                 {orders_sql, take_orders},
+                 {restocks_sql, take_restocks},
+                 {residue_sql, take_residue}};
+    PGresult *begun = PQexec(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    bool good = PQresultStatus(begun) == PGRES_COMMAND_OK ||
+                connect_failed(connection, "the checker's snapshot", error);
+    PQclear(begun);
+    for (size_t i = 0; good && i < sizeof parts / sizeof parts[0]; i++) {
+        PGresult *result = query(connection, parts[i].sql, products, error);
+        good = result && parts[i].take(out, result, error);
+        PQclear(result);
+    }
+    return good;
+}
+
+bool rows_read(struct rows *out, const struct ledger *ledger, const char *conninfo,
+               const char *schema, struct error *error)
+{
+    *out = (struct rows){0};
+    char *products = list_products(ledger);
+    if (!products)
+        return error_fail(error, "out of memory");
+    PGconn *connection = connect_open(conninfo, "seckill-loadtest check", error);
+    if (connection && *schema) {
+        char *name = PQescapeIdentifier(connection, schema, strlen(schema));
+        if (name)
+            connect_set(connection, "search_path", name);
+        PQfreemem(name);
+    }
+    bool good = connection && read_all(out, connection, products, error);
+    PQfinish(connection);
+    free(products);
+    if (!good)
+        rows_fini(out);
+    return good;
+}
+
+void rows_fini(struct rows *rows)
+{
+    for (size_t i = 0; i < rows->orders_count; i++)
+        free(rows->orders[i].key);
+    free(rows->products);
+    free(rows->orders);
+    free(rows->restocks);
+    *rows = (struct rows){0};
+}
+
+static int product_by_id(const void *key, const void *item)
+{
+    int64_t id = *(const int64_t *)key;
+    int64_t other = ((const struct row_product *)item)->id;
+    return (id > other) - (id < other);
+}
+
+const struct row_product *rows_find_product(const struct rows *rows, int64_t id)
+{
+    return rows->products_count ? bsearch(&id, rows->products, rows->products_count,
+                                          sizeof *rows->products, product_by_id)
+                                : NULL;
+}
+
+static int order_by_id(const void *key, const void *item)
+{
+    return strcmp(key, ((const struct row_order *)item)->id);
+}
+
+const struct row_order *rows_find_order(const struct rows *rows, const char *id)
+{
+    return *id && rows->orders_count
+               ? bsearch(id, rows->orders, rows->orders_count, sizeof *rows->orders, order_by_id)
+               : NULL;
+}

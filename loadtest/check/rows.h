@@ -1,0 +1,52 @@
+/*
+ * What the database holds of a ledger's products, from one snapshot: products, orders and restocks
+ * of the present sale, and what stands about in the database that should not (residue).
+ *
+ * Rows that only say that something was not done (tombstones) are left out.
+ */
+#ifndef SECKILL_LOADTEST_CHECK_ROWS_H
+#define SECKILL_LOADTEST_CHECK_ROWS_H
+
+#include "loadtest/ledger/ledger.h"
+
+struct row_product {
+    int64_t id, epoch;
+    int64_t initial, stock; /* its buckets are in it */
+    int64_t limit;          /* 0: none */
+};
+
+struct row_order {
+    char id[LEDGER_ID_SIZE];
+    int64_t product, user, quantity;
+    enum ledger_state state; /* never LEDGER_STATE_NONE */
+    char *key;               /* owned; NULL: none */
+};
+
+struct row_restock {
+    int64_t product, quantity;
+};
+
+struct rows {
+    struct row_product *products; /* owned; in the order of their ids */
+    size_t products_count;
+    struct row_order *orders; /* owned; in the order of their ids */
+    size_t orders_count;
+    struct row_restock *restocks; /* owned */
+    size_t restocks_count;
+    /* Residue, of this database: */
+    int64_t idle_transactions; /* sessions in a transaction that has done nothing for 5 s */
+    int64_t prepared;          /* prepared transactions */
+    int64_t waiting;           /* sessions that have waited for a lock for 5 s */
+};
+
+/* `conninfo` "": libpq's PG* variables; `schema` "": as the database finds the tables. `out` is
+ * filled anew and, with false, empty. */
+bool rows_read(struct rows *out, const struct ledger *ledger, const char *conninfo,
+               const char *schema, struct error *error);
+void rows_fini(struct rows *rows);
+
+const struct row_product *rows_find_product(const struct rows *rows, int64_t id);
+/* NULL: there is none. "" is nobody's id. */
+const struct row_order *rows_find_order(const struct rows *rows, const char *id);
+
+#endif

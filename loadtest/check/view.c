@@ -1,0 +1,249 @@
+/* See view.h. */
+#include "loadtest/check/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* What a claim is: with a key the user and the key, else the user, the product and the quantity,
+ * by which nobody can tell two orders apart. Those without a key come first. */
+struct claim {
+    const char *key;
+    int64_t user, product, quantity;
+};
+
+static int compare_claims(const struct claim *a, const struct claim *b)
+{
+    int by = compare(a->key != NULL, b->key != NULL);
+    if (!by)
+        by = compare(a->user, b->user);
+    if (!by && a->key && b->key)
+        return strcmp(a->key, b->key);
+    if (!by)
+        by = compare(a->product, b->product);
+    return by ? by : compare(a->quantity, b->quantity);
+}
+
+static struct claim claim_of(const struct ledger_op *op)
+{
+    return (struct claim){op->key, op->user, op->product, op->quantity};
+}
+
+static struct claim claim_of_row(const struct row_order *row)
+{
+    return (struct claim){row->key, row->user, row->product, row->quantity};
+}
+
+int view_compare_ops(const struct ledger_op *a, const struct ledger_op *b)
+{
+    struct claim left = claim_of(a), right = claim_of(b);
+    return compare_claims(&left, &right);
+}
+
+int view_compare_row(const struct ledger_op *op, const struct row_order *row)
+{
+    struct claim left = claim_of(op), right = claim_of_row(row);
+    return compare_claims(&left, &right);
+}
+
+bool view_is_code(const struct ledger_op *op, const char *code)
+{
+    return strcmp(op->code, code) == 0;
+}
+
+static int ops_by_claim(const void *a, const void *b)
+{
+    const struct ledger_op *left = *(const struct ledger_op *const *)a;
+    const struct ledger_op *right = *(const struct ledger_op *const *)b;
+    int by = view_compare_ops(left, right);
+    if (!by)
+        by = compare(left->start_us, right->start_us);
+    return by ? by : compare(left->number, right->number);
+}
+
+static int rows_by_claim(const void *a, const void *b)
+{
+    const struct row_order *left = *(const struct row_order *const *)a;
+    const struct row_order *right = *(const struct row_order *const *)b;
+    struct claim one = claim_of_row(left), two = claim_of_row(right);
+    int by = compare_claims(&one, &two);
+    return by ? by : strcmp(left->id, right->id);
+}
+
+static int ops_by_time(const void *a, const void *b)
+{
+    const struct ledger_op *left = *(const struct ledger_op *const *)a;
+    const struct ledger_op *right = *(const struct ledger_op *const *)b;
+    int by = compare(left->product, right->product);
+    if (!by)
+        by = compare(left->start_us, right->start_us);
+    return by ? by : compare(left->number, right->number);
+}
+
+static int orders_by_user(const void *a, const void *b)
+{
+    const struct view_order *left = *(const struct view_order *const *)a;
+    const struct view_order *right = *(const struct view_order *const *)b;
+    int by = compare(left->row->product, right->row->product);
+    if (!by)
+        by = compare(left->row->user, right->row->user);
+    return by ? by : strcmp(left->row->id, right->row->id);
+}
+
+struct view_order *view_find(const struct view *view, const char *order)
+{
+    const struct row_order *row = rows_find_order(view->rows, order);
+    return row ? &view->orders[row - view->rows->orders] : NULL;
+}
+
+bool view_is_sale(const struct ledger_op *op)
+{
+    return op->kind == LEDGER_BUY && op->result == LEDGER_OK &&
+           (op->state == LEDGER_CONFIRMED || op->state == LEDGER_CANCELLED ||
+            (op->state == LEDGER_STATE_NONE && op->status != 202));
+}
+
+static void take_buy(struct view_order *order, const struct ledger_op *op)
+{
+    bool is_sale = view_is_sale(op);
+    if (!order->buy || op->start_us < order->buy_start_us) {
+        order->buy = op;
+        order->buy_start_us = op->start_us;
+        order->accepted = op->result == LEDGER_OK && !is_sale;
+    }
+    if (is_sale && op->end_us < order->buy_sure_us)
+        order->buy_sure_us = op->end_us;
+}
+
+/* Whoever sees an order as sold knows it as surely as its buyer. */
+static void take_read(struct view_order *order, const struct ledger_op *op)
+{
+    if ((op->state == LEDGER_CONFIRMED || op->state == LEDGER_CANCELLED) &&
+        op->end_us < order->buy_sure_us)
+        order->buy_sure_us = op->end_us;
+}
+
+static void take_cancel(struct view_order *order, const struct ledger_op *op)
+{
+    if (op->result != LEDGER_FAIL && !order->cancel)
+        order->cancel = op;
+    order->cancel_refused = order->cancel_refused || op->result == LEDGER_FAIL;
+    if (op->result == LEDGER_OK && op->end_us < order->cancel_sure_us)
+        order->cancel_sure_us = op->end_us;
+}
+
+struct view_order *view_find_made(const struct view *view, const struct ledger_op *op)
+{
+    const struct row_order *const *found = NULL;
+    if (*op->order)
+        return view_find(view, op->order);
+    if (!op->key || op->result == LEDGER_FAIL)
+        return NULL;
+    for (size_t from = 0, to = view->rows->orders_count; from < to && !found;) {
+        size_t middle = from + (to - from) / 2;
+        int by = view_compare_row(op, view->sold[middle]);
+        if (by == 0)
+            found = &view->sold[middle];
+        else if (by < 0)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return found ? view_find(view, (*found)->id) : NULL;
+}
+
+static void join(struct view *view)
+{
+    for (size_t i = 0; i < view->rows->orders_count; i++) {
+        view->orders[i] = (struct view_order){.row = &view->rows->orders[i],
+                                              .buy_sure_us = LEDGER_NEVER,
+                                              .cancel_sure_us = LEDGER_NEVER};
+    }
+    for (size_t i = 0; i < view->ledger->ops_count; i++) {
+        const struct ledger_op *op = &view->ledger->ops[i];
+        struct view_order *order = NULL;
+        if (op->kind == LEDGER_BUY && (order = view_find_made(view, op)))
+            take_buy(order, op);
+        else if (op->kind == LEDGER_CANCEL && (order = view_find(view, op->order)))
+            take_cancel(order, op);
+        else if (op->kind == LEDGER_READ && (order = view_find(view, op->order)))
+            take_read(order, op);
+    }
+}
+
+bool view_init(struct view *view, const struct ledger *ledger, const struct rows *rows,
+               struct findings *findings, struct error *error)
+{
+    *view = (struct view){.ledger = ledger, .rows = rows, .findings = findings};
+    view->buys = calloc(ledger->ops_count + 1, sizeof(void *));
+    view->times = calloc(ledger->ops_count + 1, sizeof(void *));
+    view->sold = calloc(rows->orders_count + 1, sizeof(void *));
+    view->orders = calloc(rows->orders_count + 1, sizeof *view->orders);
+    view->by_user = calloc(rows->orders_count + 1, sizeof(void *));
+    if (!view->buys || !view->times || !view->sold || !view->orders || !view->by_user) {
+        view_fini(view);
+        return error_fail(error, "out of memory");
+    }
+    for (size_t i = 0; i < ledger->ops_count; i++) {
+        view->times[i] = &ledger->ops[i];
+        if (ledger->ops[i].kind == LEDGER_BUY)
+            view->buys[view->buys_count++] = &ledger->ops[i];
+    }
+    for (size_t i = 0; i < rows->orders_count; i++)
+        view->sold[i] = &rows->orders[i];
+    qsort(view->buys, view->buys_count, sizeof(void *), ops_by_claim);
+    qsort(view->times, ledger->ops_count, sizeof(void *), ops_by_time);
+    qsort(view->sold, rows->orders_count, sizeof(void *), rows_by_claim);
+    join(view);
+    for (size_t i = 0; i < rows->orders_count; i++)
+        view->by_user[i] = &view->orders[i];
+    qsort(view->by_user, rows->orders_count, sizeof(void *), orders_by_user);
+    return true;
+}
+
+void view_fini(struct view *view)
+{
+    free(view->buys);
+    free(view->times);
+    free(view->sold);
+    free(view->orders);
+    free(view->by_user);
+    *view = (struct view){0};
+}
+
+const struct ledger_op *const *view_of_product(const struct view *view, int64_t product,
+                                               size_t *count)
+{
+    size_t from = 0, to = view->ledger->ops_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (view->times[middle]->product < product)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    for (to = from; to < view->ledger->ops_count && view->times[to]->product == product;)
+        to++;
+    *count = to - from;
+    return &view->times[from];
+}
+
+struct view_order *const *view_orders_of(const struct view *view, int64_t product, size_t *count)
+{
+    size_t from = 0, to = view->rows->orders_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (view->by_user[middle]->row->product < product)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    for (to = from; to < view->rows->orders_count && view->by_user[to]->row->product == product;)
+        to++;
+    *count = to - from;
+    return &view->by_user[from];
+}

@@ -1,0 +1,71 @@
+/*
+ * A ledger and its rows side by side, in the orders in which the checks walk them: buys by claim
+ * (the user and the key, or what was asked for without one), rows by the same claim, and for each
+ * row who asked for it and from when it was sure.
+ *
+ * Building it sorts a few lists: O(n log n) in operations and rows.
+ */
+#ifndef SECKILL_LOADTEST_CHECK_VIEW_H
+#define SECKILL_LOADTEST_CHECK_VIEW_H
+
+#include "loadtest/check/findings.h"
+#include "loadtest/check/rows.h"
+
+/* An order's row, and what the ledger says of it. Where a time is not known it is such that no
+ * conclusion is drawn from it: 0 for a beginning, LEDGER_NEVER for an end. */
+struct view_order {
+    const struct row_order *row;
+    const struct ledger_op *buy; /* the first that may have made it; NULL: nobody knows of one */
+    int64_t buy_start_us;
+    int64_t buy_sure_us;            /* somebody had been told that it is sold */
+    bool accepted;                  /* the first answer was no sale yet (202) */
+    const struct ledger_op *cancel; /* the first that may have cancelled it; NULL: none */
+    int64_t cancel_sure_us;
+    bool cancel_refused; /* somebody was told that it cannot be cancelled */
+};
+
+struct view {
+    const struct ledger *ledger; /* borrowed, as the rows */
+    const struct rows *rows;
+    struct findings *findings;      /* borrowed */
+    const struct ledger_op **buys;  /* owned: by claim, then by their beginning */
+    const struct row_order **sold;  /* owned: rows by claim */
+    struct view_order *orders;      /* owned: as rows->orders */
+    struct view_order **by_user;    /* owned: the same by product, then by user */
+    const struct ledger_op **times; /* owned: every operation by product, then by its beginning */
+    size_t buys_count;
+};
+
+bool view_init(struct view *view, const struct ledger *ledger, const struct rows *rows,
+               struct findings *findings, struct error *error);
+void view_fini(struct view *view);
+
+/* NULL: there is no such row. */
+struct view_order *view_find(const struct view *view, const char *order);
+
+/* The row that the buy may have made, by the order that its answer named or by its key; NULL. */
+struct view_order *view_find_made(const struct view *view, const struct ledger_op *op);
+
+/* Whether they are of one claim, as the order of the lists has it: <0, 0, >0. */
+int view_compare_ops(const struct ledger_op *a, const struct ledger_op *b);
+int view_compare_row(const struct ledger_op *op, const struct row_order *row);
+
+/* The operations of a product, in the order of their beginnings, in `times`. */
+const struct ledger_op *const *view_of_product(const struct view *view, int64_t product,
+                                               size_t *count);
+
+/* The orders of a product, in `by_user`. */
+struct view_order *const *view_orders_of(const struct view *view, int64_t product, size_t *count);
+
+/* The answer says that the unit is sold, and not only that it was accepted. */
+bool view_is_sale(const struct ledger_op *op);
+
+/* A cancelled or sold row, or one still to be decided: anything but a refusal. */
+static inline bool view_takes(const struct row_order *row)
+{
+    return row->state != LEDGER_FAILED;
+}
+
+bool view_is_code(const struct ledger_op *op, const char *code);
+
+#endif

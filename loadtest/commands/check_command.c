@@ -1,0 +1,43 @@
+/*
+ * `check`: a ledger against what the database holds. Exit status 0 when nothing is wrong and
+ * something was sold, 1 when an invariant is broken, 2 when nothing can be said.
+ */
+#include "loadtest/commands/commands.h"
+
+#include "loadtest/base/process.h"
+#include "loadtest/check/check.h"
+#include "loadtest/ledger/ledger_read.h"
+
+/* Seconds, at the most, for a product that cannot be decided. */
+enum { EXACT_BUDGET = 200000 };
+
+static int judge(const struct ledger *ledger, const struct rows *rows,
+                 const struct options *options)
+{
+    static const int statuses[] = {
+        [CHECK_CLEAN] = 0, [CHECK_VIOLATED] = 1, [CHECK_PROVED_NOTHING] = 2};
+    const struct exact_limits limits = {(size_t)options->exact, EXACT_BUDGET};
+    struct check_result result;
+    struct error error;
+    bool made = check_run(&result, ledger, rows, &limits, &error);
+    int status = made ? statuses[result.verdict] : process_fail(error.text);
+    if (made)
+        check_print(stdout, &result, ledger, (size_t)options->show);
+    check_result_fini(&result);
+    return status;
+}
+
+int command_check(const struct options *options)
+{
+    struct ledger ledger;
+    struct rows rows;
+    struct error error;
+    if (!ledger_read_file(&ledger, options->folders.items[0], &error))
+        return process_fail(error.text);
+    int status = rows_read(&rows, &ledger, options->database, options->schema, &error)
+                     ? judge(&ledger, &rows, options)
+                     : process_fail(error.text);
+    rows_fini(&rows);
+    ledger_fini(&ledger);
+    return status;
+}

@@ -1,0 +1,99 @@
+/*
+ * `record`: puts products on sale, lets a crowd buy, and leaves a ledger behind. Exit status 0 when
+ * it came to its end, else 2. Whether what it recorded is right is `check`'s to say.
+ */
+#include "loadtest/commands/commands.h"
+
+#include "loadtest/commands/harness.h"
+#include "loadtest/ledger/recorder.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* How long accepted orders are waited for when the buyers have gone. */
+enum { SETTLE_US = 30000000 };
+
+/* Starts the sales, and writes down what each began with. */
+static bool begin_sale(const struct harness *harness, struct ledger_writer *writer,
+                       struct error *error)
+{
+    const struct options *options = harness->options;
+    const struct fleet *fleet = &harness->fleet;
+    struct api_sale sale = {.first = options->first_product,
+                            .count = 1,
+                            .stock = options->stock,
+                            .limit = options->limit};
+    for (; sale.first < options->first_product + options->products; sale.first++) {
+        struct ledger_product product = {
+            .id = sale.first, .stock = sale.stock, .limit = sale.limit};
+        if (!api_put_products(harness->api, fleet->urls[0], &sale, error) ||
+            !witness_epoch(harness->witness, sale.first, &product.epoch, error))
+            return false;
+        ledger_write_product(writer, &product);
+    }
+    return true;
+}
+
+static bool record(const struct harness *harness, struct ledger_writer *writer,
+                   struct recorder_result *result, struct error *error)
+{
+    const struct options *options = harness->options;
+    char query[64] = "";
+    size_t used = 0;
+    if (options->wait_ms >= 0)
+        used = (size_t)snprintf(query, sizeof query, "&wait_ms=%" PRId64, options->wait_ms);
+    if (*options->body)
+        snprintf(query + used, sizeof query - used, "&body=%.16s", options->body);
+    const struct recorder_plan plan = {
+        .targets = harness->fleet.urls,
+        .targets_count = harness->fleet.count,
+        .connections = options->connections,
+        .duration_us = options->duration_s * CLOCK_US_PER_S,
+        .operations = options->operations,
+        .settle_us = SETTLE_US,
+        .exchange = {.query = query, .token = options->admin_token},
+        .mix = {.seed = options->seed,
+                .first_product = options->first_product,
+                .products = options->products,
+                .users = options->users,
+                .strategy = options->strategy},
+    };
+    return begin_sale(harness, writer, error) && recorder_run(&plan, writer, result, error);
+}
+
+static bool record_to(const struct harness *harness, const char *path,
+                      struct recorder_result *result, struct error *error)
+{
+    struct error ignored;
+    struct ledger_writer *writer = ledger_create(path, harness->options->seed, error);
+    if (!writer)
+        return false;
+    bool made = record(harness, writer, result, error);
+    return ledger_close(writer, made ? error : &ignored) && made;
+}
+
+int command_record(const struct options *options)
+{
+    struct harness *harness = calloc(1, sizeof *harness);
+    struct recorder_result result = {0};
+    struct error error = {.text = ""};
+    char path[sizeof harness->folder + 16];
+    if (!harness)
+        return process_fail("out of memory");
+    bool made = harness_init(harness, options, &error) &&
+                harness_open_fleet(harness, options->instances.items[0], &error) &&
+                harness_choose(harness, options->strategy, &error) &&
+                harness_may_reset(harness, options->products, &error);
+    snprintf(path, sizeof path, "%s/ledger.jsonl", harness->folder);
+    made =
+        made && record_to(harness, path, &result, &error) && harness_close_fleet(harness, &error);
+    int status = made ? 0 : process_fail(error.text);
+    if (result.operations > 0)
+        printf("%" PRId64 " operations, %" PRId64 " answered, %zu accepted and not known to be "
+               "decided; seed %" PRId64 "\nLedger: %s\n",
+               result.operations, result.answered, result.undecided, options->seed, path);
+    harness_fini(harness);
+    free(harness);
+    return status;
+}

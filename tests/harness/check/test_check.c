@@ -1,0 +1,232 @@
+/* The checker on hand-made ledgers: a clean one passes, and what is wrong with units is flagged by
+ * the invariant that it breaks and by no other. */
+#include "lib/t.h"
+
+#include "harness/check/hand.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct exact_limits limits = {.ops = 200, .budget = 200000};
+
+static void a_clean_one_passes(void **state)
+{
+    (void)state;
+    begin_clean();
+    is_clean();
+    assert_int_equal(hand.result.confirmed, 3);
+    assert_int_equal(hand.result.results[LEDGER_INFO], 2);
+    assert_int_equal(hand.result.exact[EXACT_NOT_TRIED], 1); /* it has a 202 */
+}
+
+static void nothing_sold_is_no_pass(void **state)
+{
+    (void)state;
+    begin(0);
+    refuse(1, "k", 10, 20);
+    run();
+    assert_int_equal(hand.result.verdict, CHECK_PROVED_NOTHING);
+    assert_int_equal(hand.result.sold_out, 1);
+}
+
+static void another_sale_is_not_judged(void **state)
+{
+    (void)state;
+    begin_clean();
+    hand.product.epoch = 10;
+    assert_false(check_run(&hand.result, &hand.ledger, &hand.rows, &limits, &hand.error));
+    assert_non_null(strstr(hand.error.text, "again"));
+    hand.product.epoch = 9;
+    hand.product.initial = 3;
+    assert_false(check_run(&hand.result, &hand.ledger, &hand.rows, &limits, &hand.error));
+    hand.rows.products_count = 0;
+    assert_false(check_run(&hand.result, &hand.ledger, &hand.rows, &limits, &hand.error));
+}
+
+static void conservation(void **state)
+{
+    (void)state;
+    begin_clean();
+    hand.product.stock += 3;
+    finds(FINDING_CONSERVATION, 1, 3);
+    hand.product.stock -= 5;
+    finds(FINDING_CONSERVATION, 1, 2);
+}
+
+/* 20 buyers, one unit. The stock's row was written by each, as a lost update leaves it. */
+static void oversold(void **state)
+{
+    (void)state;
+    begin(1);
+    for (int i = 0; i < 20; i++) {
+        char id[] = {(char)('a' + i), '\0'};
+        sell(id, i + 1, NULL, 10, 20 + i);
+    }
+    finds(FINDING_OVERSOLD, 1, 19);
+    /* The two that show it: the second is one too many. */
+    assert_int_equal(hand.result.findings.items[0].ops_count, 2);
+    assert_int_equal(hand.result.findings.items[0].ops[0]->end_us, 21);
+    assert_int_equal(hand.result.findings.counts[FINDING_NOT_LINEARIZABLE], 1);
+}
+
+/* By its rows nothing is missing in the end: the restock came later. */
+static void oversold_for_a_while(void **state)
+{
+    (void)state;
+    begin(1);
+    sell("a", 1, NULL, 10, 20);
+    sell("b", 2, NULL, 30, 40);
+    restock(50, 60, 1);
+    refill_row(1);
+    finds(FINDING_OVERSOLD, 1, 1);
+    last()->start_us = 35; /* it may have been there in time */
+    is_clean();
+}
+
+static void limit(void **state)
+{
+    (void)state;
+    begin(5);
+    hand.ledger.products[0].limit = 1;
+    sell("a", 1, "k1", 10, 20);
+    sell("b", 1, "k2", 10, 20);
+    sell("c", 2, "k3", 10, 20);
+    finds(FINDING_LIMIT, 1, 1);
+    assert_int_equal(hand.result.findings.items[0].ops_count, 2);
+    hand.orders[1].state = LEDGER_CANCELLED;
+    hand.product.stock++;
+    cancel("b", 30, 40, 200);
+    is_clean();
+}
+
+static void undersold(void **state)
+{
+    (void)state;
+    begin(2);
+    sell("a", 1, "k1", 10, 20);
+    refuse(2, "k2", 30, 40);
+    refuse(3, "k3", 30, 40);
+    finds(FINDING_UNDERSOLD, 1, 1);
+    assert_int_equal(hand.result.findings.items[0].ops_count, 2);
+    assert_int_equal(hand.result.findings.counts[FINDING_NOT_LINEARIZABLE], 1);
+}
+
+static void false_sold_out(void **state)
+{
+    (void)state;
+    begin(2);
+    sell("a", 1, "k1", 10, 20);
+    refuse(2, "k2", 30, 40);
+    sell("b", 3, "k3", 50, 60);
+    finds(FINDING_FALSE_SOLD_OUT, 1, 0);
+    assert_int_equal(hand.result.sold_out, 1);
+    /* It may have been taken already when the refusal was made. */
+    last()->start_us = 35;
+    is_clean();
+}
+
+/* Somebody who was not sold anything may have had it meanwhile. */
+static void a_unit_in_somebody_s_hands(void **state)
+{
+    (void)state;
+    begin(2);
+    sell("a", 1, "k1", 10, 20);
+    answer(buy(4, "k4", 25, 45), 202, "");
+    names(last(), "c", LEDGER_QUEUED);
+    refuse(2, "k2", 30, 40);
+    sell("b", 3, "k3", 50, 60);
+    row("c", 4, "k4")->state = LEDGER_FAILED;
+    is_clean();
+}
+
+static void residue(void **state)
+{
+    (void)state;
+    begin_clean();
+    hand.rows.idle_transactions = 2;
+    finds(FINDING_RESIDUE, 1, 0);
+    hand.rows.prepared = 1;
+    hand.rows.waiting = 1;
+    finds(FINDING_RESIDUE, 3, 0);
+}
+
+/* What no bound shows. The refusal was right, if the slow sale had taken the one unit before; but
+ * then nothing was there for the quick one, which had ended before the restock was sent. */
+static void only_the_search_sees_it(void **state)
+{
+    (void)state;
+    begin(1);
+    sell("a", 1, NULL, 10, 100);
+    refuse(2, NULL, 20, 30);
+    sell("b", 3, NULL, 40, 50);
+    restock(60, 70, 1);
+    refill_row(1);
+    finds(FINDING_NOT_LINEARIZABLE, 1, 0);
+    assert_int_equal(hand.result.findings.items[0].ops_count,
+                     3); /* the restock adds nothing to it */
+    last()->start_us = 45;
+    is_clean();
+    assert_int_equal(hand.result.exact[EXACT_YES], 1);
+}
+
+static void a_search_that_gives_up_is_no_pass(void **state)
+{
+    (void)state;
+    const struct exact_limits little = {.ops = 200, .budget = 1};
+    begin(5);
+    sell("a", 1, NULL, 10, 20);
+    sell("b", 2, NULL, 10, 20);
+    is_clean();
+    check_result_fini(&hand.result);
+    assert_true(check_run(&hand.result, &hand.ledger, &hand.rows, &little, &hand.error));
+    assert_int_equal(hand.result.verdict, CHECK_PROVED_NOTHING);
+    assert_int_equal(hand.result.exact[EXACT_UNKNOWN], 1);
+}
+
+static void the_smallest_case_comes_first(void **state)
+{
+    (void)state;
+    begin(9);
+    hand.ledger.products[0].limit = 1;
+    sell("a", 1, NULL, 10, 20);
+    sell("b", 1, NULL, 10, 20);
+    sell("c", 1, NULL, 10, 20);
+    sell("d", 2, NULL, 10, 20);
+    sell("e", 2, NULL, 10, 20);
+    finds(FINDING_LIMIT, 2, 3);
+    assert_int_equal(hand.result.findings.items[0].ops_count, 2);
+    assert_int_equal(hand.result.findings.items[1].ops_count, 3);
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    assert_non_null(to);
+    check_print(to, &hand.result, &hand.ledger, 1);
+    fclose(to);
+    assert_non_null(strstr(text, "A9"));
+    assert_non_null(strstr(text, "user 2 has 2 units"));
+    assert_null(strstr(text, "user 1 has 3 units"));
+    assert_non_null(strstr(text, "and 1 more"));
+    assert_non_null(strstr(text, "VIOLATED"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_clean_one_passes),
+        cmocka_unit_test(nothing_sold_is_no_pass),
+        cmocka_unit_test(another_sale_is_not_judged),
+        cmocka_unit_test(conservation),
+        cmocka_unit_test(oversold),
+        cmocka_unit_test(oversold_for_a_while),
+        cmocka_unit_test(limit),
+        cmocka_unit_test(undersold),
+        cmocka_unit_test(false_sold_out),
+        cmocka_unit_test(a_unit_in_somebody_s_hands),
+        cmocka_unit_test(residue),
+        cmocka_unit_test(only_the_search_sees_it),
+        cmocka_unit_test(a_search_that_gives_up_is_no_pass),
+        cmocka_unit_test(the_smallest_case_comes_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, hand_tear_down);
+}

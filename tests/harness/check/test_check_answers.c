@@ -1,0 +1,228 @@
+/* The same of what somebody was told: each lie is flagged by the invariant that it breaks and by no
+ * other. */
+#include "lib/t.h"
+
+#include "harness/check/hand.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void absent(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    names(answer(buy(2, "k2", 30, 40), 201, ""), "x", LEDGER_CONFIRMED);
+    finds(FINDING_ABSENT, 1, 1);
+    answer(last(), 202, "");
+    last()->state = LEDGER_QUEUED;
+    finds(FINDING_ABSENT, 1, 1);
+}
+
+static void sold_and_then_failed(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    sell("b", 2, "k2", 10, 20);
+    hand.orders[1].state = LEDGER_FAILED;
+    hand.product.stock++;
+    finds(FINDING_ABSENT, 1, 1);
+}
+
+static void a_cancel_that_was_lost(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    cancel("a", 30, 40, 200);
+    finds(FINDING_ABSENT, 1, 1);
+    answer(last(), 504, "outcome_unknown");
+    last()->state = LEDGER_STATE_NONE;
+    is_clean();
+}
+
+static void a_restock_that_was_lost(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    restock(30, 40, 3);
+    finds(FINDING_ABSENT, 1, 3);
+}
+
+static void otherwise(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    hand.orders[0].quantity = 2;
+    hand.product.stock--;
+    finds(FINDING_OTHERWISE, 1, 0);
+    /* Nobody was told; the key has other goods all the same. */
+    names(answer(last(), 504, "outcome_unknown"), "", LEDGER_STATE_NONE);
+    sell("b", 9, NULL, 10, 20);
+    finds(FINDING_OTHERWISE, 1, 0);
+}
+
+static void invented(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    row("b", 2, "k2");
+    hand.product.stock--;
+    finds(FINDING_INVENTED, 1, 1);
+    /* Without a key it is their number that shows it. */
+    begin(5);
+    sell("a", 1, NULL, 10, 20);
+    row("b", 1, NULL);
+    hand.product.stock--;
+    finds(FINDING_INVENTED, 1, 1);
+    buy(1, NULL, 30, 0);
+    is_clean();
+}
+
+static void a_cancel_that_nobody_sent(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    hand.orders[0].state = LEDGER_CANCELLED;
+    hand.product.stock++;
+    finds(FINDING_INVENTED, 1, 1);
+    cancel("a", 30, 40, 409);
+    finds(FINDING_REFUSED, 1, 1);
+}
+
+static void a_restock_that_nobody_sent(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    refill_row(2);
+    finds(FINDING_INVENTED, 1, 2);
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    begin(2);
+    sell("a", 1, "k1", 10, 20);
+    row("b", 2, "k2");
+    hand.product.stock--;
+    answer(buy(2, "k2", 30, 40), 503, "wait_timeout");
+    finds(FINDING_REFUSED, 1, 1);
+    free(last()->key);
+    free(hand.orders[1].key);
+    last()->key = hand.orders[1].key = NULL;
+    finds(FINDING_REFUSED, 1, 1);
+}
+
+static void duplicate(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    row("b", 1, "k1");
+    hand.product.stock--;
+    finds(FINDING_DUPLICATE, 1, 1);
+}
+
+static void one_order_for_two(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, NULL, 10, 20);
+    names(answer(buy(1, NULL, 30, 40), 201, ""), "a", LEDGER_CONFIRMED);
+    finds(FINDING_DUPLICATE, 1, 1);
+}
+
+static void disagree(void **state)
+{
+    (void)state;
+    begin(1);
+    sell("a", 1, "k1", 10, 20);
+    refuse(1, "k1", 30, 40);
+    finds(FINDING_DISAGREE, 1, 0);
+    /* At the same time it may have come first; and other goods are rightly refused. */
+    last()->start_us = 15;
+    last()->status = 503;
+    is_clean();
+    answer(last(), 409, "idempotency_mismatch");
+    last()->start_us = 30;
+    last()->quantity = 2;
+    is_clean();
+}
+
+static void two_orders_by_the_answers(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    names(answer(buy(1, "k1", 30, 40), 200, ""), "b", LEDGER_CONFIRMED);
+    run();
+    assert_int_equal(hand.result.findings.counts[FINDING_DISAGREE], 1);
+    assert_int_equal(hand.result.findings.counts[FINDING_ABSENT], 1); /* b is nowhere either */
+}
+
+static void backwards(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    look("a", 30, 40, LEDGER_QUEUED);
+    finds(FINDING_BACKWARDS, 1, 0);
+    answer(last(), 404, "not_found");
+    last()->state = LEDGER_STATE_NONE;
+    finds(FINDING_BACKWARDS, 1, 0);
+    answer(last(), 200, "");
+    last()->state = LEDGER_FAILED;
+    finds(FINDING_BACKWARDS, 1, 0);
+    last()->start_us = 20; /* not surely later */
+    is_clean();
+}
+
+static void fencing(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20)->fence = 8;
+    sell("b", 2, "k2", 30, 40)->fence = 7;
+    finds(FINDING_FENCING, 1, 0);
+    last()->start_us = 15;
+    is_clean();
+}
+
+static void unfinished(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    row("b", 2, "k2")->state = LEDGER_QUEUED;
+    names(answer(buy(2, "k2", 30, 40), 202, ""), "b", LEDGER_QUEUED);
+    finds(FINDING_UNFINISHED, 1, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(absent),
+        cmocka_unit_test(sold_and_then_failed),
+        cmocka_unit_test(a_cancel_that_was_lost),
+        cmocka_unit_test(a_restock_that_was_lost),
+        cmocka_unit_test(otherwise),
+        cmocka_unit_test(invented),
+        cmocka_unit_test(a_cancel_that_nobody_sent),
+        cmocka_unit_test(a_restock_that_nobody_sent),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(duplicate),
+        cmocka_unit_test(one_order_for_two),
+        cmocka_unit_test(disagree),
+        cmocka_unit_test(two_orders_by_the_answers),
+        cmocka_unit_test(backwards),
+        cmocka_unit_test(fencing),
+        cmocka_unit_test(unfinished),
+    };
+    return cmocka_run_group_tests(tests, NULL, hand_tear_down);
+}

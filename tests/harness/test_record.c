@@ -1,0 +1,189 @@
+/*
+ * `record` and `check` on real servers: what keeps its promise is found clean, what does not is
+ * found out, and so is what somebody did to the database behind the servers' backs.
+ */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+
+#include <libpq-fe.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct bed *bed;
+
+static void sql(const char *text)
+{
+    PGconn *connection = PQconnectdb(bed_database());
+    PGresult *result = PQexec(connection, text);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK || strcmp(PQcmdTuples(result), "1") != 0)
+        fail_msg("%s: %s rows %s", text, PQcmdTuples(result), PQerrorMessage(connection));
+    PQclear(result);
+    PQfinish(connection);
+}
+
+static void record(const char *arguments)
+{
+    char line[400];
+    snprintf(line, sizeof line, "record --server-binary " SERVER " --duration 60s %s", arguments);
+    assert_int_equal(bed_run(bed, line), 0);
+}
+
+static int check(void)
+{
+    char line[160];
+    snprintf(line, sizeof line, "check %s/ledger.jsonl", bed->folder);
+    return bed_run(bed, line);
+}
+
+static void says(const char *text)
+{
+    if (!strstr(bed->output, text))
+        fail_msg("it does not say '%s'", text);
+}
+
+static void is_found(const char *text)
+{
+    assert_int_equal(check(), 1);
+    says(text);
+    says("VIOLATED");
+}
+
+/* The lowest of the confirmed orders: each of them was acknowledged, since nobody failed. */
+#define ONE "(SELECT id FROM orders WHERE product_id = 1000001 AND status = 1 ORDER BY id LIMIT 1)"
+
+static void conditional_is_clean_until_somebody_meddles(void **state)
+{
+    (void)state;
+    record("--strategy conditional --instances 2 --connections 8 --operations 400 --products 4 "
+           "--stock 8 --limit 3 --users 40 --seed 11");
+    assert_int_equal(check(), 0);
+    says("400 operations on 4 products, seed 11");
+    says("4 products linearizable");
+    says("no violation found");
+
+    sql("UPDATE product SET stock = stock + 1 WHERE id = 1000001");
+    is_found("A1  conservation: 1, 1 units");
+    sql("UPDATE product SET stock = stock - 1 WHERE id = 1000001");
+    sql("UPDATE orders SET status = 0 WHERE id = " ONE);
+    is_found("A14 unfinished");
+    sql("UPDATE orders SET status = 1 WHERE product_id = 1000001 AND status = 0");
+    assert_int_equal(check(), 0);
+    sql("INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, "
+        "created_at)"
+        " SELECT '00000000-0000-7000-8000-000000000000', product_id, epoch, 9000001, 1, strategy, "
+        "1,"
+        " now() FROM orders WHERE id = " ONE);
+    is_found("A5  invented: 1, 1 units");
+    says("A1  conservation");
+    sql("DELETE FROM orders WHERE user_id = 9000001");
+    assert_int_equal(check(), 0);
+    sql("DELETE FROM orders WHERE id = " ONE);
+    is_found("A4  acknowledged but absent");
+
+    sql("UPDATE product SET epoch = epoch + 1 WHERE id = 1000001");
+    assert_int_equal(check(), 2);
+    says("put on sale again");
+}
+
+static void none_is_found_to_oversell(void **state)
+{
+    (void)state;
+    record("--strategy none --instances 2 --connections 8 --operations 300 --products 2 "
+           "--stock 5 --work-ms 5");
+    is_found("A3  oversold: 2");
+    says("A1  conservation: 2");
+    says("WG  not linearizable");
+}
+
+/* What is accepted first and decided later is read until it is. */
+static void accepted_orders_are_seen_to_their_end(void **state)
+{
+    (void)state;
+    record("--strategy redis-stock --instances 2 --connections 8 --operations 400 --products 2 "
+           "--stock 20 --limit 4 --users 40");
+    says(" 0 accepted and not known to be decided");
+    assert_int_equal(check(), 0);
+    says("no violation found");
+}
+
+static void nothing_sold_is_no_pass(void **state)
+{
+    (void)state;
+    record("--strategy conditional --connections 4 --operations 3 --products 1 --stock 0");
+    assert_int_equal(check(), 2);
+    says("proved nothing: nothing was sold");
+}
+
+/* Until the ledger has so many bytes. */
+static void wait_for_ledger(off_t bytes)
+{
+    char path[160];
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    snprintf(path, sizeof path, "%s/ledger.jsonl", bed->folder);
+    for (off_t size = 0; size < bytes; clock_sleep_until(clock_mono_us() + 1000)) {
+        FILE *file = fopen(path, "r");
+        if (file && fseeko(file, 0, SEEK_END) == 0)
+            size = ftello(file);
+        if (file)
+            fclose(file);
+        assert_true(clock_mono_us() < until_us);
+    }
+}
+
+/* A server is killed, and later the recorder itself: nothing that somebody was told may be lost. */
+static void killed_in_the_middle(void **state)
+{
+    (void)state;
+    char line[1000];
+    struct process recorder;
+    int status = 0;
+    snprintf(
+        line, sizeof line,
+        "record --server %s,%s --reset --duration 60s --connections 8 --stock 1000 --products 2",
+        bed->servers[0].url, bed->servers[1].url);
+    bed_start(bed, line, &recorder);
+    wait_for_ledger(100000);
+    process_stop(&bed->servers[1].process, SIGKILL, 1000, &status);
+    bed->count = 1;
+    wait_for_ledger(300000);
+    process_stop(&recorder, SIGKILL, 1000, &status);
+    assert_int_equal(check(), 0);
+    says("the recording did not come to its end");
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    bed = bed_create(0);
+    return 0;
+}
+
+static int set_up_two(void **state)
+{
+    (void)state;
+    bed = bed_create(2);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    bed_destroy(bed);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(conditional_is_clean_until_somebody_meddles, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(none_is_found_to_oversell, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(accepted_orders_are_seen_to_their_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_sold_is_no_pass, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(killed_in_the_middle, set_up_two, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
