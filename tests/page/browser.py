@@ -44,12 +44,12 @@ def wait_for(what, get):
 
 
 class Server:
-    """On a free port and a schema of its own. What it holds its protection for makes the race wide."""
+    """On a free port; all on one schema of the test's own. What it holds its protection for makes the race wide."""
 
-    def __init__(self, program):
+    def __init__(self, program, *flags):
         self.process = subprocess.Popen(
             [program, "--listen", "127.0.0.1:0", "--schema", "page_test", "--system-name", "page_test", "--log-level", "error",
-             "--database", os.environ["SECKILL_TEST_DATABASE"], "--admin-token", TOKEN, "--work-ms", "5"],
+             "--database", os.environ["SECKILL_TEST_DATABASE"], "--work-ms", "5", *flags],
             stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         assert line.startswith("listening on http://"), f"the server does not start: {line!r}"

@@ -26,7 +26,7 @@ def give_up(*_):
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(PROGRAM)
+        cls.server = Server(PROGRAM, "--admin-token", TOKEN)
         cls.addClassCleanup(cls.server.stop)
         cls.browser = Browser()
         cls.addClassCleanup(cls.browser.quit)
@@ -40,14 +40,14 @@ class Page(unittest.TestCase):
         self.browser.run("sessionStorage.clear()")
         # Chromium itself writes down every answer of 4xx: that is what a refusal is.
         logged = [entry for entry in self.browser.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
-        refused = [entry for entry in logged if entry["source"] == "network" and "/orders" in entry["message"]]
+        refused = [entry for entry in logged if entry["source"] == "network" and re.search("/orders|/products/90000", entry["message"])]
         self.assertEqual([entry for entry in logged if entry not in refused], [])
         if not self.refusals:
             self.assertEqual(refused, [])
 
-    def open(self, behind=""):
+    def open(self, behind="", server=None):
         self.browser.driver.get("about:blank")
-        self.browser.driver.get(f"{self.server.url}/{behind}")
+        self.browser.driver.get(f"{(server or self.server).url}/{behind}")
         self.browser.wait_text("[data-product='1'] h3", "first")
         wait_for("the strategies", lambda: self.browser.run("return document.querySelector('#strategy').value"))
 
@@ -132,11 +132,27 @@ class Page(unittest.TestCase):
     def test_the_token_stays_in_the_tab(self):
         self.assertEqual(self.browser.driver.current_url, f"{self.server.url}/")
         self.assertEqual(self.browser.run("return [sessionStorage.token, localStorage.length, document.cookie]"), [TOKEN, 0, ""])
-        self.assertFalse(self.browser.find("#race-token").is_displayed())
+
+    def test_without_the_token_it_leads_to_where_it_goes(self):
+        self.refusals = 1
         self.browser.run("sessionStorage.clear()")
         self.open()
+        self.assertFalse(self.browser.find("#race-token").is_displayed())
+        self.browser.find("#race-start").click()
+        self.browser.wait_text("[data-lane='0'] .verdict", "the admin token")
         self.browser.find("#race-token").click()
         self.assertEqual(self.browser.run("return document.activeElement.id"), "token")
+        self.browser.run("document.activeElement.value = ''")
+
+    def test_beside_a_server_without_a_token_none_is_needed(self):
+        server = Server(PROGRAM)
+        self.addCleanup(server.stop)
+        self.open(server=server)
+        self.browser.find("#admin summary").click()
+        self.browser.find("#a-restock").click()
+        self.browser.wait_text("#a-answer .tag", "200")
+        self.browser.find("#a-audit").click()
+        self.browser.wait_text("#a-answer .verdict", "Kept: sold 0 of 110")
 
     def test_names_that_are_html_are_text(self):
         self.server.ask("PUT", "/products/6", {"stock": 1, "name": HTML_NAME})

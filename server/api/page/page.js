@@ -79,8 +79,11 @@
     }
   };
   const token = () => $("token").value.trim();
-  const admin = (method, path, body) =>
-    call(method, path, { body, headers: token() ? { Authorization: `Bearer ${token()}` } : {} });
+  const admin = async (method, path, body) => {
+    const reply = await call(method, path, { body, headers: token() ? { Authorization: `Bearer ${token()}` } : {} });
+    $("race-token").hidden = reply.status !== 401 && reply.status !== 403;
+    return reply;
+  };
   const newKey = () =>
     Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
   const buy = (product, user, strategy, key) => call("POST", `/orders?strategy=${encodeURIComponent(strategy)}`,
@@ -417,7 +420,6 @@
     await Promise.all([refreshProducts(), refreshOrders()]);
   };
 
-  const drawToken = () => { $("race-token").hidden = token() !== ""; };
   const keep = (id) => sessionStorage.setItem(id, $(id).value.trim());
   /* http://HOST/#token=…: what stands behind the # is sent to no server, and is taken out of the address at once. */
   const takeToken = () => {
@@ -427,7 +429,6 @@
       keep("token");
       history.replaceState(null, "", location.pathname);
     }
-    drawToken();
   };
 
   /* All of it ----------------------------------------------------------------------------------------------------- */
@@ -458,7 +459,7 @@
 
   const listen = () => {
     $("user").addEventListener("change", () => { keep("user"); refreshOrders(); });
-    $("token").addEventListener("input", () => { keep("token"); drawToken(); });
+    $("token").addEventListener("input", () => keep("token"));
     $("strategy").addEventListener("change", describe);
     $("language").addEventListener("click", () => {
       language = language === "en" ? "zh" : "en";

@@ -26,8 +26,8 @@ const texts = {
     orders: "My orders", noOrders: "None yet.", cancel: "Cancel", lost: "{0} older ones are not shown.",
     statuses: { confirmed: "confirmed", queued: "queued", cancelled: "cancelled", failed: "failed" },
     admin: "For the admin",
-    adminNote: "The token is kept in this tab alone. An empty field is left as it is; units are the stock of a new " +
-      "sale, or what a restock adds.",
+    adminNote: "On the server's own machine no token is needed, unless the server has one. It is kept in this tab " +
+      "alone. An empty field is left as it is; units are the stock of a new sale, or what a restock adds.",
     token: "Admin token", units: "Units", name: "Name", limit: "Limit per user", opens: "Opens in … s",
     put: "New sale", restock: "Restock", patch: "Change", audit: "Audit",
     oversold: "OVERSOLD by {0}: sold {1}, there were {2}", kept: "Kept: sold {0} of {1}",
@@ -59,7 +59,7 @@ const texts = {
     orders: "我的订单", noOrders: "还没有订单。", cancel: "取消", lost: "另有 {0} 个更早的订单未显示。",
     statuses: { confirmed: "已确认", queued: "排队中", cancelled: "已取消", failed: "失败" },
     admin: "管理",
-    adminNote: "令牌只保存在当前标签页。留空的字段不改动；“数量”是新一场的库存，或补货的件数。",
+    adminNote: "在服务器本机上，服务没有设置令牌时不需要令牌；令牌只保存在当前标签页。留空的字段不改动；“数量”是新一场的库存，或补货的件数。",
     token: "管理员令牌", units: "数量", name: "名称", limit: "每人限购", opens: "几秒后开售",
     put: "开始新的一场", restock: "补货", patch: "修改", audit: "审计",
     oversold: "超卖 {0} 件：库存 {2} 件，卖出 {1} 件", kept: "没有超卖：{1} 件卖出 {0} 件",

@@ -3,7 +3,9 @@
  *
  * Without a token the connection's address alone counts. A header that says the call came through a
  * proxy, or from a page in a browser, means that somebody else stands behind that address, whatever
- * it is.
+ * it is. The exception is the server's own page, in a browser on the same machine: there the Origin
+ * is the Host, and a name that nobody else can have. Any other name could be another site's, which
+ * has it resolved to 127.0.0.1 (DNS rebinding).
  */
 #include "http/reader/auth.h"
 
@@ -27,6 +29,36 @@ static bool is_loopback(const struct sockaddr *client)
                (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr) && in6.sin6_addr.s6_addr[12] == 127);
     }
     return false;
+}
+
+/* Of HOST or HOST:PORT: a name that is this machine's wherever it is resolved. */
+static bool names_loopback(const char *host, size_t length)
+{
+    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t wanted = strlen(names[i]);
+
+        if (length >= wanted && memcmp(host, names[i], wanted) == 0 &&
+            (length == wanted || host[wanted] == ':'))
+            return true;
+    }
+    return false;
+}
+
+/* No page at all, or the one that this server has served to a browser beside it. */
+static bool is_own_page(const struct headers *headers)
+{
+    static const char scheme[] = "http://";
+    size_t prefix = sizeof scheme - 1;
+
+    if (headers->origins == 0)
+        return true;
+    return headers->origins == 1 && headers->hosts == 1 &&
+           headers->origin_length == prefix + headers->host_length &&
+           memcmp(headers->origin, scheme, prefix) == 0 &&
+           memcmp(headers->origin + prefix, headers->host, headers->host_length) == 0 &&
+           names_loopback(headers->host, headers->host_length);
 }
 
 /* Takes as long for a wrong first byte as for a wrong last one; the token's length is no secret. */
@@ -61,7 +93,7 @@ bool auth_admin(const char *token, const struct headers *headers, const struct s
                                "This call needs Authorization: Bearer and the admin token.");
         return true;
     }
-    if (!is_loopback(client) || headers->forwarded)
+    if (!is_loopback(client) || headers->forwarded || !is_own_page(headers))
         return problem_set(problem, 403, "forbidden", NULL,
                            "Without an admin token this call is served to loopback clients alone.");
     return true;

@@ -154,8 +154,9 @@ static void take_content_length(struct headers *headers, const char *value, size
     headers->content_length = number;
 }
 
-/* What says that somebody else stands behind the connection's address: a proxy, a CDN, or a page in
- * a browser. A name that ends in '-' stands for all that begin so. */
+/* What says that somebody else stands behind the connection's address: a proxy, a CDN, or another
+ * site's page in a browser (auth.c looks at the Origin). A name that ends in '-' stands for all
+ * that begin so. */
 static bool is_mark(const char *name, size_t length, const char *value, size_t value_length)
 {
     static const char *const marks[] = {
@@ -181,7 +182,6 @@ static bool is_mark(const char *name, size_t length, const char *value, size_t v
         "x-cloud-trace-context",
         "x-proxyuser-ip",
         "x-remote-",
-        "origin",
     };
 
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
@@ -203,6 +203,12 @@ void reader_header(struct headers *headers, const char *name, size_t name_length
     headers->bad_field |= !is_field(name, name_length, value, value_length);
     if (named(name, name_length, "host")) {
         headers->hosts++;
+        headers->host = value;
+        headers->host_length = value_length;
+    } else if (named(name, name_length, "origin")) {
+        headers->origins++;
+        headers->origin = value;
+        headers->origin_length = value_length;
     } else if (named(name, name_length, "content-length")) {
         take_content_length(headers, value, value_length);
     } else if (named(name, name_length, "transfer-encoding")) {

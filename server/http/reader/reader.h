@@ -59,6 +59,7 @@ bool reader_object(const char *body, size_t length, struct member *members, size
  * memory. */
 struct headers {
     unsigned hosts;
+    unsigned origins;
     unsigned lengths;
     unsigned encodings;
     unsigned keys;
@@ -70,6 +71,10 @@ struct headers {
     bool not_chunked; /* a Transfer-Encoding other than "chunked" */
     bool bad_length;  /* a Content-Length that is not a decimal number */
     int64_t content_length;
+    const char *host;
+    size_t host_length;
+    const char *origin;
+    size_t origin_length;
     const char *key;
     size_t key_length;
     const char *match;

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct problem problem;
@@ -73,6 +74,63 @@ static void without_a_token_loopback_is_admin(void **state)
     assert_true(admit("", "127.0.0.1", "Sec-Fetch-Site", "same-origin"));
 }
 
+/* A page's call from this machine to `host`, with one more field. */
+static bool admit_page_with(const char *host, const char *origin, const char *name,
+                            const char *value)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    headers = (struct headers){0};
+    add_header("Host", host);
+    add_header("Origin", origin);
+    add_header(name, value);
+    return auth_admin("", &headers, (const struct sockaddr *)&in, &problem);
+}
+
+static bool admit_page(const char *host, const char *origin)
+{
+    return admit_page_with(host, origin, "Sec-Fetch-Site", "same-origin");
+}
+
+static void without_a_token_the_page_beside_it_is_admin(void **state)
+{
+    static const char *const own[] = {"127.0.0.1", "127.0.0.1:8080", "localhost:8080",
+                                      "[::1]:8080"};
+    static const struct {
+        const char *host;
+        const char *origin;
+    } others[] = {
+        {"127.0.0.1:8080", "http://shop.example"},
+        {"127.0.0.1:8080", "http://127.0.0.1:3000"},
+        {"127.0.0.1:8080", "http://127.0.0.1:80800"},
+        {"127.0.0.1:8080", "http://127.0.0.1:808"},
+        {"127.0.0.1:8080", "https://127.0.0.1:8080"},
+        {"127.0.0.1:8080", "null"},
+        {"127.0.0.1:8080", ""},
+        {"127.0.0.1:8080", "127.0.0.1:8080"},
+        /* Names that somebody has resolved to this machine. */
+        {"shop.example", "http://shop.example"},
+        {"127.0.0.1.shop.example:8080", "http://127.0.0.1.shop.example:8080"},
+        {"localhost.shop.example", "http://localhost.shop.example"},
+        {"", "http://"},
+    };
+    char origin[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        snprintf(origin, sizeof origin, "http://%s", own[i]);
+        assert_true(admit_page(own[i], origin));
+    }
+    assert_false(admit_page_with("localhost", "http://localhost", "Via", "1.1 proxy"));
+    assert_false(admit_page_with("localhost", "http://localhost", "Origin", "http://localhost"));
+    assert_false(admit_page_with("localhost", "http://localhost", "Host", "localhost"));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (admit_page(others[i].host, others[i].origin))
+            fail_msg("a page of %s was admitted at %s", others[i].origin, others[i].host);
+    assert_false(admit("", "127.0.0.1", "Origin", "http://127.0.0.1")); /* and no Host */
+    assert_false(admit("", "10.0.0.1", "Host", "localhost"));
+}
+
 static void a_token_is_compared_whole(void **state)
 {
     static const char *const wrong[] = {"",
@@ -107,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_token_loopback_is_admin),
+        cmocka_unit_test(without_a_token_the_page_beside_it_is_admin),
         cmocka_unit_test(a_token_is_compared_whole),
     };
 
