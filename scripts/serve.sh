@@ -1,47 +1,137 @@
 #!/usr/bin/env bash
-# One server on 127.0.0.1:8080 in the foreground, on a private PostgreSQL and Redis, with a product to buy. Installs
-# what is missing and builds first. Ctrl-C stops the server, once every accepted order is answered, and the databases.
+# A server on 127.0.0.1:8080 in the foreground, on a private PostgreSQL and Redis, with a product to buy and the page.
+# Installs what is missing and builds first. Ctrl-C stops the server, once every accepted order is answered, and the
+# databases.
 #
-#   serve.sh [--port N] [FLAG OF seckill-server]...
+#   serve.sh [--port N] [--instances N] [FLAG OF seckill-server]...
+#
+# With --instances: that many servers on one database, behind HAProxy (docker/haproxy.cfg, with these addresses). What
+# is right in one process alone, local-lock, is then seen to fail.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-port=8080
-if [ "${1:-}" = --port ]; then
-  port=${2:?--port takes a number}
+port=8080 instances=1
+while :; do
+  case ${1:-} in
+    --port) port=${2:?--port takes a number} ;;
+    --instances) instances=${2:?--instances takes a number} ;;
+    *) break ;;
+  esac
   shift 2
-fi
+done
+[[ $instances =~ ^[1-9]$ ]] || die "--instances takes 1 to 9"
+[ "$instances" = 1 ] || [ "$port" != 0 ] || die "--instances wants a --port of its own"
 
-# The address is what the server says on its first line: another port, where a flag says so.
-start_server() {
-  exec 3< <(exec "$root/build/release/server/seckill-server" --listen "127.0.0.1:$port" "$@")
-  child=$!
-  read -r line <&3 || { wait "$child" || exit $?; exit 1; }
+server=$root/build/release/server/seckill-server
+run=$root/.stack/serve
+servers=() proxy='' generated=''
+
+# The address is what a server says on its first line: another port, where a flag says so.
+start_server() { # NUMBER LISTEN FLAG...
+  local said=$run/server-$1.out line=''
+  : >"$said"
+  "$server" --listen "${@:2}" >"$said" &
+  servers+=($!)
+  until read -r line <"$said"; do
+    if ! kill -0 "${servers[-1]}" 2>/dev/null; then
+      wait "${servers[-1]}" || exit $?
+      exit 1
+    fi
+    sleep 0.05
+  done
   url=${line#listening on }
 }
 
+# docker/haproxy.cfg without what is Docker's, and without a line for every order.
+start_proxy() { # URL...
+  local number=0 tries
+  sed -e "s/^  bind :8000/  bind 127.0.0.1:$port/" -e '/^resolvers /,/^$/d' -e '/^frontend alive/,/^$/d' \
+    -e 's/ resolvers docker.*//' -e '/^  server /d' -e '/^  log /d' -e '/httplog/d' "$root/docker/haproxy.cfg" >"$run/haproxy.cfg"
+  for url in "$@"; do
+    number=$((number + 1))
+    echo "  server server-$number ${url#http://}" >>"$run/haproxy.cfg"
+  done
+  # In a session of its own: a Ctrl-C is not for it, orders may be under way through it.
+  PATH=$PATH:/usr/sbin setsid haproxy -db -q -f "$run/haproxy.cfg" &
+  proxy=$!
+  url=http://127.0.0.1:$port
+  for ((tries = 0; tries < 100; tries++)); do
+    kill -0 $proxy 2>/dev/null || die "HAProxy has not started"
+    curl -s --fail -o /dev/null --max-time 5 "$url/readyz" && return
+    sleep 0.1
+  done
+  die "HAProxy has no server"
+}
+
+# Behind a proxy nobody is on the machine itself: admin calls need a token.
+make_token() {
+  [ -z "${SECKILL_ADMIN_TOKEN:-}${SECKILL_ADMIN_TOKEN_FILE:-}" ] || return 0
+  generated=$(od -An -N 16 -tx1 /dev/urandom | tr -d ' \n')
+  export SECKILL_ADMIN_TOKEN=$generated
+}
+
+start_instances() { # FLAG...
+  local number urls=()
+  for ((number = 1; number <= instances; number++)); do
+    start_server $number 127.0.0.1:0 "$@"
+    urls+=("$url")
+  done
+  start_proxy "${urls[@]}"
+}
+
 put_product() { # the answer of curl goes with it when it fails
-  local header=()
-  [ -z "${SECKILL_ADMIN_TOKEN:-}" ] || header=(-H "Authorization: Bearer $SECKILL_ADMIN_TOKEN")
+  local token=${SECKILL_ADMIN_TOKEN:-} header=()
+  [ -z "${SECKILL_ADMIN_TOKEN_FILE:-}" ] || token=$(cat "$SECKILL_ADMIN_TOKEN_FILE")
+  [ -z "$token" ] || header=(-H "Authorization: Bearer $token")
   curl -sS --fail-with-body --max-time 10 -X PUT "$url/products/1" "${header[@]}" -d '{"name": "first", "stock": 100}'
 }
 
-install_packages "${build_packages[@]}" "${run_packages[@]}"
+# A signal for the script is one for each server; the proxy goes when they have.
+stop_servers() {
+  interrupted=1
+  [ ${#servers[@]} -gt 0 ] || exit 130
+  kill -s TERM "${servers[@]}" 2>/dev/null || true
+}
+
+wait_servers() { # the last exit status that is not 0
+  local code=0
+  for child in "${servers[@]}"; do wait_child || code=$?; done
+  [ -z "$proxy" ] || { kill -s TERM "$proxy" 2>/dev/null && wait "$proxy"; } || true
+  servers=() proxy=''
+  return $code
+}
+
+end() {
+  [ -z "$proxy" ] || kill -s TERM "$proxy" 2>/dev/null || true
+  [ ${#servers[@]} -eq 0 ] || { stop_servers; wait_servers || true; }
+  leave_stack
+}
+
+packages=("${build_packages[@]}" "${run_packages[@]}")
+[ "$instances" = 1 ] || packages+=(haproxy:haproxy)
+install_packages "${packages[@]}"
 build release seckill-server
-trap pass_on INT TERM HUP
+trap stop_servers INT TERM HUP
 use_stack "$root/.stack"
-start_server "$@"
-if ! answer=$(put_product); then
-  pass_on
-  wait_child || true
-  die "the product could not be made: $answer"
+trap end EXIT
+mkdir -p "$run"
+if [ "$instances" = 1 ]; then
+  start_server 1 "127.0.0.1:$port" "$@"
+else
+  make_token
+  start_instances "$@"
 fi
+answer=$(put_product) || die "the product could not be made: $answer"
 cat <<END
-$line
+listening on $url
 product 1 has 100 to sell. Buy one:
 
   curl -d '{"product_id": 1, "user_id": 42}' '$url/orders?strategy=redis-queue'
 
-Ctrl-C stops the server and its databases.
+or open the page, and race two strategies in it:
+
+  $url/${generated:+#token=$generated}
+
+$([ "$instances" = 1 ] || echo "$instances servers share the database: race local-lock. ")Ctrl-C stops all of it.
 END
-wait_child
+wait_servers

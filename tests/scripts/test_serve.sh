@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# test_serve.sh SERVER: scripts/serve.sh in a folder of its own, with a server that is built already: one alone, and
+# three behind HAProxy, where local-lock oversells and admin calls need the token that it has made. A signal stops all.
+set -euo pipefail
+
+checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+PATH=$PATH:/usr/sbin command -v haproxy >/dev/null || { echo "skipped: haproxy is not installed"; exit 77; }
+work=$(mktemp -d "${TMPDIR:-/tmp}/test-serve.XXXXXX")
+serving='' out=$work/out
+
+fail() { echo "test_serve: line ${BASH_LINENO[0]}: $*" >&2; cat "$out" >&2; exit 1; }
+
+finish() {
+  [ -z "$serving" ] || { kill "$serving" 2>/dev/null && wait "$serving" 2>/dev/null; } || true
+  rm -rf "$work"
+}
+trap finish EXIT
+
+mkdir -p "$work/bin" "$work/build/release/server" "$work/docker"
+cp -r "$checkout/scripts" "$work"
+cp "$checkout/docker/haproxy.cfg" "$work/docker"
+ln -s "$1" "$work/build/release/server/seckill-server"
+printf '#!/bin/sh\n' >"$work/bin/cmake" # there is nothing to build
+chmod +x "$work/bin/cmake"
+
+serve() { # ARGUMENT...: to where it says that it serves; page is what it names
+  PATH=$work/bin:$PATH "$work/scripts/serve.sh" "$@" >"$out" 2>&1 &
+  serving=$!
+  for _ in $(seq 300); do
+    ! grep -q '^.*Ctrl-C stops all of it' "$out" || break
+    kill -0 $serving 2>/dev/null || fail "it has ended"
+    sleep 0.1
+  done
+  page=$(sed -n 's/^  \(http[^ ]*\)$/\1/p' "$out")
+  url=${page%%/#*}
+  url=${url%/}
+  [ -n "$url" ] || fail "it names no page"
+}
+
+stop() {
+  local code=0
+  kill "$serving"
+  wait "$serving" || code=$?
+  serving=''
+  [ $code = 0 ] || fail "exit status $code"
+  [ "$(curl -s -o "$work/none" -w '%{http_code}' --max-time 5 "$url/healthz")" = 000 ] || fail "something still listens"
+}
+
+status() { # METHOD PATH [CURL OPTION]...
+  curl -s -o "$work/answer" -w '%{http_code}' --max-time 20 -X "$1" "$url$2" "${@:3}"
+}
+
+expect() { # WANTED METHOD PATH [CURL OPTION]...
+  local got
+  got=$(status "${@:2}")
+  [ "$got" = "$1" ] || fail "$2 $3: $got in place of $1: $(cat "$work/answer")"
+}
+
+serve --port 0
+expect 200 GET /
+expect 201 POST /orders -d '{"product_id": 1, "user_id": 1}'
+expect 200 PUT /products/1 -H "Origin: $url" -d '{"stock": 1}'
+stop
+
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+serve --port "$port" --instances 3 --work-ms 20
+token=${page#*#token=}
+[ "$url ${#token}" = "http://127.0.0.1:$port 32" ] || fail "the page is $page"
+auth="Authorization: Bearer $token"
+expect 200 GET /
+expect 401 PUT /products/1 -d '{"stock": 10}'
+expect 200 PUT /products/1 -H "$auth" -d '{"stock": 10}'
+seq 60 | xargs -P 12 -I{} curl -s -o "$work/none" --max-time 20 -d '{"product_id": 1, "user_id": {}}' "$url/orders?strategy=local-lock"
+expect 200 GET /products/1/audit -H "$auth"
+! grep -q '"oversold": 0' "$work/answer" || fail "local-lock has kept it: $(cat "$work/answer")"
+stop
+[ -z "$(pgrep -f "$work/" || true)" ] || fail "left running: $(pgrep -af "$work/")"
