@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """check_docs.py [ROOT]: what the texts name is there.
 
-Links between the .md files, and their headings; files that a comment names; the rooms of docs/ARCHITECTURE.md and the
-folders; its walk from main to the SQL, in eight files at most; and its length.
+Links between the .md files, and their headings; scripts, tests and flags that a text names; files that a comment names;
+the rooms of docs/ARCHITECTURE.md and the folders; its walk from main to the SQL, in eight files at most; and its length.
 """
 import os
 import re
@@ -16,6 +16,11 @@ SKIPPED = {".git", ".stack", "build", ".ccache", "node_modules"}
 NAMED = re.compile(r"(?<![\w/.{}$*<>-])[\w./-]*[\w]\.(?:[ch]|sql|lua|sh|md|def|py|ya?ml)(?![\w./*(-]|\.\w)")
 # Files of libraries, generated ones, and names that stand for any.
 ELSEWHERE = re.compile(r"^((microhttpd|hiredis|memcached|sql_text|lua_text|openapi_yaml|live_page|x)\.[ch]|SCRIPT\.lua|.*\b(room|bench)/file\.h)$")
+SCRIPT = re.compile(r"\./((?:scripts|tests)/[\w/-]+\.(?:sh|py))")
+TEST = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+){3,})`")  # four words and more: a test, as a rule
+OUR_COMMAND = re.compile(r"(?:^|[\s`(])(?:seckill-(?:server|loadtest|bench)|\./scripts/\w+\.sh)\b([^`|;#\n]*)")
+FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])")
+SOURCES = (".c", ".h", ".def", ".lua", ".sql", ".sh", ".py")
 
 broken = []
 
@@ -51,6 +56,31 @@ def check_links(file):
         elif heading and to.endswith(".md"):
             if heading[1:] not in map(anchor, re.findall(r"^#+ (.*)$", read(to), re.M)):
                 refuse(file, f"links to {to}{heading}, and there is no such heading")
+
+
+def names_in_sources(files):
+    """Every identifier, and whatever could be a flag: "name" in C, --name in a script."""
+    words, flags = set(), set()
+    for file in files:
+        if file.endswith(SOURCES):
+            text = read(file)
+            words.update(re.findall(r"[a-z][a-z0-9_]+", text))
+            flags.update(re.findall(r'"(?:--)?([a-z][a-z-]*[a-z])["= ]', text) if file.endswith((".c", ".h"))
+                         else FLAG.findall(text))
+    return words, flags
+
+
+def check_names(file, words, flags):
+    text = read(file)
+    for script in SCRIPT.findall(text):
+        if not os.path.exists(os.path.join(ROOT, script)):
+            refuse(file, f"names {script}, which is not there")
+    for test in TEST.findall(text):
+        if test not in words:
+            refuse(file, f"names {test}, which is nowhere in the sources")
+    ours = re.findall(r"`(--[^`]*)`", text) + OUR_COMMAND.findall(text)
+    for flag in sorted(set(FLAG.findall("\n".join(ours))) - flags):
+        refuse(file, f"names --{flag}, which no program or script of ours takes")
 
 
 def comments_of(file):
@@ -96,9 +126,12 @@ def main():
     for file in files:
         parts = ("/" + file).split("/")
         ends.update("/" + "/".join(parts[i:]) for i in range(1, len(parts)))
+    words, flags = names_in_sources(files)
     for file in files:
         if file.endswith(".md"):
             check_links(file)
+            if os.path.basename(file) != "CHANGELOG.md":  # it names what was there once
+                check_names(file, words, flags)
         elif file.endswith((".c", ".h", ".sql", ".lua", ".sh", ".py", "CMakeLists.txt")):
             check_comments(file, ends)
     check_rooms(files)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck disable=SC2016  # code in a text
 # Proves that check_docs.py goes red, for each kind of name that it looks for.
 set -euo pipefail
 
@@ -19,7 +20,23 @@ put sql/statements.sql '-- base/clock.h'
 put README.md '[A](docs/ARCHITECTURE.md#the-rooms), [here](#there), [web](https://example.org/x.md)
 ## There'
 put docs/ARCHITECTURE.md "$(architecture '')"
+put server/base/flags.c 'static const char *const flags[] = {"work-ms", "--rate "};'
+put scripts/run.sh 'case $1 in --all) ;; esac'
+put tests/test_it.c 'static void a_buyer_is_not_lost(void **state)'
+put docs/USE.md '`--work-ms 5`, `git log --oneline`, `a_buyer_is_not_lost`
+```sh
+./scripts/run.sh --all   # not --this
+seckill-loadtest run --rate 5
+```'
 passes "a tree in order"
+
+catches docs/NOTES.md '`a_buyer_is_never_lost`'
+catches docs/NOTES.md 'with `--work-us`'
+catches docs/NOTES.md '`./scripts/gone.sh`'
+catches docs/NOTES.md '```sh
+./scripts/run.sh --every
+```'
+catches docs/NOTES.md '`seckill-server --strategie`'
 
 catches NOTES.md '[B](docs/NOWHERE.md)'
 catches NOTES.md '[B](docs/ARCHITECTURE.md#nowhere)'
