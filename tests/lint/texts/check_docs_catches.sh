@@ -20,9 +20,9 @@ put sql/statements.sql '-- base/clock.h'
 put README.md '[A](docs/ARCHITECTURE.md#the-rooms), [here](#there), [web](https://example.org/x.md)
 ## There'
 put docs/ARCHITECTURE.md "$(architecture '')"
-put server/base/flags.c 'static const char *const flags[] = {"work-ms", "--rate "};'
+put server/base/flags.c 'struct option rows[] = {{.flag = "work-ms"}, OPTION_ROW("rate", 5), {"works"}};'
 put scripts/run.sh 'case $1 in --all) ;; esac'
-put tests/test_it.c 'static void a_buyer_is_not_lost(void **state)'
+put tests/unit/test_it.c 'static void a_buyer_is_not_lost(void **state) { give("--works"); }'
 put docs/USE.md '`--work-ms 5`, `git log --oneline`, `a_buyer_is_not_lost`
 ```sh
 ./scripts/run.sh --all   # not --this
@@ -31,7 +31,7 @@ seckill-loadtest run --rate 5
 passes "a tree in order"
 
 catches docs/NOTES.md '`a_buyer_is_never_lost`'
-catches docs/NOTES.md 'with `--work-us`'
+catches docs/NOTES.md 'with `--works`'
 catches docs/NOTES.md '`./scripts/gone.sh`'
 catches docs/NOTES.md '```sh
 ./scripts/run.sh --every
