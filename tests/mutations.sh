@@ -233,7 +233,7 @@ is_readable() { # FILE
   case $1 in
     *.sql)
       {
-        echo 'BEGIN; CREATE SCHEMA mutated; SET LOCAL search_path = mutated;'
+        echo 'BEGIN; CREATE SCHEMA mutated; SET LOCAL search_path = mutated; CREATE TABLE seckill_schema (version integer);'
         cat "$copy/sql/schema.sql"
         awk '/^-- name: / { name = $3; next } /^--/ { next } /^$/ { if (text) print text ";"; text = ""; name = ""; next }
              name && !/^(BEGIN|COMMIT|ROLLBACK|DEALLOCATE|DISCARD)/ { text = text (text ? "\n" : "PREPARE " name " AS ") $0 }

@@ -109,8 +109,10 @@ struct backends {
 static bool add_text(struct backends *backends, const char *name, const char *end,
                      const char *value)
 {
-    return asprintf(&backends->texts[backends->count], "%s%s%s", name, end, value) >= 0 &&
-           ++backends->count > 0;
+    if (asprintf(&backends->texts[backends->count], "%s%s%s", name, end, value) < 0)
+        return false;
+    backends->count++;
+    return true;
 }
 
 static bool list_backends(struct backends *backends, const struct options *options,

@@ -69,8 +69,10 @@ PGconn *connect_open(const char *conninfo, const char *application, struct error
 
 static bool add(struct connect_environment *out, size_t *count, const char *name, const char *value)
 {
-    return *count < CONNECT_VARIABLES_MAX &&
-           asprintf(&out->texts[*count], "%s=%s", name, value) >= 0 && ++*count > 0;
+    if (*count == CONNECT_VARIABLES_MAX || asprintf(&out->texts[*count], "%s=%s", name, value) < 0)
+        return false;
+    ++*count;
+    return true;
 }
 
 bool connect_list(struct connect_environment *out, const char *conninfo, struct error *error)

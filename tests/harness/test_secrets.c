@@ -25,19 +25,26 @@ static struct bed *bed;
 static char programs[64], noted[96], server[96], pgbench[96];
 static char database[512], redis[128];
 
+static void write_text(const char *path, const char *text)
+{
+    FILE *to = fopen(path, "w");
+    int closed = to && fputs(text, to) >= 0 ? fclose(to) : EOF;
+    assert_int_equal(closed, 0);
+}
+
 /* A script in `programs` that becomes `program`. */
 static void write_script(const char *name, const char *program, char *path, size_t size)
 {
+    char text[1000];
+
     snprintf(path, size, "%s/%s", programs, name);
-    FILE *to = fopen(path, "w");
-    assert_non_null(to);
-    fprintf(to,
-            "#!/bin/sh\n"
-            "tr '\\0' ' ' </proc/$$/cmdline >>%s\n"
-            "tr '\\0' ' ' </proc/$PPID/cmdline >>%s\n"
-            "exec %s \"$@\"\n",
-            noted, noted, program);
-    assert_int_equal(fclose(to), 0);
+    snprintf(text, sizeof text,
+             "#!/bin/sh\n"
+             "tr '\\0' ' ' </proc/$$/cmdline >>%s\n"
+             "tr '\\0' ' ' </proc/$PPID/cmdline >>%s\n"
+             "exec %s \"$@\"\n",
+             noted, noted, program);
+    write_text(path, text);
     assert_int_equal(chmod(path, 0755), 0);
 }
 
@@ -102,7 +109,7 @@ static void assert_secret_kept(const char *const programs_run[])
     assert_unseen("the output", bed->output);
     DIR *folder = opendir(bed->folder);
     assert_non_null(folder);
-    while ((entry = readdir(folder))) {
+    while (folder && (entry = readdir(folder))) {
         snprintf(path, sizeof path, "%s/%s", bed->folder, entry->d_name);
         if (entry->d_type != DT_REG)
             continue;
@@ -170,10 +177,7 @@ static void a_secret_may_stand_in_a_file(void **state)
     (void)state;
     char path[96], variables[2][600];
     snprintf(path, sizeof path, "%s/secret", programs);
-    FILE *to = fopen(path, "w");
-    assert_non_null(to);
-    fprintf(to, "%s\n", redis);
-    assert_int_equal(fclose(to), 0);
+    write_text(path, redis);
     snprintf(variables[0], sizeof variables[0], "SECKILL_DATABASE=%s", database);
     snprintf(variables[1], sizeof variables[1], "SECKILL_REDIS_FILE=%s", path);
     assert_int_equal(run(LOADTEST, (const char *const[]){"run", SHORT_RUN, NULL},

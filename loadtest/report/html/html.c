@@ -245,8 +245,8 @@ static void conditions(FILE *to, const struct found *found)
     values(to, json_object_get(document, "machine"));
     values(to, json_object_get(document, "versions"));
     values(to, json_object_get(document, "settings"));
-    fprintf(to, "<dt>seed</dt><dd>%" JSON_INTEGER_FORMAT "</dd>\n</dl>\n",
-            json_integer_value(json_object_get(document, "seed")));
+    fprintf(to, "<dt>seed</dt><dd>%lld</dd>\n</dl>\n",
+            (long long)json_integer_value(json_object_get(document, "seed")));
 }
 
 static void one_run(FILE *to, const struct found *found)

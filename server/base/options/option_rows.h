@@ -63,11 +63,14 @@ struct option_row {
 };
 
 /* A row, in one or two lines. `variable`: it may also stand in the environment. */
+/* Versions of clang-format do not agree about these lines. */
+/* clang-format off */
 #define OPTION_ROW(name, of, type, at, standard, low, high, variable, called, text)                \
     {                                                                                              \
         .flag = (name), .commands = (of), .kind = (type), .offset = (at), .fallback = (standard),  \
         .min = (low), .max = (high), .environment = (variable), .value = (called), .help = (text)  \
     }
+/* clang-format on */
 
 /* An argument behind which nothing matters: --help. */
 struct option_stop {

@@ -7,6 +7,8 @@
 
 static const struct settings settings = {.database = "host=/nonexistent",
                                          .redis = "unix:///nonexistent",
+                                         .schema = "seckill",
+                                         .migrate = "auto",
                                          .stock_redis = "",
                                          .redlock = "",
                                          .memcached = "",
