@@ -16,6 +16,7 @@
 #include "http/http.h"
 #include "lock/renewer.h"
 #include "metrics/metrics.h"
+#include "sale/flusher.h"
 #include "strategy/backends.h"
 #include "strategy/cost_accounting.h"
 #include "strategy/parking.h"
@@ -26,7 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_BAD_START = 2 };
+/* FLUSHER_SESSIONS: with fewer in all, every one is a worker's or a reader's. */
+enum { EXIT_BAD_START = 2, FLUSHER_SESSIONS = 8 };
 
 /* What has a row in GET /readyz has a gauge. */
 struct gauge {
@@ -80,6 +82,9 @@ static bool open_services(struct services *services, struct error *error)
         return error_set(error, ERROR_INTERNAL, "out of memory");
     if (!backends_open(services, error))
         return false;
+    services->flusher = settings->pg_sessions < FLUSHER_SESSIONS ? NULL : flusher_create(services);
+    if (!services->flusher && settings->pg_sessions >= FLUSHER_SESSIONS)
+        return error_set(error, ERROR_INTERNAL, "out of memory");
     if (!services->backends[BACKEND_REDIS])
         return true;
     services->renewer = renewer_create(services->backends[BACKEND_REDIS], settings);
@@ -95,6 +100,7 @@ void app_destroy(struct app *app)
     http_destroy(app->http);
     FAILPOINT("app.http-gone");
     renewer_destroy(app->services.renewer);
+    flusher_destroy(app->services.flusher);
     parking_destroy(app->services.parking);
     backends_close(&app->services);
     cost_counters_destroy(app->services.costs);

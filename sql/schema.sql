@@ -132,3 +132,9 @@ CREATE TABLE order_change (
 );
 CREATE INDEX order_change_entered ON order_change (entered, id) WITH (deduplicate_items = off);
 CREATE INDEX order_change_product ON order_change (product_id, epoch);
+
+-- version: 6
+
+-- Some commits of this product's orders are answered after a later commit's flush (early lock release), so what its rows
+-- say may be undone by a crash until the log is flushed. Set before the first of them, and never taken back.
+ALTER TABLE product ADD COLUMN early boolean NOT NULL DEFAULT false;

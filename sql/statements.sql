@@ -21,21 +21,21 @@ ROLLBACK
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
            AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-       split
+       split, early
 FROM product WHERE id = $1::bigint
 
 -- name: product_lock
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
            AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-       split
+       split, early
 FROM product WHERE id = $1::bigint FOR UPDATE
 
 -- name: product_lock_nowait
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
            AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-       split
+       split, early
 FROM product WHERE id = $1::bigint FOR UPDATE NOWAIT
 
 -- Writing stock --------------------------------------------------------------------------------------------
@@ -59,13 +59,13 @@ UPDATE product SET stock = stock - $2::bigint, version = version + 1
 WHERE id = $1::bigint AND stock >= $2::bigint
   AND (opens_at IS NULL OR opens_at <= clock_timestamp())
   AND (closes_at IS NULL OR clock_timestamp() < closes_at)
-RETURNING stock, epoch, version, limit_per_user, true, split
+RETURNING stock, epoch, version, limit_per_user, true, split, early
 
 -- Under the fence $3, 0 for none.
 -- name: stock_add
 UPDATE product SET stock = stock + $2::bigint, version = version + 1
 WHERE id = $1::bigint AND ($3::bigint = 0 OR fence = $3::bigint)
-RETURNING stock, epoch, version, limit_per_user, true, split
+RETURNING stock, epoch, version, limit_per_user, true, split, early
 
 -- name: stock_return
 UPDATE product SET stock = stock + $3::bigint, version = version + 1
@@ -174,12 +174,12 @@ ON CONFLICT (product_id, epoch, idempotency_key) WHERE idempotency_key IS NOT NU
 -- Looking things up ------------------------------------------------------------------------------------------
 
 -- name: order_read
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE orders.id = $1::uuid
 
 -- name: order_by_key
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE user_id = $1::bigint AND idempotency_key = $2::text
 
@@ -190,14 +190,14 @@ WHERE product_id = $1::bigint AND idempotency_key = $2::text
 -- A page begins behind the order $1, in the order in which rows were written; at the beginning where that is no order,
 -- or is none any more. The last column: nothing can commit any more that stands before this row.
 -- name: orders_page
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch,
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early,
        entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
 ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- name: orders_page_product
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch,
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early,
        entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
@@ -205,7 +205,7 @@ WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1
 ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- name: orders_page_user
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch,
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early,
        entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
@@ -215,10 +215,10 @@ ORDER BY entered, orders.id LIMIT $2::bigint
 -- The orders' rows as they were written, and what they became, behind a position: the transaction, the order and the
 -- status. Only a queued row has been published, and only a confirmed one is cancelled.
 -- name: feed_page
-SELECT id, product_id, user_id, quantity, strategy, became, CASE WHEN became = 3 THEN reason END, created_at, epoch,
+SELECT id, product_id, user_id, quantity, strategy, became, CASE WHEN became = 3 THEN reason END, created_at, epoch, early,
        entered::text::bigint
 FROM ((SELECT orders.id, orders.product_id, user_id, quantity, strategy, became, reason, created_at, orders.epoch,
-              entered
+              early, entered
        FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch,
             LATERAL (SELECT CASE WHEN published_at IS NOT NULL THEN 0::smallint WHEN status = 2 THEN 1::smallint
                             ELSE status END AS became) AS first
@@ -227,7 +227,7 @@ FROM ((SELECT orders.id, orders.product_id, user_id, quantity, strategy, became,
        ORDER BY entered, orders.id, became LIMIT $4::bigint)
       UNION ALL
       (SELECT orders.id, orders.product_id, user_id, quantity, strategy, change.status, reason, created_at, orders.epoch,
-              change.entered
+              early, change.entered
        FROM order_change AS change
        JOIN orders ON orders.id = change.id
        JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
@@ -242,6 +242,22 @@ ORDER BY entered, id, became LIMIT $4::bigint
 SELECT hashtextextended(concat_ws(' ', system_identifier, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
                                   pg_typeof(NULL::orders)::oid), 0)
 FROM pg_control_system()
+
+-- Early lock release -----------------------------------------------------------------------------------------
+
+-- Committed, and flushed, before the first commit of these products' orders that is not: from here on whoever reads
+-- their rows knows that what they say may yet be undone. In id order, as everywhere. It stays so for ever: a PUT that
+-- took it back could come between this and that commit.
+-- name: mark_early
+WITH marked AS (
+    SELECT id FROM product WHERE id = ANY ($1::bigint[]) AND NOT early ORDER BY id FOR UPDATE
+)
+UPDATE product SET early = true FROM marked WHERE product.id = marked.id
+
+-- Whether everything that could be read before is flushed here.
+-- name: log_flushed
+SELECT CASE WHEN pg_is_in_recovery() THEN true
+            ELSE pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn() END
 
 -- Settling a COMMIT whose reply was lost ---------------------------------------------------------------------
 
@@ -280,7 +296,7 @@ SELECT quantity FROM restock WHERE id = $1::uuid
 -- order_read, behind whatever transaction has changed the order's row: a cancel that may yet commit. Its lock is a
 -- write, so its own commit waits for the log up to that one.
 -- name: order_read_settled
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE orders.id = $1::uuid
 FOR SHARE OF orders
@@ -342,7 +358,7 @@ WHERE bucket.product_id = $1::bigint AND bucket.n = $3::bigint AND bucket.stock 
   AND product.id = $1::bigint AND product.epoch = bucket.epoch
   AND (opens_at IS NULL OR opens_at <= clock_timestamp())
   AND (closes_at IS NULL OR clock_timestamp() < closes_at)
-RETURNING bucket.stock, bucket.epoch, version, limit_per_user, true, split
+RETURNING bucket.stock, bucket.epoch, version, limit_per_user, true, split, early
 
 -- Two cancels of one order must meet on one row, whatever each instance's --buckets is; so the rows say how many.
 -- name: bucket_return
@@ -356,7 +372,7 @@ WHERE product_id = $1::bigint AND epoch = $2::bigint
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
            AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-       split,
+       split, early,
        coalesce((SELECT sum(stock) FROM bucket
                  WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint AS units,
        (SELECT n FROM bucket
@@ -394,7 +410,7 @@ SELECT set_config('lock_timeout', $1::text, true)
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
            AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-       split, id
+       split, early, id
 FROM product WHERE id = ANY ($1::bigint[]) AND ($2::bigint = 0 OR fence = $2::bigint)
 ORDER BY id FOR UPDATE
 
@@ -404,12 +420,12 @@ WITH free AS (
     SELECT stock, epoch, version, limit_per_user,
            (opens_at IS NULL OR opens_at <= clock_timestamp())
                AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-           split, id
+           split, early, id
     FROM product WHERE id = ANY ($1::bigint[])
     ORDER BY id FOR UPDATE SKIP LOCKED
 )
 SELECT free.stock, free.epoch, free.version, free.limit_per_user, coalesce(free.open, false),
-       coalesce(free.split, false), product.id, free.id IS NULL AS busy
+       coalesce(free.split, false), product.early, product.id, free.id IS NULL AS busy
 FROM product LEFT JOIN free ON free.id = product.id WHERE product.id = ANY ($1::bigint[])
 
 -- One of them that nobody holds at this moment.
@@ -648,7 +664,7 @@ WHERE id BETWEEN $1::bigint AND $1::bigint + ($2::bigint - 1) AND version > 1
 
 -- name: audit
 WITH sale AS (
-    SELECT id, initial_stock, epoch, limit_per_user,
+    SELECT id, initial_stock, epoch, limit_per_user, early,
            stock + coalesce((SELECT sum(stock) FROM bucket
                              WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint AS stock
     FROM product WHERE id = $1::bigint
@@ -670,7 +686,8 @@ SELECT sale.epoch, sale.initial_stock,
        coalesce((SELECT sum(quantity) FROM sold WHERE status = 0), 0)::bigint AS queued,
        coalesce((SELECT string_agg(strategy, ',' ORDER BY strategy)
                  FROM (SELECT strategy FROM sold WHERE status <> 3 UNION SELECT strategy FROM added) AS s),
-                '') AS strategies
+                '') AS strategies,
+       early
 FROM sale
 
 -- The house ----------------------------------------------------------------------------------------------------
@@ -686,7 +703,7 @@ WHERE pid = $1::bigint AND wait_event_type = 'Lock'
 -- serves this session, as the client was told; where it is another one there is a pooler in between, and nothing is set.
 -- NULL: for this transaction alone, and planned anew, since no session can be told to forget its plans.
 -- name: session_settings
-SELECT count(set_config(name, value, $4::bigint IS NULL))
+SELECT count(set_config(name, value, $4::bigint IS NULL)), pg_postmaster_start_time()
 FROM (VALUES ('statement_timeout', $1::text),
              ('idle_in_transaction_session_timeout', $2::text),
              ('lock_timeout', $3::text),
@@ -708,8 +725,9 @@ SELECT count(*) FROM pg_prepared_statements WHERE name = 'statement_names'
 -- name: statement_names_drop
 DEALLOCATE statement_names
 
--- name: lock_limit
-SELECT set_config('lock_timeout', $1::text, false)
+-- $2: what commits wait for; NULL: what the role has it set to.
+-- name: session_limits
+SELECT set_config('lock_timeout', $1::text, false), set_config('synchronous_commit', $2::text, false)
 
 -- A session that began when the tables were empty has chosen to read them as a whole, or to begin a join with them, and
 -- would go on so with each statement when they have millions of rows.

@@ -216,6 +216,10 @@ static json_t *strategy_json(const struct strategy *strategy, const struct servi
     json_object_set_new(json, "unavailable_reason", reason ? json_string(reason) : json_null());
     json_object_set_new(json, "asynchronous", json_boolean(strategy->asynchronous));
     json_object_set_new(json, "bodies", bodies);
+    json_object_set_new(json, "flush",
+                        strategy->asynchronous
+                            ? json_null()
+                            : json_string(strategy->shared_flush ? "shared" : "own"));
     json_object_set_new(json, "mixes", json_boolean(strategy->mixes));
     json_object_set_new(json, "guarantees", promise);
     return json;

@@ -56,13 +56,35 @@ static bool choose_body(struct request *request, const struct param *param)
     return true;
 }
 
+/* Where an order is decided elsewhere, its flush is not a matter of the request. */
+static bool choose_flush(struct request *request, const struct param *param)
+{
+    const struct settings *settings = request->http->services->settings;
+    struct order *order = &request->order;
+    const char *text = param->given ? param->text : settings->flush;
+
+    order->flush = order->strategy->shared_flush ? FLUSH_SHARED : FLUSH_OWN;
+    if (order->strategy->asynchronous)
+        return !param->given || problem_field(&request->problem, "flush",
+                                              "The orders of %s are committed by its own writer.",
+                                              order->strategy->name);
+    if (strcmp(text, "shared") == 0)
+        order->flush = FLUSH_SHARED;
+    else if (strcmp(text, "own") == 0)
+        order->flush = FLUSH_OWN;
+    else if (param->given)
+        return problem_field(&request->problem, "flush", "It takes own or shared.");
+    return true;
+}
+
 bool submission_read(struct request *request, struct member *members, size_t count)
 {
-    enum { STRATEGY, WAIT_MS, BODY, PARAM_COUNT };
+    enum { STRATEGY, WAIT_MS, BODY, FLUSH, PARAM_COUNT };
     struct param params[PARAM_COUNT] = {
         [STRATEGY] = {.name = "strategy"},
         [WAIT_MS] = {.name = "wait_ms", .integer = true, .min = 0, .max = WAIT_MS_MAX},
         [BODY] = {.name = "body"},
+        [FLUSH] = {.name = "flush"},
     };
     const struct settings *settings = request->http->services->settings;
     struct order *order = &request->order;
@@ -74,7 +96,7 @@ bool submission_read(struct request *request, struct member *members, size_t cou
     if (!order->strategy)
         return problem_set(&request->problem, 400, "unknown_strategy", "strategy",
                            "GET /strategies has the names.");
-    if (!choose_body(request, &params[BODY]))
+    if (!choose_body(request, &params[BODY]) || !choose_flush(request, &params[FLUSH]))
         return false;
     if (!reader_key(&request->headers, order->key, &request->problem))
         return false;

@@ -22,6 +22,7 @@
 #include "drive/drive.h"
 #include "metrics/metrics.h"
 #include "postgres/pg.h"
+#include "sale/flusher.h"
 #include "strategy/cost_accounting.h"
 #include "strategy/parking.h"
 
@@ -302,13 +303,15 @@ static bool start_threads(struct dispatch *dispatch)
     const struct services *services = dispatch->services;
     int threads = tasks_threads(services->settings->pg_sessions);
     int sessions = (int)services->settings->pg_sessions - consumers_sessions(services);
-    int permits = sessions - SESSION_POOLS * threads - BACKGROUND_SESSIONS;
+    int permits =
+        sessions - SESSION_POOLS * threads - BACKGROUND_SESSIONS - (services->flusher != NULL);
 
     dispatch->workers = workers_create(services, dispatch->lanes, dispatch->count,
                                        permits > 0 ? permits : 1, complete, dispatch);
     dispatch->background = background_create(services, is_busy, dispatch);
     dispatch->janitor_started =
         dispatch->workers && start_tasks(dispatch, threads) && dispatch->background &&
+        flusher_start(services->flusher, complete, dispatch) &&
         pthread_create(&dispatch->janitor, NULL, janitor_main, dispatch) == 0;
     return dispatch->janitor_started;
 }
@@ -451,6 +454,7 @@ void dispatch_destroy(struct dispatch *dispatch)
         lane_wake(dispatch->lanes[i].lane, true);
     dispatch_flush(dispatch);
     workers_destroy(dispatch->workers);
+    flusher_stop(dispatch->services->flusher);
     parking_close(dispatch->services->parking);
     for (int kind = 0; kind < TASK_KIND_COUNT; kind++)
         tasks_destroy(dispatch->tasks[kind]);

@@ -10,8 +10,11 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "lock/renewer.h"
+#include "metrics/cost.h"
 #include "metrics/metrics.h"
+#include "postgres/fast_path.h"
 #include "redis/redis.h"
+#include "sale/flusher.h"
 #include "sale/purchase.h"
 #include "sale/settle.h"
 #include "sale/turns.h"
@@ -272,10 +275,12 @@ static void call_strategy(struct session *session, const struct strategy *strate
                           struct batch *batch)
 {
     pg_cancel_late(session->pg, strategy->pipelined && batch->count > 1);
+    pg_commit_early(session->pg, session->early);
     session->instance = strategy_instance(session->services, strategy);
     (strategy->sell ? strategy->sell : purchase_each)(session, batch);
     pg_cancel_late(session->pg, false);
     pg_pipeline_drain(session->pg, session->wait_until_us);
+    pg_commit_early(session->pg, false);
 }
 
 static void announce_stock(struct session *session, const struct strategy *strategy,
@@ -289,14 +294,67 @@ static void announce_stock(struct session *session, const struct strategy *strat
     external_state_stock_added(session, strategy, &gains);
 }
 
+static bool asks_for_early(const struct batch *batch)
+{
+    for (const struct order *order = batch->orders; order; order = order->next)
+        if (order->kind == ORDER_BUY && order->flush == FLUSH_SHARED)
+            return true;
+    return false;
+}
+
+/* Makes sure that the rows of all products of the batch say that what is written of them may be
+ * undone. */
+static bool mark_early(struct session *session, const struct batch *batch)
+{
+    struct cost before = cost_of_thread[COST_POSTGRESQL]; /* it is once for a product */
+    int64_t ids[SPLIT_MAX];
+    int count = 0;
+
+    for (const struct order *order = batch->orders; order; order = order->next)
+        if (!fast_path_is_early(session->pg, order->product_id) && count < SPLIT_MAX &&
+            (count == 0 || ids[count - 1] != order->product_id))
+            ids[count++] = order->product_id;
+    if (count > 0 && pg_exec(session->pg, SQL_MARK_EARLY, PG_ARGS(pg_int8s(ids, count)),
+                             purchase_row_deadline(session, batch->orders)) != PG_OK) {
+        log_debug("commits do not get ahead of their flush: %s", pg_error(session->pg)->text);
+        return false;
+    }
+    cost_of_thread[COST_POSTGRESQL] = before;
+    for (int i = 0; i < count; i++)
+        fast_path_note_early(session->pg, ids[i]);
+    return true;
+}
+
+/* Commits of the batch get ahead of their flush where somebody asks for it, and it can be proven
+ * later. What it reads may have got ahead in any case. */
+static bool connect_for(struct session *session, const struct batch *batch)
+{
+    struct flusher *flusher = session->services->flusher;
+    bool asked = asks_for_early(batch);
+
+    if (!pg_connect(session->pg, session->work_until_us))
+        return false;
+    session->opened = pg_opened(session->pg);
+    session->ticket = flusher_ticket(flusher, session->pg, asked);
+    session->early = asked && session->ticket && mark_early(session, batch);
+    if (pg_is_open(session->pg))
+        return true;
+    session->early = false;
+    session->ticket = 0;
+    return pg_connect(session->pg, session->work_until_us);
+}
+
 static void drive_attempt(struct session *session, const struct strategy *strategy,
                           struct batch *batch)
 {
     for (struct order *order = batch->orders; order; order = order->next) {
         order->outcome = ORDER_PENDING;
         order->if_not_done = ORDER_CAS_EXHAUSTED;
+        order->early = order->record.early = false;
         order->attempts++;
     }
+    session->ticket = 0;
+    session->early = false;
     if (FAILPOINT_FAILS("drive.denied")) {
         for (struct order *order = batch->orders; order; order = order->next)
             order->outcome = ORDER_SOLD_OUT;
@@ -313,7 +371,7 @@ static void drive_attempt(struct session *session, const struct strategy *strate
     if (strategy->lock && batch->orders->attempts > 1 &&
         session->work_until_us > atomic_load(&session->hold.lease.valid_until_us))
         session->work_until_us = atomic_load(&session->hold.lease.valid_until_us);
-    if (!pg_connect(session->pg, session->work_until_us)) {
+    if (!connect_for(session, batch)) {
         for (struct order *order = batch->orders; order; order = order->next)
             order->outcome = ORDER_BACKEND_UNAVAILABLE;
         return;
@@ -356,6 +414,62 @@ static void charge_batch(struct session *session, const struct strategy *strateg
     session->cost_outcome = cost_charge_outcomes(session->services, strategy, &count);
 }
 
+/* Whether the answer says something that a crash may yet undo. */
+static bool is_ahead(const struct session *session, const struct order *order)
+{
+    if (order->kind == ORDER_BUY && order->outcome == ORDER_CONFIRMED)
+        return session->early;
+    return (order->early || order->record.early) &&
+           order_outcome_row(order->outcome)->http_status < 500;
+}
+
+/* There was no ticket, so nothing was committed ahead of its flush, but read. */
+static void flush_here(struct session *session, struct order *list)
+{
+    if (pg_opened(session->pg) == session->opened && pg_is_open(session->pg) &&
+        pg_flush_reads(session->pg, session->work_until_us) == PG_OK)
+        return;
+    for (struct order *order = list; order; order = order->next)
+        if (is_ahead(session, order))
+            order->outcome = order_outcome_row(order->outcome)->http_status < 300
+                                 ? ORDER_OUTCOME_UNKNOWN
+                                 : ORDER_BACKEND_UNAVAILABLE;
+}
+
+/* Takes the orders whose flush is still to come out of the batch, and parks them. */
+static void park_ahead(struct session *session, struct batch *batch)
+{
+    /* Where the session is another one now, nothing that was read or committed can be proven. */
+    unsigned ticket = pg_opened(session->pg) == session->opened ? session->ticket : 0;
+    int64_t now_us = clock_mono_us();
+    struct order *ahead = NULL;
+    struct order **end = &ahead;
+
+    if (!session->ticket) {
+        for (struct order *order = batch->orders; order; order = order->next)
+            if (is_ahead(session, order)) {
+                flush_here(session, order);
+                return;
+            }
+        return;
+    }
+    for (struct order **at = &batch->orders; *at;) {
+        struct order *order = *at;
+        if (!is_ahead(session, order)) {
+            at = &order->next;
+            continue;
+        }
+        *at = order->next;
+        order->next = NULL;
+        order->ticket = ticket;
+        order->work_us -= now_us; /* the flusher adds the end */
+        *end = order;
+        end = &order->next;
+    }
+    if (ahead)
+        flusher_park(session->services->flusher, ahead);
+}
+
 struct order *drive_sell(const struct drive *drive, struct session *session,
                          const struct strategy *strategy, struct batch *batch)
 {
@@ -371,7 +485,9 @@ struct order *drive_sell(const struct drive *drive, struct session *session,
     metrics_add(drive->of[strategy_index(strategy)].attempts,
                 (uint64_t)(orders - count_pending(batch)));
     charge_batch(session, strategy, batch, buys);
-    return split_batch(batch, begun_us);
+    struct order *again = split_batch(batch, begun_us);
+    park_ahead(session, batch);
+    return again;
 }
 
 bool drive_keeps(const struct session *session, const struct strategy *strategy)

@@ -23,8 +23,8 @@ void drive_destroy(struct drive *drive); /* NULL is allowed */
 bool drive_enter(struct session *session, const struct strategy *strategy, struct order *first);
 
 /* One attempt at every order of the batch. Leaves in it those that are decided, which need not wait
- * for the others, and returns those that are to be tried again: by the next call, which pauses
- * first. What the strategy has parked is in neither. */
+ * for the others nor for a flush, and returns those that are to be tried again: by the next call,
+ * which pauses first. What the strategy or the flusher has is in neither. */
 struct order *drive_sell(const struct drive *drive, struct session *session,
                          const struct strategy *strategy, struct batch *batch);
 

@@ -79,6 +79,9 @@ enum order_kind { ORDER_BUY, ORDER_CANCEL, ORDER_RESTOCK, ORDER_KIND_COUNT };
 const char *order_kind_name(enum order_kind kind);
 
 enum order_body { BODY_PLAIN, BODY_GUARDED };
+/* Whether an order's commit waits for the log itself, or lets go of its locks before
+ * (sale/flusher.h). */
+enum order_flush { FLUSH_OWN, FLUSH_SHARED };
 
 enum order_status { STATUS_QUEUED, STATUS_CONFIRMED, STATUS_CANCELLED, STATUS_FAILED };
 const char *order_status_name(enum order_status status);
@@ -103,6 +106,7 @@ struct order_record {
     char reason[ORDER_REASON_MAX + 1]; /* "" unless failed */
     int64_t created_us;                /* wall clock */
     int64_t epoch;                     /* of its sale; 0: not read */
+    bool early;                        /* a crash may undo what was read of it: product_row.early */
 };
 
 struct order {
@@ -111,6 +115,7 @@ struct order {
     /* What was asked; the edge sets it, nobody changes it. */
     enum order_kind kind;
     enum order_body body;
+    enum order_flush flush;
     const struct strategy *strategy; /* borrowed: registry */
     struct uuid id;                  /* new for a buy and a restock; the order's own for a cancel */
     int64_t product_id;
@@ -132,6 +137,8 @@ struct order {
     unsigned attempts;
     bool waited;                /* an attempt has ended because somebody held a lock for too long */
     bool waits_alone;           /* and one that other orders of the product do not need */
+    bool early;                 /* it was decided by what a crash may undo: product_row.early */
+    unsigned ticket;            /* of the flusher's session that proves the flush; 0: none does */
     struct order_record record; /* for 2xx, except a restock's: the order as it is in PostgreSQL */
     int64_t queue_us;
     int64_t lock_us;

@@ -184,6 +184,13 @@ enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_
     return status == PG_OK ? commit(pg, until_us, error) : undo(pg, status, until_us, error);
 }
 
+/* What was read of a product whose commits may be undone is answered once it is flushed. */
+static enum catalog_result flush_early(struct pg *pg, bool early, int64_t until_us,
+                                       struct error *error)
+{
+    return !early || pg_flush_reads(pg, until_us) == PG_OK ? CATALOG_OK : failed(pg, error);
+}
+
 enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t until_us,
                                   struct order_record *out, struct error *error)
 {
@@ -192,7 +199,7 @@ enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t 
     if (pg_rows(pg) == 0)
         return CATALOG_NOT_FOUND;
     order_record_read(pg, 0, out);
-    return CATALOG_OK;
+    return flush_early(pg, out->early, until_us, error);
 }
 
 static enum pg_status exec_page(struct pg *pg, const struct order_page *page, int64_t until_us)
@@ -238,6 +245,7 @@ enum catalog_result catalog_orders(struct pg *pg, const struct order_page *page,
                                    bool *has_next, struct error *error)
 {
     int64_t final_until_us = clock_earlier(until_us, clock_mono_us() + FINAL_WAIT_US);
+    bool early = false;
     int final;
 
     for (;;) {
@@ -249,13 +257,15 @@ enum catalog_result catalog_orders(struct pg *pg, const struct order_page *page,
             break;
         clock_sleep_until(clock_mono_us() + FINAL_PAUSE_US);
     }
-    for (int row = 0; row < *n; row++)
+    for (int row = 0; row < *n; row++) {
         order_record_read(pg, row, &out[row]);
+        early |= out[row].early;
+    }
     *has_next = *n == page->limit && final > 0;
     if (*has_next)
         *next = out[final - 1].id;
     qsort(out, (size_t)*n, sizeof *out, compare_ids);
-    return CATALOG_OK;
+    return flush_early(pg, early, until_us, error);
 }
 
 /* A change that a crash could undo would leave its number to another one, so what was read is
@@ -323,7 +333,7 @@ enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t unt
     out->lost_updates = gap < 0 ? -gap : gap;
     out->consistent = out->oversold == 0 && out->lost_updates == 0 && out->duplicate_orders == 0 &&
                       out->limit_violations == 0 && out->stock >= 0;
-    return CATALOG_OK;
+    return flush_early(pg, pg_get_bool(pg, 0, 9), until_us, error);
 }
 
 void order_record_read(const struct pg *pg, int row, struct order_record *out)
@@ -337,4 +347,5 @@ void order_record_read(const struct pg *pg, int row, struct order_record *out)
     pg_get_text(pg, row, 6, out->reason, sizeof out->reason);
     out->created_us = pg_get_time(pg, row, 7);
     out->epoch = pg_get_int8(pg, row, 8);
+    out->early = pg_get_bool(pg, row, 9);
 }

@@ -123,7 +123,7 @@ enum catalog_result catalog_feed(struct pg *pg, struct feed_position *position, 
                                  struct error *error);
 
 /* A row of the statements that return whole orders (order_read and its family). */
-enum { ORDER_RECORD_COLUMNS = 9 }; /* others may follow */
+enum { ORDER_RECORD_COLUMNS = 10 }; /* others may follow */
 
 void order_record_read(const struct pg *pg, int row, struct order_record *out);
 

@@ -14,6 +14,10 @@ struct fast_path {
         int64_t product_id; /* the last one noted of those whose place this is; 0: none */
         int64_t epoch;
         bool unfit; /* one statement cannot sell it */
+        struct mark {
+            int64_t server; /* 0: nobody knows */
+            int64_t epoch_base;
+        } early;
     } slots[SLOTS];
 };
 
@@ -38,13 +42,21 @@ static struct slot *slot_of(struct fast_path *table, int64_t product_id)
     return &table->slots[(uint64_t)product_id % SLOTS];
 }
 
+static void note(struct slot *slot, int64_t product_id, int64_t epoch)
+{
+    struct mark early = slot->product_id == product_id ? slot->early : (struct mark){0};
+
+    *slot = (struct slot){.product_id = product_id, .epoch = epoch, .early = early};
+}
+
 void fast_path_note(struct pg *pg, int64_t product_id, int64_t epoch, bool fits)
 {
     struct fast_path *table = pg->store->fast_path;
     struct slot *slot = slot_of(table, product_id);
 
     pthread_mutex_lock(&table->mutex);
-    *slot = (struct slot){.product_id = product_id, .epoch = epoch, .unfit = !fits};
+    note(slot, product_id, epoch);
+    slot->unfit = !fits;
     pthread_mutex_unlock(&table->mutex);
 }
 
@@ -55,7 +67,7 @@ void fast_path_note_epoch(struct pg *pg, int64_t product_id, int64_t epoch)
 
     pthread_mutex_lock(&table->mutex);
     if (slot->product_id != product_id || slot->epoch != epoch)
-        *slot = (struct slot){.product_id = product_id, .epoch = epoch};
+        note(slot, product_id, epoch);
     pthread_mutex_unlock(&table->mutex);
 }
 
@@ -79,4 +91,35 @@ bool fast_path_fits(struct pg *pg, int64_t product_id)
     bool unfit = slot->product_id == product_id && slot->unfit;
     pthread_mutex_unlock(&table->mutex);
     return !unfit;
+}
+
+/* Another database has another base; and a standby that was promoted may lack the mark. */
+static struct mark mark_of(const struct pg *pg)
+{
+    return (struct mark){.server = pg_server(pg), .epoch_base = pg_epoch_base(pg)};
+}
+
+void fast_path_note_early(struct pg *pg, int64_t product_id)
+{
+    struct fast_path *table = pg->store->fast_path;
+    struct slot *slot = slot_of(table, product_id);
+
+    pthread_mutex_lock(&table->mutex);
+    if (slot->product_id != product_id)
+        *slot = (struct slot){.product_id = product_id};
+    slot->early = mark_of(pg);
+    pthread_mutex_unlock(&table->mutex);
+}
+
+bool fast_path_is_early(struct pg *pg, int64_t product_id)
+{
+    struct fast_path *table = pg->store->fast_path;
+    const struct slot *slot = slot_of(table, product_id);
+    struct mark here = mark_of(pg);
+
+    pthread_mutex_lock(&table->mutex);
+    bool early = slot->product_id == product_id && slot->early.server != 0 &&
+                 slot->early.server == here.server && slot->early.epoch_base == here.epoch_base;
+    pthread_mutex_unlock(&table->mutex);
+    return early;
 }

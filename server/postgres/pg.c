@@ -5,7 +5,7 @@
  * Happy path: pg_begin costs nothing; the BEGIN travels with the first statement. pg_exec_commit
  * sends the last statements and the COMMIT together. While PostgreSQL answers the end of a
  * transaction it may have the first statement of the next (pipeline.c). A new limit on waits for
- * locks travels with the statement that it is for (lock_limit.c).
+ * locks travels with the statement that it is for (store/waits.c).
  *
  * Failure modes: those of bundle.c. A ROLLBACK that does not succeed closes the session. Another
  * statement than those in the pipeline waits for them and drops their results.

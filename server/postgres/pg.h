@@ -130,6 +130,12 @@ int64_t pg_epoch_base(const struct pg *pg);
  * then, and the open sessions go on. */
 bool pg_is_refused(const struct pg *pg);
 bool pg_is_open(const struct pg *pg);
+/* Which run of which server the session is with: when that one was started. 0: it is with none, or
+ * a pooler is in between. While two sessions with the same one are open, what one commits is
+ * covered by what the other flushes later. */
+int64_t pg_server(const struct pg *pg);
+/* How often the session has been opened: whether it is still the one that it was. */
+unsigned pg_opened(const struct pg *pg);
 /* With `others` (of the same kind) that have a session: after a refusal this one asks once a second
  * at most, and nobody makes room for it. */
 void pg_stand_back(struct pg *pg, bool others);
@@ -156,6 +162,14 @@ void pg_stop(struct pg *pg);
  * At first, and with 0, there is no bound but the statement's own. Costs nothing until a statement
  * is sent, and seldom then. */
 void pg_lock_until(struct pg *pg, int64_t until_us, int64_t most_ms);
+
+/* From now on commits do not wait until they are flushed, nor for a standby: their locks are free
+ * at once, and a crash may undo them until a later commit has waited. Outside a transaction, and
+ * not behind a pooler. Costs nothing until a statement is sent. */
+void pg_commit_early(struct pg *pg, bool early);
+/* Waits until all that this session has read is as durable as a commit of its own. PG_OK, or
+ * nothing is known. */
+enum pg_status pg_flush_reads(struct pg *pg, int64_t until_us);
 
 /* A parameter, passed in binary. Text and arrays are borrowed until the call returns; NULL text is
  * SQL NULL. */

@@ -62,7 +62,9 @@ struct pg {
     enum sql begin;                 /* with begin_pending: which BEGIN */
     bool begin_pending;
     bool in_transaction;
-    bool written; /* by the transaction: its COMMIT will wait for the log */
+    bool written;              /* by the transaction: its COMMIT will wait for the log */
+    int64_t server_started_us; /* that of conn */
+    unsigned opened;           /* how often, so far */
     bool pooled;  /* a pooler lends it another server session for each transaction (settle.c) */
     bool settled; /* that is known, and statements have names */
     bool prepared[SQL_COUNT];
@@ -76,6 +78,8 @@ struct pg {
         int64_t until_us; /* statements wait for locks until then; 0: as long as they last */
         int64_t most_ms;  /* and not longer at a time */
         int64_t ms;       /* what PostgreSQL has been told; 0: no limit; or PG_LIMIT_UNKNOWN */
+        bool early;       /* commits are not to wait for the log */
+        bool told_early;  /* PostgreSQL has been told so */
         bool in_doubt;    /* it was told so inside the transaction that is open */
         bool sent;        /* that is under way, and nobody has read the answer */
     } limit;
@@ -141,7 +145,7 @@ struct pg_pipeline_item pg_pipeline_pop(struct pg *pg);
  * result is to be read. */
 bool pg_pipeline_take(struct pg *pg, const struct pg_command *command, bool *sent);
 
-/* The limit on waits for locks (lock_limit.c). A new session begins with what this returns. */
+/* The limit on waits for locks (store/waits.c). A new session begins with what this returns. */
 enum { PG_LIMIT_UNKNOWN = -1, PG_LIMIT_TEXT = 32 };
 int64_t pg_limit_begin(struct pg *pg);
 void pg_limit_text(int64_t ms, char text[PG_LIMIT_TEXT]);

@@ -54,6 +54,16 @@ bool pg_is_refused(const struct pg *pg)
     return pg->refused && !pg->conn;
 }
 
+int64_t pg_server(const struct pg *pg)
+{
+    return pg->conn && pg->settled && !pg->pooled ? pg->server_started_us : 0;
+}
+
+unsigned pg_opened(const struct pg *pg)
+{
+    return pg->opened;
+}
+
 void pg_stand_back(struct pg *pg, bool others)
 {
     pg->stands_back = others;

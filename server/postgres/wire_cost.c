@@ -109,6 +109,13 @@ static bool has_written(const struct pg *pg, enum sql statement, PGresult *resul
     return pg->writes[statement] && strtol(PQcmdTuples(result), NULL, 10) > 0;
 }
 
+/* One that gets ahead of its flush waits for none. */
+static void add_flush(const struct pg *pg)
+{
+    if (!pg->limit.told_early)
+        cost_add(COST_POSTGRESQL, COST_FLUSHES, 1);
+}
+
 void pg_cost_received(struct pg *pg, enum sql statement, bool preparing, PGresult *result)
 {
     ExecStatusType kind = PQresultStatus(result);
@@ -122,13 +129,13 @@ void pg_cost_received(struct pg *pg, enum sql statement, bool preparing, PGresul
         return;
     if (statement == SQL_COMMIT || statement == SQL_ROLLBACK) {
         if (pg->written && strcmp(PQcmdStatus(result), "COMMIT") == 0)
-            cost_add(COST_POSTGRESQL, COST_FLUSHES, 1);
+            add_flush(pg);
         pg->written = false;
-    } else if (has_written(pg, statement, result)) {
+    } else if (statement == SQL_FLUSH_READ || has_written(pg, statement, result)) {
         /* Outside a transaction the statement is its own commit. */
         if (pg->in_transaction)
             pg->written = true;
         else
-            cost_add(COST_POSTGRESQL, COST_FLUSHES, 1);
+            add_flush(pg);
     }
 }

@@ -80,12 +80,14 @@ void purchase_row_at(const struct pg *pg, int i, struct product_row *row)
         .limit_per_user = pg_is_null(pg, i, 3) ? NO_LIMIT : pg_get_int8(pg, i, 3),
         .open = pg_get_bool(pg, i, 4),
         .split = pg_get_bool(pg, i, 5),
+        .early = pg_get_bool(pg, i, 6),
     };
 }
 
-void purchase_row(const struct pg *pg, struct product_row *row)
+void purchase_row(const struct pg *pg, struct order *order, struct product_row *row)
 {
     purchase_row_at(pg, 0, row);
+    order->early |= row->early;
 }
 
 void purchase_may_wait(struct session *session, const struct order *order)
@@ -216,7 +218,7 @@ bool purchase_read(struct session *session, struct order *order, enum sql statem
         return false;
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
-    purchase_row(session->pg, row);
+    purchase_row(session->pg, order, row);
     return true;
 }
 

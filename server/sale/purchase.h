@@ -23,7 +23,9 @@ struct product_row {
     int64_t limit_per_user; /* NO_LIMIT when there is none */
     bool open;              /* by PostgreSQL's clock */
     bool split;             /* some of the stock stands in buckets */
+    bool early;             /* what the product's rows say may be undone until the log is flushed */
 };
+enum { PRODUCT_ROW_COLUMNS = 7 }; /* others may follow */
 
 /* From now on statements wait for locks as long as this order and its batch may; for an order that
  * does not wait, the shortest time there is. */
@@ -59,9 +61,10 @@ int64_t purchase_row_deadline(const struct session *session, const struct order 
 /* purchase_run of product_read or a form of it that locks; an absent row is UNKNOWN_PRODUCT. */
 bool purchase_read(struct session *session, struct order *order, enum sql statement,
                    int64_t until_us, struct product_row *row);
-/* A row of the present result, as the statements of this family return it; the first. */
+/* A row of the present result, as the statements of this family return it; or the first, by which
+ * the order is decided. */
 void purchase_row_at(const struct pg *pg, int i, struct product_row *row);
-void purchase_row(const struct pg *pg, struct product_row *row);
+void purchase_row(const struct pg *pg, struct order *order, struct product_row *row);
 
 /* Whether the sale's window and the stock allow the buy. When the row has too little and the rest
  * stands in buckets, the buckets are folded back into the row in a transaction of its own, and the

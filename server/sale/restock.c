@@ -31,7 +31,7 @@ bool purchase_restock(struct session *session, struct order *order)
     if (pg_rows(session->pg) == 0)
         return fence ? purchase_overtaken(session, order)
                      : purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
-    purchase_row(session->pg, &row);
+    purchase_row(session->pg, order, &row);
     fast_path_note(session->pg, order->product_id, row.epoch, row.limit_per_user == NO_LIMIT);
     session_work_pause(session);
     if (session_lease_lost(session))

@@ -35,17 +35,18 @@ bool purchase_decide(struct session *session, struct order *order)
 {
     const struct strategy *strategy = order->strategy;
 
-    switch (order->kind) {
-    case ORDER_CANCEL:
-        return (strategy->cancel ? strategy->cancel : purchase_cancel)(session, order);
-    case ORDER_RESTOCK:
-        return (strategy->restock ? strategy->restock : purchase_restock)(session, order);
-    case ORDER_BUY:
-    case ORDER_KIND_COUNT:
-        break;
+    if (order->kind == ORDER_BUY) {
+        strategy->buy(session, order);
+        return false;
     }
-    strategy->buy(session, order);
-    return false;
+    if (session->early) /* it is for buys alone */
+        pg_commit_early(session->pg, false);
+    bool added = order->kind == ORDER_CANCEL
+                     ? (strategy->cancel ? strategy->cancel : purchase_cancel)(session, order)
+                     : (strategy->restock ? strategy->restock : purchase_restock)(session, order);
+    if (session->early)
+        pg_commit_early(session->pg, true);
+    return added;
 }
 
 void purchase_each(struct session *session, struct batch *batch)

@@ -29,6 +29,7 @@ struct settings {
     const char *zookeeper;        /* HOST:PORT,…/PATH; "" means none */
     const char *amqp;             /* amqp://user:pass@host:port/vhost; "" means none */
     const char *default_strategy; /* a name from the registry; app checks it */
+    const char *flush;            /* of orders that do not say: own, shared; "": the strategy's */
     const char *system_name;      /* prefix of every Redis key and lock name */
     const char *admin_token;      /* "" means loopback only; secret */
     const char *log_level;

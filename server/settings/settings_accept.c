@@ -121,6 +121,11 @@ bool settings_accepts_migrate(const char *text)
     return strcmp(text, "auto") == 0 || strcmp(text, "never") == 0;
 }
 
+bool settings_accepts_flush(const char *text)
+{
+    return !*text || strcmp(text, "own") == 0 || strcmp(text, "shared") == 0;
+}
+
 bool settings_accepts_system_name(const char *text)
 {
     size_t length = strlen(text);

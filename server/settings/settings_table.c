@@ -87,6 +87,11 @@ static const struct option_row rows[] = {
         .help = "strategy of an order that names none",
     },
     {
+        .flag = "flush", TEXT(flush, ""),
+        .value = "WHOSE", .takes = "own, shared, or nothing", .accepts = settings_accepts_flush,
+        .help = "flush of orders that do not say: own or shared; empty: the strategy's",
+    },
+    {
         .flag = "system-name", TEXT(system_name, "seckill"),
         .value = "NAME", .takes = "1 to 64 of the characters A-Z a-z 0-9 _ . -",
         .accepts = settings_accepts_system_name,

@@ -47,6 +47,7 @@ const struct strategy strategy_batch = {
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
     .mixes = true,
+    .shared_flush = true,
     .lane = {.in_flight_per_product = 1,
              .keyed = true,
              .all_products = true,

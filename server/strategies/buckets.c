@@ -43,7 +43,7 @@ static bool sell_in_steps(struct session *session, struct order *order, int64_t 
         pg_rollback(session->pg, session->work_until_us);
         return false;
     }
-    purchase_row(session->pg, &row);
+    purchase_row(session->pg, order, &row);
     session_work_pause(session);
     purchase_finish(session, order, &row);
     return true;
@@ -61,10 +61,12 @@ static bool look(struct session *session, struct order *order, int64_t n, int64_
         return false;
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
-    purchase_row(session->pg, &row);
-    row.stock += pg_get_int8(session->pg, 0, 6);
+    purchase_row(session->pg, order, &row);
+    row.stock += pg_get_int8(session->pg, 0, PRODUCT_ROW_COLUMNS);
     row.split = false; /* the buckets are counted in */
-    *next = pg_is_null(session->pg, 0, 7) ? -1 : pg_get_int8(session->pg, 0, 7);
+    *next = pg_is_null(session->pg, 0, PRODUCT_ROW_COLUMNS + 1)
+                ? -1
+                : pg_get_int8(session->pg, 0, PRODUCT_ROW_COLUMNS + 1);
     return purchase_allowed(session, order, &row);
 }
 

@@ -73,6 +73,7 @@ const struct strategy strategy_redis_queue = {
     .needs = NEED_POSTGRESQL | NEED_REDIS,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
     .mixes = true,
+    .shared_flush = true,
     .lane = {.in_flight_per_product = 1,
              .keyed = true,
              .workers = 8,

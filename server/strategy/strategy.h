@@ -15,6 +15,7 @@
 
 struct store;
 struct parking;
+struct flusher;
 struct cost_counters;
 struct metrics;
 struct lock;
@@ -28,6 +29,7 @@ struct services {
     void *backends[BACKEND_COUNT];   /* borrowed: app; NULL: not configured, or not built in */
     struct renewer *renewer;         /* borrowed: app; NULL when no Redis is configured */
     struct parking *parking;         /* borrowed: app */
+    struct flusher *flusher;         /* borrowed: app; NULL: every commit has a flush of its own */
     struct metrics *metrics;         /* borrowed: app */
     struct cost_counters *costs;     /* borrowed: app; of each strategy, by its index */
     void **instances; /* owned: strategies_start; by a strategy's index, NULL: it has none */
@@ -82,6 +84,7 @@ struct strategy {
     bool control;      /* kept for the tests alone: promises nothing, and is not offered */
     bool pipelined;    /* each order of a batch is a transaction of its own; an order that is left
                          PENDING has written nothing and comes again */
+    bool shared_flush; /* flush=shared is its orders' default (sale/flusher.h) */
     bool mixes; /* may share a product with the other strategies that decide on the row itself */
     struct lane_rule lane;
     const struct lock *lock; /* NULL: none */

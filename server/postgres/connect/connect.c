@@ -279,6 +279,7 @@ bool pg_open(struct pg *pg, int64_t until_us)
     }
     until_us = clock_earlier(until_us, begun_us + LONGEST_US);
     if (open_session(pg, until_us)) {
+        pg->opened++;
         note_opened(pg);
         return true;
     }

@@ -91,6 +91,7 @@ static bool settle(struct pg *pg, int64_t until_us)
     if (pg_exec(pg, command->statement, command->values, command->count, until_us) != PG_OK)
         return false;
     bool pooled = pg_get_int8(pg, 0, 0) == 0;
+    pg->server_started_us = pg_get_time(pg, 0, 1);
     if (pooled && !suits(pg, until_us))
         return false;
     pg->pooled = pooled;

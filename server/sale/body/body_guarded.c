@@ -46,7 +46,7 @@ static bool take_stock(struct session *session, struct order *order, struct prod
                       purchase_row_deadline(session, order)))
         return false;
     if (pg_rows(session->pg) == 1) {
-        purchase_row(session->pg, row);
+        purchase_row(session->pg, order, row);
         fast_path_note(session->pg, order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
         return true;
     }

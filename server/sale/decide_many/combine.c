@@ -119,10 +119,14 @@ static enum order_outcome judge(struct combine *combine, const struct order *ord
 /* In order of arrival, whoever fits: they stay pending. */
 static void decide(struct combine *combine)
 {
-    for (int i = 0; i < combine->count; i++)
-        if (combine->orders[i]->outcome == ORDER_PENDING)
-            combine->orders[i]->outcome =
-                judge(combine, combine->orders[i], combine->product_of[i]);
+    for (int i = 0; i < combine->count; i++) {
+        struct order *order = combine->orders[i];
+        int product = combine->product_of[i];
+        if (order->outcome != ORDER_PENDING)
+            continue;
+        order->early |= combine->tally.known[product] && combine->tally.rows[product].early;
+        order->outcome = judge(combine, order, product);
+    }
 }
 
 static enum pg_status write_and_commit(struct combine *combine)

@@ -39,7 +39,7 @@ enum pg_status tally_lock(struct tally *tally, int64_t until_us, int *found)
 
     *found = status == PG_OK ? pg_rows(pg) : 0;
     for (int i = 0; i < *found; i++) {
-        int at = pairs_find(&tally->products, pg_get_int8(pg, i, 6), 0);
+        int at = pairs_find(&tally->products, pg_get_int8(pg, i, PRODUCT_ROW_COLUMNS), 0);
         purchase_row_at(pg, i, &tally->rows[at]);
         tally->known[at] = true;
     }
@@ -54,8 +54,8 @@ enum pg_status tally_lock_free(struct tally *tally)
                 PG_ARGS(pg_int8s(tally->products.a, tally->products.count)), tally->until_us);
 
     for (int i = 0; status == PG_OK && i < pg_rows(pg); i++) {
-        int at = pairs_find(&tally->products, pg_get_int8(pg, i, 6), 0);
-        tally->busy[at] = pg_get_bool(pg, i, 7);
+        int at = pairs_find(&tally->products, pg_get_int8(pg, i, PRODUCT_ROW_COLUMNS), 0);
+        tally->busy[at] = pg_get_bool(pg, i, PRODUCT_ROW_COLUMNS + 1);
         tally->known[at] = !tally->busy[at];
         if (tally->known[at])
             purchase_row_at(pg, i, &tally->rows[at]);

@@ -123,7 +123,7 @@ static bool read_sale(struct session *session, struct batch *batch, int64_t *epo
         partition_set_pending(batch, ORDER_UNKNOWN_PRODUCT);
         return false;
     }
-    purchase_row(session->pg, &row);
+    purchase_row_at(session->pg, 0, &row);
     *epoch = row.epoch;
     fast_path_note_epoch(session->pg, batch->product_id, row.epoch);
     return true;

@@ -277,7 +277,7 @@ static int set_up(void **state)
     (void)state;
     here.conninfo = stack_database_create("seckill_costs");
     server_use_database(here.conninfo);
-    here.server = server_start(NULL);
+    here.server = server_start("--flush", "own", NULL);
     here.witness = witness_open(here.conninfo);
     return 0;
 }

@@ -1,0 +1,56 @@
+/*
+ * Early lock release: orders are committed without waiting for the log, and answered once a later
+ * commit has waited for it.
+ *
+ * A commit under synchronous_commit=off lets go of its locks, in PostgreSQL or elsewhere, before
+ * the disk has answered, so that the next buyer of the product need not wait for it. The log is one
+ * sequence: whatever waits until its own commit is flushed, and where there is one on the
+ * synchronous standby, has waited for every commit before it. So the flusher, a thread with a
+ * session of its own, makes one such commit for all orders that were parked before it began.
+ *
+ * Happy path: a worker has a ticket (flusher_ticket) before it reads and commits; the decided
+ * orders are parked; the flusher flushes once and completes all that are parked. While it does,
+ * others park: they are the next. No timer.
+ *
+ * Who reads what such a commit has written must not tell it before. product.early says so of a
+ * product; refusals, replays and repeats that were decided by its rows are parked as well, whatever
+ * their own flush is, in every instance. Who reads orders (catalog.h) waits with pg_flush_reads.
+ *
+ * Failure modes:
+ * - PostgreSQL crashes between a commit and its flush: the flusher's session has ended with all
+ *   others, and a later one proves nothing about what was before it. Tickets name the session that
+ *   was open, and with the same run of the same server, when they were given; without that session
+ *   an order's commit is unknown, and settled as one whose reply was lost (settle.h). What was only
+ *   read is BACKEND_UNAVAILABLE, or OUTCOME_UNKNOWN where it would have told of an order.
+ * - The flush takes longer than the time for work, as it does while a standby is gone: the same.
+ * - There is no session, or a pooler is in between, or --pg-sessions is below 8: no tickets.
+ * Commits wait themselves.
+ *
+ * Sources: DeWitt et al., "Implementation Techniques for Main Memory Database Systems", SIGMOD 1984
+ * (pre-commit); Johnson et al., "Aether: A Scalable Approach to Logging", VLDB 2010 (early lock
+ * release); PostgreSQL documentation, "Asynchronous Commit".
+ */
+#ifndef SECKILL_SALE_FLUSHER_H
+#define SECKILL_SALE_FLUSHER_H
+
+#include "strategy/session.h"
+
+struct flusher;
+
+/* No thread and no session yet. NULL: no memory. */
+struct flusher *flusher_create(const struct services *services);
+void flusher_destroy(struct flusher *flusher); /* stopped, or never started; NULL is allowed */
+
+/* Dispatch's side. `complete` is called by the flusher's thread. A stop answers all that is parked;
+ * after the last worker has ended. */
+bool flusher_start(struct flusher *flusher, void (*complete)(void *context, struct order *list),
+                   void *context);
+void flusher_stop(struct flusher *flusher);
+
+/* For what the session reads and commits from now on. 0: nothing will prove its flush. `wanted`:
+ * the flusher should have a session to the same server soon. Any thread. */
+unsigned flusher_ticket(struct flusher *flusher, const struct pg *pg, bool wanted);
+/* Decided orders, each with its ticket; they are the flusher's from now on. Any thread. */
+void flusher_park(struct flusher *flusher, struct order *list);
+
+#endif
