@@ -389,7 +389,8 @@ static void a_cancel_without_a_wait_is_looked_up(void **state)
     for (int i = 0; i < CANCELLERS; i++) {
         end(begin_cancel(cancellers[i], PG_FAULT_LOSE_REPLY), cancellers[i], 200, "");
         expect_cancelled(true);
-        /* One that needs more than PostgreSQL has a stand-in (strategy_stand_in), which is asked. */
+        /* One that needs more than PostgreSQL has a stand-in (strategy_stand_in), which is asked.
+         */
         bool again = strcmp(cancellers[i], "redis-queue") == 0;
         end(begin_cancel(cancellers[i], PG_FAULT_LOSE_REQUEST), cancellers[i], again ? 200 : 503,
             again ? "" : "backend_unavailable");
