@@ -9,7 +9,7 @@
  * /orders/ID looks in PostgreSQL, then among what waits in Redis (stock_external_state.c).
  *
  * It cannot oversell, whatever Redis says: the writer takes stock with a guarded statement under
- * the row's lock. A Redis that is wrong costs 202s that end `failed`, and the mirror is built anew.
+ * the row's lock. A Redis that is wrong costs 202s that end `failed`, and the mirror is unloaded.
  * What a Redis loses that was not written yet may be lost; hence no promise F. A writer that dies
  * between COMMIT and XACK leaves its entries to another, who finds the orders in their table and
  * writes nothing.
@@ -24,6 +24,7 @@
 #include "sale/restock.h"
 #include "sale/turns.h"
 #include "strategies/redis_stock/mirror/stock_external_state.h"
+#include "strategies/redis_stock/mirror/stock_loader.h"
 #include "strategies/redis_stock/mirror/stock_reconcile.h"
 #include "strategies/redis_stock/reserve/stock_reserve.h"
 #include "strategies/redis_stock/stock_instance.h"
@@ -92,6 +93,7 @@ static void stop(void *instance)
     struct redis_stock *stock = instance;
 
     stock_writer_stop(stock->writer);
+    stock_loader_stop(stock->loader);
     stock_lent_fini(&stock->lent);
     stock_handover_fini(&stock->handover);
     stock_mend_fini(&stock->mend);
@@ -112,7 +114,9 @@ static void *start(const struct services *services, struct error *error)
     stock_mend_init(&stock->mend);
     stock_handover_init(&stock->handover);
     stock_lent_init(&stock->lent, services->backends[BACKEND_STOCK_REDIS]);
-    stock->writer = stock_writer_start(stock, error);
+    stock->loader = stock_loader_start(services, error);
+    if (stock->loader)
+        stock->writer = stock_writer_start(stock, error);
     if (stock->writer)
         return stock;
     stop(stock);

@@ -8,6 +8,7 @@
 #include "strategies/redis_stock/stock_mend.h"
 #include "strategies/redis_stock/writer/stock_handover.h"
 
+struct stock_loader;
 struct writer;
 
 struct redis_stock {
@@ -16,7 +17,8 @@ struct redis_stock {
     struct stock_mend mend;
     struct stock_handover handover;
     struct stock_lent lent;
-    struct writer *writer; /* owned */
+    struct stock_loader *loader; /* owned, as what follows */
+    struct writer *writer;
 };
 
 #endif

@@ -15,6 +15,8 @@
 #include "redis/redis.h"
 #include "settings/settings.h"
 
+#include <stdatomic.h>
+
 enum { STOCK_KEY_MAX = 192, STOCK_GENERATION_MAX = 24, STOCK_NUMBER_MAX = 24 };
 
 /* How to reach both stores, for the length of one call, and until when. It belongs to one thread,
@@ -24,6 +26,7 @@ struct stock_link {
     struct pg *pg;       /* connected and idle */
     struct redis *redis; /* connected */
     int64_t until_us;
+    const atomic_bool *stopped; /* NULL, or: what takes long ends early */
 };
 
 enum stock_result {

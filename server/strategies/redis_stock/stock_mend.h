@@ -1,7 +1,6 @@
 /*
  * Products whose mirrors missed a commit, a PUT or returned units, because Redis was out of reach.
- * The writer unloads these mirrors as soon as Redis answers, and reconciles. Also products whose
- * mirrors take longer to load than their orders may take: the writer loads them. Any thread.
+ * The writer unloads these mirrors as soon as Redis answers, and reconciles. Any thread.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MEND_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MEND_H
@@ -15,11 +14,9 @@ enum { MEND_MAX = 256 };
 
 /* It outlives no process: what is in it then is found by the reconciler. */
 struct stock_mend {
-    pthread_mutex_t mutex; /* of the lists; held for no I/O */
-    struct stock_mend_list {
-        int count;
-        int64_t products[MEND_MAX];
-    } unload, load;
+    pthread_mutex_t mutex; /* of the list; held for no I/O */
+    int count;
+    int64_t products[MEND_MAX];
     atomic_bool round; /* some mirror may be wrong: a round of the reconciler is wanted */
 };
 
@@ -32,12 +29,5 @@ void stock_mend_ask(struct stock_mend *list, int64_t product_id);
 int stock_mend_take(struct stock_mend *list, int64_t products[MEND_MAX]);
 /* One that was taken, and could not be unloaded. */
 void stock_mend_put_back(struct stock_mend *list, int64_t product_id);
-
-/* This mirror is to be loaded by the writer; with too many of them it is not. */
-void stock_mend_ask_load(struct stock_mend *list, int64_t product_id);
-bool stock_mend_will_load(struct stock_mend *list, int64_t product_id);
-/* The one that was asked for first; false: none. It stays in the list until stock_mend_loaded. */
-bool stock_mend_next_load(struct stock_mend *list, int64_t *product_id);
-void stock_mend_loaded(struct stock_mend *list, int64_t product_id);
 
 #endif

@@ -46,7 +46,10 @@ static enum catalog_result find_order(void *instance, struct pg *pg, const struc
 {
     struct redis_stock *stock = instance;
     struct redis *redis = stock_lend(&stock->lent, TIMEOUT_US);
-    struct stock_link link = {stock->services->settings, pg, redis, soon(until_us)};
+    struct stock_link link = {.settings = stock->services->settings,
+                              .pg = pg,
+                              .redis = redis,
+                              .until_us = soon(until_us)};
     struct waiting_order order;
     char why[REDIS_WHY_MAX];
 
@@ -92,7 +95,8 @@ static void add_reserved(void *instance, struct product *products, int count, in
 {
     struct redis_stock *stock = instance;
     struct redis *redis = stock_lend(&stock->lent, TIMEOUT_US);
-    struct stock_link link = {stock->services->settings, NULL, redis, soon(until_us)};
+    struct stock_link link = {
+        .settings = stock->services->settings, .redis = redis, .until_us = soon(until_us)};
     bool known = redis != NULL;
 
     for (int i = 0; known && i < count; i += PIECE)
@@ -120,7 +124,8 @@ static bool end_old_sale(struct redis_stock *stock, struct pg *pg, int64_t first
                          int64_t until_us)
 {
     struct redis *redis = lend_in_time(stock);
-    struct stock_link link = {stock->services->settings, pg, redis, until_us};
+    struct stock_link link = {
+        .settings = stock->services->settings, .pg = pg, .redis = redis, .until_us = until_us};
     enum stock_result result;
     int64_t gone;
 

@@ -250,6 +250,8 @@ static enum stock_result load_holders(struct stock_link *link, int64_t product_i
 
     while (result == STOCK_DONE && n == HOLDERS_PIECE) {
         size_t length = 0;
+        if (link->stopped && atomic_load(link->stopped))
+            return STOCK_UNREACHABLE;
         if (pg_exec(pg, SQL_STOCK_HOLDERS,
                     PG_ARGS(pg_int8(product_id), pg_int8(row->epoch), pg_int8(after),
                             pg_int8(HOLDERS_PIECE)),

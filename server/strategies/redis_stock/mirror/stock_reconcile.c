@@ -93,13 +93,13 @@ static enum stock_result mend(struct stock_link *link, struct stock_round *round
 
     /* Another strategy has sold from the row, and nobody from the mirror: nothing has gone wrong.
      */
-    if (found->untouched || found->stale)
-        return stock_mirror_forget(link, product_id, 1, &gone);
-    log_info("redis-stock: product %lld: Redis was off by %lld, built anew", (long long)product_id,
-             (long long)found->drift);
-    round->drift += found->drift < 0 ? -found->drift : found->drift;
-    round->rebuilt++;
-    return stock_mirror_load(link, product_id, true, INT64_MAX);
+    if (!found->untouched && !found->stale) {
+        log_info("redis-stock: product %lld: Redis was off by %lld, unloaded",
+                 (long long)product_id, (long long)found->drift);
+        round->drift += found->drift < 0 ? -found->drift : found->drift;
+        round->rebuilt++;
+    }
+    return stock_mirror_forget(link, product_id, 1, &gone);
 }
 
 static enum stock_result reconcile(struct stock_link *link, struct stock_round *round,

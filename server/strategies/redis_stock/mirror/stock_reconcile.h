@@ -2,10 +2,10 @@
  * The reconciler: proves that Redis's stock is PostgreSQL's less what is reserved, or makes it so.
  *
  * It looks at a few loaded mirrors at a time. A difference that is still there while the row is
- * locked and nothing of the product is reserved is real: it is counted, and the mirror is loaded
- * anew. One from which nothing was ever reserved is unloaded instead: other strategies sell
- * that product. While orders of the product wait, or come in, it is left alone: the figures move
- * together then, but cannot be read together.
+ * locked and nothing of the product is reserved is real: it is counted, and the mirror is unloaded,
+ * for the next order to load. One from which nothing was ever reserved is not counted: other
+ * strategies sell that product. While orders of the product wait, or come in, it is left alone: the
+ * figures move together then, but cannot be read together.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_RECONCILE_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_RECONCILE_H

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "metrics/cost.h"
 #include "sale/purchase.h"
+#include "strategies/redis_stock/mirror/stock_loader.h"
 #include "strategies/redis_stock/mirror/stock_waiting.h"
 #include "strategies/redis_stock/reserve/stock_call.h"
 #include "strategies/redis_stock/stock_instance.h"
@@ -18,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CALLS_MAX = 5, WRITER_LOADS_US = 50000 };
+enum { CALLS_MAX = 5, LOADER_LOADS_US = 50000 };
 _Static_assert(RESERVE_MAX + 0 <= UUID_GROUP_MAX + 0, "a call's orders are one group of ids");
 
 enum verdict {
@@ -215,12 +216,12 @@ static enum order_outcome set_waited(struct order **orders, int count)
 static enum order_outcome load(struct session *session, struct order **orders, int count)
 {
     struct stock_link link = stock_link_of(session);
-    struct stock_mend *mend = &stock_of(session)->mend;
+    struct stock_loader *loader = stock_of(session)->loader;
     int64_t product_id = orders[0]->product_id;
     int64_t until_us = earliest_end(orders, count);
 
-    if (stock_mend_will_load(mend, product_id)) { /* the writer needs the row */
-        clock_sleep_until(clock_mono_us() + WRITER_LOADS_US);
+    if (stock_loader_will_load(loader, product_id)) { /* it needs the row */
+        clock_sleep_until(clock_mono_us() + LOADER_LOADS_US);
         return set_waited(orders, count);
     }
     purchase_many_may_wait(session, orders, count, session->lock_most_ms);
@@ -234,7 +235,7 @@ static enum order_outcome load(struct session *session, struct order **orders, i
         return set_waited(orders, count);
     default:
         if (clock_mono_us() >= until_us)
-            stock_mend_ask_load(mend, product_id);
+            stock_loader_ask(loader, product_id);
         return ORDER_BACKEND_UNAVAILABLE;
     }
 }

@@ -10,7 +10,7 @@
 /* Lets go of the decided orders of the part's entries, and of those entries all of whose orders
  * are; `later`: it may
  * be left to a call that comes soon. False: some are not, and have to be read from the stream.
- * Products whose mirrors have to be built anew are added to stream->wrong. */
+ * Products whose mirrors have to be unloaded are added to stream->wrong. */
 bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct stock_part *part,
                   bool later);
 /* Lets go of what was left for later. False: as above. */

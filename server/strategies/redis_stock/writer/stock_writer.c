@@ -24,7 +24,7 @@
  * - It holds another lock that one order needs: that order's entry is put off, for a second.
  * - Redis or PostgreSQL is out of reach: nothing is written; every 0.5 s the age of the oldest
  *   undecided order is read for /metrics.
- * - PostgreSQL refuses what a mirror had allowed: the mirror is built anew, or unloaded.
+ * - PostgreSQL refuses what a mirror had allowed: the mirror is unloaded.
  * - The process dies between COMMIT and settling: the next writer reads the entries again and finds
  *   their orders decided.
  * - The server stops: what is there is written, for 3 s at most; the rest stays in the stream.
@@ -50,7 +50,6 @@
 
 enum {
     TIMEOUT_US = 1000000,
-    LOAD_WAIT_US = 200000,      /* for the row of a product that is to be loaded */
     PAUSE_US = 100000,          /* before what could not be done is tried again */
     WAIT_US = 100000,           /* for something to be handed over */
     QUIET_US = 200000,          /* without entries before the reconciler begins */
@@ -90,7 +89,6 @@ struct writer {
     int64_t take_over_at_us;
     bool taking_over; /* there may be more at once */
     int64_t mend_at_us;
-    int64_t load_at_us;
     int64_t quiet_since_us;
     int64_t round_at_us;
     struct stock_round round;
@@ -139,7 +137,7 @@ static void register_metrics(struct writer *at)
             "Reserved orders that came to the writer.", labels[i]);
     at->counters.rebuilds =
         metrics_counter(at->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_rebuilds_total",
-                        "Mirrors that were wrong and built anew.", "");
+                        "Mirrors that were wrong and unloaded; the next order loads them.", "");
     at->counters.rounds =
         metrics_counter(at->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_rounds_total",
                         "Whole rounds of the reconciler.", "");
@@ -152,36 +150,20 @@ static void register_metrics(struct writer *at)
                   read_oldest, at);
 }
 
-/* Loads the mirror anew, but does not wait for the product's row. */
-static bool rebuild_one(struct writer *at, int64_t product_id)
-{
-    struct stock_link *link = &at->link;
-
-    if (!pg_connect(link->pg, link->until_us))
-        return false;
-    pg_begin(link->pg);
-    if (pg_exec(link->pg, SQL_PRODUCT_LOCK_NOWAIT, PG_ARGS(pg_int8(product_id)), link->until_us) !=
-        PG_OK) {
-        pg_rollback(link->pg, link->until_us);
-        return false;
-    }
-    return stock_mirror_load(link, product_id, true, INT64_MAX) != STOCK_UNREACHABLE;
-}
-
-/* PostgreSQL said no to something that a mirror had said yes to: it is built anew, or, where its
- * sale has ended or its row cannot be had, unloaded. */
-static void rebuild(struct writer *at)
+/* PostgreSQL said no to something that a mirror had said yes to: the mirror is unloaded, and the
+ * next order has it built anew. Loading may take long. */
+static void unload_wrong(struct writer *at)
 {
     for (int i = 0; i < at->stream->wrong_count; i++) {
         const struct stream_wrong *wrong = &at->stream->wrong[i];
-        int64_t rebuilt = 1;
+        int64_t gone = 0;
         stock_give_time(&at->link);
-        bool done = wrong->ended
-                        ? stock_mirror_forget_ended(&at->link, wrong->product_id, wrong->ended,
-                                                    &rebuilt) != STOCK_UNREACHABLE
-                        : rebuild_one(at, wrong->product_id);
-        if (done)
-            metrics_add(at->counters.rebuilds, (uint64_t)rebuilt);
+        enum stock_result result =
+            wrong->ended
+                ? stock_mirror_forget_ended(&at->link, wrong->product_id, wrong->ended, &gone)
+                : stock_mirror_forget(&at->link, wrong->product_id, 1, &gone);
+        if (result == STOCK_DONE)
+            metrics_add(at->counters.rebuilds, (uint64_t)gone);
         else
             stock_mend_ask(&at->stock->mend, wrong->product_id);
     }
@@ -205,23 +187,6 @@ static void mend(struct writer *at)
     }
     if (result != STOCK_DONE)
         at->mend_at_us = clock_mono_us() + PAUSE_US;
-}
-
-/* Loads one mirror that takes longer than an order may. Nothing is written meanwhile. What fails is
- * asked for by the next order. */
-static void load_asked(struct writer *at)
-{
-    int64_t product_id;
-
-    if (clock_mono_us() < at->load_at_us || !stock_mend_next_load(&at->stock->mend, &product_id))
-        return;
-    at->link.until_us = clock_mono_us() + LOAD_WAIT_US;
-    enum stock_result result = stock_mirror_load(&at->link, product_id, false, INT64_MAX);
-    stock_mend_loaded(&at->stock->mend, product_id);
-    if (result != STOCK_HELD)
-        return;
-    stock_mend_ask_load(&at->stock->mend, product_id);
-    at->load_at_us = clock_mono_us() + PAUSE_US;
 }
 
 static struct cost_outcomes count_fates(const struct writer *at, const struct stock_part *part)
@@ -328,7 +293,7 @@ static void conclude(struct writer *at, bool done)
 {
     bool was_behind = at->behind;
 
-    rebuild(at);
+    unload_wrong(at);
     if (done)
         return;
     fall_behind(at);
@@ -519,7 +484,6 @@ static bool turn(struct writer *at)
         return false;
     }
     mend(at);
-    load_asked(at);
     if (at->behind)
         catch_up(at);
     else
