@@ -2,8 +2,8 @@
 """check_languages.py [ROOT]: a text and its Chinese translation (X.md, X.zh.md) have the same parts.
 
 Compared are the headings (how many, of which level; one that is a strategy's name is the same in both), the tables
-(where they stand, their columns and rows; a name in code in a row's first column is the same in both), and the blocks of
-code (how many a section). The texts that are to exist in both languages are listed here, and two are held to a length.
+(where they stand, their columns and rows; a name in code in a row's first column is the same in both, and so are a row's
+figures), and the blocks of code (how many a section; what was printed, a block of text or json, is the same). The texts that are to exist in both languages are listed here, and two are held to a length.
 What the sentences say is for a reader to compare.
 """
 import glob
@@ -29,7 +29,7 @@ class Section:
     def __init__(self, level, title, line):
         self.level, self.title, self.line = level, title, line
         self.tables = []  # a list of rows each; the row of dashes is left out
-        self.blocks = 0
+        self.blocks = []  # each: its lines, the first with the language
 
 
 def cells(line):
@@ -43,9 +43,12 @@ def read(file):
         for number, line in enumerate(text.read().splitlines(), 1):
             here = sections[-1]
             if line.lstrip().startswith("```"):
-                here.blocks += not fenced
+                if not fenced:
+                    here.blocks.append([])
                 fenced = not fenced
-            elif not fenced and (heading := re.match(r"(#+) (.*)", line)):
+            if fenced:
+                here.blocks[-1].append(line)
+            if not fenced and (heading := re.match(r"(#+) (.*)", line)):
                 sections.append(Section(len(heading[1]), heading[2].strip(), number))
             row = not fenced and line.startswith("|")
             if row:
@@ -59,6 +62,19 @@ def read(file):
 
 def where(section):
     return f"line {section.line} ({section.title or 'the beginning'})"
+
+
+def figures(row):
+    return sorted(re.findall(r"\d+(?:[.,]\d+)*", " ".join(row)))
+
+
+def compare_blocks(file, one, other):
+    if len(one.blocks) != len(other.blocks):
+        refuse(file, f"{where(other)} has {len(other.blocks)} blocks of code, the English section {len(one.blocks)}")
+        return
+    for ours, theirs in zip(one.blocks, other.blocks):
+        if ours[0] in ("```text", "```json") and ours != theirs:
+            refuse(file, f"{where(other)}: a block that begins with {ours[0]} is not that of the English text")
 
 
 def compare_tables(file, one, other):
@@ -75,6 +91,8 @@ def compare_tables(file, one, other):
                 refuse(file, f"line {number} has {len(row)} columns, the English row {len(english)}")
             elif names[0] != names[1]:
                 refuse(file, f"line {number} begins with {row[0]}, the English row with {english[0]}")
+            elif figures(english) != figures(row):
+                refuse(file, f"line {number} has the figures {figures(row)}, the English row {figures(english)}")
 
 
 def compare(english, file):
@@ -84,8 +102,7 @@ def compare(english, file):
             refuse(file, f"{where(other)} stands where the English text has {where(one)}")
             return
         compare_tables(file, one, other)
-        if one.blocks != other.blocks:
-            refuse(file, f"{where(other)} has {other.blocks} blocks of code, the English section {one.blocks}")
+        compare_blocks(file, one, other)
     for more, who in ((ours, "the English text"), (theirs, "it")):
         for section in more[min(len(ours), len(theirs)):]:
             refuse(file, f"only {who} has {where(section)}")

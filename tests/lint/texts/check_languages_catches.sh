@@ -15,13 +15,17 @@ english='# Stock
 | strategy | how |
 | --- | --- |
 | `a` | one |
-| `b`, `c` | two |
+| `b`, `c` | two, 1,700 of 4.5 |
 
 ## redis-token
 
 ```sh
 # not a heading
 | nor a table |
+```
+
+```json
+{"sold": 100}
 ```'
 chinese='# 库存
 
@@ -30,13 +34,17 @@ chinese='# 库存
 | 策略 | 做法 |
 | --- | --- |
 | `a` | 一 |
-| `b`、`c` | 二 |
+| `b`、`c` | 4.5 里的 1,700，二 |
 
 ## redis-token
 
 ```sh
 # 不是标题
 | 也不是表 |
+```
+
+```json
+{"sold": 100}
 ```'
 translated='README docs/ARTICLES docs/DECIDE docs/FAQ docs/STRATEGIES docs/WLLOCK'
 
@@ -65,7 +73,9 @@ differs "a column less" "$english" "${chinese/| 一 |/|}"
 differs "another strategy in a row" "$english" "${chinese/\`a\`/\`d\`}"
 differs "a strategy less in a row" "$english" "${chinese/、\`c\`/}"
 differs "no table" "$english" "${chinese//|/}"
+differs "another figure in a row" "$english" "${chinese/1,700/1,070}"
 differs "a block of code less" "$english" "${chinese//\`\`\`/}"
+differs "another figure in what was printed" "$english" "${chinese/100/101}"
 
 catches docs/ALONE.zh.md "$chinese"
 rm "$tree/docs/DECIDE.zh.md"
