@@ -58,6 +58,15 @@ context_is_the_sources() {
   if grep -qE '^!(docker|\.|tests|build)' .dockerignore; then fail ".dockerignore lets through what is no source"; fi
 }
 
+# As the Dockerfile does, with what the build sees.
+context_can_be_configured() {
+  local sent
+  mkdir "$work/context"
+  while read -r sent; do cp -r --parents "$sent" "$work/context"; done < <(sed -n 's/^!//p' .dockerignore)
+  (cd "$work/context" && cmake --preset release -DSECKILL_TESTS=OFF) >"$work/configured" 2>&1 ||
+    fail "the image's build lacks something: $(grep -m 1 -A 5 'CMake Error' "$work/configured")"
+}
+
 one_service_builds() {
   local built
   config >"$work/config"
@@ -99,6 +108,7 @@ one_service_builds
 secrets_are_files
 image_is_as_one_expects
 context_is_the_sources
+context_can_be_configured
 texts_name_the_plugin
 if command -v haproxy >/dev/null; then haproxy -c -f docker/haproxy.cfg || fail "HAProxy refuses docker/haproxy.cfg"; fi
 builds_with_the_libraries
