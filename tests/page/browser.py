@@ -12,7 +12,7 @@ import time
 import urllib.request
 
 SKIPPED = 77
-PATIENCE_S = 20
+PATIENCE_S = 40
 TOKEN = "open-sesame"
 
 

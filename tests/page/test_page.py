@@ -15,7 +15,7 @@ from browser import TOKEN, Browser, Server, wait_for
 from selenium.webdriver.common.keys import Keys
 
 PROGRAM = sys.argv[1]
-ALL_S = 120
+ALL_S = 240
 HTML_NAME = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>&amp;'
 
 
@@ -58,7 +58,7 @@ class Page(unittest.TestCase):
         browser = self.browser
         browser.find("[data-product='1'] button").click()
         browser.wait_text("#answer .tag", "201")
-        for shown in ("POST /orders?strategy=conditional", "In the lane", "At work", '"status": "confirmed"'):
+        for shown in ("POST /orders?strategy=conditional", "Lane", "Lock", "Work", '"status": "confirmed"'):
             self.assertIn(shown, browser.text("#answer"))
         self.assertEqual(self.stock(), 9)
         browser.wait_text("[data-product='1'] .tag", "9 of 10 left")

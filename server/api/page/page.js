@@ -93,7 +93,7 @@
 
   /* What was answered --------------------------------------------------------------------------------------------- */
 
-  const seconds = (us) => us < 10000 ? `${us} µs` : `${(us / 1000).toFixed(1)} ms`;
+  const seconds = (us) => us < 1000 ? `${us} µs` : `${(us / 1000).toFixed(1)} ms`;
 
   const panels = new Map(); /* what each shows, to say it again in another language */
   const draw = (panel) => {
@@ -187,6 +187,7 @@
       card.state.className = `tag ${colour}`;
       set(card.state, text);
       set(card.limit, `#${product.id}${product.limit_per_user ? ` · ${t("perUser", product.limit_per_user)}` : ""}`);
+      card.button.className = colour === "safe" ? "act" : ""; /* the server has the last word, not this clock */
       card.button.setAttribute("aria-label", `${card.button.textContent}: ${card.title.textContent}`);
       card.bar.draw(Math.max(product.stock, 0) / Math.max(product.initial_stock, product.stock, 1), 0,
         t("stockOf", product.stock, product.initial_stock));
@@ -199,14 +200,15 @@
 
   const refreshProducts = async () => {
     const reply = await call("GET", `/products?limit=${pageOf}&after=${after}`);
-    $("trouble").hidden = reply.status === 200;
-    set($("trouble"), reply.status === 200 ? "" : why(reply));
-    if (reply.status === 200) {
-      products = reply.json.products.filter((product) => !lanes.some((lane) => lane.owns(product)));
+    const listed = reply.json?.products;
+    $("trouble").hidden = Boolean(listed);
+    set($("trouble"), listed ? "" : why(reply));
+    if (listed) {
+      products = listed.filter((product) => !lanes.some((lane) => lane.owns(product)));
       next = reply.json.next;
     }
     drawProducts();
-    return reply.status === 200;
+    return Boolean(listed);
   };
 
   /* One's orders -------------------------------------------------------------------------------------------------- */
@@ -261,8 +263,7 @@
     const reply = /^[1-9]\d*$/.test(user) ? await call("GET", `/orders?user_id=${user}&limit=1000`) : null;
     if (user !== $("user").value.trim())
       return; /* of somebody else by now */
-    if (!reply || reply.status === 200)
-      orders = reply?.json.orders ?? [];
+    orders = reply ? reply.json?.orders ?? orders : [];
     drawOrders();
   };
 
@@ -324,7 +325,7 @@
 
   const audit = async (lane) => {
     const reply = await admin("GET", `/products/${lane.product}/audit`);
-    if (reply.status === 200)
+    if (reply.status === 200 && reply.json)
       lane.audit = reply.json;
     else
       lane.note = why(reply);
@@ -483,7 +484,8 @@
       await shown();
       const answered = racing || await refreshProducts();
       if (answered && strategies.length === 0) {
-        strategies = (await call("GET", "/strategies")).json ?? [];
+        const reply = await call("GET", "/strategies");
+        strategies = reply.status === 200 && reply.json ? reply.json : [];
         speak();
       }
       if (orders.some((order) => order.status === "queued"))
