@@ -1,8 +1,8 @@
 -- Reserves stock of one product for a batch of orders and queues them for the writer, in one stream entry.
 -- KEYS: the product's mirror, the stream, waiting (group of ids: entry), units ("product:epoch": reserved;
 --       "product:epoch:orders": how many wait; "orders": in all), the caller's last answer ("number epoch left codes entry")
--- ARGV: prefix, product, epoch as the caller knows it (0: not at all), most orders that may wait (half of them of
---       one product, so that one whose row is held does not keep the others from being sold), ms that a key lives, this call's number, the group of the orders' ids, whether some have a key ("1"), how many orders, their
+-- ARGV: prefix, product, epoch as the caller knows it (0: not at all), most orders that may wait (of one
+--       product no more than there is room for of others: so those whose rows are held, however many, leave room), ms that a key lives, this call's number, the group of the orders' ids, whether some have a key ("1"), how many orders, their
 --       units in all, what is queued, a line an order: "id user quantity created key\n"; the consumer group, and the
 --       consumer whose the entry is from the start; two numbers between which the epochs of this database's sales are
 -- Answers {verdict}, or {0, epoch, stock left, codes, entry}: a digit an order, and the entry if there is one.
@@ -49,7 +49,7 @@ local function reserve()
     end
     if ARGV[3] ~= '0' and ARGV[3] ~= epoch then return {2, tonumber(epoch)} end
     local most, of_sale = tonumber(ARGV[4]), product .. ':' .. epoch
-    if figure(KEYS[4], 'orders') >= most or figure(KEYS[4], of_sale .. ':orders') >= most / 2 then return {3} end
+    if figure(KEYS[4], 'orders') + figure(KEYS[4], of_sale .. ':orders') >= most then return {3} end
 
     local time = redis.call('TIME')
     local now = time[1] * 1000000 + time[2]

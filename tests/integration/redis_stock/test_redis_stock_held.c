@@ -95,32 +95,49 @@ static void a_held_row_is_in_nobody_elses_way(void **state)
     bed_stop_all();
 }
 
-/* Ten orders may wait in all: the held product has half of them, and others are sold. */
-static void a_held_row_has_half_of_the_room(void **state)
+/* Orders of a product whose row is held are accepted, as many as may wait; the next is refused. */
+static void fill(struct server *server, int64_t product, int share)
 {
-    enum { SHARE = 5 };
+    struct buy buy = bed_buy(1, 1);
+
+    buy.product = product;
+    for (int i = 0; i < share; i++, buy.user++)
+        bed_accept(server, &buy, NULL);
+    shop_expect_buy(server, &buy, 503, "queue_full", NULL);
+}
+
+/* Ten orders may wait in all. However many rows are held, others are sold: one product has half of
+ * the room, another of what is left no more than remains. */
+static void held_rows_leave_room(void **state)
+{
+    static const int shares[] = {5, 3, 1};
+    enum { STUCK = sizeof shares / sizeof *shares, OTHERS = 10 };
+    struct witness *holders[STUCK];
     char id[SHOP_ID_SIZE];
 
     (void)state;
     bed.product++;
     struct server *server = bed_start_queueing("1");
-    shop_put(server, bed.product, 100, NULL);
     shop_put(server, other(), 100, NULL);
-    struct witness *holder = bed_hold();
-    for (int i = 0; i < SHARE; i++)
-        accept_one(server, bed.product, 1 + i, id);
-    struct buy buy = bed_buy(1 + SHARE, 1);
-    shop_expect_buy(server, &buy, 503, "queue_full", NULL);
-    for (int i = 0; i < 2 * SHARE; i++) {
+    for (int i = 0; i < STUCK; i++)
+        shop_put(server, bed.product + i, 100, NULL);
+    for (int i = 0; i < STUCK; i++) {
+        holders[i] = witness_hold(bed.conninfo, bed.product + i);
+        fill(server, bed.product + i, shares[i]);
+    }
+    for (int i = 0; i < OTHERS; i++) {
         accept_one(server, other(), 1 + i, id);
         bed_wait_status(server, id, "confirmed");
     }
-    witness_release(holder);
+    for (int i = 0; i < STUCK; i++)
+        witness_release(holders[i]);
     BED_WAIT(bed_waiting() == 0);
-    bed_accept(server, &buy, id);
+    for (int i = 0; i < STUCK; i++)
+        assert_int_equal(rows(bed.product + i), shares[i]);
+    accept_one(server, bed.product, OTHERS, id);
     bed_wait_status(server, id, "confirmed");
     bed_expect_settled();
-    assert_int_equal(rows(bed.product), SHARE + 1);
+    bed.product += STUCK;
     bed_stop_all();
 }
 
@@ -390,7 +407,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_held_row_is_in_nobody_elses_way, teardown),
-        cmocka_unit_test_teardown(a_held_row_has_half_of_the_room, bed_teardown),
+        cmocka_unit_test_teardown(held_rows_leave_room, bed_teardown),
         cmocka_unit_test_teardown(what_one_order_needs_is_in_nobody_elses_way, teardown),
         cmocka_unit_test_teardown(no_order_dies_of_the_servers_state, teardown),
         cmocka_unit_test_teardown(one_order_in_trouble_is_alone, teardown),
