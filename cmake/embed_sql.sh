@@ -56,7 +56,7 @@ awk '
     return done line
   }
   BEGIN { add_table("seckill_schema") }
-  FNR == 1 { kind = FILENAME ~ /schema/ ? "version" : "name" }
+  FNR == 1 { kind = FILENAME ~ /schema[.]sql$/ ? "version" : "name" }
   $1 == "--" && $2 == kind ":" {
     end_statement()
     n[kind]++
