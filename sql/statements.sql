@@ -760,7 +760,8 @@ WITH found AS (
 SELECT quote_ident(coalesce(found.nspname, $1::text)), found.nspname IS NOT NULL, pg_namespace.oid IS NOT NULL,
        CASE WHEN pg_namespace.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE')
             ELSE has_schema_privilege(pg_namespace.oid, 'CREATE') END,
-       quote_ident(current_user), quote_ident(current_database()), coalesce(found.nspname <> $1::text, false)
+       quote_ident(current_user), quote_ident(current_database()), coalesce(found.nspname <> $1::text, false),
+       coalesce(found.nspname, $1::text)
 FROM (VALUES (1)) AS one LEFT JOIN found ON true
 LEFT JOIN pg_namespace ON pg_namespace.nspname = coalesce(found.nspname, $1::text)
 

@@ -113,7 +113,15 @@ bool settings_accepts_name(const char *text)
 
 bool settings_accepts_schema(const char *text)
 {
-    return *text != '\0' && strlen(text) <= SCHEMA_MAX;
+    size_t length = strlen(text);
+
+    /* A new line would end the comment of the script that is printed; "$user" in a search_path is
+     * the role's schema. */
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            return false;
+    }
+    return length >= 1 && length <= SCHEMA_MAX && strcmp(text, "$user") != 0;
 }
 
 bool settings_accepts_migrate(const char *text)

@@ -15,9 +15,9 @@ bool settings_accepts_amqp(const char *text);      /* amqp://…, or nothing */
 bool settings_accepts_memcached(const char *text); /* HOST:PORT or unix:///…, or nothing */
 bool settings_accepts_zookeeper(const char *text); /* HOST:PORT,… and a /PATH, or nothing */
 bool settings_accepts_name(const char *text);      /* anything but nothing */
-bool settings_accepts_schema(const char *text);    /* 1 to 63 bytes, as PostgreSQL keeps names */
-bool settings_accepts_migrate(const char *text);   /* auto, never */
-bool settings_accepts_flush(const char *text);     /* own, shared, nothing */
+bool settings_accepts_schema(const char *text); /* 1 to 63 bytes, no control character; not $user */
+bool settings_accepts_migrate(const char *text);     /* auto, never */
+bool settings_accepts_flush(const char *text);       /* own, shared, nothing */
 bool settings_accepts_system_name(const char *text); /* 1 to 64 of A-Z a-z 0-9 _ . - */
 bool settings_accepts_token(const char *text);       /* up to 512 visible ASCII characters */
 bool settings_accepts_log_level(const char *text);   /* error, warn, info, debug */

@@ -32,7 +32,7 @@ static const struct option_row rows[] = {
     },
     {
         .flag = "schema", TEXT(schema, "seckill"),
-        .value = "NAME", .takes = "the name of a schema, 1 to 63 bytes", .accepts = settings_accepts_schema,
+        .value = "NAME", .takes = "the name of a schema, 1 to 63 bytes without control characters", .accepts = settings_accepts_schema,
         .help = "schema that the tables are in; made if it is not there",
     },
     {

@@ -39,6 +39,7 @@ enum { NO_TABLES = -1, GRANTS_SIZE = 512 };
 /* What the catalog says of the tables. Names are identifiers, quoted where they must be. */
 struct place {
     char schema[STORE_SCHEMA_SIZE]; /* that has them, or is to have them */
+    char name[STORE_SCHEMA_SIZE];   /* of the same, as --schema takes it */
     char role[STORE_SCHEMA_SIZE];
     char database[STORE_SCHEMA_SIZE];
     bool exists; /* the schema */
@@ -138,6 +139,7 @@ static bool find_tables(struct pg *pg, struct place *at, int64_t until_us, struc
     pg_get_text(pg, 0, 4, at->role, sizeof at->role);
     pg_get_text(pg, 0, 5, at->database, sizeof at->database);
     at->older = pg_get_bool(pg, 0, 6);
+    pg_get_text(pg, 0, 7, at->name, sizeof at->name);
     if (!found)
         return true;
     return use_schema(pg, at->schema, error) && schema_check(pg, until_us, &state, error) &&
@@ -145,8 +147,8 @@ static bool find_tables(struct pg *pg, struct place *at, int64_t until_us, struc
 }
 
 /* What somebody has to do who may. */
-static bool want_owner(const struct pg *pg, const struct place *at, enum error_code code,
-                       const char *why, struct error *error)
+static bool want_owner(const struct place *at, enum error_code code, const char *why,
+                       struct error *error)
 {
     char what[STORE_SCHEMA_SIZE + 64];
 
@@ -158,21 +160,22 @@ static bool want_owner(const struct pg *pg, const struct place *at, enum error_c
     return error_set(error, code,
                      "%s, and %s: as their owner, give psql what \"seckill-server --schema '%s' "
                      "--print-schema\" prints",
-                     what, why, at->older ? at->schema : pg->store->schema.name);
+                     what, why, at->name);
 }
 
-static bool deny(const struct pg *pg, const struct place *at, const char *why, struct error *error)
+static bool deny(const struct place *at, const char *why, struct error *error)
 {
     struct error way;
     char text[2 * STORE_SCHEMA_SIZE + 64];
 
     if (at->version != NO_TABLES)
-        return want_owner(pg, at, ERROR_DENIED, why, error);
+        return want_owner(at, ERROR_DENIED, why, error);
     if (at->exists)
-        snprintf(text, sizeof text, "GRANT CREATE ON SCHEMA %s TO %s;", at->schema, at->role);
+        snprintf(text, sizeof text, "GRANT USAGE, CREATE ON SCHEMA %s TO %s;", at->schema,
+                 at->role);
     else
         snprintf(text, sizeof text, "CREATE SCHEMA %s AUTHORIZATION %s;", at->schema, at->role);
-    want_owner(pg, at, ERROR_DENIED, "its role may not make them", &way);
+    want_owner(at, ERROR_DENIED, "its role may not make them", &way);
     return error_set(error, ERROR_DENIED, "%s; or: %s", way.text, text);
 }
 
@@ -180,7 +183,7 @@ static bool deny(const struct pg *pg, const struct place *at, const char *why, s
 static bool make(struct pg *pg, const struct place *at, int64_t schema_until_us)
 {
     char limit[64];
-    char *text = schema_text(at->older ? at->schema : pg->store->schema.name);
+    char *text = schema_text(at->name);
 
     if (!text)
         return error_set(&pg->error, ERROR_INTERNAL, "out of memory");
@@ -196,10 +199,10 @@ static bool migrate(struct pg *pg, struct place *at, int64_t until_us, int64_t s
                     struct error *error)
 {
     if (pg->store->schema.fixed)
-        return want_owner(pg, at, ERROR_UNSUITABLE, "the server shall not change it (--migrate)",
+        return want_owner(at, ERROR_UNSUITABLE, "the server shall not change it (--migrate)",
                           error);
     if (at->version == NO_TABLES && !at->may_make)
-        return deny(pg, at, "", error);
+        return deny(at, "", error);
     if (!script(pg, "BEGIN; SELECT pg_advisory_xact_lock(" SCHEMA_LOCK ")", until_us)) {
         *error = pg->error;
         return false;
@@ -209,7 +212,7 @@ static bool migrate(struct pg *pg, struct place *at, int64_t until_us, int64_t s
     if ((at->version < SQL_SCHEMA_VERSION && !make(pg, at, schema_until_us)) ||
         !script(pg, "COMMIT", until_us)) {
         *error = pg->error;
-        return error->code == ERROR_DENIED && deny(pg, at, pg->error.text, error);
+        return error->code == ERROR_DENIED && deny(at, pg->error.text, error);
     }
     if (at->version < SQL_SCHEMA_VERSION)
         log_info("the schema %s brought from version %d to %d", at->schema,

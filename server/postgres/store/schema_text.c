@@ -13,35 +13,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The identifier of this name, in double quotes whether it needs them or not; or with single quotes
- * its literal. */
-static void put_quoted(FILE *to, const char *name, char quote)
+enum { TAG_SIZE = 40 };
+
+static void put_doubled(FILE *to, const char *name, const char *twice)
 {
-    fputc(quote, to);
     for (; *name; name++) {
-        if (*name == quote)
-            fputc(quote, to);
+        if (strchr(twice, *name))
+            fputc(*name, to);
         fputc(*name, to);
     }
-    fputc(quote, to);
+}
+
+/* The identifier of this name, in quotes whether it needs them or not. */
+static void put_identifier(FILE *to, const char *name)
+{
+    fputc('"', to);
+    put_doubled(to, name, "\"");
+    fputc('"', to);
+}
+
+/* Whatever standard_conforming_strings is. */
+static void put_literal(FILE *to, const char *name)
+{
+    fputs("E'", to);
+    put_doubled(to, name, "'\\");
+    fputc('\'', to);
+}
+
+/* What stands around the text, which has the name in it: so the name must not have the tag in it.
+ */
+static void choose_tag(char tag[TAG_SIZE], const char *name)
+{
+    snprintf(tag, TAG_SIZE, "$seckill$");
+    for (int i = 1; strstr(name, tag); i++)
+        snprintf(tag, TAG_SIZE, "$seckill%d$", i);
 }
 
 static void put_start(FILE *to, const char *name)
 {
-    fputs("DO $seckill$\nDECLARE\n    seckill_found integer;\nBEGIN\n"
+    fputs("DECLARE\n    seckill_found integer;\nBEGIN\n"
           "PERFORM pg_advisory_xact_lock(" SCHEMA_LOCK ");\n"
           "IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = ",
           to);
-    put_quoted(to, name, '\'');
+    put_literal(to, name);
     fputs(") THEN\n    CREATE SCHEMA ", to);
-    put_quoted(to, name, '"');
+    put_identifier(to, name);
     fputs(";\nEND IF;\nSET LOCAL search_path TO ", to);
-    put_quoted(to, name, '"');
-    fputs(", pg_temp;\nIF NOT EXISTS (SELECT FROM pg_class JOIN pg_namespace"
+    put_identifier(to, name);
+    fputs(", pg_temp;\nIF current_schema() IS DISTINCT FROM ", to);
+    put_literal(to, name);
+    /* Else the tables would be made in pg_temp. */
+    fputs(" THEN\n    RAISE insufficient_privilege USING MESSAGE = 'the schema may not be used';\n"
+          "END IF;\nIF NOT EXISTS (SELECT FROM pg_class JOIN pg_namespace"
           " ON pg_namespace.oid = relnamespace\n"
           "               WHERE relname = 'seckill_schema' AND nspname = ",
           to);
-    put_quoted(to, name, '\'');
+    put_literal(to, name);
     fputs(") THEN\n    CREATE TABLE seckill_schema (version integer NOT NULL);\nEND IF;\n"
           "SELECT coalesce(max(version), 0) INTO seckill_found FROM seckill_schema;\n",
           to);
@@ -49,6 +76,10 @@ static void put_start(FILE *to, const char *name)
 
 static void put_text(FILE *to, const char *name)
 {
+    char tag[TAG_SIZE];
+
+    choose_tag(tag, name);
+    fprintf(to, "DO %s\n", tag);
     put_start(to, name);
     fprintf(to,
             "IF seckill_found > %d THEN\n    RAISE EXCEPTION 'the schema is version %%, and this"
@@ -58,8 +89,8 @@ static void put_text(FILE *to, const char *name)
         fprintf(to, "IF seckill_found < %d THEN\n%sEND IF;\n", i + 1, sql_schema[i]);
     fprintf(to,
             "IF seckill_found < %d THEN\nINSERT INTO seckill_schema VALUES (%d);\nEND IF;\n"
-            "END $seckill$;\n",
-            SQL_SCHEMA_VERSION, SQL_SCHEMA_VERSION);
+            "END %s;\n",
+            SQL_SCHEMA_VERSION, SQL_SCHEMA_VERSION, tag);
 }
 
 char *schema_text(const char *name)
@@ -87,11 +118,11 @@ void schema_print(FILE *to, const char *name)
         SQL_SCHEMA_VERSION);
     put_text(to, name);
     fputs("\n-- What a role that serves needs, here named shop:\n-- GRANT USAGE ON SCHEMA ", to);
-    put_quoted(to, name, '"');
+    put_identifier(to, name);
     fputs(" TO shop;\n", to);
     for (int i = 0; i < SQL_TABLES; i++) {
         fprintf(to, "-- GRANT %s ON ", sql_rights[i]);
-        put_quoted(to, name, '"');
+        put_identifier(to, name);
         fprintf(to, ".%s TO shop;\n", sql_tables[i]);
     }
 }

@@ -221,8 +221,11 @@ static bool prepare(struct store *store, struct pg *pg, int64_t until_us, int64_
     if (lacks.code != ERROR_NONE)
         trouble = "its role lacks rights";
     store_set_trouble(store, trouble);
-    if (!take_base(store, pg, until_us, error))
+    if (!take_base(store, pg, until_us, error)) {
+        if (lacks.code != ERROR_NONE)
+            *error = lacks; /* which is why */
         return false;
+    }
     take_durability(store, &durability);
     /* Another session may have failed to connect while this one lived on; PostgreSQL is up, so
      * everybody may try at once. */

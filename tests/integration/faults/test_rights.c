@@ -7,11 +7,13 @@
 #include "lib/stack.h"
 
 #include "base/clock.h"
+#include "postgres/pg_internal.h"
 #include "sql_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DATABASE "seckill_rights"
 #define ROLE     "shop"
@@ -23,7 +25,12 @@ static struct {
     char role[256];      /* conninfo of a role that owns nothing */
     char superuser[256]; /* conninfo */
     struct witness *witness;
+    struct store *store; /* in this process, of the role */
+    struct pg *pg;
 } here;
+
+/* Without the consumers of a queue, whose wait for a message a stop waits for. */
+#define start_plain(...) server_start("--amqp", NULL, __VA_ARGS__)
 
 static void drop_role(void)
 {
@@ -184,24 +191,29 @@ static void a_printed_schema_is_enough(void **state)
                      1);
 }
 
+/* It would end what it stands in, an identifier, a literal or the text around it, and go on as SQL.
+ */
 static void a_name_is_quoted(void **state)
 {
     (void)state;
-    static const char name[] = "Sho\"p 'of {schema} mine";
+    static const char name[] = "\\'\";DROP TABLE witnessed;-- $seckill$ $seckill1$ {schema} :x";
 
+    witness_run(here.witness, "CREATE TABLE public.witnessed ()");
+    witness_run(here.witness, "ALTER DATABASE " DATABASE " SET standard_conforming_strings = off");
     apply_printed(name);
-    struct server *server = server_start("--schema", name);
+    struct server *server = start_plain("--schema", name);
     wait_look(server, NULL);
     sell(server);
     server_stop(server);
     /* And made by the server itself. */
-    server = server_start("--schema", "select", "--database", here.owner);
+    server = start_plain("--schema", "select", "--database", here.owner);
     wait_look(server, NULL);
     sell(server);
     server_stop(server);
     assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM pg_class"
                                                   " WHERE relname = 'seckill_schema'"),
                      2);
+    assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM public.witnessed"), 0);
 }
 
 static void expect_refusal(const char *const flags[], const char *text)
@@ -228,12 +240,14 @@ static void never_makes_nothing(void **state)
 static void a_schema_cannot_be_made(void **state)
 {
     (void)state;
-    struct server *server = server_start(NULL);
+    struct server *server = start_plain(NULL);
 
     wait_look(server, "CREATE SCHEMA seckill AUTHORIZATION " ROLE ";");
     witness_run(here.witness, "CREATE SCHEMA seckill");
-    wait_look(server, "GRANT CREATE ON SCHEMA seckill TO " ROLE ";");
-    witness_run(here.witness, "GRANT CREATE, USAGE ON SCHEMA seckill TO " ROLE);
+    /* Without USAGE they would be made in pg_temp. */
+    witness_run(here.witness, "GRANT CREATE ON SCHEMA seckill TO " ROLE);
+    wait_look(server, "GRANT USAGE, CREATE ON SCHEMA seckill TO " ROLE ";");
+    witness_run(here.witness, "GRANT USAGE, CREATE ON SCHEMA seckill TO " ROLE);
     wait_look(server, NULL);
     sell(server);
     server_stop(server);
@@ -243,7 +257,7 @@ static void a_schema_cannot_be_made(void **state)
 static void a_schema_is_all_it_owns(void **state)
 {
     (void)state;
-    static const char *const flags[] = {NULL};
+    static const char *const flags[] = {"--amqp", NULL, NULL};
     struct server *servers[TOGETHER];
 
     witness_run(here.witness, "CREATE SCHEMA seckill AUTHORIZATION " ROLE);
@@ -266,8 +280,8 @@ static void all_rights_are_missing(void **state)
     (void)state;
     char detail[DETAIL_SIZE];
 
-    server_stop(server_start("--database", here.owner));
-    struct server *server = server_start(NULL);
+    server_stop(start_plain("--database", here.owner));
+    struct server *server = start_plain(NULL);
     wait_look(server, "GRANT ");
     look(server, detail);
     assert_true(server_says(server, " error PostgreSQL: its role lacks rights: GRANT USAGE ON"));
@@ -277,8 +291,40 @@ static void all_rights_are_missing(void **state)
     server_stop(server);
 }
 
-/* Each alone is taken while the server sells, named, and given again in the words that name it. */
-static void a_right_is_missing(void **state)
+static int64_t soon(void)
+{
+    return clock_mono_us() + t_patience_us();
+}
+
+/* As the background thread looks, without its half second between two looks. */
+static bool prepare(struct error *error)
+{
+    *error = (struct error){ERROR_NONE, ""};
+    return store_prepare(here.store, here.pg, soon(), soon(), error);
+}
+
+static int fresh_store(void **state)
+{
+    struct error error;
+    int failed = fresh_database(state);
+
+    apply_printed("seckill");
+    here.store = store_create(here.role, (struct store_limits){60000, 60000},
+                              (struct store_schema){.name = "seckill"}, &error);
+    assert_non_null(here.store);
+    here.pg = pg_create(here.store);
+    return failed;
+}
+
+static int drop_store(void **state)
+{
+    pg_destroy(here.pg);
+    store_destroy(here.store);
+    return teardown(state);
+}
+
+/* Each alone is taken, named, and given again in the words that name it. */
+static void each_right_is_named(void **state)
 {
     (void)state;
     static const char *const rights[] = {
@@ -298,26 +344,85 @@ static void a_right_is_missing(void **state)
         "INSERT ON seckill.product_lock",
         "USAGE ON SEQUENCE seckill.restock_n_seq",
     };
-    struct buy buy = {.strategy = "conditional", .product = 1};
     char grant[128];
+    struct error error;
 
-    apply_printed("seckill");
     /* Of what a later version may number its rows with. */
     witness_run(here.witness, "ALTER TABLE seckill.restock ADD COLUMN n bigserial");
     witness_run(here.witness, "GRANT USAGE ON SEQUENCE seckill.restock_n_seq TO " ROLE);
-    struct server *server = server_start(NULL);
-    shop_put(server, 1, 100, NULL);
     for (size_t i = 0; i < sizeof rights / sizeof *rights; i++) {
+        assert_true(prepare(&error));
         witness_run(here.witness, "REVOKE %s FROM " ROLE, rights[i]);
-        snprintf(grant, sizeof grant, "lacks rights: GRANT %s TO " ROLE ";", rights[i]);
-        wait_look(server, grant);
-        assert_true(server_says(server, grant));
-        buy.user = (int64_t)i + 1;
-        shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
+        snprintf(grant, sizeof grant, "its role lacks rights: GRANT %s TO " ROLE ";", rights[i]);
+        assert_false(prepare(&error));
+        assert_int_equal(error.code, ERROR_DENIED);
+        assert_string_equal(error.text, grant);
         witness_run(here.witness, "%s", strstr(grant, "GRANT "));
-        wait_look(server, NULL);
-        shop_expect_buy_soon(server, &buy, 201);
     }
+    assert_true(prepare(&error));
+}
+
+/* How often the text stands in what `run` writes on stderr. */
+static int count_said(void (*run)(void), const char *text)
+{
+    FILE *said = tmpfile();
+    char line[1024];
+    int count = 0;
+
+    assert_non_null(said);
+    int stderr_before = dup(STDERR_FILENO);
+    assert_true(dup2(fileno(said), STDERR_FILENO) >= 0);
+    run();
+    dup2(stderr_before, STDERR_FILENO);
+    close(stderr_before);
+    rewind(said);
+    while (fgets(line, sizeof line, said))
+        count += strstr(line, text) != NULL;
+    fclose(said);
+    return count;
+}
+
+static void look_twice(void)
+{
+    struct error error;
+
+    assert_false(prepare(&error));
+    assert_false(prepare(&error));
+}
+
+/* A minute after the last time, and again when another right is missing. */
+static void what_is_missing_is_said_again(void **state)
+{
+    (void)state;
+    static const char text[] = " error PostgreSQL: its role lacks rights: GRANT ";
+
+    witness_run(here.witness, "REVOKE DELETE ON seckill.orders FROM " ROLE);
+    assert_int_equal(count_said(look_twice, text), 1);
+    here.store->flaw_told_us -= 59 * CLOCK_US_PER_S;
+    assert_int_equal(count_said(look_twice, text), 0);
+    here.store->flaw_told_us -= CLOCK_US_PER_S;
+    assert_int_equal(count_said(look_twice, text), 1);
+    witness_run(here.witness, "REVOKE DELETE ON seckill.bucket FROM " ROLE);
+    assert_int_equal(count_said(look_twice, text), 1);
+}
+
+/* While the server sells. */
+static void a_right_is_missing(void **state)
+{
+    (void)state;
+    static const char grant[] = "lacks rights: GRANT UPDATE ON seckill.product TO " ROLE ";";
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
+
+    apply_printed("seckill");
+    struct server *server = start_plain(NULL);
+    shop_put(server, 1, 100, NULL);
+    witness_run(here.witness, "REVOKE UPDATE ON seckill.product FROM " ROLE);
+    wait_look(server, grant);
+    assert_true(server_says(server, grant));
+    shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
+    witness_run(here.witness, "%s", strstr(grant, "GRANT "));
+    shop_expect_buy_soon(server, &buy, 201);
+    wait_look(server, NULL);
     server_stop(server);
 }
 
@@ -345,12 +450,12 @@ static void an_older_install_goes_on(void **state)
 
     witness_run(here.witness, "CREATE TABLE public.shop_orders (id int)");
     server_use_database(here.owner);
-    struct server *before = server_start("--schema", "public");
+    struct server *before = start_plain("--schema", "public");
     shop_put(before, 1, 3, NULL);
     shop_expect_buy(before, &buy, 201, "", NULL);
     server_stop(before);
 
-    struct server *server = server_start("--migrate", "never");
+    struct server *server = start_plain("--migrate", "never");
     buy.user = 2;
     shop_expect_buy(server, &buy, 201, "", NULL);
     assert_int_equal(witness_number(here.witness, "SELECT stock FROM public.product"), 1);
@@ -365,7 +470,7 @@ static void an_older_install_goes_on(void **state)
     shop_expect_buy_soon(server, &buy, 201);
     wait_look(server, NULL);
     server_stop(server);
-    server = server_start(NULL);
+    server = start_plain(NULL);
     assert_false(server_says(server, "CREATE SCHEMA"));
     shop_expect_buy(server, &buy, 409, "sold_out", NULL);
     server_stop(server);
@@ -381,18 +486,27 @@ static void an_older_install_is_left_alone(void **state)
 {
     (void)state;
     server_use_database(here.owner);
-    server_stop(server_start("--schema", "public"));
-    struct server *server = server_start("--schema", "another");
+    server_stop(start_plain("--schema", "public"));
+    struct server *server = start_plain("--schema", "another");
     shop_put(server, 1, 3, NULL);
     server_stop(server);
     assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM public.product"), 0);
     /* A default server that may not look into public must not make tables elsewhere. */
     witness_run(here.witness, "REVOKE USAGE ON SCHEMA public FROM PUBLIC");
     witness_run(here.witness, "GRANT CREATE ON DATABASE " DATABASE " TO " ROLE);
-    server = server_start("--database", here.role);
+    server = start_plain("--database", here.role);
     wait_look(server, "GRANT USAGE ON SCHEMA public TO " ROLE ";");
     server_stop(server);
     witness_run(here.witness, "REVOKE CREATE ON DATABASE " DATABASE " FROM " ROLE);
+}
+
+/* As the first version made them, in the schema where this session's search_path begins. */
+static void make_first_version(struct witness *owner)
+{
+    witness_run(owner, "CREATE TABLE seckill_schema (version integer NOT NULL)");
+    witness_run(owner, "%s", sql_schema[0]);
+    witness_run(owner, "INSERT INTO seckill_schema VALUES (1)");
+    witness_run(owner, "INSERT INTO product VALUES (1, 'old', 9, 9, NULL, NULL, NULL, 5, 1)");
 }
 
 static void an_old_version_is_brought_up(void **state)
@@ -402,14 +516,11 @@ static void an_old_version_is_brought_up(void **state)
     struct witness *owner = witness_open(here.owner);
 
     witness_run(owner, "CREATE SCHEMA seckill");
-    witness_run(owner, "CREATE TABLE seckill_schema (version integer NOT NULL)");
-    witness_run(owner, "%s", sql_schema[0]);
-    witness_run(owner, "INSERT INTO seckill_schema VALUES (1)");
-    witness_run(owner, "INSERT INTO product VALUES (1, 'old', 9, 9, NULL, NULL, NULL, 5, 1)");
+    make_first_version(owner);
     witness_run(owner, "GRANT USAGE ON SCHEMA seckill TO " ROLE);
     witness_run(owner, "GRANT ALL ON ALL TABLES IN SCHEMA seckill TO " ROLE);
     expect_refusal(never, "the schema seckill is version 1, not");
-    struct server *server = server_start(NULL);
+    struct server *server = start_plain(NULL);
     wait_look(server, "must be owner of table product");
     apply_printed("seckill");
     wait_look(server, NULL);
@@ -417,6 +528,29 @@ static void an_old_version_is_brought_up(void **state)
     sell(server);
     server_stop(server);
     witness_close(owner);
+}
+
+/* Found by the search_path, in a schema whose name needs quotes. */
+static void an_old_version_is_brought_up_where_it_is(void **state)
+{
+    (void)state;
+    const char *const never[] = {"--migrate", "never", NULL};
+
+    witness_run(here.witness, "CREATE SCHEMA \"My shop\" AUTHORIZATION " ROLE);
+    witness_run(here.witness, "ALTER DATABASE " DATABASE " SET search_path = 'My shop', public");
+    struct witness *owner = witness_open(here.role);
+    witness_run(owner, "SET search_path = 'My shop'");
+    make_first_version(owner);
+    witness_close(owner);
+    expect_refusal(never, "\"seckill-server --schema 'My shop' --print-schema\"");
+    struct server *server = start_plain(NULL);
+    wait_look(server, NULL);
+    assert_true(server_says(server, "ALTER TABLE \"My shop\".product SET SCHEMA seckill;"));
+    sell(server);
+    server_stop(server);
+    assert_int_equal(witness_number(here.witness, "SELECT max(version) FROM"
+                                                  " \"My shop\".seckill_schema"),
+                     SQL_SCHEMA_VERSION);
 }
 
 int main(void)
@@ -428,10 +562,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_schema_cannot_be_made, fresh_database, teardown),
         cmocka_unit_test_setup_teardown(a_schema_is_all_it_owns, fresh_database, teardown),
         cmocka_unit_test_setup_teardown(all_rights_are_missing, fresh_database, teardown),
+        /* Before the other, which says more than the log takes in a second. */
+        cmocka_unit_test_setup_teardown(what_is_missing_is_said_again, fresh_store, drop_store),
+        cmocka_unit_test_setup_teardown(each_right_is_named, fresh_store, drop_store),
         cmocka_unit_test_setup_teardown(a_right_is_missing, fresh_database, teardown),
         cmocka_unit_test_setup_teardown(an_older_install_goes_on, fresh_database, teardown),
         cmocka_unit_test_setup_teardown(an_older_install_is_left_alone, fresh_database, teardown),
         cmocka_unit_test_setup_teardown(an_old_version_is_brought_up, fresh_database, teardown),
+        cmocka_unit_test_setup_teardown(an_old_version_is_brought_up_where_it_is, fresh_database,
+                                        teardown),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

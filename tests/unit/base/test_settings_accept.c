@@ -54,6 +54,10 @@ static void a_schema_has_63_bytes_at_most(void **state)
     assert_true(settings_accepts_schema(name + 1));
     assert_true(settings_accepts_schema("Sho\"p 'of mine"));
     assert_false(settings_accepts_schema(""));
+    assert_true(settings_accepts_schema("$users"));
+    assert_false(settings_accepts_schema("$user"));
+    assert_false(settings_accepts_schema("x\nDROP TABLE orders;"));
+    assert_false(settings_accepts_schema("x\x7f"));
 }
 
 static void zookeeper_is_a_list_of_hosts(void **state)
