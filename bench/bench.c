@@ -95,16 +95,16 @@ static void make_log_files(struct bench *bench)
     bench->log_files = bench_order(bench, "CHECKPOINT", &error);
 }
 
-/* A table that holds orders of somebody else is left alone. */
+/* A table that holds orders of somebody else is left alone: the division by zero ends the one
+ * transaction that these statements are. */
 static bool empty_orders(const struct bench *bench)
 {
     char sql[400];
     struct error error;
     snprintf(sql, sizeof sql,
-             "DO $$ BEGIN PERFORM set_config('lock_timeout', '5s', true); LOCK TABLE orders;"
-             " IF EXISTS (SELECT FROM orders WHERE product_id < %" PRId64
-             " OR product_id >= %" PRId64 ") THEN RAISE EXCEPTION 'not ours'; END IF;"
-             " TRUNCATE orders; END $$",
+             "SET LOCAL lock_timeout = '5s'; LOCK TABLE {schema}.orders;"
+             " SELECT 1 / (NOT EXISTS (SELECT FROM {schema}.orders WHERE product_id < %" PRId64
+             " OR product_id >= %" PRId64 "))::int; TRUNCATE {schema}.orders",
              bench->harness.options->first_product, bench->next_product);
     return bench_order(bench, sql, &error);
 }
@@ -312,9 +312,11 @@ int bench_command(const struct bench_options *options)
     bench->options = options;
     bench->next_product = options->base.first_product;
     (void)getloadavg(&bench->load_average, 1);
-    bool begun = bench_rows_exist(options, &error) &&
-                 harness_init(&bench->harness, &options->base, &error) &&
-                 (bench->database = database_create(options->base.database, &error)) != NULL;
+    bool begun =
+        bench_rows_exist(options, &error) &&
+        harness_init(&bench->harness, &options->base, &error) &&
+        (bench->database = database_create(options->base.database,
+                                           witness_schema(bench->harness.witness), &error)) != NULL;
     bool made = begun && make(bench, &report, &error);
     if (made)
         clean(bench);

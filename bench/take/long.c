@@ -23,12 +23,13 @@ static bool fill(struct bench *bench, int64_t product, struct error *error)
         snprintf(text, sizeof text, "making %d million orders: %d", ROWS / 1000000, from / 1000000);
         bench_say(bench, text);
         snprintf(sql, sizeof sql,
-                 "INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status,"
+                 "INSERT INTO {schema}.orders (id, product_id, epoch, user_id, quantity, strategy, "
+                 "status,"
                  " created_at)"
                  " SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint << 16), 16, '0')"
                  " || lpad(to_hex(n), 16, '0'))::uuid, p.id, p.epoch,"
                  " n, 1, 'batch', 1, now()"
-                 " FROM product p, generate_series(%d::bigint, %d::bigint) n"
+                 " FROM {schema}.product p, generate_series(%d::bigint, %d::bigint) n"
                  " WHERE p.id = %" PRId64,
                  from, from + PIECE - 1, product);
         if (process_interrupted())
@@ -44,7 +45,7 @@ bool bench_clean_long(struct bench *bench, struct error *error)
     char sql[120];
     if (bench->crowd_product == 0)
         return true;
-    snprintf(sql, sizeof sql, "DELETE FROM orders WHERE product_id = %" PRId64,
+    snprintf(sql, sizeof sql, "DELETE FROM {schema}.orders WHERE product_id = %" PRId64,
              bench->crowd_product);
     return bench_order(bench, sql, error);
 }

@@ -9,15 +9,17 @@
 
 struct database {
     PGconn *connection; /* owned */
+    const char *schema;
 };
 
-struct database *database_create(const char *conninfo, struct error *error)
+struct database *database_create(const char *conninfo, const char *schema, struct error *error)
 {
     struct database *database = calloc(1, sizeof *database);
     if (!database) {
         error_fail(error, "out of memory");
         return NULL;
     }
+    database->schema = schema;
     database->connection = connect_open(conninfo, "seckill-bench", error);
     if (database->connection)
         return database;
@@ -35,7 +37,11 @@ void database_destroy(struct database *database)
 bool database_ask(struct database *database, const char *sql, char *out, size_t size,
                   struct error *error)
 {
-    PGresult *result = PQexec(database->connection, sql);
+    char *text = connect_qualify(sql, database->schema);
+    if (!text)
+        return error_fail(error, "out of memory");
+    PGresult *result = PQexec(database->connection, text);
+    free(text);
     ExecStatusType status = PQresultStatus(result);
     bool good = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
     if (size > 0)

@@ -11,11 +11,13 @@
 
 struct database;
 
-/* `conninfo` "": libpq's PG* variables. NULL with the error when it is out of reach. */
-struct database *database_create(const char *conninfo, struct error *error);
+/* `conninfo` "": libpq's PG* variables; `schema`: witness_schema's, borrowed. NULL with the error
+ * when it is out of reach. */
+struct database *database_create(const char *conninfo, const char *schema, struct error *error);
 void database_destroy(struct database *database);
 
-/* Any statement; `out`, where it has a size, gets the first field of its first row, or "". */
+/* Any statement, in which "{schema}" is the tables'; `out`, where it has a size, gets the first
+ * field of its first row, or "". */
 bool database_ask(struct database *database, const char *sql, char *out, size_t size,
                   struct error *error);
 

@@ -26,11 +26,12 @@
     " AND (closes_at IS NULL OR clock_timestamp() < closes_at)"
 
 #define READ                                                                                       \
-    "SELECT stock, epoch, version, limit_per_user, " OPEN " AS open FROM product"                  \
+    "SELECT stock, epoch, version, limit_per_user, " OPEN " AS open FROM {schema}.product"         \
     " WHERE id = :product ::bigint"
 
 #define INSERT(strategy)                                                                           \
-    "INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)"  \
+    "INSERT INTO {schema}.orders (id, product_id, epoch, user_id, quantity, strategy, status, "    \
+    "created_at)"                                                                                  \
     " VALUES (" ID ", :product ::bigint, :epoch ::bigint, :low ::bigint + 1, 1, '" strategy        \
     "', 1, now());\n"
 
@@ -38,28 +39,29 @@ static const struct {
     const char *strategy;
     const char *script;
 } scripts[] = {
-    {"pessimistic", NUMBERS "BEGIN;\n" READ " FOR UPDATE \\gset\n"
-                            "\\set left :stock - 1\n"
-                            "UPDATE product SET stock = :left ::bigint, version = version + 1"
-                            " WHERE id = :product ::bigint AND epoch = :epoch ::bigint;\n" INSERT(
-                                "pessimistic") "COMMIT;\n"},
-    {"optimistic",
-     NUMBERS READ " \\gset\n"
-                  "\\set left :stock - 1\n"
-                  "BEGIN;\n"
-                  "WITH taken AS (UPDATE product SET stock = :left ::bigint, version = version + 1"
-                  " WHERE id = :product ::bigint AND epoch = :epoch ::bigint"
-                  " AND version = :version ::bigint RETURNING 1)"
-                  " SELECT count(*) AS won FROM taken \\gset\n"
-                  "\\if :won\n" INSERT("optimistic") "COMMIT;\n"
-                                                     "\\else\n"
-                                                     "ROLLBACK;\n"
-                                                     "\\endif\n"},
+    {"pessimistic",
+     NUMBERS "BEGIN;\n" READ " FOR UPDATE \\gset\n"
+             "\\set left :stock - 1\n"
+             "UPDATE {schema}.product SET stock = :left ::bigint, version = version + 1"
+             " WHERE id = :product ::bigint AND epoch = :epoch ::bigint;\n" INSERT(
+                 "pessimistic") "COMMIT;\n"},
+    {"optimistic", NUMBERS READ
+     " \\gset\n"
+     "\\set left :stock - 1\n"
+     "BEGIN;\n"
+     "WITH taken AS (UPDATE {schema}.product SET stock = :left ::bigint, version = version + 1"
+     " WHERE id = :product ::bigint AND epoch = :epoch ::bigint"
+     " AND version = :version ::bigint RETURNING 1)"
+     " SELECT count(*) AS won FROM taken \\gset\n"
+     "\\if :won\n" INSERT("optimistic") "COMMIT;\n"
+                                        "\\else\n"
+                                        "ROLLBACK;\n"
+                                        "\\endif\n"},
     {"conditional",
-     NUMBERS "WITH taken AS (UPDATE product SET stock = stock - 1, version = version + 1"
+     NUMBERS "WITH taken AS (UPDATE {schema}.product SET stock = stock - 1, version = version + 1"
              " WHERE id = :product ::bigint AND stock >= 1 AND limit_per_user IS NULL AND " OPEN
              " RETURNING id, epoch)"
-             " INSERT INTO orders"
+             " INSERT INTO {schema}.orders"
              " (id, product_id, epoch, user_id, quantity, strategy, status, created_at)"
              " SELECT " ID ", id, epoch, :low ::bigint + 1, 1, 'conditional', 1, now()"
              " FROM taken;\n"},
@@ -93,16 +95,20 @@ bool pgbench_parse(const char *output, double *transactions, double *per_s, stru
     return true;
 }
 
-static bool write_script(const struct pgbench_load *load, char *path, size_t size,
-                         struct error *error)
+static bool write_script(const struct pgbench_load *load, const char *schema, char *path,
+                         size_t size, struct error *error)
 {
+    if (strchr(schema, ':'))
+        return error_fail(error, "pgbench takes a colon in the schema's name for a variable");
     snprintf(path, size, "%s/pgbench-%s.sql", load->folder, load->strategy);
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
         if (strcmp(scripts[i].strategy, load->strategy) != 0)
             continue;
+        char *text = connect_qualify(scripts[i].script, schema);
         FILE *file = fopen(path, "w");
-        bool good = file && fputs(scripts[i].script, file) >= 0;
+        bool good = file && text && fputs(text, file) >= 0;
         good = file && fclose(file) == 0 && good;
+        free(text);
         return good || error_fail(error, "cannot write %s", path);
     }
     return error_fail(error, "there is no pgbench script for %s", load->strategy);
@@ -117,7 +123,7 @@ bool pgbench_run(const struct pgbench_load *load, struct witness *witness, doubl
                  struct error *error)
 {
     char script[1200], output[16384] = "";
-    if (!write_script(load, script, sizeof script, error))
+    if (!write_script(load, witness_schema(witness), script, sizeof script, error))
         return false;
     int64_t high = clock_wall_us() / CLOCK_US_PER_MS << 16;
     char clients[16], jobs[16], seconds[24], high_text[48], first[48], last[48];

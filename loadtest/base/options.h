@@ -60,6 +60,7 @@ struct options {
     int64_t first_product;
     int64_t product; /* audit: 0 = all */
     const char *database;
+    const char *schema; /* of the servers' tables, not quoted */
     const char *redis;
     const char *stock_redis; /* "": the same */
     const char *amqp;
@@ -80,7 +81,6 @@ struct options {
     bool picture;
     const char *strategy; /* record's; and how it buys */
     int64_t operations, users, limit;
-    const char *schema; /* check: "": as the database finds the tables */
     int64_t show, exact;
 };
 

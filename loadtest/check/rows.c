@@ -11,20 +11,20 @@
 /* Rows in the order of bytes, as bsearch looks for them. Status: 0 queued, 1 confirmed, 2
  * cancelled, 3 failed. */
 static const char products_sql[] =
-    "SELECT id, epoch, initial_stock, stock + coalesce((SELECT sum(stock) FROM bucket b"
-    "   WHERE b.product_id = product.id AND b.epoch = product.epoch), 0),"
+    "SELECT id, epoch, initial_stock, stock + coalesce((SELECT sum(stock) FROM {schema}.bucket b"
+    "   WHERE b.product_id = p.id AND b.epoch = p.epoch), 0),"
     "  coalesce(limit_per_user, 0)"
-    " FROM product WHERE id = ANY ($1::bigint[]) ORDER BY id";
+    " FROM {schema}.product p WHERE id = ANY ($1::bigint[]) ORDER BY id";
 
 static const char orders_sql[] =
     "SELECT o.id::text, o.product_id, o.user_id, o.quantity, o.status, o.idempotency_key"
-    " FROM orders o JOIN product p ON p.id = o.product_id AND p.epoch = o.epoch"
+    " FROM {schema}.orders o JOIN {schema}.product p ON p.id = o.product_id AND p.epoch = o.epoch"
     " WHERE p.id = ANY ($1::bigint[]) AND (o.status <> 3 OR"
     "  o.reason IS DISTINCT FROM 'not_committed') ORDER BY o.id::text COLLATE \"C\"";
 
 static const char restocks_sql[] =
     "SELECT r.product_id, r.quantity"
-    " FROM restock r JOIN product p ON p.id = r.product_id AND p.epoch = r.epoch"
+    " FROM {schema}.restock r JOIN {schema}.product p ON p.id = r.product_id AND p.epoch = r.epoch"
     " WHERE p.id = ANY ($1::bigint[]) AND r.quantity > 0";
 
 static const char residue_sql[] =
@@ -56,18 +56,6 @@ static char *list_products(const struct ledger *ledger)
     if (fclose(to) == 0)
         return text;
     free(text);
-    return NULL;
-}
-
-/* NULL with the error unless the statement gave rows. */
-static PGresult *query(PGconn *connection, const char *sql, const char *products,
-                       struct error *error)
-{
-    PGresult *result = PQexecParams(connection, sql, 1, NULL, &products, NULL, NULL, 0);
-    if (PQresultStatus(result) == PGRES_TUPLES_OK)
-        return result;
-    PQclear(result);
-    connect_failed(connection, "the checker's SQL", error);
     return NULL;
 }
 
@@ -140,7 +128,7 @@ static bool take_residue(struct rows *out, const PGresult *result, struct error 
     return true;
 }
 
-static bool read_all(struct rows *out, PGconn *connection, const char *products,
+static bool read_all(struct rows *out, PGconn *connection, const char *products, const char *schema,
                      struct error *error)
 {
     static const struct {
@@ -150,12 +138,14 @@ static bool read_all(struct rows *out, PGconn *connection, const char *products,
                  {orders_sql, take_orders},
                  {restocks_sql, take_restocks},
                  {residue_sql, take_residue}};
+    struct connect_place place;
     PGresult *begun = PQexec(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     bool good = PQresultStatus(begun) == PGRES_COMMAND_OK ||
                 connect_failed(connection, "the checker's snapshot", error);
     PQclear(begun);
+    good = good && connect_find(connection, schema, &place, error);
     for (size_t i = 0; good && i < sizeof parts / sizeof parts[0]; i++) {
-        PGresult *result = query(connection, parts[i].sql, products, error);
+        PGresult *result = connect_ask(connection, &place, parts[i].sql, 1, &products, error);
         good = result && parts[i].take(out, result, error);
         PQclear(result);
     }
@@ -170,13 +160,7 @@ bool rows_read(struct rows *out, const struct ledger *ledger, const char *connin
     if (!products)
         return error_fail(error, "out of memory");
     PGconn *connection = connect_open(conninfo, "seckill-loadtest check", error);
-    if (connection && *schema) {
-        char *name = PQescapeIdentifier(connection, schema, strlen(schema));
-        if (name)
-            connect_set(connection, "search_path", name);
-        PQfreemem(name);
-    }
-    bool good = connection && read_all(out, connection, products, error);
+    bool good = connection && read_all(out, connection, products, schema, error);
     PQfinish(connection);
     free(products);
     if (!good)

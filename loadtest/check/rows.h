@@ -39,7 +39,7 @@ struct rows {
     int64_t waiting;           /* sessions that have waited for a lock for 5 s */
 };
 
-/* `conninfo` "": libpq's PG* variables; `schema` "": as the database finds the tables. `out` is
+/* `conninfo` "": libpq's PG* variables; `schema`: as --schema takes it. `out` is
  * filled anew and, with false, empty. */
 bool rows_read(struct rows *out, const struct ledger *ledger, const char *conninfo,
                const char *schema, struct error *error);

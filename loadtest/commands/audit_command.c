@@ -46,7 +46,7 @@ static void list(void *context, const struct witness_product *product)
 int command_audit(const struct options *options)
 {
     struct error error;
-    struct witness *witness = witness_create(options->database, &error);
+    struct witness *witness = witness_create(options->database, options->schema, &error);
     if (!witness)
         return process_fail(error.text);
     int64_t first = options->product ? options->product : INT64_MIN;

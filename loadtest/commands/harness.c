@@ -55,7 +55,7 @@ bool harness_init(struct harness *harness, const struct options *options, struct
     if (options->servers.count == 0 &&
         !instance_find_binary(options, harness->binary, sizeof harness->binary, error))
         return false;
-    harness->witness = witness_create(options->database, error);
+    harness->witness = witness_create(options->database, options->schema, error);
     if (!harness->witness || !machine_look(&harness->machine, harness->witness, error) ||
         !files_make_folder(options->out, harness->folder, sizeof harness->folder,
                            &harness->made_folder, error))

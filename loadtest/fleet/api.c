@@ -293,11 +293,27 @@ bool api_scrape(struct api *api, const char *server, const char *strategy, const
            error_prefix(error, "%s", server);
 }
 
+/* Why it is not, of the last answer: of the backends, what PostgreSQL's detail is. */
+static bool fail_ready(const struct api *api, const char *server, struct error *error)
+{
+    json_t *document = json_loadb(api->answer ? api->answer : "", api->length, 0, NULL);
+    const json_t *backends = json_object_get(document, "backends");
+    for (size_t i = 0; i < json_array_size(backends); i++) {
+        const json_t *backend = json_array_get(backends, i);
+        const char *name = json_string_value(json_object_get(backend, "name"));
+        const char *detail = json_string_value(json_object_get(backend, "detail"));
+        if (name && strcmp(name, "postgresql") == 0 && detail && *detail)
+            error_fail(error, "%s is not ready: PostgreSQL: %s", server, detail);
+    }
+    json_decref(document);
+    return false;
+}
+
 bool api_ready(struct api *api, const char *server, bool *durable, struct error *error)
 {
     json_t *document = NULL;
     if (!call_json(api, server, "/readyz", NULL, &document, error))
-        return false;
+        return fail_ready(api, server, error);
     *durable = json_is_true(json_object_get(document, "durable"));
     json_decref(document);
     return true;

@@ -67,6 +67,76 @@ PGconn *connect_open(const char *conninfo, const char *application, struct error
     return connection;
 }
 
+bool connect_find(PGconn *connection, const char *name, struct connect_place *out,
+                  struct error *error)
+{
+    static const char sql[] =
+        "SELECT quote_ident(coalesce(("
+        "    SELECT nspname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace"
+        "    WHERE relname = 'seckill_schema'"
+        "      AND (nspname = $1 OR $1 = 'seckill' AND nspname = ANY (current_schemas(false)))"
+        "    ORDER BY nspname <> $1, array_position(current_schemas(false), nspname) LIMIT 1), "
+        "$1)),"
+        "  quote_ident(current_user)";
+    PGresult *row = PQexecParams(connection, sql, 1, NULL, &name, NULL, NULL, 0);
+    bool found = PQresultStatus(row) == PGRES_TUPLES_OK;
+    if (found) {
+        snprintf(out->schema, sizeof out->schema, "%s", PQgetvalue(row, 0, 0));
+        snprintf(out->role, sizeof out->role, "%s", PQgetvalue(row, 0, 1));
+    }
+    PQclear(row);
+    return found || connect_failed(connection, "the schema (--schema)", error);
+}
+
+/* What somebody has to do about it. */
+static void advise(const struct connect_place *place, const char *sqlstate, struct error *error)
+{
+    const char *schema = place->schema;
+    if (strcmp(sqlstate, "42501") == 0)
+        error_prefix(error,
+                     "it needs GRANT USAGE ON SCHEMA %s TO %s; "
+                     "GRANT SELECT ON %s.product, %s.bucket, %s.orders, %s.restock TO %s;",
+                     schema, place->role, schema, schema, schema, schema, place->role);
+    else if (strcmp(sqlstate, "42P01") == 0 || strcmp(sqlstate, "3F000") == 0)
+        error_prefix(error, "no server has made its tables in the schema %s (--schema)", schema);
+}
+
+PGresult *connect_ask(PGconn *connection, const struct connect_place *place, const char *sql,
+                      int count, const char *const *values, struct error *error)
+{
+    char *text = connect_qualify(sql, place->schema);
+    if (!text) {
+        error_fail(error, "out of memory");
+        return NULL;
+    }
+    PGresult *result = PQexecParams(connection, text, count, NULL, values, NULL, NULL, 0);
+    free(text);
+    if (PQresultStatus(result) == PGRES_TUPLES_OK)
+        return result;
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    connect_failed(connection, "its SQL", error);
+    advise(place, sqlstate ? sqlstate : "", error);
+    PQclear(result);
+    return NULL;
+}
+
+char *connect_qualify(const char *sql, const char *schema)
+{
+    static const char marker[] = "{schema}";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    for (const char *at; (at = strstr(sql, marker)); sql = at + strlen(marker))
+        fprintf(to, "%.*s%s", (int)(at - sql), sql, schema);
+    fputs(sql, to);
+    if (fclose(to) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 static bool add(struct connect_environment *out, size_t *count, const char *name, const char *value)
 {
     if (*count == CONNECT_VARIABLES_MAX || asprintf(&out->texts[*count], "%s=%s", name, value) < 0)

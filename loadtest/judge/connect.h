@@ -18,6 +18,27 @@ PGconn *connect_open(const char *conninfo, const char *application, struct error
  * one that serves, and would lend the session to others with it. */
 void connect_set(PGconn *connection, const char *name, const char *value);
 
+/* Where the servers' tables are, and who asks; as identifiers. */
+enum { CONNECT_IDENTIFIER_SIZE = 160 };
+struct connect_place {
+    char schema[CONNECT_IDENTIFIER_SIZE];
+    char role[CONNECT_IDENTIFIER_SIZE];
+};
+
+/* In the schema that is named, as --schema takes it, or with the default name where the search_path
+ * has the tables of a server that knew no --schema. They may still have to be made there. */
+bool connect_find(PGconn *connection, const char *name, struct connect_place *out,
+                  struct error *error);
+
+/* Owned: `sql` with the schema in place of each "{schema}". Statements name it, because a
+ * search_path would be lost in a pooler, or stay behind in it. NULL: out of memory. */
+char *connect_qualify(const char *sql, const char *schema);
+
+/* Asks for rows of the servers' tables; `sql` as connect_qualify takes it. NULL, with what somebody
+ * has to do where a right or the tables are missing, unless it gave some. Owned by the caller. */
+PGresult *connect_ask(PGconn *connection, const struct connect_place *place, const char *sql,
+                      int count, const char *const *values, struct error *error);
+
 /* What is wrong with the connection, on one line. Always returns false. */
 bool connect_failed(const PGconn *connection, const char *what, struct error *error);
 

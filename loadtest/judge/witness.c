@@ -9,6 +9,7 @@
 
 struct witness {
     PGconn *connection; /* owned */
+    struct connect_place place;
 };
 
 /* One statement is one snapshot. Status: 0 queued, 1 confirmed, 2 cancelled, 3 failed. An order
@@ -18,16 +19,16 @@ struct witness {
 static const char audit_sql[] =
     "WITH item AS MATERIALIZED ("
     "  SELECT id, epoch, initial_stock, limit_per_user,"
-    "    stock + coalesce((SELECT sum(stock) FROM bucket b"
-    "      WHERE b.product_id = product.id AND b.epoch = product.epoch), 0) AS stock"
-    "  FROM product WHERE id BETWEEN $1 AND $2),"
+    "    stock + coalesce((SELECT sum(stock) FROM {schema}.bucket b"
+    "      WHERE b.product_id = p.id AND b.epoch = p.epoch), 0) AS stock"
+    "  FROM {schema}.product p WHERE id BETWEEN $1 AND $2),"
     " sale AS MATERIALIZED ("
     "  SELECT o.product_id AS id, o.user_id, o.quantity, o.status, o.strategy, o.idempotency_key"
-    "  FROM orders o JOIN item i ON i.id = o.product_id AND i.epoch = o.epoch"
+    "  FROM {schema}.orders o JOIN item i ON i.id = o.product_id AND i.epoch = o.epoch"
     "  WHERE o.status <> 3),"
     " refill AS ("
     "  SELECT r.product_id AS id, r.quantity, r.strategy"
-    "  FROM restock r JOIN item i ON i.id = r.product_id AND i.epoch = r.epoch"
+    "  FROM {schema}.restock r JOIN item i ON i.id = r.product_id AND i.epoch = r.epoch"
     "  WHERE r.quantity > 0),"
     " sold AS ("
     "  SELECT id, sum(quantity) FILTER (WHERE status = 1) AS units,"
@@ -47,7 +48,7 @@ static const char audit_sql[] =
     "    HAVING sum(s.quantity) > i.limit_per_user) AS by_user GROUP BY id),"
     " denied AS ("
     "  SELECT o.product_id AS id, count(*) AS rows"
-    "  FROM orders o JOIN item i ON i.id = o.product_id AND i.epoch = o.epoch"
+    "  FROM {schema}.orders o JOIN item i ON i.id = o.product_id AND i.epoch = o.epoch"
     "  WHERE o.status = 3 AND o.reason IS DISTINCT FROM 'not_committed' GROUP BY o.product_id),"
     " names AS ("
     "  SELECT id, string_agg(DISTINCT strategy, ',' ORDER BY strategy) AS list FROM ("
@@ -64,17 +65,26 @@ static const char audit_sql[] =
 
 static const char look_sql[] =
     "SELECT count(*), coalesce(sum(p.stock), 0) +"
-    "  (SELECT coalesce(sum(b.stock), 0) FROM bucket b"
-    "   JOIN product q ON q.id = b.product_id AND q.epoch = b.epoch WHERE q.id BETWEEN $1 AND $2),"
-    "  (SELECT count(*) FROM orders o JOIN product q ON q.id = o.product_id AND q.epoch = o.epoch"
+    "  (SELECT coalesce(sum(b.stock), 0) FROM {schema}.bucket b"
+    "   JOIN {schema}.product q ON q.id = b.product_id AND q.epoch = b.epoch"
     "   WHERE q.id BETWEEN $1 AND $2),"
-    "  (SELECT count(*) FROM orders o JOIN product q ON q.id = o.product_id AND q.epoch = o.epoch"
+    "  (SELECT count(*) FROM {schema}.orders o"
+    "   JOIN {schema}.product q ON q.id = o.product_id AND q.epoch = o.epoch"
+    "   WHERE q.id BETWEEN $1 AND $2),"
+    "  (SELECT count(*) FROM {schema}.orders o"
+    "   JOIN {schema}.product q ON q.id = o.product_id AND q.epoch = o.epoch"
     "   WHERE q.id BETWEEN $1 AND $2 AND o.status = 0),"
-    "  EXISTS (SELECT FROM orders o JOIN product q ON q.id = o.product_id AND q.epoch <> o.epoch"
+    "  EXISTS (SELECT FROM {schema}.orders o"
+    "   JOIN {schema}.product q ON q.id = o.product_id AND q.epoch <> o.epoch"
     "   WHERE q.id BETWEEN $1 AND $2)::int"
-    " FROM product p WHERE p.id BETWEEN $1 AND $2";
+    " FROM {schema}.product p WHERE p.id BETWEEN $1 AND $2";
 
-struct witness *witness_create(const char *conninfo, struct error *error)
+const char *witness_schema(const struct witness *witness)
+{
+    return witness->place.schema;
+}
+
+struct witness *witness_create(const char *conninfo, const char *schema, struct error *error)
 {
     struct witness *witness = calloc(1, sizeof *witness);
     if (!witness) {
@@ -88,7 +98,10 @@ struct witness *witness_create(const char *conninfo, struct error *error)
         return NULL;
     }
     connect_set(witness->connection, "default_transaction_read_only", "on");
-    return witness;
+    if (connect_find(witness->connection, schema, &witness->place, error))
+        return witness;
+    witness_destroy(witness);
+    return NULL;
 }
 
 void witness_destroy(struct witness *witness)
@@ -103,12 +116,10 @@ void witness_destroy(struct witness *witness)
 static PGresult *query(struct witness *witness, const char *sql, int count,
                        const char *const *values, struct error *error)
 {
-    PGresult *result = PQexecParams(witness->connection, sql, count, NULL, values, NULL, NULL, 0);
-    if (PQresultStatus(result) == PGRES_TUPLES_OK)
-        return result;
-    PQclear(result);
-    connect_failed(witness->connection, "the witness's SQL", error);
-    return NULL;
+    PGresult *result = connect_ask(witness->connection, &witness->place, sql, count, values, error);
+    if (!result)
+        error_prefix(error, "the witness");
+    return result;
 }
 
 static PGresult *query_range(struct witness *witness, const char *sql, int64_t first, int64_t last,
@@ -173,18 +184,20 @@ bool witness_look(struct witness *witness, int64_t first, int64_t last, struct w
 
 bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, struct error *error)
 {
-    PGresult *rows = query_range(witness, "SELECT epoch FROM product WHERE id BETWEEN $1 AND $2",
-                                 product, product, error);
+    PGresult *rows =
+        query_range(witness, "SELECT epoch FROM {schema}.product WHERE id BETWEEN $1 AND $2",
+                    product, product, error);
     if (!rows)
         return false;
     bool found = PQntuples(rows) == 1;
     if (found)
         *epoch = number(rows, 0, 0);
     PQclear(rows);
-    return found || error_fail(error,
-                               "the witness's database (--database) has no product %lld: "
-                               "the servers use another one",
-                               (long long)product);
+    return found ||
+           error_fail(error,
+                      "the witness's database (--database) has no product %lld in the schema "
+                      "%s (--schema): the servers use another one",
+                      (long long)product, witness->place.schema);
 }
 
 /* The one field of what a statement with one value gives. */

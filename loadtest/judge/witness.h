@@ -14,9 +14,13 @@
 
 struct witness;
 
-/* `conninfo` "": libpq's PG* variables. NULL with the error when the database is out of reach. */
-struct witness *witness_create(const char *conninfo, struct error *error);
+/* `conninfo` "": libpq's PG* variables; `schema`: of the servers' tables, as --schema takes it.
+ * NULL with the error when the database is out of reach. */
+struct witness *witness_create(const char *conninfo, const char *schema, struct error *error);
 void witness_destroy(struct witness *witness);
+
+/* Where the tables are, as an identifier. */
+const char *witness_schema(const struct witness *witness);
 
 /* Calls `each` for every product from `first` to `last`, in id order, all from one snapshot. */
 struct witness_product {

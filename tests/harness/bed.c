@@ -28,6 +28,7 @@ struct bed *bed_create(size_t count)
     assert_non_null(mkdtemp(bed->folder));
     const char *redis = getenv("SECKILL_TEST_REDIS");
     bed->options = (struct options){.database = bed_database(),
+                                    .schema = "seckill",
                                     .redis = redis ? redis : "",
                                     .stock_redis = "",
                                     .amqp = "",
@@ -49,7 +50,7 @@ void bed_open_fleet(struct bed *bed, struct fleet *fleet)
     *fleet = (struct fleet){.count = bed->count,
                             .instances = bed->servers,
                             .api = api_create(""),
-                            .witness = witness_create(bed_database(), &error),
+                            .witness = witness_create(bed_database(), "seckill", &error),
                             .admin_token = ""};
     assert_non_null(fleet->api);
     assert_non_null(fleet->witness);
@@ -105,6 +106,8 @@ static void start(struct bed *bed, const char *program, const char *arguments,
         argv[count++] = word;
     argv[count++] = "--database";
     argv[count++] = bed->options.database;
+    argv[count++] = "--schema";
+    argv[count++] = bed->options.schema;
     if (strncmp(arguments, "audit", 5) != 0 && strncmp(arguments, "check", 5) != 0) {
         argv[count++] = "--redis";
         argv[count++] = bed->options.redis;

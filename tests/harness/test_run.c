@@ -3,6 +3,7 @@
 
 #include "harness/bed.h"
 
+#include <libpq-fe.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +32,58 @@ static void promises_are_kept_and_dangers_shown(void **state)
     json_decref(results);
     assert_non_null(strstr(bed->output, "results.csv"));
     assert_non_null(strstr(bed->output, "durable: "));
+}
+
+static void sql_as(const char *role, const char *text)
+{
+    char conninfo[512];
+    snprintf(conninfo, sizeof conninfo, "%s user=%s", bed_database(), role);
+    PGconn *connection = PQconnectdb(conninfo);
+    PGresult *result = PQexec(connection, text);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK)
+        fail_msg("%.200s: %s", text, PQerrorMessage(connection));
+    PQclear(result);
+    PQfinish(connection);
+}
+
+#define REHEARSAL "\"Re hearsal\""
+
+/* With a role that owns nothing, in a schema of its own that the owner has made; and what to do is
+ * said where a right is missing. */
+static void a_rehearsal_needs_rights_on_rows_alone(void **state)
+{
+    (void)state;
+    static char script[65536];
+    char rehearser[512];
+    struct error error;
+    const char *const print[] = {SERVER, "--schema", "Re hearsal", "--print-schema", NULL};
+    struct process_capture capture = {.output = script, .size = sizeof script, .limit_ms = 60000};
+    static const char run[] = "run --server-binary " SERVER " --instances 2 --duration 1s "
+                              "--connections 8 --stock 20 --strategies conditional";
+
+    assert_true(process_capture(print, &capture, &error));
+    sql_as("seckill", "DROP SCHEMA IF EXISTS " REHEARSAL " CASCADE");
+    sql_as("seckill", script);
+    sql_as("postgres", "DROP ROLE IF EXISTS rehearser; CREATE ROLE rehearser LOGIN");
+    sql_as("seckill", "GRANT USAGE ON SCHEMA " REHEARSAL " TO rehearser; GRANT SELECT, INSERT,"
+                      " UPDATE, DELETE ON ALL TABLES IN SCHEMA " REHEARSAL " TO rehearser");
+    snprintf(rehearser, sizeof rehearser, "%s user=rehearser", bed_database());
+    bed->options.database = rehearser;
+    bed->options.schema = "Re hearsal";
+    assert_int_equal(bed_run(bed, run), 0);
+    assert_int_equal(bed_run(bed, "audit"), 0);
+    assert_non_null(strstr(bed->output, "1 of 1 products agree"));
+    assert_int_equal(bed_run(bed, "record --server-binary " SERVER " --duration 60s "
+                                  "--strategy conditional --operations 100"),
+                     0);
+    snprintf(script, sizeof script, "check %s/ledger.jsonl", bed->folder);
+    assert_int_equal(bed_run(bed, script), 0);
+
+    sql_as("seckill", "REVOKE UPDATE ON " REHEARSAL ".product FROM rehearser");
+    assert_int_equal(bed_run(bed, run), 2);
+    assert_non_null(strstr(bed->output, "GRANT UPDATE ON " REHEARSAL ".product TO rehearser;"));
+    sql_as("seckill", "DROP SCHEMA " REHEARSAL " CASCADE");
+    sql_as("postgres", "DROP OWNED BY rehearser; DROP ROLE rehearser");
 }
 
 /* The shape of results.json, member by member. */
@@ -257,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(promises_are_kept_and_dangers_shown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_rehearsal_needs_rights_on_rows_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_files_have_their_shape, set_up, tear_down),
         cmocka_unit_test_setup_teardown(counter_finds_lost_restocks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_sold_proves_nothing, set_up, tear_down),

@@ -193,7 +193,7 @@ static void pgbench_is_given_the_conninfo_unseen(void **state)
     struct error error;
     double per_s = 0;
     unlink(noted); /* an earlier test's */
-    struct witness *witness = witness_create(database, &error);
+    struct witness *witness = witness_create(database, "seckill", &error);
     assert_non_null(witness);
     const struct pgbench_load load = {.program = pgbench,
                                       .conninfo = database,

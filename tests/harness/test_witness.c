@@ -1,6 +1,7 @@
 /*
  * The witness's SQL and the audit command, on rows that no server would write. The tables stand in
- * a schema of their own, without the constraints that would refuse such rows.
+ * a schema of their own, without the constraints that would refuse such rows, and where no
+ * search_path looks for them.
  */
 #include "lib/t.h"
 
@@ -13,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME   "Wit\"nessed"
+#define SCHEMA "\"Wit\"\"nessed\""
+
 static const char tables[] =
-    "DROP SCHEMA IF EXISTS witnessed CASCADE; CREATE SCHEMA witnessed; SET search_path = witnessed;"
     "CREATE TABLE product (id bigint, initial_stock bigint, stock bigint, limit_per_user bigint,"
     "  epoch bigint, split boolean DEFAULT false);"
     "CREATE TABLE bucket (product_id bigint, epoch bigint, stock bigint);"
@@ -30,6 +33,7 @@ static char conninfo[512];
 static void sql(const char *text)
 {
     PGconn *connection = PQconnectdb(conninfo);
+    PQclear(PQexec(connection, "SET search_path = " SCHEMA));
     PGresult *result = PQexec(connection, text);
     ExecStatusType status = PQresultStatus(result);
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
@@ -47,7 +51,7 @@ static struct books audited(int64_t product)
 {
     struct error error = {.text = ""};
     struct witness_product found = {0};
-    struct witness *witness = witness_create(conninfo, &error);
+    struct witness *witness = witness_create(conninfo, NAME, &error);
     if (!witness || !witness_audit(witness, product, product, keep, &found, &error))
         fail_msg("%s", error.text);
     witness_destroy(witness);
@@ -88,7 +92,7 @@ static void stock_in_buckets_counts(void **state)
     struct books audit = audited(1);
     assert_int_equal(audit.stock, 9);
     assert_true(books_consistent(&audit));
-    struct witness *witness = witness_create(conninfo, &error);
+    struct witness *witness = witness_create(conninfo, NAME, &error);
     assert_true(witness_look(witness, 1, 1, &seen, &error));
     assert_int_equal(seen.stock, 9);
     witness_destroy(witness);
@@ -130,7 +134,7 @@ static void what_it_waits_for(void **state)
 {
     (void)state;
     struct error error = {.text = ""};
-    struct witness *witness = witness_create(conninfo, &error);
+    struct witness *witness = witness_create(conninfo, NAME, &error);
     struct witness_state seen;
     sql("INSERT INTO product VALUES (7, 5, 3, NULL, 2), (8, 5, 4, NULL, 1);"
         "INSERT INTO orders VALUES (7, 2, 1, 2, 1), (8, 1, 1, 1, 0)");
@@ -167,14 +171,79 @@ static void the_audit_command(void **state)
     assert_non_null(strstr(bed->output, "--database"));
 }
 
+static bool looks(const char *as, const char *schema, struct error *error)
+{
+    struct witness_state seen;
+    *error = (struct error){.text = ""};
+    struct witness *witness = witness_create(as, schema, error);
+    bool good = witness && witness_look(witness, 1, 1, &seen, error);
+    witness_destroy(witness);
+    return good;
+}
+
+/* By what gives it; and a name that is no schema's. */
+static void what_is_missing_is_named(void **state)
+{
+    (void)state;
+    struct error error;
+    char role[600];
+    sql("DROP ROLE IF EXISTS \"only reads\"; CREATE ROLE \"only reads\" LOGIN");
+    snprintf(role, sizeof role, "%s user='only reads'", conninfo);
+    assert_false(looks(role, NAME, &error));
+    char *grants = strstr(error.text, "GRANT ");
+    assert_non_null(grants);
+    *(strrchr(grants, ';') + 1) = '\0';
+    sql(grants);
+    assert_true(looks(role, NAME, &error));
+    assert_false(looks(role, "no'where", &error));
+    assert_non_null(
+        strstr(error.text, "no server has made its tables in the schema \"no'where\" (--schema)"));
+    sql("DROP OWNED BY \"only reads\"; DROP ROLE \"only reads\"");
+}
+
+static void expect_schema(const char *as, const char *name, const char *schema)
+{
+    struct error error = {.text = ""};
+    struct witness *witness = witness_create(as, name, &error);
+    assert_non_null(witness);
+    assert_string_equal(witness_schema(witness), schema);
+    witness_destroy(witness);
+}
+
+/* As a server finds them, also one that is to make them. */
+static void tables_of_an_older_server_are_found(void **state)
+{
+    (void)state;
+    snprintf(conninfo, sizeof conninfo, "%s user=postgres", bed_database());
+    sql("DROP DATABASE IF EXISTS seckill_witness WITH (FORCE)");
+    sql("CREATE DATABASE seckill_witness OWNER seckill");
+    snprintf(conninfo, sizeof conninfo, "%s dbname=seckill_witness", bed_database());
+    expect_schema(conninfo, "seckill", "seckill");
+    sql("CREATE TABLE public.seckill_schema (version integer)");
+    expect_schema(conninfo, "seckill", "public");
+    expect_schema(conninfo, "other", "other");
+    sql("CREATE SCHEMA seckill; CREATE TABLE seckill.seckill_schema (version integer)");
+    expect_schema(conninfo, "seckill", "seckill");
+    snprintf(conninfo, sizeof conninfo, "%s user=postgres", bed_database());
+    sql("DROP DATABASE seckill_witness WITH (FORCE)");
+}
+
 static int set_up(void **state)
 {
     (void)state;
     bed = bed_create(0);
+    bed->options.schema = NAME;
     snprintf(conninfo, sizeof conninfo, "%s", bed_database());
+    sql("DROP SCHEMA IF EXISTS " SCHEMA " CASCADE; CREATE SCHEMA " SCHEMA);
     sql(tables);
-    snprintf(conninfo, sizeof conninfo, "%s options=-csearch_path=witnessed", bed_database());
     return 0;
+}
+
+static int set_up_superuser(void **state)
+{
+    int failed = set_up(state);
+    snprintf(conninfo, sizeof conninfo, "%s user=postgres", bed_database());
+    return failed;
 }
 
 /* Whether the program's file has the text in it. */
@@ -197,7 +266,7 @@ static bool holds(const char *program, const char *text)
 static void only_the_bench_changes_a_database(void **state)
 {
     (void)state;
-    static const char *const statements[] = {"TRUNCATE orders", "pg_switch_wal", "INSERT INTO",
+    static const char *const statements[] = {"TRUNCATE", "pg_switch_wal", "INSERT INTO",
                                              "DELETE FROM"};
     for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
         assert_true(holds(BENCH, statements[i]));
@@ -218,7 +287,7 @@ static void a_pooler_gets_its_session_back_as_it_was(void **state)
     assert_int_equal(sscanf(bed_database(), "host=%127s", folder), 1);
     struct pgbouncer *bouncer = pgbouncer_start(folder, 1, false);
     snprintf(through, sizeof through, "%s host=%s", bed_database(), pgbouncer_folder(bouncer));
-    struct witness *witness = witness_create(through, &error);
+    struct witness *witness = witness_create(through, "seckill", &error);
     assert_non_null(witness);
     PGconn *next = PQconnectdb(through);
     PGresult *result =
@@ -235,7 +304,7 @@ static void a_pooler_gets_its_session_back_as_it_was(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    sql("DROP SCHEMA witnessed CASCADE");
+    sql("DROP SCHEMA " SCHEMA " CASCADE");
     bed_destroy(bed);
     return 0;
 }
@@ -249,6 +318,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(duplicates_and_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_it_waits_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_audit_command, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_missing_is_named, set_up_superuser, tear_down),
+        cmocka_unit_test(tables_of_an_older_server_are_found),
         cmocka_unit_test(only_the_bench_changes_a_database),
         cmocka_unit_test(a_pooler_gets_its_session_back_as_it_was),
     };

@@ -170,7 +170,7 @@ static void a_row_against_pgbench(void **state)
 static void ask(const char *sql, char *out, size_t size)
 {
     struct error error = {.text = ""};
-    struct database *database = database_create(bed_database(), &error);
+    struct database *database = database_create(bed_database(), "seckill", &error);
     if (!database || !database_ask(database, sql, out, size, &error))
         fail_msg("%s", error.text);
     database_destroy(database);

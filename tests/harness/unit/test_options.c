@@ -309,7 +309,7 @@ static void secrets_are_those_of_the_server(void **state)
             assert_true(row->environment);
         }
     }
-    assert_int_equal(shared, 8);
+    assert_int_equal(shared, 9);
     assert_true(
         parse("run --redis redis://:p@h --amqp=amqp://u:p@h --memcached h:1", no_environment));
     assert_string_equal(options.redis, "redis://:p@h");
