@@ -154,186 +154,6 @@ static const struct option_table table = {.rows = rows,
  * that is slow for a tenth of a second at 10,000 orders a second makes nobody start late. */
 enum { WRK_CONNECTIONS = 64, OPEN_CONNECTIONS = 1024, BELL_RATE = 500 };
 
-static const struct {
-    const char *name;
-    enum command command;
-    const char *summary;
-} commands[] = {
-    {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept"},
-    {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree"},
-    {"sweep", COMMAND_SWEEP, "take one setting through a list of values"},
-    {"report", COMMAND_REPORT,
-     "DIR [DIR...]: make report.html of a run's folder, or compare several"},
-    {"record", COMMAND_RECORD, "buy, repeat, cancel and restock, and write down every answer"},
-    {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds"},
-};
-static const size_t commands_count = sizeof commands / sizeof commands[0];
-
-const char *scenario_name(enum scenario scenario)
-{
-    return scenarios[scenario];
-}
-
-bool options_use_wrk(const struct options *options)
-{
-    return options->command != COMMAND_RECORD && options->rate_per_s == 0 &&
-           options->scenario != SCENARIO_ARTICLES;
-}
-
-bool options_settle(struct options *options, struct error *error)
-{
-    if (options->scenario == SCENARIO_BELL && options->rate_per_s == 0)
-        options->rate_per_s = BELL_RATE;
-    if (options->connections == 0)
-        options->connections = options->rate_per_s > 0 ? OPEN_CONNECTIONS : WRK_CONNECTIONS;
-    if (*options->body && strcmp(options->body, "plain") != 0 &&
-        strcmp(options->body, "guarded") != 0)
-        return error_fail(error, "--body takes plain or guarded, not '%s'", options->body);
-    if (options->wide && options->format > FORMAT_WIDE)
-        return error_fail(error,
-                          "--wide is a form of the table: not with --format md, json or csv");
-    if (options->wide)
-        options->format = FORMAT_WIDE;
-    if (options->servers.count > OPTIONS_MAX_INSTANCES)
-        return error_fail(error, "--server takes at most %d URLs", OPTIONS_MAX_INSTANCES);
-    if (options->servers.count > 0 && options->work_ms >= 0)
-        return error_fail(error,
-                          "--work-ms needs servers that the harness starts: not with --server");
-    if (options->servers.count > 0 && *options->server_binary)
-        return error_fail(error, "--server-binary makes no sense with --server");
-    if (options->servers.count == 0 && options->reset)
-        return error_fail(error,
-                          "--reset is for --server: started servers' products are always reset");
-    for (size_t i = 0; i < options->servers.count; i++) {
-        if (strncmp(options->servers.items[i], "http://", 7) != 0)
-            return error_fail(error, "--server takes http:// URLs, not '%s'",
-                              options->servers.items[i]);
-    }
-    if (options->instances.count == 0) {
-        options->instances.items[0] = options->servers.count ? (int)options->servers.count : 1;
-        options->instances.count = 1;
-    }
-    if (options->command == COMMAND_RECORD && options->instances.count > 1)
-        return error_fail(error, "--instances takes one figure here");
-    for (size_t i = 0; i < options->instances.count; i++) {
-        if (options->servers.count > 0 &&
-            (size_t)options->instances.items[i] > options->servers.count)
-            return error_fail(error, "--instances %d is more than the URLs of --server",
-                              options->instances.items[i]);
-    }
-    return true;
-}
-
-/* What the articles' experiments say themselves. */
-static bool check_articles(const struct options *options, const struct option_given *given,
-                           struct error *error)
-{
-    static const char *const fixed[] = {
-        "strategies", "instances", "connections", "threads", "duration", "stock", "products",
-        "rounds",     "work-ms",   "body",        "wait-ms", "server",   "rate"};
-    if (options->scenario != SCENARIO_ARTICLES)
-        return true;
-    for (size_t i = 0; i < given->count; i++) {
-        for (size_t j = 0; j < sizeof fixed / sizeof fixed[0]; j++) {
-            if (strcmp(given->flags[i], fixed[j]) == 0)
-                return error_fail(error,
-                                  "--%s is not for --scenario articles: its experiments are the "
-                                  "articles' own",
-                                  fixed[j]);
-        }
-    }
-    return true;
-}
-
-/* What is no command is not repeated: it may be what a space has cut off a secret. */
-static bool name_command(struct options *options, int number, const char *word, struct error *error)
-{
-    char names[100] = "", meant[NEAREST_TEXT_SIZE];
-    struct nearest nearest = nearest_to(word, strlen(word));
-    for (size_t i = 0; i < commands_count; i++) {
-        const char *name = commands[i].name;
-        if (strcmp(word, name) == 0)
-            options->command = commands[i].command;
-        nearest_offer(&nearest, name);
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
-                 i == 0                    ? ""
-                 : i + 1 == commands_count ? " and "
-                                           : ", ",
-                 name);
-    }
-    return options->command ||
-           error_fail(error, "argument %d is no command; there are %s (--help)%s", number, names,
-                      nearest_text(&nearest, "", meant));
-}
-
-static bool find_command(struct options *options, enum options_action *action, int argc,
-                         char **argv, struct error *error)
-{
-    const char *word = argc > 1 ? argv[1] : "";
-    if (strcmp(word, "--version") == 0) {
-        *action = OPTIONS_VERSION;
-        return true;
-    }
-    if (argc < 2 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
-        strcmp(word, "help") == 0) {
-        *action = argc < 2 ? OPTIONS_USAGE : OPTIONS_HELP;
-        return argc < 3 || name_command(options, 2, argv[2], error); /* help run */
-    }
-    return name_command(options, 1, word, error);
-}
-
-/* The folders, or the ledger, stand before the flags. */
-static bool take_folders(struct options *out, struct option_line *line, struct error *error)
-{
-    const char *command = out->command == COMMAND_CHECK ? "check" : "report";
-    size_t most = out->command == COMMAND_CHECK ? 1 : OPTION_LIST_MAX;
-    for (; line->argc > 0 && line->argv[0][0] != '-'; line->argc--, line->argv++) {
-        if (out->folders.count == most)
-            return error_fail(error, "%s: at most %zu of them", command, most);
-        if (strlen(line->argv[0]) >= sizeof out->folders.items[0])
-            return error_fail(error, "%s: %.40s... is too long a name", command, line->argv[0]);
-        snprintf(out->folders.items[out->folders.count++], sizeof out->folders.items[0], "%s",
-                 line->argv[0]);
-    }
-    return true;
-}
-
-void options_begin(struct options *out)
-{
-    *out = (struct options){.body = "", .work_ms = -1, .wait_ms = -1, .server_binary = ""};
-}
-
-bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
-                   char *(*environment)(const char *), struct error *error)
-{
-    struct option_given given;
-    char help[16];
-    options_begin(out);
-    *action = OPTIONS_GO;
-    if (!find_command(out, action, argc, argv, error))
-        return false;
-    if (*action != OPTIONS_GO)
-        return true;
-    snprintf(help, sizeof help, "%s --help", argv[1]);
-    struct option_line line = {help, argc - 2, argv + 2, environment};
-    bool takes_files = out->command == COMMAND_REPORT || out->command == COMMAND_CHECK;
-    if (takes_files && !take_folders(out, &line, error))
-        return false;
-    if (!option_rows_parse(&table, out->command, &line, out, &given, error))
-        return false;
-    if (given.stop) {
-        *action = (enum options_action)given.stop;
-        return true;
-    }
-    if (takes_files && out->folders.count == 0)
-        return error_fail(error, out->command == COMMAND_CHECK
-                                     ? "check: which ledger? Name its file"
-                                     : "report: which run? Name the folder of its results.json");
-    if (takes_files)
-        return true;
-    return options_settle(out, error) && check_articles(out, &given, error);
-}
-
 static const char run_help[] =
     "Scenarios\n"
     "  hot      one product. Each round has two phases: speed (stock that cannot run out, for\n"
@@ -417,27 +237,214 @@ static const char check_help[] = "Exit status: 0 nothing is wrong, and something
                                  "database cannot be read or are not of one sale, nothing was "
                                  "sold, or the exact search gave up.\n";
 
+static const struct option_command commands[] = {
+    {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept",
+     run_help},
+    {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree", NULL},
+    {"sweep", COMMAND_SWEEP, "take one setting through a list of values", sweep_help},
+    {"report", COMMAND_REPORT,
+     "DIR [DIR...]: make report.html of a run's folder, or compare several", NULL},
+    {"record", COMMAND_RECORD, "buy, repeat, cancel and restock, and write down every answer",
+     record_help},
+    {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds",
+     check_help},
+};
+
+/* In a command's place. */
+static const struct option_stop first_stops[] = {
+    {"--version", OPTIONS_VERSION, "print the version and exit"},
+    {"--help", OPTIONS_HELP, "list the commands and exit; help COMMAND lists its flags"},
+    {"-h", OPTIONS_HELP, NULL},
+    {"help", OPTIONS_HELP, NULL},
+    {NULL, 0, NULL},
+};
+
+const struct option_program options_program = {
+    .name = "seckill-loadtest",
+    .summary = "load seckill servers and audit what they promise",
+    .table = &table,
+    .commands = commands,
+    .commands_count = sizeof commands / sizeof commands[0],
+    .stops = first_stops,
+};
+
+const char *scenario_name(enum scenario scenario)
+{
+    return scenarios[scenario];
+}
+
+bool options_use_wrk(const struct options *options)
+{
+    return options->command != COMMAND_RECORD && options->rate_per_s == 0 &&
+           options->scenario != SCENARIO_ARTICLES;
+}
+
+bool options_settle(struct options *options, struct error *error)
+{
+    if (options->scenario == SCENARIO_BELL && options->rate_per_s == 0)
+        options->rate_per_s = BELL_RATE;
+    if (options->connections == 0)
+        options->connections = options->rate_per_s > 0 ? OPEN_CONNECTIONS : WRK_CONNECTIONS;
+    if (*options->body && strcmp(options->body, "plain") != 0 &&
+        strcmp(options->body, "guarded") != 0)
+        return error_fail(error, "--body takes plain or guarded, not '%s'", options->body);
+    if (options->wide && options->format > FORMAT_WIDE)
+        return error_fail(error,
+                          "--wide is a form of the table: not with --format md, json or csv");
+    if (options->wide)
+        options->format = FORMAT_WIDE;
+    if (options->servers.count > OPTIONS_MAX_INSTANCES)
+        return error_fail(error, "--server takes at most %d URLs", OPTIONS_MAX_INSTANCES);
+    if (options->servers.count > 0 && options->work_ms >= 0)
+        return error_fail(error,
+                          "--work-ms needs servers that the harness starts: not with --server");
+    if (options->servers.count > 0 && *options->server_binary)
+        return error_fail(error, "--server-binary makes no sense with --server");
+    if (options->servers.count == 0 && options->reset)
+        return error_fail(error,
+                          "--reset is for --server: started servers' products are always reset");
+    for (size_t i = 0; i < options->servers.count; i++) {
+        if (strncmp(options->servers.items[i], "http://", 7) != 0)
+            return error_fail(error, "--server takes http:// URLs, not '%s'",
+                              options->servers.items[i]);
+    }
+    if (options->instances.count == 0) {
+        options->instances.items[0] = options->servers.count ? (int)options->servers.count : 1;
+        options->instances.count = 1;
+    }
+    if (options->command == COMMAND_RECORD && options->instances.count > 1)
+        return error_fail(error, "--instances takes one figure here");
+    for (size_t i = 0; i < options->instances.count; i++) {
+        if (options->servers.count > 0 &&
+            (size_t)options->instances.items[i] > options->servers.count)
+            return error_fail(error, "--instances %d is more than the URLs of --server",
+                              options->instances.items[i]);
+    }
+    return true;
+}
+
+/* What the articles' experiments say themselves. */
+static bool check_articles(const struct options *options, const struct option_given *given,
+                           struct error *error)
+{
+    static const char *const fixed[] = {
+        "strategies", "instances", "connections", "threads", "duration", "stock", "products",
+        "rounds",     "work-ms",   "body",        "wait-ms", "server",   "rate"};
+    if (options->scenario != SCENARIO_ARTICLES)
+        return true;
+    for (size_t i = 0; i < given->count; i++) {
+        for (size_t j = 0; j < sizeof fixed / sizeof fixed[0]; j++) {
+            if (strcmp(given->flags[i], fixed[j]) == 0)
+                return error_fail(error,
+                                  "--%s is not for --scenario articles: its experiments are the "
+                                  "articles' own",
+                                  fixed[j]);
+        }
+    }
+    return true;
+}
+
+/* What is no command is not repeated: it may be what a space has cut off a secret. */
+static bool name_command(struct options *options, int number, const char *word, struct error *error)
+{
+    char names[100] = "", meant[NEAREST_TEXT_SIZE];
+    struct nearest nearest = nearest_to(word, strlen(word));
+    for (size_t i = 0; i < options_program.commands_count; i++) {
+        const char *name = commands[i].name;
+        if (strcmp(word, name) == 0)
+            options->command = (enum command)commands[i].command;
+        nearest_offer(&nearest, name);
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                 i == 0                                    ? ""
+                 : i + 1 == options_program.commands_count ? " and "
+                                                           : ", ",
+                 name);
+    }
+    return options->command ||
+           error_fail(error, "argument %d is no command; there are %s (--help)%s", number, names,
+                      nearest_text(&nearest, "", meant));
+}
+
+static bool find_command(struct options *options, enum options_action *action, int argc,
+                         char **argv, struct error *error)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    const struct option_stop *stop = option_find_stop(first_stops, word, strlen(word));
+    *action = argc < 2 ? OPTIONS_USAGE : stop ? (enum options_action)stop->number : OPTIONS_GO;
+    if (*action == OPTIONS_HELP && argc > 2) /* help run */
+        return name_command(options, 2, argv[2], error);
+    if (*action != OPTIONS_GO)
+        return true;
+    return name_command(options, 1, word, error);
+}
+
+/* The folders, or the ledger, stand before the flags. */
+static bool take_folders(struct options *out, struct option_line *line, struct error *error)
+{
+    const char *command = out->command == COMMAND_CHECK ? "check" : "report";
+    size_t most = out->command == COMMAND_CHECK ? 1 : OPTION_LIST_MAX;
+    for (; line->argc > 0 && line->argv[0][0] != '-'; line->argc--, line->argv++) {
+        if (out->folders.count == most)
+            return error_fail(error, "%s: at most %zu of them", command, most);
+        if (strlen(line->argv[0]) >= sizeof out->folders.items[0])
+            return error_fail(error, "%s: %.40s... is too long a name", command, line->argv[0]);
+        snprintf(out->folders.items[out->folders.count++], sizeof out->folders.items[0], "%s",
+                 line->argv[0]);
+    }
+    return true;
+}
+
+void options_begin(struct options *out)
+{
+    *out = (struct options){.body = "", .work_ms = -1, .wait_ms = -1, .server_binary = ""};
+}
+
+bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
+                   char *(*environment)(const char *), struct error *error)
+{
+    struct option_given given;
+    char help[16];
+    options_begin(out);
+    *action = OPTIONS_GO;
+    if (!find_command(out, action, argc, argv, error))
+        return false;
+    if (*action != OPTIONS_GO)
+        return true;
+    snprintf(help, sizeof help, "%s --help", argv[1]);
+    struct option_line line = {help, argc - 2, argv + 2, environment};
+    bool takes_files = out->command == COMMAND_REPORT || out->command == COMMAND_CHECK;
+    if (takes_files && !take_folders(out, &line, error))
+        return false;
+    if (!option_rows_parse(&table, out->command, &line, out, &given, error))
+        return false;
+    if (given.stop) {
+        *action = (enum options_action)given.stop;
+        return true;
+    }
+    if (takes_files && out->folders.count == 0)
+        return error_fail(error, out->command == COMMAND_CHECK
+                                     ? "check: which ledger? Name its file"
+                                     : "report: which run? Name the folder of its results.json");
+    if (takes_files)
+        return true;
+    return options_settle(out, error) && check_articles(out, &given, error);
+}
+
 void options_print_help(FILE *to, enum command command)
 {
-    if (!command) {
+    if (!command)
         fputs("seckill-loadtest COMMAND [flags]\n\n", to);
-        for (size_t i = 0; i < commands_count; i++)
+    for (size_t i = 0; i < options_program.commands_count; i++) {
+        if (!command)
             fprintf(to, "  %-6s %s\n", commands[i].name, commands[i].summary);
+        if (commands[i].command != command)
+            continue;
+        fprintf(to, "seckill-loadtest %s: %s\n\n", commands[i].name, commands[i].summary);
+        option_rows_print(to, &table, command);
+        if (commands[i].text)
+            fprintf(to, "\n%s", commands[i].text);
+    }
+    if (!command)
         fputs("\nseckill-loadtest COMMAND --help lists its flags; --version says which this is.\n",
               to);
-        return;
-    }
-    for (size_t i = 0; i < commands_count; i++) {
-        if (commands[i].command == command)
-            fprintf(to, "seckill-loadtest %s: %s\n\n", commands[i].name, commands[i].summary);
-    }
-    option_rows_print(to, &table, command);
-    if (command == COMMAND_RUN)
-        fprintf(to, "\n%s", run_help);
-    if (command == COMMAND_SWEEP)
-        fprintf(to, "\n%s", sweep_help);
-    if (command == COMMAND_RECORD)
-        fprintf(to, "\n%s", record_help);
-    if (command == COMMAND_CHECK)
-        fprintf(to, "\n%s", check_help);
 }

@@ -9,7 +9,7 @@
 #ifndef SECKILL_LOADTEST_BASE_OPTIONS_H
 #define SECKILL_LOADTEST_BASE_OPTIONS_H
 
-#include "base/options/option_rows.h"
+#include "base/options/option_program.h"
 
 enum command {
     COMMAND_RUN = 1,
@@ -90,6 +90,8 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
 
 /* Backends, what started servers are, where files go: for whatever loads servers. */
 extern const struct option_table option_table_backends;
+
+extern const struct option_program options_program;
 
 /* For whoever has a table of his own: the options before any flag, and what is to be said of them
  * together. */

@@ -7,7 +7,7 @@
 #ifndef SECKILL_SETTINGS_SETTINGS_H
 #define SECKILL_SETTINGS_SETTINGS_H
 
-#include "base/options/option_rows.h"
+#include "base/options/option_program.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +50,7 @@ struct settings {
 
 enum { SETTINGS_OF_SERVER = 1 }; /* the one command that the rows are of */
 extern const struct option_table settings_table;
+extern const struct option_program settings_program;
 
 enum settings_action {
     SETTINGS_RUN,

@@ -37,7 +37,7 @@ static const struct option_row rows[] = {
     },
     {
         .flag = "migrate", TEXT(migrate, "auto"),
-        .value = "WHEN", .takes = "auto or never", .accepts = settings_accepts_migrate,
+        .value = "auto|never", .takes = "auto or never", .accepts = settings_accepts_migrate,
         .help = "auto: the server makes and updates its tables; never: somebody else",
     },
     {
@@ -105,7 +105,7 @@ static const struct option_row rows[] = {
     },
     {
         .flag = "log-level", TEXT(log_level, "info"),
-        .value = "LEVEL", .takes = "error, warn, info or debug", .accepts = settings_accepts_log_level,
+        .value = "error|warn|info|debug", .takes = "error, warn, info or debug", .accepts = settings_accepts_log_level,
         .help = "least urgent level that is logged: error, warn, info, debug",
     },
     {
@@ -181,3 +181,12 @@ static const struct option_stop stops[] = {
 static const struct option_table act_table = {.rows = acts, .count = sizeof acts / sizeof *acts};
 const struct option_table settings_table = {
     .rows = rows, .count = sizeof rows / sizeof *rows, .more = &act_table, .stops = stops};
+
+static const struct option_command command = {.command = SETTINGS_OF_SERVER};
+const struct option_program settings_program = {
+    .name = "seckill-server",
+    .summary = "sell over HTTP what must not be oversold, and let each order choose how",
+    .table = &settings_table,
+    .commands = &command,
+    .commands_count = 1,
+};

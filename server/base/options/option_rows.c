@@ -340,8 +340,7 @@ static bool take_flag(const struct option_row *row, const struct option_line *li
     return true;
 }
 
-/* What asks for nothing else, or for no flag that there is. */
-static const struct option_stop *find_stop(const struct option_stop *stops, const char *argument,
+const struct option_stop *option_find_stop(const struct option_stop *stops, const char *argument,
                                            size_t length)
 {
     for (; stops && stops->argument; stops++) {
@@ -359,7 +358,7 @@ static bool refuse_flag(const struct option_table *table, unsigned commands,
     struct nearest nearest = nearest_to(flag, length);
     char meant[NEAREST_TEXT_SIZE];
 
-    if (find_stop(table->stops, argument, length + 2))
+    if (option_find_stop(table->stops, argument, length + 2))
         return error_set(error, ERROR_INVALID, "--%.*s does not take that value (see %s)",
                          (int)length, flag, line->help);
     for (const struct option_stop *stop = table->stops; stop && stop->argument; stop++) {
@@ -384,7 +383,7 @@ bool option_rows_parse(const struct option_table *table, unsigned commands,
     *given = (struct option_given){.count = 0};
     for (int i = 0; i < line->argc; i++) {
         const char *argument = line->argv[i];
-        const struct option_stop *stop = find_stop(table->stops, argument, strlen(argument));
+        const struct option_stop *stop = option_find_stop(table->stops, argument, strlen(argument));
         if (stop) {
             given->stop = stop->number;
             return true;

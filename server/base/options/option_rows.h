@@ -132,6 +132,10 @@ bool option_read_number(const struct option_range *range, const char *text, int6
 bool option_read_list(const char *name, const char *text, struct option_list *out,
                       struct error *error);
 
+/* The stop that the argument is; NULL: it is none. `stops` may be NULL. */
+const struct option_stop *option_find_stop(const struct option_stop *stops, const char *argument,
+                                           size_t length);
+
 /* Rows, stops, and how durations are written if there is one. */
 void option_rows_print(FILE *to, const struct option_table *table, unsigned commands);
 

@@ -1,0 +1,25 @@
+/* A program as its help describes it: what its man page and the shells' completion are made from
+ * (ops/pages), so that no option is listed twice. */
+#ifndef SECKILL_BASE_OPTIONS_OPTION_PROGRAM_H
+#define SECKILL_BASE_OPTIONS_OPTION_PROGRAM_H
+
+#include "base/options/option_rows.h"
+
+struct option_command {
+    const char *name;
+    unsigned command; /* of the rows' */
+    const char *summary;
+    const char *text; /* below the options, in lines; NULL: nothing */
+};
+
+struct option_program {
+    const char *name;
+    const char *summary;              /* in a line, as a man page's name has it */
+    const struct option_table *table; /* its stops are each command's */
+    const struct option_command *commands;
+    size_t commands_count;
+    const struct option_stop *stops; /* in a command's place; NULL: there is one command, which has
+                                        no name */
+};
+
+#endif

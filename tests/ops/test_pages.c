@@ -1,0 +1,202 @@
+/* Man pages and completion against the option tables: every option is there, and no other. */
+#include "lib/t.h"
+
+#include "loadtest/base/options.h"
+#include "pages/pages.h"
+#include "settings/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option_program *const programs[] = {&settings_program, &options_program};
+
+static char *printed(void (*print)(FILE *, const struct option_program *),
+                     const struct option_program *program)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    assert_non_null(to);
+    print(to, program);
+    fclose(to);
+    return text;
+}
+
+static void print_man(FILE *to, const struct option_program *program)
+{
+    pages_man(to, program, 1);
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    while ((text = strstr(text, part)) != NULL) {
+        count++;
+        text += strlen(part);
+    }
+    return count;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in\n%s", part, text);
+}
+
+/* "--lock-ttl-ms" as roff has it. */
+static const char *in_roff(const char *argument)
+{
+    static char out[200];
+    size_t length = 0;
+    for (; *argument; argument++) {
+        if (*argument == '-')
+            out[length++] = '\\';
+        out[length++] = *argument;
+    }
+    out[length] = '\0';
+    return out;
+}
+
+static size_t shown(const struct option_stop *stops)
+{
+    size_t count = 0;
+    for (; stops && stops->argument; stops++)
+        count += stops->help != NULL;
+    return count;
+}
+
+static void the_man_page_has_every_option(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const struct option_program *program = programs[i];
+        char *text = printed(print_man, program), part[300], variable[OPTION_VARIABLE_LENGTH];
+        size_t expected = shown(program->stops);
+        for (size_t k = 0; k < program->commands_count; k++) {
+            const struct option_command *command = &program->commands[k];
+            struct pages_rows rows = {program->table, 0};
+            const struct option_row *row;
+            snprintf(part, sizeof part, "\n.SS %s\n", command->name ? command->name : "");
+            const char *at = program->stops ? strstr(text, part) : text;
+            assert_non_null(at);
+            expected += shown(program->table->stops);
+            for (; (row = pages_next(&rows, command->command)) != NULL; expected++) {
+                snprintf(part, sizeof part, ".TP\n\\fB\\-\\-%s\\fR%s", in_roff(row->flag),
+                         row->kind == OPTION_SWITCH ? "\n" : " \\fI");
+                assert_has(at, part);
+                option_variable(row, variable);
+                snprintf(part, sizeof part, "\\fB\\%%%s\\fR", variable);
+                if (row->environment)
+                    assert_has(at, part);
+            }
+        }
+        assert_int_equal(count_of(text, "\n.TP\n"), expected);
+        free(text);
+    }
+}
+
+/* `before`, every flag of the command in the table's order, the stops, `behind`. */
+static void assert_listed(const char *text, const char *before,
+                          const struct option_program *program, unsigned command,
+                          const char *behind)
+{
+    struct pages_rows rows = {program->table, 0};
+    const struct option_row *row;
+    char line[2000];
+    snprintf(line, sizeof line, "%s", before);
+    while ((row = pages_next(&rows, command)) != NULL)
+        snprintf(line + strlen(line), sizeof line - strlen(line), " --%s", row->flag);
+    for (const struct option_stop *stop = program->table->stops; stop->argument; stop++) {
+        if (stop->help)
+            snprintf(line + strlen(line), sizeof line - strlen(line), " %s", stop->argument);
+    }
+    snprintf(line + strlen(line), sizeof line - strlen(line), "%s", behind);
+    assert_has(text, line);
+}
+
+static void bash_completes_every_option(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const struct option_program *program = programs[i];
+        char *text = printed(pages_bash, program), before[100];
+        for (size_t k = 0; k < program->commands_count; k++) {
+            snprintf(before, sizeof before, program->stops ? "    %s) flags='" : "    flags='",
+                     program->commands[k].name);
+            assert_listed(text, before, program, program->commands[k].command, "'");
+        }
+        assert_int_equal(count_of(text, "flags='"),
+                         program->commands_count + (program->stops ? 1 : 0));
+        free(text);
+    }
+}
+
+static void the_other_shells_do_too(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const struct option_program *program = programs[i];
+        char *zsh = printed(pages_zsh, program), *fish = printed(pages_fish, program), part[300];
+        size_t flags = 0, stops = shown(program->stops);
+        for (size_t k = 0; k < program->commands_count; k++) {
+            struct pages_rows rows = {program->table, 0};
+            const struct option_row *row;
+            stops += shown(program->table->stops);
+            for (; (row = pages_next(&rows, program->commands[k].command)) != NULL; flags++) {
+                snprintf(part, sizeof part, "\n    '--%s%s[", row->flag,
+                         row->kind == OPTION_SWITCH ? "" : "=");
+                assert_has(zsh, part);
+                snprintf(part, sizeof part, " -l %s -", row->flag);
+                assert_has(fish, part);
+            }
+        }
+        assert_int_equal(count_of(zsh, "\n    '--"), flags + stops);
+        assert_int_equal(count_of(fish, " -l "), flags + stops);
+        free(zsh);
+        free(fish);
+    }
+}
+
+/* What stands behind a flag is known of the row. */
+static void values_are_of_the_row(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *flag;
+        enum pages_value value;
+        const char *words;
+    } cases[] = {
+        {"scenario", PAGES_WORDS, "hot|soldout|spread|counter|bell|articles"},
+        {"format", PAGES_WORDS, "table|wide|md|json|csv"},
+        {"body", PAGES_WORDS, "plain|guarded"},
+        {"strategies", PAGES_STRATEGIES, NULL},
+        {"out", PAGES_FOLDER, NULL},
+        {"server-binary", PAGES_FILE, NULL},
+        {"rate", PAGES_ANY, NULL},
+        {"reset", PAGES_NOTHING, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pages_rows rows = {options_program.table, 0};
+        const struct option_row *row;
+        const char *words;
+        do {
+            row = pages_next(&rows, COMMAND_RUN);
+            assert_non_null(row);
+        } while (strcmp(row->flag, cases[i].flag) != 0);
+        assert_int_equal(pages_value_of(row, &words), cases[i].value);
+        if (cases[i].words)
+            assert_string_equal(words, cases[i].words);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_man_page_has_every_option),
+        cmocka_unit_test(bash_completes_every_option),
+        cmocka_unit_test(the_other_shells_do_too),
+        cmocka_unit_test(values_are_of_the_row),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
