@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 
+#include <signal.h>
+
 /* Loading takes longer than a buyer waits, and than work may take: as with a product that has a
  * limit and a great many holders. It is loaded all the same, and whoever has it loaded buys. */
 static void a_mirror_that_takes_long_to_load(void **state)
@@ -246,6 +248,40 @@ static void who_reconciles_loads_nothing(void **state)
     unload_a_wrong_mirror(-1, false);
 }
 
+/* What the server left that an upgrade has ended, in the middle of a sale: a mirror that says
+ * nothing of its terms, one of which has changed since, and an order that is counted in the old
+ * way. Nothing is sold twice, and all that there is is sold. */
+static void what_an_older_server_has_left(void **state)
+{
+    enum { STOCK = 5 };
+    char waiting[SHOP_ID_SIZE];
+
+    (void)state;
+    bed.product++;
+    bed_start("stock-writer-read=hold", NULL);
+    shop_put(bed.servers[0], bed.product, STOCK, ", \"limit_per_user\": 1");
+    struct buy buy = bed_buy(1, 1);
+    bed_accept(bed.servers[0], &buy, waiting);
+    server_signal(bed.servers[0], SIGKILL);
+    bed_bury(bed.servers[0]);
+    bed_redis("HDEL @mirror:%lld terms loaded", (long long)bed.product);
+    bed_redis("HDEL @units %lld:%lld:orders", (long long)bed.product,
+              (long long)witness_sale(bed.witness, bed.product).epoch);
+    witness_run(bed.witness,
+                "UPDATE product SET limit_per_user = 2, version = version + 1 WHERE id = %lld",
+                (long long)bed.product);
+    bed_start(NULL, NULL);
+    for (int sold = 1; sold < STOCK; sold++) {
+        shop_expect_buy(bed.servers[0], &buy, 201, "", NULL);
+        buy.user += sold % 2;
+    }
+    shop_expect_buy(bed.servers[0], &buy, 409, "sold_out", NULL);
+    bed_wait_status(bed.servers[0], waiting, "confirmed");
+    bed_expect_reconciled();
+    assert_int_equal(witness_sale(bed.witness, bed.product).sold, STOCK);
+    bed_stop_all();
+}
+
 static int all_is_allowed(void **state)
 {
     bed_redis("ACL SETUSER default allcommands");
@@ -263,6 +299,7 @@ int main(void)
         cmocka_unit_test_teardown(a_load_that_is_left_to_the_loader, bed_teardown),
         cmocka_unit_test_teardown(a_load_whose_row_is_held_is_in_nobody_elses_way, bed_teardown),
         cmocka_unit_test_teardown(who_decides_loads_nothing, bed_teardown),
+        cmocka_unit_test_teardown(what_an_older_server_has_left, bed_teardown),
         cmocka_unit_test_teardown(who_reconciles_loads_nothing, bed_teardown),
     };
 

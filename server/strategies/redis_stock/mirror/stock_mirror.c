@@ -59,26 +59,20 @@ enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, in
     return STOCK_DONE;
 }
 
-static enum stock_result read_field(struct stock_link *link, int64_t product_id, const char *name,
-                                    size_t size, char *out)
+enum stock_result stock_mirror_generation(struct stock_link *link, int64_t product_id,
+                                          char out[STOCK_GENERATION_MAX])
 {
     char mirror[STOCK_KEY_MAX];
     struct redis_reply *reply;
 
     stock_key(link->settings, "mirror", product_id, mirror);
-    if (redis_call(link->redis, 3, (const char *const[]){"HGET", mirror, name}, link->until_us,
-                   &reply) != REDIS_OK)
+    if (redis_call(link->redis, 3, (const char *const[]){"HGET", mirror, "generation"},
+                   link->until_us, &reply) != REDIS_OK)
         return stock_redis_failed(link->redis);
     const char *text = redis_reply_text(reply);
-    snprintf(out, size, "%s", text ? text : "");
+    snprintf(out, STOCK_GENERATION_MAX, "%s", text ? text : "");
     redis_reply_free(reply);
     return STOCK_DONE;
-}
-
-enum stock_result stock_mirror_generation(struct stock_link *link, int64_t product_id,
-                                          char out[STOCK_GENERATION_MAX])
-{
-    return read_field(link, product_id, "generation", STOCK_GENERATION_MAX, out);
 }
 
 static int64_t time_or_none(const struct pg *pg, int column)
@@ -97,13 +91,19 @@ void stock_read_terms(const struct pg *pg, int column, char out[STOCK_TERMS_MAX]
 enum stock_result stock_mirror_check_terms(struct stock_link *link, int64_t product_id,
                                            const char *terms)
 {
-    char mirrored[STOCK_TERMS_MAX];
-    enum stock_result result = read_field(link, product_id, "terms", sizeof mirrored, mirrored);
+    char mirror[STOCK_KEY_MAX];
+    struct redis_reply *reply;
     int64_t gone;
 
-    if (result != STOCK_DONE || !*mirrored || strcmp(mirrored, terms) == 0)
-        return result;
-    return stock_mirror_forget(link, product_id, 1, &gone);
+    stock_key(link->settings, "mirror", product_id, mirror);
+    if (redis_call(link->redis, 4, (const char *const[]){"HMGET", mirror, "generation", "terms"},
+                   link->until_us, &reply) != REDIS_OK)
+        return stock_redis_failed(link->redis);
+    const char *mirrored = redis_reply_text(redis_reply_at(reply, 1));
+    bool loaded = redis_reply_text(redis_reply_at(reply, 0)) != NULL;
+    bool same = mirrored && strcmp(mirrored, terms) == 0;
+    redis_reply_free(reply);
+    return loaded && !same ? stock_mirror_forget(link, product_id, 1, &gone) : STOCK_DONE;
 }
 
 enum stock_result stock_mirror_correct(struct stock_link *link, int64_t product_id,

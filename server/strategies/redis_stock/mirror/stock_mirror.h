@@ -38,7 +38,7 @@ enum stock_result stock_mirror_correct(struct stock_link *link, int64_t product_
  * result's row. A PATCH changes them and not the epoch. */
 enum { STOCK_TERMS_MAX = 72 };
 void stock_read_terms(const struct pg *pg, int column, char out[STOCK_TERMS_MAX]);
-/* Unloads the mirror if it was loaded under other terms. */
+/* Unloads the mirror if it was loaded under other terms, or by a server that did not note them. */
 enum stock_result stock_mirror_check_terms(struct stock_link *link, int64_t product_id,
                                            const char *terms);
 
