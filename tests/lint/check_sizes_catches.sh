@@ -23,6 +23,8 @@ for entry in $(seq 20); do
   put "server/sale/$entry.c" "int x;"
 done
 put sql/statements.sql "$(lines 601)"
+mkdir "$tree/docs"
+touch "$tree"/docs/{1..20}.md "$tree"/docs/{1..20}.zh.md
 passes "a tree in order"
 
 catches server/app.c "$(lines 601)"
@@ -37,5 +39,8 @@ mkdir -p "$tree/tests/lib"
 touch "$tree"/tests/lib/{1..21}.py
 refuses "a folder of 21 files of another language"
 rm -r "$tree/tests/lib"
+touch "$tree/docs/21.md"
+refuses "a folder of 21 texts"
+rm "$tree/docs/21.md"
 passes "the tree in order, again"
 judge
