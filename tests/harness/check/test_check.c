@@ -137,6 +137,18 @@ static void a_unit_in_somebody_s_hands(void **state)
     sell("b", 3, "k3", 50, 60);
     row("c", 4, "k4")->state = LEDGER_FAILED;
     is_clean();
+    begin(2);
+    sell("a", 1, "k1", 10, 20);
+    answer(buy(4, "k4", 25, 45), 503, "lease_lost");
+    refuse(2, "k2", 30, 40);
+    sell("b", 3, "k3", 50, 60);
+    finds(FINDING_NOT_LINEARIZABLE, 1, 0); /* of a buy that did nothing nobody should know */
+    begin(2);
+    sell("a", 1, "k1", 10, 20);
+    answer(buy(4, "k4", 21, 25), 504, "outcome_unknown"); /* it may go on behind its answer */
+    refuse(2, "k2", 30, 40);
+    sell("b", 3, "k3", 50, 60);
+    finds(FINDING_NOT_LINEARIZABLE, 1, 0);
 }
 
 static void residue(void **state)

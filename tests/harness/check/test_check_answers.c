@@ -145,9 +145,11 @@ static void disagree(void **state)
     sell("a", 1, "k1", 10, 20);
     refuse(1, "k1", 30, 40);
     finds(FINDING_DISAGREE, 1, 0);
-    /* At the same time it may have come first; and other goods are rightly refused. */
+    /* At the same time it may have come first; a no to the moment is no final one; and other goods
+     * are rightly refused. */
     last()->start_us = 15;
-    last()->status = 503;
+    is_clean();
+    answer(last(), 503, "queue_full")->start_us = 30;
     is_clean();
     answer(last(), 409, "idempotency_mismatch");
     last()->start_us = 30;
