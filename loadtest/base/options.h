@@ -81,6 +81,7 @@ struct options {
     bool picture;
     const char *strategy; /* record's; and how it buys */
     int64_t operations, users, limit;
+    const char *system_name;
     int64_t show, exact;
 };
 

@@ -59,7 +59,7 @@ bool check_run(struct check_result *result, const struct ledger *ledger, const s
     check_stock(&view);
     result->sold_out = check_refusals(&view);
     check_order_in_time(&view);
-    check_residue(&view);
+    check_quiet(&view);
     exact_check(&view, limits, result->exact);
     view_fini(&view);
     if (result->findings.no_memory)

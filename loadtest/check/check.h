@@ -5,7 +5,7 @@
 #ifndef SECKILL_LOADTEST_CHECK_CHECK_H
 #define SECKILL_LOADTEST_CHECK_CHECK_H
 
-#include "loadtest/check/exact.h"
+#include "loadtest/check/exact/exact.h"
 #include "loadtest/check/findings.h"
 #include "loadtest/check/rows.h"
 

@@ -25,6 +25,7 @@
     X(FALSE_SOLD_OUT, "A12", "false sold-out", "told \"sold out\" while a unit was free")          \
     X(FENCING, "A13", "fencing order", "a later operation under an earlier token")                 \
     X(UNFINISHED, "A14", "unfinished", "accepted, and never decided")                              \
+    X(CACHE, "A15", "cache differs", "Redis's stock is not the database's")                        \
     X(RESIDUE, "A17", "residue", "left behind when all was quiet")                                 \
     X(NOT_LINEARIZABLE, "WG", "not linearizable", "no order of the operations explains it")
 

@@ -155,7 +155,6 @@ static bool read_all(struct rows *out, PGconn *connection, const char *products,
 bool rows_read(struct rows *out, const struct ledger *ledger, const char *conninfo,
                const char *schema, struct error *error)
 {
-    *out = (struct rows){0};
     char *products = list_products(ledger);
     if (!products)
         return error_fail(error, "out of memory");
@@ -163,8 +162,6 @@ bool rows_read(struct rows *out, const struct ledger *ledger, const char *connin
     bool good = connection && read_all(out, connection, products, schema, error);
     PQfinish(connection);
     free(products);
-    if (!good)
-        rows_fini(out);
     return good;
 }
 
@@ -175,6 +172,7 @@ void rows_fini(struct rows *rows)
     free(rows->products);
     free(rows->orders);
     free(rows->restocks);
+    free(rows->mirrors);
     *rows = (struct rows){0};
 }
 

@@ -26,6 +26,12 @@ struct row_restock {
     int64_t product, quantity;
 };
 
+/* redis-stock's copy of a product, where it was looked at. */
+struct row_mirror {
+    int64_t product;
+    int64_t stock, reserved; /* left to reserve; reserved and not decided */
+};
+
 struct rows {
     struct row_product *products; /* owned; in the order of their ids */
     size_t products_count;
@@ -34,13 +40,16 @@ struct rows {
     struct row_restock *restocks; /* owned */
     size_t restocks_count;
     /* Residue, of this database: */
-    int64_t idle_transactions; /* sessions in a transaction that has done nothing for 5 s */
-    int64_t prepared;          /* prepared transactions */
-    int64_t waiting;           /* sessions that have waited for a lock for 5 s */
+    int64_t idle_transactions;  /* sessions in a transaction that has done nothing for 5 s */
+    int64_t prepared;           /* prepared transactions */
+    int64_t waiting;            /* sessions that have waited for a lock for 5 s */
+    struct row_mirror *mirrors; /* owned; redis_look.h */
+    size_t mirrors_count;
+    int64_t leaseless; /* locks in Redis without a lease */
 };
 
-/* `conninfo` "": libpq's PG* variables; `schema`: as --schema takes it. `out` is
- * filled anew and, with false, empty. */
+/* `conninfo` "": libpq's PG* variables; `schema`: as --schema takes it. `out` begins as
+ * (struct rows){0}, or as redis_look has left it. Free it in either case. */
 bool rows_read(struct rows *out, const struct ledger *ledger, const char *conninfo,
                const char *schema, struct error *error);
 void rows_fini(struct rows *rows);

@@ -6,6 +6,7 @@
 
 #include "loadtest/base/process.h"
 #include "loadtest/check/check.h"
+#include "loadtest/check/redis_look.h"
 #include "loadtest/ledger/ledger_read.h"
 
 /* Seconds, at the most, for a product that cannot be decided. */
@@ -30,11 +31,13 @@ static int judge(const struct ledger *ledger, const struct rows *rows,
 int command_check(const struct options *options)
 {
     struct ledger ledger;
-    struct rows rows;
+    struct rows rows = {0};
     struct error error;
     if (!ledger_read_file(&ledger, options->folders.items[0], &error))
         return process_fail(error.text);
-    int status = rows_read(&rows, &ledger, options->database, options->schema, &error)
+    const struct redis_place place = {options->redis, options->stock_redis, options->system_name};
+    int status = redis_look(&rows, &ledger, &place, &error) &&
+                         rows_read(&rows, &ledger, options->database, options->schema, &error)
                      ? judge(&ledger, &rows, options)
                      : process_fail(error.text);
     rows_fini(&rows);

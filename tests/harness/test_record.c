@@ -6,9 +6,11 @@
 
 #include "harness/bed.h"
 
+#include <hiredis/hiredis.h>
 #include <libpq-fe.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,6 +38,33 @@ static int check(void)
     char line[160];
     snprintf(line, sizeof line, "check %s/ledger.jsonl", bed->folder);
     return bed_run(bed, line);
+}
+
+static int check_with(const char *flag, const char *url)
+{
+    char line[600];
+    snprintf(line, sizeof line, "check %s/ledger.jsonl %s %s", bed->folder, flag, url);
+    return bed_run(bed, line);
+}
+
+static const char *stock_redis(void)
+{
+    const char *url = getenv("SECKILL_TEST_REDIS");
+    assert_non_null(url);
+    return url;
+}
+
+static void redis(const char *command)
+{
+    const char *path = stock_redis();
+    assert_int_equal(strncmp(path, "unix://", 7), 0);
+    redisContext *context = redisConnectUnix(path + 7);
+    assert_true(context && !context->err);
+    redisReply *reply = redisCommand(context, command);
+    if (!reply || reply->type == REDIS_REPLY_ERROR)
+        fail_msg("%s: %s", command, reply ? reply->str : context->errstr);
+    freeReplyObject(reply);
+    redisFree(context);
 }
 
 static void says(const char *text)
@@ -105,8 +134,29 @@ static void accepted_orders_are_seen_to_their_end(void **state)
     record("--strategy redis-stock --instances 2 --connections 8 --operations 400 --products 2 "
            "--stock 20 --limit 4 --users 40");
     says(" 0 accepted and not known to be decided");
-    assert_int_equal(check(), 0);
+    assert_int_equal(check_with("--stock-redis", stock_redis()), 0);
     says("no violation found");
+    redis("HINCRBY {seckill}:stock:mirror:1000002 stock 3");
+    assert_int_equal(check_with("--stock-redis", stock_redis()), 1);
+    says("A15 cache differs: 1, 3 units");
+    assert_int_equal(check(), 0);
+    redis("HINCRBY {seckill}:stock:mirror:1000002 stock -3");
+}
+
+/* A lock whose holder died between taking it and giving it a lease. */
+static void a_lock_without_a_lease_is_found(void **state)
+{
+    (void)state;
+    record("--strategy conditional --connections 4 --operations 20 --products 1");
+    redis("SET judged:lock:product:1 me PX 600000");
+    assert_int_equal(check_with("--system-name judged --redis", stock_redis()), 0);
+    redis("PERSIST judged:lock:product:1");
+    assert_int_equal(check_with("--system-name judged --redis", stock_redis()), 1);
+    says("A17 residue: 1");
+    redis("DEL judged:lock:product:1");
+    assert_int_equal(check_with("--redis", "rediss://secret@there"), 2);
+    assert_null(strstr(bed->output, "secret"));
+    assert_int_equal(check_with("--redis", "unix:///nowhere/redis"), 2);
 }
 
 static void nothing_sold_is_no_pass(void **state)
@@ -182,6 +232,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(none_is_found_to_oversell, set_up, tear_down),
         cmocka_unit_test_setup_teardown(accepted_orders_are_seen_to_their_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_lock_without_a_lease_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_sold_is_no_pass, set_up, tear_down),
         cmocka_unit_test_setup_teardown(killed_in_the_middle, set_up_two, tear_down),
     };

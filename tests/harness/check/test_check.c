@@ -159,7 +159,23 @@ static void residue(void **state)
     finds(FINDING_RESIDUE, 1, 0);
     hand.rows.prepared = 1;
     hand.rows.waiting = 1;
-    finds(FINDING_RESIDUE, 3, 0);
+    hand.rows.leaseless = 1;
+    finds(FINDING_RESIDUE, 4, 0);
+}
+
+static void a_cache_that_differs(void **state)
+{
+    (void)state;
+    begin_clean();
+    struct row_mirror mirror = {.product = HAND_PRODUCT, .stock = hand.product.stock};
+    hand.rows.mirrors = &mirror;
+    hand.rows.mirrors_count = 1;
+    is_clean();
+    mirror.stock -= 2;
+    finds(FINDING_CACHE, 1, 2);
+    mirror.reserved = 2; /* as a reservation that nobody decides */
+    finds(FINDING_RESIDUE, 1, 2);
+    hand.rows.mirrors_count = 0;
 }
 
 /* What no bound shows. The refusal was right, if the slow sale had taken the one unit before; but
@@ -236,6 +252,7 @@ int main(void)
         cmocka_unit_test(false_sold_out),
         cmocka_unit_test(a_unit_in_somebody_s_hands),
         cmocka_unit_test(residue),
+        cmocka_unit_test(a_cache_that_differs),
         cmocka_unit_test(only_the_search_sees_it),
         cmocka_unit_test(a_search_that_gives_up_is_no_pass),
         cmocka_unit_test(the_smallest_case_comes_first),

@@ -1,5 +1,5 @@
 /* See exact.h: what the search is given, and the shortest beginning that has no order. */
-#include "loadtest/check/exact.h"
+#include "loadtest/check/exact/exact.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The search of exact.h. Operations stand in the order of their ends; what was chosen so far is a
  * set of bits, of which the number of units follows, so the set alone is what is remembered. */
-#include "loadtest/check/exact.h"
+#include "loadtest/check/exact/exact.h"
 
 #include <stdlib.h>
 #include <string.h>
