@@ -80,8 +80,11 @@ static void is_found(const char *text)
     says("VIOLATED");
 }
 
-/* The lowest of the confirmed orders: each of them was acknowledged, since nobody failed. */
-#define ONE "(SELECT id FROM orders WHERE product_id = 1000001 AND status = 1 ORDER BY id LIMIT 1)"
+/* The lowest order of this sale with that status: each confirmed one was acknowledged, since nobody
+ * failed. Rows of an earlier sale may still be there. */
+#define ONE(status)                                                                                \
+    "(SELECT o.id FROM orders o JOIN product p ON p.id = o.product_id AND p.epoch = o.epoch"       \
+    " WHERE p.id = 1000001 AND o.status = " status " ORDER BY o.id LIMIT 1)"
 
 static void conditional_is_clean_until_somebody_meddles(void **state)
 {
@@ -96,20 +99,20 @@ static void conditional_is_clean_until_somebody_meddles(void **state)
     sql("UPDATE product SET stock = stock + 1 WHERE id = 1000001");
     is_found("A1  conservation: 1, 1 units");
     sql("UPDATE product SET stock = stock - 1 WHERE id = 1000001");
-    sql("UPDATE orders SET status = 0 WHERE id = " ONE);
+    sql("UPDATE orders SET status = 0 WHERE id = " ONE("1"));
     is_found("A14 unfinished");
-    sql("UPDATE orders SET status = 1 WHERE product_id = 1000001 AND status = 0");
+    sql("UPDATE orders SET status = 1 WHERE id = " ONE("0"));
     assert_int_equal(check(), 0);
     sql("INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, "
         "created_at)"
         " SELECT '00000000-0000-7000-8000-000000000000', product_id, epoch, 9000001, 1, strategy, "
         "1,"
-        " now() FROM orders WHERE id = " ONE);
+        " now() FROM orders WHERE id = " ONE("1"));
     is_found("A5  invented: 1, 1 units");
     says("A1  conservation");
     sql("DELETE FROM orders WHERE user_id = 9000001");
     assert_int_equal(check(), 0);
-    sql("DELETE FROM orders WHERE id = " ONE);
+    sql("DELETE FROM orders WHERE id = " ONE("1"));
     is_found("A4  acknowledged but absent");
 
     sql("UPDATE product SET epoch = epoch + 1 WHERE id = 1000001");
