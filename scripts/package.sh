@@ -39,7 +39,7 @@ make_package() {
 
 check_package() {
   local version=''
-  lintian --fail-on error,warning --suppress-tags no-manual-page --tag-display-limit 0 --allow-root "$package" ||
+  lintian --fail-on error,warning --tag-display-limit 0 --allow-root "$package" ||
     die "lintian refuses $package"
   version=$(sed -n 's/^project(seckill VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
   [[ $(dpkg-deb -f "$package" Version) == "$version-"* ]] || die "the package is not version $version"

@@ -66,6 +66,19 @@ static size_t shown(const struct option_stop *stops)
     return count;
 }
 
+/* The table's rows of a command, by their number; not as the pages count them. */
+static const struct option_row *row_at(const struct option_program *program, unsigned command,
+                                       size_t number)
+{
+    for (const struct option_table *table = program->table; table; table = table->more) {
+        for (size_t i = 0; i < table->count; i++) {
+            if ((table->rows[i].commands & command) && number-- == 0)
+                return &table->rows[i];
+        }
+    }
+    return NULL;
+}
+
 static void the_man_page_has_every_option(void **state)
 {
     (void)state;
@@ -75,13 +88,13 @@ static void the_man_page_has_every_option(void **state)
         size_t expected = shown(program->stops);
         for (size_t k = 0; k < program->commands_count; k++) {
             const struct option_command *command = &program->commands[k];
-            struct pages_rows rows = {program->table, 0};
             const struct option_row *row;
             snprintf(part, sizeof part, "\n.SS %s\n", command->name ? command->name : "");
             const char *at = program->stops ? strstr(text, part) : text;
             assert_non_null(at);
             expected += shown(program->table->stops);
-            for (; (row = pages_next(&rows, command->command)) != NULL; expected++) {
+            for (size_t n = 0; (row = row_at(program, command->command, n)) != NULL; n++) {
+                expected++;
                 snprintf(part, sizeof part, ".TP\n\\fB\\-\\-%s\\fR%s", in_roff(row->flag),
                          row->kind == OPTION_SWITCH ? "\n" : " \\fI");
                 assert_has(at, part);
@@ -101,11 +114,10 @@ static void assert_listed(const char *text, const char *before,
                           const struct option_program *program, unsigned command,
                           const char *behind)
 {
-    struct pages_rows rows = {program->table, 0};
     const struct option_row *row;
     char line[2000];
     snprintf(line, sizeof line, "%s", before);
-    while ((row = pages_next(&rows, command)) != NULL)
+    for (size_t n = 0; (row = row_at(program, command, n)) != NULL; n++)
         snprintf(line + strlen(line), sizeof line - strlen(line), " --%s", row->flag);
     for (const struct option_stop *stop = program->table->stops; stop->argument; stop++) {
         if (stop->help)
@@ -140,10 +152,11 @@ static void the_other_shells_do_too(void **state)
         char *zsh = printed(pages_zsh, program), *fish = printed(pages_fish, program), part[300];
         size_t flags = 0, stops = shown(program->stops);
         for (size_t k = 0; k < program->commands_count; k++) {
-            struct pages_rows rows = {program->table, 0};
             const struct option_row *row;
             stops += shown(program->table->stops);
-            for (; (row = pages_next(&rows, program->commands[k].command)) != NULL; flags++) {
+            for (size_t n = 0; (row = row_at(program, program->commands[k].command, n)) != NULL;
+                 n++) {
+                flags++;
                 snprintf(part, sizeof part, "\n    '--%s%s[", row->flag,
                          row->kind == OPTION_SWITCH ? "" : "=");
                 assert_has(zsh, part);
@@ -177,11 +190,11 @@ static void values_are_of_the_row(void **state)
         {"reset", PAGES_NOTHING, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pages_rows rows = {options_program.table, 0};
         const struct option_row *row;
         const char *words;
+        size_t number = 0;
         do {
-            row = pages_next(&rows, COMMAND_RUN);
+            row = row_at(&options_program, COMMAND_RUN, number++);
             assert_non_null(row);
         } while (strcmp(row->flag, cases[i].flag) != 0);
         assert_int_equal(pages_value_of(row, &words), cases[i].value);
