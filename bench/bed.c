@@ -69,13 +69,38 @@ void bench_shape(const struct bench *bench, const struct bench_measure *measure,
     wrk_shape(connections, threads, measure->instances ? measure->instances : 1);
 }
 
+static bool stop_instances(struct bench *bench, struct error *error)
+{
+    bool stopped = bench->instances == 0 || harness_close_fleet(&bench->harness, error);
+    bench->instances = 0;
+    return stopped;
+}
+
+bool bench_hold_flushes(struct bench *bench, int ms, struct error *error)
+{
+    char delay[120];
+    if (bench->flush_ms == ms)
+        return true;
+    if (ms == 0)
+        snprintf(delay, sizeof delay, "ALTER ROLE CURRENT_USER RESET commit_delay");
+    else
+        snprintf(delay, sizeof delay, "ALTER ROLE CURRENT_USER SET commit_delay = %d", ms * 1000);
+    if (!bench_order(bench, delay, error) ||
+        !bench_order(bench,
+                     ms == 0 ? "ALTER ROLE CURRENT_USER RESET commit_siblings"
+                             : "ALTER ROLE CURRENT_USER SET commit_siblings = 0",
+                     error))
+        return false;
+    bench->flush_ms = ms;
+    return stop_instances(bench, error);
+}
+
 bool bench_use_instances(struct bench *bench, int count, struct error *error)
 {
     if (bench->instances == count)
         return true;
-    if (bench->instances > 0 && !harness_close_fleet(&bench->harness, error))
+    if (!stop_instances(bench, error))
         return false;
-    bench->instances = 0;
     if (!harness_open_fleet(&bench->harness, count, error))
         return false;
     bench->instances = count;
@@ -116,6 +141,7 @@ bool bench_plan(struct bench *bench, const struct bench_measure *measure, struct
         plan->kind = PHASE_LOAD;
         plan->stock = 0;
     }
+    plan->flush = measure->flush;
     bench_shape(bench, measure, &plan->connections, &plan->threads);
     if (plan->strategy && plan->strategy->available)
         return true;

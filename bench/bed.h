@@ -18,6 +18,7 @@ struct bench {
     struct instance ceiling;   /* seckill-bench-server; no process: not built */
     struct nginx nginx;        /* no process: not installed */
     int instances;             /* that run now */
+    int flush_ms;              /* that flushes are held back by the role's settings */
     int64_t crowd_product;     /* has the ten million rows; 0: there are none */
     int64_t next_product;      /* every measurement has products that were never sold */
     bool log_files;            /* were made before the first measurement */
@@ -36,6 +37,10 @@ void bench_say(const struct bench *bench, const char *text);
 
 /* Any statement; what it answers is of no interest. */
 bool bench_order(const struct bench *bench, const char *sql, struct error *error);
+
+/* Has PostgreSQL hold every flush back so long (0: not at all), by settings of the role's, which
+ * sessions have from their beginning: the servers are stopped. False when the role may not. */
+bool bench_hold_flushes(struct bench *bench, int ms, struct error *error);
 
 /* As many instances as the measurement asks for, and no other: one beside would take part in
  * consuming what redis-stock has queued. */

@@ -46,11 +46,13 @@ struct bench_measure {
     const char *name;
     enum bench_kind kind;
     const char *strategy;
-    int connections; /* 0: --connections */
-    int threads;     /* 0: --threads */
-    int instances;   /* 0: 1 */
-    int products;    /* 0: 1 */
-    int times;       /* an overload: of the peak */
+    int connections;   /* 0: --connections */
+    int threads;       /* 0: --threads */
+    int instances;     /* 0: 1 */
+    int products;      /* 0: 1 */
+    int times;         /* an overload: of the peak */
+    int flush_ms;      /* that each flush of PostgreSQL's is held back; 0: not */
+    const char *flush; /* who flushes: "own", "shared"; NULL: the strategy's default */
     bool sold_out;
     bool last; /* not before the others have been made in every round */
 };

@@ -207,8 +207,9 @@ make_database() { # BIN
     query "$1" postgres "CREATE ROLE seckill LOGIN"
   [ -n "$(query "$1" postgres "SELECT 1 FROM pg_database WHERE datname = 'seckill'")" ] ||
     query "$1" postgres "CREATE DATABASE seckill OWNER seckill"
-  # seckill-bench makes log files and asks for checkpoints
+  # seckill-bench makes log files, asks for checkpoints and holds flushes back
   query "$1" postgres "SET client_min_messages = warning; GRANT pg_checkpoint TO seckill"
+  query "$1" postgres "GRANT SET ON PARAMETER commit_delay TO seckill"
   query "$1" seckill "GRANT EXECUTE ON FUNCTION pg_switch_wal() TO seckill"
 }
 

@@ -24,6 +24,7 @@ struct phase_plan {
     enum phase_kind kind;
     const struct api_strategy *strategy; /* borrowed */
     const char *body;                    /* "": the strategy has no choice, or its default */
+    const char *flush;                   /* "own", "shared"; NULL: its default */
     int64_t wait_ms;                     /* -1: the server's own */
     int64_t connections, threads;
     int64_t rate_per_s; /* 0: wrk makes the load; else the open-loop generator at this rate */

@@ -203,16 +203,18 @@ static void tick(void *context)
 
 static void request_path(const struct phase_plan *plan, char *out, size_t size)
 {
-    char wait[40] = "", body[40] = "";
+    char wait[40] = "", body[40] = "", flush[40] = "";
     if (plan->wait_ms >= 0)
         snprintf(wait, sizeof wait, "&wait_ms=%" PRId64, plan->wait_ms);
     if (*plan->body)
         snprintf(body, sizeof body, "&body=%s", plan->body);
+    if (plan->flush)
+        snprintf(flush, sizeof flush, "&flush=%s", plan->flush);
     if (plan->scenario == SCENARIO_COUNTER)
         snprintf(out, size, "/products/%" PRId64 "/restock?strategy=%s%s%s", plan->first_product,
                  plan->strategy->name, wait, body);
     else
-        snprintf(out, size, "/orders?strategy=%s%s%s", plan->strategy->name, wait, body);
+        snprintf(out, size, "/orders?strategy=%s%s%s%s", plan->strategy->name, wait, body, flush);
 }
 
 static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, int64_t seconds,
