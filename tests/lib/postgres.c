@@ -278,26 +278,31 @@ void postgres_start(struct postgres *postgres)
     wait_until(postgres, "SELECT 'up'", "up");
 }
 
-/* `number` to each process that the postmaster has started. */
-static void signal_children(pid_t postmaster, int number)
+/* `number` to each process that the postmaster has started. How many of them are alive. */
+static int signal_children(pid_t postmaster, int number)
 {
     DIR *processes = opendir("/proc");
     char path[300];
+    int alive = 0;
 
     assert_non_null(processes);
     for (const struct dirent *at; (at = readdir(processes));) {
         int parent = 0;
+        char what = 'Z';
         pid_t pid = (pid_t)strtol(at->d_name, NULL, 10);
         snprintf(path, sizeof path, "/proc/%s/stat", at->d_name);
         FILE *from = pid > 0 ? fopen(path, "r") : NULL;
         if (!from)
             continue;
-        bool read = fscanf(from, "%*d (%*[^)]) %*c %d", &parent) == 1;
+        bool read = fscanf(from, "%*d (%*[^)]) %c %d", &what, &parent) == 2;
         fclose(from);
-        if (read && parent == postmaster)
-            kill(pid, number);
+        if (!read || parent != postmaster)
+            continue;
+        kill(pid, number);
+        alive += what != 'Z';
     }
     closedir(processes);
+    return alive;
 }
 
 void postgres_pause(struct postgres *postgres)
@@ -334,11 +339,21 @@ void postgres_stop(struct postgres *postgres)
     reap(postgres);
 }
 
+void postgres_quit(struct postgres *postgres)
+{
+    kill(postgres->pid, SIGQUIT);
+    reap(postgres);
+}
+
+/* The postmaster comes last: it does not start again as long as one of them has its memory. */
 void postgres_kill(struct postgres *postgres)
 {
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
     if (!postgres->paused)
         postgres_pause(postgres);
-    signal_children(postgres->pid, SIGKILL);
+    while (signal_children(postgres->pid, SIGKILL) > 0 && clock_mono_us() < until_us)
+        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
     kill(postgres->pid, SIGKILL);
     reap(postgres);
     postgres->paused = false;

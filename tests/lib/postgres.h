@@ -40,6 +40,8 @@ void postgres_stop(struct postgres *postgres);
 void postgres_start(struct postgres *postgres);
 /* SIGKILL for all of its processes: a crash. postgres_start recovers. */
 void postgres_kill(struct postgres *postgres);
+/* What `pg_ctl stop -m immediate` does: every process ends at once, and postgres_start recovers. */
+void postgres_quit(struct postgres *postgres);
 /* From its next start on it is a standby without a primary: it can be read from, not written to,
  * until postgres_promote. */
 void postgres_demote(struct postgres *postgres);
