@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { STOCK = 10, RUN = 3, PATIENCE_US = 60000000 };
+enum { STOCK = 2000, RUN = 3, PATIENCE_US = 60000000 };
 
 static struct {
     struct postgres *primary;
@@ -238,6 +238,32 @@ static void no_run_ends_the_wait(void **state)
     stop_servers();
 }
 
+static bool is_early(int64_t product)
+{
+    return witness_number(here.witness, "SELECT early::int FROM product WHERE id = %lld",
+                          (long long)product) == 1;
+}
+
+/* Buys until the sale releases its locks early: the first such order of a server's opens the
+ * session without which none does. How many were bought. No PUT: what it leaves to be deleted
+ * commits, too. */
+static int begin_early(const struct buy *buy)
+{
+    struct buy first = {.strategy = buy->strategy,
+                        .more = "&flush=shared",
+                        .product = buy->product,
+                        .user = buy->user + 1};
+    int bought = 0;
+
+    for (; !is_early(buy->product); first.user++) {
+        if (++bought == STOCK)
+            fail_msg("%s never releases its locks early", buy->strategy);
+        shop_expect_buy(here.server, &first, 201, "", NULL);
+        clock_sleep_until(clock_mono_us() + 10 * CLOCK_US_PER_MS);
+    }
+    return bought;
+}
+
 /* Somebody else cancels the wait: the order is unknown, and settled when the standby is back. */
 static void a_cancelled_wait_is_unknown(void **state)
 {
@@ -246,13 +272,16 @@ static void a_cancelled_wait_is_unknown(void **state)
         struct crowd *crowd = crowd_create();
         int64_t product = put(ways[i].more);
         struct buy buy = way_buy(&ways[i], NULL);
+        int before = 0; /* of batch, or it would wait for what its sale begins with */
+        if (strcmp(buy.strategy, "batch") == 0)
+            before = begin_early(&buy);
         shop_crowd_buy(crowd, here.server, &buy);
         postgres_pause(here.standby);
         crowd_send(crowd);
         int64_t pid = wait_waiting(ways[i].strategy, crowd, 0, 0);
         cancel(pid);
         int64_t settles = wait_waiting(ways[i].strategy, crowd, pid, 0);
-        assert_int_equal(confirmed(product), 1);
+        assert_int_equal(confirmed(product), before + 1);
         if (ways[i].key) { /* a repeat knows no more than that */
             shop_crowd_buy(crowd, here.other, &buy);
             crowd_send(crowd);
@@ -322,6 +351,102 @@ static void cancels_and_restocks_are_settled(void **state)
         crowd_destroy(crowd);
     }
     shop_expect_consistent(here.server, buy.product);
+    stop_servers();
+}
+
+/* What somebody asks of the other instance while a sale's last order is committed without a flush.
+ */
+static const struct question {
+    const char *what;
+    const char *method;
+    int status;
+    const char *code;
+    const char *holds; /* in the reply's body */
+} questions[] = {
+    {"a look at the order", "GET", 200, "", "\"confirmed\""},
+    {"a list of the sale's orders", "GET", 200, "", "\"confirmed\""},
+    {"a repeat", "POST", 200, "", "\"confirmed\""},
+    {"an order too many", "POST", 409, "sold_out", ""},
+};
+enum { QUESTIONS = sizeof questions / sizeof *questions };
+
+/* Of the order with the key. */
+static void find_order(const char *key, char id[SHOP_ID_SIZE])
+{
+    char halves[2][17];
+
+    for (int i = 0; i < 2; i++)
+        snprintf(halves[i], sizeof halves[i], "%016llx",
+                 (unsigned long long)witness_number(
+                     here.witness,
+                     "SELECT ('x' || substr(replace(id::text, '-', ''), %d, 16))::bit(64)::bigint"
+                     " FROM orders WHERE product_id = %lld AND idempotency_key = '%s'",
+                     i * 16 + 1, (long long)here.product, key));
+    snprintf(id, SHOP_ID_SIZE, "%.8s-%.4s-%.4s-%.4s-%.12s", halves[0], halves[0] + 8,
+             halves[0] + 12, halves[1], halves[1] + 4);
+}
+
+static void ask(struct crowd *crowd, const struct question *question, const struct buy *last)
+{
+    char target[96];
+    char id[SHOP_ID_SIZE];
+    struct buy buy = *last;
+
+    if (strcmp(question->method, "POST") == 0) {
+        if (question->status != 200) {
+            buy.user++;
+            buy.key = NULL;
+            buy.quantity = 1;
+        }
+        shop_crowd_buy(crowd, here.other, &buy);
+        return;
+    }
+    find_order(last->key, id);
+    if (question == questions)
+        snprintf(target, sizeof target, "/orders/%s", id);
+    else
+        snprintf(target, sizeof target, "/orders?product_id=%lld", (long long)here.product);
+    crowd_add(crowd, here.other, "GET", target, NULL, NULL);
+}
+
+static void expect_told(struct crowd *crowd, const char *strategy, const struct question *question)
+{
+    crowd_answers(crowd, PATIENCE_US);
+    const struct crowd_call *answer = crowd_at(crowd, 1);
+    if (crowd_at(crowd, 0)->reply.status != 201 || answer->reply.status != question->status ||
+        strcmp(answer->code, question->code) != 0 || !strstr(answer->reply.body, question->holds))
+        fail_msg("%s, %s: %s: %s", strategy, question->what, crowd_summary(crowd),
+                 answer->reply.body);
+}
+
+/* Both know of each other only what the rows say: whoever reads a row that no flush may have
+ * covered yet waits for one of its own. */
+static void nobody_tells_of_what_no_standby_has(void **state)
+{
+    (void)state;
+    static const char *const early[] = {"conditional", "pessimistic", "batch"};
+
+    for (int i = 0; i < 3 * QUESTIONS; i++) {
+        const struct question *question = &questions[i % QUESTIONS];
+        struct crowd *crowd = crowd_create();
+        struct buy buy = {.strategy = early[i / QUESTIONS], .more = "&flush=shared"};
+        buy.product = put(NULL);
+        buy.user = 100 * buy.product; /* a key is its user's */
+        int before = begin_early(&buy);
+        buy.key = "the-last";
+        buy.quantity = STOCK - before;
+        postgres_pause(here.standby);
+        shop_crowd_buy(crowd, here.server, &buy);
+        crowd_send(crowd);
+        int64_t flusher = wait_waiting(buy.strategy, crowd, 0, 0);
+        assert_int_equal(confirmed(here.product), before + 1);
+        ask(crowd, question, &buy);
+        crowd_send(crowd);
+        wait_waiting(question->what, crowd, flusher, 0);
+        postgres_resume(here.standby);
+        expect_told(crowd, buy.strategy, question);
+        crowd_destroy(crowd);
+    }
     stop_servers();
 }
 
@@ -431,6 +556,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_cancelled_settling_is_done_again, start_patient_server,
                                         end),
         cmocka_unit_test_setup_teardown(cancels_and_restocks_are_settled, start_patient_server,
+                                        end),
+        cmocka_unit_test_setup_teardown(nobody_tells_of_what_no_standby_has, start_patient_server,
                                         end),
         cmocka_unit_test_setup_teardown(a_standby_that_stays_away_is_not_waited_for,
                                         start_hasty_server, end),
