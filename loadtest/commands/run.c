@@ -171,7 +171,8 @@ static void print_table(const struct run *run, const struct outputs *to,
             options->rounds, options->rounds == 1 ? "" : "s", options->duration_s);
     table_print(to->table, run->results.items, run->results.count, &style, tally);
     table_print_legend(to->notes, &style, tally);
-    open_results_print(to->notes, run->results.items, run->results.count);
+    open_results_print(to->notes, run->results.items, run->results.count,
+                       options->format == FORMAT_WIDE);
     fprintf(to->notes, "\n%s,\ncommitted with synchronous_commit on.\n",
             what_was_done(options->scenario));
     if (options->rounds > 1)

@@ -30,8 +30,36 @@ static double figure(const struct load_part *part, enum load_class class, enum c
     return figures[column];
 }
 
-static void print_line(FILE *to, const struct phase_result *runs, size_t count,
-                       const struct phase_result *of, size_t part, enum load_class class)
+/* Where the lines go. What is not wide fits into 100 characters. */
+struct open_print {
+    FILE *to;
+    bool wide;
+};
+
+static bool is_shown(const struct open_print *print, int latency)
+{
+    return print->wide || (latency != P90 && latency != MAX);
+}
+
+static void print_titles(const struct open_print *print)
+{
+    static const char *const latencies[COLUMNS] = {[P50] = "p50 ms",
+                                                   [P90] = "p90 ms",
+                                                   [P99] = "p99 ms",
+                                                   [P999] = "p99.9 ms",
+                                                   [MAX] = "max ms"};
+    fprintf(print->to, "\n%-17s %4s  %-7s %9s %6s %6s  %-9s %6s", "strategy", "inst", "part",
+            "offered/s", "late", "never", "answer", "each s");
+    for (int column = P50; column <= MAX; column++) {
+        if (is_shown(print, column))
+            fprintf(print->to, " %8s", latencies[column]);
+    }
+    fputc('\n', print->to);
+}
+
+static void print_line(const struct open_print *print, const struct phase_result *runs,
+                       size_t count, const struct phase_result *of, size_t part,
+                       enum load_class class)
 {
     double values[COLUMNS][ROUNDS_MAX];
     size_t rounds = 0;
@@ -51,12 +79,14 @@ static void print_line(FILE *to, const struct phase_result *runs, size_t count,
     for (int column = 0; column < COLUMNS; column++)
         median[column] = span_of(values[column], rounds).median;
     const struct load_part *its = &of->load.parts[part];
-    fprintf(to, "%-18s %4d  %-7s %9.0f %7.0f %7.0f  %-9s %9.0f", of->plan.strategy->name,
+    fprintf(print->to, "%-17s %4d  %-7s %9.0f %6.0f %6.0f  %-9s %6.0f", of->plan.strategy->name,
             of->instances, its->name, its->rate_per_s, median[LATE], median[NEVER],
             load_class_name(class), median[PER_S]);
-    for (int column = P50; column <= MAX; column++)
-        fprintf(to, " %9.2f", median[column]);
-    fputc('\n', to);
+    for (int column = P50; column <= MAX; column++) {
+        if (is_shown(print, column))
+            fprintf(print->to, " %8.2f", median[column]);
+    }
+    fputc('\n', print->to);
 }
 
 static bool comes_first(const struct phase_result *runs, size_t which)
@@ -68,20 +98,19 @@ static bool comes_first(const struct phase_result *runs, size_t which)
     return has_figures(&runs[which]);
 }
 
-void open_results_print(FILE *to, const struct phase_result *runs, size_t count)
+void open_results_print(FILE *to, const struct phase_result *runs, size_t count, bool wide)
 {
+    const struct open_print print = {to, wide};
     bool titled = false;
     for (size_t i = 0; i < count; i++) {
         if (!comes_first(runs, i))
             continue;
         if (!titled)
-            fprintf(to, "\n%-18s %4s  %-7s %9s %7s %7s  %-9s %9s %9s %9s %9s %9s %9s\n", "strategy",
-                    "inst", "part", "offered/s", "late", "never", "answer", "each s", "p50 ms",
-                    "p90 ms", "p99 ms", "p99.9 ms", "max ms");
+            print_titles(&print);
         titled = true;
         for (size_t part = 0; part < runs[i].load.parts_count; part++) {
             for (int class = 0; class < LOAD_CLASSES; class ++)
-                print_line(to, runs, count, &runs[i], part, (enum load_class) class);
+                print_line(&print, runs, count, &runs[i], part, (enum load_class) class);
         }
     }
     if (titled)

@@ -8,8 +8,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Medians over the rounds, of the phases that take time; nothing where no run had a rate. */
-void open_results_print(FILE *to, const struct phase_result *runs, size_t count);
+/* Medians over the rounds, of the phases that take time; nothing where no run had a rate.
+ * `wide`: with p90 and the maximum. */
+void open_results_print(FILE *to, const struct phase_result *runs, size_t count, bool wide);
 
 /* arrivals.csv. Nothing is written where no run had a rate. */
 bool open_results_write_csv(const char *folder, const struct phase_result *runs, size_t count,

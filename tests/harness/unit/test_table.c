@@ -2,6 +2,7 @@
 #include "lib/t.h"
 
 #include "loadtest/commands/progress.h"
+#include "loadtest/report/open_results.h"
 #include "loadtest/report/table.h"
 
 #include <stdio.h>
@@ -215,6 +216,34 @@ static void a_line_has_100_columns_at_most(void **state)
     free(text);
 }
 
+static void a_schedules_lines_have_100_columns_at_most(void **state)
+{
+    (void)state;
+    struct phase_result run = result(&longest, 16, 1, 1, VERDICT_KEPT);
+    struct load_part part = {.name = "crowded", .rate_per_s = 1000000, .duration_us = 1000000};
+    run.plan.rate_per_s = 1000000;
+    run.load.parts_count = 1;
+    part.late_starts = part.never_started = 999999;
+    for (int class = 0; class < LOAD_CLASSES; class ++)
+        part.classes[class] = (struct latency_figures){
+            .count = 999999, .p50_us = 60000000, .p99_us = 60000000, .p999_us = 60000000};
+    run.load.parts[0] = part;
+    for (int wide = 0; wide < 2; wide++) {
+        char *text = NULL, *lines[16];
+        size_t size = 0;
+        FILE *to = open_memstream(&text, &size);
+        assert_non_null(to);
+        open_results_print(to, &run, 1, wide);
+        fclose(to);
+        assert_int_equal(strstr(text, "p90 ms") != NULL, wide);
+        assert_non_null(strstr(text, "p99.9 ms"));
+        split(text, lines);
+        for (int i = 0; !wide && i <= LOAD_CLASSES; i++)
+            assert_true(column_of(lines[i], lines[i] + strlen(lines[i])) <= 100);
+        free(text);
+    }
+}
+
 static void markdown_is_a_table(void **state)
 {
     (void)state;
@@ -297,6 +326,7 @@ int main(void)
         cmocka_unit_test(the_fastest_stands_first),
         cmocka_unit_test(a_promise_says_when_it_holds),
         cmocka_unit_test(a_line_has_100_columns_at_most),
+        cmocka_unit_test(a_schedules_lines_have_100_columns_at_most),
         cmocka_unit_test(markdown_is_a_table),
         cmocka_unit_test(colours_change_nothing_else),
         cmocka_unit_test(what_is_left_is_told_by_what_is_over),
