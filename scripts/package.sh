@@ -38,7 +38,12 @@ make_package() {
 }
 
 check_package() {
-  local version=''
+  local version file
+  dpkg-deb -c "$package" >"$root/build/package/content"
+  for file in bin/seckill-server bin/seckill-loadtest lib/systemd/system/seckill-server.service \
+      share/man/man8/seckill-server.8.gz share/bash-completion/completions/seckill-server share/doc/seckill/docs/OPERATIONS.md; do
+    grep -q " \./usr/$file\$" "$root/build/package/content" || die "the package has no $file"
+  done
   lintian --fail-on error,warning --tag-display-limit 0 --allow-root "$package" ||
     die "lintian refuses $package"
   version=$(sed -n 's/^project(seckill VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
