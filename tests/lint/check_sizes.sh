@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check_sizes.sh [ROOT]: no C file over 600 lines, and none that holds a strategy (its `const struct strategy`)
 # over 150: what is longer has a second job, which wants a file of its own. No folder with more than 20 entries: a list
-# that long no longer says what the room is for. A translation (X.zh.md) counts with its text.
+# that long no longer says what the room is for. A translation counts with its text.
 set -euo pipefail
 
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
