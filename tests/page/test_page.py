@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The live page in a real Chromium, against a real server.
 
-    test_page.py SERVER
+    test_page.py SERVER [Page.test_NAME]...
 
 Buying, cancelling, refusals, the race, the admin's calls, both languages, a phone's width, the keyboard alone, names that
 are HTML, and at the end of each a console without an error.
@@ -270,4 +270,4 @@ if __name__ == "__main__":
     signal.signal(signal.SIGALRM, give_up)
     signal.signal(signal.SIGTERM, give_up)
     signal.alarm(ALL_S)
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
