@@ -35,6 +35,17 @@ static bool begin_sale(const struct harness *harness, struct ledger_writer *writ
     return true;
 }
 
+/* For whoever finds the file one day. */
+static void note_settings(const struct harness *harness, struct ledger_writer *writer)
+{
+    const struct options *options = harness->options;
+    char text[200];
+    snprintf(text, sizeof text, "%s, %zu servers, %" PRId64 " connections, %" PRId64 " users%s%s",
+             options->strategy, harness->fleet.count, options->connections, options->users,
+             *options->body ? ", body " : "", options->body);
+    ledger_write_note(writer, clock_mono_us(), text);
+}
+
 static bool record(const struct harness *harness, struct ledger_writer *writer,
                    struct recorder_result *result, struct error *error)
 {
@@ -59,6 +70,7 @@ static bool record(const struct harness *harness, struct ledger_writer *writer,
                 .users = options->users,
                 .strategy = options->strategy},
     };
+    note_settings(harness, writer);
     return begin_sale(harness, writer, error) && recorder_run(&plan, writer, result, error);
 }
 

@@ -8,6 +8,10 @@
 
 enum { FORMAT = 1, LINE_BYTES_MAX = 16384 };
 
+/* So that no sum of them overflows, whoever wrote the file. */
+enum { QUANTITY_MAX = 1000000000 };
+#define STOCK_MAX INT64_C(9007199254740991)
+
 /* A number of the line; one that is not there is `otherwise`, and one that is something else is
  * an error. */
 static bool take_number(const json_t *line, const char *name, int64_t otherwise, int64_t *out,
@@ -55,6 +59,7 @@ static bool read_product(struct ledger *out, const json_t *line, struct error *e
            need_number(line, "stock", 0, &product.stock, error) &&
            take_number(line, "limit", 0, &product.limit, error) &&
            take_number(line, "epoch", 0, &product.epoch, error) &&
+           (product.stock <= STOCK_MAX || error_fail(error, "\"stock\" is too large")) &&
            (ledger_add_product(out, &product) || error_fail(error, "out of memory"));
 }
 
@@ -74,6 +79,8 @@ static bool is_whole(const struct ledger_op *op, struct error *error)
         return error_fail(error, "a %s needs a product and a quantity", ledger_kind_name(op->kind));
     if (!takes_units && !*op->order)
         return error_fail(error, "a %s needs an order", ledger_kind_name(op->kind));
+    if (op->quantity < 0 || op->quantity > QUANTITY_MAX)
+        return error_fail(error, "\"quantity\" is not from 0 to %d", QUANTITY_MAX);
     return true;
 }
 
@@ -155,7 +162,7 @@ static bool read_line(struct ledger *out, const json_t *line, struct error *erro
         return read_product(out, line, error);
     if (json_is_true(json_object_get(line, "done")))
         out->done = true;
-    else
+    else if (!json_object_get(line, "note")) /* a note is for people */
         out->skipped++;
     return true;
 }
