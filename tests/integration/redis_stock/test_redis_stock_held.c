@@ -202,12 +202,27 @@ static void what_one_order_needs_is_in_nobody_elses_way(void **state)
     bed_stop_all();
 }
 
-static void refuse_with(const char *sqlstate)
+static void make_refusal(const char *sqlstate)
 {
     witness_run(bed.witness,
                 "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS"
                 " $$BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '%s'; END$$",
                 sqlstate);
+}
+
+/* One user's orders. */
+static void refuse_user(int64_t user, const char *sqlstate)
+{
+    make_refusal(sqlstate);
+    witness_run(bed.witness,
+                "CREATE TRIGGER no BEFORE INSERT ON orders FOR EACH ROW"
+                " WHEN (NEW.user_id = %lld AND NEW.status = 1) EXECUTE FUNCTION no()",
+                (long long)bed_buy(user, 1).user);
+}
+
+static void refuse_with(const char *sqlstate)
+{
+    make_refusal(sqlstate);
     /* A failed order's row could be written. */
     witness_run(bed.witness, "CREATE TRIGGER no BEFORE INSERT ON orders FOR EACH ROW"
                              " WHEN (NEW.status = 1) EXECUTE FUNCTION no()");
@@ -255,12 +270,7 @@ static void one_order_in_trouble_is_alone(void **state)
     bed.product++;
     struct server *server = bed_start(NULL, NULL);
     shop_put(server, bed.product, 1000, NULL);
-    witness_run(bed.witness, "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS"
-                             " $$BEGIN RAISE EXCEPTION 'odd' USING ERRCODE = 'XX000'; END$$");
-    witness_run(bed.witness,
-                "CREATE TRIGGER no BEFORE INSERT ON orders FOR EACH ROW"
-                " WHEN (NEW.user_id = %lld AND NEW.status = 1) EXECUTE FUNCTION no()",
-                (long long)bed_buy(BAD, 1).user);
+    refuse_user(BAD, "XX000");
     struct witness *holder = bed_hold(); /* so that they come to be written together */
     for (int i = 0; i < ORDERS; i++)
         accept_one(server, bed.product, 1 + i, ids[i]);
@@ -272,6 +282,41 @@ static void one_order_in_trouble_is_alone(void **state)
     witness_run(bed.witness, "DROP FUNCTION no() CASCADE");
     bed_wait_status(server, ids[BAD - 1], "confirmed");
     bed_expect_reconciled();
+    bed_stop_all();
+}
+
+/* One that cannot be written waits for somebody's transaction when it is to be written as failed:
+ * it is put off like any other that waits, and the writer goes on. */
+static void one_that_is_unwritable_and_waits_is_alone(void **state)
+{
+    enum { BAD = 1 };
+    char id[SHOP_ID_SIZE];
+    char other_id[SHOP_ID_SIZE];
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 100, NULL);
+    refuse_user(BAD, "P0001");
+    struct witness *row = bed_hold();
+    accept_one(server, bed.product, BAD, id);
+    struct witness *holder = witness_open(bed.conninfo);
+    witness_run(holder, "BEGIN");
+    witness_run(holder,
+                "INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status,"
+                " created_at) SELECT '%s', id, epoch, 1, 1, 'redis-stock', 3, now() FROM product"
+                " WHERE id = %lld",
+                id, (long long)bed.product);
+    witness_release(row);
+    BED_WAIT(bed_claims("lock_held") >= 1);
+    for (int i = 0; i < ORDERS; i++) {
+        accept_one(server, bed.product, 10 + i, other_id);
+        bed_wait_status(server, other_id, "confirmed");
+    }
+    bed_expect_status(server, id, "queued");
+    assert_int_equal(bed_claims("put_off"), 0);
+    witness_release(holder);
+    bed_wait_status(server, id, "failed");
     bed_stop_all();
 }
 
@@ -398,8 +443,12 @@ static void what_waits_for_postgresql_grows_old(void **state)
 
 static int teardown(void **state)
 {
-    if (bed.witness)
+    if (bed.witness) { /* a test that has failed may have left a transaction */
+        witness_number(bed.witness,
+                       "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE"
+                       " datname = current_database() AND state = 'idle in transaction'");
         witness_run(bed.witness, "DROP FUNCTION IF EXISTS no() CASCADE");
+    }
     return bed_teardown(state);
 }
 
@@ -411,6 +460,7 @@ int main(void)
         cmocka_unit_test_teardown(what_one_order_needs_is_in_nobody_elses_way, teardown),
         cmocka_unit_test_teardown(no_order_dies_of_the_servers_state, teardown),
         cmocka_unit_test_teardown(one_order_in_trouble_is_alone, teardown),
+        cmocka_unit_test_teardown(one_that_is_unwritable_and_waits_is_alone, teardown),
         cmocka_unit_test_teardown(its_own_backlog_goes_at_full_speed, teardown),
         cmocka_unit_test_teardown(a_backlog_of_others_goes_at_full_speed, teardown),
         cmocka_unit_test_teardown(what_is_behind_held_entries_of_its_own, teardown),

@@ -129,8 +129,9 @@ static enum pg_status attempt(struct work *work)
     return transact(work, 0);
 }
 
-/* Writes this one as failed, `unwritable`. */
-static bool write_poison(struct stock_link *link, struct claim *claim)
+/* Writes this one as failed, `unwritable`. PG_OK: it has its fate, or its row is held by somebody;
+ * else nothing is done. */
+static enum pg_status write_poison(struct stock_link *link, struct claim *claim)
 {
     struct work work;
     char id[UUID_TEXT_LENGTH + 1];
@@ -141,27 +142,27 @@ static bool write_poison(struct stock_link *link, struct claim *claim)
     stock_give_time(link);
     if (!pg_connect(link->pg, link->until_us) ||
         stock_mirror_generation(link, claim->order.product_id, claim->generation) != STOCK_DONE)
-        return false;
+        return PG_LOST;
     pg_begin(link->pg);
     enum pg_status status = decide_lock(&work, &held, 0);
-    if (status == PG_OK)
+    bool is_held = status == PG_OK && claim->fate == CLAIM_HELD;
+    if (status == PG_OK && !is_held)
         status = decide_known(&work);
     if (status == PG_OK && claim->fate == CLAIM_OPEN) {
         claim->fate = decide_ended(&work, 0) ? CLAIM_ENDED : CLAIM_POISON;
         snprintf(claim->reason, sizeof claim->reason, "unwritable");
     }
-    if (status == PG_OK && claim->fate == CLAIM_HELD)
-        status = PG_BUSY;
-    if (status == PG_OK)
+    if (status == PG_OK && !is_held)
         status = write_and_commit(&work);
-    if (status == PG_OK) {
+    if (status == PG_OK && !is_held) {
         uuid_format(&claim->order.id, id);
         log_error("order %s: unwritable", id);
-        return true;
+        return PG_OK;
     }
     pg_rollback(link->pg, link->until_us);
-    claim->fate = CLAIM_OPEN;
-    return false;
+    if (!is_held)
+        claim->fate = CLAIM_OPEN;
+    return status;
 }
 
 static bool write_range(struct work *work, struct claim *claims, int count);
@@ -232,8 +233,10 @@ static bool write_range(struct work *work, struct claim *claims, int count)
                      pg_error(link->pg)->text);
             if (count > 1)
                 return split(work, claims, count);
-            if (++refusals == REFUSALS_MAX)
-                return write_poison(link, claims);
+            if (++refusals == REFUSALS_MAX) {
+                status = write_poison(link, claims);
+                return status == PG_BUSY ? part(work, claims, count) : status == PG_OK;
+            }
         }
         work->fresh = false; /* somebody may have been here all the same */
         clock_sleep_until(clock_mono_us() + PAUSE_US);
