@@ -1,22 +1,27 @@
 #!/bin/sh
-# Makes the secrets of docker-compose.yml: files in docker/secrets, with random passwords. What is there already is
-# kept, so it can be run again; throw the database's volume away when you throw its password away.
+# Makes the secrets of docker-compose.yml, with random passwords: a folder in docker/secrets for each kind of container,
+# which sees no other. `docker compose up` runs it in a container, before all others. What is there already is kept, so
+# it can be run again; throw the database's volume away when you throw its password away.
 #
-# Nobody but you can enter the folder. The files in it can be read by all, because the server's user in its container
-# is another than yours.
+# Nobody but you, and root, can enter docker/secrets. The files in it can be read by all, because a container's user is
+# another than yours.
 set -eu
-umask 077
+umask 022
 cd "$(dirname "$0")"
 mkdir -p secrets
+chmod 700 secrets
 
 random() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
 
-keep() { # NAME TEXT
-  rmdir "secrets/$1" 2>/dev/null || true   # docker makes a folder for a file that is missing
-  [ -s "secrets/$1" ] || printf '%s\n' "$2" >"secrets/$1"
+keep() { # FOLDER/NAME TEXT
+  mkdir -p "secrets/${1%/*}"
+  [ -s "secrets/$1" ] || printf '%b\n' "$2" >"secrets/$1"
   chmod 444 "secrets/$1"
 }
 
-keep admin_token "$(random)"
-keep postgres_password "$(random)"
-keep database "host=postgres dbname=seckill user=seckill password=$(cat secrets/postgres_password)"
+keep server/admin_token "$(random)"
+keep postgres/password "$(random)"
+keep server/database "host=postgres dbname=seckill user=seckill password=$(cat secrets/postgres/password)"
+keep rabbitmq/20-user.conf "default_user = seckill\ndefault_pass = $(random)\nlog.console = true"
+keep server/amqp "amqp://seckill:$(sed -n 's/^default_pass = //p' secrets/rabbitmq/20-user.conf)@rabbitmq:5672/"
+keep grafana/admin_password "$(random)"

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Builds the image and starts docker-compose.yml as a user would, sells through HAProxy, stops a server in mid-sale,
-# compares the books, and takes everything down again.
+# compares the books, looks at the servers through Prometheus, sells with every backend of the profile `all`, and takes
+# everything down again.
 #
 #   compose-check.sh            a Docker engine of its own, which it starts, and ends with all that it has made; the
 #                               images it makes of Debian's packages, with nothing from an image registry: the same
 #                               programs, in the versions that Debian has. Needs root. Two minutes and more.
 #   compose-check.sh --engine   the Docker engine that is there (DOCKER_HOST), and the images that it has or pulls
 #   --suite NAME                the Debian release of the images, in front of that: bookworm, trixie
+#
+# Grafana is left out where the images are made here, because Debian has no package of it.
 #
 # It works on a copy of the checkout, as a compose project of its own on a free port. What it finds is printed; the
 # first thing that is wrong ends it, with the containers' last words and exit status 1.
@@ -18,7 +21,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --engine) engine_given=yes; shift ;;
     --suite) suite=${2:?--suite takes a release of Debian}; shift 2 ;;
-    *) sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 2 ;;
+    *) sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 2 ;;
   esac
 done
 
@@ -64,7 +67,7 @@ make_images() {
     die "debootstrap: $(tail -n 3 "$work/debootstrap.log")"
   tar -C "$work/tree" --exclude=./var/cache/apt/archives/*.deb -c . | docker import - "debian:$suite-slim" >/dev/null
   rm -rf "$work/tree"
-  for image in postgres redis haproxy; do
+  for image in postgres redis haproxy prometheus memcached zookeeper rabbitmq; do
     mkdir "$work/$image"
     "entrypoint_of_$image" >"$work/$image/entrypoint"
     chmod 755 "$work/$image/entrypoint"
@@ -77,8 +80,15 @@ make_images() {
   done
 }
 
-image_of() { awk -v of="image: $1:" 'index($0, of) { print $2 }' "$checkout/docker-compose.yml"; }
-packages_of() { case $1 in redis) echo redis-server redis-tools ;; postgres) echo postgresql ;; *) echo "$1" ;; esac; }
+image_of() { sed -nE "s|^ *image: (([a-z]+/)?$1:.*)|\\1|p" "$checkout/docker-compose.yml" | head -n 1; }
+packages_of() {
+  case $1 in
+    redis) echo redis-server redis-tools ;;
+    postgres) echo postgresql ;;
+    rabbitmq) echo rabbitmq-server ;;
+    *) echo "$1" ;;
+  esac
+}
 
 entrypoint_of_postgres() {
   cat <<'END'
@@ -109,6 +119,22 @@ entrypoint_of_redis() {
 
 entrypoint_of_haproxy() {
   printf '#!/bin/sh\nexec setpriv --reuid haproxy --regid haproxy --clear-groups "$@"\n'
+}
+
+entrypoint_of_memcached() {
+  printf '#!/bin/sh\nexec setpriv --reuid memcache --regid memcache --clear-groups "$@"\n'
+}
+
+entrypoint_of_prometheus() { # as the image's user, 65534
+  printf '#!/bin/sh\nchown nobody /prometheus\nexec setpriv --reuid nobody --regid nogroup --clear-groups prometheus "$@"\n'
+}
+
+entrypoint_of_zookeeper() {
+  printf '#!/bin/sh\nexec /usr/share/zookeeper/bin/zkServer.sh start-foreground\n'
+}
+
+entrypoint_of_rabbitmq() {
+  printf '#!/bin/sh\nchown rabbitmq: /var/lib/rabbitmq\nexec setpriv --reuid rabbitmq --regid rabbitmq --clear-groups /usr/lib/rabbitmq/bin/rabbitmq-server\n'
 }
 
 # --- what is asked ---
@@ -154,20 +180,62 @@ check_image() {
 
 check_secrets() {
   local secret where
-  for secret in admin_token postgres_password; do
-    for where in server-2 server-3 postgres haproxy; do
+  for secret in server/admin_token postgres/password; do
+    for where in server-2 server-3 postgres haproxy first-product; do
       ! fact "$(container "$where")" '{{json .}}' | grep -qf "$checkout/docker/secrets/$secret" ||
         die "docker inspect $where shows the $secret"
-      ! docker top "$(container "$where")" | grep -qf "$checkout/docker/secrets/$secret" || die "ps shows the $secret in $where"
+      ! docker top "$(container "$where")" 2>/dev/null | grep -qf "$checkout/docker/secrets/$secret" || die "ps shows the $secret in $where"
       ! docker logs "$(container "$where")" 2>&1 | grep -qf "$checkout/docker/secrets/$secret" || die "the $secret is in the log of $where"
     done
   done
   say "no secret in docker inspect, docker top or a log"
 }
 
+# What a first start makes.
+check_first_start() {
+  expect '200' "$(status_of "$url/products/1")" "the product that is there to buy"
+  expect '20[01]' "$(status_of -H 'Content-Type: application/json' -d '{"product_id": 1, "user_id": 1}' "$url/orders")" "an order for it"
+  expect '700' "$(stat -c %a "$checkout/docker/secrets")" "the secrets' folder's mode"
+}
+
+targets_up() { curl -sS --max-time 5 --get --data-urlencode 'query=sum(up{job="seckill"})' "http://$prometheus/api/v1/query" | grep -q "\"$1\"\]"; }
+
+check_monitoring() {
+  local prometheus
+  compose up -d server-1 prometheus >"$work/up.log" 2>&1 || die "docker compose up server-1 prometheus: $(tail -n 20 "$work/up.log")"
+  prometheus=$(compose port prometheus 9090)
+  wait_until 60 "Prometheus does not scrape three servers" targets_up 3
+  say "Prometheus scrapes three servers"
+}
+
+all_backends_up() {
+  local server
+  for server in server-1 server-2 server-3; do
+    docker exec "$(container $server)" bash -c 'exec 3<>/dev/tcp/127.0.0.1/8080 && printf "GET /readyz HTTP/1.0\r\nHost: x\r\n\r\n" >&3 && cat <&3' \
+      >"$work/readyz" || return 1
+    grep -q '"name": "rabbitmq", "up": true' "$work/readyz" && ! grep -q '"up": false' "$work/readyz" || return 1
+  done
+}
+
+check_all() {
+  local strategy product=10
+  say "starting the profile all"
+  compose --env-file "$checkout/docker/all.env" up -d >"$work/up.log" 2>&1 || die "docker compose up: $(tail -n 20 "$work/up.log")"
+  url=http://$(compose port haproxy 8000)
+  wait_until 120 "not every backend is up on every server" all_backends_up
+  wait_until 60 "HAProxy has no server" curl -sS --fail --max-time 5 "$url/readyz"
+  for strategy in redlock memcached-lock zookeeper-lock partitioned-queue redis-stock; do
+    product=$((product + 1))
+    status_of -X PUT -H "Authorization: Bearer $(cat "$checkout/docker/secrets/server/admin_token")" -d '{"stock": 5}' \
+      "$url/products/$product" >/dev/null
+    expect '20[12]' "$(status_of -H 'Content-Type: application/json' -d "{\"product_id\": $product, \"user_id\": 1}" \
+      "$url/orders?strategy=$strategy")" "an order with $strategy"
+  done
+}
+
 check_admin() {
   local product=$url/products/1 wrong token
-  token=$(cat "$checkout/docker/secrets/admin_token")
+  token=$(cat "$checkout/docker/secrets/server/admin_token")
   wrong=$(status_of -X PUT -d "{\"stock\": $stock}" "$product")
   expect '40[13]' "$wrong" "an admin call without the token, through HAProxy"
   expect '40[13]' "$(status_of -X PUT -H 'Authorization: Bearer wrong' -d "{\"stock\": $stock}" "$product")" "with a wrong one"
@@ -230,7 +298,7 @@ leave() {
   [ ${#buying[@]} = 0 ] || kill "${buying[@]}" 2>/dev/null || true
   if [ -n "$started" ]; then
     [ $status = 0 ] || compose logs --tail 20 >&2 || true
-    compose down --volumes --remove-orphans --rmi local --timeout 5 >"$work/down.log" 2>&1 || cat "$work/down.log" >&2
+    compose --profile monitoring --profile all down --volumes --remove-orphans --rmi local --timeout 5 >"$work/down.log" 2>&1 || cat "$work/down.log" >&2
   fi
   stop_engine
   rm -rf --one-file-system "$work"
@@ -255,8 +323,7 @@ sed -i "s/^    build: \.$/    build: { context: ., args: { DEBIAN: $suite } }/" 
 # A machine may allow fewer descriptors than docker-compose.yml asks for.
 files=$(ulimit -Hn)
 [ "$files" = unlimited ] || [ "$files" -ge 65536 ] || sed -i "s/nofile: 65536/nofile: $files/" "$checkout/docker-compose.yml"
-"$checkout/docker/secrets.sh"
-export SECKILL_PORT=0   # any that is free
+export SECKILL_PORT=0 PROMETHEUS_PORT=0   # any that is free
 started=yes
 say "building the image"
 compose build >"$work/build.log" 2>&1 || die "the build failed: $(tail -n 20 "$work/build.log")"
@@ -265,9 +332,13 @@ compose up -d >"$work/up.log" 2>&1 || die "docker compose up: $(tail -n 20 "$wor
 url=http://$(compose port haproxy 8000)
 wait_until 90 "HAProxy has no server" curl -sS --fail --max-time 5 "$url/readyz"
 check_image
+wait_until 30 "there is no product to buy" curl -sS --fail --max-time 5 "$url/products/1"
+check_first_start
 check_admin
 sell_and_stop_one
 check_sale
 check_secrets
 check_logs
+check_monitoring
+check_all
 say "all good"

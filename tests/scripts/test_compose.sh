@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# docker-compose.yml as COMPOSE reads it (no Docker engine needed): it is accepted, it has the services that it says, one
-# of which builds the image of all, and its secrets are the files that docker/secrets.sh makes. docker/haproxy.cfg as
+# docker-compose.yml as COMPOSE reads it (no Docker engine needed): it is accepted, it has the services that it says in
+# the profiles that it says, one of which builds the image of all, and its secrets are the files that docker/secrets.sh
+# makes. Of a profile's backends the servers know with docker/all.env alone. docker/haproxy.cfg as
 # HAProxy reads it, where HAProxy is installed. The Dockerfile's image, of which this much is known without an engine: it
 # is built with the client libraries that scripts/ installs to build with, has those that SERVER is linked with, and runs
 # as a user with a number, on a setting, with a health check. That the images start, scripts/compose-check.sh sees.
@@ -16,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 
 fail() { echo "test_compose: $*" >&2; exit 1; }
 
-config() { "$compose" -f docker-compose.yml config "$@"; }
+config() { "$compose" -f docker-compose.yml "$@" config; }
 
 stage() { awk -v wanted="$1" '/^FROM/ { stage++ } stage == wanted' Dockerfile; }
 
@@ -67,33 +68,59 @@ context_can_be_configured() {
     fail "the image's build lacks something: $(grep -m 1 -A 5 'CMake Error' "$work/configured")"
 }
 
+services_of() { # PROFILE, or nothing: those that start by themselves
+  awk -v wanted="${1:-}" '
+    function end() { if (name != "" && profile == wanted) print name; name = profile = "" }
+    /^[a-z]/ { end(); inside = $1 == "services:" }
+    inside && /^  [a-z]/ { end(); name = $1; sub(":", "", name) }
+    inside && /^    [a-z]/ { list = $1 == "profiles:" }
+    inside && list && /^    +- / { profile = $2 }
+    END { end() }' "$work/config" | sort | tr '\n' ' '
+}
+
+services_are() { # PROFILE SERVICES
+  [ "$(services_of "$1")" = "$2 " ] || fail "the services ${1:+of $1 }are $(services_of "$1")"
+}
+
 one_service_builds() {
   local built
-  config >"$work/config"
   built=$(grep -cE '^ {4}build:' "$work/config" || true)
   [ "$built" = 1 ] || fail "$built services build the image"
-  [ "$(grep -cE '^ {4}image: seckill-server$' "$work/config")" = 3 ] || fail "not all three servers have its image"
+  [ "$(grep -cE '^ {4}image: seckill-server$' "$work/config")" = 4 ] || fail "not all of its users have the servers' image"
 }
 
 # Every setting of a server is one; a secret is a file, which docker/secrets.sh makes, for all to read in a folder that
-# is its owner's alone, and keeps.
+# is its owner's alone, and keeps. A container sees the folder of its kind.
 secrets_are_files() {
   local variable file
-  if grep -iE '(PASSWORD|TOKEN|DATABASE): ' "$work/config"; then fail "a secret stands in the environment"; fi
+  if grep -iE '(PASSWORD|TOKEN|DATABASE|AMQP|_PASS): ' "$work/config"; then fail "a secret stands in the environment"; fi
   "$server" --help=markdown >"$work/settings"
   while read -r variable; do
     grep -q "\`${variable%_FILE}\`" "$work/settings" || fail "$variable is no setting"
-  done < <(grep -oE 'SECKILL_[A-Z_]+:' "$work/config" | tr -d : | sort -u)
+  done < <(grep -ohE 'SECKILL_[A-Z_]+' "$work/config" docker/all.env | sort -u)
   mkdir "$work/docker"
   cp docker/secrets.sh "$work/docker"
   "$work/docker/secrets.sh"
-  (cd "$work" && sha256sum docker/secrets/* >sums && docker/secrets.sh && sha256sum --quiet -c sums) || fail "docker/secrets.sh makes other secrets"
+  (cd "$work" && sha256sum docker/secrets/*/* >sums && docker/secrets.sh && sha256sum --quiet -c sums) || fail "docker/secrets.sh makes other secrets"
   [ "$(stat -c %a "$work/docker/secrets")" = 700 ] || fail "others can enter docker/secrets"
   while read -r file; do
-    [ "$(stat -c %a "$work/docker/secrets/${file##*/}")" = 444 ] || fail "docker/secrets.sh does not make $file, or not for all to read"
-  done < <(grep -oE 'docker/secrets/[a-z_]+' "$work/config")
-  grep -q "password=$(cat "$work/docker/secrets/postgres_password")$" "$work/docker/secrets/database" || fail "the two passwords differ"
-  grep -qx '/docker/secrets/' .gitignore || fail "git takes the secrets"
+    [ "$(stat -c %a "$work/docker/secrets"/*/"$file")" = 444 ] || fail "docker/secrets.sh does not make $file, or not for all to read"
+  done < <(grep -oE '/run/secrets/[a-z_]+' "$work/config" docker/all.env | sed 's|.*/||' | sort -u)
+  while read -r file; do
+    [ "$(stat -c %a "$work/docker/secrets/$file")" = 755 ] || fail "docker/secrets.sh does not make the folder $file, or not for all to read"
+  done < <(grep -oE 'docker/secrets/[a-z]+' "$work/config" | sed 's|.*/||' | sort -u)
+  grep -q "password=$(cat "$work/docker/secrets/postgres/password")$" "$work/docker/secrets/server/database" || fail "the two passwords differ"
+  [ "$(cat docker/secrets/.gitignore)" = $'*\n!.gitignore' ] || fail "git takes the secrets"
+}
+
+# Unset otherwise: an empty setting counts as one.
+servers_know_what_runs() {
+  local variable
+  config --env-file docker/all.env >"$work/all"
+  while IFS='=' read -r variable _; do
+    if grep -qE "^ +$variable: [^n]" "$work/config"; then fail "$variable is set without its profile"; fi
+    grep -qE "^ +$variable: [a-z/]" "$work/all" || fail "docker/all.env does not set $variable"
+  done < <(grep '^SECKILL_' docker/all.env)
 }
 
 texts_name_the_plugin() {
@@ -102,9 +129,12 @@ texts_name_the_plugin() {
   fi
 }
 
-services=$(config --services | sort | tr '\n' ' ')
-[ "$services" = "haproxy postgres redis server-1 server-2 server-3 " ] || fail "the services are $services"
+config --profile monitoring --profile all >"$work/config"
+services_are '' "first-product haproxy postgres redis secrets server-1 server-2 server-3"
+services_are monitoring "grafana prometheus"
+services_are all "memcached rabbitmq redlock-1 redlock-2 redlock-3 stock-redis zookeeper"
 one_service_builds
+servers_know_what_runs
 secrets_are_files
 image_is_as_one_expects
 context_is_the_sources
