@@ -5,6 +5,7 @@
  */
 #include "lib/t.h"
 
+#include "bench/tools/pgbench.h"
 #include "harness/bed.h"
 #include "lib/pgbouncer.h"
 #include "loadtest/judge/witness.h"
@@ -210,6 +211,21 @@ static void expect_schema(const char *as, const char *name, const char *schema)
     witness_destroy(witness);
 }
 
+/* It would put the value of a variable there. */
+static void pgbench_gets_no_colon(void **state)
+{
+    (void)state;
+    struct error error = {.text = ""};
+    double per_s = 0;
+    struct witness *witness = witness_create(conninfo, "Wit:nessed", &error);
+    assert_non_null(witness);
+    const struct pgbench_load load = {
+        .program = "pgbench", .strategy = "conditional", .folder = bed->folder};
+    assert_false(pgbench_run(&load, witness, &per_s, &error));
+    assert_non_null(strstr(error.text, "colon"));
+    witness_destroy(witness);
+}
+
 /* As a server finds them, also one that is to make them. */
 static void tables_of_an_older_server_are_found(void **state)
 {
@@ -319,6 +335,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_it_waits_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_audit_command, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_missing_is_named, set_up_superuser, tear_down),
+        cmocka_unit_test_setup_teardown(pgbench_gets_no_colon, set_up, tear_down),
         cmocka_unit_test(tables_of_an_older_server_are_found),
         cmocka_unit_test(only_the_bench_changes_a_database),
         cmocka_unit_test(a_pooler_gets_its_session_back_as_it_was),

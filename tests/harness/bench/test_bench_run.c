@@ -12,6 +12,10 @@
 
 static struct bed *bed;
 
+/* Where no search_path looks. */
+static const char schema[] = "Be\"nch";
+static const char identifier[] = "\"Be\"\"nch\"";
+
 static json_t *load(void)
 {
     char path[128];
@@ -170,7 +174,7 @@ static void a_row_against_pgbench(void **state)
 static void ask(const char *sql, char *out, size_t size)
 {
     struct error error = {.text = ""};
-    struct database *database = database_create(bed_database(), "seckill", &error);
+    struct database *database = database_create(bed_database(), identifier, &error);
     if (!database || !database_ask(database, sql, out, size, &error))
         fail_msg("%s", error.text);
     database_destroy(database);
@@ -194,14 +198,14 @@ static void orders_of_others_are_left_alone(void **state)
 {
     (void)state;
     char text[16];
-    ask("TRUNCATE orders", text, sizeof text);
+    ask("DROP SCHEMA IF EXISTS {schema} CASCADE", text, sizeof text);
     assert_false(orders_grow());
-    ask("INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, "
+    ask("INSERT INTO {schema}.orders (id, product_id, epoch, user_id, quantity, strategy, status, "
         "created_at)"
         " VALUES (gen_random_uuid(), 1, 1, 1, 1, 'batch', 1, now())",
         text, sizeof text);
     assert_true(orders_grow());
-    ask("DELETE FROM orders WHERE product_id = 1 RETURNING user_id", text, sizeof text);
+    ask("DELETE FROM {schema}.orders WHERE product_id = 1 RETURNING user_id", text, sizeof text);
     assert_string_equal(text, "1");
 }
 
@@ -313,14 +317,7 @@ static int setup(void **state)
 {
     (void)state;
     bed = bed_create(0);
-    return 0;
-}
-
-/* With a server beside, which has made the tables. */
-static int setup_tables(void **state)
-{
-    (void)state;
-    bed = bed_create(1);
+    bed->options.schema = schema;
     return 0;
 }
 
@@ -335,7 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_row_against_pgbench, setup, teardown),
-        cmocka_unit_test_setup_teardown(orders_of_others_are_left_alone, setup_tables, teardown),
+        cmocka_unit_test_setup_teardown(orders_of_others_are_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(the_ceiling_against_nginx, setup, teardown),
         cmocka_unit_test_setup_teardown(idle_connections_are_held_and_served, setup, teardown),
         cmocka_unit_test_setup_teardown(goodput_under_overload, setup, teardown),
