@@ -151,8 +151,8 @@ static struct order *worker_take(struct worker *worker, struct mailbox *mailbox,
 }
 
 /* Returns to the mailbox, behind the orders that have queued meanwhile: orders that are to be tried
- * again because another holder has the lock, and orders that the batch did not begin, unless the
- * strategy is pipelined. Returns the orders that the worker keeps. */
+ * again because another holder has the lock, and orders that the batch did not begin. Returns the
+ * orders that the worker keeps. */
 static struct order *stand_aside(struct worker *worker, struct mailbox *mailbox,
                                  struct order *again)
 {
@@ -162,8 +162,7 @@ static struct order *stand_aside(struct worker *worker, struct mailbox *mailbox,
     struct order **kept_end = &kept;
 
     for (struct order *next; again; again = next) {
-        bool waits = again->outcome == ORDER_RETRY ? again->if_not_done == ORDER_LOCK_TIMEOUT
-                                                   : !worker->at->strategy->pipelined;
+        bool waits = again->outcome != ORDER_RETRY || again->if_not_done == ORDER_LOCK_TIMEOUT;
         struct order ***end = waits ? &waited_end : &kept_end;
         next = again->next;
         **end = again;

@@ -28,7 +28,6 @@ enum {
     CONNECT_LONGEST_US = 5000000,
     RELEASE_TIMEOUT_US = 1000000,
     ATTEMPTS_MAX = 200,
-    PIPELINE_US = 8000,
     /* The longest wait for one lock; then the order goes back to its lane and comes again. */
     LOCK_MOST_MS = 500
 };
@@ -157,7 +156,6 @@ static int64_t lock_most_ms(const struct session *session)
 bool drive_enter(struct session *session, const struct strategy *strategy, struct order *first)
 {
     first->outcome = ORDER_PENDING;
-    session->lock_until_us = INT64_MAX;
     session->lock_most_ms = lock_most_ms(session);
     purchase_may_wait(session, first);
     session->cost_outcome = COST_OTHER;
@@ -248,38 +246,12 @@ static void blame_lost_lease(const struct session *session, struct batch *batch)
             order->outcome = ORDER_LEASE_LOST;
 }
 
-/* Sets the batch's deadlines. A pipelined batch that has an order with wait_ms=0 makes that order
- * alone. */
-static void begin_work(struct session *session, const struct strategy *strategy,
-                       const struct batch *batch)
-{
-    int64_t now_us = clock_mono_us();
-    bool pipelined = strategy->pipelined && batch->count > 1;
-
-    session->wait_until_us = INT64_MAX;
-    session->pipeline_until_us = now_us + PIPELINE_US;
-    for (const struct order *order = batch->orders; order && pipelined; order = order->next) {
-        if (order->no_wait)
-            session->pipeline_until_us = now_us;
-        else
-            session->wait_until_us = clock_earlier(session->wait_until_us, order->wait_until_us);
-    }
-    session->pipeline_until_us = clock_earlier(session->pipeline_until_us, session->wait_until_us);
-    session->lock_until_us = session->wait_until_us;
-    session_begin_work(session);
-}
-
-/* In a pipelined batch a statement that takes too long is cancelled, so that the answers of the
- * orders before it can be sent. */
 static void call_strategy(struct session *session, const struct strategy *strategy,
                           struct batch *batch)
 {
-    pg_cancel_late(session->pg, strategy->pipelined && batch->count > 1);
-    pg_commit_early(session->pg, session->early);
     session->instance = strategy_instance(session->services, strategy);
+    pg_commit_early(session->pg, session->early);
     (strategy->sell ? strategy->sell : purchase_each)(session, batch);
-    pg_cancel_late(session->pg, false);
-    pg_pipeline_drain(session->pg, session->wait_until_us);
     pg_commit_early(session->pg, false);
 }
 
@@ -360,7 +332,7 @@ static void drive_attempt(struct session *session, const struct strategy *strate
             order->outcome = ORDER_SOLD_OUT;
         return;
     }
-    begin_work(session, strategy, batch);
+    session_begin_work(session);
     purchase_may_wait(session, batch->orders);
     if (strategy->lock && !lease_holds(&session->hold.lease)) {
         lease_was_lost(batch);

@@ -11,7 +11,7 @@
  * - A statement fails: PostgreSQL skips what follows up to the sync, so a COMMIT never runs after a
  *   failed statement. The failure is classified by its SQLSTATE; the session lives on.
  * - No answer in time: the statement is handed to the canceller and the session is closed,
- *   PG_TIMEOUT. With pg_cancel_late it is cancelled and its answer awaited, PG_CANCELLED.
+ *   PG_TIMEOUT.
  * - The connection breaks: the session is closed, PG_LOST.
  * - PostgreSQL commits without having waited for its synchronous standby: closed, PG_LOST.
  *
@@ -24,10 +24,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-
-#define QUERY_CANCELED "57014"
-
-enum { CANCEL_TIMEOUT_US = 1000000 };
 
 enum pg_status pg_give_up(struct pg *pg, int64_t until_us)
 {
@@ -53,20 +49,6 @@ bool pg_next_result(struct pg *pg, int64_t until_us, PGresult **out)
     }
     *out = PQgetResult(pg->conn);
     return *out || PQstatus(pg->conn) == CONNECTION_OK;
-}
-
-/* True: the result came in time, or, with *expired, after a cancel request. */
-static bool next_or_cancel(struct pg *pg, int64_t *until_us, bool *expired, PGresult **out)
-{
-    if (pg_next_result(pg, *until_us, out))
-        return true;
-    if (!pg->cancels_late || pg->pooled || *expired || PQstatus(pg->conn) != CONNECTION_OK)
-        return false;
-    pg_interrupt(pg);
-    atomic_store(&pg->cancel, cancel_request_create(PQbackendPID(pg->conn), &pg->address));
-    pg->cancelled = *expired = true;
-    *until_us = clock_mono_us() + CANCEL_TIMEOUT_US;
-    return pg_next_result(pg, *until_us, out);
 }
 
 /* No name may stay behind in a session that a pooler lends to others as it is. */
@@ -125,15 +107,6 @@ bool pg_ends_transaction(const struct pg *pg, const struct pg_command *last)
     return !pg->in_transaction || last->statement == SQL_COMMIT || last->statement == SQL_ROLLBACK;
 }
 
-/* A statement that a cancel request of this process has hit did nothing: it may be made again. */
-static enum pg_status classify(const struct pg *pg, const PGresult *result)
-{
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-
-    return pg->cancelled && state && strcmp(state, QUERY_CANCELED) == 0 ? PG_CONFLICT
-                                                                        : pg_classify(state);
-}
-
 /* Takes one result into account: keeps the main statement's, remembers the first failure. */
 static enum pg_status judge(struct pg *pg, PGresult *result, bool main, bool commit)
 {
@@ -142,8 +115,8 @@ static enum pg_status judge(struct pg *pg, PGresult *result, bool main, bool com
 
     if (kind != PGRES_COMMAND_OK && kind != PGRES_TUPLES_OK) {
         pg_set_error(pg, ERROR_UNAVAILABLE, PQresultErrorMessage(result));
-        status = classify(pg, result);
         const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+        status = pg_classify(state);
         pg->useless |= pg_ends_session(state);
         if (pg_misses_schema(state))
             store_doubt(pg->store);
@@ -162,7 +135,6 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
                               int64_t until_us)
 {
     enum pg_status status = PG_OK;
-    bool expired = false;
 
     for (int i = 0; i < n; i++) {
         enum sql statement = commands[i].statement;
@@ -171,7 +143,7 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
         for (int part = preparing ? 0 : 1; part < 2; part++) {
             PGresult *result = NULL;
             PGresult *end = NULL;
-            if (!next_or_cancel(pg, &until_us, &expired, &result) || !result ||
+            if (!pg_next_result(pg, until_us, &result) || !result ||
                 !pg_next_result(pg, until_us, &end)) {
                 PQclear(result);
                 return pg_give_up(pg, until_us);
@@ -204,7 +176,7 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
     pg->unreplicated = false;
     if (status == PG_LOST || pg->useless)
         pg_close(pg);
-    return expired && status == PG_CONFLICT ? PG_CANCELLED : status;
+    return status;
 }
 
 void pg_forget_result(struct pg *pg)

@@ -3,12 +3,10 @@
  * transaction is afterwards.
  *
  * Happy path: pg_begin costs nothing; the BEGIN travels with the first statement. pg_exec_commit
- * sends the last statements and the COMMIT together. While PostgreSQL answers the end of a
- * transaction it may have the first statement of the next (pipeline.c). A new limit on waits for
- * locks travels with the statement that it is for (store/waits.c).
+ * sends the last statements and the COMMIT together. A new limit on waits for locks travels with
+ * the statement that it is for (store/waits.c).
  *
- * Failure modes: those of bundle.c. A ROLLBACK that does not succeed closes the session. Another
- * statement than those in the pipeline waits for them and drops their results.
+ * Failure modes: those of bundle.c. A ROLLBACK that does not succeed closes the session.
  */
 #include "postgres/pg_internal.h"
 
@@ -19,11 +17,7 @@ static bool send_all(struct pg *pg, const struct pg_command *commands, int n, in
     for (int i = 0; i < n; i++)
         if (!pg_send_command(pg, &commands[i]))
             return false;
-    if (!PQpipelineSync(pg->conn))
-        return false;
-    if (pg_ends_transaction(pg, &commands[n - 1]) && !pg_pipeline_send(pg))
-        return false;
-    return pg_flush(pg, until_us);
+    return PQpipelineSync(pg->conn) && pg_flush(pg, until_us);
 }
 
 static enum pg_status run(struct pg *pg, const struct pg_command *commands, int n, int main,
@@ -39,13 +33,6 @@ static enum pg_status run(struct pg *pg, const struct pg_command *commands, int 
     pg_cost_round_trip();
     enum pg_status status = pg_limit_read(pg, until_us);
     return pg->conn ? pg_read_bundle(pg, commands, n, main, until_us) : status;
-}
-
-/* Another statement comes than those in the pipeline. */
-static void make_way(struct pg *pg, int64_t until_us)
-{
-    if (pg->pipeline.sent > 0)
-        pg_pipeline_drain(pg, until_us);
 }
 
 static void begin_as(struct pg *pg, enum sql begin)
@@ -82,7 +69,6 @@ static enum pg_status run_bundle(struct pg *pg, const struct pg_command *stateme
     bool inside = pg->in_transaction;
     int n = 0;
 
-    make_way(pg, until_us);
     if (!pg_limit_send(pg))
         return pg_give_up(pg, until_us);
     if (pg->begin_pending) {
@@ -105,29 +91,11 @@ static enum pg_status run_bundle(struct pg *pg, const struct pg_command *stateme
     return status;
 }
 
-/* The statement has been sent in the pipeline: waits for its result. */
-static enum pg_status read_pipelined(struct pg *pg, const struct pg_command *command,
-                                     int64_t until_us)
-{
-    const struct pg_command commands[] = {{.statement = pg->begin}, *command};
-    int skipped = pg->begin_pending ? 0 : 1;
-
-    pg_forget_result(pg);
-    pg->in_transaction = pg->begin_pending;
-    pg->begin_pending = false;
-    if (!pg->in_transaction && !(pg_pipeline_send(pg) && pg_flush(pg, until_us)))
-        return pg_give_up(pg, until_us);
-    return pg_read_bundle(pg, commands + skipped, 2 - skipped, 1 - skipped, until_us);
-}
-
 enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
                        int64_t until_us)
 {
     struct pg_command command = {statement, values, count};
-    bool sent = false;
 
-    if (pg->pipeline.count > 0 && pg_pipeline_take(pg, &command, &sent) && sent)
-        return read_pipelined(pg, &command, until_us);
     return run_bundle(pg, &command, 1, false, until_us);
 }
 
@@ -141,7 +109,6 @@ enum pg_status pg_commit(struct pg *pg, int64_t until_us)
 {
     struct pg_command commit = {.statement = SQL_COMMIT};
 
-    make_way(pg, until_us);
     enum pg_status status = run(pg, &commit, 1, 0, until_us);
 
     /* A COMMIT that the server answered ended the transaction, one way or the other. */
@@ -157,33 +124,10 @@ void pg_rollback(struct pg *pg, int64_t until_us)
 
     pg->begin_pending = false;
     if (!pg->conn || !pg->in_transaction)
-        return; /* the pipeline stays: its statements may have committed */
-    make_way(pg, until_us);
-    if (pg->conn && pg->in_transaction && run(pg, &rollback, 1, 0, until_us) != PG_OK)
+        return;
+    if (run(pg, &rollback, 1, 0, until_us) != PG_OK)
         pg_close(pg);
     pg->error = cause;
     pg->in_transaction = false;
     pg_limit_ended(pg, false);
-}
-
-void pg_pipeline_drain(struct pg *pg, int64_t until_us)
-{
-    bool begin_pending = pg->begin_pending;
-    bool begun = false;
-
-    while (pg->pipeline.sent > 0) {
-        struct pg_pipeline_item item = pg_pipeline_pop(pg);
-        const struct pg_command commands[] = {{.statement = SQL_BEGIN},
-                                              {item.statement, item.values, item.count}};
-        int skipped = item.begins ? 0 : 1;
-
-        begun = item.begins;
-        pg->in_transaction |= begun;
-        pg_forget_result(pg);
-        pg_read_bundle(pg, commands + skipped, 2 - skipped, 1 - skipped, until_us);
-    }
-    pg->pipeline.count = 0;
-    if (begun)
-        pg_rollback(pg, until_us);
-    pg->begin_pending = begin_pending && pg->conn;
 }

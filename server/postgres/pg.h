@@ -29,9 +29,8 @@ struct pg;
 /* What became of a statement. A strategy decides by these alone. */
 enum pg_status {
     PG_OK,
-    PG_CONFLICT, /* 40001, 40P01, a session whose statements are not what they were, or hit by a
-                    cancel request of ours (pg_cancel_late): the transaction is gone and may be made
-                    again, after pg_connect */
+    PG_CONFLICT, /* 40001, 40P01, a session whose statements are not what they were,: the
+                    transaction is gone and may be made again, after pg_connect */
     PG_BUSY,     /* 55P03: NOWAIT found the row locked, or the wait for a lock has lasted as long as
                     pg_lock_until says: the statement, and those of its bundle, did nothing */
     PG_UNIQUE,   /* 23505 */
@@ -43,8 +42,7 @@ enum pg_status {
                   */
     PG_TIMEOUT,  /* no answer before the deadline; the session is closed, the statement's fate
                     unknown */
-    PG_CANCELLED, /* no answer before the deadline, but one to a cancel request: it did nothing */
-    PG_LOST       /* the connection broke; the statement's fate is unknown */
+    PG_LOST      /* the connection broke; the statement's fate is unknown */
 };
 
 /* Whether the rows themselves are at fault, so that PostgreSQL refuses them however often they are
@@ -262,26 +260,16 @@ struct pg_command {
 enum pg_status pg_exec_commit(struct pg *pg, const struct pg_command *statements, int count,
                               int64_t until_us);
 
-/* Queues the first statement of a later transaction: it travels with the end of the present one,
- * and PostgreSQL begins it without waiting for this process. Several may be queued. The pg_exec of
- * the same statement with the same values gets the result or the failure, inside a transaction
- * begun with pg_begin or, without `begins`, outside of one; nothing may be queued behind a
- * statement with `begins`.
- *
- * Any other statement on this session first waits for what was sent, and drops it. So a statement
- * that commits by itself may be queued only if no other statement comes in between. Queueing is a
- * hint: a statement that cannot be sent yet, and each one behind a pooler, is sent by pg_exec. What
- * the values point to is borrowed until pg_exec answers. */
-void pg_pipeline(struct pg *pg, const struct pg_command *command, bool begins);
-/* With `late`, until it is called without: a statement that is not answered in time is cancelled
- * and the session kept, so that what became of it, and of the statements behind it, is known:
- * PG_CANCELLED. The cancel request may hit the session's next statement, too, or instead: that is
- * PG_CONFLICT. Not behind a pooler. */
-void pg_cancel_late(struct pg *pg, bool late);
-/* Whether a queued statement has been sent and its result not been taken. */
-bool pg_pipeline_in_flight(const struct pg *pg);
-/* Empties the pipeline: waits for what was sent, and leaves its transaction. */
-void pg_pipeline_drain(struct pg *pg, int64_t until_us);
+/* Runs statements that are each a transaction, and do not wait for one another's answers: one after
+ * the other, in this order. Returns how many were sent; out[i] says what became of the first so
+ * many, and nothing was done about the others: they were not begun by `begin_until_us`, or one
+ * before them is PG_BUSY or has lost the session. Outside a transaction. */
+struct pg_each {
+    enum pg_status status;
+    int64_t affected;
+};
+int pg_exec_each(struct pg *pg, const struct pg_command *commands, int count, struct pg_each *out,
+                 int64_t begin_until_us, int64_t until_us);
 
 bool pg_in_transaction(const struct pg *pg); /* one is open, or will be with the next statement */
 

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { PG_PIPELINE_MAX = 4, PG_PIPELINE_VALUES = 7, STORE_SCHEMA_SIZE = 160, PG_TEXT_SIZE = 8192 };
+enum { STORE_SCHEMA_SIZE = 160, PG_TEXT_SIZE = 8192 };
 
 struct store {
     struct hosts *hosts;         /* owned */
@@ -69,11 +69,9 @@ struct pg {
     bool settled; /* that is known, and statements have names */
     bool prepared[SQL_COUNT];
     bool writes[SQL_COUNT]; /* of those that are prepared: can it write? */
-    bool cancels_late;      /* pg_cancel_late */
-    bool cancelled; /* a cancel request is under way, and may hit whatever runs when it arrives */
-    atomic_bool stopped; /* pg_stop */
-    bool useless;        /* pg_ends_session: to be closed when its answers are read */
-    bool unreplicated;   /* PostgreSQL has warned that a commit did not wait for the standby */
+    atomic_bool stopped;    /* pg_stop */
+    bool useless;           /* pg_ends_session: to be closed when its answers are read */
+    bool unreplicated;      /* PostgreSQL has warned that a commit did not wait for the standby */
     struct pg_limit {
         int64_t until_us; /* statements wait for locks until then; 0: as long as they last */
         int64_t most_ms;  /* and not longer at a time */
@@ -84,16 +82,6 @@ struct pg {
         bool sent;        /* that is under way, and nobody has read the answer */
     } limit;
     struct error error;
-    struct pg_pipeline {
-        struct pg_pipeline_item {
-            enum sql statement;
-            bool begins;
-            int count;
-            struct pg_value values[PG_PIPELINE_VALUES];
-        } items[PG_PIPELINE_MAX];
-        int count;
-        int sent; /* the first so many are under way */
-    } pipeline;
     struct pg_buffer {
         char *bytes; /* owned: binary parameters of the statement being sent */
         size_t used;
@@ -135,15 +123,6 @@ bool pg_flush(struct pg *pg, int64_t until_us);
  * result is kept until pg_forget_result. A session that is lost is closed. */
 enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, int n, int main,
                               int64_t until_us);
-
-/* Gives the queued statements to libpq, up to the first that is not prepared. Only when what has
- * been sent leaves no transaction open. */
-bool pg_pipeline_send(struct pg *pg);
-/* Takes the first of the queue off. */
-struct pg_pipeline_item pg_pipeline_pop(struct pg *pg);
-/* True when `command` is the first of the queue: takes it off. *sent: it has been sent, so only its
- * result is to be read. */
-bool pg_pipeline_take(struct pg *pg, const struct pg_command *command, bool *sent);
 
 /* The limit on waits for locks (store/waits.c). A new session begins with what this returns. */
 enum { PG_LIMIT_UNKNOWN = -1, PG_LIMIT_TEXT = 32 };

@@ -37,10 +37,9 @@ void pg_close(struct pg *pg)
     }
     pg->conn = NULL;
     pg->begin_pending = false;
-    pg->in_transaction = pg->written = pg->cancelled = false;
+    pg->in_transaction = pg->written = false;
     pg->useless = pg->unreplicated = false;
     pg->pooled = pg->settled = pg->unsuited = false;
-    pg->pipeline.count = pg->pipeline.sent = 0;
     memset(pg->prepared, 0, sizeof pg->prepared);
 }
 
@@ -121,11 +120,6 @@ bool pg_wait_socket(struct pg *pg, short events, int64_t until_us)
 void pg_stop(struct pg *pg)
 {
     atomic_store_explicit(&pg->stopped, true, memory_order_relaxed);
-}
-
-void pg_cancel_late(struct pg *pg, bool late)
-{
-    pg->cancels_late = late;
 }
 
 bool pg_in_transaction(const struct pg *pg)

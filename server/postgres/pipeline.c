@@ -1,126 +1,110 @@
 /*
- * Pipelined transactions: the first statement of the next transaction is sent behind the COMMIT of
- * the present one.
+ * Many transactions of one statement each, sent without waiting for the one before.
  *
- * Without it, PostgreSQL waits after a COMMIT until this process has read the reply and sent the
- * next statement: one round trip and two wake-ups in which nobody has the hot row.
+ * Without it PostgreSQL waits after each of them until this process has read the answer and sent
+ * the next statement: one round trip and two wake-ups in which nobody has the hot row.
  *
- * Happy path: pg_pipeline queues statements; pg_pipeline_send sends them behind the next COMMIT,
- * each with a sync of its own; pg_exec of the same statement with the same values takes the result.
+ * Happy path: up to PG_AHEAD statements are under way, each with a sync of its own. When half of
+ * them have been answered others follow.
  *
  * Failure modes:
  * - A statement fails: its sync keeps the transactions apart, the next one runs all the same.
- * - pg_exec is asked for anything else: pg_pipeline_drain waits for what was sent and drops it.
- * - A statement is not prepared yet: it stays queued, and pg_exec sends it. (Whether a PREPARE
- *   failed is known only with its result.)
+ * - It has waited for a lock in vain: those under way may do so, too, each in turn. No other is
+ * sent.
+ * - No answer in time, or the connection breaks: the session is closed, and what was under way is
+ *   unknown.
+ * - The statement is not prepared, or a pooler is in between: one after the other. (Whether a
+ * PREPARE has failed is known only with its result.)
  *
  * Source: PostgreSQL documentation, libpq, "Pipeline Mode".
  */
 #include "postgres/pg_internal.h"
 
-#include <string.h>
+#include "base/clock.h"
 
-static bool last_begins(const struct pg_pipeline *pipeline)
+enum { PG_AHEAD = 32 };
+
+struct run {
+    const struct pg_command *commands;
+    int count;
+    struct pg_each *out;
+    int sent;
+    int done;
+    bool ends; /* nothing more is sent */
+    int64_t begin_until_us;
+    int64_t until_us;
+};
+
+/* False: libpq or the connection refuses. */
+static bool send_more(struct pg *pg, struct run *run)
 {
-    return pipeline->count > 0 && pipeline->items[pipeline->count - 1].begins;
-}
+    int before = run->sent;
 
-void pg_pipeline(struct pg *pg, const struct pg_command *command, bool begins)
-{
-    struct pg_pipeline *pipeline = &pg->pipeline;
-
-    if (!pg->conn || pg->pooled || pipeline->count == PG_PIPELINE_MAX ||
-        command->count > PG_PIPELINE_VALUES || last_begins(pipeline))
-        return;
-    struct pg_pipeline_item *item = &pipeline->items[pipeline->count++];
-    item->statement = command->statement;
-    item->begins = begins;
-    item->count = command->count;
-    memcpy(item->values, command->values, (size_t)command->count * sizeof *command->values);
-}
-
-bool pg_pipeline_in_flight(const struct pg *pg)
-{
-    return pg->pipeline.sent > 0;
-}
-
-static bool may_travel(const struct pg *pg, const struct pg_pipeline_item *item)
-{
-    return pg->prepared[item->statement] && (!item->begins || pg->prepared[SQL_BEGIN]);
-}
-
-bool pg_pipeline_send(struct pg *pg)
-{
-    struct pg_pipeline *pipeline = &pg->pipeline;
-
-    if (pg_plans_outgrown(pg))
-        return true; /* pg_connect renews them when nothing is under way */
-    for (; pipeline->sent < pipeline->count; pipeline->sent++) {
-        const struct pg_pipeline_item *item = &pipeline->items[pipeline->sent];
-        struct pg_command command = {item->statement, item->values, item->count};
-
-        if (!may_travel(pg, item))
-            return true;
+    while (!run->ends && run->sent < run->count && run->sent - run->done < PG_AHEAD) {
         pg->buffer.used = 0;
-        if (item->begins && !pg_send_command(pg, &(struct pg_command){.statement = SQL_BEGIN}))
+        if (!pg_send_command(pg, &run->commands[run->sent]) || !PQpipelineSync(pg->conn))
             return false;
-        if (!pg_send_command(pg, &command) || !PQpipelineSync(pg->conn))
-            return false;
+        run->sent++;
         pg_cost_sync();
     }
-    return true;
+    if (run->sent > before)
+        pg_cost_round_trip();
+    return pg_flush(pg, run->until_us);
 }
 
-/* Arrays are not looked into: they are never the same. */
-static bool is_same(const struct pg_value *a, const struct pg_value *b)
+static void note(struct run *run, enum pg_status status, int64_t affected)
 {
-    if (a->type != b->type)
-        return false;
-    switch (a->type) {
-    case PG_NULL:
-        return true;
-    case PG_INT8:
-    case PG_TIME:
-        return a->as.number == b->as.number;
-    case PG_TEXT:
-        return strcmp(a->as.text, b->as.text) == 0;
-    case PG_UUID:
-        return memcmp(a->as.uuids, b->as.uuids, sizeof *a->as.uuids) == 0;
-    default:
-        return false;
+    run->out[run->done++] = (struct pg_each){.status = status, .affected = affected};
+    run->ends |= status == PG_BUSY || clock_mono_us() >= run->begin_until_us;
+}
+
+static enum pg_status read_one(struct pg *pg, struct run *run)
+{
+    pg_forget_result(pg);
+    enum pg_status status = pg_read_bundle(pg, &run->commands[run->done], 1, 0, run->until_us);
+
+    note(run, status, status == PG_OK ? pg_affected(pg) : 0);
+    return status;
+}
+
+/* The session is closed: what was sent and not answered has the fate of the one that it broke at.
+ */
+static int give_up(struct run *run, enum pg_status status)
+{
+    while (run->done < run->sent)
+        note(run, status, 0);
+    return run->done;
+}
+
+static bool goes_alone(const struct pg *pg, const struct run *run)
+{
+    return pg->conn && (pg->pooled || !pg->prepared[run->commands[run->done].statement]);
+}
+
+int pg_exec_each(struct pg *pg, const struct pg_command *commands, int count, struct pg_each *out,
+                 int64_t begin_until_us, int64_t until_us)
+{
+    struct run run = {.commands = commands,
+                      .count = count,
+                      .out = out,
+                      .begin_until_us = begin_until_us,
+                      .until_us = until_us};
+
+    while (!run.ends && run.done < count && goes_alone(pg, &run)) {
+        const struct pg_command *one = &commands[run.done];
+        enum pg_status status = pg_exec(pg, one->statement, one->values, one->count, until_us);
+        note(&run, status, status == PG_OK ? pg_affected(pg) : 0);
+        run.sent = run.done;
     }
-}
-
-static bool is_of(const struct pg_pipeline_item *item, const struct pg_command *command)
-{
-    bool same = item->statement == command->statement && item->count == command->count;
-
-    for (int i = 0; same && i < item->count; i++)
-        same = is_same(&item->values[i], &command->values[i]);
-    return same;
-}
-
-struct pg_pipeline_item pg_pipeline_pop(struct pg *pg)
-{
-    struct pg_pipeline *pipeline = &pg->pipeline;
-    struct pg_pipeline_item item = pipeline->items[0];
-
-    pipeline->count--;
-    pipeline->sent -= pipeline->sent > 0;
-    memmove(pipeline->items, pipeline->items + 1,
-            (size_t)pipeline->count * sizeof *pipeline->items);
-    return item;
-}
-
-bool pg_pipeline_take(struct pg *pg, const struct pg_command *command, bool *sent)
-{
-    const struct pg_pipeline_item *first = &pg->pipeline.items[0];
-    bool begins = pg->begin_pending && pg->begin == SQL_BEGIN;
-
-    if (pg->pipeline.count == 0 || pg_in_transaction(pg) != begins || first->begins != begins ||
-        !is_of(first, command))
-        return false;
-    *sent = pg->pipeline.sent > 0;
-    pg_pipeline_pop(pg);
-    return true;
+    if (run.ends || run.done == count || !pg->conn)
+        return run.done;
+    if (!pg_limit_send(pg) || !send_more(pg, &run))
+        return give_up(&run, pg_give_up(pg, until_us));
+    enum pg_status status = pg_limit_read(pg, until_us);
+    while (pg->conn && run.done < run.sent) {
+        status = read_one(pg, &run);
+        if (pg->conn && run.sent - run.done <= PG_AHEAD / 2 && !send_more(pg, &run))
+            status = pg_give_up(pg, until_us);
+    }
+    return give_up(&run, status);
 }

@@ -42,7 +42,6 @@ void purchase_failed(struct session *session, struct order *order, enum pg_statu
         break;
     case PG_REFUSED:
     case PG_FAILED:
-    case PG_CANCELLED:
         log_warn("order %s: %s", id, pg_error(session->pg)->text);
         break;
     case PG_TIMEOUT:
@@ -92,9 +91,7 @@ void purchase_row(const struct pg *pg, struct order *order, struct product_row *
 
 void purchase_may_wait(struct session *session, const struct order *order)
 {
-    int64_t until_us = order->no_wait ? order->arrived_us
-                                      : clock_earlier(order->wait_until_us, session->lock_until_us);
-
+    int64_t until_us = order->no_wait ? order->arrived_us : order->wait_until_us;
     int64_t most_ms = session->lock_most_ms;
 
     /* Such a one keeps no other waiting: it comes again. */
@@ -132,7 +129,7 @@ bool purchase_run(struct session *session, struct order *order, enum sql stateme
 {
     enum pg_status status = pg_exec(session->pg, statement, values, count, until_us);
 
-    if ((status == PG_TIMEOUT || status == PG_CANCELLED) && until_us < session->work_until_us) {
+    if (status == PG_TIMEOUT && until_us < session->work_until_us) {
         purchase_waited(order);
         return purchase_refuse(session, order, order->outcome);
     }
@@ -144,10 +141,8 @@ bool purchase_run(struct session *session, struct order *order, enum sql stateme
 int64_t purchase_row_deadline(const struct session *session, const struct order *order)
 {
     int64_t now_us = clock_mono_us();
-    int64_t until_us = clock_earlier(order->wait_until_us, session->wait_until_us);
+    int64_t until_us = order->wait_until_us > now_us ? order->wait_until_us : now_us;
 
-    if (until_us < now_us)
-        until_us = now_us;
     return clock_earlier(until_us, session->work_until_us - ROW_TIMEOUT_US) + ROW_TIMEOUT_US;
 }
 
@@ -157,11 +152,8 @@ bool purchase_is_simple(const struct session *session, const struct order *order
            session->services->settings->work_ms == 0 && !pg_in_transaction(session->pg);
 }
 
-/* The parameters of conditional_buy. */
-enum { AT_ONCE_VALUES = 7 };
-
-static void at_once_values(const struct order *order, int64_t epoch,
-                           struct pg_value values[AT_ONCE_VALUES])
+void purchase_at_once_values(const struct order *order, int64_t epoch,
+                             struct pg_value values[PURCHASE_VALUES])
 {
     values[0] = pg_uuid(&order->id);
     values[1] = pg_int8(order->product_id);
@@ -172,43 +164,31 @@ static void at_once_values(const struct order *order, int64_t epoch,
     values[6] = pg_int8(epoch);
 }
 
-void purchase_pipeline_at_once(struct session *session, const struct order *order, int64_t epoch)
+bool purchase_at_once_ended(struct session *session, struct order *order, enum pg_status status,
+                            int64_t affected)
 {
-    struct pg_value values[AT_ONCE_VALUES];
-
-    at_once_values(order, epoch, values);
-    pg_pipeline(session->pg, &(struct pg_command){SQL_CONDITIONAL_BUY, values, AT_ONCE_VALUES},
-                false);
+    if (status == PG_OK && affected == 0)
+        return false;
+    if (status == PG_OK)
+        purchase_confirm(order);
+    else
+        purchase_failed(session, order, status, true);
+    return true;
 }
 
 bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
                       int64_t epoch, const struct pg_value *more, int count)
 {
-    struct pg_value values[AT_ONCE_VALUES + PURCHASE_MORE];
-    /* In a pipelined batch one slow order must not delay the answers of the others. */
-    bool pipelined = session->wait_until_us != INT64_MAX;
-    int64_t until_us = pipelined ? purchase_row_deadline(session, order) : session->work_until_us;
+    struct pg_value values[PURCHASE_VALUES + PURCHASE_MORE];
 
-    at_once_values(order, epoch, values);
+    purchase_at_once_values(order, epoch, values);
     for (int i = 0; i < count; i++)
-        values[AT_ONCE_VALUES + i] = more[i];
+        values[PURCHASE_VALUES + i] = more[i];
     enum pg_status status =
-        pg_exec(session->pg, statement, values, AT_ONCE_VALUES + count, until_us);
+        pg_exec(session->pg, statement, values, PURCHASE_VALUES + count, session->work_until_us);
 
-    if (status == PG_OK && pg_affected(session->pg) == 0)
-        return false;
-    if (status == PG_OK) {
-        purchase_confirm(order);
-        return true;
-    }
-    if (status == PG_CANCELLED && until_us < session->work_until_us) {
-        purchase_waited(order);
-        return true;
-    }
-    purchase_failed(session, order, status, true);
-    if (status == PG_TIMEOUT && until_us < session->work_until_us)
-        order->if_not_done = ORDER_LOCK_TIMEOUT;
-    return true;
+    return purchase_at_once_ended(session, order, status,
+                                  status == PG_OK ? pg_affected(session->pg) : 0);
 }
 
 bool purchase_read(struct session *session, struct order *order, enum sql statement,

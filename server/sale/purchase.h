@@ -51,9 +51,13 @@ bool purchase_is_simple(const struct session *session, const struct order *order
 enum { PURCHASE_MORE = 2 };
 bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
                       int64_t epoch, const struct pg_value *more, int count);
-/* Puts an order's conditional_buy into the pipeline. This session's next calls must be
- * purchase_at_once of the orders in the pipeline, in their order, with the same epoch. */
-void purchase_pipeline_at_once(struct session *session, const struct order *order, int64_t epoch);
+/* The same in two steps, for whoever sends the statement: the values of conditional_buy, borrowed
+ * from the order; and what came of it. */
+enum { PURCHASE_VALUES = 7 };
+void purchase_at_once_values(const struct order *order, int64_t epoch,
+                             struct pg_value values[PURCHASE_VALUES]);
+bool purchase_at_once_ended(struct session *session, struct order *order, enum pg_status status,
+                            int64_t affected);
 /* Until when a statement that can only wait for a row may take: as long as the order may wait, and
  * a little more, so that PostgreSQL ends the wait (purchase_may_wait) and the session is kept. */
 int64_t purchase_row_deadline(const struct session *session, const struct order *order);

@@ -64,8 +64,7 @@ bool purchase_cancel_by(struct session *session, struct order *order,
     session_work_pause(session);
     pg_begin(session->pg);
     enum pg_status status = return_stock(session, order, epoch);
-    if ((status == PG_TIMEOUT || status == PG_CANCELLED) &&
-        clock_mono_us() < session->work_until_us) {
+    if (status == PG_TIMEOUT && clock_mono_us() < session->work_until_us) {
         purchase_waited(order);
         return purchase_refuse(session, order, order->outcome);
     }

@@ -1,35 +1,12 @@
-/* See turns.h: by which member an order is decided, and when the next one may begin. */
+/* See turns.h. */
 #include "sale/turns.h"
 
 #include "base/clock.h"
 #include "sale/purchase_cancel.h"
 #include "sale/restock.h"
 
-/* SHARE_US: of those that go one by one, beside a batch. */
-enum { ROW_TIMEOUT_US = 200000, SHARE_US = 20000 };
-
-bool purchase_has_time(const struct session *session)
-{
-    return clock_mono_us() < session->pipeline_until_us;
-}
-
-void purchase_limit_wait(struct session *session)
-{
-    session->wait_until_us =
-        clock_earlier(session->wait_until_us, clock_mono_us() + ROW_TIMEOUT_US);
-}
-
-/* An order whose first statement has been sent always goes on. The order before it may have lost
- * the session, so the session is opened again. */
-static bool may_follow(struct session *session, struct order *order)
-{
-    if (!purchase_has_time(session) && !pg_pipeline_in_flight(session->pg))
-        return false;
-    session_begin_work(session);
-    if (!pg_connect(session->pg, session->work_until_us))
-        order->outcome = ORDER_BACKEND_UNAVAILABLE;
-    return true;
-}
+/* Of those that go one by one, beside a batch. */
+enum { SHARE_US = 20000 };
 
 bool purchase_decide(struct session *session, struct order *order)
 {
@@ -54,12 +31,8 @@ void purchase_each(struct session *session, struct batch *batch)
     for (struct order *order = batch->orders; order; order = order->next) {
         if (order->outcome != ORDER_PENDING)
             continue;
-        if (order != batch->orders && !may_follow(session, order))
-            return;
         purchase_may_wait(session, order);
-        if (order->outcome == ORDER_PENDING)
-            purchase_decide(session, order);
-        purchase_limit_wait(session);
+        purchase_decide(session, order);
     }
 }
 
@@ -75,17 +48,6 @@ bool purchase_one_by_one(struct session *session, struct order **orders, int cou
         any |= purchase_decide(session, orders[i]);
     }
     return any;
-}
-
-void purchase_pipeline(struct session *session, const struct order *after, enum sql statement,
-                       bool begins)
-{
-    const struct order *next = after->next;
-    bool reads_first = next && next->kind == ORDER_BUY && !next->no_wait;
-
-    if (reads_first && purchase_has_time(session))
-        pg_pipeline(session->pg,
-                    &(struct pg_command){statement, PG_ARGS(pg_int8(next->product_id))}, begins);
 }
 
 void purchase_split(const struct batch *batch, struct split *split)

@@ -5,7 +5,6 @@
  * what body=guarded runs under one.
  */
 #include "sale/body/body_guarded.h"
-#include "sale/turns.h"
 #include "strategies/strategies.h"
 
 const struct strategy strategy_conditional = {
@@ -14,8 +13,7 @@ const struct strategy strategy_conditional = {
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
-    .pipelined = true,
     .mixes = true,
-    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = PIPELINE_ORDERS_MAX},
-    .buy = body_guarded_pipelined,
+    .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
+    .buy = body_guarded,
 };

@@ -14,7 +14,6 @@
  * (seckill_attempts_total).
  */
 #include "sale/purchase_write.h"
-#include "sale/turns.h"
 #include "strategies/strategies.h"
 
 /* One statement is all of it. Not for an order that may not wait: it gives up on the row soon, and
@@ -27,7 +26,6 @@ static bool writes_at_once(const struct order *order, const struct product_row *
 static void write_at_once(struct session *session, struct order *order,
                           const struct product_row *row)
 {
-    purchase_pipeline(session, order, SQL_PRODUCT_READ, false);
     if (!purchase_at_once(session, order, SQL_OPTIMISTIC_BUY, row->epoch,
                           PG_ARGS(pg_int8(row->version), pg_int8(row->stock - order->quantity))))
         order->outcome = ORDER_RETRY;
@@ -46,7 +44,6 @@ static void write_in_steps(struct session *session, struct order *order,
         purchase_refuse(session, order, ORDER_RETRY);
         return;
     }
-    purchase_pipeline(session, order, SQL_PRODUCT_READ, false);
     purchase_finish(session, order, row);
 }
 
@@ -70,8 +67,7 @@ const struct strategy strategy_optimistic = {
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
-    .pipelined = true,
     .mixes = true,
-    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = PIPELINE_ORDERS_MAX},
+    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = 1},
     .buy = optimistic_buy,
 };

@@ -14,7 +14,6 @@
  * Source: PostgreSQL documentation, "Explicit Locking", row-level locks.
  */
 #include "sale/purchase_write.h"
-#include "sale/turns.h"
 #include "strategies/strategies.h"
 
 static bool lock_row(struct session *session, struct order *order, struct product_row *row)
@@ -33,7 +32,6 @@ static void pessimistic_buy(struct session *session, struct order *order)
     if (!lock_row(session, order, &row) || !purchase_allowed(session, order, &row))
         return;
     session_work_pause(session);
-    purchase_pipeline(session, order, SQL_PRODUCT_LOCK, true);
     purchase_write(session, order, &row);
 }
 
@@ -43,8 +41,7 @@ const struct strategy strategy_pessimistic = {
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
-    .pipelined = true,
     .mixes = true,
-    .lane = {.in_flight_per_product = 1, .workers = 16, .max_batch = PIPELINE_ORDERS_MAX},
+    .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
     .buy = pessimistic_buy,
 };

@@ -31,7 +31,6 @@ struct session *session_create(const struct services *services)
     if (!session)
         return NULL;
     session->services = services;
-    session->wait_until_us = session->lock_until_us = INT64_MAX;
     if (!open_sessions(session)) {
         session_destroy(session);
         return NULL;

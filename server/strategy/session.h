@@ -18,14 +18,11 @@ struct session {
     struct redis *stock;
     void *instance;        /* borrowed: of the strategy that sells now (its start) */
     int64_t work_until_us; /* the end of the work that has begun */
-    int64_t wait_until_us; /* when the run's most impatient order has waited enough */
-    int64_t lock_until_us; /* the same, as it was when the run began */
     int64_t lock_most_ms;  /* the longest wait for one lock */
-    bool has_row; /* the product's row is locked: what is waited for now is the order's own */
-    int64_t pipeline_until_us; /* no order of the batch but the first begins after it */
-    bool early;                /* what commits now does not wait for its flush */
-    unsigned ticket;           /* of the flusher, for what is read and committed now; 0: none */
-    unsigned opened;           /* of `pg`, when it was given */
+    bool has_row;    /* the product's row is locked: what is waited for now is the order's own */
+    bool early;      /* what commits now does not wait for its flush */
+    unsigned ticket; /* of the flusher, for what is read and committed now; 0: none */
+    unsigned opened; /* of `pg`, when it was given */
     struct hold {
         bool held;
         bool abandoned; /* an unknown COMMIT ran under it: let the lease end it */

@@ -82,8 +82,6 @@ struct strategy {
     bool asynchronous; /* may answer 202 before PostgreSQL has decided */
     bool bodies;       /* takes ?body=plain|guarded */
     bool control;      /* kept for the tests alone: promises nothing, and is not offered */
-    bool pipelined;    /* each order of a batch is a transaction of its own; an order that is left
-                         PENDING has written nothing and comes again */
     bool shared_flush; /* flush=shared is its orders' default (sale/flusher.h) */
     bool mixes; /* may share a product with the other strategies that decide on the row itself */
     struct lane_rule lane;

@@ -300,10 +300,8 @@ bool pg_open(struct pg *pg, int64_t until_us)
  * wrong place. */
 bool pg_lives(struct pg *pg)
 {
-    if (pg->pipeline.sent > 0)
-        return true; /* what is to be read are the pipeline's results */
-    if (!pg->conn || !atomic_load(&pg->cancel) || pg->cancelled || pg->in_transaction ||
-        pg->begin_pending || pg->generation != store_generation(pg->store))
+    if (!pg->conn || !atomic_load(&pg->cancel) || pg->in_transaction || pg->begin_pending ||
+        pg->generation != store_generation(pg->store))
         return false;
     struct pollfd fd = {.fd = PQsocket(pg->conn), .events = POLLIN};
     return poll(&fd, 1, 0) == 0;
@@ -329,7 +327,7 @@ static bool is_same_database(struct pg *pg, int64_t until_us)
 /* A session that cannot do that is of no use, as one that does not live. */
 static bool renew_plans(struct pg *pg, int64_t until_us)
 {
-    if (pg->pipeline.sent > 0 || !pg_plans_outgrown(pg))
+    if (!pg_plans_outgrown(pg))
         return true;
     struct cost before = cost_of_thread[COST_POSTGRESQL];
     unsigned number = atomic_load_explicit(&pg->store->plans_number, memory_order_relaxed);

@@ -18,7 +18,7 @@
 #include "sale/purchase.h"
 
 void body_guarded(struct session *session, struct order *order);
-/* The order and those right behind it that one statement can sell, in a pipeline. */
-void body_guarded_pipelined(struct session *session, struct order *order);
+/* Whether conditional_buy can be all of it, as far as is known. */
+bool body_guarded_fits(const struct session *session, const struct order *order);
 
 #endif

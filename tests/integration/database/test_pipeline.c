@@ -1,8 +1,6 @@
 /*
- * Pipelined transactions (postgres/pipeline.c), straight against PostgreSQL.
- *
- * Queueing a statement changes nothing but when it is sent, which the costs tell: each has its own
- * result or failure, and what is thrown away leaves neither a lock nor a transaction behind.
+ * Transactions of one statement each, sent behind one another (postgres/pipeline.c), straight
+ * against PostgreSQL: each has its own result or failure, and it is known which of them were sent.
  */
 #include "lib/stack.h"
 #include "lib/t.h"
@@ -15,12 +13,11 @@
 #include <stdlib.h>
 
 #define DATABASE "seckill_pipeline"
-#define SESSION  "pg_stat_activity WHERE application_name = 'seckill' AND datname = '" DATABASE "'"
 #define LOCK     "SELECT FROM product WHERE id = %d FOR UPDATE"
 
-/* Products 1 to 20 have as many units as their number says. */
-enum { HOT = 10, OTHER = 20, NOBODY = 99 };
-enum { VALUES = 7, EPOCH = 1, REPEATED = 0, ORDERS = 200, SHORT_US = 100000 };
+/* Products 1 to 20 have as many units as their number says, MANY has plenty. */
+enum { HOT = 10, OTHER = 20, MANY = 21, NOBODY = 99 };
+enum { VALUES = 7, EPOCH = 1, ORDERS = 200, AHEAD = 32, WAIT_MS = 10 };
 
 static struct {
     char *conninfo; /* owned, as all here */
@@ -30,124 +27,49 @@ static struct {
     struct witness *holder;
 } here;
 
+static struct run {
+    struct uuid ids[ORDERS];
+    struct pg_value values[ORDERS][VALUES];
+    struct pg_command commands[ORDERS];
+    struct pg_each ends[ORDERS];
+} run;
+
 static int64_t soon(void)
 {
     return clock_mono_us() + t_patience_us();
 }
 
-/* Statements since the last time. */
-static void expect_sent(int statements)
+/* Orders of this product with ids from `first` on. */
+static void fill(int product, int first, int count)
 {
-    assert_int_equal(cost_take(COST_POSTGRESQL).of[COST_STATEMENTS], statements);
+    for (int i = 0; i < count; i++) {
+        int number = first + i;
+        run.ids[i] = (struct uuid){{1, (uint8_t)product, (uint8_t)(number >> 8), (uint8_t)number}};
+        const struct pg_value values[VALUES] = {
+            pg_uuid(&run.ids[i]), pg_int8(product), pg_int8(number + 1), pg_int8(1),
+            pg_text("pipelined"), pg_time(0),       pg_int8(EPOCH)};
+        for (int v = 0; v < VALUES; v++)
+            run.values[i][v] = values[v];
+        run.commands[i] = (struct pg_command){SQL_CONDITIONAL_BUY, run.values[i], VALUES};
+        run.ends[i] = (struct pg_each){.affected = -1};
+    }
 }
 
-static enum pg_status lock_until(int product, int64_t until_us)
+static int send(int count, int64_t begin_until_us, int64_t until_us)
 {
-    return pg_exec(here.pg, SQL_PRODUCT_LOCK, PG_ARGS(pg_int8(product)), until_us);
-}
-
-static void expect_lock(int product, int stock)
-{
-    assert_int_equal(lock_until(product, soon()), PG_OK);
-    assert_int_equal(pg_get_int8(here.pg, 0, 0), stock);
-}
-
-static void hot_pipelined(enum sql statement, bool begins)
-{
-    struct pg_value value = pg_int8(HOT);
-
-    pg_pipeline(here.pg, &(struct pg_command){statement, &value, 1}, begins);
-}
-
-static enum pg_status set_and_commit(int product, int stock)
-{
-    const struct pg_value values[] = {pg_int8(product), pg_int8(1), pg_int8(stock)};
-
     cost_take(COST_POSTGRESQL);
-    return pg_exec_commit(here.pg, &(struct pg_command){SQL_STOCK_SET, values, 3}, 1, soon());
+    return pg_exec_each(here.pg, run.commands, count, run.ends, begin_until_us, until_us);
 }
 
-struct buy {
-    struct uuid id;
-    struct pg_value values[VALUES];
-};
-
-static struct pg_command buy_fill(struct buy *buy, int product, int number)
+static int send_all(int count)
 {
-    *buy = (struct buy){{{1, (uint8_t)number}},
-                        {pg_uuid(&buy->id), pg_int8(product), pg_int8(number), pg_int8(1),
-                         pg_text("conditional"), pg_time(0), pg_int8(EPOCH)}};
-    return (struct pg_command){SQL_CONDITIONAL_BUY, buy->values, VALUES};
+    return send(count, INT64_MAX, soon());
 }
 
-static void buy_pipelined(int product, int number)
+static int64_t orders_of(int product)
 {
-    static struct buy buys[ORDERS];
-    struct pg_command command = buy_fill(&buys[number], product, number);
-
-    pg_pipeline(here.pg, &command, false);
-}
-
-/* Made anew: it is the values that are compared, not where they are. */
-static enum pg_status buy_until(int product, int number, int64_t until_us)
-{
-    struct buy buy;
-    struct pg_command command = buy_fill(&buy, product, number);
-
-    return pg_exec(here.pg, command.statement, command.values, command.count, until_us);
-}
-
-static void expect_buy(int product, int number, int affected)
-{
-    assert_int_equal(buy_until(product, number, soon()), PG_OK);
-    assert_int_equal(pg_affected(here.pg), affected);
-}
-
-static int64_t stock_of(int product)
-{
-    return witness_number(here.witness, "SELECT stock FROM product WHERE id = %d", product);
-}
-
-static bool is_locked(int product)
-{
-    return !witness_number(here.witness, "SELECT count(*) FROM (" LOCK " SKIP LOCKED) x", product);
-}
-
-static void wait_until_hot_is_locked(void)
-{
-    for (int64_t until_us = soon(); !is_locked(HOT); clock_sleep_until(clock_mono_us() + 2000))
-        assert_true(clock_mono_us() < until_us);
-}
-
-/* The newest: an older one may take a while to end. */
-static int64_t backend(void)
-{
-    return witness_number(here.witness,
-                          "SELECT pid FROM " SESSION " ORDER BY backend_start DESC LIMIT 1");
-}
-
-/* A transaction whose COMMIT takes the next one's BEGIN and product_lock along. */
-static void end_with_lock_pipelined(int product, int stock, enum pg_status status)
-{
-    pg_begin(here.pg);
-    expect_lock(product, product);
-    hot_pipelined(SQL_PRODUCT_LOCK, true);
-    expect_lock(product, product); /* not the end yet */
-    assert_int_equal(set_and_commit(product, stock), status);
-    expect_sent(4);
-    if (status == PG_OK)
-        wait_until_hot_is_locked();
-}
-
-/* The session is as good as any. */
-static void expect_works(int product, int stock)
-{
-    assert_false(pg_in_transaction(here.pg) || is_locked(product));
-    pg_begin(here.pg);
-    expect_lock(product, stock);
-    assert_int_equal(set_and_commit(product, stock - 1), PG_OK);
-    assert_int_equal(stock_of(product), stock - 1);
-    expect_sent(2);
+    return witness_number(here.witness, "SELECT count(*) FROM orders WHERE product_id = %d",
+                          product);
 }
 
 static int set_up(void **state)
@@ -165,9 +87,10 @@ static int set_up(void **state)
     here.witness = witness_open(here.conninfo);
     here.holder = witness_open(here.conninfo);
     witness_run(here.witness, "INSERT INTO product (id, initial_stock, stock, epoch, version)"
-                              " SELECT id, id, id, 1, 1 FROM generate_series(1, 20) AS id");
-    expect_buy(NOBODY, 1, 0); /* what is to travel must be prepared */
-    expect_works(9, 9);
+                              " SELECT id, n, n, 1, 1 FROM (SELECT id, CASE WHEN id = 21 THEN 1000"
+                              " ELSE id END AS n FROM generate_series(1, 21) AS id) AS them");
+    fill(NOBODY, 0, 1);
+    assert_int_equal(send_all(1), 1); /* the first is prepared, and goes alone */
     return 0;
 }
 
@@ -183,199 +106,132 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void a_lock_travels_with_the_commit_before_it(void **state)
+static void each_has_its_own_result(void **state)
 {
     (void)state;
-    end_with_lock_pipelined(HOT, 7, PG_OK);
-    pg_begin(here.pg);
-    expect_lock(HOT, 7);
-    expect_sent(0);
-    assert_true(pg_in_transaction(here.pg));
-    assert_int_equal(set_and_commit(HOT, 6), PG_OK);
-    expect_works(HOT, 6);
-}
-
-static void another_statement_throws_it_away(void **state)
-{
-    (void)state;
-    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
-    pg_begin(here.pg);
-    assert_int_equal(pg_exec(here.pg, SQL_PRODUCT_READ, PG_ARGS(pg_int8(HOT)), soon()), PG_OK);
-    assert_int_equal(pg_get_int8(here.pg, 0, 0), HOT);
-    assert_false(is_locked(HOT));
-    assert_int_equal(pg_commit(here.pg, soon()), PG_OK);
-    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
-    pg_begin(here.pg);
-    expect_lock(2, 2); /* the same one with other values */
-    assert_true(is_locked(2) && !is_locked(HOT));
-    assert_int_equal(set_and_commit(2, 7), PG_OK);
-    expect_works(2, 7);
-}
-
-static void another_kind_of_transaction_throws_it_away(void **state)
-{
-    (void)state;
-    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
-    expect_lock(HOT, HOT); /* in none */
-    assert_false(is_locked(HOT));
-    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
-    pg_begin_serializable(here.pg);
-    expect_lock(HOT, HOT);
-    witness_number(here.witness, "SELECT 1 FROM pg_locks WHERE mode = 'SIReadLock'");
-    assert_int_equal(pg_commit(here.pg, soon()), PG_OK);
-    expect_works(HOT, HOT);
-}
-
-/* What threw it away is a transaction like any. */
-static void a_transaction_that_threw_it_away_is_rolled_back(void **state)
-{
-    const struct pg_value values[] = {pg_int8(2), pg_int8(1), pg_int8(7)};
-
-    (void)state;
-    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
-    pg_begin(here.pg);
-    assert_int_equal(pg_exec(here.pg, SQL_STOCK_SET, values, 3, soon()), PG_OK);
-    pg_rollback(here.pg, soon());
-    expect_works(HOT, HOT);
-    assert_int_equal(stock_of(2), 2); /* nor did the next COMMIT take it along */
-}
-
-static void it_is_dropped_on_demand(void **state)
-{
-    (void)state;
-    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
-    pg_pipeline_drain(here.pg, soon());
-    assert_false(is_locked(HOT));
-    hot_pipelined(SQL_PRODUCT_LOCK, true);
-    pg_pipeline_drain(here.pg, soon()); /* not even sent */
-    expect_works(OTHER, OTHER);
-}
-
-static void an_error_before_it_stays_there(void **state)
-{
-    (void)state;
-    end_with_lock_pipelined(HOT, -1, PG_BUG);
-    pg_rollback(here.pg, soon());
-    assert_int_equal(stock_of(HOT), HOT);
-    expect_works(HOT, HOT);
-}
-
-/* Orders in a row with up to `ahead` of them in the pipeline; the failing one has been made before.
- */
-static void run(int product, int count, int ahead, int failing, unsigned round_trips)
-{
-    int first = 10 * product;
-
-    cost_take(COST_POSTGRESQL);
-    for (int i = 0, asked = 1; i < count; i++) {
-        for (; asked < count && asked <= i + ahead; asked++)
-            buy_pipelined(product, asked == failing ? REPEATED : first + asked);
-        if (i == failing)
-            assert_int_equal(buy_until(product, REPEATED, soon()), PG_UNIQUE);
-        else
-            expect_buy(product, first + i, i < product);
-        pg_rollback(here.pg, soon()); /* of nothing: those in the pipeline may have */
+    fill(HOT, 0, 2 * HOT);
+    assert_int_equal(send_all(2 * HOT), 2 * HOT);
+    for (int i = 0; i < 2 * HOT; i++) {
+        assert_int_equal(run.ends[i].status, PG_OK);
+        assert_int_equal(run.ends[i].affected, i < HOT);
     }
     struct cost cost = cost_take(COST_POSTGRESQL);
-    assert_int_equal(cost.of[COST_STATEMENTS], count);
-    assert_int_equal(cost.of[COST_ROUND_TRIPS], round_trips);
-    assert_int_equal(witness_sale(here.witness, product).orders, failing < 0 ? product : count - 1);
-    witness_expect_exact(here.witness, product);
+    assert_int_equal(cost.of[COST_STATEMENTS], 2 * HOT);
+    assert_int_equal(cost.of[COST_ROUND_TRIPS], 1);
+    assert_int_equal(cost.of[COST_FLUSHES], HOT);
+    witness_expect_exact(here.witness, HOT);
 }
 
-static void each_of_a_run_has_its_own_result(void **state)
+static void more_follow_as_answers_come(void **state)
 {
     (void)state;
-    run(2, 3, 1, -1, 1);
-    run(1, 3, 2, -1, 1);
-    run(3, 7, 6, -1, 3); /* the pipeline has no room for the last two: they go alone */
+    fill(MANY, 0, ORDERS);
+    assert_int_equal(send_all(ORDERS), ORDERS);
+    assert_int_equal(orders_of(MANY), ORDERS);
+    struct cost cost = cost_take(COST_POSTGRESQL);
+    assert_in_range(cost.of[COST_ROUND_TRIPS], ORDERS / AHEAD, 2 * ORDERS / AHEAD + 1);
+    witness_expect_exact(here.witness, MANY);
 }
 
-static void one_of_a_run_that_fails_leaves_the_others_alone(void **state)
+static void what_is_not_prepared_goes_first_and_alone(void **state)
 {
     (void)state;
-    expect_buy(OTHER, REPEATED, 1);
-    for (int failing = 0; failing < 3; failing++)
-        run(HOT + failing, 3, 2, failing, 1);
-}
-
-static void who_is_patient_cancels_one_and_keeps_the_next(void **state)
-{
-    int64_t pid = backend();
-
-    (void)state;
-    witness_run(here.holder, "BEGIN; " LOCK, HOT);
-    pg_cancel_late(here.pg, true);
-    buy_pipelined(HOT, 2);
-    assert_int_equal(buy_until(HOT, 1, clock_mono_us() + SHORT_US), PG_CANCELLED);
+    pg_close(here.pg);
     assert_true(pg_connect(here.pg, soon()));
-    assert_int_equal(backend(), pid);
+    fill(MANY, 0, 4);
+    assert_int_equal(send_all(4), 4);
+    assert_int_equal(cost_take(COST_POSTGRESQL).of[COST_ROUND_TRIPS], 2);
+    assert_int_equal(orders_of(MANY), 4);
+}
+
+static void one_that_fails_leaves_the_others_alone(void **state)
+{
+    enum { COUNT = 5, FAILING = 2 };
+
+    (void)state;
+    fill(OTHER, FAILING, 1);
+    assert_int_equal(send_all(1), 1);
+    fill(OTHER, 0, COUNT);
+    assert_int_equal(send_all(COUNT), COUNT);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(run.ends[i].status, i == FAILING ? PG_UNIQUE : PG_OK);
+    assert_int_equal(orders_of(OTHER), COUNT);
+    witness_expect_exact(here.witness, OTHER);
+    assert_true(pg_connect(here.pg, soon()) && !pg_in_transaction(here.pg));
+}
+
+/* Who holds the row holds it for longer than they all may wait. */
+static void a_wait_in_vain_is_the_last_that_is_sent(void **state)
+{
+    (void)state;
+    witness_run(here.holder, "BEGIN; " LOCK, MANY);
+    pg_lock_until(here.pg, soon(), WAIT_MS);
+    fill(MANY, 0, ORDERS);
+    assert_int_equal(send_all(ORDERS), AHEAD);
+    for (int i = 0; i < AHEAD; i++)
+        assert_int_equal(run.ends[i].status, PG_BUSY);
+    assert_int_equal(run.ends[AHEAD].affected, -1);
     witness_run(here.holder, "COMMIT");
-    enum pg_status status = buy_until(HOT, 2, soon());
-    if (status == PG_CONFLICT) /* PostgreSQL signals a cancel twice: both may be hit */
-        status = buy_until(HOT, 2, soon());
-    assert_int_equal(status, PG_OK);
-    assert_int_equal(stock_of(HOT), HOT - 1);
-    assert_int_equal(witness_number(here.witness, "SELECT sum(user_id) FROM orders"), 2);
-    /* Nothing is lost by it now, and the cancel request might come late. */
+    assert_int_equal(orders_of(MANY), 0);
     assert_true(pg_connect(here.pg, soon()));
-    assert_int_not_equal(backend(), pid);
+    assert_int_equal(send_all(ORDERS), ORDERS);
+    assert_int_equal(orders_of(MANY), ORDERS);
 }
 
-static void a_cancelled_transaction_of_the_pipeline_is_left(void **state)
+static void none_is_begun_when_the_time_is_over(void **state)
 {
     (void)state;
-    witness_run(here.holder, "BEGIN; " LOCK, HOT);
-    pg_cancel_late(here.pg, true);
-    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
-    pg_begin(here.pg);
-    assert_int_equal(lock_until(HOT, clock_mono_us() + SHORT_US), PG_CANCELLED);
-    pg_rollback(here.pg, soon());
-    witness_run(here.holder, "COMMIT");
-    assert_false(is_locked(HOT));
-    assert_true(pg_connect(here.pg, soon()));
-    expect_lock(HOT, HOT);
+    fill(MANY, 0, ORDERS);
+    assert_int_equal(send(ORDERS, clock_mono_us(), soon()), AHEAD);
+    assert_int_equal(orders_of(MANY), AHEAD);
 }
 
-static void who_is_not_patient_loses_the_next(void **state)
+/* Nobody knows what became of those that were under way, and nothing was done about the others. */
+static void no_answer_in_time_leaves_them_unknown(void **state)
 {
+    enum { SHORT_US = 100000 };
+
     (void)state;
-    witness_run(here.holder, "BEGIN; " LOCK, HOT);
-    buy_pipelined(HOT, 2);
-    assert_int_equal(buy_until(HOT, 1, clock_mono_us() + SHORT_US), PG_TIMEOUT);
-    assert_int_equal(buy_until(HOT, 2, soon()), PG_LOST);
+    witness_run(here.holder, "BEGIN; " LOCK, MANY);
+    fill(MANY, 0, ORDERS);
+    assert_int_equal(send(ORDERS, INT64_MAX, clock_mono_us() + SHORT_US), AHEAD);
+    for (int i = 0; i < AHEAD; i++)
+        assert_int_equal(run.ends[i].status, PG_TIMEOUT);
+    assert_false(pg_is_open(here.pg));
     witness_run(here.holder, "COMMIT");
     assert_true(pg_connect(here.pg, soon()));
-    expect_lock(OTHER, OTHER);
+    fill(OTHER, 0, 1);
+    assert_int_equal(send_all(1), 1);
+    assert_int_equal(run.ends[0].status, PG_OK);
 }
 
-/* There is something to be read, as when the server ends a session. */
-static void connecting_keeps_the_pipeline(void **state)
+static void without_a_session_none_is_sent(void **state)
 {
-    int64_t pid = backend();
-
     (void)state;
-    end_with_lock_pipelined(OTHER, OTHER, PG_OK);
-    assert_true(pg_connect(here.pg, soon()));
-    assert_int_equal(backend(), pid);
-    pg_begin(here.pg);
-    expect_lock(HOT, HOT);
-    expect_sent(0);
+    pg_close(here.pg);
+    fill(MANY, 0, 3);
+    assert_int_equal(send_all(3), 0);
 }
 
-static void what_is_not_prepared_is_sent_in_its_turn(void **state)
+/* One session commits ahead of its flush, and says so to PostgreSQL once. */
+static void commits_may_get_ahead_of_their_flush(void **state)
 {
     (void)state;
-    hot_pipelined(SQL_PRODUCT_READ, false);
-    buy_pipelined(HOT, 2); /* does not overtake it */
-    cost_take(COST_POSTGRESQL);
-    expect_buy(HOT, 1, 1);
-    expect_sent(1);
-    assert_int_equal(pg_exec(here.pg, SQL_PRODUCT_READ, PG_ARGS(pg_int8(HOT)), soon()), PG_OK);
-    assert_int_equal(pg_get_int8(here.pg, 0, 0), HOT - 1);
-    expect_sent(2);
-    expect_buy(HOT, 2, 1);
-    expect_sent(0);
+    pg_commit_early(here.pg, true);
+    fill(MANY, 0, 10);
+    assert_int_equal(send_all(10), 10);
+    struct cost cost = cost_take(COST_POSTGRESQL);
+    assert_int_equal(cost.of[COST_STATEMENTS], 11);
+    assert_int_equal(cost.of[COST_FLUSHES], 0);
+    assert_int_equal(pg_exec(here.pg, SQL_SERVER_STATE, PG_NO_ARGS, soon()), PG_OK);
+    char text[16];
+    pg_get_text(here.pg, 0, 2, text, sizeof text);
+    assert_string_equal(text, "off");
+    pg_commit_early(here.pg, false);
+    assert_int_equal(pg_exec(here.pg, SQL_SERVER_STATE, PG_NO_ARGS, soon()), PG_OK);
+    pg_get_text(here.pg, 0, 2, text, sizeof text);
+    assert_string_equal(text, "on");
+    assert_int_equal(pg_flush_reads(here.pg, soon()), PG_OK);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -383,19 +239,15 @@ static void what_is_not_prepared_is_sent_in_its_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_lock_travels_with_the_commit_before_it),
-        CASE(another_statement_throws_it_away),
-        CASE(another_kind_of_transaction_throws_it_away),
-        CASE(a_transaction_that_threw_it_away_is_rolled_back),
-        CASE(it_is_dropped_on_demand),
-        CASE(an_error_before_it_stays_there),
-        CASE(each_of_a_run_has_its_own_result),
-        CASE(one_of_a_run_that_fails_leaves_the_others_alone),
-        CASE(who_is_patient_cancels_one_and_keeps_the_next),
-        CASE(a_cancelled_transaction_of_the_pipeline_is_left),
-        CASE(who_is_not_patient_loses_the_next),
-        CASE(connecting_keeps_the_pipeline),
-        CASE(what_is_not_prepared_is_sent_in_its_turn),
+        CASE(each_has_its_own_result),
+        CASE(more_follow_as_answers_come),
+        CASE(what_is_not_prepared_goes_first_and_alone),
+        CASE(one_that_fails_leaves_the_others_alone),
+        CASE(a_wait_in_vain_is_the_last_that_is_sent),
+        CASE(none_is_begun_when_the_time_is_over),
+        CASE(no_answer_in_time_leaves_them_unknown),
+        CASE(without_a_session_none_is_sent),
+        CASE(commits_may_get_ahead_of_their_flush),
     };
 
     return cmocka_run_group_tests(tests, NULL, stack_restore) != 0;

@@ -103,36 +103,6 @@ static void plans_follow_the_tables(void **state)
     expect_few_read(before);
 }
 
-/* A worker of a hot product always has the next transaction's first statement under way. */
-static void plans_follow_in_a_pipeline(void **state)
-{
-    (void)state;
-    const struct pg_value product = pg_int8(PRODUCT);
-    const struct pg_command lock = {SQL_PRODUCT_LOCK, &product, 1};
-    int64_t before = 0;
-
-    probe();
-    for (int i = 0; i < 4; i++) {
-        const struct pg_value stock[] = {product, pg_int8(EPOCH), pg_int8(10)};
-        assert_true(pg_connect(here.pg, soon()));
-        pg_begin(here.pg);
-        expect_rows(lock.statement, lock.values, lock.count, 1);
-        if (i != 2)
-            look_up(i == 3);
-        if (i == 1) {
-            assert_true(pg_pipeline_in_flight(here.pg) || pg_in_transaction(here.pg));
-            grow(PRODUCT);
-            before = witness_number(here.witness, READ);
-            probe();
-        }
-        pg_pipeline(here.pg, &lock, true);
-        assert_int_equal(
-            pg_exec_commit(here.pg, &(struct pg_command){SQL_STOCK_SET, stock, 3}, 1, soon()),
-            PG_OK);
-    }
-    expect_few_read(before);
-}
-
 /* What is locked for a change must be chosen once. A subquery behind IN may become the inner side
  * of a nested loop, and then chooses, and locks, anew for each row of the table. */
 static void what_is_locked_is_chosen_once(void **state)
@@ -224,7 +194,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(plans_follow_the_tables, empty_tables),
-        cmocka_unit_test_setup(plans_follow_in_a_pipeline, empty_tables),
         cmocka_unit_test(what_is_locked_is_chosen_once),
         cmocka_unit_test_setup_teardown(a_large_sale_is_cleared, empty_tables, server_teardown),
     };

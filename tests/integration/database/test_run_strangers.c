@@ -138,12 +138,9 @@ static void sell_beside_a_stranger(const char *strategy)
 
 static void who_was_sold_something_is_told(void **state)
 {
-    static const char *const strategies[] = {"pessimistic", "optimistic", "conditional"};
-
     (void)state;
-    for (int i = 0; i < 3; i++)
-        for (int round = 0; round < ROUNDS; round++)
-            sell_beside_a_stranger(strategies[i]);
+    for (int round = 0; round < ROUNDS; round++)
+        sell_beside_a_stranger("pipelined");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /*
- * Runs: orders of one product that one session makes one after the other, each its own transaction,
- * the next one's first statement travelling with the end of the one before.
+ * Runs of `pipelined`: orders of one product that one session makes one after the other, each its
+ * own transaction, sent without waiting for the answer of the one before.
  *
  * To make one, the product's row is held while the first order waits for it and the others queue
  * behind; when it is let go they are one run. However it goes, each order gets its own answer, in
@@ -21,9 +21,7 @@ static struct {
     const char *name;
     const char *last;    /* the statement that its transaction ends with */
     int64_t trips_alone; /* round trips of an order that is alone */
-} strategies[] = {{"pessimistic", "commit", 2},
-                  {"optimistic", "optimistic_buy", 2},
-                  {"conditional", "conditional_buy", 1}};
+} strategies[] = {{"pipelined", "conditional_buy", 1}};
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
 static struct {
@@ -219,7 +217,7 @@ static void an_impatient_order_behind_a_patient_one(void **state)
  * that were under way with it too, and the others go on with another session. */
 static void lose_connection(int i, enum pg_fault fault)
 {
-    enum { UNDER_WAY = 2 };
+    enum { UNDER_WAY = RUN };
 
     begin_jam(strategies[i].name, STOCK, NULL);
     struct crowd *crowd = run_of(strategies[i].name, RUN);

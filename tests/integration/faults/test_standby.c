@@ -169,75 +169,6 @@ static void no_deadline_ends_the_wait(void **state)
     stop_servers();
 }
 
-/* A session whose statement has begun after `begun_us` stands before a lock. */
-static void wait_blocked_since(int64_t begun_us)
-{
-    int64_t until_us = clock_mono_us() + t_patience_us();
-
-    while (witness_number(here.witness,
-                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                          " AND extract(epoch FROM query_start) * 1000000 > %lld",
-                          (long long)begun_us) == 0) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("nobody stands before a lock");
-        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
-    }
-}
-
-/* Makes a run that stands before its first statement, and returns whoever it waits for. The first
- * order of the crowd keeps its product's others in the lane. Then the table is asked for: its lock
- * goes to the one that waits when the first order ends, before any statement that comes later. A
- * row's lock could be missed: a statement that finds the row free takes it whoever has been woken
- * for it. Where the first order's wait for the row ends early, it comes back in the run. */
-static struct witness *hold_run(struct crowd *crowd, int64_t product)
-{
-    struct buy buy = {
-        .strategy = "conditional", .product = product, .user = 1, .more = "&wait_ms=6000"};
-    const char *conninfo = postgres_conninfo(here.primary, "postgres", NULL);
-    struct witness *holder = witness_hold(conninfo, product);
-    struct witness *next = witness_open(conninfo);
-
-    shop_crowd_buy(crowd, here.server, &buy);
-    crowd_send(crowd);
-    witness_wait_blocked(here.witness, 1);
-    witness_run(next, "BEGIN");
-    witness_send(next, "LOCK TABLE product IN SHARE ROW EXCLUSIVE MODE");
-    int64_t accepted = server_accepted(here.server);
-    for (buy.user = 2; buy.user < 2 + RUN; buy.user++)
-        shop_crowd_buy(crowd, here.server, &buy);
-    crowd_send(crowd);
-    while (server_accepted(here.server) < accepted + RUN)
-        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
-    int64_t now_us = witness_number(
-        here.witness, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
-    witness_release(holder);
-    witness_await(next, clock_mono_us() + PATIENCE_US);
-    wait_blocked_since(now_us);
-    return next;
-}
-
-/* The same where the server keeps its session for the orders behind it, and cancels. */
-static void no_run_ends_the_wait(void **state)
-{
-    (void)state;
-    struct crowd *crowd = crowd_create();
-    struct buy first = {.strategy = "conditional", .product = put(NULL), .user = 1};
-
-    shop_expect_buy(here.server, &first, 201, "", NULL);
-    int64_t product = put(NULL);
-    struct witness *holder = hold_run(crowd, product);
-    postgres_pause(here.standby);
-    int64_t sold = confirmed(product);
-    witness_release(holder);
-    crowd_answers(crowd, PATIENCE_US);
-    if (crowd_count(crowd, 201, "") != sold || crowd_count(crowd, 504, NULL) < 1)
-        fail_msg("%lld sold before: %s", (long long)sold, crowd_summary(crowd));
-    assert_int_equal(confirmed(product), sold);
-    postgres_resume(here.standby);
-    crowd_destroy(crowd);
-    stop_servers();
-}
-
 static bool is_early(int64_t product)
 {
     return witness_number(here.witness, "SELECT early::int FROM product WHERE id = %lld",
@@ -551,7 +482,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(no_deadline_ends_the_wait, start_hasty_server, end),
-        cmocka_unit_test_setup_teardown(no_run_ends_the_wait, start_hasty_server, end),
         cmocka_unit_test_setup_teardown(a_cancelled_wait_is_unknown, start_patient_server, end),
         cmocka_unit_test_setup_teardown(a_cancelled_settling_is_done_again, start_patient_server,
                                         end),

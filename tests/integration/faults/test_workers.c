@@ -9,17 +9,10 @@
 #include "lib/witness.h"
 
 #include "base/clock.h"
-#include "sale/turns.h"
 
 #include <stdio.h>
 
-/* A second worker comes when half of what a run took wait. */
-enum {
-    ORDERS = 2 * PIPELINE_ORDERS_MAX,
-    BUSY_ORDERS = 5 * PIPELINE_ORDERS_MAX,
-    HELD_ORDERS = 40,
-    PATIENCE_US = 60000000
-};
+enum { ORDERS = 64, BUSY_ORDERS = 160, HELD_ORDERS = 40, PATIENCE_US = 60000000 };
 
 static struct server *server;
 static int64_t started_us; /* not before */

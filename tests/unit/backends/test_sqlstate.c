@@ -35,7 +35,7 @@ static void only_a_row_is_to_blame(void **state)
     assert_true(pg_blames_rows(PG_UNIQUE) && pg_blames_rows(PG_BUG) && pg_blames_rows(PG_REFUSED));
     assert_false(pg_blames_rows(PG_OK) || pg_blames_rows(PG_CONFLICT) || pg_blames_rows(PG_BUSY) ||
                  pg_blames_rows(PG_FAILED) || pg_blames_rows(PG_TIMEOUT) ||
-                 pg_blames_rows(PG_CANCELLED) || pg_blames_rows(PG_LOST));
+                 pg_blames_rows(PG_LOST));
 }
 
 int main(void)
