@@ -23,8 +23,8 @@
 #include "sale/turns.h"
 #include "strategies/strategies.h"
 
-/* RUN_US: in which orders are begun, since none of a run is answered before its end. RUN_WAIT_MS: for
- * the row; those that are under way wait as long, each in turn. */
+/* RUN_US: in which orders are begun, since none of a run is answered before its end. RUN_WAIT_MS:
+ * for the row; those that are under way wait as long, each in turn. */
 enum { RUN_MAX = 128, RUN_US = 8000, RUN_WAIT_MS = 20 };
 
 /* The orders of one batch: those of the run, and those that go one by one. */
