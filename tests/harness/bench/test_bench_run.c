@@ -193,13 +193,18 @@ static bool orders_grow(void)
     return grew;
 }
 
-/* Between two figures the table of orders is emptied, but not of an order that is not ours. */
+/* Between two figures the table of orders is emptied, but not of an order that is not ours, and not
+ * the one that the search_path has. TRUNCATE gives a table a new file. */
 static void orders_of_others_are_left_alone(void **state)
 {
     (void)state;
-    char text[16];
+    static const char file_sql[] = "SELECT pg_relation_filenode(to_regclass('orders'))";
+    char text[16], file[16], file_after[16];
     ask("DROP SCHEMA IF EXISTS {schema} CASCADE", text, sizeof text);
+    ask(file_sql, file, sizeof file);
     assert_false(orders_grow());
+    ask(file_sql, file_after, sizeof file_after);
+    assert_string_equal(file, file_after);
     ask("INSERT INTO {schema}.orders (id, product_id, epoch, user_id, quantity, strategy, status, "
         "created_at)"
         " VALUES (gen_random_uuid(), 1, 1, 1, 1, 'batch', 1, now())",
