@@ -775,9 +775,9 @@ SELECT coalesce(max(version), 0)::bigint FROM seckill_schema
 WITH ours AS (
     SELECT oid FROM pg_namespace WHERE quote_ident(nspname) = $1::text
 ), asked AS (
-    SELECT name, rights, (SELECT pg_class.oid FROM pg_class JOIN ours ON relnamespace = ours.oid
+    SELECT name, rights, nth::int, (SELECT pg_class.oid FROM pg_class JOIN ours ON relnamespace = ours.oid
                           WHERE relname = name AND relkind IN ('r', 'p', 'v')) AS id
-    FROM unnest($2::text[], $3::text[]) AS one (name, rights)
+    FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS one (name, rights, nth)
 ), lacking AS (
     SELECT name, string_agg(a_right, ', ' ORDER BY place) AS rights
     FROM asked, regexp_split_to_table(rights, ',') WITH ORDINALITY AS one (a_right, place)
@@ -795,7 +795,8 @@ WITH ours AS (
     WHERE CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege(pg_class.oid, 'USAGE') ELSE false END
 )
 SELECT (SELECT count(*) FROM asked WHERE id IS NULL),
-       (SELECT coalesce(sum(ceil(ln(1 + pg_stat_get_live_tuples(id) / 64.0) / ln(4.0))), 0)::bigint FROM asked),
+       (SELECT coalesce(sum(least(ceil(ln(1 + pg_stat_get_live_tuples(id) / 64.0) / ln(4.0)), 15)::bigint
+                            << (4 * (nth - 1))), 0)::bigint FROM asked),
        coalesce((SELECT string_agg(format('GRANT %s TO %I;', what, current_user), ' ' ORDER BY place, what)
                  FROM grants), '')
 

@@ -27,8 +27,8 @@ struct store {
     _Atomic(const char *) trouble; /* why nothing can be sold though it is up; "": it can */
     char waiter[24];               /* the background's: store.c's is_stuck */
     int64_t waiter_since_us;
-    int64_t size_class;            /* the background's: of the tables, as SQL_SCHEMA_STATE counts */
-    _Atomic unsigned plans_number; /* how often that has risen */
+    int64_t sizes; /* the background's: of the tables, as SQL_SCHEMA_STATE has them */
+    _Atomic unsigned plans_number;   /* how often that has risen */
     _Atomic int64_t closed_until_us; /* after a failed connect no session tries before */
     atomic_bool limited;             /* a session was refused, and none was opened since */
     _Atomic int64_t told_us;         /* when that was logged */
@@ -178,8 +178,8 @@ void store_doubt(struct store *store);
 /* What store_prepare says of the schema; a session that is not fit for use afterwards is closed. */
 bool schema_ensure(struct pg *pg, int64_t until_us, int64_t schema_until_us, struct error *error);
 struct schema_state {
-    int64_t gone;       /* tables */
-    int64_t size_class; /* of those that are there, as SQL_SCHEMA_STATE counts */
+    int64_t gone;  /* tables */
+    int64_t sizes; /* a class of 15 each of those that are there, the first table's the lowest */
 };
 /* False: it cannot be found out, or rights on the tables are missing, ERROR_DENIED. */
 bool schema_check(struct pg *pg, int64_t until_us, struct schema_state *out, struct error *error);

@@ -96,8 +96,7 @@ bool schema_check(struct pg *pg, int64_t until_us, struct schema_state *out, str
         *error = pg->error;
         return false;
     }
-    *out =
-        (struct schema_state){.gone = pg_get_int8(pg, 0, 0), .size_class = pg_get_int8(pg, 0, 1)};
+    *out = (struct schema_state){.gone = pg_get_int8(pg, 0, 0), .sizes = pg_get_int8(pg, 0, 1)};
     pg_get_text(pg, 0, 2, grants, sizeof grants);
     return !grants[0] || error_set(error, ERROR_DENIED, "its role lacks rights: %s", grants);
 }

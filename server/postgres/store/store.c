@@ -24,6 +24,10 @@
 /* Longer than a single commit may wait for its standby while the standby works. */
 enum { STANDBY_TIMEOUT_US = 5000000, TELL_AGAIN_US = 60000000 };
 
+/* Four bits a table. */
+enum { SIZE_CLASSES = 16 };
+_Static_assert(SQL_TABLES < 16, "the classes of all tables fit in a positive int64_t");
+
 struct store *store_create(const char *conninfo, struct store_limits limits,
                            struct store_schema schema, struct error *error)
 {
@@ -136,12 +140,21 @@ static bool look_at_server(struct store *store, struct pg *pg, int64_t until_us,
     return false;
 }
 
-/* A plan for large tables serves small ones well enough; the other way round it does not. */
-static void take_size(struct store *store, int64_t size_class)
+/* Whether some table has, however much smaller others are. */
+static bool have_grown(int64_t before, int64_t now)
 {
-    if (size_class > store->size_class)
+    for (; now > 0; now /= SIZE_CLASSES, before /= SIZE_CLASSES)
+        if (now % SIZE_CLASSES > before % SIZE_CLASSES)
+            return true;
+    return false;
+}
+
+/* A plan for large tables serves small ones well enough; the other way round it does not. */
+static void take_sizes(struct store *store, int64_t sizes)
+{
+    if (have_grown(store->sizes, sizes))
         atomic_fetch_add_explicit(&store->plans_number, 1, memory_order_relaxed);
-    store->size_class = size_class;
+    store->sizes = sizes;
 }
 
 /* The schema was there and is gone: makes it again, if all of its tables are gone. */
@@ -195,7 +208,7 @@ static bool look_at_schema(struct store *store, struct pg *pg, int64_t until_us,
 
     if (!schema_check(pg, until_us, &state, error))
         return error->code == ERROR_DENIED;
-    take_size(store, state.size_class);
+    take_sizes(store, state.sizes);
     return state.gone == 0 || make_again(store, pg, until_us, schema_until_us, error);
 }
 

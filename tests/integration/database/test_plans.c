@@ -103,6 +103,31 @@ static void plans_follow_the_tables(void **state)
     expect_few_read(before);
 }
 
+/* While others shrink, between the same two looks. */
+static void plans_follow_one_table_of_all(void **state)
+{
+    (void)state;
+
+    witness_run(
+        here.witness,
+        "INSERT INTO restock SELECT gen_random_uuid(), %d, %d, 1, 'conditional', NULL, now()"
+        " FROM generate_series(1, %d)",
+        ENDED, EPOCH, ROWS);
+    witness_run(here.witness, "INSERT INTO retired SELECT n, %d FROM generate_series(1, %d) AS n",
+                EPOCH, ROWS);
+    witness_run(here.witness, "SELECT pg_stat_force_next_flush()");
+    probe();
+    assert_true(pg_connect(here.pg, soon()));
+    look_up(0);
+    witness_run(here.witness, "TRUNCATE restock, retired");
+    grow(PRODUCT);
+    int64_t before = witness_number(here.witness, READ);
+    probe();
+    assert_true(pg_connect(here.pg, soon()));
+    look_up(1);
+    expect_few_read(before);
+}
+
 /* What is locked for a change must be chosen once. A subquery behind IN may become the inner side
  * of a nested loop, and then chooses, and locks, anew for each row of the table. */
 static void what_is_locked_is_chosen_once(void **state)
@@ -194,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(plans_follow_the_tables, empty_tables),
+        cmocka_unit_test_setup(plans_follow_one_table_of_all, empty_tables),
         cmocka_unit_test(what_is_locked_is_chosen_once),
         cmocka_unit_test_setup_teardown(a_large_sale_is_cleared, empty_tables, server_teardown),
     };
