@@ -161,15 +161,11 @@ static void what_is_no_ledger_is_refused(void **state)
             "36 bytes");
 }
 
-static void a_line_without_an_end_is_refused(void **state)
+static void a_line_that_is_too_long_is_refused(void **state)
 {
     (void)state;
     static char text[40000];
-    memset(text, ' ', sizeof text - 1);
-    memcpy(text, HEAD, strlen(HEAD));
-    memcpy(text + strlen(HEAD), "{\"note\":1", 9);
-    text[sizeof text - 3] = '}';
-    text[sizeof text - 2] = '\n';
+    snprintf(text, sizeof text, "%s{\"note\":1%20000s}\n", HEAD, "");
     refuses(text, "line 3");
 }
 
@@ -200,7 +196,7 @@ int main(void)
         cmocka_unit_test(every_cut_is_forgiven),
         cmocka_unit_test(what_is_unknown_is_skipped),
         cmocka_unit_test(what_is_no_ledger_is_refused),
-        cmocka_unit_test(a_line_without_an_end_is_refused),
+        cmocka_unit_test(a_line_that_is_too_long_is_refused),
         cmocka_unit_test(a_file_that_cannot_be_made_or_read),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
