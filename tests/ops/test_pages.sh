@@ -58,7 +58,7 @@ done
 PATH=$build/server:$PATH
 completes 'run' seckill-loadtest ru
 completes '--version --help' seckill-loadtest --
-completes '--scenario' seckill-loadtest run --sc
+completes '--scenario' seckill-loadtest run --sce
 completes '--over --out' seckill-loadtest sweep --o
 completes 'spread' seckill-loadtest run --scenario sp
 completes 'json' seckill-loadtest run --format = j
