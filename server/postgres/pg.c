@@ -74,7 +74,7 @@ static enum pg_status run_bundle(struct pg *pg, const struct pg_command *stateme
     if (pg->begin_pending) {
         commands[n++] = (struct pg_command){.statement = begin_of(pg)};
         pg->begin_pending = false;
-        pg->in_transaction = true;
+        pg->in_transaction = pg->conn != NULL; /* a session that is gone begins nothing */
     }
     if (pg->pooled && !(inside && pg_limit_suits(pg)))
         commands[n++] = *pg_settings(pg, &settings);

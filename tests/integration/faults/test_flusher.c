@@ -1,0 +1,177 @@
+/*
+ * Which flush proves which commit: orders that come to the flusher at a moment at which what it has
+ * just done, or has now, proves nothing of them. A crash then takes them, and nobody may have been
+ * told of them. test_early_release.c asks the same of a crowd.
+ */
+#include "lib/fixtures/shop.h"
+#include "lib/postgres.h"
+
+#include "lib/t.h"
+
+#include "base/clock.h"
+
+enum { STOCK = 100000, BREATH_US = 5000 };
+
+/* No WAL reaches the kernel but by a flush that somebody asks for. */
+static const char *const settings[] = {
+    "wal_writer_delay", "10s", "wal_writer_flush_after", "1GB", "wal_buffers", "16MB", NULL};
+
+static struct {
+    struct postgres *postgres;
+    struct server *server; /* has a failpoint */
+    struct witness *witness;
+} here;
+
+static int stop(void **state)
+{
+    witness_close(here.witness);
+    here.witness = NULL;
+    int failed = server_teardown(state);
+    return postgres_teardown(state) | failed;
+}
+
+/* What all of it rests on, in PostgreSQL's own words: the log is one sequence. */
+static void one_flush_covers_what_was_committed_before(void **state)
+{
+    (void)state;
+    here.postgres = postgres_create(settings);
+    const char *conninfo = postgres_conninfo(here.postgres, "postgres", NULL);
+    struct witness *seller = witness_open(conninfo);
+    struct witness *flusher = witness_open(conninfo);
+
+    witness_run(seller, "CREATE TABLE sold (n bigint)");
+    witness_run(seller, "SET synchronous_commit = off");
+    witness_run(seller, "INSERT INTO sold VALUES (1)");
+    witness_run(flusher, "SELECT pg_logical_emit_message(true, 'seckill', '')");
+    witness_run(seller, "INSERT INTO sold VALUES (2)");
+    postgres_kill(here.postgres);
+    witness_close(seller);
+    witness_close(flusher);
+    postgres_start(here.postgres);
+    here.witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
+    assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM sold WHERE n = 1"), 1);
+    assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM sold WHERE n = 2"), 0);
+}
+
+/* Orders of one product, until one is committed ahead of its flush and stands at the failpoint. It
+ * is the crowd's last, and who came before it is answered. */
+static void sell_until_held(struct crowd *crowd, const char *failpoint)
+{
+    struct buy buy = {.strategy = "conditional", .more = "&flush=shared", .product = 1};
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    char says[64];
+
+    snprintf(says, sizeof says, "failpoint %s: hold", failpoint);
+    shop_put(here.server, 1, STOCK, NULL);
+    do {
+        buy.user++;
+        shop_crowd_buy(crowd, here.server, &buy);
+        crowd_send(crowd);
+        while (!crowd_wait(crowd, crowd_size(crowd), clock_mono_us() + BREATH_US) &&
+               !server_says(here.server, says))
+            if (clock_mono_us() >= until_us)
+                fail_msg("nobody comes to %s", failpoint);
+    } while (!server_says(here.server, says));
+}
+
+static int64_t confirmed(int64_t product)
+{
+    return witness_number(here.witness,
+                          "SELECT count(*) FROM orders WHERE product_id = %lld AND status = 1",
+                          (long long)product);
+}
+
+static void wait_committed(int64_t product, int64_t least)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    here.witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
+    while (confirmed(product) < least) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("only %lld orders are committed", (long long)confirmed(product));
+        clock_sleep_until(clock_mono_us() + BREATH_US);
+    }
+    witness_close(here.witness);
+    here.witness = NULL;
+}
+
+/* The crowd's last order was committed, and is gone, and its buyer must not be told of it. */
+static void expect_the_last_lost(struct crowd *crowd)
+{
+    int sent = crowd_size(crowd);
+
+    server_let_go(here.server);
+    crowd_answers(crowd, SERVER_PATIENCE_US);
+    here.witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
+    assert_int_equal(confirmed(1), sent - 1);
+    if (crowd_at(crowd, sent - 1)->reply.status != 503)
+        fail_msg("of %d orders the last is lost: %s", sent, crowd_summary(crowd));
+    assert_int_equal(crowd_count(crowd, 201, NULL), sent - 1);
+    crowd_destroy(crowd);
+    server_stop(here.server);
+}
+
+static void start_held(const char *failpoint)
+{
+    here.postgres = postgres_create(settings);
+    server_use_failpoints(failpoint);
+    here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
+    server_use_failpoints(NULL);
+}
+
+/* One flush is over when the order comes, though its buyers are not yet answered. */
+static void who_comes_during_a_flush_waits_for_the_next(void **state)
+{
+    (void)state;
+    struct crowd *crowd = crowd_create();
+    struct buy late = {
+        .strategy = "conditional", .more = "&flush=shared", .product = 1, .user = 100000};
+
+    start_held("flusher.flushed=hold");
+    sell_until_held(crowd, "flusher.flushed");
+    shop_crowd_buy(crowd, here.server, &late);
+    crowd_send(crowd);
+    wait_committed(1, crowd_size(crowd));
+    postgres_kill(here.postgres);
+    postgres_start(here.postgres);
+    expect_the_last_lost(crowd);
+}
+
+/* The order is committed; PostgreSQL crashes; the flusher has a session again, whose flush is as
+ * good as any, and then hears of the order. */
+static void a_session_proves_nothing_of_what_was_before_it(void **state)
+{
+    (void)state;
+    struct crowd *crowd = crowd_create();
+    struct buy other = {
+        .strategy = "conditional", .more = "&flush=shared", .product = 2, .user = 1};
+    bool early = false;
+
+    start_held("flusher.parking=hold");
+    shop_put(here.server, 2, STOCK, NULL);
+    sell_until_held(crowd, "flusher.parking");
+    wait_committed(1, crowd_size(crowd));
+    postgres_kill(here.postgres);
+    postgres_start(here.postgres);
+    for (int64_t until_us = clock_mono_us() + t_patience_us(); !early; other.user++) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("the flusher has no session again");
+        shop_expect_buy_soon(here.server, &other, 201);
+        here.witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
+        early = witness_number(here.witness, "SELECT early::int FROM product WHERE id = 2") == 1;
+        witness_close(here.witness);
+        here.witness = NULL;
+    }
+    expect_the_last_lost(crowd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(one_flush_covers_what_was_committed_before, stop),
+        cmocka_unit_test_teardown(who_comes_during_a_flush_waits_for_the_next, stop),
+        cmocka_unit_test_teardown(a_session_proves_nothing_of_what_was_before_it, stop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}
