@@ -96,6 +96,7 @@ void flusher_park(struct flusher *flusher, struct order *list)
 {
     struct order *last = list;
 
+    FAILPOINT("flusher.parking");
     while (last->next)
         last = last->next;
     pthread_mutex_lock(&flusher->shared.mutex);
@@ -146,8 +147,10 @@ static bool flush(struct flusher *flusher)
     FAILPOINT("flusher.barrier");
     if (FAILPOINT_FAILS("flusher.skip"))
         return true;
-    if (pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us) == PG_OK)
+    if (pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us) == PG_OK) {
+        FAILPOINT("flusher.flushed");
         return true;
+    }
     log_warn("the commits of orders are not known to be flushed, and are looked up: %s",
              pg_error(pg)->text);
     return false;

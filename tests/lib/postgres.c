@@ -32,6 +32,7 @@
 enum {
     SETTINGS_MAX = 16,
     CONNINFOS_MAX = 16,
+    GROUPS_MAX = 64,
     ARGUMENTS_MAX = 2 * SETTINGS_MAX + 32,
     POLL_US = 10000
 };
@@ -93,49 +94,66 @@ static void give_to_owner(const char *path)
         fail_msg("%s: %s", path, strerror(errno));
 }
 
-/* In the child: no setting of another server's may steer this one. */
-static void become(const struct passwd *to, const char *log, int at_parents_end)
-{
+/* What a child becomes; made before it is there. Other threads of the test may hold any lock of the
+ * C library's at that moment, so the child calls nothing that takes one. */
+struct child {
+    char program[sizeof here.bin + 32];
     char path[sizeof here.bin + 32];
+    char *environment[3]; /* no setting of another server's may steer this one */
+    char *argv[ARGUMENTS_MAX];
+    const struct passwd *owner;
+    gid_t groups[GROUPS_MAX];
+    int group_count;
+};
 
+static void prepare(struct child *child, const char *const arguments[])
+{
+    static char locale[] = "LC_ALL=C.UTF-8";
+    int n = 0;
+
+    *child = (struct child){.owner = owner(), .group_count = GROUPS_MAX};
+    for (; arguments[n]; n++) {
+        assert_true(n < ARGUMENTS_MAX - 1);
+        memcpy(&child->argv[n], &arguments[n], sizeof *child->argv);
+    }
+    snprintf(child->program, sizeof child->program, "%s/%s", here.bin, arguments[0]);
+    if (access(child->program, X_OK) != 0) /* cp is the system's */
+        snprintf(child->program, sizeof child->program, "/bin/%s", arguments[0]);
+    snprintf(child->path, sizeof child->path, "PATH=%s:/usr/bin:/bin", here.bin);
+    child->environment[0] = child->path;
+    child->environment[1] = locale;
+    if (child->owner && getgrouplist(child->owner->pw_name, child->owner->pw_gid, child->groups,
+                                     &child->group_count) < 0)
+        fail_msg("%s is in too many groups", child->owner->pw_name);
+}
+
+/* In the child. */
+static void become(const struct child *child, const char *log, int at_parents_end)
+{
+    const struct passwd *to = child->owner;
     int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
     if (fd < 0 || null < 0 || dup2(null, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0 ||
         chdir("/tmp") != 0)
         _exit(126);
-    if (to && (initgroups(to->pw_name, to->pw_gid) != 0 || setgid(to->pw_gid) != 0 ||
-               setuid(to->pw_uid) != 0))
+    if (to && (setgroups((size_t)child->group_count, child->groups) != 0 ||
+               setgid(to->pw_gid) != 0 || setuid(to->pw_uid) != 0))
         _exit(126);
     /* After the user has changed, which takes it away. */
     if (at_parents_end)
         prctl(PR_SET_PDEATHSIG, at_parents_end);
-    snprintf(path, sizeof path, "%s:/usr/bin:/bin", here.bin);
-    clearenv();
-    setenv("PATH", path, 1);
-    setenv("LC_ALL", "C.UTF-8", 1);
 }
 
 static pid_t spawn(const char *log, int at_parents_end, const char *const arguments[])
 {
-    const struct passwd *to = owner();
-    char *argv[ARGUMENTS_MAX];
-    char path[sizeof here.bin + 32];
-    int n = 0;
+    struct child child;
 
-    for (; arguments[n]; n++) {
-        assert_true(n < ARGUMENTS_MAX - 1);
-        memcpy(&argv[n], &arguments[n], sizeof *argv);
-    }
-    argv[n] = NULL;
-    /* cp is the system's. */
-    snprintf(path, sizeof path, "%s/%s", here.bin, argv[0]);
+    prepare(&child, arguments);
     pid_t pid = fork();
     if (pid == 0) {
-        become(to, log, at_parents_end);
-        if (access(path, X_OK) == 0)
-            execv(path, argv);
-        else
-            execvp(argv[0], argv);
+        become(&child, log, at_parents_end);
+        execve(child.program, child.argv, child.environment);
         _exit(127);
     }
     assert_true(pid > 0);
