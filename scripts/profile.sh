@@ -145,7 +145,7 @@ drop_probes() {
 
 # What earlier strategies have sold would be deleted meanwhile.
 put_products() {
-  psql -XAtq -v schema="${SECKILL_SCHEMA:-seckill}" "$SECKILL_DATABASE" <<<'TRUNCATE :"schema".orders'
+  psql -XAtq -v ON_ERROR_STOP=1 -v schema="${SECKILL_SCHEMA:-seckill}" "$SECKILL_DATABASE" <<<'TRUNCATE :"schema".orders'
   curl -sS --fail-with-body --fail-early --max-time 60 -X PUT -d "{\"stock\": $stock}" \
     "$url/products/[$first_product-$((first_product + products - 1))]" >"$work/put.log" ||
     die "the products could not be made: $(tail -n 5 "$work/put.log")"
