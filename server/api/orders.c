@@ -303,6 +303,15 @@ static const char *missing_backend(const struct services *services, const struct
     return backend_at(BACKEND_POSTGRESQL)->name;
 }
 
+/* The strategy's own way may have done it: only what the stand-in knows of the order says more. */
+static void cancel_unsettled(struct request *request)
+{
+    struct order *order = &request->order;
+
+    if (order_outcome_row(order->outcome)->http_status >= MHD_HTTP_INTERNAL_SERVER_ERROR)
+        order->outcome = ORDER_OUTCOME_UNKNOWN;
+}
+
 /* The strategy's own way is not there: the stand-in's cancel does the same once, also where a
  * message about this one may yet be at the broker. */
 static void cancel_tried(struct request *request)
@@ -310,9 +319,11 @@ static void cancel_tried(struct request *request)
     struct order *order = &request->order;
     const struct services *services = request->http->services;
     const struct strategy *stand_in = strategy_stand_in(order->strategy);
+    bool unknown = order->outcome == ORDER_OUTCOME_UNKNOWN;
 
-    if (order->outcome != ORDER_BACKEND_UNAVAILABLE &&
-        (order->outcome != ORDER_OUTCOME_UNKNOWN || !stand_in))
+    if (order->outcome != ORDER_BACKEND_UNAVAILABLE && !unknown)
+        return;
+    if (unknown && (!stand_in || request->http->draining))
         return;
     if (!stand_in || request->http->draining) {
         problem_set(&request->problem, 503, "backend_unavailable", NULL,
@@ -328,7 +339,7 @@ static void cancel_tried(struct request *request)
                             .user_id = order->user_id,
                             .quantity = order->quantity};
     submission_stamp(order, services->settings, services->settings->lock_wait_ms);
-    request_wait_order(request, NULL);
+    request_wait_order(request, unknown ? cancel_unsettled : NULL);
 }
 
 /* The order was found: cancel it through the strategy named in it. */

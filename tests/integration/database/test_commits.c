@@ -445,6 +445,21 @@ static void a_cancel_outlasts_an_absence(void **state)
     server_stop(here.server);
 }
 
+/* The cancel that stands in for it does not reach PostgreSQL, and cannot say that nothing was done.
+ */
+static void a_cancel_that_another_stands_in_for_outlasts_an_absence(void **state)
+{
+    (void)state;
+    here.server =
+        server_start("--lock-wait-ms", "500", "--work-timeout-ms", "1000", "--lock-ttl-ms", "3000");
+    pg_proxy_refuse_after_fault(here.db.proxy, true);
+    end(begin_cancel("redis-queue", PG_FAULT_LOSE_REPLY), "redis-queue", 504, "outcome_unknown");
+    pg_proxy_refuse_after_fault(here.db.proxy, false);
+    expect_cancelled(true);
+    wait_ready();
+    server_stop(here.server);
+}
+
 /* All the time of an order that may not wait is its work's; what that leaves unclear is looked into
  * all the same. */
 static void an_order_without_a_wait_is_looked_into(void **state)
@@ -502,6 +517,8 @@ int main(void)
         cmocka_unit_test_teardown(a_cancel_without_a_wait_is_looked_up, server_teardown),
         cmocka_unit_test_teardown(a_cancels_slow_commit_is_waited_for, server_teardown),
         cmocka_unit_test_teardown(a_cancel_outlasts_an_absence, server_teardown),
+        cmocka_unit_test_teardown(a_cancel_that_another_stands_in_for_outlasts_an_absence,
+                                  server_teardown),
         cmocka_unit_test_teardown(an_order_without_a_wait_is_looked_into, server_teardown),
         cmocka_unit_test_setup_teardown(a_batch_is_settled_together, start_server, server_teardown),
     };
