@@ -113,8 +113,8 @@ exec "$@" -D "$data"
 END
 }
 
-entrypoint_of_redis() {
-  printf '#!/bin/sh\nexec setpriv --reuid redis --regid redis --clear-groups "$@" --protected-mode no\n'
+entrypoint_of_redis() { # its data, if any, goes where it stands
+  printf '#!/bin/sh\nmkdir -p /data && cd /data && chown redis . && exec setpriv --reuid redis --regid redis --clear-groups "$@" --protected-mode no\n'
 }
 
 entrypoint_of_haproxy() {
@@ -134,7 +134,7 @@ entrypoint_of_zookeeper() {
 }
 
 entrypoint_of_rabbitmq() {
-  printf '#!/bin/sh\nchown rabbitmq: /var/lib/rabbitmq\nexec setpriv --reuid rabbitmq --regid rabbitmq --clear-groups /usr/lib/rabbitmq/bin/rabbitmq-server\n'
+  printf '#!/bin/sh\nchown rabbitmq: /var/lib/rabbitmq\nexport HOME=/var/lib/rabbitmq\nexec setpriv --reuid rabbitmq --regid rabbitmq --clear-groups /usr/lib/rabbitmq/bin/rabbitmq-server\n'
 }
 
 # --- what is asked ---
