@@ -181,7 +181,7 @@ static void send_buyers(int64_t stock)
                 .way = sale == CONTROL ? &control : &ways[sale],
                 .sale = sale,
                 .product = here.product + sale,
-                .user = here.product * 100 + sale * 10 + (sale == CONTROL ? i : i / 2),
+                .user = here.product * 100 + (int64_t)sale * 10 + (sale == CONTROL ? i : i / 2),
                 .answers = calloc(ANSWERS_MAX, sizeof *buyer->answers),
             };
             assert_non_null(buyer->answers);

@@ -184,10 +184,11 @@ static int begin_early(const struct buy *buy)
                         .more = "&flush=shared",
                         .product = buy->product,
                         .user = buy->user + 1};
+    int64_t until_us = clock_mono_us() + t_patience_us();
     int bought = 0;
 
     for (; !is_early(buy->product); first.user++) {
-        if (++bought == STOCK)
+        if (++bought == STOCK || clock_mono_us() >= until_us)
             fail_msg("%s never releases its locks early", buy->strategy);
         shop_expect_buy(here.server, &first, 201, "", NULL);
         clock_sleep_until(clock_mono_us() + 10 * CLOCK_US_PER_MS);
