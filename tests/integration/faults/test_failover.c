@@ -151,12 +151,63 @@ static void a_table_is_changed(void **state)
     server_stop(here.server);
 }
 
+/* Waits until a statement that begins after this call stands before a lock. */
+static void wait_blocked_from_now(struct witness *witness)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t now_us =
+        witness_number(witness, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+
+    while (witness_number(witness,
+                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                          " AND extract(epoch FROM query_start) * 1000000 > %lld",
+                          (long long)now_us) == 0) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("nobody stands before a lock");
+        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
+    }
+}
+
+/* PostgreSQL ends under the first of several orders that one worker has taken together. Those
+ * behind it, each a transaction of several statements, find no connection, and are answered all the
+ * same.
+ */
+static void the_orders_behind_a_lost_one_are_answered(void **state)
+{
+    (void)state;
+    struct crowd *crowd = crowd_create();
+    const char *conninfo = postgres_conninfo(here.postgres, "postgres", NULL);
+    struct witness *witness = witness_open(conninfo);
+    struct buy buy = {.strategy = "pipelined", .key = "a-key", .product = 1};
+
+    struct witness *holder = witness_hold(conninfo, buy.product);
+    int64_t accepted = server_accepted(here.server);
+    for (buy.user = 1; buy.user <= FEW; buy.user++)
+        shop_crowd_buy(crowd, here.server, &buy);
+    crowd_send(crowd);
+    while (server_accepted(here.server) < accepted + FEW)
+        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
+    wait_blocked_from_now(witness); /* with them all in its batch */
+    postgres_quit(here.postgres);
+    witness_close(holder);
+    witness_close(witness);
+    crowd_answers(crowd, SERVER_PATIENCE_US);
+    assert_int_equal(crowd_lost(crowd), 0);
+    assert_int_equal(crowd_count(crowd, 201, NULL), 0);
+    crowd_destroy(crowd);
+    postgres_start(here.postgres);
+    buy_until(201);
+    expect_books_to_fit();
+    server_stop(here.server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(read_only_and_back, start, stop),
         cmocka_unit_test_setup_teardown(demoted_and_promoted, start, stop),
         cmocka_unit_test_setup_teardown(a_table_is_changed, start, stop),
+        cmocka_unit_test_setup_teardown(the_orders_behind_a_lost_one_are_answered, start, stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
