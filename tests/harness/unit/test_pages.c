@@ -14,8 +14,8 @@ static const struct option_program *const programs[] = {&settings_program, &opti
 static char *printed(void (*print)(FILE *, const struct option_program *),
                      const struct option_program *program)
 {
-    char *text = NULL;
-    size_t size = 0;
+    static char *text; /* one at a time */
+    static size_t size;
     FILE *to = open_memstream(&text, &size);
     assert_non_null(to);
     print(to, program);
