@@ -135,6 +135,7 @@ CREATE INDEX order_change_product ON order_change (product_id, epoch);
 
 -- version: 6
 
--- Some commits of this product's orders are answered after a later commit's flush (early lock release), so what its rows
--- say may be undone by a crash until the log is flushed. Set before the first of them, and never taken back.
-ALTER TABLE product ADD COLUMN early boolean NOT NULL DEFAULT false;
+-- Some commits of this sale's orders are answered after a later commit's flush (early lock release), so what its rows say
+-- may be undone by a crash until the log is flushed. Said before the first of them; a PUT's new epoch takes it back.
+ALTER TABLE product ADD COLUMN early_epoch bigint NOT NULL DEFAULT 0;
+ALTER TABLE product ADD COLUMN early boolean GENERATED ALWAYS AS (early_epoch = epoch) STORED;

@@ -245,14 +245,15 @@ FROM pg_control_system()
 
 -- Early lock release -----------------------------------------------------------------------------------------
 
--- Committed, and flushed, before the first commit of these products' orders that is not: from here on whoever reads
--- their rows knows that what they say may yet be undone. In id order, as everywhere. It stays so for ever: a PUT that
--- took it back could come between this and that commit.
+-- Committed, and flushed, before the first commit of these sales' orders that is not: from here on whoever reads their
+-- rows knows that what they say may yet be undone. In id order, as everywhere. Tells the epochs, of which alone it holds.
 -- name: mark_early
-WITH marked AS (
-    SELECT id FROM product WHERE id = ANY ($1::bigint[]) AND NOT early ORDER BY id FOR UPDATE
+WITH asked AS (
+    SELECT id, epoch, early FROM product WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE
+), marked AS (
+    UPDATE product SET early_epoch = asked.epoch FROM asked WHERE product.id = asked.id AND NOT asked.early
 )
-UPDATE product SET early = true FROM marked WHERE product.id = marked.id
+SELECT id, epoch FROM asked
 
 -- Whether everything that could be read before is flushed here.
 -- name: log_flushed

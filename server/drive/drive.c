@@ -283,7 +283,7 @@ static bool mark_early(struct session *session, const struct batch *batch)
     int count = 0;
 
     for (const struct order *order = batch->orders; order; order = order->next)
-        if (!fast_path_is_early(session->pg, order->product_id) && count < SPLIT_MAX &&
+        if (!fast_path_early_epoch(session->pg, order->product_id) && count < SPLIT_MAX &&
             (count == 0 || ids[count - 1] != order->product_id))
             ids[count++] = order->product_id;
     if (count > 0 && pg_exec(session->pg, SQL_MARK_EARLY, PG_ARGS(pg_int8s(ids, count)),
@@ -292,8 +292,9 @@ static bool mark_early(struct session *session, const struct batch *batch)
         return false;
     }
     cost_of_thread[COST_POSTGRESQL] = before;
-    for (int i = 0; i < count; i++)
-        fast_path_note_early(session->pg, ids[i]);
+    for (int i = 0; count > 0 && i < pg_rows(session->pg); i++)
+        fast_path_note_early(session->pg, pg_get_int8(session->pg, i, 0),
+                             pg_get_int8(session->pg, i, 1));
     return true;
 }
 
@@ -421,6 +422,7 @@ static void park_ahead(struct session *session, struct batch *batch)
         for (struct order *order = batch->orders; order; order = order->next)
             if (is_ahead(session, order)) {
                 flush_here(session, order);
+                flusher_ticket(session->services->flusher, session->pg, true); /* for the next */
                 return;
             }
         return;

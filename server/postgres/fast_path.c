@@ -17,6 +17,7 @@ struct fast_path {
         struct mark {
             int64_t server; /* 0: nobody knows */
             int64_t epoch_base;
+            int64_t epoch; /* of the sale that is marked */
         } early;
     } slots[SLOTS];
 };
@@ -94,32 +95,32 @@ bool fast_path_fits(struct pg *pg, int64_t product_id)
 }
 
 /* Another database has another base; and a standby that was promoted may lack the mark. */
-static struct mark mark_of(const struct pg *pg)
+static bool is_marked(const struct pg *pg, const struct slot *slot)
 {
-    return (struct mark){.server = pg_server(pg), .epoch_base = pg_epoch_base(pg)};
+    return slot->epoch != 0 && slot->early.epoch == slot->epoch && slot->early.server != 0 &&
+           slot->early.server == pg_server(pg) && slot->early.epoch_base == pg_epoch_base(pg);
 }
 
-void fast_path_note_early(struct pg *pg, int64_t product_id)
+void fast_path_note_early(struct pg *pg, int64_t product_id, int64_t epoch)
 {
     struct fast_path *table = pg->store->fast_path;
     struct slot *slot = slot_of(table, product_id);
 
     pthread_mutex_lock(&table->mutex);
-    if (slot->product_id != product_id)
-        *slot = (struct slot){.product_id = product_id};
-    slot->early = mark_of(pg);
+    if (slot->product_id != product_id || slot->epoch != epoch)
+        note(slot, product_id, epoch);
+    slot->early =
+        (struct mark){.server = pg_server(pg), .epoch_base = pg_epoch_base(pg), .epoch = epoch};
     pthread_mutex_unlock(&table->mutex);
 }
 
-bool fast_path_is_early(struct pg *pg, int64_t product_id)
+int64_t fast_path_early_epoch(struct pg *pg, int64_t product_id)
 {
     struct fast_path *table = pg->store->fast_path;
     const struct slot *slot = slot_of(table, product_id);
-    struct mark here = mark_of(pg);
 
     pthread_mutex_lock(&table->mutex);
-    bool early = slot->product_id == product_id && slot->early.server != 0 &&
-                 slot->early.server == here.server && slot->early.epoch_base == here.epoch_base;
+    int64_t epoch = slot->product_id == product_id && is_marked(pg, slot) ? slot->epoch : 0;
     pthread_mutex_unlock(&table->mutex);
-    return early;
+    return epoch;
 }

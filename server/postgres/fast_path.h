@@ -38,9 +38,9 @@ int64_t fast_path_epoch(struct pg *pg, int64_t product_id);
 /* True, too, of a product that was never noted, or of which the epoch alone was. */
 bool fast_path_fits(struct pg *pg, int64_t product_id);
 
-/* Whether the row of this session's database says that commits of the product's orders may be early
- * (mark_early). No hint: true only where it was written or read there, and flushed. */
-void fast_path_note_early(struct pg *pg, int64_t product_id);
-bool fast_path_is_early(struct pg *pg, int64_t product_id);
+/* The epoch, where the row of this session's database says that commits of that sale may be early
+ * (mark_early); else 0. No hint: noted where it was read there, and flushed. */
+void fast_path_note_early(struct pg *pg, int64_t product_id, int64_t epoch);
+int64_t fast_path_early_epoch(struct pg *pg, int64_t product_id);
 
 #endif

@@ -146,6 +146,17 @@ int64_t purchase_row_deadline(const struct session *session, const struct order 
     return clock_earlier(until_us, session->work_until_us - ROW_TIMEOUT_US) + ROW_TIMEOUT_US;
 }
 
+int64_t purchase_epoch(const struct session *session, int64_t product_id)
+{
+    return session->early ? fast_path_early_epoch(session->pg, product_id)
+                          : fast_path_epoch(session->pg, product_id);
+}
+
+bool purchase_may_commit(const struct session *session, const struct product_row *row)
+{
+    return !session->early || row->early;
+}
+
 bool purchase_is_simple(const struct session *session, const struct order *order)
 {
     return order->kind == ORDER_BUY && !order->key[0] && !order->no_wait &&
@@ -230,7 +241,7 @@ bool purchase_allowed(struct session *session, struct order *order, const struct
         return fold_buckets(session, order);
     if (row->stock < order->quantity)
         return purchase_refuse(session, order, ORDER_SOLD_OUT);
-    return true;
+    return purchase_may_commit(session, row) || purchase_refuse(session, order, ORDER_RETRY);
 }
 
 void purchase_confirm(struct order *order)

@@ -43,6 +43,11 @@ void purchase_waited(struct order *order);
  * a wait that has lasted long enough. False: the order is decided. */
 bool purchase_run(struct session *session, struct order *order, enum sql statement,
                   const struct pg_value *values, int count, int64_t until_us);
+/* The present sale as far as is known, for a statement that names it and commits; 0: nobody knows,
+ * or this session's commits are early and nobody has been told of them in that sale. */
+int64_t purchase_epoch(const struct session *session, int64_t product_id);
+/* False: commits are early, and a PUT that came after the mark has begun a sale that has none. */
+bool purchase_may_commit(const struct session *session, const struct product_row *row);
 /* May one statement be the whole of the order, with nothing before or after it? */
 bool purchase_is_simple(const struct session *session, const struct order *order);
 /* Runs that statement, which commits at once, in the sale of this epoch alone: conditional_buy or

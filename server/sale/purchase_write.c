@@ -47,6 +47,10 @@ void purchase_finish(struct session *session, struct order *order, const struct 
 {
     fast_path_note_epoch(session->pg, order->product_id, row->epoch);
     session->has_row = true;
+    if (!purchase_may_commit(session, row)) {
+        purchase_refuse(session, order, ORDER_RETRY);
+        return;
+    }
     if (!take_limit(session, order, row))
         return;
     if (order->key[0]) {

@@ -120,9 +120,8 @@ static void buckets_buy(struct session *session, struct order *order)
     int64_t next = -1;
 
     if (purchase_is_simple(session, order))
-        decided =
-            purchase_at_once(session, order, SQL_BUCKET_BUY,
-                             fast_path_epoch(session->pg, order->product_id), PG_ARGS(pg_int8(n)));
+        decided = purchase_at_once(session, order, SQL_BUCKET_BUY,
+                                   purchase_epoch(session, order->product_id), PG_ARGS(pg_int8(n)));
     else
         decided = sell_in_steps(session, order, n);
     if (decided || !look(session, order, n, &next))

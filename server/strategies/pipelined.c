@@ -72,7 +72,7 @@ static void sell_run(struct session *session, struct parts *parts)
     struct pg_each ends[RUN_MAX];
     struct order *missed[RUN_MAX];
     int missed_count = 0;
-    int64_t epoch = fast_path_epoch(session->pg, parts->run[0]->product_id);
+    int64_t epoch = purchase_epoch(session, parts->run[0]->product_id);
 
     for (int i = 0; i < parts->run_count; i++) {
         purchase_at_once_values(parts->run[i], epoch, values[i]);

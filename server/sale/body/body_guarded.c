@@ -16,8 +16,7 @@ static void explain(struct session *session, struct order *order, struct product
 
 bool body_guarded_fits(const struct session *session, const struct order *order)
 {
-    return purchase_is_simple(session, order) &&
-           fast_path_epoch(session->pg, order->product_id) != 0 &&
+    return purchase_is_simple(session, order) && purchase_epoch(session, order->product_id) != 0 &&
            fast_path_fits(session->pg, order->product_id);
 }
 
@@ -32,7 +31,7 @@ static bool sell_missed(struct session *session, struct order *order, int64_t ep
 
 static bool sell_at_once(struct session *session, struct order *order)
 {
-    int64_t epoch = fast_path_epoch(session->pg, order->product_id);
+    int64_t epoch = purchase_epoch(session, order->product_id);
 
     return purchase_at_once(session, order, SQL_CONDITIONAL_BUY, epoch, NULL, 0) ||
            sell_missed(session, order, epoch);

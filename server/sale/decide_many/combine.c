@@ -125,7 +125,11 @@ static void decide(struct combine *combine)
         if (order->outcome != ORDER_PENDING)
             continue;
         order->early |= combine->tally.known[product] && combine->tally.rows[product].early;
-        order->outcome = judge(combine, order, product);
+        order->outcome =
+            !combine->tally.known[product] ||
+                    purchase_may_commit(combine->session, &combine->tally.rows[product])
+                ? judge(combine, order, product)
+                : ORDER_RETRY;
     }
 }
 
@@ -271,7 +275,7 @@ static __attribute__((noinline)) bool at_once(struct session *session, struct or
 /* The one statement. False: nothing is decided. */
 static bool sell_at_once(struct session *session, struct order **orders, int count, int64_t fence)
 {
-    int64_t epoch = fast_path_epoch(session->pg, orders[0]->product_id);
+    int64_t epoch = purchase_epoch(session, orders[0]->product_id);
 
     if (epoch == 0 || !may_be_one_statement(session, orders, count))
         return false;
