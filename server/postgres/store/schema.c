@@ -222,7 +222,7 @@ static bool migrate(struct pg *pg, struct place *at, int64_t until_us, int64_t s
 /* Once: the tables work where they are. */
 static void tell_move(struct pg *pg, const struct place *at)
 {
-    char text[1024];
+    char text[1700]; /* a line of the log has room for that */
     size_t used = 0;
 
     if (!at->older || pg->store->told_older)
@@ -232,8 +232,12 @@ static void tell_move(struct pg *pg, const struct place *at)
         used +=
             (size_t)snprintf(text + used, sizeof text - used, " ALTER TABLE %s.%s SET SCHEMA %s;",
                              at->schema, sql_tables[i], pg->store->schema.name);
-        if (used >= sizeof text)
-            break;
+        if (used >= sizeof text) { /* half of it would move half of them */
+            log_warn("the tables are in the schema %s, where earlier versions made them, and stay "
+                     "there until somebody moves all of them to %s, in one transaction",
+                     at->schema, pg->store->schema.name);
+            return;
+        }
     }
     log_warn("the tables are in the schema %s, where earlier versions made them, and stay there "
              "until somebody moves them to %s: BEGIN; CREATE SCHEMA %s;%s COMMIT;",

@@ -165,12 +165,52 @@ static void a_session_proves_nothing_of_what_was_before_it(void **state)
     expect_the_last_lost(crowd);
 }
 
+static bool is_early(int64_t product)
+{
+    return witness_number(here.witness, "SELECT early::int FROM product WHERE id = %lld",
+                          (long long)product) == 1;
+}
+
+/* A server has said of a sale that its commits are early, and another begins the next one. */
+static void a_sale_that_begins_behind_the_mark_is_marked(void **state)
+{
+    static const char *const strategies[] = {"pessimistic", "optimistic", "conditional",
+                                             "pipelined",   "batch",      "serializable",
+                                             "buckets"};
+    enum { COUNT = sizeof strategies / sizeof *strategies, TRIES = 1000 };
+
+    (void)state;
+    here.postgres = postgres_create(settings);
+    here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
+    struct server *other = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
+    shop_put(here.server, 1, STOCK, NULL);
+    here.witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
+    for (int i = 0; i < COUNT; i++) {
+        struct buy buy = {.strategy = strategies[i], .more = "&flush=shared", .product = i + 1};
+        shop_put(here.server, buy.product, STOCK, NULL);
+        while (!is_early(buy.product)) {
+            if (++buy.user == TRIES)
+                fail_msg("%s never gets ahead of its flush", strategies[i]);
+            shop_expect_buy(here.server, &buy, 201, "", NULL);
+        }
+        shop_put(other, buy.product, STOCK, NULL);
+        assert_false(is_early(buy.product));
+        buy.user++;
+        shop_expect_buy(here.server, &buy, 201, "", NULL);
+        if (!is_early(buy.product))
+            fail_msg("%s: nobody is told that its commits are early", strategies[i]);
+    }
+    server_stop(other);
+    server_stop(here.server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(one_flush_covers_what_was_committed_before, stop),
         cmocka_unit_test_teardown(who_comes_during_a_flush_waits_for_the_next, stop),
         cmocka_unit_test_teardown(a_session_proves_nothing_of_what_was_before_it, stop),
+        cmocka_unit_test_teardown(a_sale_that_begins_behind_the_mark_is_marked, stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
