@@ -13,8 +13,9 @@
  * others park: they are the next. No timer.
  *
  * Who reads what such a commit has written must not tell it before. product.early says so of a
- * sale, and is committed, with a flush, before the first of them (drive.c); refusals, replays and repeats that were decided by its rows are parked as well, whatever
- * their own flush is, in every instance. Who reads orders (catalog.h) waits with pg_flush_reads.
+ * sale, and is committed, with a flush, before the first of them (drive.c); refusals, replays and
+ * repeats that were decided by its rows are parked as well, whatever their own flush is, in every
+ * instance. Who reads orders (catalog.h) waits with pg_flush_reads.
  *
  * Failure modes:
  * - PostgreSQL crashes between a commit and its flush: the flusher's session has ended with all

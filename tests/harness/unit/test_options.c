@@ -218,68 +218,69 @@ static void help_and_version(void **state)
     assert_int_equal(options.command, COMMAND_SWEEP);
 }
 
+static const struct {
+    const char *line, *named;
+} bad_arguments[] = {
+    {"ran", "argument 1 is no command"},
+    {"ran", "did you mean run?"},
+    {"help auidt", "argument 2 is no command"},
+    {"help auidt", "did you mean audit?"},
+    {"run --conections 3", "--conections"},
+    {"run --conections 3", "did you mean --connections?"},
+    {"run --conn 3", "did you mean --connections?"},
+    {"run --strategy none", "did you mean --strategies?"},
+    {"audit --prodcut 1", "did you mean --product?"},
+    {"run --rate 1 --wait 5", "did you mean --wait-ms?"},
+    {"run --connections", "--connections"},
+    {"run --connections 0", "--connections"},
+    {"run --connections 3x", "--connections"},
+    {"run --connections -1", "--connections"},
+    {"run --duration 0s", "--duration"},
+    {"run --duration 1.5s", "--duration"},
+    {"run --duration 10h", "--duration"},
+    {"run --duration s", "--duration"},
+    {"run --duration 500ms", "a duration of whole seconds"}, /* wrk's least */
+    {"run --wait-ms 2m", "--wait-ms"},
+    {"run --connections 3s", "--connections"},
+    {"run --strategies a,,b", "--strategies"},
+    {"run --scenario cold", "--scenario"},
+    {"run --instances 0", "--instances"},
+    {"run --instances 1,99", "--instances"},
+    {"run --instances 3 --server http://a:1", "--instances"},
+    {"run --body raw", "--body"},
+    {"run --wait-ms 60001", "--wait-ms"},
+    {"run --server ftp://a", "--server"},
+    {"run --server http://a:1 --work-ms 5", "--work-ms"},
+    {"run --server http://a:1 --server-binary x", "--server-binary"},
+    {"run --reset", "--reset"},
+    {"run --reset=yes", "--reset"},
+    {"run --rate 0", "--rate"},
+    {"run --rate 1000001", "--rate"},
+    {"run --arrivals often", "--arrivals"},
+    {"run --surge 0", "--surge"},
+    {"run --product 1", "--product"},
+    {"run --stock 1 stock", "argument 3 is not a flag (see run --help)"},
+    {"run --scenario articles --strategies none", "--strategies"},
+    {"run --stock 100 --scenario articles", "--stock"},
+    {"run --scenario articles --duration 10s", "--duration"},
+    {"run --scenario articles --instances 1", "--instances"},
+    {"run --scenario articles --work-ms 0", "--work-ms"},
+    {"run --scenario articles --server http://a:1", "--server"},
+    {"run --scenario articles --reset", "--reset"},
+    {"audit --stock 5", "--stock"},
+    {"audit --product 0", "--product"},
+    {"run --full", "--full"},
+    {"bench", "argument 1"},
+};
+
 static void bad_arguments_are_named(void **state)
 {
     (void)state;
-    static const struct {
-        const char *line, *named;
-    } cases[] = {
-        {"ran", "argument 1 is no command"},
-        {"ran", "did you mean run?"},
-        {"help auidt", "argument 2 is no command"},
-        {"help auidt", "did you mean audit?"},
-        {"run --conections 3", "--conections"},
-        {"run --conections 3", "did you mean --connections?"},
-        {"run --conn 3", "did you mean --connections?"},
-        {"run --strategy none", "did you mean --strategies?"},
-        {"audit --prodcut 1", "did you mean --product?"},
-        {"run --rate 1 --wait 5", "did you mean --wait-ms?"},
-        {"run --connections", "--connections"},
-        {"run --connections 0", "--connections"},
-        {"run --connections 3x", "--connections"},
-        {"run --connections -1", "--connections"},
-        {"run --duration 0s", "--duration"},
-        {"run --duration 1.5s", "--duration"},
-        {"run --duration 10h", "--duration"},
-        {"run --duration s", "--duration"},
-        {"run --duration 500ms", "a duration of whole seconds"}, /* wrk's least */
-        {"run --wait-ms 2m", "--wait-ms"},
-        {"run --connections 3s", "--connections"},
-        {"run --strategies a,,b", "--strategies"},
-        {"run --scenario cold", "--scenario"},
-        {"run --instances 0", "--instances"},
-        {"run --instances 1,99", "--instances"},
-        {"run --instances 3 --server http://a:1", "--instances"},
-        {"run --body raw", "--body"},
-        {"run --wait-ms 60001", "--wait-ms"},
-        {"run --server ftp://a", "--server"},
-        {"run --server http://a:1 --work-ms 5", "--work-ms"},
-        {"run --server http://a:1 --server-binary x", "--server-binary"},
-        {"run --reset", "--reset"},
-        {"run --reset=yes", "--reset"},
-        {"run --rate 0", "--rate"},
-        {"run --rate 1000001", "--rate"},
-        {"run --arrivals often", "--arrivals"},
-        {"run --surge 0", "--surge"},
-        {"run --product 1", "--product"},
-        {"run --stock 1 stock", "argument 3 is not a flag (see run --help)"},
-        {"run --scenario articles --strategies none", "--strategies"},
-        {"run --stock 100 --scenario articles", "--stock"},
-        {"run --scenario articles --duration 10s", "--duration"},
-        {"run --scenario articles --instances 1", "--instances"},
-        {"run --scenario articles --work-ms 0", "--work-ms"},
-        {"run --scenario articles --server http://a:1", "--server"},
-        {"run --scenario articles --reset", "--reset"},
-        {"audit --stock 5", "--stock"},
-        {"audit --product 0", "--product"},
-        {"run --full", "--full"},
-        {"bench", "argument 1"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (parse(cases[i].line, no_environment))
-            fail_msg("'%s' was taken", cases[i].line);
-        if (!strstr(error.text, cases[i].named))
-            fail_msg("'%s' gave '%s'", cases[i].line, error.text);
+    for (size_t i = 0; i < sizeof bad_arguments / sizeof bad_arguments[0]; i++) {
+        if (parse(bad_arguments[i].line, no_environment))
+            fail_msg("'%s' was taken", bad_arguments[i].line);
+        if (!strstr(error.text, bad_arguments[i].named))
+            fail_msg("'%s' gave '%s'", bad_arguments[i].line, error.text);
     }
 }
 
