@@ -390,8 +390,8 @@ static void charge_batch(struct session *session, const struct strategy *strateg
 /* Whether the answer says something that a crash may yet undo. */
 static bool is_ahead(const struct session *session, const struct order *order)
 {
-    if (order->kind == ORDER_BUY && order->outcome == ORDER_CONFIRMED)
-        return session->early;
+    if (order->outcome == ORDER_CONFIRMED || order->outcome == ORDER_RESTOCKED)
+        return session->early && order->kind == ORDER_BUY; /* else by its own commit */
     return (order->early || order->record.early) &&
            order_outcome_row(order->outcome)->http_status < 500;
 }
@@ -399,6 +399,7 @@ static bool is_ahead(const struct session *session, const struct order *order)
 /* There was no ticket, so nothing was committed ahead of its flush, but read. */
 static void flush_here(struct session *session, struct order *list)
 {
+    session_begin_work(session);
     if (pg_opened(session->pg) == session->opened && pg_is_open(session->pg) &&
         pg_flush_reads(session->pg, session->work_until_us) == PG_OK)
         return;
