@@ -10,14 +10,12 @@
  * The version, not the stock itself, is compared: after a restock the stock can be back at an old
  * figure while its history is not (ABA). Seed 000 says that the loop ends within three turns. Under
  * contention it does not: somebody always wins, but nobody's turns are bounded, which is why one
- * instance's lane lets only one order of a product try at a time, and why attempts are counted
- * (seckill_attempts_total).
+ * instance's lane lets only one order of a product try at a time, and why attempts are counted.
  */
 #include "sale/purchase_write.h"
 #include "strategies/strategies.h"
 
-/* One statement is all of it. Not for an order that may not wait: it gives up on the row soon, and
- * a statement that commits would have to be settled then. */
+/* One statement is all of it. Who gives up on the row soon would leave its commit in doubt. */
 static bool writes_at_once(const struct order *order, const struct product_row *row)
 {
     return !order->key[0] && !order->no_wait && row->limit_per_user == NO_LIMIT;
@@ -40,11 +38,10 @@ static void write_in_steps(struct session *session, struct order *order,
                               pg_int8(row->stock - order->quantity), pg_int8(row->version)),
                       purchase_row_deadline(session, order)))
         return;
-    if (pg_affected(session->pg) == 0) {
+    if (pg_affected(session->pg) == 0)
         purchase_refuse(session, order, ORDER_RETRY);
-        return;
-    }
-    purchase_finish(session, order, row);
+    else
+        purchase_finish(session, order, row);
 }
 
 static void optimistic_buy(struct session *session, struct order *order)
