@@ -255,6 +255,15 @@ WITH asked AS (
 )
 SELECT id, epoch FROM asked
 
+-- mark_early, but it passes by rows that somebody else holds.
+-- name: mark_early_free
+WITH asked AS (
+    SELECT id, epoch, early FROM product WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED
+), marked AS (
+    UPDATE product SET early_epoch = asked.epoch FROM asked WHERE product.id = asked.id AND NOT asked.early
+)
+SELECT id, epoch FROM asked
+
 -- Whether everything that could be read before is flushed here.
 -- name: log_flushed
 SELECT CASE WHEN pg_is_in_recovery() THEN true
@@ -426,7 +435,7 @@ WITH free AS (
     ORDER BY id FOR UPDATE SKIP LOCKED
 )
 SELECT free.stock, free.epoch, free.version, free.limit_per_user, coalesce(free.open, false),
-       coalesce(free.split, false), product.early, product.id, free.id IS NULL AS busy
+       coalesce(free.split, false), coalesce(free.early, product.early), product.id, free.id IS NULL AS busy
 FROM product LEFT JOIN free ON free.id = product.id WHERE product.id = ANY ($1::bigint[])
 
 -- One of them that nobody holds at this moment.
@@ -584,7 +593,7 @@ DELETE FROM orders USING ended WHERE orders.id = ended.id
 -- name: stock_row
 SELECT stock + coalesce((SELECT sum(bucket.stock) FROM bucket
                          WHERE bucket.product_id = product.id AND bucket.epoch = product.epoch), 0)::bigint,
-       epoch, limit_per_user, opens_at, closes_at, clock_timestamp()
+       epoch, limit_per_user, opens_at, closes_at, clock_timestamp(), early
 FROM product WHERE id = $1::bigint FOR UPDATE
 
 -- name: stock_terms

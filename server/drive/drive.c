@@ -283,10 +283,13 @@ static bool mark_early(struct session *session, const struct batch *batch)
     int count = 0;
 
     for (const struct order *order = batch->orders; order; order = order->next)
-        if (!fast_path_early_epoch(session->pg, order->product_id) && count < SPLIT_MAX &&
+        if (order->kind == ORDER_BUY && count < SPLIT_MAX &&
+            !fast_path_early_epoch(session->pg, order->product_id) &&
             (count == 0 || ids[count - 1] != order->product_id))
             ids[count++] = order->product_id;
-    if (count > 0 && pg_exec(session->pg, SQL_MARK_EARLY, PG_ARGS(pg_int8s(ids, count)),
+    /* Of several one that somebody holds is passed by, and waited for by its own orders alone. */
+    enum sql statement = count > 1 ? SQL_MARK_EARLY_FREE : SQL_MARK_EARLY;
+    if (count > 0 && pg_exec(session->pg, statement, PG_ARGS(pg_int8s(ids, count)),
                              purchase_row_deadline(session, batch->orders)) != PG_OK) {
         log_debug("commits do not get ahead of their flush: %s", pg_error(session->pg)->text);
         return false;
@@ -314,7 +317,9 @@ static bool connect_for(struct session *session, const struct batch *batch)
         return true;
     session->early = false;
     session->ticket = 0;
-    return pg_connect(session->pg, session->work_until_us);
+    bool connected = pg_connect(session->pg, session->work_until_us);
+    session->opened = pg_opened(session->pg);
+    return connected;
 }
 
 static void drive_attempt(struct session *session, const struct strategy *strategy,

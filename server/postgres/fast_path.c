@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SLOTS = 16384 };
 
@@ -36,6 +37,13 @@ void fast_path_destroy(struct fast_path *table)
     if (table)
         pthread_mutex_destroy(&table->mutex);
     free(table);
+}
+
+void fast_path_forget(struct fast_path *table)
+{
+    pthread_mutex_lock(&table->mutex);
+    memset(table->slots, 0, sizeof table->slots);
+    pthread_mutex_unlock(&table->mutex);
 }
 
 static struct slot *slot_of(struct fast_path *table, int64_t product_id)

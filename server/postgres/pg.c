@@ -31,8 +31,11 @@ static enum pg_status run(struct pg *pg, const struct pg_command *commands, int 
     if (!send_all(pg, commands, n, until_us))
         return pg_give_up(pg, until_us);
     pg_cost_round_trip();
-    enum pg_status status = pg_limit_read(pg, until_us);
-    return pg->conn ? pg_read_bundle(pg, commands, n, main, until_us) : status;
+    enum pg_status told = pg_limit_read(pg, until_us);
+    if (!pg->conn)
+        return told;
+    enum pg_status status = pg_read_bundle(pg, commands, n, main, until_us);
+    return told == PG_OK ? status : pg_limit_untold(pg);
 }
 
 static void begin_as(struct pg *pg, enum sql begin)

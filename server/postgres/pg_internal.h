@@ -132,6 +132,9 @@ void pg_limit_text(int64_t ms, char text[PG_LIMIT_TEXT]);
 bool pg_limit_send(struct pg *pg);
 /* After it: waits for that statement, if there was one. */
 enum pg_status pg_limit_read(struct pg *pg, int64_t until_us);
+/* That was refused: what has been sent behind it may have committed without its flush. Closes the
+ * session; PG_LOST. */
+enum pg_status pg_limit_untold(struct pg *pg);
 /* The transaction, in which the limit may have been set, has ended. */
 void pg_limit_ended(struct pg *pg, bool committed);
 

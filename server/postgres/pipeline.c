@@ -100,11 +100,14 @@ int pg_exec_each(struct pg *pg, const struct pg_command *commands, int count, st
         return run.done;
     if (!pg_limit_send(pg) || !send_more(pg, &run))
         return give_up(&run, pg_give_up(pg, until_us));
-    enum pg_status status = pg_limit_read(pg, until_us);
+    enum pg_status told = pg_limit_read(pg, until_us);
+    if (told != PG_OK)
+        return give_up(&run, pg->conn ? pg_limit_untold(pg) : told);
+    enum pg_status status = PG_OK;
     while (pg->conn && run.done < run.sent) {
         status = read_one(pg, &run);
         if (pg->conn && run.sent - run.done <= PG_AHEAD / 2 && !send_more(pg, &run))
             status = pg_give_up(pg, until_us);
     }
-    return give_up(&run, status);
+    return give_up(&run, status == PG_TIMEOUT ? PG_TIMEOUT : PG_LOST);
 }

@@ -32,6 +32,7 @@ struct flusher {
         unsigned ticket;     /* of the session that is open; 0: none is */
         int64_t server;      /* that it is with */
         bool wanted;         /* a session, or one with another server */
+        int64_t used_us;     /* when a ticket was last given */
         int64_t next_try_us; /* no session is wanted before */
         bool stopping;
     } shared;
@@ -83,6 +84,8 @@ unsigned flusher_ticket(struct flusher *flusher, const struct pg *pg, bool wante
     pthread_mutex_lock(&flusher->shared.mutex);
     bool same = flusher->shared.server == server;
     unsigned ticket = same ? flusher->shared.ticket : 0;
+    if (ticket)
+        flusher->shared.used_us = clock_mono_us();
     if (!ticket && wanted && flusher->started && !flusher->shared.wanted &&
         clock_mono_us() >= flusher->shared.next_try_us) {
         flusher->shared.wanted = true;
@@ -112,7 +115,8 @@ static void set_session(struct flusher *flusher, unsigned ticket, int64_t server
     flusher->shared.ticket = ticket;
     flusher->shared.server = server;
     flusher->shared.wanted = false;
-    flusher->shared.next_try_us = ticket ? 0 : clock_mono_us() + TRY_AGAIN_US;
+    flusher->shared.used_us = clock_mono_us();
+    flusher->shared.next_try_us = flusher->shared.used_us + TRY_AGAIN_US;
     pthread_mutex_unlock(&flusher->shared.mutex);
 }
 
@@ -247,9 +251,10 @@ static void answer(struct flusher *flusher, struct order *list)
         metrics_add(flusher->orders, (uint64_t)count_orders(list));
         flusher->complete(flusher->context, stop_clocks(list));
     }
-    if (unproven)
-        close_session(flusher); /* the look-ups may open it anew */
+    unsigned opened = pg_opened(flusher->session->pg);
     settle(flusher, unproven);
+    if (pg_opened(flusher->session->pg) != opened || !pg_is_open(flusher->session->pg))
+        set_session(flusher, 0, 0); /* it is another one now */
 }
 
 /* Waits for something to do. False: the end, and nothing is left. */
@@ -263,7 +268,9 @@ static bool take(struct flusher *flusher, struct order **list, bool *wanted, boo
         late = pthread_cond_timedwait(&flusher->shared.changed, &flusher->shared.mutex, &until);
     *list = flusher->shared.parked;
     *wanted = flusher->shared.wanted;
-    *idle = late && !*list && !*wanted;
+    *idle = late && !*list && !*wanted && clock_mono_us() - flusher->shared.used_us >= IDLE_US;
+    if (*idle)
+        flusher->shared.ticket = 0;
     flusher->shared.parked = NULL;
     flusher->shared.end = &flusher->shared.parked;
     bool over = flusher->shared.stopping && !*list;
@@ -283,7 +290,7 @@ static void *flusher_main(void *argument)
             answer(flusher, list);
         if (wanted)
             open_session(flusher);
-        else if (idle && flusher->shared.ticket)
+        else if (idle)
             close_session(flusher);
     }
     close_session(flusher);

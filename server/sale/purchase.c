@@ -270,7 +270,7 @@ bool purchase_end(struct session *session, struct order *order, enum pg_status s
 
 bool purchase_register_fence(struct session *session, struct order *order, int64_t until_us)
 {
-    if (session->hold.fence)
+    if (session->hold.fence && session->hold.fence_opened == pg_opened(session->pg))
         return true;
     if (!purchase_run(session, order, SQL_FENCE_REGISTER, PG_ARGS(pg_int8(order->product_id)),
                       until_us))
@@ -278,6 +278,7 @@ bool purchase_register_fence(struct session *session, struct order *order, int64
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
     session->hold.fence = pg_get_int8(session->pg, 0, 0);
+    session->hold.fence_opened = pg_opened(session->pg);
     fast_path_note_epoch(session->pg, order->product_id, pg_get_int8(session->pg, 0, 1));
     FAILPOINT("fence.registered");
     return true;

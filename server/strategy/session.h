@@ -27,7 +27,8 @@ struct session {
         bool held;
         bool abandoned; /* an unknown COMMIT ran under it: let the lease end it */
         struct lease lease;
-        int64_t fence; /* registered once a hold; 0: not yet */
+        int64_t fence;         /* registered once a hold; 0: not yet */
+        unsigned fence_opened; /* pg_opened then: a crash may have taken it back since */
         int64_t since_us;
     } hold;
     enum cost_outcome cost_outcome; /* how the last batch ended: its release is charged to that */

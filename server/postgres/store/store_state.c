@@ -2,6 +2,7 @@
 #include "postgres/pg_internal.h"
 
 #include "base/clock.h"
+#include "postgres/fast_path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +55,7 @@ int64_t pg_epoch_base(const struct pg *pg)
 
 void store_doubt(struct store *store)
 {
+    fast_path_forget(store->fast_path);
     atomic_store_explicit(&store->ready, false, memory_order_release);
 }
 

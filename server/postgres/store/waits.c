@@ -123,6 +123,13 @@ enum pg_status pg_limit_read(struct pg *pg, int64_t until_us)
     return status;
 }
 
+enum pg_status pg_limit_untold(struct pg *pg)
+{
+    pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL did not take the session's limits");
+    pg_close(pg);
+    return PG_LOST;
+}
+
 void pg_limit_ended(struct pg *pg, bool committed)
 {
     if (pg->limit.in_doubt && !committed)

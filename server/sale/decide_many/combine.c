@@ -125,11 +125,11 @@ static void decide(struct combine *combine)
         if (order->outcome != ORDER_PENDING)
             continue;
         order->early |= combine->tally.known[product] && combine->tally.rows[product].early;
-        order->outcome =
-            !combine->tally.known[product] ||
-                    purchase_may_commit(combine->session, &combine->tally.rows[product])
-                ? judge(combine, order, product)
-                : ORDER_RETRY;
+        if (combine->tally.known[product] &&
+            !purchase_may_commit(combine->session, &combine->tally.rows[product]))
+            purchase_waited(order); /* for whoever kept the mark away */
+        else
+            order->outcome = judge(combine, order, product);
     }
 }
 

@@ -6,7 +6,8 @@
  * standby is promoted), and the buyers get the rest of their answers. Then every order that anybody
  * was told of must be a row, and where anybody was told "sold out" nothing may be left. Flushes are
  * held back (commit_delay) and nobody else writes the WAL out, so that at any moment there are
- * commits to be lost: a third server, whose failpoint answers without the flush, must have told of
+ * commits to be lost, and at every second crash the servers stand still first, so that there are in
+ * any case: a third server, whose failpoint answers without the flush, must have told of
  * orders that are gone, or the crash has proved nothing.
  *
  * A run of SEEDS crashes, or of as many as SECKILL_TEST_SEEDS says: scripts/early-release-proof.sh.
@@ -298,6 +299,30 @@ static void wait_ready(struct server *server)
     }
 }
 
+/* The two servers stand still, and the control goes on: nothing is flushed any more, so that what
+ * it tells of now is lost. */
+static void stand_still(void)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    struct witness *witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
+
+    server_pause(here.servers[0]);
+    server_pause(here.servers[1]);
+    while (witness_number(witness, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'"
+                                   " AND application_name = 'seckill'"
+                                   " AND query LIKE '%%pg_logical_emit_message%%'") > 0)
+        if (clock_mono_us() >= until_us)
+            fail_msg("a flush does not end");
+    witness_close(witness);
+    wait_for(&here.told[CONTROL], atomic_load(&here.told[CONTROL]) + 2, "the control");
+}
+
+static void go_on(void)
+{
+    server_resume(here.servers[0]);
+    server_resume(here.servers[1]);
+}
+
 /* `end` destroys PostgreSQL, and `again` makes that there is one. */
 static void crash(int64_t seed, void (*end)(void), void (*again)(void))
 {
@@ -307,7 +332,12 @@ static void crash(int64_t seed, void (*end)(void), void (*again)(void))
     here.product += SALES;
     send_buyers(stock);
     wait_for_the_moment(seed, stock);
+    bool still = seed % 2 == 0 && !here.standby;
+    if (still)
+        stand_still();
     end();
+    if (still)
+        go_on();
     atomic_store(&here.over, true);
     again();
     await_buyers();

@@ -173,6 +173,7 @@ struct row {
     int64_t stock;
     int64_t epoch;
     int64_t limit; /* NO_LIMIT: none */
+    bool early;    /* the figure may be undone until it is flushed */
     bool has_opens;
     bool has_closes;
     int64_t opens_us;
@@ -202,6 +203,7 @@ static enum stock_result lock_row(struct stock_link *link, int64_t product_id, s
         .has_opens = !pg_is_null(pg, 0, 3),
         .has_closes = !pg_is_null(pg, 0, 4),
         .now_us = pg_get_time(pg, 0, 5),
+        .early = pg_get_bool(pg, 0, 6),
     };
     if (row->has_opens)
         row->opens_us = pg_get_time(pg, 0, 3);
@@ -406,6 +408,19 @@ static enum stock_result load_locked(struct stock_link *link, int64_t product_id
     return result;
 }
 
+/* What the mirror was made from is as durable as a commit, or the mirror goes. */
+static enum stock_result flush(struct stock_link *link, int64_t product_id, const struct row *row)
+{
+    enum pg_status status = pg_exec(link->pg, SQL_FLUSH_READ, PG_NO_ARGS, link->until_us);
+
+    if (status == PG_OK)
+        status = pg_commit(link->pg, link->until_us);
+    if (status == PG_OK)
+        return STOCK_DONE;
+    drop_users(link, product_id, row);
+    return stock_pg_failed(link->pg);
+}
+
 enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id, bool anew,
                                     int64_t load_until_us)
 {
@@ -415,6 +430,8 @@ enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id,
 
     if (result == STOCK_DONE)
         result = load_locked(link, product_id, anew, load_until_us, &row);
+    if (result == STOCK_DONE && row.early)
+        result = flush(link, product_id, &row);
     pg_rollback(link->pg, link->until_us);
     link->until_us = until_us;
     if (result == STOCK_DONE)
