@@ -159,7 +159,7 @@ static struct stuck start_stuck(void)
 {
     struct stuck stuck;
 
-    server = server_start(NULL, NULL);
+    server = server_start("--in-flight-per-product", "1", NULL);
     put_product(server, 1, "{\"stock\": 1000}");
     stuck.holder = stage_hold_product();
     stuck.begun = open_client();
