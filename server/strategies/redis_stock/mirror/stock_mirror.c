@@ -408,17 +408,14 @@ static enum stock_result load_locked(struct stock_link *link, int64_t product_id
     return result;
 }
 
-/* What the mirror was made from is as durable as a commit, or the mirror goes. */
-static enum stock_result flush(struct stock_link *link, int64_t product_id, const struct row *row)
+/* Makes what the mirror was made from as durable as a commit. */
+static enum stock_result flush(struct stock_link *link)
 {
     enum pg_status status = pg_exec(link->pg, SQL_FLUSH_READ, PG_NO_ARGS, link->until_us);
 
     if (status == PG_OK)
         status = pg_commit(link->pg, link->until_us);
-    if (status == PG_OK)
-        return STOCK_DONE;
-    drop_users(link, product_id, row);
-    return stock_pg_failed(link->pg);
+    return status == PG_OK ? STOCK_DONE : stock_pg_failed(link->pg);
 }
 
 enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id, bool anew,
@@ -430,8 +427,11 @@ enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id,
 
     if (result == STOCK_DONE)
         result = load_locked(link, product_id, anew, load_until_us, &row);
-    if (result == STOCK_DONE && row.early)
-        result = flush(link, product_id, &row);
+    if (result == STOCK_DONE && row.early) {
+        result = flush(link);
+        if (result != STOCK_DONE)
+            drop_users(link, product_id, &row);
+    }
     pg_rollback(link->pg, link->until_us);
     link->until_us = until_us;
     if (result == STOCK_DONE)
