@@ -385,6 +385,15 @@ static void the_broker_dies_between_commit_and_reply(void **state)
     queue_shop_close(&shop);
 }
 
+static void wait_accepted(const struct queue_shop *shop)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+
+    while (witness_number(shop->witness, "SELECT count(*) FROM orders WHERE product_id = %d",
+                          PRODUCT) == 0)
+        assert_true(clock_mono_us() < until_us);
+}
+
 /* What was accepted before and while the broker died is decided after it, and nothing is lost. */
 static void the_broker_dies_in_the_middle(void **state)
 {
@@ -402,8 +411,10 @@ static void the_broker_dies_in_the_middle(void **state)
         shop_crowd_buy(crowd, shop.servers[i % QUEUE_INSTANCES], &buy);
         if (i % 12 == 11)
             crowd_send(crowd);
-        if (i == BUYERS / 2)
+        if (i == BUYERS / 2) {
+            wait_accepted(&shop);
             stack_kill("rabbitmq", SIGKILL);
+        }
     }
     crowd_answers(crowd, QUEUE_PATIENCE_US);
     stack_up();
