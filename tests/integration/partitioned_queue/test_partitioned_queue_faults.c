@@ -385,15 +385,6 @@ static void the_broker_dies_between_commit_and_reply(void **state)
     queue_shop_close(&shop);
 }
 
-static void wait_accepted(const struct queue_shop *shop)
-{
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
-
-    while (witness_number(shop->witness, "SELECT count(*) FROM orders WHERE product_id = %d",
-                          PRODUCT) == 0)
-        assert_true(clock_mono_us() < until_us);
-}
-
 /* What was accepted before and while the broker died is decided after it, and nothing is lost. */
 static void the_broker_dies_in_the_middle(void **state)
 {
@@ -412,7 +403,7 @@ static void the_broker_dies_in_the_middle(void **state)
         if (i % 12 == 11)
             crowd_send(crowd);
         if (i == BUYERS / 2) {
-            wait_accepted(&shop);
+            assert_true(crowd_wait(crowd, 1, clock_mono_us() + QUEUE_PATIENCE_US));
             stack_kill("rabbitmq", SIGKILL);
         }
     }
