@@ -385,11 +385,8 @@ static struct order *take_lane(struct dispatch *dispatch, struct order **list,
 void dispatch_submit(struct dispatch *dispatch, struct order *list)
 {
     bool draining = atomic_load(&dispatch->draining);
-    int64_t n = 0;
 
-    for (const struct order *order = list; order; order = order->next)
-        n++;
-    atomic_fetch_add(&dispatch->orders_in_flight, n);
+    atomic_fetch_add(&dispatch->orders_in_flight, order_count(list));
     while (list) {
         size_t i = strategy_index(list->strategy);
         struct order *refused = NULL;

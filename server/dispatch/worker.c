@@ -100,18 +100,9 @@ struct workers *workers_create(const struct services *services, struct worker_la
     return workers;
 }
 
-static int count_orders(const struct order *list)
-{
-    int count = 0;
-
-    for (; list; list = list->next)
-        count++;
-    return count;
-}
-
 static void worker_finish(struct worker *worker, struct mailbox *mailbox, struct order *list)
 {
-    lane_done(worker->at->lane, mailbox, count_orders(list));
+    lane_done(worker->at->lane, mailbox, order_count(list));
     worker->workers->complete(worker->workers->context, list);
 }
 
@@ -180,11 +171,10 @@ static void worker_sell(struct worker *worker, struct mailbox *mailbox, struct o
     const struct strategy *strategy = worker->at->strategy;
 
     while (orders) {
-        struct batch batch = {.orders = orders,
-                              .product_id = mailbox_product(mailbox),
-                              .count = count_orders(orders)};
+        struct batch batch = {
+            .orders = orders, .product_id = mailbox_product(mailbox), .count = order_count(orders)};
         orders = drive_sell(worker->workers->drive, worker->session, strategy, &batch);
-        int parked = batch.count - count_orders(orders) - count_orders(batch.orders);
+        int parked = batch.count - order_count(orders) - order_count(batch.orders);
         if (parked > 0)
             lane_done(worker->at->lane, mailbox, parked);
         if (batch.orders)

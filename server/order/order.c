@@ -40,6 +40,15 @@ const char *order_status_name(enum order_status status)
     return status_names[status];
 }
 
+int order_count(const struct order *list)
+{
+    int count = 0;
+
+    for (; list; list = list->next)
+        count++;
+    return count;
+}
+
 void order_fill_record(struct order *order, const char *strategy, enum order_status status)
 {
     order->record = (struct order_record){

@@ -145,6 +145,9 @@ struct order {
     int64_t work_us;
 };
 
+/* How many stand in the list. */
+int order_count(const struct order *list);
+
 /* Fills its record as an order of `strategy` in this state. */
 void order_fill_record(struct order *order, const char *strategy, enum order_status status);
 

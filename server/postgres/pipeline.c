@@ -67,8 +67,7 @@ static enum pg_status read_one(struct pg *pg, struct run *run)
     return status;
 }
 
-/* The session is closed: what was sent and not answered has the fate of the one that it broke at.
- */
+/* The session is closed, so nobody knows what became of what was sent and not answered. */
 static int give_up(struct run *run, enum pg_status status)
 {
     while (run->done < run->sent)

@@ -171,8 +171,7 @@ static void charge(const struct flusher *flusher, const struct order *list)
                 order ? COST_COMMITTED : COST_OTHER, 0);
 }
 
-/* What it says may have been undone. */
-static void set_unproven(struct order *order)
+void flusher_doubt(struct order *order)
 {
     if (order->outcome == ORDER_CONFIRMED) {
         order->outcome = ORDER_UNSETTLED;
@@ -193,24 +192,15 @@ static struct order *stop_clocks(struct order *list)
     return list;
 }
 
-static int count_orders(const struct order *list)
-{
-    int count = 0;
-
-    for (; list; list = list->next)
-        count++;
-    return count;
-}
-
 static void settle(struct flusher *flusher, struct order *list)
 {
-    struct batch batch = {.orders = list, .count = count_orders(list)};
+    struct batch batch = {.orders = list, .count = order_count(list)};
 
     if (!list)
         return;
     metrics_add(flusher->unproven, (uint64_t)batch.count);
     for (struct order *order = list; order; order = order->next)
-        set_unproven(order);
+        flusher_doubt(order);
     session_begin_work(flusher->session);
     settle_batch(flusher->session, &batch);
     cost_charge(flusher->services, list->strategy, COST_OTHER, 0);
@@ -248,7 +238,7 @@ static void answer(struct flusher *flusher, struct order *list)
     } else if (list) {
         charge(flusher, list);
         metrics_add(flusher->flushes, 1);
-        metrics_add(flusher->orders, (uint64_t)count_orders(list));
+        metrics_add(flusher->orders, (uint64_t)order_count(list));
         flusher->complete(flusher->context, stop_clocks(list));
     }
     unsigned opened = pg_opened(flusher->session->pg);

@@ -13,9 +13,9 @@
  * others park: they are the next. No timer.
  *
  * Who reads what such a commit has written must not tell it before. product.early says so of a
- * sale, and is committed, with a flush, before the first of them (drive.c); refusals, replays and
- * repeats that were decided by its rows are parked as well, whatever their own flush is, in every
- * instance. Who reads orders (catalog.h) waits with pg_flush_reads.
+ * sale, and is committed, with a flush, before the first of them (drive/ahead.c); refusals, replays
+ * and repeats that were decided by its rows are parked as well, whatever their own flush is, in
+ * every instance. Who reads orders (catalog.h) waits with pg_flush_reads.
  *
  * Failure modes:
  * - PostgreSQL crashes between a commit and its flush: the flusher's session has ended with all
@@ -53,5 +53,9 @@ void flusher_stop(struct flusher *flusher);
 unsigned flusher_ticket(struct flusher *flusher, const struct pg *pg, bool wanted);
 /* Decided orders, each with its ticket; they are the flusher's from now on. Any thread. */
 void flusher_park(struct flusher *flusher, struct order *list);
+
+/* The outcome of a decided order becomes what may be said while its flush is not proven: UNSETTLED
+ * where it was sold, OUTCOME_UNKNOWN where it would tell of an order, else BACKEND_UNAVAILABLE. */
+void flusher_doubt(struct order *order);
 
 #endif

@@ -201,12 +201,10 @@ void parking_return(struct parking *parking, int count)
 
 void parking_complete(struct parking *parking, struct order *list)
 {
-    int count = 0;
+    int count = order_count(list); /* the completion has them afterwards */
 
     if (!list)
         return;
-    for (const struct order *order = list; order; order = order->next)
-        count++;
     /* parking_close waits until `taken` is 0, so the completion that is called here still exists.
      */
     parking->shared.complete(parking->shared.context, list);

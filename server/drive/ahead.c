@@ -1,0 +1,118 @@
+/* See ahead.h: the mark and the ticket before a batch, and what of it still needs a flush after. */
+#include "drive/ahead.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "metrics/cost.h"
+#include "postgres/fast_path.h"
+#include "sale/flusher.h"
+#include "sale/turns.h"
+
+static bool asks_for_early(const struct batch *batch)
+{
+    for (const struct order *order = batch->orders; order; order = order->next)
+        if (order->kind == ORDER_BUY && order->flush == FLUSH_SHARED)
+            return true;
+    return false;
+}
+
+/* Makes sure that the rows of all products of the batch say that what is written of them may be
+ * undone. */
+static bool mark_early(struct session *session, const struct batch *batch)
+{
+    struct cost before = cost_of_thread[COST_POSTGRESQL]; /* it is once for a product */
+    int64_t ids[SPLIT_MAX];
+    int count = 0;
+
+    for (const struct order *order = batch->orders; order; order = order->next)
+        if (order->kind == ORDER_BUY && count < SPLIT_MAX &&
+            !fast_path_early_epoch(session->pg, order->product_id) &&
+            (count == 0 || ids[count - 1] != order->product_id))
+            ids[count++] = order->product_id;
+    /* Of several one that somebody holds is passed by, and waited for by its own orders alone. */
+    enum sql statement = count > 1 ? SQL_MARK_EARLY_FREE : SQL_MARK_EARLY;
+    if (count > 0 && pg_exec(session->pg, statement, PG_ARGS(pg_int8s(ids, count)),
+                             purchase_row_deadline(session, batch->orders)) != PG_OK) {
+        log_debug("commits do not get ahead of their flush: %s", pg_error(session->pg)->text);
+        return false;
+    }
+    cost_of_thread[COST_POSTGRESQL] = before;
+    for (int i = 0; count > 0 && i < pg_rows(session->pg); i++)
+        fast_path_note_early(session->pg, pg_get_int8(session->pg, i, 0),
+                             pg_get_int8(session->pg, i, 1));
+    return true;
+}
+
+bool ahead_connect(struct session *session, const struct batch *batch)
+{
+    struct flusher *flusher = session->services->flusher;
+    bool asked = asks_for_early(batch);
+
+    if (!pg_connect(session->pg, session->work_until_us))
+        return false;
+    session->opened = pg_opened(session->pg);
+    session->ticket = flusher_ticket(flusher, session->pg, asked);
+    session->early = asked && session->ticket && mark_early(session, batch);
+    if (pg_is_open(session->pg))
+        return true;
+    session->early = false;
+    session->ticket = 0;
+    bool connected = pg_connect(session->pg, session->work_until_us);
+    session->opened = pg_opened(session->pg);
+    return connected;
+}
+
+/* Whether the answer says something that a crash may yet undo. */
+static bool is_ahead(const struct session *session, const struct order *order)
+{
+    if (order->outcome == ORDER_CONFIRMED || order->outcome == ORDER_RESTOCKED)
+        return session->early && order->kind == ORDER_BUY; /* else by its own commit */
+    return (order->early || order->record.early) &&
+           order_outcome_row(order->outcome)->http_status < 500;
+}
+
+/* There was no ticket, so nothing was committed ahead of its flush, but read. */
+static void flush_here(struct session *session, struct order *list)
+{
+    session_begin_work(session);
+    if (pg_opened(session->pg) == session->opened && pg_is_open(session->pg) &&
+        pg_flush_reads(session->pg, session->work_until_us) == PG_OK)
+        return;
+    for (struct order *order = list; order; order = order->next)
+        if (is_ahead(session, order))
+            flusher_doubt(order);
+}
+
+void ahead_park(struct session *session, struct batch *batch)
+{
+    /* Where the session is another one now, nothing that was read or committed can be proven. */
+    unsigned ticket = pg_opened(session->pg) == session->opened ? session->ticket : 0;
+    int64_t now_us = clock_mono_us();
+    struct order *ahead = NULL;
+    struct order **end = &ahead;
+
+    if (!session->ticket) {
+        for (struct order *order = batch->orders; order; order = order->next)
+            if (is_ahead(session, order)) {
+                flush_here(session, order);
+                flusher_ticket(session->services->flusher, session->pg, true); /* for the next */
+                return;
+            }
+        return;
+    }
+    for (struct order **at = &batch->orders; *at;) {
+        struct order *order = *at;
+        if (!is_ahead(session, order)) {
+            at = &order->next;
+            continue;
+        }
+        *at = order->next;
+        order->next = NULL;
+        order->ticket = ticket;
+        order->work_us -= now_us; /* the flusher adds the end */
+        *end = order;
+        end = &order->next;
+    }
+    if (ahead)
+        flusher_park(session->services->flusher, ahead);
+}
