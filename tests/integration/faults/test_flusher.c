@@ -204,6 +204,40 @@ static void a_sale_that_begins_behind_the_mark_is_marked(void **state)
     server_stop(here.server);
 }
 
+/* A session that commits ahead of the flush is told not to, and will not hear: what was sent behind
+ * that has committed without a flush, and is looked up. */
+static void who_will_not_wait_for_its_flush_is_not_believed(void **state)
+{
+    static const char function[] = "FUNCTION pg_catalog.set_config(text, text, boolean)";
+    struct buy buy = {.strategy = "conditional", .more = "&flush=shared", .product = 1};
+    struct crowd *crowd = crowd_create();
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    (void)state;
+    here.postgres = postgres_create(settings);
+    here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
+    shop_put(here.server, 1, STOCK, NULL);
+    here.witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
+    for (bool early = false; !early; early = is_early(1)) {
+        buy.user++;
+        shop_expect_buy(here.server, &buy, 201, "", NULL);
+    }
+    witness_run(here.witness, "REVOKE EXECUTE ON %s FROM PUBLIC", function);
+    buy.user++;
+    buy.more = "&flush=own";
+    shop_crowd_buy(crowd, here.server, &buy);
+    crowd_send(crowd);
+    while (!server_says(here.server, "did not take the session's limits"))
+        if (clock_mono_us() >= until_us)
+            fail_msg("the session is believed: %s", crowd_summary(crowd));
+    witness_run(here.witness, "GRANT EXECUTE ON %s TO PUBLIC", function);
+    crowd_finish(crowd, SERVER_PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != 1)
+        fail_msg("it was committed: %s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    server_stop(here.server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +245,7 @@ int main(void)
         cmocka_unit_test_teardown(who_comes_during_a_flush_waits_for_the_next, stop),
         cmocka_unit_test_teardown(a_session_proves_nothing_of_what_was_before_it, stop),
         cmocka_unit_test_teardown(a_sale_that_begins_behind_the_mark_is_marked, stop),
+        cmocka_unit_test_teardown(who_will_not_wait_for_its_flush_is_not_believed, stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
