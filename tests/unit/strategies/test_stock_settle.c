@@ -1,8 +1,11 @@
-/* Which mirrors are noted as wrong when a part is settled. No test here needs Redis: no entry is
- * let go of. */
+/* Which mirrors are noted as wrong when a part is settled, and whether what is said of it fits. No
+ * test here needs Redis: no entry is let go of. */
 #include "lib/t.h"
 
 #include "strategies/redis_stock/writer/stock_settle.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { REFUSED, SOLD, ENDED, COUNT, PRODUCT = 7, OTHER_PRODUCT = 8, EPOCH = 3 };
 
@@ -54,11 +57,45 @@ static void so_it_is_beside_an_entry_that_was_sold(void **state)
     expect_both_noted();
 }
 
+/* As many orders as a part has room for, each with the longest key and the largest numbers: the
+ * room for their lines is enough (under AddressSanitizer). */
+static void the_longest_lines_have_room(void **state)
+{
+    struct settings settings = {
+        .listen = "127.0.0.1:0", .system_name = "settle", .work_timeout_ms = 50};
+    struct error error;
+    struct redis_server *server = redis_server_create("unix:///nowhere", "", &error);
+    struct stock_stream *own = stock_stream_create(&settings, 1);
+    struct claim claim = {.fate = CLAIM_POISON,
+                          .order = {.product_id = INT64_MAX,
+                                    .epoch = INT64_MAX,
+                                    .user_id = INT64_MAX,
+                                    .quantity = INT64_MAX}};
+
+    (void)state;
+    assert_non_null(server);
+    assert_non_null(own);
+    struct stock_link link = {.settings = &settings, .redis = redis_create(server)};
+    assert_non_null(link.redis);
+    memset(claim.order.key, 'k', ORDER_KEY_MAX);
+    memset(claim.generation, '9', STOCK_GENERATION_MAX - 1);
+    for (int i = 0; i < WRITE_MAX; i++)
+        own->claims[i] = claim;
+    part = (struct stock_part){.claims = own->claims, .count = WRITE_MAX, .entries_count = 1};
+    part.entries[0] = (struct part_entry){.id = "1-1", .count = WRITE_MAX, .whole = true};
+    assert_false(stock_settle(own, &link, &part, false));
+    assert_int_equal(own->lines[strlen(own->lines) - 1], '\n');
+    stock_stream_destroy(own);
+    redis_destroy(link.redis);
+    redis_server_destroy(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_refusal_in_a_put_off_entry_is_noted, start),
         cmocka_unit_test_setup(so_it_is_beside_an_entry_that_was_sold, start),
+        cmocka_unit_test(the_longest_lines_have_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

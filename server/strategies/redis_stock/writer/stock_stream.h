@@ -19,7 +19,8 @@ enum {
     STOCK_MEMBER_MAX = 128,
     STREAM_ENTRIES = 100,
     STREAM_WRONG_MAX = 256,
-    STREAM_SETTLE_LINE = 256,
+    /* The id, four numbers, the fate, the key, six spaces, the end of the line and of the text. */
+    STREAM_SETTLE_LINE = UUID_TEXT_LENGTH + 4 * 20 + STOCK_GENERATION_MAX + ORDER_KEY_MAX + 6 + 2,
     STREAM_GROUP_MAX = UUID_GROUP_BITS / 4 + 1
 };
 
