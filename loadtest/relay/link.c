@@ -1,0 +1,374 @@
+/* See link.h. */
+#include "loadtest/relay/link.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 16384, HELD_MAX_BYTES = 1 << 20, BANDWIDTH_STEP_US = 10000 };
+
+/* What was read in one go, and when it may go on. */
+struct piece {
+    struct piece *next; /* owned */
+    int64_t due_us;
+    size_t length, sent;
+    char bytes[];
+};
+
+struct link *link_create(int client, int target, enum relay_protocol protocol)
+{
+    struct link *link = calloc(1, sizeof *link);
+
+    if (!link) {
+        close(client);
+        close(target);
+        return NULL;
+    }
+    link->opened_us = clock_mono_us();
+    wire_init(&link->wire, protocol);
+    link->ends[0] = (struct link_end){.link = link, .fd = client};
+    link->ends[1] = (struct link_end){.link = link, .fd = target};
+    link->flows[0].barrier = link->flows[1].barrier = UINT64_MAX;
+    return link;
+}
+
+static void drop_first(struct flow *flow)
+{
+    struct piece *piece = flow->first;
+
+    flow->held -= piece->length;
+    flow->first = piece->next;
+    if (!flow->first)
+        flow->last = NULL;
+    free(piece);
+}
+
+void link_destroy(struct link *link)
+{
+    static const struct linger now = {.l_onoff = 1, .l_linger = 0};
+
+    for (int i = 0; i < 2; i++) {
+        while (link->flows[i].first)
+            drop_first(&link->flows[i]);
+        if (link->reset)
+            setsockopt(link->ends[i].fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+        close(link->ends[i].fd);
+    }
+    free(link);
+}
+
+void link_release(struct link *link)
+{
+    if (link->holding)
+        link->flows[RELAY_UPSTREAM].barrier = UINT64_MAX;
+    link->holding = false;
+}
+
+void link_count_from_here(struct link *link, enum relay_stream stream)
+{
+    link->flows[stream].counted_from = link->flows[stream].sent;
+}
+
+/* Both sides are closed when what stands before the barrier is passed on, and the time has come. */
+static void cut_at(struct link *link, struct flow *flow, int64_t at_us)
+{
+    flow->barrier = flow->whole;
+    link->cutting = true;
+    link->cut_us = at_us;
+}
+
+/* A message of a request is over; it began where the last one ended. */
+static void meet_request(struct link *link, struct toxics *toxics, const struct wire_seen *seen)
+{
+    struct flow *flow = &link->flows[RELAY_UPSTREAM];
+    bool open = !link->cutting && !link->holding;
+    bool loses = toxics_wants(toxics, RELAY_LOSE_REQUEST, &link->wire);
+    bool holds = toxics_wants(toxics, RELAY_HOLD_REQUEST, &link->wire);
+
+    wire_note_request(&link->wire, seen, toxics_wants(toxics, RELAY_SWALLOW_REPLY, &link->wire));
+    if (open && toxics_meet(toxics, RELAY_LOSE_REQUEST, loses)) {
+        toxics_bite(toxics, RELAY_LOSE_REQUEST);
+        cut_at(link, flow, 0);
+    } else if (open && toxics_meet(toxics, RELAY_HOLD_REQUEST, holds)) {
+        toxics_bite(toxics, RELAY_HOLD_REQUEST);
+        flow->barrier = flow->whole;
+        link->holding = true;
+    }
+}
+
+static void meet_reply(struct link *link, struct toxics *toxics, const struct wire_seen *seen,
+                       int64_t now_us)
+{
+    struct flow *flow = &link->flows[RELAY_DOWNSTREAM];
+    int64_t silence_us = toxics->of[RELAY_SWALLOW_REPLY][0].amount;
+
+    toxics->counts.commits += seen->committed;
+    toxics->counts.evals += seen->eval && !seen->failed;
+    if (!link->cutting &&
+        toxics_meet(toxics, RELAY_SWALLOW_REPLY, toxics_wants_reply(toxics, seen))) {
+        toxics_bite(toxics, RELAY_SWALLOW_REPLY);
+        cut_at(link, flow, now_us + silence_us);
+    }
+}
+
+/* Reads what has come as the protocol has it. */
+static void follow(struct link *link, struct toxics *toxics, enum relay_stream stream,
+                   const struct piece *piece, int64_t now_us)
+{
+    struct flow *flow = &link->flows[stream];
+    size_t at = 0;
+
+    while (at < piece->length && !link->wire.blind) {
+        struct wire_seen seen;
+        at += wire_feed(&link->wire, stream, piece->bytes + at, piece->length - at, &seen);
+        if (seen.message && stream == RELAY_UPSTREAM)
+            meet_request(link, toxics, &seen);
+        else if (seen.message)
+            meet_reply(link, toxics, &seen, now_us);
+        if (seen.message || seen.loose)
+            flow->whole = flow->read + at;
+    }
+    flow->read += piece->length;
+}
+
+static void append(struct flow *flow, struct piece *piece)
+{
+    if (flow->last)
+        flow->last->next = piece;
+    else
+        flow->first = piece;
+    flow->last = piece;
+    flow->held += piece->length;
+}
+
+/* Takes in what is there; false when the link is broken. */
+static bool take_in(struct link *link, struct toxics *toxics, enum relay_stream stream,
+                    int64_t now_us)
+{
+    struct flow *flow = &link->flows[stream];
+    char bytes[PIECE_BYTES];
+    ssize_t got = recv(link->ends[stream].fd, bytes, sizeof bytes, MSG_DONTWAIT);
+
+    flow->ended = got == 0;
+    if (got <= 0)
+        return got == 0 || errno == EAGAIN || errno == EINTR;
+    toxics->counts.bytes[stream] += got;
+    if (toxics_on(toxics, RELAY_TIMEOUT, stream)) {
+        toxics_bite(toxics, RELAY_TIMEOUT);
+        link->wire.blind = true; /* what comes after a gap has no beginning */
+        return true;
+    }
+    struct piece *piece = malloc(sizeof *piece + (size_t)got);
+    if (!piece)
+        return false;
+    *piece = (struct piece){.length = (size_t)got, .due_us = now_us + toxics_delay(toxics, stream)};
+    memcpy(piece->bytes, bytes, (size_t)got);
+    if (flow->last && piece->due_us < flow->last->due_us)
+        piece->due_us = flow->last->due_us; /* jitter changes no order */
+    append(flow, piece);
+    follow(link, toxics, stream, piece, now_us);
+    return true;
+}
+
+/* Where the stream has to stop for now: at a barrier, and as long as something waits for a message,
+ * at the end of the last one that is known whole. */
+static uint64_t find_limit(const struct link *link, const struct toxics *toxics,
+                           enum relay_stream stream)
+{
+    static const enum relay_type waits[2][2] = {{RELAY_LOSE_REQUEST, RELAY_HOLD_REQUEST},
+                                                {RELAY_SWALLOW_REPLY, RELAY_SWALLOW_REPLY}};
+    const struct flow *flow = &link->flows[stream];
+    bool waiting =
+        toxics_on(toxics, waits[stream][0], stream) || toxics_on(toxics, waits[stream][1], stream);
+    uint64_t limit = waiting && !link->wire.blind ? flow->whole : UINT64_MAX;
+
+    return limit < flow->barrier ? limit : flow->barrier;
+}
+
+/* Once for each time that it has something to keep. */
+static void note_stall(struct flow *flow, struct toxics *toxics, enum relay_stream stream)
+{
+    bool stalls = toxics_on(toxics, RELAY_STALL, stream) != NULL;
+
+    if (stalls && flow->first && !flow->stalled)
+        toxics_bite(toxics, RELAY_STALL);
+    flow->stalled = stalls && flow->first;
+}
+
+/* How much of a stream may go now. 0: wait. */
+static uint64_t find_room(const struct link *link, const struct toxics *toxics,
+                          enum relay_stream stream, int64_t now_us)
+{
+    const struct flow *flow = &link->flows[stream];
+    uint64_t limit = find_limit(link, toxics, stream);
+    const struct toxic *data = toxics_on(toxics, RELAY_LIMIT_DATA, stream);
+    const struct toxic *rate = toxics_on(toxics, RELAY_BANDWIDTH, stream);
+
+    if (flow->stalled || (rate && now_us < flow->next_us))
+        return 0;
+    if (data && flow->counted_from + (uint64_t)data->amount < limit)
+        limit = flow->counted_from + (uint64_t)data->amount;
+    uint64_t room = limit > flow->sent ? limit - flow->sent : 0;
+    uint64_t step = rate ? (uint64_t)rate->amount * BANDWIDTH_STEP_US / CLOCK_US_PER_S + 1 : room;
+    return step < room ? step : room;
+}
+
+static void note_rate(struct flow *flow, struct toxics *toxics, enum relay_stream stream,
+                      size_t sent, int64_t now_us)
+{
+    const struct toxic *rate = toxics_on(toxics, RELAY_BANDWIDTH, stream);
+
+    if (!rate || sent == 0)
+        return;
+    toxics_bite(toxics, RELAY_BANDWIDTH);
+    flow->next_us = now_us + (int64_t)sent * CLOCK_US_PER_S / rate->amount;
+}
+
+/* Sends of the first piece what may go; false when the link is broken. */
+static bool send_some(struct flow *flow, int to, size_t room, size_t *sent)
+{
+    struct piece *piece = flow->first;
+    size_t left = piece->length - piece->sent;
+    ssize_t got = send(to, piece->bytes + piece->sent, left < room ? left : room,
+                       MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    *sent = got > 0 ? (size_t)got : 0;
+    flow->full = got < 0;
+    if (got < 0)
+        return errno == EAGAIN || errno == EINTR;
+    flow->sent += *sent;
+    piece->sent += *sent;
+    if (piece->sent == piece->length)
+        drop_first(flow);
+    return true;
+}
+
+/* The reader's end, when all before it is through. */
+static void pass_end(struct link *link, struct toxics *toxics, enum relay_stream stream,
+                     int64_t now_us)
+{
+    struct flow *flow = &link->flows[stream];
+    const struct toxic *slow = toxics_on(toxics, RELAY_SLOW_CLOSE, stream);
+
+    if (!flow->ended || flow->first || flow->passed || toxics_on(toxics, RELAY_STALL, stream) ||
+        toxics_on(toxics, RELAY_TIMEOUT, stream))
+        return;
+    if (slow && flow->close_us == 0) {
+        toxics_bite(toxics, RELAY_SLOW_CLOSE);
+        flow->close_us = now_us + slow->amount;
+    }
+    if (slow && now_us < flow->close_us)
+        return;
+    shutdown(link->ends[1 - stream].fd, SHUT_WR);
+    flow->passed = true;
+}
+
+/* Passes on what is due; false when the link is broken, or at the end that it was set. */
+static bool pass_on(struct link *link, struct toxics *toxics, enum relay_stream stream,
+                    int64_t now_us)
+{
+    struct flow *flow = &link->flows[stream];
+
+    flow->full = false;
+    note_stall(flow, toxics, stream);
+    while (flow->first && flow->first->due_us <= now_us && !flow->full) {
+        size_t sent = 0;
+        uint64_t room = find_room(link, toxics, stream, now_us);
+        if (room == 0)
+            break;
+        if (!send_some(flow, link->ends[1 - stream].fd, (size_t)room, &sent))
+            return false;
+        note_rate(flow, toxics, stream, sent, now_us);
+    }
+    pass_end(link, toxics, stream, now_us);
+    const struct toxic *data = toxics_on(toxics, RELAY_LIMIT_DATA, stream);
+    if (data && flow->sent - flow->counted_from >= (uint64_t)data->amount) {
+        toxics_bite(toxics, RELAY_LIMIT_DATA);
+        return false;
+    }
+    return true;
+}
+
+/* When a toxic that ends connections ends this one; INT64_MAX: it does not. */
+static int64_t find_end(const struct link *link, const struct toxics *toxics, enum relay_type type)
+{
+    int64_t end_us = INT64_MAX;
+
+    for (int stream = 0; stream < 2; stream++) {
+        const struct toxic *toxic = toxics_on(toxics, type, (enum relay_stream)stream);
+        if (!toxic || (type == RELAY_TIMEOUT && toxic->amount == 0))
+            continue;
+        int64_t from_us = link->opened_us > toxic->since_us ? link->opened_us : toxic->since_us;
+        end_us = clock_earlier(end_us, from_us + toxic->amount);
+    }
+    return end_us;
+}
+
+/* Whether all is through that comes before a cut. */
+static bool is_cut(const struct link *link)
+{
+    for (int stream = 0; stream < 2; stream++) {
+        const struct flow *flow = &link->flows[stream];
+        if (flow->barrier != UINT64_MAX && flow->sent < flow->barrier)
+            return false;
+    }
+    return true;
+}
+
+/* What is due already waits for something else. */
+static int64_t find_due(const struct link *link, const struct toxics *toxics, int64_t now_us)
+{
+    int64_t due_us = clock_earlier(find_end(link, toxics, RELAY_TIMEOUT),
+                                   find_end(link, toxics, RELAY_RESET_PEER));
+
+    if (link->cutting && link->cut_us > now_us)
+        due_us = clock_earlier(due_us, link->cut_us);
+    for (int stream = 0; stream < 2; stream++) {
+        const struct flow *flow = &link->flows[stream];
+        bool waits = flow->first && !flow->full && !flow->stalled;
+        if (waits && flow->sent < find_limit(link, toxics, (enum relay_stream)stream)) {
+            bool slow = toxics_on(toxics, RELAY_BANDWIDTH, (enum relay_stream)stream) != NULL;
+            int64_t next_us =
+                slow && flow->next_us > flow->first->due_us ? flow->next_us : flow->first->due_us;
+            due_us = clock_earlier(due_us, next_us);
+        }
+        if (flow->close_us > now_us)
+            due_us = clock_earlier(due_us, flow->close_us);
+    }
+    return due_us;
+}
+
+int64_t link_serve(struct link *link, struct toxics *toxics, int64_t now_us)
+{
+    bool lives = true;
+
+    for (int i = 0; i < 2 && lives; i++) {
+        const struct flow *flow = &link->flows[i];
+        if (link->ends[i].readable && !flow->ended && flow->held < HELD_MAX_BYTES)
+            lives = take_in(link, toxics, (enum relay_stream)i, now_us);
+        link->ends[i].readable = false;
+        lives = lives && pass_on(link, toxics, (enum relay_stream)i, now_us);
+    }
+    bool passed = link->flows[0].passed && link->flows[1].passed;
+    bool cut = link->cutting && now_us >= link->cut_us && is_cut(link);
+    bool timeout = now_us >= find_end(link, toxics, RELAY_TIMEOUT);
+    link->reset = lives && now_us >= find_end(link, toxics, RELAY_RESET_PEER);
+    if (link->reset)
+        toxics_bite(toxics, RELAY_RESET_PEER);
+    link->over = !lives || passed || cut || timeout || link->reset;
+    return link->over ? INT64_MAX : find_due(link, toxics, now_us);
+}
+
+uint32_t link_interest(const struct link *link, int end)
+{
+    const struct flow *in = &link->flows[end];
+    const struct flow *out = &link->flows[1 - end];
+    bool reads = !in->ended && in->held < HELD_MAX_BYTES;
+
+    return (reads ? (uint32_t)EPOLLIN : 0) | (out->full ? (uint32_t)EPOLLOUT : 0);
+}

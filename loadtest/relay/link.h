@@ -1,0 +1,65 @@
+/*
+ * A connection through a relay: two sockets, and in each direction what was read and not yet passed
+ * on. The relay's thread alone uses it, with the relay's mutex held.
+ */
+#ifndef SECKILL_LOADTEST_RELAY_LINK_H
+#define SECKILL_LOADTEST_RELAY_LINK_H
+
+#include "loadtest/relay/toxics.h"
+
+struct piece;
+
+/* One direction; it reads from the end with its own number. */
+struct flow {
+    struct piece *first, *last; /* owned */
+    size_t held;
+    /* Where in the stream things stand, in bytes from its beginning. */
+    uint64_t read, sent;
+    uint64_t whole;        /* the last message's end */
+    uint64_t barrier;      /* nothing from here on is passed on */
+    uint64_t counted_from; /* RELAY_LIMIT_DATA's */
+    bool ended;            /* no more will be read */
+    bool passed;           /* and its end has been passed on */
+    bool full;             /* the other side takes no more at the moment */
+    bool stalled;
+    int64_t next_us;  /* RELAY_BANDWIDTH: nothing before */
+    int64_t close_us; /* RELAY_SLOW_CLOSE: the end, not before; 0: it has not come */
+};
+
+struct link_end {
+    struct link *link;
+    int fd;
+    uint32_t interest; /* what epoll is asked for; 0: it does not know of it */
+    bool readable;
+};
+
+struct link {
+    struct link *next;
+    struct link_end ends[2]; /* client, target */
+    struct flow flows[2];    /* by enum relay_stream */
+    struct wire wire;
+    int64_t opened_us;
+    bool cutting;   /* at the barrier downstream both sides are closed, */
+    int64_t cut_us; /* not before this */
+    bool holding;   /* there is a barrier upstream until RELAY_HOLD_REQUEST is cleared */
+    bool over;
+    bool reset; /* and TCP peers are to see a reset */
+};
+
+/* Takes both sockets. NULL when out of memory; they are closed then. */
+struct link *link_create(int client, int target, enum relay_protocol protocol);
+void link_destroy(struct link *link); /* closes them */
+
+/* Reads what has come and passes on what may go; `over` when that is the end. The time of what is
+ * to be done next without anything coming, INT64_MAX for never. */
+int64_t link_serve(struct link *link, struct toxics *toxics, int64_t now_us);
+
+/* RELAY_HOLD_REQUEST was cleared. */
+void link_release(struct link *link);
+/* RELAY_LIMIT_DATA was set: it counts from here. */
+void link_count_from_here(struct link *link, enum relay_stream stream);
+
+/* What is to be waited for at one of its ends: EPOLLIN, EPOLLOUT, both or 0. */
+uint32_t link_interest(const struct link *link, int end);
+
+#endif

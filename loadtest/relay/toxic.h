@@ -1,0 +1,85 @@
+/*
+ * Toxics: what a relay (relay.h) can do to a connection, and what it counts.
+ *
+ * Names, directions and meanings are Toxiproxy's where Toxiproxy has the same.
+ */
+#ifndef SECKILL_LOADTEST_RELAY_TOXIC_H
+#define SECKILL_LOADTEST_RELAY_TOXIC_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum relay_protocol {
+    RELAY_BYTES, /* RabbitMQ, a replication link … */
+    RELAY_POSTGRES,
+    RELAY_REDIS
+};
+
+enum relay_stream {
+    RELAY_UPSTREAM,  /* from the client to the target */
+    RELAY_DOWNSTREAM /* from the target to the client */
+};
+
+enum relay_type {
+    /* One direction's. `amount` is … */
+    RELAY_LATENCY,    /* us by which bytes come later, ± jitter_us; they stay in order */
+    RELAY_BANDWIDTH,  /* bytes a second */
+    RELAY_SLOW_CLOSE, /* us by which an end is passed on later */
+    RELAY_TIMEOUT,    /* bytes are thrown away; us until the connection is closed, 0: never */
+    RELAY_LIMIT_DATA, /* the connection is closed after so many bytes from now on */
+    RELAY_STALL,      /* of no meaning: bytes are kept, and go on when this is cleared */
+    /* Both directions'. */
+    RELAY_RESET_PEER, /* us until connections are reset (RST; on a unix socket closed) */
+    RELAY_DOWN,       /* of no meaning: connections are closed, and new ones too */
+    /* Once, for the nth that matches; the protocol must not be RELAY_BYTES. */
+    RELAY_SWALLOW_REPLY, /* it is executed; us until both sides are closed, without its reply */
+    RELAY_LOSE_REQUEST,  /* of no meaning: it and what follows never arrive, both are closed */
+    RELAY_HOLD_REQUEST,  /* of no meaning: it and what follows arrive when this is cleared, though
+                            its client may be gone by then */
+    RELAY_TYPES
+};
+
+struct relay_toxic {
+    enum relay_type type;
+    enum relay_stream stream;
+    int64_t amount;
+    int64_t jitter_us; /* RELAY_LATENCY's */
+    /*
+     * What is met. PostgreSQL: the name of a prepared statement, the beginning of one without a
+     * name, or a part of plain SQL. Redis: a command; "EVAL" is EVALSHA and FCALL too. In any case.
+     *
+     * RELAY_SWALLOW_REPLY of "COMMIT" is any reply that says that something was committed: COMMIT
+     * itself, or rows written outside a transaction. Of "EVAL", one that is no error.
+     */
+    const char *what;
+    /* Nor anything but what has this text in its first 1000 bytes; NULL: any. */
+    const char *containing;
+    int64_t nth; /* from now on; 0 and 1: the next */
+};
+
+struct relay_counts {
+    int64_t connections; /* taken so far */
+    int64_t open;        /* of them now */
+    int64_t refused;     /* because the target was away, or there were too many */
+    int64_t bytes[2];    /* read, by direction */
+    int64_t commits;     /* replies that said so, passed on or not; RELAY_POSTGRES */
+    int64_t evals;       /* RELAY_REDIS */
+    int64_t bitten[RELAY_TYPES];
+};
+
+/* "latency", "limit_data", "swallow_reply" … "" for what is no type. */
+const char *relay_type_name(enum relay_type type);
+
+/* Whether it works on one direction alone. */
+bool relay_type_is_directed(enum relay_type type);
+
+/* False with the error when a relay of this protocol could make nothing of it. */
+bool relay_toxic_check(const struct relay_toxic *toxic, enum relay_protocol protocol,
+                       struct error *error);
+
+/* Of each text that it waits for. */
+enum { RELAY_TEXT_SIZE = 128 };
+
+#endif

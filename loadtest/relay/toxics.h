@@ -1,0 +1,52 @@
+/*
+ * What a relay is told to do to its connections, and how often it has done it. The relay's mutex
+ * guards it.
+ */
+#ifndef SECKILL_LOADTEST_RELAY_TOXICS_H
+#define SECKILL_LOADTEST_RELAY_TOXICS_H
+
+#include "loadtest/relay/toxic.h"
+#include "loadtest/relay/wire.h"
+
+struct toxic {
+    bool on;
+    int64_t amount, jitter_us;
+    int64_t since_us;
+    /* Of what waits for a request or a reply. */
+    char what[RELAY_TEXT_SIZE], containing[RELAY_TEXT_SIZE];
+    int64_t left; /* so many more have to match, the last one is met */
+};
+
+struct toxics {
+    struct toxic of[RELAY_TYPES][2]; /* by direction; what has none stands in both */
+    struct relay_counts counts;
+    unsigned seed; /* of the jitter */
+};
+
+bool toxics_set(struct toxics *toxics, enum relay_protocol protocol,
+                const struct relay_toxic *toxic, struct error *error);
+void toxics_clear(struct toxics *toxics, enum relay_type type);
+
+static inline const struct toxic *toxics_on(const struct toxics *toxics, enum relay_type type,
+                                            enum relay_stream stream)
+{
+    return toxics->of[type][stream].on ? &toxics->of[type][stream] : NULL;
+}
+
+static inline void toxics_bite(struct toxics *toxics, enum relay_type type)
+{
+    toxics->counts.bitten[type]++;
+}
+
+/* us by which bytes that come now are to be passed on later. */
+int64_t toxics_delay(struct toxics *toxics, enum relay_stream stream);
+
+/* Whether one that waits for requests or replies is waiting for this one; it does so once. `is` is
+ * what it is for. */
+bool toxics_meet(struct toxics *toxics, enum relay_type type, bool is);
+/* Whether the request that has just ended is what this type waits for. */
+bool toxics_wants(const struct toxics *toxics, enum relay_type type, const struct wire *wire);
+/* Whether the reply that has just ended is what RELAY_SWALLOW_REPLY waits for. */
+bool toxics_wants_reply(const struct toxics *toxics, const struct wire_seen *seen);
+
+#endif

@@ -1,0 +1,312 @@
+/*
+ * A relay in front of a real PostgreSQL: what is lost, held or swallowed is what was named, and the
+ * database knows it otherwise than its client. Each test has a control: the same without the toxic.
+ */
+#include "lib/t.h"
+
+#include "base/clock.h"
+#include "lib/stack.h"
+#include "lib/witness.h"
+#include "loadtest/relay/relay.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DATABASE "relay"
+
+static struct {
+    char folder[32], path[64], target[128];
+    char *conninfo, *through;
+    struct witness *witness;
+    struct relay *relay;
+    PGconn *client;
+} here = {.folder = "/tmp/seckill-relay.XXXXXX"};
+
+static void set(const struct relay_toxic *toxic)
+{
+    struct error error;
+
+    if (!relay_set(here.relay, toxic, &error))
+        fail_msg("%s", error.text);
+}
+
+static int64_t bitten(enum relay_type type)
+{
+    return relay_count(here.relay).bitten[type];
+}
+
+static int64_t rows(void)
+{
+    return witness_number(here.witness, "SELECT count(*) FROM bought");
+}
+
+static void wait_rows(int64_t count)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (rows() < count && clock_mono_us() < until_us)
+        clock_sleep_until(clock_mono_us() + 1000);
+    assert_int_equal(rows(), count);
+}
+
+/* Its tag, or "" when there is none; the connection is over then. */
+static const char *run(const char *sql)
+{
+    static char tag[32];
+    PGresult *result = PQexec(here.client, sql);
+    ExecStatusType status = PQresultStatus(result);
+
+    snprintf(tag, sizeof tag, "%s",
+             status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? PQcmdStatus(result) : "");
+    PQclear(result);
+    return tag;
+}
+
+static void buy_in_steps(void)
+{
+    assert_string_equal(run("BEGIN"), "BEGIN");
+    assert_string_equal(run("INSERT INTO bought VALUES (1)"), "INSERT 0 1");
+}
+
+static void connect_again(void)
+{
+    PQfinish(here.client);
+    here.client = PQconnectdb(here.through);
+    if (PQstatus(here.client) != CONNECTION_OK)
+        fail_msg("%s", PQerrorMessage(here.client));
+}
+
+static void expect_lost(void)
+{
+    assert_int_equal(PQstatus(here.client), CONNECTION_BAD);
+    connect_again();
+}
+
+static void without_a_toxic_nothing_is_changed(void **state)
+{
+    (void)state;
+    buy_in_steps();
+    assert_string_equal(run("COMMIT"), "COMMIT");
+    assert_int_equal(rows(), 1);
+    struct relay_counts counts = relay_count(here.relay);
+    assert_int_equal(counts.commits, 1);
+    assert_int_equal(counts.connections, 1);
+    assert_int_equal(counts.open, 1);
+    for (int type = 0; type < RELAY_TYPES; type++)
+        assert_int_equal(counts.bitten[type], 0);
+}
+
+/* Committed, and its client does not know it. */
+static void the_reply_of_the_third_commit_is_swallowed(void **state)
+{
+    (void)state;
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "commit", .nth = 3});
+    for (int i = 0; i < 2; i++) {
+        buy_in_steps();
+        assert_string_equal(run("COMMIT"), "COMMIT");
+    }
+    buy_in_steps();
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 0);
+    assert_string_equal(run("COMMIT"), "");
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 1);
+    expect_lost();
+    assert_int_equal(rows(), 3);
+    buy_in_steps(); /* once, and no more */
+    assert_string_equal(run("COMMIT"), "COMMIT");
+}
+
+/* COMMIT of a transaction that has failed commits nothing. */
+static void a_commit_that_rolls_back_is_none(void **state)
+{
+    (void)state;
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "COMMIT"});
+    buy_in_steps();
+    assert_string_equal(run("SELECT 1 / 0"), "");
+    assert_string_equal(run("COMMIT"), "ROLLBACK");
+    assert_string_equal(run("UPDATE bought SET n = 2"),
+                        "UPDATE 0"); /* and this has written nothing */
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 0);
+    assert_int_equal(relay_count(here.relay).commits, 0);
+    assert_string_equal(run("INSERT INTO bought VALUES (1)"), ""); /* this commits by itself */
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 1);
+    expect_lost();
+    assert_int_equal(rows(), 1);
+}
+
+static void prepare(const char *name, const char *sql)
+{
+    PGresult *result = PQprepare(here.client, name, sql, 0, NULL);
+
+    assert_int_equal(PQresultStatus(result), PGRES_COMMAND_OK);
+    PQclear(result);
+}
+
+static void send_and_sync(const char *name)
+{
+    assert_int_equal(PQsendQueryPrepared(here.client, name, 0, NULL, NULL, NULL, 0), 1);
+    assert_int_equal(PQpipelineSync(here.client), 1);
+}
+
+/* The next answer in a pipeline, with the end of its bundle; false: the connection is over. */
+static bool answered(void)
+{
+    PGresult *result = PQgetResult(here.client);
+    bool done = PQresultStatus(result) == PGRES_COMMAND_OK;
+
+    PQclear(result);
+    PQclear(PQgetResult(here.client));
+    PQclear(PQgetResult(here.client)); /* the sync */
+    return done;
+}
+
+/* Three transactions under way at once, as `pipelined` has them: the first one's answer arrives. */
+static void in_a_pipeline_the_second_is_swallowed(void **state)
+{
+    (void)state;
+    prepare("buy", "INSERT INTO bought VALUES (1)");
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "COMMIT", .nth = 2});
+    assert_int_equal(PQenterPipelineMode(here.client), 1);
+    for (int i = 0; i < 3; i++)
+        send_and_sync("buy");
+    assert_true(answered());
+    assert_false(answered());
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 1);
+    expect_lost();
+    assert_true(rows() >= 2);
+}
+
+/* By the name of a prepared statement, whatever it does. */
+static void the_reply_of_a_statement_is_swallowed(void **state)
+{
+    (void)state;
+    prepare("look", "SELECT count(*) FROM bought");
+    prepare("buy", "INSERT INTO bought VALUES (1)");
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "look"});
+    PQclear(PQexecPrepared(here.client, "buy", 0, NULL, NULL, NULL, 0));
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 0);
+    PQclear(PQexecPrepared(here.client, "look", 0, NULL, NULL, NULL, 0));
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 1);
+    expect_lost();
+}
+
+static void a_lost_request_never_arrives(void **state)
+{
+    (void)state;
+    set(&(struct relay_toxic){
+        .type = RELAY_LOSE_REQUEST, .what = "COMMIT", .containing = "AND CHAIN"});
+    buy_in_steps();
+    assert_string_equal(run("COMMIT"), "COMMIT");
+    buy_in_steps();
+    assert_string_equal(run("COMMIT AND CHAIN"), "");
+    assert_int_equal(bitten(RELAY_LOSE_REQUEST), 1);
+    expect_lost();
+    assert_int_equal(rows(), 1);
+}
+
+/* Its client is gone by then, and it is done all the same. */
+static void a_held_request_arrives_when_it_is_let_go(void **state)
+{
+    (void)state;
+    prepare("buy", "INSERT INTO bought VALUES (1)");
+    set(&(struct relay_toxic){.type = RELAY_HOLD_REQUEST, .what = "buy"});
+    assert_int_equal(PQsendQueryPrepared(here.client, "buy", 0, NULL, NULL, NULL, 0), 1);
+    assert_int_equal(PQflush(here.client), 0);
+    assert_true(relay_wait(here.relay, RELAY_HOLD_REQUEST, 1, t_patience_us()));
+    connect_again(); /* others pass */
+    assert_string_equal(run("INSERT INTO bought VALUES (2)"), "INSERT 0 1");
+    assert_int_equal(rows(), 1);
+    relay_clear(here.relay, RELAY_HOLD_REQUEST);
+    wait_rows(2);
+}
+
+/* Over TCP a client asks for TLS first; PostgreSQL's "no" has no frame. */
+static void tcp_is_followed_too(void **state)
+{
+    struct error error;
+    char conninfo[512];
+    struct relay *relay = relay_start(RELAY_POSTGRES, "127.0.0.1:0", here.target, &error);
+
+    (void)state;
+    if (!relay)
+        fail_msg("%s", error.text);
+    snprintf(conninfo, sizeof conninfo, "%s host=127.0.0.1 port=%s sslmode=prefer", here.conninfo,
+             strchr(relay_address(relay), ':') + 1);
+    PQfinish(here.client);
+    here.client = PQconnectdb(conninfo);
+    buy_in_steps();
+    assert_true(relay_set(
+        relay, &(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "COMMIT"}, &error));
+    assert_string_equal(run("COMMIT"), "");
+    assert_int_equal(relay_count(relay).bitten[RELAY_SWALLOW_REPLY], 1);
+    assert_int_equal(rows(), 1);
+    relay_stop(relay);
+}
+
+static int set_up(void **state)
+{
+    struct error error;
+
+    (void)state;
+    witness_run(here.witness, "TRUNCATE bought");
+    here.relay = relay_start(RELAY_POSTGRES, here.path, here.target, &error);
+    if (!here.relay)
+        fail_msg("%s", error.text);
+    here.client = NULL;
+    connect_again();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    PQfinish(here.client);
+    relay_stop(here.relay);
+    return 0;
+}
+
+static int open_all(void **state)
+{
+    char *folder = stack_socket_folder();
+
+    (void)state;
+    assert_non_null(mkdtemp(here.folder));
+    snprintf(here.path, sizeof here.path, "%s/.s.PGSQL.5432", here.folder);
+    snprintf(here.target, sizeof here.target, "%s/.s.PGSQL.5432", folder);
+    free(folder);
+    here.conninfo = stack_database_create(DATABASE);
+    here.through = stack_database_through(here.conninfo, here.folder);
+    here.witness = witness_open(here.conninfo);
+    witness_run(here.witness, "CREATE TABLE bought (n integer)");
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    witness_close(here.witness);
+    stack_database_drop(DATABASE);
+    free(here.through);
+    free(here.conninfo);
+    return rmdir(here.folder); /* no socket was left */
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(without_a_toxic_nothing_is_changed),
+        TEST(the_reply_of_the_third_commit_is_swallowed),
+        TEST(a_commit_that_rolls_back_is_none),
+        TEST(in_a_pipeline_the_second_is_swallowed),
+        TEST(the_reply_of_a_statement_is_swallowed),
+        TEST(a_lost_request_never_arrives),
+        TEST(a_held_request_arrives_when_it_is_let_go),
+        TEST(tcp_is_followed_too),
+    };
+
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
