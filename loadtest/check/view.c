@@ -165,12 +165,15 @@ static void join(struct view *view)
     }
     for (size_t i = 0; i < view->ledger->ops_count; i++) {
         const struct ledger_op *op = &view->ledger->ops[i];
-        struct view_order *order = NULL;
-        if (op->kind == LEDGER_BUY && (order = view_find_made(view, op)))
+        struct view_order *order =
+            op->kind == LEDGER_BUY ? view_find_made(view, op) : view_find(view, op->order);
+        if (!order)
+            continue;
+        if (op->kind == LEDGER_BUY)
             take_buy(order, op);
-        else if (op->kind == LEDGER_CANCEL && (order = view_find(view, op->order)))
+        else if (op->kind == LEDGER_CANCEL)
             take_cancel(order, op);
-        else if (op->kind == LEDGER_READ && (order = view_find(view, op->order)))
+        else if (op->kind == LEDGER_READ)
             take_read(order, op);
     }
 }

@@ -54,8 +54,10 @@ bool files_copy(const char *folder, const char *name, FILE *to, struct error *er
     FILE *from = fopen(path, "r");
     if (!from)
         return error_fail(error, "cannot read %s: %s", path, strerror(errno));
-    while ((got = fread(piece, 1, sizeof piece, from)) > 0)
+    do {
+        got = fread(piece, 1, sizeof piece, from);
         fwrite(piece, 1, got, to);
+    } while (got == sizeof piece);
     bool copied = !ferror(from) && fflush(to) == 0 && !ferror(to);
     fclose(from);
     return copied || error_fail(error, "cannot copy %s", path);

@@ -157,7 +157,8 @@ static void send_ahead(const struct kind *kind, int n, const char *rest)
     free(head);
     if (status == 100) {
         http_client_send(client, rest, strlen(rest), raw_patience());
-        if ((status = raw_status(client)) != 201)
+        status = raw_status(client);
+        if (status != 201)
             fail_msg("%s, %d: answered with %d", kind->name, n, status);
     }
     assert_int_equal(rows() - before, status == 201);

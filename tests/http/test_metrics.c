@@ -51,12 +51,12 @@ static void expect_promtool_has_nothing_to_say(const char *text)
 
     assert_true(page && said);
     fputs(text, page);
-    rewind(page);
+    t_rewind(page);
     pid_t child = fork();
     if (child == 0)
         run_promtool(page, said);
     assert_int_equal(waitpid(child, &status, 0), child);
-    rewind(said);
+    t_rewind(said);
     size_t length = fread(words, 1, sizeof words - 1, said);
     words[length] = '\0';
     fclose(page);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 bool t_is_chosen(const char *name)
 {
@@ -36,6 +38,26 @@ FILE *t_open(const char *path)
     if (!file)
         fail_msg("%s: %s", path, strerror(errno));
     return file;
+}
+
+void t_rewind(FILE *file)
+{
+    if (fseek(file, 0, SEEK_SET) != 0)
+        fail_msg("fseek: %s", strerror(errno));
+}
+
+int t_call(char *const argv[])
+{
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0) {
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return -1;
+    return WEXITSTATUS(status);
 }
 
 int t_socket(int family)

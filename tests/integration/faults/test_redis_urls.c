@@ -174,21 +174,20 @@ static void an_ipv6_address_stands_in_brackets(void **state)
 }
 
 #ifdef SECKILL_REDIS_TLS
-static void make_certificates(const char *folder)
+static void make_certificates(char *folder)
 {
-    char command[2048];
+    static char script[] =
+        "set -e; cd \"$1\"; exec >/dev/null 2>&1\n"
+        "for ca in ca other; do\n"
+        "  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=$ca -keyout $ca.key "
+        "-out $ca.pem\n"
+        "done\n"
+        "openssl req -newkey rsa:2048 -nodes -subj /CN=redis -keyout redis.key -out redis.csr\n"
+        "printf 'subjectAltName=DNS:localhost' >ext\n"
+        "openssl x509 -req -in redis.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
+        "-extfile ext -out redis.pem\n";
 
-    snprintf(
-        command, sizeof command,
-        "(cd %s && for ca in ca other; do openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "
-        "/CN=$ca "
-        "-keyout $ca.key -out $ca.pem; done && openssl req -newkey rsa:2048 -nodes -subj /CN=redis "
-        "-keyout redis.key -out redis.csr && printf 'subjectAltName=DNS:localhost' >ext && "
-        "openssl x509 -req -in redis.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile "
-        "ext "
-        "-out redis.pem) >/dev/null 2>&1",
-        folder);
-    if (system(command) != 0)
+    if (t_call((char *const[]){"sh", "-c", script, "sh", folder, NULL}) != 0)
         fail_msg("openssl failed");
 }
 
@@ -200,7 +199,6 @@ static void tls_is_spoken_with_a_server_that_proves_its_name(void **state)
     char key[64];
     char certificate[64];
     char url[URL_SIZE];
-    char remove[64];
 
     (void)state;
     assert_non_null(mkdtemp(folder));
@@ -233,8 +231,7 @@ static void tls_is_spoken_with_a_server_that_proves_its_name(void **state)
         server_launch((const char *const[]){"--redis", url, "--redis-ca", "/nowhere/ca.pem", NULL});
     assert_int_equal(server_wait(server, log, sizeof log), 2);
     assert_non_null(strstr(log, "--redis-ca"));
-    snprintf(remove, sizeof remove, "rm -r %s", folder);
-    assert_int_equal(system(remove), 0);
+    assert_int_equal(t_call((char *const[]){"rm", "-r", folder, NULL}), 0);
 }
 #else
 static void tls_is_refused_by_a_build_without(void **state)

@@ -371,11 +371,12 @@ static int count_said(void (*run)(void), const char *text)
 
     assert_non_null(said);
     int stderr_before = dup(STDERR_FILENO);
+    assert_true(stderr_before >= 0);
     assert_true(dup2(fileno(said), STDERR_FILENO) >= 0);
     run();
     dup2(stderr_before, STDERR_FILENO);
     close(stderr_before);
-    rewind(said);
+    t_rewind(said);
     while (fgets(line, sizeof line, said))
         count += strstr(line, text) != NULL;
     fclose(said);

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REFUSED, SOLD, ENDED, COUNT, PRODUCT = 7, OTHER_PRODUCT = 8, EPOCH = 3 };
+enum { REFUSED, SOLD, ENDED, COUNT };
+enum { PRODUCT = 7, OTHER_PRODUCT = 8, EPOCH = 3 };
 
 static struct claim claims[COUNT];
 static struct stock_part part;
