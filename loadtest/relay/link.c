@@ -146,7 +146,8 @@ static void append(struct flow *flow, struct piece *piece)
     flow->held += piece->length;
 }
 
-/* Takes in what is there; false when the link is broken. */
+/* Takes in what is there; false when there is no memory. A reset is an end behind what came before
+ * it, which still arrives. */
 static bool take_in(struct link *link, struct toxics *toxics, enum relay_stream stream,
                     int64_t now_us)
 {
@@ -154,9 +155,11 @@ static bool take_in(struct link *link, struct toxics *toxics, enum relay_stream 
     char bytes[PIECE_BYTES];
     ssize_t got = recv(link->ends[stream].fd, bytes, sizeof bytes, MSG_DONTWAIT);
 
-    flow->ended = got == 0;
-    if (got <= 0)
-        return got == 0 || errno == EAGAIN || errno == EINTR;
+    if (got <= 0) {
+        link->ends[stream].gone |= got < 0 && errno != EAGAIN && errno != EINTR;
+        flow->ended = got == 0 || link->ends[stream].gone;
+        return true;
+    }
     toxics->counts.bytes[stream] += got;
     if (toxics_on(toxics, RELAY_TIMEOUT, stream)) {
         toxics_bite(toxics, RELAY_TIMEOUT);
@@ -229,23 +232,31 @@ static void note_rate(struct flow *flow, struct toxics *toxics, enum relay_strea
     flow->next_us = now_us + (int64_t)sent * CLOCK_US_PER_S / rate->amount;
 }
 
-/* Sends of the first piece what may go; false when the link is broken. */
-static bool send_some(struct flow *flow, int to, size_t room, size_t *sent)
+/* Sends of the first piece what may go, and answers how much that was. */
+static size_t send_some(struct flow *flow, struct link_end *to, size_t room)
 {
     struct piece *piece = flow->first;
     size_t left = piece->length - piece->sent;
-    ssize_t got = send(to, piece->bytes + piece->sent, left < room ? left : room,
+    ssize_t got = send(to->fd, piece->bytes + piece->sent, left < room ? left : room,
                        MSG_DONTWAIT | MSG_NOSIGNAL);
+    size_t sent = got > 0 ? (size_t)got : 0;
 
-    *sent = got > 0 ? (size_t)got : 0;
     flow->full = got < 0;
-    if (got < 0)
-        return errno == EAGAIN || errno == EINTR;
-    flow->sent += *sent;
-    piece->sent += *sent;
+    to->gone |= got < 0 && errno != EAGAIN && errno != EINTR;
+    flow->sent += sent;
+    piece->sent += sent;
     if (piece->sent == piece->length)
         drop_first(flow);
-    return true;
+    return sent;
+}
+
+/* What is for somebody who is gone. */
+static void drop_all(struct flow *flow)
+{
+    while (flow->first)
+        drop_first(flow);
+    flow->sent = flow->read;
+    flow->full = false;
 }
 
 /* The reader's end, when all before it is through. */
@@ -268,30 +279,29 @@ static void pass_end(struct link *link, struct toxics *toxics, enum relay_stream
     flow->passed = true;
 }
 
-/* Passes on what is due; false when the link is broken, or at the end that it was set. */
+/* Passes on what is due; false at the end that it was set. */
 static bool pass_on(struct link *link, struct toxics *toxics, enum relay_stream stream,
                     int64_t now_us)
 {
     struct flow *flow = &link->flows[stream];
+    struct link_end *to = &link->ends[1 - stream];
+    const struct toxic *data = toxics_on(toxics, RELAY_LIMIT_DATA, stream);
 
     flow->full = false;
     note_stall(flow, toxics, stream);
     while (flow->first && flow->first->due_us <= now_us && !flow->full) {
-        size_t sent = 0;
         uint64_t room = find_room(link, toxics, stream, now_us);
         if (room == 0)
             break;
-        if (!send_some(flow, link->ends[1 - stream].fd, (size_t)room, &sent))
-            return false;
-        note_rate(flow, toxics, stream, sent, now_us);
+        note_rate(flow, toxics, stream, send_some(flow, to, (size_t)room), now_us);
     }
-    pass_end(link, toxics, stream, now_us);
-    const struct toxic *data = toxics_on(toxics, RELAY_LIMIT_DATA, stream);
-    if (data && flow->sent - flow->counted_from >= (uint64_t)data->amount) {
+    bool limited = data && flow->sent - flow->counted_from >= (uint64_t)data->amount;
+    if (limited)
         toxics_bite(toxics, RELAY_LIMIT_DATA);
-        return false;
-    }
-    return true;
+    if (to->gone)
+        drop_all(flow);
+    pass_end(link, toxics, stream, now_us);
+    return !limited;
 }
 
 /* When a toxic that ends connections ends this one; INT64_MAX: it does not. */
@@ -354,7 +364,8 @@ int64_t link_serve(struct link *link, struct toxics *toxics, int64_t now_us)
         link->ends[i].readable = false;
         lives = lives && pass_on(link, toxics, (enum relay_stream)i, now_us);
     }
-    bool passed = link->flows[0].passed && link->flows[1].passed;
+    bool passed = (link->flows[0].passed && (link->ends[0].gone || link->flows[1].passed)) ||
+                  (link->flows[1].passed && link->ends[1].gone);
     bool cut = link->cutting && now_us >= link->cut_us && is_cut(link);
     bool timeout = now_us >= find_end(link, toxics, RELAY_TIMEOUT);
     link->reset = lives && now_us >= find_end(link, toxics, RELAY_RESET_PEER);

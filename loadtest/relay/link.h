@@ -31,6 +31,7 @@ struct link_end {
     int fd;
     uint32_t interest; /* what epoll is asked for; 0: it does not know of it */
     bool readable;
+    bool gone; /* it takes nothing any more */
 };
 
 struct link {

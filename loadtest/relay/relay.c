@@ -58,6 +58,8 @@ static void watch(struct relay *relay, struct link *link)
 
 static void serve(struct relay *relay, struct link *link)
 {
+    if (link->over)
+        return;
     int64_t due_us = link_serve(link, &relay->shared.toxics, clock_mono_us());
 
     relay->shared.due_us = clock_earlier(relay->shared.due_us, due_us);
@@ -163,8 +165,7 @@ static void turn(struct relay *relay, const struct epoll_event *events, int coun
         } else {
             struct link_end *end = events[i].data.ptr;
             end->readable |= (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0;
-            if (!end->link->over)
-                serve(relay, end->link);
+            serve(relay, end->link);
         }
     }
     if (all)

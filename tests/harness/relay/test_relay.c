@@ -1,0 +1,429 @@
+/*
+ * A relay's toxics, each with what happens without it: the test is both the client and the target,
+ * on either side of a relay over TCP.
+ */
+#include "lib/t.h"
+
+#include "base/clock.h"
+#include "loadtest/relay/relay.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BULK_BYTES = 5000000, PIECE = 7919, QUIET_MS = 100 };
+
+static int listener, client, target;
+static struct relay *relay;
+
+static void set(enum relay_type type, enum relay_stream stream, int64_t amount)
+{
+    struct error error;
+    struct relay_toxic toxic = {.type = type, .stream = stream, .amount = amount};
+
+    if (!relay_set(relay, &toxic, &error))
+        fail_msg("%s", error.text);
+}
+
+static int64_t bitten(enum relay_type type)
+{
+    return relay_count(relay).bitten[type];
+}
+
+static struct sockaddr_in address_of(const char *text)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    at.sin_port = htons((uint16_t)strtol(strchr(text, ':') + 1, NULL, 10));
+    return at;
+}
+
+static int connect_to(const char *text)
+{
+    struct sockaddr_in at = address_of(text);
+    int fd = t_socket(AF_INET);
+
+    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    return fd;
+}
+
+static void say(int to, const char *bytes)
+{
+    assert_int_equal(send(to, bytes, strlen(bytes), MSG_NOSIGNAL), (ssize_t)strlen(bytes));
+}
+
+/* All of it, however it is cut. */
+static void expect(int from, const char *bytes)
+{
+    char got[64] = "";
+    size_t length = 0;
+
+    while (length < strlen(bytes)) {
+        ssize_t n = recv(from, got + length, strlen(bytes) - length, 0);
+        assert_true(n > 0);
+        length += (size_t)n;
+    }
+    assert_string_equal(got, bytes);
+}
+
+static void pass(int from, int to)
+{
+    say(from, "hello");
+    expect(to, "hello");
+}
+
+/* What arrives within a while: used where nothing may, after it is known to be kept. */
+static bool is_quiet(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+    return poll(&ready, 1, QUIET_MS) == 0;
+}
+
+static void expect_end(int fd)
+{
+    char letter;
+    assert_int_equal(recv(fd, &letter, 1, 0), 0);
+}
+
+static void wait_bitten(enum relay_type type)
+{
+    assert_true(relay_wait(relay, type, 1, t_patience_us()));
+}
+
+static void without_a_toxic_all_passes(void **state)
+{
+    (void)state;
+    pass(client, target);
+    pass(target, client);
+    struct relay_counts counts = relay_count(relay);
+    assert_int_equal(counts.bytes[RELAY_UPSTREAM], 5);
+    assert_int_equal(counts.bytes[RELAY_DOWNSTREAM], 5);
+    for (int type = 0; type < RELAY_TYPES; type++)
+        assert_int_equal(counts.bitten[type], 0);
+    assert_false(relay_wait(relay, RELAY_LATENCY, 1, 1000));
+}
+
+static void latency_is_one_direction_s(void **state)
+{
+    (void)state;
+    set(RELAY_LATENCY, RELAY_UPSTREAM, 60000);
+    pass(target, client);
+    assert_int_equal(bitten(RELAY_LATENCY), 0);
+    int64_t began_us = clock_mono_us();
+    pass(client, target);
+    assert_true(clock_mono_us() - began_us >= 60000);
+    assert_int_equal(bitten(RELAY_LATENCY), 1);
+}
+
+static char letter_at(size_t at)
+{
+    return (char)('a' + at % 23);
+}
+
+static void *send_bulk(void *argument)
+{
+    char piece[PIECE];
+    (void)argument;
+    for (size_t at = 0; at < BULK_BYTES;) {
+        size_t length = BULK_BYTES - at < PIECE ? BULK_BYTES - at : PIECE;
+        for (size_t i = 0; i < length; i++)
+            piece[i] = letter_at(at + i);
+        for (size_t sent = 0; sent < length;) {
+            ssize_t n = send(client, piece + sent, length - sent, MSG_NOSIGNAL);
+            if (n <= 0)
+                return NULL; /* the reader will miss it */
+            sent += (size_t)n;
+        }
+        at += length;
+    }
+    shutdown(client, SHUT_WR);
+    return NULL;
+}
+
+/* More than a relay holds, then an end, which must not overtake what is held. */
+static void jitter_changes_no_order(void **state)
+{
+    struct relay_toxic toxic = {.type = RELAY_LATENCY, .amount = 2000, .jitter_us = 2000};
+    struct error error;
+    pthread_t sender;
+    char piece[PIECE];
+    size_t at = 0;
+
+    (void)state;
+    assert_true(relay_set(relay, &toxic, &error));
+    assert_int_equal(pthread_create(&sender, NULL, send_bulk, NULL), 0);
+    for (;;) {
+        ssize_t got = recv(target, piece, sizeof piece, 0);
+        assert_true(got >= 0);
+        if (got == 0)
+            break;
+        for (ssize_t i = 0; i < got; i++)
+            assert_int_equal(piece[i], letter_at(at + (size_t)i));
+        at += (size_t)got;
+    }
+    pthread_join(sender, NULL);
+    assert_int_equal(at, BULK_BYTES);
+    pass(target, client); /* the other direction goes on until it ends too */
+    close(target);
+    expect_end(client);
+    target = -1;
+}
+
+static void bandwidth_is_kept(void **state)
+{
+    char bytes[2001];
+
+    (void)state;
+    memset(bytes, 'x', 2000);
+    bytes[2000] = '\0';
+    set(RELAY_BANDWIDTH, RELAY_DOWNSTREAM, 10000);
+    int64_t began_us = clock_mono_us();
+    say(target, bytes);
+    for (size_t left = 2000; left > 0;) {
+        ssize_t got = recv(client, bytes, left, 0);
+        assert_true(got > 0);
+        left -= (size_t)got;
+    }
+    /* The last step of 100 bytes does not wait for what comes after it. */
+    assert_true(clock_mono_us() - began_us >= 180000);
+    assert_true(bitten(RELAY_BANDWIDTH) > 10);
+}
+
+/* What stands behind the stall is kept, to its end, and the other direction goes on. */
+static void a_stall_is_one_direction_s(void **state)
+{
+    (void)state;
+    set(RELAY_STALL, RELAY_DOWNSTREAM, 0);
+    pass(client, target);
+    assert_int_equal(bitten(RELAY_STALL), 0);
+    say(target, "kept");
+    wait_bitten(RELAY_STALL);
+    shutdown(target, SHUT_WR);
+    pass(client, target);
+    assert_true(is_quiet(client));
+    relay_clear(relay, RELAY_STALL);
+    expect(client, "kept");
+    expect_end(client);
+    assert_int_equal(bitten(RELAY_STALL), 1);
+}
+
+static void a_timeout_throws_away_and_ends(void **state)
+{
+    (void)state;
+    set(RELAY_TIMEOUT, RELAY_UPSTREAM, 0);
+    say(client, "lost");
+    wait_bitten(RELAY_TIMEOUT);
+    relay_clear(relay, RELAY_TYPES);
+    pass(client, target);
+    set(RELAY_TIMEOUT, RELAY_UPSTREAM, 20000);
+    int64_t began_us = clock_mono_us();
+    expect_end(target);
+    assert_true(clock_mono_us() - began_us >= 15000);
+}
+
+static void data_ends_at_its_limit(void **state)
+{
+    (void)state;
+    pass(client, target);
+    set(RELAY_LIMIT_DATA, RELAY_UPSTREAM, 7); /* from now on */
+    say(client, "0123456789");
+    expect(target, "0123456");
+    expect_end(target);
+    assert_int_equal(bitten(RELAY_LIMIT_DATA), 1);
+}
+
+static void a_slow_close_comes_later(void **state)
+{
+    (void)state;
+    set(RELAY_SLOW_CLOSE, RELAY_UPSTREAM, 50000);
+    int64_t began_us = clock_mono_us();
+    shutdown(client, SHUT_WR);
+    expect_end(target);
+    assert_true(clock_mono_us() - began_us >= 50000);
+    assert_int_equal(bitten(RELAY_SLOW_CLOSE), 1);
+    pass(target, client);
+}
+
+static void peers_see_a_reset(void **state)
+{
+    char letter;
+
+    (void)state;
+    set(RELAY_RESET_PEER, RELAY_UPSTREAM, 0);
+    assert_int_equal(recv(client, &letter, 1, 0), -1);
+    assert_int_equal(errno, ECONNRESET);
+    assert_int_equal(recv(target, &letter, 1, 0), -1);
+    assert_int_equal(errno, ECONNRESET);
+    assert_int_equal(bitten(RELAY_RESET_PEER), 1);
+}
+
+static void down_ends_all_and_refuses(void **state)
+{
+    (void)state;
+    set(RELAY_DOWN, RELAY_UPSTREAM, 0);
+    expect_end(client);
+    expect_end(target);
+    int other = connect_to(relay_address(relay));
+    expect_end(other);
+    close(other);
+    assert_int_equal(bitten(RELAY_DOWN), 2);
+    assert_int_equal(relay_count(relay).refused, 1);
+    relay_clear(relay, RELAY_DOWN);
+    other = connect_to(relay_address(relay));
+    int there = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    pass(other, there);
+    close(other);
+    close(there);
+}
+
+/* As a failover has it: those that are open stay where they are. */
+static void new_connections_go_where_it_points(void **state)
+{
+    struct error error;
+    struct relay *other = relay_start(RELAY_BYTES, "127.0.0.1:0", "127.0.0.1:1", &error);
+
+    (void)state;
+    assert_non_null(other);
+    int refused = connect_to(relay_address(other));
+    char letter;
+    assert_true(recv(refused, &letter, 1, 0) <= 0);
+    close(refused);
+    assert_true(relay_point(other, relay_address(relay), &error));
+    assert_false(relay_point(other, "nowhere", &error));
+    int through = connect_to(relay_address(other));
+    int there = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    pass(through, there);
+    pass(client, target);
+    close(through);
+    close(there);
+    relay_stop(other);
+}
+
+static void a_unix_socket_is_relayed_and_removed(void **state)
+{
+    char folder[] = "/tmp/seckill-relay.XXXXXX";
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct error error;
+    struct stat found;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(at.sun_path, sizeof at.sun_path, "%s/s", folder);
+    struct relay *other = relay_start(RELAY_BYTES, at.sun_path, relay_address(relay), &error);
+    assert_non_null(other);
+    /* What stands there belongs to somebody. */
+    assert_null(relay_start(RELAY_BYTES, at.sun_path, relay_address(relay), &error));
+    assert_non_null(strstr(error.text, "cannot listen on"));
+    int through = t_socket(AF_UNIX);
+    assert_int_equal(connect(through, (struct sockaddr *)&at, sizeof at), 0);
+    int there = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    pass(through, there);
+    pass(there, through);
+    relay_stop(other); /* with a connection open */
+    expect_end(through);
+    close(through);
+    close(there);
+    assert_int_equal(stat(at.sun_path, &found), -1);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+    static const struct {
+        struct relay_toxic toxic;
+        const char *says;
+    } wrong[] = {
+        {{.type = RELAY_TYPES}, "no toxic"},
+        {{.type = RELAY_LATENCY, .amount = -1}, "latency takes no negative"},
+        {{.type = RELAY_BANDWIDTH}, "bandwidth needs an amount"},
+        {{.type = RELAY_SWALLOW_REPLY, .what = "COMMIT"}, "bytes alone"},
+    };
+    static const char *const listens[][2] = {
+        {"0.0.0.0:0", "loopback"}, {"localhost:0", "in digits"}, {"127.0.0.1", "in digits"}};
+    char path[200] = "/";
+    struct error error;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_false(relay_set(relay, &wrong[i].toxic, &error));
+        if (!strstr(error.text, wrong[i].says))
+            fail_msg("%s", error.text);
+    }
+    for (size_t i = 0; i < sizeof listens / sizeof *listens; i++) {
+        assert_null(relay_start(RELAY_BYTES, listens[i][0], relay_address(relay), &error));
+        if (!strstr(error.text, listens[i][1]))
+            fail_msg("%s", error.text);
+    }
+    memset(path + 1, 'x', 150);
+    assert_null(relay_start(RELAY_BYTES, path, relay_address(relay), &error));
+    assert_non_null(strstr(error.text, "bytes at most"));
+    for (int type = 0; type < RELAY_TYPES; type++)
+        assert_true(*relay_type_name((enum relay_type)type));
+    assert_string_equal(relay_type_name(RELAY_RESET_PEER), "reset_peer");
+}
+
+static int set_up(void **state)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof at;
+    char text[32];
+    struct error error;
+
+    (void)state;
+    listener = t_socket(AF_INET);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(listener, 8), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
+    snprintf(text, sizeof text, "127.0.0.1:%d", ntohs(at.sin_port));
+    relay = relay_start(RELAY_BYTES, "127.0.0.1:0", text, &error);
+    if (!relay)
+        fail_msg("%s", error.text);
+    client = connect_to(relay_address(relay));
+    target = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(target >= 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    relay_stop(relay);
+    close(client);
+    if (target >= 0)
+        close(target);
+    close(listener);
+    return 0;
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(without_a_toxic_all_passes),
+        TEST(latency_is_one_direction_s),
+        TEST(jitter_changes_no_order),
+        TEST(bandwidth_is_kept),
+        TEST(a_stall_is_one_direction_s),
+        TEST(a_timeout_throws_away_and_ends),
+        TEST(data_ends_at_its_limit),
+        TEST(a_slow_close_comes_later),
+        TEST(peers_see_a_reset),
+        TEST(down_ends_all_and_refuses),
+        TEST(new_connections_go_where_it_points),
+        TEST(a_unix_socket_is_relayed_and_removed),
+        TEST(what_makes_no_sense_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/*
+ * A relay in front of a real Redis: a script whose reply is swallowed has run, and commands and
+ * replies of every form are followed, so that the one that is named is the one that is met.
+ */
+#include "lib/t.h"
+
+#include "base/clock.h"
+#include "lib/stack.h"
+#include "loadtest/relay/relay.h"
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KEY  "seckill-relay-test"
+#define INCR "return redis.call('INCR', KEYS[1])"
+
+static struct {
+    char folder[32], path[64];
+    struct relay *relay;
+    redisContext *client, *witness;
+} here = {.folder = "/tmp/seckill-relay.XXXXXX"};
+
+static void set(const struct relay_toxic *toxic)
+{
+    struct error error;
+
+    if (!relay_set(here.relay, toxic, &error))
+        fail_msg("%s", error.text);
+}
+
+static int64_t bitten(enum relay_type type)
+{
+    return relay_count(here.relay).bitten[type];
+}
+
+static redisContext *connect_at(const char *path)
+{
+    redisContext *context = redisConnectUnix(path);
+
+    assert_non_null(context);
+    if (context->err)
+        fail_msg("%s", context->errstr);
+    return context;
+}
+
+/* The reply's type, 0 when there was none. */
+static int ask(redisContext *context, int64_t *integer, const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    redisReply *reply = redisvCommand(context, format, values);
+    va_end(values);
+    int type = reply ? reply->type : 0;
+    if (integer && reply)
+        *integer = reply->integer;
+    if (reply)
+        freeReplyObject(reply);
+    return type;
+}
+
+static int64_t counted(void)
+{
+    redisReply *reply = redisCommand(here.witness, "GET " KEY);
+    int64_t count = reply->str ? strtoll(reply->str, NULL, 10) : 0;
+
+    freeReplyObject(reply);
+    return count;
+}
+
+static int eval(void)
+{
+    return ask(here.client, NULL, "EVAL %s 1 " KEY, INCR);
+}
+
+static void expect_lost(void)
+{
+    assert_true(here.client->err != 0);
+    redisFree(here.client);
+    here.client = connect_at(here.path);
+}
+
+static void without_a_toxic_nothing_is_changed(void **state)
+{
+    (void)state;
+    assert_int_equal(eval(), REDIS_REPLY_INTEGER);
+    assert_int_equal(counted(), 1);
+    assert_int_equal(relay_count(here.relay).evals, 1);
+    for (int type = 0; type < RELAY_TYPES; type++)
+        assert_int_equal(bitten((enum relay_type)type), 0);
+}
+
+/* It has run; one that Redis does not know has not, and does not count. */
+static void the_reply_of_the_second_script_is_swallowed(void **state)
+{
+    (void)state;
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "EVAL", .nth = 2});
+    assert_int_equal(
+        ask(here.client, NULL, "EVALSHA %s 1 " KEY, "0123456789012345678901234567890123456789"),
+        REDIS_REPLY_ERROR);
+    assert_int_equal(eval(), REDIS_REPLY_INTEGER);
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 0);
+    assert_int_equal(eval(), 0);
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 1);
+    expect_lost();
+    assert_int_equal(counted(), 2);
+    assert_int_equal(eval(), REDIS_REPLY_INTEGER);
+}
+
+/* The client hears nothing for a while, and only then that the connection is over. */
+static void silence_lasts_as_long_as_it_is_told(void **state)
+{
+    (void)state;
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "EVAL", .amount = 60000});
+    int64_t began_us = clock_mono_us();
+    assert_int_equal(eval(), 0);
+    assert_true(clock_mono_us() - began_us >= 60000);
+    expect_lost();
+    assert_int_equal(counted(), 1);
+}
+
+/* Only what has a text in it: a probe of health is a script too. */
+static void what_it_contains_tells_two_apart(void **state)
+{
+    (void)state;
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "EVAL", .containing = KEY});
+    assert_int_equal(ask(here.client, NULL, "EVAL %s 0", "return 1"), REDIS_REPLY_INTEGER);
+    assert_int_equal(eval(), 0);
+    expect_lost();
+}
+
+/* Every form of a reply between the command and its own. */
+static void replies_of_every_form_are_followed(void **state)
+{
+    char big[40000];
+    int64_t length = 0;
+
+    (void)state;
+    memset(big, 'x', sizeof big);
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "strlen"});
+    redisAppendCommand(here.client, "PING");
+    redisAppendCommand(here.client, "EVAL %s 0", "return {1, {'a', false, {}}, 'b', {{{2}}}}");
+    redisAppendCommand(here.client, "EVAL %s 0", "return {}");
+    redisAppendCommand(here.client, "NOSUCH a b");
+    redisAppendCommand(here.client, "SET " KEY " %b", big, sizeof big);
+    redisAppendCommand(here.client, "GET " KEY);
+    redisAppendCommand(here.client, "GET " KEY "-none");
+    redisAppendCommand(here.client, "MULTI");
+    redisAppendCommand(here.client, "LLEN " KEY "-none");
+    redisAppendCommand(here.client, "EXEC");
+    redisAppendCommand(here.client, "HELLO 3");
+    redisAppendCommand(here.client, "CONFIG GET maxmem*");
+    redisAppendCommand(here.client, "EVAL %s 0", "redis.setresp(3) return {double = 1.5}");
+    for (int i = 0; i < 10; i++) {
+        redisReply *reply = NULL;
+        assert_int_equal(redisGetReply(here.client, (void **)&reply), REDIS_OK);
+        freeReplyObject(reply);
+    }
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 0);
+    redisFree(here.client); /* this hiredis reads no RESP3; the relay has to */
+    here.client = connect_at(here.path);
+    assert_int_equal(ask(here.client, &length, "STRLEN " KEY), 0);
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 1);
+    expect_lost();
+    assert_int_equal(relay_count(here.relay).evals, 3);
+}
+
+/* Others pass; it arrives when its client has gone. */
+static void a_held_command_arrives_when_it_is_let_go(void **state)
+{
+    (void)state;
+    set(&(struct relay_toxic){.type = RELAY_HOLD_REQUEST, .what = "INCR"});
+    redisAppendCommand(here.client, "PING");
+    redisAppendCommand(here.client, "INCR " KEY);
+    int done = 0;
+    while (!done)
+        assert_int_equal(redisBufferWrite(here.client, &done), REDIS_OK);
+    assert_true(relay_wait(here.relay, RELAY_HOLD_REQUEST, 1, t_patience_us()));
+    redisFree(here.client);
+    here.client = connect_at(here.path);
+    assert_int_equal(ask(here.client, NULL, "INCRBY " KEY " 10"), REDIS_REPLY_INTEGER);
+    assert_int_equal(counted(), 10);
+    relay_clear(here.relay, RELAY_HOLD_REQUEST);
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    while (counted() == 10 && clock_mono_us() < until_us)
+        clock_sleep_until(clock_mono_us() + 1000);
+    assert_int_equal(counted(), 11);
+}
+
+static void a_lost_command_never_arrives(void **state)
+{
+    (void)state;
+    set(&(struct relay_toxic){.type = RELAY_LOSE_REQUEST, .what = "INCR", .nth = 2});
+    assert_int_equal(ask(here.client, NULL, "INCR " KEY), REDIS_REPLY_INTEGER);
+    assert_int_equal(ask(here.client, NULL, "INCR " KEY), 0);
+    expect_lost();
+    assert_int_equal(counted(), 1);
+}
+
+/* It is sent what it has not asked for; the relay passes that on and matches nothing any more. */
+static void a_subscription_passes_unread(void **state)
+{
+    redisReply *reply = NULL;
+
+    (void)state;
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "PING"});
+    assert_int_equal(ask(here.client, NULL, "SUBSCRIBE " KEY), REDIS_REPLY_ARRAY);
+    assert_int_equal(ask(here.witness, NULL, "PUBLISH " KEY " news"), REDIS_REPLY_INTEGER);
+    assert_int_equal(redisGetReply(here.client, (void **)&reply), REDIS_OK);
+    assert_string_equal(reply->element[2]->str, "news");
+    freeReplyObject(reply);
+    assert_int_equal(ask(here.client, NULL, "PING"), REDIS_REPLY_ARRAY);
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 0);
+}
+
+static int set_up(void **state)
+{
+    struct error error;
+    const char *real = stack_redis() + strlen("unix://");
+
+    (void)state;
+    here.witness = connect_at(real);
+    ask(here.witness, NULL, "DEL " KEY);
+    here.relay = relay_start(RELAY_REDIS, here.path, real, &error);
+    if (!here.relay)
+        fail_msg("%s", error.text);
+    here.client = connect_at(here.path);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    redisFree(here.client);
+    relay_stop(here.relay);
+    ask(here.witness, NULL, "DEL " KEY);
+    redisFree(here.witness);
+    return 0;
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(here.folder));
+    snprintf(here.path, sizeof here.path, "%s/redis", here.folder);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    return rmdir(here.folder); /* no socket was left */
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(without_a_toxic_nothing_is_changed),
+        TEST(the_reply_of_the_second_script_is_swallowed),
+        TEST(silence_lasts_as_long_as_it_is_told),
+        TEST(what_it_contains_tells_two_apart),
+        TEST(replies_of_every_form_are_followed),
+        TEST(a_held_command_arrives_when_it_is_let_go),
+        TEST(a_lost_command_never_arrives),
+        TEST(a_subscription_passes_unread),
+    };
+
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
