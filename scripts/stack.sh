@@ -5,9 +5,13 @@
 #   stack.sh [--dir DIR] down [--purge]    stop what was started here; --purge: throw the data away too
 #   stack.sh [--dir DIR] status            one line a server; exit status 3 when one of them is not running
 #   stack.sh [--dir DIR] env               lines for eval: SECKILL_DATABASE, SECKILL_REDIS, SECKILL_STOCK_REDIS, …
+#   stack.sh [--dir DIR] start SERVER      one of them alone, which was killed, and wait until it answers
+#   stack.sh [--dir DIR] signal SERVER S   STOP, CONT or KILL for every process of it, and wait until it has had its effect
+#   stack.sh [--dir DIR] fsize SERVER N    a full disk: a PostgreSQL can write nothing beyond N bytes of any file, or: unlimited
 #
 # LIST is names with commas between them: rabbitmq (SECKILL_AMQP), redlock (three more Redis, SECKILL_REDLOCK),
-# memcached (SECKILL_MEMCACHED), zookeeper (SECKILL_ZOOKEEPER). Or all: every one that is installed.
+# memcached (SECKILL_MEMCACHED), zookeeper (SECKILL_ZOOKEEPER). Or all: every one that is installed. By their names
+# alone come the doubles of stack.d/doubles.sh: standby (SECKILL_STANDBY), replica (SECKILL_REPLICA), sentinel.
 #
 # DIR (.stack in the checkout) holds the logs and, of each server, the process id and its start time. The data is in
 # DIR/data. Root hands PostgreSQL and Redis to the user postgres; where that user cannot reach the checkout the data
@@ -24,13 +28,14 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 dir=$root/.stack
 servers=(postgres locks stock)
 optional=(rabbitmq redlock memcached zookeeper)   # what --with may name: up_NAME starts it, has_NAME says whether it is installed
+doubles=(standby replica sentinel)                # and what is no part of all
 as_owner=()
 home='' sockets='' launched=''
 unset "${!PG@}"   # another server's settings
 
 say() { echo "stack.sh: $*"; }
 die() { echo "stack.sh: $*" >&2; exit 1; }
-usage() { sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 # --- where things are ---
 
@@ -107,16 +112,17 @@ pid_of() { # SERVER: its process id while it runs
 }
 
 # Processes of the server's that stand in its folder: besides itself, what a killed one left behind.
-has_processes() { # SERVER
+processes_of() { # SERVER
   local proc cwd
   while read -r proc cwd; do
     [ "$cwd" = "$home/$1" ] || continue
     case $(cat "$proc/comm" 2>/dev/null) in
-      postgres* | redis-* | beam.smp | erl_child_setup | inet_gethost | memcached | java) return 0 ;;
+      postgres* | redis-* | beam.smp | erl_child_setup | inet_gethost | memcached | java) echo "${proc#/proc/}" ;;
     esac
   done < <(find /proc/[0-9]*/cwd -prune -printf '%h %l\n' 2>/dev/null)
-  return 1
 }
+
+has_processes() { [ -n "$(processes_of "$1")" ]; } # SERVER
 
 wait_gone() { # SERVER SECONDS
   local end=$((SECONDS + $2))
@@ -180,22 +186,26 @@ make_cluster() { # BIN
 }
 
 # PostgreSQL trusts a pid file while any process has that id; after a kill or a reboot that may be a stranger.
-drop_stale_pid_file() {
+drop_stale_pid_file() { # SERVER PORT
   local file pid
-  for file in "$home/postgres/postmaster.pid" "$sockets/.s.PGSQL.5432.lock"; do
+  for file in "$home/$1/postmaster.pid" "$sockets/.s.PGSQL.$2.lock"; do
     [ -f "$file" ] || continue
     pid=$(head -n 1 "$file")
     if [ -d "/proc/$pid" ]; then rm -f "$file"; fi
   done
 }
 
+launch_postgres() { # BIN SERVER PORT
+  drop_stale_pid_file "$2" "$3"
+  launch "$2" "$1/postgres" -D "$home/$2" -c listen_addresses= -c unix_socket_directories="$sockets" \
+    -c unix_socket_permissions=0700 -c port="$3" -c fsync=on -c synchronous_commit=on -c full_page_writes=on \
+    -c shared_buffers=256MB -c max_wal_size=4GB -c max_connections=200
+}
+
 start_postgres() { # BIN
   wait_gone postgres 20 || die "processes of a killed PostgreSQL are still in $home/postgres"
   make_cluster "$1"
-  drop_stale_pid_file
-  launch postgres "$1/postgres" -D "$home/postgres" -c listen_addresses= -c unix_socket_directories="$sockets" \
-    -c unix_socket_permissions=0700 -c port=5432 -c fsync=on -c synchronous_commit=on -c full_page_writes=on \
-    -c shared_buffers=256MB -c max_wal_size=4GB -c max_connections=200
+  launch_postgres "$1" postgres 5432
 }
 
 query() { # BIN DATABASE SQL
@@ -237,6 +247,9 @@ up_redis() { # SERVER SETTING...
   fi
   wait_answer "$name" 60 redis_answers "$sockets/$name.sock"
 }
+
+up_locks() { up_redis locks --appendonly no; }
+up_stock() { up_redis stock --appendonly yes --appendfsync always; }
 
 # --- RabbitMQ ---
 
@@ -375,6 +388,9 @@ up_zookeeper() {
 
 env_zookeeper() { printf 'export %s=%q\n' SECKILL_ZOOKEEPER "127.0.0.1:$(cat "$dir/zookeeper.access")"; }
 
+# shellcheck source=scripts/stack.d/doubles.sh
+. "$root/scripts/stack.d/doubles.sh"
+
 # --- the commands ---
 
 # Names in $with that are not known or not installed end the start; "all" leaves out what is not installed.
@@ -388,7 +404,8 @@ choose_optional() {
     return
   fi
   for name in ${with//,/ }; do
-    [[ " ${optional[*]} " == *" $name "* ]] || die "--with takes all or some of: ${optional[*]}"
+    [[ " ${optional[*]} ${doubles[*]} " == *" $name "* ]] ||
+      die "--with takes all or some of: ${optional[*]} ${doubles[*]}"
     "has_$name" || die "$name is not installed"
     chosen+=("$name")
   done
@@ -401,7 +418,7 @@ members() { # NAME: the servers behind it
 # Those of the optional names that have been started here and not stopped.
 started() {
   local name member
-  for name in "${optional[@]}"; do
+  for name in "${optional[@]}" "${doubles[@]}"; do
     for member in $(members "$name"); do
       if [ -f "$dir/$member.id" ]; then echo "$name" && break; fi
     done
@@ -415,10 +432,54 @@ up() {
   choose_optional
   make_home
   make_sockets
-  up_postgres
-  up_redis locks --appendonly no
-  up_redis stock --appendonly yes --appendfsync always
-  for name in "${chosen[@]}" $(started); do "up_$name"; done
+  for name in "${servers[@]}" "${chosen[@]}" $(started); do "up_$name"; done
+}
+
+known() { # SERVER: one of those that were started here
+  [[ " ${servers[*]} $(started_servers | tr '\n' ' ')" == *" $1 "* ]] || die "no server $1 has been started in $dir"
+}
+
+# "redlock2" is started by up_redlock, with the others of its kind that do not run.
+start_one() { # SERVER
+  known "$1"
+  "up_${1%%[0-9]*}"
+}
+
+all_stopped() { # PID...
+  local pid fields
+  for pid in "$@"; do
+    fields=$(cat "/proc/$pid/stat" 2>/dev/null) || continue
+    [[ ${fields##*) } == [TtZX]* ]] || return 1
+  done
+}
+
+# PostgreSQL's first process comes first and once more at the end: what it may have begun meanwhile is met too.
+signal() { # SERVER STOP|CONT|KILL
+  local pid pids
+  known "$1"
+  [[ $2 == @(STOP|CONT|KILL) ]] || die "signal takes STOP, CONT or KILL"
+  pid=$(pid_of "$1") || die "$1 is not running"
+  kill -s "$2" "$pid" || die "$1 cannot be sent $2"
+  mapfile -t pids < <(processes_of "$1")
+  [ ${#pids[@]} = 0 ] || kill -s "$2" "${pids[@]}" 2>/dev/null || true
+  case $2 in
+    KILL) wait_gone "$1" 20 || die "processes of the killed $1 are still there" ;;
+    STOP) until all_stopped "$pid" "${pids[@]}"; do sleep 0.01; done ;;
+  esac
+}
+
+# The error is EFBIG where a full disk's is ENOSPC; PostgreSQL takes both the same way. It ignores the signal that comes
+# with it, which would end any other server.
+limit_files() { # SERVER BYTES|unlimited
+  local pid pids
+  known "$1"
+  [[ $1 == @(postgres|standby) ]] || die "fsize is for a PostgreSQL"
+  [[ $2 =~ ^([0-9]+|unlimited)$ ]] || die "fsize takes a number of bytes, or: unlimited"
+  pid_of "$1" >/dev/null || die "$1 is not running"
+  mapfile -t pids < <(processes_of "$1")
+  for pid in "${pids[@]}"; do
+    "${as_owner[@]}" prlimit --pid "$pid" --fsize="$2:" || [ ! -d "/proc/$pid" ] || die "$1 cannot be limited"
+  done
 }
 
 stop() { # SERVER: gently, and after half a minute not
@@ -435,7 +496,7 @@ stop() { # SERVER: gently, and after half a minute not
 
 down() {
   local name
-  for name in $(started_servers) "${servers[@]}"; do stop "$name"; done
+  for name in $(started_servers | tac) "${servers[@]}"; do stop "$name"; done   # a standby before its primary
   [ ! -f "$dir/sockets" ] || { rm -rf "$sockets"; rm -f "$dir/sockets"; }
 }
 
@@ -443,7 +504,7 @@ down() {
 purge() {
   local name
   if is_private "$home"; then rm -rf "$home"; fi
-  for name in "${servers[@]}" "${optional[@]}" $(members redlock) initdb; do rm -f "$dir/$name.log" "$dir/$name.log.1"; done
+  for name in "${servers[@]}" "${optional[@]}" "${doubles[@]}" $(members redlock) initdb; do rm -f "$dir/$name.log" "$dir/$name.log.1"; done
   rm -f "$dir/home" "$dir/lock" "$dir/rabbitmq.access" "$dir/zookeeper.access"
   rmdir "$dir" 2>/dev/null || true
 }
@@ -477,14 +538,20 @@ enter() {
 }
 
 main() {
-  local command='' purge='' with=''
+  local command='' purge='' with='' count operands=()
   while [ $# -gt 0 ]; do
     case $1 in
       --dir) [ $# -gt 1 ] || die "--dir takes a folder"; dir=$2; shift ;;
       --with) [ $# -gt 1 ] || die "--with takes names"; with=$2; shift ;;
       --purge) purge=1 ;;
       -h | --help) usage; return ;;
-      up | down | status | env) [ -z "$command" ] || die "one command: $command or $1"; command=$1 ;;
+      up | down | status | env | start | signal | fsize)
+        [ -z "$command" ] || die "one command: $command or $1"
+        command=$1
+        case $command in start) count=1 ;; signal | fsize) count=2 ;; *) count=0 ;; esac
+        [ $# -gt $count ] || { usage >&2; die "$command takes $count words"; }
+        operands=("${@:2:count}")
+        shift "$count" ;;
       *) usage >&2; die "unknown argument $1" ;;
     esac
     shift
@@ -499,6 +566,9 @@ main() {
     down) down; [ -z "$purge" ] || purge ;;
     status) status ;;
     env) print_env ;;
+    start) start_one "${operands[@]}" ;;
+    signal) signal "${operands[@]}" ;;
+    fsize) limit_files "${operands[@]}" ;;
   esac
 }
 

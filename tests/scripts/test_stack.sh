@@ -192,6 +192,44 @@ test_rabbitmq() {
   dir=''
 }
 
+# What stands in when another one fails: by name alone, one at a time stopped, killed and started, and gone after down.
+test_doubles() {
+  local settings before
+  dir=$work/doubles
+  "$stack" --dir "$dir" up --with standby,replica,sentinel
+  settings=$("$stack" --dir "$dir" env)
+  eval "$settings"
+  expect 'the standby' t "$(psql -X -q -tA -d "$SECKILL_STANDBY" -c 'SELECT pg_is_in_recovery()')"
+  expect 'the replica' PONG "$(redis-cli -s "${SECKILL_REPLICA#unix://}" ping)"
+  expect 'the Sentinel' sentinel "$(redis-cli -s "${SECKILL_SENTINEL#unix://}" role | head -n 1)"
+
+  sql 'CREATE TABLE kept (n int)'
+  "$stack" --dir "$dir" signal postgres STOP
+  timeout 1 psql -X -q -d "$SECKILL_DATABASE" -c 'SELECT 1' >/dev/null && fail "a stopped PostgreSQL has answered"
+  "$stack" --dir "$dir" signal postgres CONT
+  sql 'INSERT INTO kept VALUES (1)'
+
+  "$stack" --dir "$dir" fsize postgres 0
+  sql 'INSERT INTO kept SELECT generate_series(1, 100000)' 2>/dev/null && fail "a full disk took rows"
+  "$stack" --dir "$dir" fsize locks 0 2>/dev/null && fail "a Redis was given a limit, which would end it"
+
+  before=$(pid locks)
+  while pid_lives postgres; do sleep 0.1; done
+  "$stack" --dir "$dir" signal locks KILL
+  "$stack" --dir "$dir" signal locks KILL 2>/dev/null && fail "one that is gone was killed"
+  "$stack" --dir "$dir" start postgres
+  expect 'the rows' 1 "$(sql 'SELECT count(*) FROM kept')"
+  ! lives "$before" || fail "locks was not killed, or was started with PostgreSQL"
+  "$stack" --dir "$dir" start rabbitmq 2>/dev/null && fail "started what was never here"
+  before=$(pid standby)
+  "$stack" --dir "$dir" down --purge
+  ! lives "$before" || fail "the standby is still there"
+  [ ! -e "$dir" ] || fail "$dir is still there"
+  dir=''
+}
+
+pid_lives() { lives "$(pid "$1")"; }
+
 # The locks elsewhere: each as its own server, one killed is started again at the same address, all gone after down.
 test_locks_elsewhere() {
   local settings before one names=redlock
@@ -222,7 +260,7 @@ test_locks_elsewhere() {
 
 chmod 755 "$work"
 for t in up_twice killed one_killed stranger stopped purge long_folder folder_with_spaces closed_folder rabbitmq \
-  locks_elsewhere; do
+  doubles locks_elsewhere; do
   echo "test_stack: $t"
   "test_$t"
 done
