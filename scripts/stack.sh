@@ -388,7 +388,7 @@ up_zookeeper() {
 
 env_zookeeper() { printf 'export %s=%q\n' SECKILL_ZOOKEEPER "127.0.0.1:$(cat "$dir/zookeeper.access")"; }
 
-# shellcheck source=scripts/stack.d/doubles.sh
+# shellcheck source-path=SCRIPTDIR source=stack.d/doubles.sh
 . "$root/scripts/stack.d/doubles.sh"
 
 # --- the commands ---
