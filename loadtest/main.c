@@ -48,6 +48,9 @@ int main(int argc, char **argv)
     case COMMAND_RECORD:
         status = command_record(&options);
         break;
+    case COMMAND_OASIS:
+        status = command_oasis(&options);
+        break;
     }
     process_end_all();
     curl_global_cleanup();

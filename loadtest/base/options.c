@@ -11,9 +11,15 @@ enum {
     SWEEP = COMMAND_SWEEP,
     REPORT = COMMAND_REPORT,
     RECORD = COMMAND_RECORD,
+    OASIS = COMMAND_OASIS,
     CHECK = COMMAND_CHECK
 };
-enum { WRKS = RUN | SWEEP, LOADS = WRKS | RECORD, ANY = LOADS | AUDIT | CHECK };
+enum {
+    WRKS = RUN | SWEEP,
+    CROWDS = RECORD | OASIS,
+    LOADS = WRKS | CROWDS,
+    ANY = LOADS | AUDIT | CHECK
+};
 
 #define AT(member) offsetof(struct options, member)
 
@@ -60,6 +66,12 @@ static const struct option_row rows[] = {
                "what to compare; all: every one that the servers can run now"),
     OPTION_ROW("strategy", RECORD, OPTION_TEXT, AT(strategy), "conditional", 0, 0, false, "NAME",
                "what sells"),
+    OPTION_ROW("strategy", OASIS, OPTION_TEXT, AT(strategy), "batch", 0, 0, false, "NAME",
+               "what sells"),
+    OPTION_ROW("tickets", OASIS, OPTION_COUNT, AT(tickets), "1400000", 1, 100000000, false, "N",
+               "tickets on sale, of all nights together"),
+    OPTION_ROW("products", OASIS, OPTION_COUNT, AT(products), "17", 1, 1000, false, "N",
+               "nights, a product each"),
     OPTION_ROW("strategies", SWEEP, OPTION_LIST, AT(strategies), "conditional", 0, 0, false,
                "a,b,...", "what to measure"),
     OPTION_ROW("over", SWEEP, OPTION_TEXT, AT(over), "", 0, 0, false, "NAME=1,2,4",
@@ -69,7 +81,7 @@ static const struct option_row rows[] = {
     OPTION_ROW("scenario", RUN, OPTION_CHOICE, AT(scenario),
                "hot|soldout|spread|counter|bell|articles", 0, 0, false, "NAME",
                "hot, soldout, spread, counter, bell or articles (below)"),
-    OPTION_ROW("instances", RECORD, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES,
+    OPTION_ROW("instances", CROWDS, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES,
                false, "N", "how many servers share the load (1; with --server: all of them)"),
     OPTION_ROW("instances", RUN, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES,
                false, "1,3",
@@ -80,6 +92,8 @@ static const struct option_row rows[] = {
         "connections in all: wrk's, a multiple of the threads (64); at a --rate the most (1024)"),
     OPTION_ROW("connections", RECORD, OPTION_COUNT, AT(connections), "16", 1, 20000, false, "N",
                "buyers at once, who each wait for their answer"),
+    OPTION_ROW("connections", OASIS, OPTION_COUNT, AT(connections), "256", 1, 10000, false, "N",
+               "buyers at once, with two connections each"),
     OPTION_ROW("operations", RECORD, OPTION_COUNT, AT(operations), "0", 0, 1000000000, false, "N",
                "end after so many, if that is before --duration; 0: any number"),
     OPTION_ROW("users", RECORD, OPTION_COUNT, AT(users), "200", 1, 1000000000, false, "N",
@@ -114,7 +128,7 @@ static const struct option_row rows[] = {
                "how often everything is repeated, strategies in turn"),
     OPTION_ROW("rounds", SWEEP, OPTION_COUNT, AT(rounds), "3", 1, 100, false, "N",
                "how often everything is repeated, values in turn"),
-    OPTION_ROW("work-ms", RUN | RECORD, OPTION_MS, AT(work_ms), "-1", 0, 60000, false, "N",
+    OPTION_ROW("work-ms", RUN | CROWDS, OPTION_MS, AT(work_ms), "-1", 0, 60000, false, "N",
                "started servers hold their protection N ms longer"),
     OPTION_ROW("body", LOADS, OPTION_TEXT, AT(body), "", 0, 0, false, "plain|guarded",
                "what runs under the lock, for strategies that have the choice"),
@@ -132,9 +146,9 @@ static const struct option_row rows[] = {
                "products with at most N operations are searched exactly; 0: none"),
     OPTION_ROW("product", AUDIT, OPTION_COUNT, AT(product), "0", 1, INT64_C(9007199254740991),
                false, "ID", "audit this product alone"),
-    OPTION_ROW("server", RUN | RECORD, OPTION_LIST, AT(servers), NULL, 0, 0, false, "URL,URL,...",
+    OPTION_ROW("server", RUN | CROWDS, OPTION_LIST, AT(servers), NULL, 0, 0, false, "URL,URL,...",
                "use these running servers instead of starting some"),
-    OPTION_ROW("reset", RUN | RECORD, OPTION_SWITCH, AT(reset), NULL, 0, 0, false, NULL,
+    OPTION_ROW("reset", RUN | CROWDS, OPTION_SWITCH, AT(reset), NULL, 0, 0, false, NULL,
                "with --server: products that have orders may be reset"),
     OPTION_ROW("format", RUN, OPTION_CHOICE, AT(format), "table|wide|md|json|csv", 0, 0, false,
                "NAME", "what is printed: table, wide, md (Markdown), json or csv (below)"),
@@ -236,6 +250,25 @@ static const char record_help[] = "Every operation stands in ledger.jsonl before
                                   "\n"
                                   "Exit status: 0 recorded to the end; 2 not.\n";
 
+static const char oasis_help[] =
+    "Seventeen nights, 1,400,000 tickets, at most four a buyer. Buyers look at their night's page, "
+    "some\n"
+    "of them twice; ask for one to four tickets under an Idempotency-Key, some of them twice at "
+    "once, or\n"
+    "again with the same key; and some come back for more than they may have. Who is told that "
+    "too few are\n"
+    "left asks for one less, then for another night. When all is sold, a twentieth of the tickets' "
+    "number\n"
+    "of buyers still come, and must be refused. Then the rows of PostgreSQL are counted; "
+    "oasis.json "
+    "has the\n"
+    "figures. Ctrl-C ends the sale, and says what the rows say so far.\n"
+    "\n"
+    "Exit status: 0 sold out, and the audit is clean; 1 it is not; 2 the sale could not be made, "
+    "or "
+    "was\n"
+    "ended.\n";
+
 static const char check_help[] = "Exit status: 0 nothing is wrong, and something was sold; 1 an "
                                  "invariant is broken: each is named\n"
                                  "with the operations that show it, the smallest case first "
@@ -252,6 +285,8 @@ static const struct option_command commands[] = {
      "DIR [DIR...]: make report.html of a run's folder, or compare several", NULL},
     {"record", COMMAND_RECORD, "buy, repeat, cancel and restock, and write down every answer",
      record_help},
+    {"oasis", COMMAND_OASIS, "sell 1,400,000 tickets, at most four a buyer, and count the rows",
+     oasis_help},
     {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds",
      check_help},
 };
@@ -281,7 +316,7 @@ const char *scenario_name(enum scenario scenario)
 
 bool options_use_wrk(const struct options *options)
 {
-    return options->command != COMMAND_RECORD && options->rate_per_s == 0 &&
+    return !(options->command & CROWDS) && options->rate_per_s == 0 &&
            options->scenario != SCENARIO_ARTICLES;
 }
 
@@ -318,8 +353,10 @@ bool options_settle(struct options *options, struct error *error)
         options->instances.items[0] = options->servers.count ? (int)options->servers.count : 1;
         options->instances.count = 1;
     }
-    if (options->command == COMMAND_RECORD && options->instances.count > 1)
+    if ((options->command & CROWDS) && options->instances.count > 1)
         return error_fail(error, "--instances takes one figure here");
+    if (options->command == COMMAND_OASIS && options->tickets < options->products)
+        return error_fail(error, "--tickets must be at least one for each of --products");
     for (size_t i = 0; i < options->instances.count; i++) {
         if (options->servers.count > 0 &&
             (size_t)options->instances.items[i] > options->servers.count)

@@ -17,7 +17,8 @@ enum command {
     COMMAND_SWEEP = 4,
     COMMAND_REPORT = 8,
     COMMAND_CHECK = 16,
-    COMMAND_RECORD = 32
+    COMMAND_RECORD = 32,
+    COMMAND_OASIS = 64
 };
 enum scenario {
     SCENARIO_HOT,
@@ -81,6 +82,7 @@ struct options {
     bool picture;
     const char *strategy; /* record's; and how it buys */
     int64_t operations, users, limit;
+    int64_t tickets; /* oasis: of all products together */
     const char *system_name;
     int64_t show, exact;
 };

@@ -182,8 +182,8 @@ bool api_put_products(struct api *api, const char *server, const struct api_sale
         snprintf(limit, sizeof limit, ",\"limit_per_user\":%" PRId64, sale->limit);
     if (sale->count == 1) {
         snprintf(path, sizeof path, "/products/%" PRId64, sale->first);
-        snprintf(body, sizeof body, "{\"stock\":%" PRId64 ",\"name\":\"load test\"%s%s}",
-                 sale->stock, opens, limit);
+        snprintf(body, sizeof body, "{\"stock\":%" PRId64 ",\"name\":\"%.60s\"%s%s}", sale->stock,
+                 sale->name ? sale->name : "load test", opens, limit);
     } else {
         snprintf(body, sizeof body,
                  "{\"first_id\":%" PRId64 ",\"count\":%" PRId64 ",\"stock\":%" PRId64 "%s}",

@@ -79,6 +79,12 @@ static const char look_sql[] =
     "   WHERE q.id BETWEEN $1 AND $2)::int"
     " FROM {schema}.product p WHERE p.id BETWEEN $1 AND $2";
 
+static const char hold_sql[] =
+    "SELECT coalesce(sum(rows), 0), count(*), coalesce(max(units), 0) FROM ("
+    "  SELECT count(*) AS rows, sum(o.quantity) AS units FROM {schema}.orders o"
+    "  JOIN {schema}.product p ON p.id = o.product_id AND p.epoch = o.epoch"
+    "  WHERE p.id BETWEEN $1 AND $2 AND o.status = 1 GROUP BY o.user_id) AS by_user";
+
 const char *witness_schema(const struct witness *witness)
 {
     return witness->place.schema;
@@ -178,6 +184,18 @@ bool witness_look(struct witness *witness, int64_t first, int64_t last, struct w
                                     .orders = number(rows, 0, 2),
                                     .queued = number(rows, 0, 3),
                                     .leftovers = number(rows, 0, 4) != 0};
+    PQclear(rows);
+    return true;
+}
+
+bool witness_hold(struct witness *witness, int64_t first, int64_t last,
+                  struct witness_holdings *holdings, struct error *error)
+{
+    PGresult *rows = query_range(witness, hold_sql, first, last, error);
+    if (!rows)
+        return false;
+    *holdings = (struct witness_holdings){
+        .orders = number(rows, 0, 0), .buyers = number(rows, 0, 1), .most = number(rows, 0, 2)};
     PQclear(rows);
     return true;
 }

@@ -43,6 +43,14 @@ struct witness_state {
 bool witness_look(struct witness *witness, int64_t first, int64_t last, struct witness_state *state,
                   struct error *error);
 
+/* Who holds what of the products from `first` to `last` together, by the confirmed orders. */
+struct witness_holdings {
+    int64_t orders, buyers;
+    int64_t most; /* units of the one who has the most */
+};
+bool witness_hold(struct witness *witness, int64_t first, int64_t last,
+                  struct witness_holdings *holdings, struct error *error);
+
 bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, struct error *error);
 
 /* PostgreSQL's clock `after_us` from now, as the API writes times. */

@@ -257,13 +257,8 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
     return true;
 }
 
-/* PostgreSQL's rows tell of what waits there, the server of what it holds elsewhere (202s that are
- * reserved in Redis). */
-static bool wait_settled(const struct fleet *fleet, const struct phase_plan *plan,
-                         struct error *error)
+bool phase_wait_settled(const struct fleet *fleet, int64_t first, int64_t last, struct error *error)
 {
-    int64_t first = plan->first_product;
-    int64_t last = last_product(plan);
     int64_t deadline_ms = clock_mono_ms() + SETTLE_LIMIT_MS;
     for (;;) {
         struct witness_state state;
@@ -305,7 +300,7 @@ static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *
         struct scrape now[OPTIONS_MAX_INSTANCES] = {0};
         struct witness_state state;
         if (!load_once(fleet, plan, 1, result, error) || !wait_quiet(fleet, plan, now, error) ||
-            !wait_settled(fleet, plan, error) ||
+            !phase_wait_settled(fleet, plan->first_product, last_product(plan), error) ||
             !witness_look(fleet->witness, plan->first_product, last_product(plan), &state, error))
             return false;
         result->complete =
@@ -394,7 +389,8 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
         loaded = load_once(fleet, plan, plan->duration_s, result, error);
     int64_t loaded_ms = clock_mono_ms();
     say(fleet, "settling");
-    if (!loaded || !wait_quiet(fleet, plan, after, error) || !wait_settled(fleet, plan, error) ||
+    if (!loaded || !wait_quiet(fleet, plan, after, error) ||
+        !phase_wait_settled(fleet, plan->first_product, last_product(plan), error) ||
         !add_costs(fleet, plan, before, result, error))
         return false;
     result->settling_ms = clock_mono_ms() - loaded_ms;

@@ -12,4 +12,9 @@ bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
 /* After a PUT: waits until the rows of the products' earlier sales are deleted. */
 bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last, struct error *error);
 
+/* Until nothing that was accepted waits to be decided: PostgreSQL's rows tell of what waits there,
+ * the server of what it holds elsewhere (202s that are reserved in Redis). */
+bool phase_wait_settled(const struct fleet *fleet, int64_t first, int64_t last,
+                        struct error *error);
+
 #endif

@@ -144,6 +144,17 @@ static void a_ledger_is_named(void **state)
     assert_false(parse("record --strategies none", no_environment));
     assert_false(parse("record --instances 1,3", no_environment));
     assert_non_null(strstr(error.text, "--instances"));
+
+    assert_true(parse("oasis --tickets 20000", no_environment));
+    assert_int_equal(options.command, COMMAND_OASIS);
+    assert_string_equal(options.strategy, "batch");
+    assert_int_equal(options.tickets, 20000);
+    assert_int_equal(options.products, 17);
+    assert_int_equal(options.connections, 256);
+    assert_false(options_use_wrk(&options));
+    assert_false(parse("oasis --tickets 16", no_environment));
+    assert_non_null(strstr(error.text, "--tickets"));
+    assert_false(parse("oasis --rounds 2", no_environment));
 }
 
 static void a_sweep_is_read(void **state)

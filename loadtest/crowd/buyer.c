@@ -1,0 +1,217 @@
+/* See buyer.h. */
+#include "loadtest/crowd/buyer.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a hundred buyers: who looks first, and of them who looks once more; who presses twice at once,
+ * who asks again with the same key, who comes back for more. */
+enum { LOOK = 40, LOOK_AGAIN = 50, PRESS_TWICE = 5, REPEAT = 10, COME_BACK = 5 };
+
+static int64_t pick(unsigned short random[3], int64_t below)
+{
+    return (int64_t)(erand48(random) * (double)below);
+}
+
+static bool happens(unsigned short random[3], int of_hundred)
+{
+    return pick(random, 100) < of_hundred;
+}
+
+static void take_key(struct buyer *buyer)
+{
+    snprintf(buyer->key, sizeof buyer->key, "ticket-%" PRId64 "-%d", buyer->user, ++buyer->keys);
+}
+
+static void choose_night(struct buyer *buyer, struct hall *hall, unsigned short random[3])
+{
+    size_t number = hall->open_count > 0 ? hall->open[pick(random, (int64_t)hall->open_count)]
+                                         : (size_t)pick(random, (int64_t)hall->count);
+    buyer->night = &hall->nights[number];
+}
+
+void buyer_arrive(struct buyer *buyer, struct hall *hall, int64_t user, unsigned short random[3])
+{
+    *buyer = (struct buyer){.user = user,
+                            .late = hall->open_count == 0,
+                            .quantity = 1 + pick(random, BUYER_LIMIT),
+                            .looks = happens(random, LOOK) ? 1 + happens(random, LOOK_AGAIN) : 0,
+                            .presses_twice = happens(random, PRESS_TWICE),
+                            .repeats = happens(random, REPEAT),
+                            .comes_back = happens(random, COME_BACK)};
+    choose_night(buyer, hall, random);
+    take_key(buyer);
+    buyer->step = buyer->looks > 0 ? BUYER_LOOKS : BUYER_BUYS;
+    if (buyer->late) { /* a single ticket is the least that may be left */
+        buyer->step = BUYER_BUYS;
+        buyer->quantity = 1;
+    }
+}
+
+size_t buyer_write(const struct buyer *buyer, const char *strategy, const char *query,
+                   const char *authority, char out[CLIENT_REQUEST_BYTES])
+{
+    char body[128];
+    if (buyer->step == BUYER_LOOKS)
+        return (size_t)snprintf(out, CLIENT_REQUEST_BYTES,
+                                "GET /products/%" PRId64 " HTTP/1.1\r\nHost: %.255s\r\n\r\n",
+                                buyer->night->product, authority);
+    snprintf(body, sizeof body,
+             "{\"product_id\":%" PRId64 ",\"user_id\":%" PRId64 ",\"quantity\":%" PRId64 "}",
+             buyer->night->product, buyer->user, buyer->quantity);
+    return (size_t)snprintf(out, CLIENT_REQUEST_BYTES,
+                            "POST /orders?strategy=%.63s%.100s HTTP/1.1\r\nHost: %.255s\r\n"
+                            "Idempotency-Key: %s\r\nContent-Length: %zu\r\n\r\n%s",
+                            strategy, query, authority, buyer->key, strlen(body), body);
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+void buyer_read(struct buyer_reply *reply, const struct answer *answer)
+{
+    json_error_t fault;
+    json_t *body = json_loadb(answer->body, answer->body_length, 0, &fault);
+    const char *code = text_of(body, "code"), *id = text_of(body, "id");
+    *reply = (struct buyer_reply){.status = answer->status,
+                                  .sold_out = strcmp(code, "sold_out") == 0,
+                                  .limit_reached = strcmp(code, "limit_reached") == 0};
+    if (answer->status / 100 == 2 && strlen(id) < sizeof reply->order)
+        snprintf(reply->order, sizeof reply->order, "%s", id);
+    json_decref(body);
+}
+
+static bool is_sold(const struct buyer_reply *reply)
+{
+    return *reply->order != '\0';
+}
+
+/* Nothing was done, or nobody knows: the same key finds out. */
+static bool is_open(const struct buyer_reply *reply)
+{
+    return reply->status == 0 || reply->status == 503 || reply->status == 504;
+}
+
+static bool ask_again(struct crowd_tally *tally)
+{
+    tally->sent_again++;
+    return false;
+}
+
+/* It is no use to ask for that again. */
+static void give_up(struct buyer *buyer, struct crowd_tally *tally)
+{
+    tally->unexpected++;
+    buyer->step = BUYER_GOES;
+}
+
+/* Two answers to one key. One order, or twice the same no. */
+static void compare(struct crowd_tally *tally, const struct buyer_reply *first,
+                    const struct buyer_reply *second)
+{
+    if (is_open(first) || is_open(second))
+        return;
+    tally->repeated++;
+    tally->repeated_wrongly += strcmp(first->order, second->order) != 0;
+}
+
+/* After the order, and what came of a repeat of it. */
+static void go_on(struct buyer *buyer)
+{
+    if (buyer->repeats) {
+        buyer->repeats = false;
+        buyer->step = BUYER_REPEATS;
+    } else if (buyer->comes_back) {
+        buyer->comes_back = false;
+        buyer->step = BUYER_COMES_BACK;
+        buyer->quantity = BUYER_LIMIT + 1 - buyer->quantity;
+        take_key(buyer);
+    } else {
+        buyer->step = BUYER_GOES;
+    }
+}
+
+/* One ticket less, then another night, then home. */
+static void ask_for_less(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
+                         unsigned short random[3])
+{
+    tally->sold_out++;
+    if (buyer->late) {
+        buyer->step = BUYER_GOES;
+        return;
+    }
+    take_key(buyer);
+    if (buyer->quantity > 1) {
+        buyer->quantity--;
+        return;
+    }
+    hall_close(hall, buyer->night);
+    choose_night(buyer, hall, random);
+    if (hall->open_count == 0)
+        buyer->step = BUYER_GOES;
+}
+
+static bool learn_order(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
+                        const struct buyer_reply *reply, unsigned short random[3])
+{
+    tally->late += buyer->late;
+    if (is_sold(reply)) {
+        memcpy(buyer->order, reply->order, sizeof buyer->order);
+        tally->bought++;
+        tally->late_sold += buyer->late;
+        hall_sell(hall, buyer->night, buyer->quantity);
+        go_on(buyer);
+    } else if (reply->sold_out) {
+        ask_for_less(buyer, hall, tally, random);
+    } else {
+        give_up(buyer, tally);
+    }
+    return true;
+}
+
+static bool learn_return(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
+                         const struct buyer_reply *reply)
+{
+    tally->came_back++;
+    buyer->step = BUYER_GOES;
+    if (is_sold(reply)) {
+        tally->over_limit++;
+        hall_sell(hall, buyer->night, buyer->quantity);
+    } else if (!reply->limit_reached && !reply->sold_out) {
+        give_up(buyer, tally);
+    }
+    return true;
+}
+
+bool buyer_learn(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
+                 const struct buyer_reply *reply, const struct buyer_reply *second,
+                 unsigned short random[3])
+{
+    if (buyer->step == BUYER_LOOKS) {
+        tally->looks++;
+        tally->failed_looks += reply->status != 200;
+        buyer->step = --buyer->looks > 0 ? BUYER_LOOKS : BUYER_BUYS;
+        return true;
+    }
+    if (second) {
+        compare(tally, reply, second);
+        buyer->presses_twice = false;
+        reply = is_sold(second) && !is_sold(reply) ? second : reply;
+    }
+    if (is_open(reply))
+        return ask_again(tally);
+    if (buyer->step == BUYER_COMES_BACK)
+        return learn_return(buyer, hall, tally, reply);
+    if (buyer->step == BUYER_BUYS)
+        return learn_order(buyer, hall, tally, reply, random);
+    tally->repeated++;
+    tally->repeated_wrongly += strcmp(reply->order, buyer->order) != 0;
+    go_on(buyer);
+    return true;
+}

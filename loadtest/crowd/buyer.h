@@ -1,0 +1,74 @@
+/*
+ * One buyer of a great sale: looks at the night's page, perhaps more than once, asks for one to
+ * four tickets under a key, and perhaps presses the button twice, asks with the same key again, or
+ * comes back for more than anybody may have.
+ *
+ * What a buyer does is drawn when it arrives; what it does next follows from the answers. Told
+ * "sold out", it asks for one ticket less, then for another night; told that nothing was done, or
+ * nothing at all, it asks again with the same key. No I/O here.
+ */
+#ifndef SECKILL_LOADTEST_CROWD_BUYER_H
+#define SECKILL_LOADTEST_CROWD_BUYER_H
+
+#include "loadtest/crowd/hall.h"
+#include "loadtest/load/client.h"
+
+enum { BUYER_LIMIT = 4, BUYER_KEY_SIZE = 48, BUYER_ORDER_SIZE = 37 };
+
+enum buyer_step {
+    BUYER_LOOKS,      /* at the night: GET /products/ID */
+    BUYER_BUYS,       /* POST /orders, with a key of its own */
+    BUYER_REPEATS,    /* the same with the same key, and it has an order */
+    BUYER_COMES_BACK, /* for so many that it would have one too many */
+    BUYER_GOES
+};
+
+struct buyer {
+    int64_t user;
+    struct night *night; /* borrowed: the hall's */
+    enum buyer_step step;
+    int64_t quantity;
+    int looks; /* still to come */
+    bool late; /* it came when all nights were gone */
+    bool presses_twice, repeats, comes_back;
+    int keys;                     /* that it has used */
+    char key[BUYER_KEY_SIZE];     /* of the order that it asks for */
+    char order[BUYER_ORDER_SIZE]; /* "": none yet */
+};
+
+/* What a crowd was told. Orders, but for `tickets` and `looks`. */
+struct crowd_tally {
+    int64_t looks, failed_looks;
+    int64_t bought;
+    int64_t sold_out;              /* refusals */
+    int64_t repeated;              /* keys that were sent again, or twice at once */
+    int64_t repeated_wrongly;      /* and were answered with another order, or refused */
+    int64_t came_back, over_limit; /* for more; and got it */
+    int64_t late, late_sold;       /* came when all was gone; and got a ticket */
+    int64_t sent_again;            /* nothing was done, or there was no answer */
+    int64_t unexpected;            /* answers that no buyer can do anything with */
+    int64_t began_us, emptied_us;  /* CLOCK_MONOTONIC; the last night was gone, 0: it was not */
+};
+
+/* An answer, or none (status 0). */
+struct buyer_reply {
+    int status;
+    bool sold_out, limit_reached; /* of a 409 */
+    char order[BUYER_ORDER_SIZE]; /* "": it names none */
+};
+void buyer_read(struct buyer_reply *reply, const struct answer *answer);
+
+/* `random` is erand48's. While a night is open it is one of the open ones. */
+void buyer_arrive(struct buyer *buyer, struct hall *hall, int64_t user, unsigned short random[3]);
+
+/* The request of its step; its length. `query` stands behind "strategy=NAME". */
+size_t buyer_write(const struct buyer *buyer, const char *strategy, const char *query,
+                   const char *authority, char out[CLIENT_REQUEST_BYTES]);
+
+/* Takes the next step. `second` is what the second press of the button got; NULL: there was none.
+ * False: the same has to be asked again, after a moment. */
+bool buyer_learn(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
+                 const struct buyer_reply *reply, const struct buyer_reply *second,
+                 unsigned short random[3]);
+
+#endif

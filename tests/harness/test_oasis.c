@@ -1,0 +1,238 @@
+/*
+ * `oasis` on real servers, in small: what protects the stock sells out to the last ticket and is
+ * found clean, what does not is found out, and a sale that ends early says how far it came and
+ * leaves nothing running.
+ */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+
+#include <arpa/inet.h>
+#include <libpq-fe.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct bed *bed;
+
+static void says(const char *text)
+{
+    if (!strstr(bed->output, text))
+        fail_msg("it does not say '%s'", text);
+}
+
+/* A figure of oasis.json. */
+static int64_t figure(const char *part, const char *name)
+{
+    char path[128];
+    json_error_t fault;
+    snprintf(path, sizeof path, "%s/oasis.json", bed->folder);
+    json_t *figures = json_load_file(path, 0, &fault);
+    assert_non_null(figures);
+    const json_t *value = json_object_get(json_object_get(figures, part), name);
+    assert_true(json_is_integer(value));
+    int64_t number = json_integer_value(value);
+    json_decref(figures);
+    return number;
+}
+
+/* What the database itself says, beside what the command says of it. */
+static int64_t ask(const char *what)
+{
+    char sql[400];
+    PGconn *connection = PQconnectdb(bed_database());
+    snprintf(sql, sizeof sql,
+             "SELECT %s FROM seckill.orders o JOIN seckill.product p ON p.id = o.product_id AND "
+             "p.epoch = o.epoch WHERE p.id BETWEEN 1000001 AND 1000017 AND o.status = 1",
+             what);
+    PGresult *result = PQexec(connection, sql);
+    if (PQresultStatus(result) != PGRES_TUPLES_OK)
+        fail_msg("%s: %s", sql, PQerrorMessage(connection));
+    int64_t number = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+    PQclear(result);
+    PQfinish(connection);
+    return number;
+}
+
+static void wait_for_orders(int64_t orders)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    while (ask("count(*)") < orders) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 1000);
+    }
+}
+
+/* The port that its first line names. */
+static int read_port(const struct process *sale)
+{
+    char line[400] = "";
+    size_t length = 0;
+    while (length == 0 || line[length - 1] != '\n') {
+        assert_true(length < sizeof line - 1);
+        assert_int_equal(read(sale->out_fd, line + length, 1), 1);
+        length++;
+    }
+    const char *url = strstr(line, "http://127.0.0.1:");
+    assert_non_null(url);
+    return (int)strtol(url + strlen("http://127.0.0.1:"), NULL, 10);
+}
+
+static bool listens(int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    bool connected = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    close(fd);
+    return connected;
+}
+
+static void is_sold_out(int64_t tickets)
+{
+    says("The audit is clean.");
+    assert_int_equal(figure("rows", "sold"), tickets);
+    assert_int_equal(ask("sum(o.quantity)"), tickets);
+    assert_int_equal(ask("count(DISTINCT p.id)"), 17);
+    assert_int_equal(figure("rows", "orders"), ask("count(*)"));
+    assert_int_equal(figure("rows", "buyers"), ask("count(DISTINCT o.user_id)"));
+    assert_int_equal(figure("rows", "most_of_one_buyer"), 4);
+    assert_int_equal(figure("rows", "oversold"), 0);
+    assert_int_equal(figure("answers", "tickets"), tickets);
+    assert_int_equal(figure("answers", "late"), tickets / 20);
+    /* All that a buyer may do was done. */
+    assert_true(figure("answers", "pages") > 0);
+    assert_true(figure("answers", "repeated") > 0);
+    assert_true(figure("answers", "came_back") > 0);
+    assert_true(figure("answers", "sold_out") > 0);
+}
+
+static void the_hall_empties_and_the_books_agree(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "oasis --server-binary " SERVER
+                                  " --tickets 6000 --instances 2 --connections 32"),
+                     0);
+    says("6,000 tickets for 17 nights, at most 4 a buyer. The hall empties on the page at http://");
+    says("] 0 left, 6,000 sold");
+    says("about six hours");
+    is_sold_out(6000);
+}
+
+/* Accepted first, and decided later. */
+static void what_is_reserved_is_waited_for(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "oasis --server-binary " SERVER
+                                  " --tickets 3000 --strategy redis-stock --connections 32"),
+                     0);
+    is_sold_out(3000);
+}
+
+static void none_is_found_to_oversell(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "oasis --server-binary " SERVER
+                                  " --tickets 60 --products 2 --strategy none --work-ms 5"),
+                     1);
+    says("! OVERSOLD, tickets more than there were: ");
+    assert_true(figure("rows", "oversold") > 0);
+    assert_true(ask("sum(o.quantity)") > 60);
+    assert_int_equal(figure("rows", "limit_violations"), 0);
+    assert_int_equal(figure("answers", "repeated_wrongly"), 0);
+}
+
+static void what_cannot_be_sold_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "oasis --tickets 16 --server-binary " SERVER), 2);
+    says("--tickets must be at least one for each of --products");
+    assert_int_equal(bed_run(bed, "oasis --instances 1,3 --server-binary " SERVER), 2);
+    says("--instances takes one figure here");
+    assert_int_equal(bed_run(bed, "oasis --strategy bach --server-binary " SERVER), 2);
+    says("--strategy: the servers have no 'bach'");
+    says("batch");
+    assert_int_equal(bed_run(bed, "oasis --strategies batch"), 2);
+    assert_int_equal(bed_run(bed, "oasis --server http://127.0.0.1:1"), 2);
+}
+
+/* More than can be sold while it is looked at. */
+#define ENDLESS "--tickets 50000000 --connections 32 "
+
+static void an_interrupt_says_how_far_it_came(void **state)
+{
+    (void)state;
+    struct process sale;
+    bed_start(bed, "oasis --server-binary " SERVER " " ENDLESS, &sale);
+    int port = read_port(&sale);
+    assert_true(listens(port));
+    wait_for_orders(50);
+    kill(sale.pid, SIGINT);
+    assert_int_equal(bed_finish(bed, &sale), 2);
+    says("interrupted");
+    says("Ended early: ");
+    says("The books agree so far.");
+    assert_true(figure("rows", "sold") >= 50);
+    assert_int_equal(figure("rows", "sold"), ask("sum(o.quantity)"));
+    assert_false(listens(port));
+}
+
+/* One of two servers is killed: what its buyers were not told they ask the other one, with the same
+ * key. */
+static void a_killed_server_costs_no_ticket(void **state)
+{
+    (void)state;
+    struct process sale;
+    char line[1000];
+    int status = 0;
+    snprintf(line, sizeof line, "oasis --server %s,%s --reset --tickets 20000 --connections 32",
+             bed->servers[0].url, bed->servers[1].url);
+    bed_start(bed, line, &sale);
+    read_port(&sale); /* until then the orders are those of the sale before */
+    wait_for_orders(50);
+    process_stop(&bed->servers[1].process, SIGKILL, 1000, &status);
+    bed->count = 1;
+    assert_int_equal(bed_finish(bed, &sale), 0);
+    assert_true(figure("answers", "sent_again") > 0);
+    is_sold_out(20000);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    bed = bed_create(0);
+    return 0;
+}
+
+static int set_up_two(void **state)
+{
+    (void)state;
+    bed = bed_create(2);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    bed_destroy(bed);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_hall_empties_and_the_books_agree, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_reserved_is_waited_for, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(none_is_found_to_oversell, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_sold_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_interrupt_says_how_far_it_came, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_killed_server_costs_no_ticket, set_up_two, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

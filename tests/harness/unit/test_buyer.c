@@ -1,0 +1,277 @@
+/* What a buyer of the great sale does next, and what is counted of it: no server, no connection. */
+#include "lib/t.h"
+
+#include "loadtest/crowd/buyer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct hall hall;
+static struct crowd_tally tally;
+static struct buyer buyer;
+static unsigned short random_state[3];
+
+static const struct buyer_reply sold = {.status = 201, .order = "order-1"};
+static const struct buyer_reply other = {.status = 200, .order = "order-2"};
+static const struct buyer_reply gone = {.status = 409, .sold_out = true};
+static const struct buyer_reply limited = {.status = 409, .limit_reached = true};
+static const struct buyer_reply busy = {.status = 503};
+static const struct buyer_reply silence = {.status = 0};
+
+/* A buyer of three tickets who does nothing else, on the first of two nights. */
+static int set_up(void **state)
+{
+    (void)state;
+    hall_init(&hall, 1000001, 2, 21);
+    tally = (struct crowd_tally){0};
+    buyer_arrive(&buyer, &hall, 7, random_state);
+    buyer.night = &hall.nights[0];
+    buyer.step = BUYER_BUYS;
+    buyer.quantity = 3;
+    buyer.looks = 0;
+    buyer.presses_twice = buyer.repeats = buyer.comes_back = false;
+    return 0;
+}
+
+static bool learn(const struct buyer_reply *reply)
+{
+    return buyer_learn(&buyer, &hall, &tally, reply, NULL, random_state);
+}
+
+static bool learn_two(const struct buyer_reply *reply, const struct buyer_reply *second)
+{
+    return buyer_learn(&buyer, &hall, &tally, reply, second, random_state);
+}
+
+static void an_order_is_counted_once(void **state)
+{
+    (void)state;
+    assert_int_equal(hall.nights[0].tickets, 11);
+    assert_int_equal(hall.nights[1].tickets, 10);
+    assert_true(learn(&sold));
+    assert_int_equal(buyer.step, BUYER_GOES);
+    assert_int_equal(tally.bought, 1);
+    assert_int_equal(hall.sold, 3);
+    assert_int_equal(hall.nights[0].sold, 3);
+}
+
+static void who_looks_looks_first(void **state)
+{
+    (void)state;
+    char request[CLIENT_REQUEST_BYTES];
+    buyer.step = BUYER_LOOKS;
+    buyer.looks = 2;
+    buyer_write(&buyer, "batch", "", "here", request);
+    assert_non_null(strstr(request, "GET /products/1000001 HTTP/1.1"));
+    assert_true(learn(&(struct buyer_reply){.status = 200}));
+    assert_int_equal(buyer.step, BUYER_LOOKS);
+    assert_true(learn(&busy)); /* a page that does not come is not worth waiting for */
+    assert_int_equal(buyer.step, BUYER_BUYS);
+    assert_int_equal(tally.looks, 2);
+    assert_int_equal(tally.failed_looks, 1);
+    buyer_write(&buyer, "batch", "&wait_ms=5", "here", request);
+    assert_non_null(strstr(request, "POST /orders?strategy=batch&wait_ms=5 HTTP/1.1"));
+    assert_non_null(strstr(request, "\"quantity\":3"));
+    assert_non_null(strstr(request, buyer.key));
+}
+
+static void what_was_not_done_is_asked_again_with_the_same_key(void **state)
+{
+    (void)state;
+    char key[BUYER_KEY_SIZE];
+    memcpy(key, buyer.key, sizeof key);
+    assert_false(learn(&busy));
+    assert_false(learn(&silence));
+    assert_int_equal(buyer.step, BUYER_BUYS);
+    assert_string_equal(buyer.key, key);
+    assert_int_equal(tally.sent_again, 2);
+    assert_true(learn(&sold));
+    assert_int_equal(hall.sold, 3);
+}
+
+/* Less of the same night, then another night, then home. Another quantity is another order, which
+ * wants another key. */
+static void who_is_refused_asks_for_less(void **state)
+{
+    (void)state;
+    char key[BUYER_KEY_SIZE];
+    for (int64_t left = 2; left > 0; left--) {
+        memcpy(key, buyer.key, sizeof key);
+        assert_true(learn(&gone));
+        assert_int_equal(buyer.quantity, left);
+        assert_string_not_equal(buyer.key, key);
+        assert_false(hall.nights[0].gone);
+    }
+    assert_true(learn(&gone));
+    assert_true(hall.nights[0].gone);
+    assert_ptr_equal(buyer.night, &hall.nights[1]);
+    assert_int_equal(buyer.step, BUYER_BUYS);
+    assert_true(learn(&gone));
+    assert_int_equal(buyer.step, BUYER_GOES);
+    assert_int_equal(hall.open_count, 0);
+    assert_int_equal(tally.sold_out, 4);
+}
+
+static void a_repeat_must_get_the_same_order(void **state)
+{
+    (void)state;
+    buyer.repeats = true;
+    assert_true(learn(&sold));
+    assert_int_equal(buyer.step, BUYER_REPEATS);
+    assert_false(learn(&busy));
+    assert_true(learn(&sold));
+    assert_int_equal(buyer.step, BUYER_GOES);
+    assert_int_equal(tally.repeated, 1);
+    assert_int_equal(tally.repeated_wrongly, 0);
+    assert_int_equal(hall.sold, 3);
+    buyer.step = BUYER_REPEATS;
+    assert_true(learn(&other));
+    buyer.step = BUYER_REPEATS;
+    assert_true(learn(&gone));
+    assert_int_equal(tally.repeated, 3);
+    assert_int_equal(tally.repeated_wrongly, 2);
+}
+
+static void two_presses_are_one_order(void **state)
+{
+    (void)state;
+    buyer.presses_twice = true;
+    assert_true(learn_two(&sold, &sold));
+    assert_int_equal(hall.sold, 3);
+    assert_int_equal(tally.bought, 1);
+    assert_int_equal(tally.repeated, 1);
+    assert_int_equal(tally.repeated_wrongly, 0);
+
+    set_up(NULL);
+    assert_true(learn_two(&sold, &other));
+    assert_int_equal(tally.repeated_wrongly, 1);
+    set_up(NULL);
+    assert_true(learn_two(&gone, &sold)); /* one key was told both */
+    assert_int_equal(tally.repeated_wrongly, 1);
+    assert_int_equal(hall.sold, 3);
+    set_up(NULL);
+    assert_true(learn_two(&gone, &gone));
+    assert_int_equal(tally.repeated_wrongly, 0);
+    set_up(NULL);
+    assert_true(learn_two(&silence, &sold)); /* the second was answered: that is enough */
+    assert_int_equal(tally.repeated, 0);
+    assert_int_equal(hall.sold, 3);
+    set_up(NULL);
+    assert_false(learn_two(&silence, &busy));
+}
+
+static void who_comes_back_wants_one_too_many(void **state)
+{
+    (void)state;
+    buyer.comes_back = true;
+    assert_true(learn(&sold));
+    assert_int_equal(buyer.step, BUYER_COMES_BACK);
+    assert_int_equal(buyer.quantity, 2);
+    assert_true(learn(&limited));
+    assert_int_equal(buyer.step, BUYER_GOES);
+    assert_int_equal(tally.came_back, 1);
+    assert_int_equal(tally.over_limit, 0);
+    buyer.step = BUYER_COMES_BACK;
+    assert_true(learn(&other));
+    assert_int_equal(tally.over_limit, 1);
+    assert_int_equal(hall.sold, 5);
+}
+
+static void who_comes_late_must_get_nothing(void **state)
+{
+    (void)state;
+    hall_close(&hall, &hall.nights[0]);
+    hall_close(&hall, &hall.nights[1]);
+    buyer_arrive(&buyer, &hall, 8, random_state);
+    assert_true(buyer.late);
+    assert_int_equal(buyer.quantity, 1);
+    assert_true(learn(&gone));
+    assert_int_equal(buyer.step, BUYER_GOES);
+    buyer_arrive(&buyer, &hall, 9, random_state);
+    assert_true(learn(&sold));
+    assert_int_equal(tally.late, 2);
+    assert_int_equal(tally.late_sold, 1);
+}
+
+static void what_makes_no_sense_is_counted(void **state)
+{
+    (void)state;
+    assert_true(learn(&limited)); /* it has nothing yet */
+    assert_int_equal(buyer.step, BUYER_GOES);
+    assert_int_equal(tally.unexpected, 1);
+    set_up(NULL);
+    assert_true(learn(&(struct buyer_reply){.status = 500}));
+    buyer.step = BUYER_BUYS;
+    assert_true(learn(&(struct buyer_reply){.status = 201})); /* sold, and nobody can say what */
+    assert_int_equal(tally.unexpected, 2);
+    assert_int_equal(hall.sold, 0);
+}
+
+static void answers_are_read(void **state)
+{
+    (void)state;
+    struct buyer_reply reply;
+    const char order[] = "{\"id\": \"0193\", \"status\": \"confirmed\"}";
+    const char problem[] = "{\"code\": \"limit_reached\", \"id\": \"no order\"}";
+    buyer_read(&reply,
+               &(struct answer){.status = 202, .body = order, .body_length = strlen(order)});
+    assert_string_equal(reply.order, "0193");
+    buyer_read(&reply,
+               &(struct answer){.status = 409, .body = problem, .body_length = strlen(problem)});
+    assert_true(reply.limit_reached);
+    assert_false(reply.sold_out);
+    assert_string_equal(reply.order, "");
+    buyer_read(&reply, &(struct answer){.status = 200, .body = "<html>", .body_length = 6});
+    assert_string_equal(reply.order, "");
+}
+
+static void what_never_says_sold_out_ends(void **state)
+{
+    (void)state;
+    hall_sell(&hall, &hall.nights[1], 19);
+    assert_false(hall.nights[1].gone);
+    hall_sell(&hall, &hall.nights[1], 1);
+    assert_true(hall.nights[1].gone);
+    assert_int_equal(hall.open_count, 1);
+}
+
+static void the_line_empties(void **state)
+{
+    (void)state;
+    char text[200];
+    hall_line(&hall, 9876.5, 61, text, sizeof text);
+    assert_string_equal(text, "[####################] 21 left, 0 sold, 9,876 orders/s, 61 s");
+    hall_sell(&hall, &hall.nights[0], 11);
+    hall_line(&hall, 0, 62, text, sizeof text);
+    assert_string_equal(text, "[##########          ] 10 left, 11 sold, 0 orders/s, 62 s");
+    hall_sell(&hall, &hall.nights[1], 14);
+    hall_line(&hall, 0, 63, text, sizeof text);
+    assert_string_equal(text, "[                    ] 0 left, 25 sold, 0 orders/s, 63 s");
+    hall_init(&hall, 1, HALL_NIGHTS_MAX, 1400000000);
+    hall_name(&hall, &hall.nights[16], text, sizeof text);
+    assert_string_equal(text, "Dublin, 17 August");
+    hall_name(&hall, &hall.nights[17], text, sizeof text);
+    assert_string_equal(text, "Night 18");
+    assert_string_equal(hall_figure(-1400000, text), "-1,400,000");
+    assert_string_equal(hall_figure(999, text), "999");
+    assert_string_equal(hall_figure(-100, text), "-100");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(an_order_is_counted_once, set_up),
+        cmocka_unit_test_setup(who_looks_looks_first, set_up),
+        cmocka_unit_test_setup(what_was_not_done_is_asked_again_with_the_same_key, set_up),
+        cmocka_unit_test_setup(who_is_refused_asks_for_less, set_up),
+        cmocka_unit_test_setup(a_repeat_must_get_the_same_order, set_up),
+        cmocka_unit_test_setup(two_presses_are_one_order, set_up),
+        cmocka_unit_test_setup(who_comes_back_wants_one_too_many, set_up),
+        cmocka_unit_test_setup(who_comes_late_must_get_nothing, set_up),
+        cmocka_unit_test_setup(what_makes_no_sense_is_counted, set_up),
+        cmocka_unit_test_setup(answers_are_read, set_up),
+        cmocka_unit_test_setup(what_never_says_sold_out_ends, set_up),
+        cmocka_unit_test_setup(the_line_empties, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
