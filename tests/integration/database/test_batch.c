@@ -209,15 +209,54 @@ static void a_held_product_keeps_no_other_waiting(void **state)
     crowd_destroy(crowd);
 }
 
+static bool is_early(int64_t product)
+{
+    return witness_number(plugged.witness, "SELECT early::int FROM product WHERE id = %lld",
+                          (long long)product) == 1;
+}
+
+/* Commits of a batch that nobody has said of yet that they get ahead of their flush: whose row is
+ * held is passed by, and the others are said of. */
+static void a_held_product_keeps_no_other_from_its_mark(void **state)
+{
+    static const char shared[] = "&wait_ms=60000&flush=shared";
+
+    (void)state;
+    shop_put(plugged.server, plugged.product, 10, NULL);
+    shop_put(plugged.server, plugged.product + 1, 10, NULL);
+    struct buy buy = plug_buy(PLUG, 1, 1);
+    buy.more = shared;
+    for (int64_t until_us = clock_mono_us() + t_patience_us(); !is_early(PLUG);) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("nothing gets ahead of its flush");
+        shop_expect_buy(plugged.server, &buy, 201, "", NULL);
+    }
+    struct crowd *crowd = plug_begin();
+    struct witness *holder = witness_hold(plugged.conninfo, plugged.product);
+    struct buy held = plug_buy(plugged.product, ++plugged.users, 1);
+    struct buy free_one = plug_buy(plugged.product + 1, ++plugged.users, 1);
+    held.more = free_one.more = shared;
+    plug_queue(crowd, &held);
+    plug_queue(crowd, &free_one);
+    plug_release();
+    assert_true(crowd_wait(crowd, 2, clock_mono_us() + PLUG_PATIENCE_US));
+    plug_expect(crowd, 2, 201, "");
+    assert_true(is_early(plugged.product + 1));
+    witness_release(holder);
+    crowd_finish(crowd, PLUG_PATIENCE_US);
+    plug_expect(crowd, 1, 201, "");
+    crowd_destroy(crowd);
+}
+
 /* Looking for all of them takes longer than the work of a batch may. */
 static void many_held_products_fail_no_other(void **state)
 {
-    enum { HELD = 12, FIRST = 5000 };
+    enum { HELD = 6, FIRST = 5000 };
     struct server *usual = plugged.server;
     struct crowd *crowd = crowd_create();
 
     (void)state;
-    plugged.server = server_start("--work-timeout-ms", "400");
+    plugged.server = server_start("--work-timeout-ms", "1000");
     for (int i = 0; i < 2 * HELD; i++)
         shop_put(plugged.server, FIRST + i, 10, NULL);
     struct buy buy = plug_buy(FIRST, ++plugged.users, 1);
@@ -328,6 +367,7 @@ int main(void)
         cmocka_unit_test(the_guilty_order_stands_alone),
         cmocka_unit_test(the_impatient_do_not_wait_for_the_others),
         cmocka_unit_test(a_held_product_keeps_no_other_waiting),
+        cmocka_unit_test(a_held_product_keeps_no_other_from_its_mark),
         cmocka_unit_test(many_held_products_fail_no_other),
         cmocka_unit_test(cancels_do_not_eat_the_buys_time),
         cmocka_unit_test(cancels_and_restocks_among_them),
