@@ -45,6 +45,9 @@ int main(int argc, char **argv)
     case COMMAND_CHECK:
         status = command_check(&options);
         break;
+    case COMMAND_FAULTS:
+        status = command_faults(&options);
+        break;
     case COMMAND_RECORD:
         status = command_record(&options);
         break;

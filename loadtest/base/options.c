@@ -12,12 +12,13 @@ enum {
     REPORT = COMMAND_REPORT,
     RECORD = COMMAND_RECORD,
     OASIS = COMMAND_OASIS,
-    CHECK = COMMAND_CHECK
+    CHECK = COMMAND_CHECK,
+    FAULTS = COMMAND_FAULTS
 };
 enum {
     WRKS = RUN | SWEEP,
     CROWDS = RECORD | OASIS,
-    LOADS = WRKS | CROWDS,
+    LOADS = WRKS | CROWDS | FAULTS,
     ANY = LOADS | AUDIT | CHECK
 };
 
@@ -64,6 +65,18 @@ static const char *const scenarios[] = {"hot", "soldout", "spread", "counter", "
 static const struct option_row rows[] = {
     OPTION_ROW("strategies", RUN, OPTION_LIST, AT(strategies), "all", 0, 0, false, "a,b,...|all",
                "what to compare; all: every one that the servers can run now"),
+    OPTION_ROW("strategies", FAULTS, OPTION_LIST, AT(strategies), "all", 0, 0, false, "a,b,...|all",
+               "the matrix's rows; all: every one that the servers can run now"),
+    OPTION_ROW("faults", FAULTS, OPTION_LIST, AT(faults), "all", 0, 0, false, "a,b,...|all",
+               "the matrix's columns (below)"),
+    OPTION_ROW("runs", FAULTS, OPTION_COUNT, AT(runs), "3", 1, 1000, false, "N",
+               "how often each cell is run, with another seed each time"),
+    OPTION_ROW("short", FAULTS, OPTION_SWITCH, AT(short_form), NULL, 0, 0, false, NULL,
+               "only the cells that tell the strategies apart, one run of each"),
+    OPTION_ROW("reproduce", FAULTS, OPTION_TEXT, AT(reproduce), "", 0, 0, false, "STRATEGY/FAULT",
+               "one run of one cell, with the schedule of --seed, and all that was found"),
+    OPTION_ROW("expect", FAULTS, OPTION_LIST, AT(expect), NULL, 0, 0, false,
+               "CELL=holds|breaks,...", "expect something else of a cell than its promise says"),
     OPTION_ROW("strategy", RECORD, OPTION_TEXT, AT(strategy), "conditional", 0, 0, false, "NAME",
                "what sells"),
     OPTION_ROW("strategy", OASIS, OPTION_TEXT, AT(strategy), "batch", 0, 0, false, "NAME",
@@ -130,14 +143,17 @@ static const struct option_row rows[] = {
                "how often everything is repeated, values in turn"),
     OPTION_ROW("work-ms", RUN | CROWDS, OPTION_MS, AT(work_ms), "-1", 0, 60000, false, "N",
                "started servers hold their protection N ms longer"),
-    OPTION_ROW("body", LOADS, OPTION_TEXT, AT(body), "", 0, 0, false, "plain|guarded",
+    OPTION_ROW("body", WRKS | CROWDS, OPTION_TEXT, AT(body), "", 0, 0, false, "plain|guarded",
                "what runs under the lock, for strategies that have the choice"),
-    OPTION_ROW("wait-ms", LOADS, OPTION_MS, AT(wait_ms), "-1", 0, 60000, false, "N",
+    OPTION_ROW("wait-ms", WRKS | CROWDS, OPTION_MS, AT(wait_ms), "-1", 0, 60000, false, "N",
                "how long an order may wait"),
     OPTION_ROW("redis", CHECK, OPTION_SECRET, AT(redis), "", 0, 0, true, "URL",
                "the locks' Redis: locks without a lease are residue (not looked at)"),
     OPTION_ROW("stock-redis", CHECK, OPTION_SECRET, AT(stock_redis), "", 0, 0, true, "URL",
                "redis-stock's: its stock is the database's when all is quiet (--redis)"),
+    OPTION_ROW("system-name", FAULTS, OPTION_TEXT, AT(system_name), "seckill-faults", 0, 0, false,
+               "NAME",
+               "the started servers' prefix of keys in Redis: every key with it is deleted"),
     OPTION_ROW("system-name", CHECK, OPTION_TEXT, AT(system_name), "seckill", 0, 0, true, "NAME",
                "the servers' prefix of keys in Redis"),
     OPTION_ROW("show", CHECK, OPTION_COUNT, AT(show), "3", 0, 1000000, false, "N",
@@ -276,6 +292,24 @@ static const char check_help[] = "Exit status: 0 nothing is wrong, and something
                                  "database cannot be read or are not of one sale, nothing was "
                                  "sold, or the exact search gave up.\n";
 
+static const char faults_help[] =
+    "Faults\n"
+    "  stall     an instance is stopped for longer than a lock's lease, and goes on\n"
+    "  forget    the Redis that holds locks, counters or queues forgets all of them\n"
+    "  kill      an instance is killed while it sells, and started again\n"
+    "\n"
+    "Each cell is run on two servers of its own: a recorded crowd buys while the fault is made "
+    "and\n"
+    "healed by a schedule that --seed decides, and what buyers were told is then checked against\n"
+    "the rows, as `record` and `check` do. A strategy is held to what it promises (GET\n"
+    "/strategies). Each column has a strategy that is known to fail, which must be seen to fail "
+    "in\n"
+    "the same matrix: it is run again, with other seeds, until it does. A run in which the fault\n"
+    "met nobody does not count, and is made again too.\n"
+    "\n"
+    "Exit status: 0 every cell is as expected; 1 one contradicts what is expected of it; 2 a cell\n"
+    "could not be run or is invalid, or a column's control was never seen to fail.\n";
+
 static const struct option_command commands[] = {
     {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept",
      run_help},
@@ -287,6 +321,8 @@ static const struct option_command commands[] = {
      record_help},
     {"oasis", COMMAND_OASIS, "sell 1,400,000 tickets, at most four a buyer, and count the rows",
      oasis_help},
+    {"faults", COMMAND_FAULTS,
+     "stall, kill and forget while strategies sell, and say who keeps what", faults_help},
     {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds",
      check_help},
 };
@@ -316,7 +352,7 @@ const char *scenario_name(enum scenario scenario)
 
 bool options_use_wrk(const struct options *options)
 {
-    return !(options->command & CROWDS) && options->rate_per_s == 0 &&
+    return !(options->command & (CROWDS | FAULTS)) && options->rate_per_s == 0 &&
            options->scenario != SCENARIO_ARTICLES;
 }
 

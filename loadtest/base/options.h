@@ -18,7 +18,8 @@ enum command {
     COMMAND_REPORT = 8,
     COMMAND_CHECK = 16,
     COMMAND_RECORD = 32,
-    COMMAND_OASIS = 64
+    COMMAND_OASIS = 64,
+    COMMAND_FAULTS = 128
 };
 enum scenario {
     SCENARIO_HOT,
@@ -55,6 +56,7 @@ struct options {
     int64_t wait_ms; /* -1: the server's own */
     /* Of started servers, 0: their own. Experiments and sweeps set them; they are no flags. */
     int64_t queue_capacity, in_flight_per_product, pg_sessions, max_batch;
+    int64_t lock_ttl_ms, work_timeout_ms;
     int64_t redis_delay_us; /* sweep's, the same */
     const char *body;       /* "": the strategy's own */
     int64_t seed;
@@ -85,6 +87,11 @@ struct options {
     int64_t tickets; /* oasis: of all products together */
     const char *system_name;
     int64_t show, exact;
+    /* faults's */
+    struct option_list faults, expect;
+    const char *reproduce; /* "": everything */
+    int64_t runs;
+    bool short_form;
 };
 
 /* False with a text that names the flag and what it takes. `environment` looks a variable up. */

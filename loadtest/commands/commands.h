@@ -10,6 +10,7 @@ int command_sweep(const struct options *options);
 int command_report(const struct options *options);
 int command_record(const struct options *options);
 int command_oasis(const struct options *options);
+int command_faults(const struct options *options);
 int command_check(const struct options *options);
 
 #endif

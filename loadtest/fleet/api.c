@@ -134,6 +134,21 @@ static bool says(const json_t *list, const char *word)
     return false;
 }
 
+bool api_needs(const struct api_strategy *strategy, const char *backend)
+{
+    char word[40];
+    snprintf(word, sizeof word, " %s ", backend);
+    return strstr(strategy->needs, word) != NULL;
+}
+
+static void read_needs(const json_t *list, struct api_strategy *to)
+{
+    size_t used = (size_t)snprintf(to->needs, sizeof to->needs, " ");
+    for (size_t i = 0; i < json_array_size(list) && used < sizeof to->needs; i++)
+        used += (size_t)snprintf(to->needs + used, sizeof to->needs - used, "%s ",
+                                 json_string_value(json_array_get(list, i)));
+}
+
 static void read_strategy(const json_t *from, struct api_strategy *to)
 {
     *to = (struct api_strategy){0};
@@ -144,6 +159,7 @@ static void read_strategy(const json_t *from, struct api_strategy *to)
     snprintf(to->name, sizeof to->name, "%s", name ? name : "");
     snprintf(to->unavailable_reason, sizeof to->unavailable_reason, "%s", reason ? reason : "");
     to->available = json_is_true(json_object_get(from, "available"));
+    read_needs(json_object_get(from, "needs"), to);
     to->plain = says(bodies, "plain");
     to->guarded = says(bodies, "guarded");
     to->promise = (struct promise){
@@ -291,6 +307,19 @@ bool api_scrape(struct api *api, const char *server, const char *strategy, const
         return error_fail(error, "GET %s/metrics: %ld", server, status);
     return scrape_parse(api->answer ? api->answer : "", strategy, kind, out, error) ||
            error_prefix(error, "%s", server);
+}
+
+bool api_counter(struct api *api, const char *server, const char *name, const char *strategy,
+                 int64_t *out, struct error *error)
+{
+    char start[160];
+    long status = 0;
+    if (!call(api, server, "/metrics", NULL, &status, error))
+        return false;
+    snprintf(start, sizeof start, "\n%s{strategy=\"%s\"} ", name, strategy);
+    const char *line = status == 200 && api->answer ? strstr(api->answer, start) : NULL;
+    *out = line ? strtoll(line + strlen(start), NULL, 10) : 0;
+    return status == 200 || error_fail(error, "GET %s/metrics: %ld", server, status);
 }
 
 /* Why it is not, of the last answer: of the backends, what PostgreSQL's detail is. */

@@ -23,8 +23,10 @@ struct api_strategy {
     bool available;
     char unavailable_reason[200];
     bool plain, guarded; /* the bodies it has; neither: it has no choice */
+    char needs[160];     /* backends, each with a blank before and behind it */
     struct promise promise;
 };
+bool api_needs(const struct api_strategy *strategy, const char *backend);
 /* `out` holds `size`; returns how many there are, -1 on failure. */
 int api_strategies(struct api *api, const char *server, struct api_strategy *out, size_t size,
                    struct error *error);
@@ -56,6 +58,10 @@ bool api_audit(struct api *api, const char *server, int64_t product, struct book
 
 bool api_scrape(struct api *api, const char *server, const char *strategy, const char *kind,
                 struct scrape *out, struct error *error);
+
+/* A strategy's counter of GET /metrics, by its name; one that is not there is 0. */
+bool api_counter(struct api *api, const char *server, const char *name, const char *strategy,
+                 int64_t *out, struct error *error);
 
 /* GET /readyz says 200; `durable` is its word on PostgreSQL. */
 bool api_ready(struct api *api, const char *server, bool *durable, struct error *error);

@@ -10,7 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_LIMIT_MS = 30000, STOP_LIMIT_MS = 90000, ARGUMENTS_MAX = 24, BACKENDS_MAX = 16 };
+enum {
+    START_LIMIT_MS = 30000,
+    STOP_LIMIT_MS = 90000,
+    STALL_LIMIT_MS = 10000,
+    ARGUMENTS_MAX = 24,
+    BACKENDS_MAX = 16
+};
 
 bool instance_find_binary(const struct options *options, char *out, size_t size,
                           struct error *error)
@@ -138,11 +144,19 @@ static void drop_backends(struct backends *backends)
         free(backends->texts[i]);
 }
 
+/* One that ran before listens where it did. */
 static bool start_one(struct instance *instance, const struct options *options, const char *binary,
                       struct error *error)
 {
-    const char *argv[ARGUMENTS_MAX] = {binary, "--listen", "127.0.0.1:0"};
+    char address[sizeof instance->url] = "127.0.0.1:0";
+    const char *argv[ARGUMENTS_MAX] = {binary, "--listen", address};
     size_t count = 3;
+    if (*instance->url)
+        snprintf(address, sizeof address, "%s", instance->url + strlen("http://"));
+    if (options->system_name && *options->system_name) {
+        argv[count++] = "--system-name";
+        argv[count++] = options->system_name;
+    }
     const struct {
         const char *flag;
         int64_t value, least;
@@ -152,6 +166,8 @@ static bool start_one(struct instance *instance, const struct options *options, 
         {"--in-flight-per-product", options->in_flight_per_product, 1},
         {"--pg-sessions", options->pg_sessions, 1},
         {"--max-batch", options->max_batch, 1},
+        {"--lock-ttl-ms", options->lock_ttl_ms, 1},
+        {"--work-timeout-ms", options->work_timeout_ms, 1},
     };
     char digits[sizeof numbers / sizeof numbers[0]][24];
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -186,6 +202,54 @@ bool instance_start_all(struct instance *instances, size_t count, const struct o
         }
     }
     return true;
+}
+
+void instance_kill(struct instance *instance)
+{
+    process_stop(&instance->process, SIGKILL, STOP_LIMIT_MS, NULL);
+}
+
+bool instance_start_again(struct instance *instance, const struct options *options,
+                          const char *binary, struct error *error)
+{
+    bool started = start_one(instance, options, binary, error);
+    if (!started)
+        instance_kill(instance);
+    return started;
+}
+
+/* Whether the kernel has stopped all of it: the signal is sent before that. */
+static bool is_stopped(pid_t pid)
+{
+    char path[40], text[400] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end && strncmp(name_end, ") T", 3) == 0;
+}
+
+bool instance_stall(struct instance *instance, struct error *error)
+{
+    int64_t deadline_ms = clock_mono_ms() + STALL_LIMIT_MS;
+    if (instance->process.pid == 0 || kill(instance->process.pid, SIGSTOP) != 0)
+        return error_fail(error, "a server that is to be stopped does not run (%s)",
+                          instance->log_path);
+    while (!is_stopped(instance->process.pid)) {
+        if (clock_mono_ms() > deadline_ms)
+            return error_fail(error, "a server did not stop (%s)", instance->log_path);
+        clock_sleep_until(clock_mono_us() + 200);
+    }
+    return true;
+}
+
+void instance_resume(struct instance *instance)
+{
+    if (instance->process.pid > 0)
+        kill(instance->process.pid, SIGCONT);
 }
 
 bool instance_all_alive(struct instance *instances, size_t count, struct error *error)

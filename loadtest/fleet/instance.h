@@ -32,6 +32,16 @@ bool instance_all_alive(struct instance *instances, size_t count, struct error *
 /* Stops them all at once. False when one did not end with status 0. */
 bool instance_stop_all(struct instance *instances, size_t count, struct error *error);
 
+/* Ends it at once, as a crash does, and waits until it is gone. */
+void instance_kill(struct instance *instance);
+/* Starts one that was killed, where it listened before. */
+bool instance_start_again(struct instance *instance, const struct options *options,
+                          const char *binary, struct error *error);
+
+/* Stops it as a whole, until it is resumed (SIGSTOP), and waits until it stands still. */
+bool instance_stall(struct instance *instance, struct error *error);
+void instance_resume(struct instance *instance);
+
 /* The URL in "listening on http://HOST:PORT" at the start of `line`; false when it is another line.
  */
 bool instance_read_url(const char *line, char *url, size_t size);

@@ -1,0 +1,113 @@
+/*
+ * `faults`: strategies × faults. Each cell is run as often as was asked for, a run that does not
+ * count and a control that was not seen to fail some times more, with the next seeds. The seed
+ * stands on the first line and on the last.
+ *
+ * Ctrl-C ends it: what is complete is printed and written, and nothing is left running or stopped.
+ */
+#include "loadtest/commands/commands.h"
+
+#include "loadtest/commands/faults/faults_plan.h"
+#include "loadtest/faults/plan.h"
+#include "loadtest/report/files.h"
+#include "loadtest/report/matrix_report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Runs of a cell beyond those that were asked for. */
+enum { MORE_RUNS = 10 };
+
+static void say_run(const struct cell *cell, const struct trial_result *result)
+{
+    static const char *const words[] = {
+        [TRIAL_CLEAN] = "clean", [TRIAL_RED] = "RED", [TRIAL_INVALID] = "does not count"};
+    fprintf(stderr, "seckill-loadtest: %s/%s, seed %" PRId64 ": %s%s%s; %s\n", cell->strategy.name,
+            cell->fault->name, result->seed, words[result->verdict], *result->example ? ": " : "",
+            result->example, result->evidence);
+}
+
+static bool is_enough(const struct cell *cell, int64_t runs, int64_t made)
+{
+    if (made >= runs + MORE_RUNS)
+        return true;
+    if (cell->expected == CELL_BREAKS && cell->red == 0)
+        return false;
+    return (int64_t)cell->runs >= runs;
+}
+
+static bool run_cell(const struct harness *harness, const struct matrix *matrix, struct cell *cell,
+                     struct error *error)
+{
+    const struct options *options = harness->options;
+    int64_t made = 0;
+    while (!is_enough(cell, matrix->runs, made)) {
+        struct trial_result result;
+        const struct trial_plan plan = {.options = options,
+                                        .fault = cell->fault,
+                                        .strategy = &cell->strategy,
+                                        .binary = harness->binary,
+                                        .folder = harness->folder,
+                                        .seed = matrix->seed + made++};
+        if (!trial_run(&plan, &result, error))
+            return error_prefix(error, "%s/%s", cell->strategy.name, cell->fault->name);
+        cell_add(cell, &result);
+        say_run(cell, &result);
+    }
+    return true;
+}
+
+static bool run_cells(const struct harness *harness, struct matrix *matrix, struct error *error)
+{
+    for (size_t i = 0; i < matrix->count; i++) {
+        struct cell *cell = &matrix->cells[i];
+        if (cell->expected != CELL_NOTHING && !run_cell(harness, matrix, cell, error)) {
+            matrix->count = i; /* what is complete */
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What strategies there are, the servers say. */
+static bool prepare(struct harness *harness, struct matrix *matrix, struct error *error)
+{
+    return harness_open_fleet(harness, 1, error) && faults_plan_make(matrix, harness, error) &&
+           harness_close_fleet(harness, error);
+}
+
+static int report(const struct harness *harness, const struct matrix *matrix)
+{
+    struct error error;
+    matrix_print(stdout, matrix);
+    if (!matrix_write(harness->folder, matrix, &error))
+        return process_fail(error.text);
+    printf("\nFiles: %s/faults.json, faults.md and the ledgers of red runs\n", harness->folder);
+    return matrix_status(matrix);
+}
+
+int command_faults(const struct options *options)
+{
+    struct harness *harness = calloc(1, sizeof *harness);
+    struct matrix matrix = {.cells = NULL};
+    struct error error = {.text = ""};
+    if (!harness)
+        return process_fail("out of memory");
+    printf("seed %" PRId64 "\n", options->seed);
+    fflush(stdout);
+    bool made = harness_init(harness, options, &error) && prepare(harness, &matrix, &error);
+    if (*options->reproduce)
+        matrix.runs = 1;
+    bool begun = made;
+    made = made && run_cells(harness, &matrix, &error);
+    int status = begun && matrix.count > 0 ? report(harness, &matrix) : 2;
+    if (!made) {
+        process_fail(error.text);
+        status = status == 1 ? 1 : 2;
+    }
+    printf("seed %" PRId64 "\n", options->seed);
+    free(matrix.cells);
+    harness_fini(harness);
+    free(harness);
+    return status;
+}

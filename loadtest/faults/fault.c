@@ -1,0 +1,53 @@
+/* See fault.h: the list of columns. */
+#include "loadtest/faults/fault.h"
+
+#include "base/options/nearest.h"
+
+#include <string.h>
+
+static const struct fault *const faults[] = {&fault_stall, &fault_forget, &fault_kill};
+
+size_t fault_count(void)
+{
+    return sizeof faults / sizeof faults[0];
+}
+
+const struct fault *fault_at(size_t index)
+{
+    return faults[index];
+}
+
+const struct fault *fault_find(const char *name, struct error *error)
+{
+    struct nearest nearest = nearest_to(name, strlen(name));
+    char meant[NEAREST_TEXT_SIZE];
+    for (size_t i = 0; i < fault_count(); i++) {
+        if (strcmp(faults[i]->name, name) == 0)
+            return faults[i];
+        nearest_offer(&nearest, faults[i]->name);
+    }
+    error_fail(error, "there is no fault '%s'%s", name, nearest_text(&nearest, "", meant));
+    return NULL;
+}
+
+bool fault_has_control(const struct fault *fault, const char *strategy)
+{
+    for (const char *const *control = fault->controls; *control; control++) {
+        if (strcmp(*control, strategy) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool fault_is_promised(const struct fault *fault, const struct promise *promise)
+{
+    switch (fault->asks) {
+    case FAULT_ASKS_PAUSED:
+        return promise->paused_holder;
+    case FAULT_ASKS_FORGETS:
+        return promise->redis_failover;
+    case FAULT_ASKS_MANY:
+        break;
+    }
+    return promise->many_instances;
+}

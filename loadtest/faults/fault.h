@@ -1,0 +1,88 @@
+/*
+ * A fault is a column of the matrix: what is done to the servers or to their backends while they
+ * sell, who promises to be right all the same, and who is known not to be.
+ *
+ * A row of data and three functions. `begin` and `heal` are called by the nemesis, in turn, at the
+ * times of the schedule; `did_it_bite` when the run is over and everything has come to rest. A
+ * fault that was made and met nobody proves nothing: it has to say by what it is known to have met
+ * somebody, in figures that were taken during the run.
+ */
+#ifndef SECKILL_LOADTEST_FAULTS_FAULT_H
+#define SECKILL_LOADTEST_FAULTS_FAULT_H
+
+#include "loadtest/fleet/api.h"
+#include "loadtest/fleet/instance.h"
+#include "loadtest/ledger/ledger.h"
+
+enum { FAULT_EVENTS_MAX = 16, FAULT_CONTROLS_MAX = 3, FAULT_TEXT_SIZE = 300 };
+
+/* What a strategy must promise to be held to this column (GET /strategies). */
+enum fault_promise { FAULT_ASKS_MANY, FAULT_ASKS_PAUSED, FAULT_ASKS_FORGETS };
+
+/* How the servers are set up, and how often and how long it is done in one run. */
+struct fault_settings {
+    int64_t lease_ms, work_timeout_ms, work_ms;
+    int64_t redis_delay_us; /* round trip to Redis; 0: as it is */
+    int64_t events;
+    int64_t shortest_ms, longest_ms; /* from begin to heal */
+    int64_t gap_ms;                  /* from heal to begin, and as much again at most */
+    int64_t rest_ms;                 /* after the last heal */
+};
+
+/* One time that it is done; microseconds from the beginning of the load. */
+struct fault_event {
+    int64_t begin_us, heal_us;
+    size_t victim; /* an index of an instance */
+};
+
+/* What a fault works on, and what it remembers from one call to the next. */
+struct fault_site {
+    const struct options *options; /* borrowed: as the servers were started */
+    const char *redis;             /* borrowed: the real one, where the servers have a relay */
+    const char *binary;            /* borrowed */
+    const struct api_strategy *strategy; /* borrowed */
+    struct instance *instances;          /* borrowed */
+    size_t count;
+    struct api *api; /* borrowed; the nemesis's alone while it works */
+    int64_t forgotten, restarted;
+};
+
+/* When something was done, by the monotonic clock. */
+struct fault_interval {
+    int64_t begin_us, heal_us;
+};
+
+/* What there is to judge by. */
+struct fault_trial {
+    struct fault_site *site;
+    const struct fault_settings *settings;
+    const struct ledger *ledger;
+    const struct fault_interval *intervals;
+    size_t count;
+};
+
+struct fault {
+    const char *name;    /* as --faults takes it */
+    const char *summary; /* one line */
+    enum fault_promise asks;
+    /* Known to fail here: a run in which none of them did proves nothing of this column. */
+    const char *controls[FAULT_CONTROLS_MAX + 1];
+    struct fault_settings settings;
+    /* Whether there is anything to be done to a strategy with these needs; NULL: always. */
+    bool (*concerns)(const struct api_strategy *strategy);
+    bool (*begin)(struct fault_site *site, const struct fault_event *event, struct error *error);
+    bool (*heal)(struct fault_site *site, const struct fault_event *event, struct error *error);
+    bool (*did_it_bite)(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE]);
+};
+
+extern const struct fault fault_stall, fault_forget, fault_kill;
+
+size_t fault_count(void);
+const struct fault *fault_at(size_t index);
+/* NULL with a text that names the nearest. */
+const struct fault *fault_find(const char *name, struct error *error);
+
+bool fault_has_control(const struct fault *fault, const char *strategy);
+bool fault_is_promised(const struct fault *fault, const struct promise *promise);
+
+#endif

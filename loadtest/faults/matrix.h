@@ -1,0 +1,57 @@
+/*
+ * The matrix: strategies × faults. What each cell is expected to show follows from what the
+ * strategy promises and from the column's controls; what it did show, from its runs.
+ */
+#ifndef SECKILL_LOADTEST_FAULTS_MATRIX_H
+#define SECKILL_LOADTEST_FAULTS_MATRIX_H
+
+#include "loadtest/faults/trial.h"
+
+/* HOLDS: promised. BREAKS: a control, or whoever --expect says; it must be seen red. MAY_BREAK: not
+ * promised, and not needed as a proof. NOTHING: the fault does not concern it. */
+enum cell_expectation { CELL_HOLDS, CELL_BREAKS, CELL_MAY_BREAK, CELL_NOTHING };
+
+enum cell_verdict {
+    CELL_HELD,         /* promised, and no run was red */
+    CELL_SEEN,         /* red, and not promised */
+    CELL_NOT_SEEN,     /* not promised, and no run was red */
+    CELL_OUTSIDE,      /* the fault does not concern it */
+    CELL_INVALID,      /* the fault did not bite, or a control was never red */
+    CELL_CONTRADICTED, /* promised, and red */
+};
+
+struct cell {
+    const struct fault *fault; /* borrowed */
+    struct api_strategy strategy;
+    enum cell_expectation expected;
+    size_t runs, red, invalid; /* runs: those that count, red ones among them */
+    size_t violations[FINDING_KIND_COUNT];
+    int64_t longest_gap_us;
+    int64_t first_after_us;    /* -1: after one heal no sale came; the longest of the runs */
+    int64_t red_seed;          /* of the first red run */
+    struct trial_result shown; /* the first red run, or else the last one that counts */
+};
+
+struct matrix {
+    struct cell *cells; /* owned; a strategy's together, in the order of the columns */
+    size_t count;
+    int64_t seed;
+    int64_t runs; /* asked for */
+};
+
+enum cell_expectation cell_expectation_of(const struct fault *fault,
+                                          const struct api_strategy *strategy);
+
+void cell_add(struct cell *cell, const struct trial_result *result);
+enum cell_verdict cell_verdict(const struct cell *cell);
+const char *cell_verdict_name(enum cell_verdict verdict);
+const char *cell_expectation_name(enum cell_expectation expectation);
+
+/* Whether the column has a control that was red. */
+bool matrix_proves(const struct matrix *matrix, const struct fault *fault);
+
+/* 0: as expected. 1: a cell contradicts its expectation. 2: a cell is invalid, or a column has no
+ * control that was seen to fail. */
+int matrix_status(const struct matrix *matrix);
+
+#endif

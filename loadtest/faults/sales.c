@@ -1,0 +1,83 @@
+/* See sales.h. */
+#include "loadtest/faults/sales.h"
+
+#include <stdlib.h>
+
+static bool is_sale(const struct ledger_op *op)
+{
+    return op->kind == LEDGER_BUY && op->result == LEDGER_OK && op->status != 200;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The times of the sales in order, and how many. NULL: there are none, or no memory. */
+static int64_t *list_times(const struct ledger *ledger, size_t *count)
+{
+    int64_t *times = calloc(ledger->ops_count + 1, sizeof *times);
+    *count = 0;
+    for (size_t i = 0; times && i < ledger->ops_count; i++) {
+        if (is_sale(&ledger->ops[i]))
+            times[(*count)++] = ledger->ops[i].end_us;
+    }
+    if (times)
+        qsort(times, *count, sizeof *times, by_time);
+    return times;
+}
+
+static void look_at_gaps(struct sales *out, const int64_t *times, size_t count, int64_t start_us,
+                         int64_t end_us)
+{
+    int64_t last_us = start_us;
+    for (size_t i = 0; i <= count; i++) {
+        int64_t at_us = i < count && times[i] < end_us ? times[i] : end_us;
+        if (at_us - last_us > out->longest_gap_us)
+            out->longest_gap_us = at_us - last_us;
+        last_us = at_us;
+    }
+}
+
+/* -1: none came. */
+static int64_t first_after(const int64_t *times, size_t count, int64_t at_us)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (times[i] >= at_us)
+            return times[i] - at_us;
+    }
+    return -1;
+}
+
+static void look_at_heals(struct sales *out, const int64_t *times, size_t count,
+                          const struct fault_interval *intervals, size_t intervals_count)
+{
+    for (size_t i = 0; i < intervals_count; i++) {
+        int64_t first_us = first_after(times, count, intervals[i].heal_us);
+        if (first_us < 0 || out->first_after_us < 0)
+            out->first_after_us = -1;
+        else if (first_us > out->first_after_us)
+            out->first_after_us = first_us;
+    }
+}
+
+void sales_look(struct sales *out, const struct ledger *ledger, int64_t start_us, int64_t end_us,
+                const struct fault_interval *intervals, size_t count)
+{
+    size_t sold = 0;
+    int64_t *times = list_times(ledger, &sold);
+    *out = (struct sales){.sold = (int64_t)sold, .shades_count = count};
+    for (size_t i = 0; i < count; i++)
+        out->shades[i] = (struct fault_interval){intervals[i].begin_us - start_us,
+                                                 intervals[i].heal_us - start_us};
+    for (size_t i = 0; i < sold; i++) {
+        size_t step = (size_t)((times[i] - start_us) / SALES_STEP_US);
+        step = step < SALES_STEPS_MAX ? step : SALES_STEPS_MAX - 1;
+        out->steps[step]++;
+        out->count = step + 1 > out->count ? step + 1 : out->count;
+    }
+    look_at_gaps(out, times, sold, start_us, end_us);
+    look_at_heals(out, times, sold, intervals, count);
+    free(times);
+}

@@ -1,0 +1,240 @@
+/* See trial.h. */
+#include "loadtest/faults/trial.h"
+
+#include "base/clock.h"
+#include "loadtest/check/check.h"
+#include "loadtest/check/redis_look.h"
+#include "loadtest/faults/forget.h"
+#include "loadtest/faults/nemesis.h"
+#include "loadtest/fleet/delay.h"
+#include "loadtest/judge/witness.h"
+#include "loadtest/ledger/ledger_read.h"
+#include "loadtest/ledger/recorder.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Some products, of which one sells out; so many buyers that each instance always has some of each
+ * at work. */
+enum {
+    INSTANCES = 2,
+    PRODUCTS = 8,
+    CONNECTIONS = 48,
+    USERS = 500,
+    STOCK = 100000,
+    STOCK_SHORT = 40,
+    SETTLE_MS = 30000,
+    EXACT_BUDGET = 200000
+};
+
+struct trial {
+    const struct trial_plan *plan; /* borrowed */
+    struct options options;
+    struct instance instances[INSTANCES];
+    struct api *api;     /* owned */
+    struct delay *delay; /* owned; NULL: none */
+    struct fault_site site;
+    struct fault_plan schedule;
+    struct nemesis nemesis;
+    struct ledger ledger; /* owned */
+    int64_t start_us;
+};
+
+static bool set_up(struct trial *trial, struct error *error)
+{
+    const struct fault_settings *settings = &trial->plan->fault->settings;
+    trial->options = *trial->plan->options;
+    trial->options.lock_ttl_ms = settings->lease_ms;
+    trial->options.work_timeout_ms = settings->work_timeout_ms;
+    trial->options.work_ms = settings->work_ms;
+    if (settings->redis_delay_us && api_needs(trial->plan->strategy, "redis")) {
+        trial->delay = delay_create(trial->options.redis, error);
+        if (!trial->delay)
+            return false;
+        delay_set(trial->delay, settings->redis_delay_us);
+        trial->options.redis = delay_url(trial->delay);
+    }
+    trial->api = api_create(trial->options.admin_token);
+    trial->site = (struct fault_site){.options = &trial->options,
+                                      .redis = trial->plan->options->redis,
+                                      .binary = trial->plan->binary,
+                                      .strategy = trial->plan->strategy,
+                                      .instances = trial->instances,
+                                      .count = INSTANCES,
+                                      .api = trial->api};
+    int64_t keys = 0;
+    return trial->api ? forget_keys(&trial->site, &keys, error)
+                      : error_fail(error, "curl does not start");
+}
+
+static bool begin_sale(struct trial *trial, struct witness *witness, struct ledger_writer *writer,
+                       struct error *error)
+{
+    for (int64_t i = 0; i < PRODUCTS; i++) {
+        struct ledger_product product = {.id = trial->options.first_product + i,
+                                         .stock = i == 0 ? STOCK_SHORT : STOCK};
+        const struct api_sale sale = {.first = product.id, .count = 1, .stock = product.stock};
+        if (!api_put_products(trial->api, trial->instances[0].url, &sale, error) ||
+            !witness_epoch(witness, product.id, &product.epoch, error))
+            return false;
+        ledger_write_product(writer, &product);
+    }
+    return true;
+}
+
+static void note_fault(const struct trial *trial, struct ledger_writer *writer)
+{
+    for (size_t i = 0; i < trial->nemesis.count; i++) {
+        const struct fault_interval *interval = &trial->nemesis.intervals[i];
+        char text[64];
+        snprintf(text, sizeof text, "%.20s begins", trial->plan->fault->name);
+        ledger_write_note(writer, interval->begin_us, text);
+        snprintf(text, sizeof text, "%.20s heals", trial->plan->fault->name);
+        ledger_write_note(writer, interval->heal_us, text);
+    }
+}
+
+/* The crowd and the nemesis, side by side. */
+static bool sell(struct trial *trial, struct ledger_writer *writer, struct error *error)
+{
+    const char *targets[INSTANCES];
+    struct recorder_result result;
+    struct error second = {.text = ""};
+    for (size_t i = 0; i < INSTANCES; i++)
+        targets[i] = trial->instances[i].url;
+    const struct recorder_plan plan = {
+        .targets = targets,
+        .targets_count = INSTANCES,
+        .connections = CONNECTIONS,
+        .duration_us = trial->schedule.duration_us,
+        .settle_us = SETTLE_MS * CLOCK_US_PER_MS,
+        .exchange = {.query = "", .token = trial->options.admin_token},
+        .mix = {.seed = trial->plan->seed,
+                .first_product = trial->options.first_product,
+                .products = PRODUCTS,
+                .users = USERS,
+                .strategy = trial->plan->strategy->name},
+    };
+    trial->start_us = clock_mono_us();
+    trial->nemesis = (struct nemesis){.fault = trial->plan->fault,
+                                      .plan = &trial->schedule,
+                                      .site = &trial->site,
+                                      .start_us = trial->start_us};
+    if (!nemesis_start(&trial->nemesis, error))
+        return false;
+    bool recorded = recorder_run(&plan, writer, &result, error);
+    bool made = nemesis_join(&trial->nemesis, !recorded, recorded ? error : &second);
+    note_fault(trial, writer);
+    return recorded && made;
+}
+
+static bool record(struct trial *trial, const char *path, struct error *error)
+{
+    struct error ignored;
+    struct witness *witness = witness_create(trial->options.database, trial->options.schema, error);
+    struct ledger_writer *writer = witness ? ledger_create(path, trial->plan->seed, error) : NULL;
+    bool made = writer && begin_sale(trial, witness, writer, error) && sell(trial, writer, error);
+    witness_destroy(witness);
+    return ledger_close(writer, made ? error : &ignored) && made;
+}
+
+static void take_findings(const struct check_result *check, struct trial_result *result)
+{
+    memcpy(result->violations, check->findings.counts, sizeof result->violations);
+    if (check->findings.count == 0)
+        return;
+    const struct finding *first = &check->findings.items[0];
+    snprintf(result->example, sizeof result->example, "%s %s, product %" PRId64 ": %s",
+             finding_invariant(first->kind), finding_name(first->kind), first->product,
+             first->text);
+}
+
+static bool judge(struct trial *trial, struct trial_result *result, struct error *error)
+{
+    const struct options *options = trial->plan->options;
+    const struct redis_place place = {options->redis, options->stock_redis, options->system_name};
+    const struct exact_limits limits = {0, EXACT_BUDGET};
+    struct rows rows = {0};
+    struct check_result check = {.verdict = CHECK_PROVED_NOTHING};
+    bool good = redis_look(&rows, &trial->ledger, &place, error);
+    /* A mirror of a product that others sell is not kept up: it is loaded anew when it is used. */
+    if (!api_needs(trial->plan->strategy, "stock-redis"))
+        rows.mirrors_count = 0;
+    good = good && rows_read(&rows, &trial->ledger, options->database, options->schema, error) &&
+           check_run(&check, &trial->ledger, &rows, &limits, error);
+    if (good) {
+        take_findings(&check, result);
+        result->verdict = check.verdict == CHECK_CLEAN      ? TRIAL_CLEAN
+                          : check.verdict == CHECK_VIOLATED ? TRIAL_RED
+                                                            : TRIAL_INVALID;
+    }
+    check_result_fini(&check);
+    rows_fini(&rows);
+    return good;
+}
+
+/* What was found stands only if the fault met somebody. */
+static bool conclude(struct trial *trial, struct trial_result *result, struct error *error)
+{
+    const struct fault_trial seen = {.site = &trial->site,
+                                     .settings = &trial->plan->fault->settings,
+                                     .ledger = &trial->ledger,
+                                     .intervals = trial->nemesis.intervals,
+                                     .count = trial->nemesis.count};
+    if (!ledger_read_file(&trial->ledger, result->ledger, error))
+        return false;
+    sales_look(&result->sales, &trial->ledger, trial->start_us,
+               trial->start_us + trial->schedule.duration_us, seen.intervals, seen.count);
+    if (!judge(trial, result, error))
+        return false;
+    bool bit = trial->plan->fault->did_it_bite(&seen, result->evidence);
+    if (!bit)
+        result->verdict = TRIAL_INVALID;
+    else if (result->verdict == TRIAL_INVALID)
+        snprintf(result->evidence, sizeof result->evidence, "nothing was sold");
+    return true;
+}
+
+static bool run(struct trial *trial, struct trial_result *result, struct error *error)
+{
+    if (!instance_start_all(trial->instances, INSTANCES, &trial->options, trial->plan->binary,
+                            trial->plan->folder, error))
+        return false;
+    struct error second;
+    bool made = record(trial, result->ledger, error) && conclude(trial, result, error);
+    bool ended = instance_stop_all(trial->instances, INSTANCES, made ? error : &second);
+    return made && ended;
+}
+
+/* Only what shows something is worth keeping. */
+static void tidy(struct trial *trial, const struct trial_result *result, bool made)
+{
+    struct error ignored;
+    int64_t keys = 0;
+    if (trial->api)
+        (void)forget_keys(&trial->site, &keys, &ignored);
+    if (made && result->verdict == TRIAL_CLEAN)
+        unlink(result->ledger);
+    ledger_fini(&trial->ledger);
+    delay_destroy(trial->delay);
+    api_destroy(trial->api);
+}
+
+bool trial_run(const struct trial_plan *plan, struct trial_result *result, struct error *error)
+{
+    struct trial *trial = calloc(1, sizeof *trial);
+    if (!trial)
+        return error_fail(error, "out of memory");
+    *result = (struct trial_result){.verdict = TRIAL_INVALID, .seed = plan->seed};
+    trial->plan = plan;
+    fault_plan_make(&trial->schedule, &plan->fault->settings, INSTANCES, plan->seed);
+    snprintf(result->ledger, sizeof result->ledger, "%.1000s/%s-%s-%" PRId64 ".jsonl", plan->folder,
+             plan->strategy->name, plan->fault->name, plan->seed);
+    bool made = set_up(trial, error) && run(trial, result, error);
+    tidy(trial, result, made);
+    free(trial);
+    return made;
+}

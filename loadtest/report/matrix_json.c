@@ -1,0 +1,85 @@
+/* See matrix_report.h: faults.json, and the files. */
+#include "loadtest/report/matrix_report.h"
+
+#include "loadtest/faults/confidence.h"
+#include "loadtest/report/files.h"
+
+#include <jansson.h>
+
+static json_t *violations_json(const struct cell *cell)
+{
+    json_t *all = json_object();
+    for (int i = 0; i < FINDING_KIND_COUNT; i++) {
+        if (cell->violations[i])
+            json_object_set_new(all, finding_name((enum finding_kind)i),
+                                json_integer((json_int_t)cell->violations[i]));
+    }
+    return all;
+}
+
+static json_t *sales_json(const struct sales *sales)
+{
+    json_t *steps = json_array();
+    json_t *shades = json_array();
+    for (size_t i = 0; i < sales->count; i++)
+        json_array_append_new(steps, json_integer(sales->steps[i]));
+    for (size_t i = 0; i < sales->shades_count; i++)
+        json_array_append_new(shades, json_pack("{sI sI}", "begin_us", sales->shades[i].begin_us,
+                                                "heal_us", sales->shades[i].heal_us));
+    return json_pack("{sI so so}", "step_us", (json_int_t)SALES_STEP_US, "sales", steps, "faults",
+                     shades);
+}
+
+static json_t *cell_json(const struct cell *cell)
+{
+    char says[120];
+    struct confidence bounds = confidence_of(cell->red, cell->runs);
+    confidence_say(cell->red, cell->runs, says, sizeof says);
+    return json_pack("{ss ss ss ss sI sI sI so sf sf ss sI sI sI ss ss so}", "strategy",
+                     cell->strategy.name, "fault", cell->fault->name, "expected",
+                     cell_expectation_name(cell->expected), "verdict",
+                     cell_verdict_name(cell_verdict(cell)), "runs", (json_int_t)cell->runs, "red",
+                     (json_int_t)cell->red, "not_counted", (json_int_t)cell->invalid, "violations",
+                     violations_json(cell), "red_share_least", bounds.least, "red_share_most",
+                     bounds.most, "says", says, "longest_gap_us", (json_int_t)cell->longest_gap_us,
+                     "first_after_heal_us", (json_int_t)cell->first_after_us, "seed",
+                     (json_int_t)cell->shown.seed, "evidence", cell->shown.evidence, "example",
+                     cell->shown.example, "timeline", sales_json(&cell->shown.sales));
+}
+
+static json_t *matrix_json(const struct matrix *matrix)
+{
+    json_t *cells = json_array();
+    for (size_t i = 0; i < matrix->count; i++)
+        json_array_append_new(cells, cell_json(&matrix->cells[i]));
+    return json_pack("{sI sI sb so}", "seed", (json_int_t)matrix->seed, "runs",
+                     (json_int_t)matrix->runs, "as_expected", matrix_status(matrix) == 0, "cells",
+                     cells);
+}
+
+static bool write_json(const char *folder, const struct matrix *matrix, struct error *error)
+{
+    FILE *file = files_create(folder, "faults.json", error);
+    if (!file)
+        return false;
+    json_t *document = matrix_json(matrix);
+    bool good = document && json_dumpf(document, file, JSON_INDENT(2)) == 0;
+    json_decref(document);
+    fputc('\n', file);
+    return (files_close(file, "faults.json", error) && good) ||
+           error_fail(error, "faults.json cannot be written");
+}
+
+static bool write_markdown(const char *folder, const struct matrix *matrix, struct error *error)
+{
+    FILE *file = files_create(folder, "faults.md", error);
+    if (!file)
+        return false;
+    matrix_print_markdown(file, matrix);
+    return files_close(file, "faults.md", error);
+}
+
+bool matrix_write(const char *folder, const struct matrix *matrix, struct error *error)
+{
+    return write_json(folder, matrix, error) && write_markdown(folder, matrix, error);
+}

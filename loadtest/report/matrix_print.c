@@ -1,0 +1,171 @@
+/* See matrix_report.h: the terminal's form and Markdown's. */
+#include "loadtest/report/matrix_report.h"
+
+#include "base/clock.h"
+#include "loadtest/faults/confidence.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { NAME_WIDTH = 18, CELL_WIDTH = 20, LIST_BYTES = 400 };
+
+static const struct cell *find(const struct matrix *matrix, const char *strategy,
+                               const struct fault *fault)
+{
+    for (size_t i = 0; i < matrix->count; i++) {
+        if (matrix->cells[i].fault == fault &&
+            strcmp(matrix->cells[i].strategy.name, strategy) == 0)
+            return &matrix->cells[i];
+    }
+    return NULL;
+}
+
+/* Whether it is the first of its strategy. */
+static bool begins_row(const struct matrix *matrix, size_t i)
+{
+    for (size_t j = 0; j < i; j++) {
+        if (strcmp(matrix->cells[j].strategy.name, matrix->cells[i].strategy.name) == 0)
+            return false;
+    }
+    return true;
+}
+
+static bool has_column(const struct matrix *matrix, const struct fault *fault)
+{
+    for (size_t i = 0; i < matrix->count; i++) {
+        if (matrix->cells[i].fault == fault)
+            return true;
+    }
+    return false;
+}
+
+/* "2/3 RED", "0/3", "-". */
+static void say_short(const struct cell *cell, char *out, size_t size)
+{
+    enum cell_verdict verdict = cell ? cell_verdict(cell) : CELL_OUTSIDE;
+    const char *end = cell && cell->expected == CELL_BREAKS ? " *" : "";
+    if (!cell || verdict == CELL_OUTSIDE)
+        snprintf(out, size, "-");
+    else if (verdict == CELL_INVALID)
+        snprintf(out, size, "INVALID%s", end);
+    else
+        snprintf(out, size, "%zu/%zu %s%s", cell->red, cell->runs,
+                 verdict == CELL_CONTRADICTED ? "CONTRADICTED"
+                 : cell->red > 0              ? "red"
+                 : verdict == CELL_HELD       ? "held"
+                                              : "not seen",
+                 end);
+}
+
+static void list_violations(const struct cell *cell, char out[LIST_BYTES])
+{
+    size_t used = 0;
+    *out = '\0';
+    for (int i = 0; i < FINDING_KIND_COUNT && used < LIST_BYTES; i++) {
+        if (cell->violations[i])
+            used += (size_t)snprintf(out + used, LIST_BYTES - used, "%s%s %s %zu", used ? ", " : "",
+                                     finding_invariant((enum finding_kind)i),
+                                     finding_name((enum finding_kind)i), cell->violations[i]);
+    }
+    if (used == 0)
+        snprintf(out, LIST_BYTES, "no violation");
+}
+
+static void say_times(const struct cell *cell, char *out, size_t size)
+{
+    size_t used = (size_t)snprintf(out, size, "longest time without a sale %.2f s",
+                                   (double)cell->longest_gap_us / 1e6);
+    if (cell->first_after_us >= 0)
+        snprintf(out + used, size - used, ", first sale after healing %.2f s",
+                 (double)cell->first_after_us / 1e6);
+    else
+        snprintf(out + used, size - used, ", after a heal no sale came");
+}
+
+static void print_cell(FILE *to, const struct cell *cell)
+{
+    char says[120], violations[LIST_BYTES], times[120];
+    enum cell_verdict verdict = cell_verdict(cell);
+    if (verdict == CELL_OUTSIDE)
+        return;
+    confidence_say(cell->red, cell->runs, says, sizeof says);
+    list_violations(cell, violations);
+    say_times(cell, times, sizeof times);
+    fprintf(to, "%s/%s: expected: %s; %s. Red in %s\n", cell->strategy.name, cell->fault->name,
+            cell_expectation_name(cell->expected), cell_verdict_name(verdict), says);
+    if (cell->invalid)
+        fprintf(to, "    %zu more runs do not count\n", cell->invalid);
+    if (cell->runs)
+        fprintf(to, "    %s; %s\n", violations, times);
+    if (*cell->shown.example)
+        fprintf(to, "    seed %" PRId64 ": %s\n", cell->shown.seed, cell->shown.example);
+    fprintf(to, "    %s\n", cell->shown.evidence);
+}
+
+static void print_heads(FILE *to, const struct matrix *matrix)
+{
+    fprintf(to, "\n%-*s", NAME_WIDTH, "strategy");
+    for (size_t i = 0; i < fault_count(); i++) {
+        if (has_column(matrix, fault_at(i)))
+            fprintf(to, " %-*s", CELL_WIDTH, fault_at(i)->name);
+    }
+    fputc('\n', to);
+}
+
+static void print_row(FILE *to, const struct matrix *matrix, const char *strategy)
+{
+    fprintf(to, "%-*s", NAME_WIDTH, strategy);
+    for (size_t i = 0; i < fault_count(); i++) {
+        char text[40];
+        if (!has_column(matrix, fault_at(i)))
+            continue;
+        say_short(find(matrix, strategy, fault_at(i)), text, sizeof text);
+        fprintf(to, " %-*s", CELL_WIDTH, text);
+    }
+    fputc('\n', to);
+}
+
+void matrix_print(FILE *to, const struct matrix *matrix)
+{
+    print_heads(to, matrix);
+    for (size_t i = 0; i < matrix->count; i++) {
+        if (begins_row(matrix, i))
+            print_row(to, matrix, matrix->cells[i].strategy.name);
+    }
+    fputs("\nred runs / runs; held: promised, and never red; *: the column's control, known to "
+          "fail; -: not concerned, or not run\n\n",
+          to);
+    for (size_t i = 0; i < matrix->count; i++)
+        print_cell(to, &matrix->cells[i]);
+    for (size_t i = 0; i < fault_count(); i++) {
+        if (has_column(matrix, fault_at(i)) && !matrix_proves(matrix, fault_at(i)))
+            fprintf(to, "%s proves nothing: none of its controls was seen to fail in this matrix\n",
+                    fault_at(i)->name);
+    }
+}
+
+void matrix_print_markdown(FILE *to, const struct matrix *matrix)
+{
+    fputs("| strategy |", to);
+    for (size_t i = 0; i < fault_count(); i++) {
+        if (has_column(matrix, fault_at(i)))
+            fprintf(to, " %s |", fault_at(i)->name);
+    }
+    fputs("\n| --- |", to);
+    for (size_t i = 0; i < fault_count(); i++)
+        fputs(has_column(matrix, fault_at(i)) ? " --- |" : "", to);
+    for (size_t i = 0; i < matrix->count; i++) {
+        const char *strategy = matrix->cells[i].strategy.name;
+        if (!begins_row(matrix, i))
+            continue;
+        fprintf(to, "\n| `%s` |", strategy);
+        for (size_t j = 0; j < fault_count(); j++) {
+            char text[40];
+            if (!has_column(matrix, fault_at(j)))
+                continue;
+            say_short(find(matrix, strategy, fault_at(j)), text, sizeof text);
+            fprintf(to, " %s |", text);
+        }
+    }
+    fputc('\n', to);
+}

@@ -1,0 +1,313 @@
+/* The matrix's rules without a server: bounds, schedules, expectations, exit statuses, timelines.
+ */
+#include "lib/t.h"
+
+#include "loadtest/faults/confidence.h"
+#include "loadtest/faults/matrix.h"
+#include "loadtest/faults/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void expect_say(size_t seen, size_t runs, const char *text)
+{
+    char out[120];
+    confidence_say(seen, runs, out, sizeof out);
+    assert_string_equal(out, text);
+}
+
+/* 1 - 0.05^(1/n); what lies between, by the tables of Clopper and Pearson. */
+static void bounds_are_exact(void **state)
+{
+    (void)state;
+    expect_say(0, 20, "0 of 20: less than 14 % with 95 % confidence");
+    expect_say(0, 1, "0 of 1: less than 95 % with 95 % confidence");
+    expect_say(3, 3, "3 of 3: more than 36 % with 95 % confidence");
+    expect_say(0, 0, "no run: nothing can be said");
+    struct confidence bounds = confidence_of(2, 10);
+    assert_true(fabs(bounds.least - 0.0252) < 0.0001);
+    assert_true(fabs(bounds.most - 0.5561) < 0.0001);
+    bounds = confidence_of(0, 20);
+    assert_true(fabs(bounds.most - (1 - pow(0.05, 0.05))) < 1e-12);
+    bounds = confidence_of(1, 2);
+    assert_true(fabs(bounds.least - 0.0126) < 0.0001 && fabs(bounds.most - 0.9874) < 0.0001);
+}
+
+static void the_same_seed_makes_the_same_schedule(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < fault_count(); i++) {
+        const struct fault_settings *settings = &fault_at(i)->settings;
+        struct fault_plan one, same, other;
+        fault_plan_make(&one, settings, 2, 7);
+        fault_plan_make(&same, settings, 2, 7);
+        fault_plan_make(&other, settings, 2, 8);
+        assert_memory_equal(&one, &same, sizeof one);
+        assert_memory_not_equal(&one, &other, sizeof one);
+        int64_t last_us = 0;
+        for (size_t j = 0; j < one.count; j++) {
+            assert_true(one.events[j].begin_us > last_us);
+            assert_true(one.events[j].heal_us >= one.events[j].begin_us);
+            assert_true(one.events[j].victim < 2);
+            last_us = one.events[j].heal_us;
+        }
+        assert_true(one.count > 0 && one.count <= FAULT_EVENTS_MAX);
+        assert_true(one.duration_us >= last_us);
+    }
+}
+
+/* Seed 1 is this on every machine. */
+static void a_schedule_does_not_depend_on_the_machine(void **state)
+{
+    (void)state;
+    const struct fault_settings settings = {
+        .events = 2, .shortest_ms = 100, .longest_ms = 200, .gap_ms = 300, .rest_ms = 50};
+    struct fault_plan plan;
+    char text[200];
+    fault_plan_make(&plan, &settings, 2, 1);
+    fault_plan_say(&plan, text, sizeof text);
+    assert_string_equal(text, "instance 1 at 0.82 s for 129 ms, instance 1 at 1.42 s for 113 ms");
+}
+
+static struct api_strategy strategy(const char *name, bool paused, bool forgets)
+{
+    struct api_strategy made = {.needs = " postgresql redis ",
+                                .promise = {.one_instance = true,
+                                            .many_instances = true,
+                                            .paused_holder = paused,
+                                            .redis_failover = forgets}};
+    snprintf(made.name, sizeof made.name, "%s", name);
+    return made;
+}
+
+static void what_is_promised_is_expected(void **state)
+{
+    (void)state;
+    struct api_strategy fenced = strategy("redis-fenced", true, true);
+    struct api_strategy token = strategy("redis-token", false, false);
+    struct api_strategy uuid = strategy("redis-uuid", false, false);
+    struct api_strategy row = strategy("conditional", true, true);
+    snprintf(row.needs, sizeof row.needs, " postgresql ");
+    assert_int_equal(cell_expectation_of(&fault_stall, &fenced), CELL_HOLDS);
+    assert_int_equal(cell_expectation_of(&fault_stall, &token), CELL_BREAKS);
+    assert_int_equal(cell_expectation_of(&fault_stall, &uuid), CELL_MAY_BREAK);
+    assert_int_equal(cell_expectation_of(&fault_forget, &row), CELL_NOTHING);
+    assert_int_equal(cell_expectation_of(&fault_forget, &fenced), CELL_HOLDS);
+    assert_int_equal(cell_expectation_of(&fault_kill, &uuid), CELL_HOLDS);
+    token.promise.many_instances = false;
+    assert_int_equal(cell_expectation_of(&fault_kill, &token), CELL_MAY_BREAK);
+}
+
+static struct cell run(enum cell_expectation expected, size_t clean, size_t red, size_t invalid)
+{
+    struct cell cell = {
+        .fault = &fault_stall, .strategy = strategy("a", false, false), .expected = expected};
+    struct trial_result result = {.seed = 1};
+    size_t all = clean + red + invalid;
+    for (size_t i = 0; i < all; i++) {
+        result.verdict = i < clean ? TRIAL_CLEAN : i < clean + red ? TRIAL_RED : TRIAL_INVALID;
+        cell_add(&cell, &result);
+    }
+    return cell;
+}
+
+static void a_cell_says_what_its_runs_say(void **state)
+{
+    (void)state;
+    const struct {
+        struct cell cell;
+        enum cell_verdict verdict;
+    } cases[] = {
+        {run(CELL_HOLDS, 3, 0, 0), CELL_HELD},
+        {run(CELL_HOLDS, 3, 0, 2), CELL_HELD},
+        {run(CELL_HOLDS, 2, 1, 0), CELL_CONTRADICTED},
+        {run(CELL_HOLDS, 0, 0, 3), CELL_INVALID}, /* it met nobody: not fine */
+        {run(CELL_BREAKS, 0, 1, 0), CELL_SEEN},
+        {run(CELL_BREAKS, 9, 0, 0), CELL_INVALID}, /* a control that is never red */
+        {run(CELL_MAY_BREAK, 3, 0, 0), CELL_NOT_SEEN},
+        {run(CELL_MAY_BREAK, 2, 1, 0), CELL_SEEN},
+        {run(CELL_NOTHING, 0, 0, 0), CELL_OUTSIDE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(cell_verdict(&cases[i].cell), cases[i].verdict);
+}
+
+static int status_of(struct cell first, struct cell second)
+{
+    struct cell cells[] = {first, second};
+    const struct matrix matrix = {.cells = cells, .count = 2};
+    return matrix_status(&matrix);
+}
+
+static struct cell control(struct cell cell)
+{
+    cell.strategy = strategy("redis-token", false, false);
+    return cell;
+}
+
+static void the_exit_status_follows(void **state)
+{
+    (void)state;
+    struct cell seen = control(run(CELL_BREAKS, 1, 1, 0));
+    assert_int_equal(status_of(seen, run(CELL_HOLDS, 3, 0, 0)), 0);
+    assert_int_equal(status_of(seen, run(CELL_MAY_BREAK, 3, 0, 0)), 0);
+    assert_int_equal(status_of(seen, run(CELL_HOLDS, 2, 1, 0)), 1);
+    assert_int_equal(status_of(seen, run(CELL_HOLDS, 0, 0, 3)), 2);
+    /* Nobody known to fail was seen to. */
+    assert_int_equal(status_of(run(CELL_HOLDS, 3, 0, 0), run(CELL_HOLDS, 3, 0, 0)), 2);
+    assert_int_equal(status_of(control(run(CELL_BREAKS, 3, 0, 0)), run(CELL_HOLDS, 3, 0, 0)), 2);
+    /* What contradicts is worse than what proves nothing. */
+    assert_int_equal(status_of(run(CELL_HOLDS, 0, 0, 3), run(CELL_HOLDS, 0, 1, 0)), 1);
+}
+
+static void names_are_known_or_guessed(void **state)
+{
+    (void)state;
+    struct error error;
+    assert_ptr_equal(fault_find("stall", &error), &fault_stall);
+    assert_null(fault_find("stal", &error));
+    assert_non_null(strstr(error.text, "stall"));
+}
+
+static void sale(struct ledger *ledger, int64_t at_us, enum ledger_result result, int status)
+{
+    const struct ledger_op op = {.number = (int64_t)ledger->ops_count + 1,
+                                 .kind = LEDGER_BUY,
+                                 .start_us = at_us - 10,
+                                 .end_us = at_us,
+                                 .result = result,
+                                 .status = status};
+    assert_true(ledger_add_op(ledger, &op));
+}
+
+static void gaps_and_heals_are_measured(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct sales sales;
+    const struct fault_interval healed = {1300000, 1500000}, late = {1300000, 2950000};
+    sale(&ledger, 1200000, LEDGER_OK, 201);
+    sale(&ledger, 1150000, LEDGER_OK, 201);
+    sale(&ledger, 1400000, LEDGER_FAIL, 409);
+    sale(&ledger, 1450000, LEDGER_OK, 200); /* a repeat is no sale */
+    sale(&ledger, 1800000, LEDGER_OK, 202);
+    sale(&ledger, 2900000, LEDGER_OK, 201);
+    sales_look(&sales, &ledger, 1000000, 3000000, &healed, 1);
+    assert_int_equal(sales.sold, 4);
+    assert_int_equal(sales.longest_gap_us, 1100000);
+    assert_int_equal(sales.first_after_us, 300000);
+    assert_int_equal(sales.steps[1], 1);
+    assert_int_equal(sales.steps[2], 1);
+    assert_int_equal(sales.steps[8], 1);
+    assert_int_equal(sales.count, 20);
+    assert_int_equal(sales.shades[0].begin_us, 300000);
+    sales_look(&sales, &ledger, 1000000, 3000000, &late, 1);
+    assert_int_equal(sales.first_after_us, -1);
+    ledger_fini(&ledger);
+}
+
+/* One order under way in the stopped instance, from 50 ms before the pause to 10 ms after it, and
+ * one of the same product sold by another in the middle. */
+static bool stall_bites(int64_t pause_us, int64_t other_end_us, char evidence[FAULT_TEXT_SIZE])
+{
+    struct api_strategy row = strategy("conditional", true, true);
+    struct fault_site site = {.strategy = &row};
+    struct ledger ledger = {0};
+    const struct fault_interval pause = {1000000, 1000000 + pause_us};
+    const struct fault_trial trial = {.site = &site,
+                                      .settings = &fault_stall.settings,
+                                      .ledger = &ledger,
+                                      .intervals = &pause,
+                                      .count = 1};
+    snprintf(row.needs, sizeof row.needs, " postgresql ");
+    sale(&ledger, pause.heal_us + 10000, LEDGER_OK, 201);
+    ledger.ops[0].start_us = pause.begin_us - 50000;
+    sale(&ledger, other_end_us, LEDGER_OK, 201);
+    bool bites = fault_stall.did_it_bite(&trial, evidence);
+    ledger_fini(&ledger);
+    return bites;
+}
+
+static void a_stall_that_met_nobody_did_not_bite(void **state)
+{
+    (void)state;
+    char evidence[FAULT_TEXT_SIZE];
+    int64_t lease_us = fault_stall.settings.lease_ms * 1000;
+    assert_true(stall_bites(lease_us + 200000, 1000000 + lease_us + 100000, evidence));
+    assert_non_null(strstr(evidence, "1 orders were under way"));
+    /* Not past the lease; nobody sold after it; only after the pause. */
+    assert_false(stall_bites(lease_us - 1000, 1000000 + lease_us - 50000, evidence));
+    assert_false(stall_bites(lease_us + 200000, 1000000 + lease_us - 50000, evidence));
+    assert_false(stall_bites(lease_us + 200000, 1000000 + lease_us + 205000, evidence));
+}
+
+/* A lock's holder has to be among them: a lease must have lapsed. Nobody can be asked here. */
+static void a_stall_without_a_lapsed_lease_did_not_bite_a_lock(void **state)
+{
+    (void)state;
+    char evidence[FAULT_TEXT_SIZE];
+    struct api_strategy token = strategy("redis-token", false, false);
+    struct fault_site site = {.strategy = &token};
+    struct ledger ledger = {0};
+    const struct fault_interval pause = {1000000, 1900000};
+    const struct fault_trial trial = {.site = &site,
+                                      .settings = &fault_stall.settings,
+                                      .ledger = &ledger,
+                                      .intervals = &pause,
+                                      .count = 1};
+    sale(&ledger, 1910000, LEDGER_OK, 201);
+    ledger.ops[0].start_us = 950000;
+    sale(&ledger, 1800000, LEDGER_OK, 201);
+    assert_false(fault_stall.did_it_bite(&trial, evidence));
+    assert_non_null(strstr(evidence, "0 holds had lapsed"));
+    ledger_fini(&ledger);
+}
+
+static void what_forgot_nothing_did_not_bite(void **state)
+{
+    (void)state;
+    char evidence[FAULT_TEXT_SIZE];
+    struct fault_site site = {.forgotten = 0};
+    const struct fault_trial trial = {.site = &site, .count = 8};
+    assert_false(fault_forget.did_it_bite(&trial, evidence));
+    site.forgotten = 1;
+    assert_true(fault_forget.did_it_bite(&trial, evidence));
+}
+
+static void a_kill_that_cut_nothing_off_did_not_bite(void **state)
+{
+    (void)state;
+    char evidence[FAULT_TEXT_SIZE];
+    struct fault_site site = {.restarted = 1};
+    struct ledger ledger = {0};
+    const struct fault_interval away = {1000000, 1500000};
+    const struct fault_trial trial = {
+        .site = &site, .ledger = &ledger, .intervals = &away, .count = 1};
+    sale(&ledger, 1100000, LEDGER_INFO, 0);
+    ledger.ops[0].start_us = 1050000; /* not sent before it was killed */
+    sale(&ledger, 1000100, LEDGER_OK, 201);
+    assert_false(fault_kill.did_it_bite(&trial, evidence));
+    sale(&ledger, 1000005, LEDGER_INFO, 0);
+    assert_true(fault_kill.did_it_bite(&trial, evidence));
+    ledger_fini(&ledger);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_are_exact),
+        cmocka_unit_test(the_same_seed_makes_the_same_schedule),
+        cmocka_unit_test(a_schedule_does_not_depend_on_the_machine),
+        cmocka_unit_test(what_is_promised_is_expected),
+        cmocka_unit_test(a_cell_says_what_its_runs_say),
+        cmocka_unit_test(the_exit_status_follows),
+        cmocka_unit_test(names_are_known_or_guessed),
+        cmocka_unit_test(gaps_and_heals_are_measured),
+        cmocka_unit_test(a_stall_that_met_nobody_did_not_bite),
+        cmocka_unit_test(a_stall_without_a_lapsed_lease_did_not_bite_a_lock),
+        cmocka_unit_test(what_forgot_nothing_did_not_bite),
+        cmocka_unit_test(a_kill_that_cut_nothing_off_did_not_bite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

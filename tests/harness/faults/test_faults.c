@@ -1,0 +1,153 @@
+/*
+ * `faults` on real servers: a contradicted expectation is an exit status, names that it does not
+ * know are refused before anything is done, and Ctrl-C leaves nothing running or stopped.
+ */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FAULTS "faults --server-binary " SERVER " "
+
+static struct bed *bed;
+
+static void says(const char *text)
+{
+    if (!strstr(bed->output, text))
+        fail_msg("it does not say '%s'", text);
+}
+
+static void unknown_names_are_refused_with_the_nearest(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, FAULTS "--faults stal"), 2);
+    says("--faults: there is no fault 'stal'");
+    says("stall");
+    assert_int_equal(bed_run(bed, FAULTS "--strategies conditionnal"), 2);
+    says("conditional");
+    assert_int_equal(bed_run(bed, FAULTS "--reproduce conditional"), 2);
+    says("--reproduce takes STRATEGY/FAULT");
+    assert_int_equal(bed_run(bed, FAULTS "--reproduce conditional/kil"), 2);
+    says("kill");
+    assert_int_equal(bed_run(bed, FAULTS "--expect conditional/kill=perhaps"), 2);
+    says("--expect takes");
+}
+
+/* The control of a column, held to what it does not promise: the matrix must fail. */
+static void a_contradiction_is_the_exit_status(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, FAULTS "--strategies redis-token --faults forget --runs 1 "
+                                         "--expect redis-token/forget=holds"),
+                     1);
+    says("CONTRADICTED");
+    says("A1 conservation");
+}
+
+/* As it stands, the same cell is as expected; the seed is the first word and the last. */
+static void a_cell_is_reproduced(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, FAULTS "--reproduce redis-token/forget --seed 5"), 0);
+    says("seed 5\n");
+    says("fails, as stated");
+    says("keys in all");
+    const char *last = strrchr(bed->output, 's');
+    assert_non_null(last);
+    assert_string_equal(last, "seed 5\n");
+}
+
+/* Nobody who is known to fail takes part: the column proves nothing. */
+static void a_column_without_a_control_proves_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, FAULTS "--strategies redis-fenced --faults forget --runs 1"), 2);
+    says("forget proves nothing");
+    says("0/1 held");
+}
+
+/* The harness's children, two at most; how many there are. */
+static int children_of(pid_t harness, pid_t found[2])
+{
+    int count = 0;
+    DIR *all = opendir("/proc");
+    assert_non_null(all);
+    for (struct dirent *one = readdir(all); one && count < 2; one = readdir(all)) {
+        char path[300];
+        int parent = 0;
+        snprintf(path, sizeof path, "/proc/%s/stat", one->d_name);
+        FILE *file = strspn(one->d_name, "0123456789") ? fopen(path, "r") : NULL;
+        if (file && fscanf(file, "%*d (%*63[^)]) %*c %d", &parent) == 1 && parent == harness)
+            found[count++] = (pid_t)strtol(one->d_name, NULL, 10);
+        if (file)
+            fclose(file);
+    }
+    closedir(all);
+    return count;
+}
+
+static bool is_stopped(pid_t pid)
+{
+    char path[40], state = '?';
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    if (file && fscanf(file, "%*d (%*63[^)]) %c", &state) != 1)
+        state = '?';
+    if (file)
+        fclose(file);
+    return state == 'T';
+}
+
+/* In the very moment in which one of its servers stands still. */
+static void an_interrupt_leaves_nothing_running(void **state)
+{
+    (void)state;
+    struct process process;
+    pid_t servers[2] = {0, 0};
+    bed_start(bed, FAULTS "--strategies none --faults stall --runs 100", &process);
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    while (children_of(process.pid, servers) < 2 ||
+           !(is_stopped(servers[0]) || is_stopped(servers[1]))) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 2000);
+    }
+    kill(process.pid, SIGINT);
+    assert_int_equal(bed_finish(bed, &process), 2);
+    says("interrupted");
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(kill(servers[i], 0), -1);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    bed = bed_create(0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    bed_destroy(bed);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(unknown_names_are_refused_with_the_nearest, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_contradiction_is_the_exit_status, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cell_is_reproduced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_column_without_a_control_proves_nothing, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_interrupt_leaves_nothing_running, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
