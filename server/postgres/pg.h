@@ -92,6 +92,9 @@ bool store_ready(const struct store *store); /* the schema has been seen to */
 /* All that, and nothing keeps anything from being written (store_trouble). */
 bool store_serves(const struct store *store);
 struct store_durability store_durability(struct store *store);
+/* The session whose commits prove others' (sale/flusher.h), just opened; NULL: there is none any
+ * more. What it does not wait for is told by store_durability. False: PostgreSQL did not say. */
+bool store_look_at_flusher(struct store *store, struct pg *pg, int64_t until_us);
 /* Does a commit wait for a synchronous standby? */
 bool store_waits(const struct store *store);
 /* Why nothing can be written though PostgreSQL is up and its schema suits, in words for an

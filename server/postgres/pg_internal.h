@@ -42,6 +42,8 @@ struct store {
         char schema[STORE_SCHEMA_SIZE]; /* where the tables are, as an identifier; "": not known */
         char flaw[600];                 /* why the schema cannot be used; "": it can */
         struct store_durability durability;
+        struct store_durability flusher; /* the same, of the flusher's session */
+        bool has_flusher;
     } shared;
 };
 

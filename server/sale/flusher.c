@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "metrics/cost.h"
 #include "metrics/metrics.h"
 #include "sale/settle.h"
 
@@ -120,26 +121,31 @@ static void set_session(struct flusher *flusher, unsigned ticket, int64_t server
     pthread_mutex_unlock(&flusher->shared.mutex);
 }
 
+static void close_session(struct flusher *flusher)
+{
+    set_session(flusher, 0, 0);
+    store_look_at_flusher(services_store(flusher->services), NULL, 0);
+    pg_close(flusher->session->pg);
+}
+
 /* A new session has a new ticket: what was committed before it was opened may be lost. */
 static void open_session(struct flusher *flusher)
 {
     struct pg *pg = flusher->session->pg;
 
-    set_session(flusher, 0, 0);
-    pg_close(pg);
+    struct cost before = cost_of_thread[COST_POSTGRESQL]; /* no order's */
+    int64_t until_us = clock_mono_us() + CONNECT_US;
+
+    close_session(flusher);
     pg_stand_back(pg, true); /* the workers can do without */
-    if (pg_connect(pg, clock_mono_us() + CONNECT_US) && pg_server(pg)) {
+    if (pg_connect(pg, until_us) && pg_server(pg) &&
+        store_look_at_flusher(services_store(flusher->services), pg, until_us)) {
+        cost_of_thread[COST_POSTGRESQL] = before;
         flusher->tickets += flusher->tickets + 1 != 0 ? 1 : 2;
         set_session(flusher, flusher->tickets, pg_server(pg));
         return;
     }
     pg_close(pg); /* a pooler's proves nothing */
-}
-
-static void close_session(struct flusher *flusher)
-{
-    set_session(flusher, 0, 0);
-    pg_close(flusher->session->pg);
 }
 
 static bool flush(struct flusher *flusher)

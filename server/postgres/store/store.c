@@ -140,6 +140,26 @@ static bool look_at_server(struct store *store, struct pg *pg, int64_t until_us,
     return false;
 }
 
+bool store_look_at_flusher(struct store *store, struct pg *pg, int64_t until_us)
+{
+    struct store_durability now = {.durable = false};
+
+    if (pg && pg_exec(pg, SQL_SERVER_STATE, PG_NO_ARGS, until_us) != PG_OK)
+        return false;
+    if (pg)
+        now = read_durability(pg);
+    pthread_mutex_lock(&store->shared.mutex);
+    store->shared.flusher = now;
+    store->shared.has_flusher = pg != NULL;
+    bool others_wait = store->shared.durability.durable;
+    pthread_mutex_unlock(&store->shared.mutex);
+    if (pg && !now.durable && others_wait)
+        log_warn("the session that flushes for others does not wait for the disk (its "
+                 "synchronous_commit is %s): a 201 may be lost in a crash",
+                 now.synchronous_commit);
+    return true;
+}
+
 /* Whether some table has, however much smaller others are. */
 static bool have_grown(int64_t before, int64_t now)
 {

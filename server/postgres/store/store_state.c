@@ -25,7 +25,9 @@ bool store_ready(const struct store *store)
 struct store_durability store_durability(struct store *store)
 {
     pthread_mutex_lock(&store->shared.mutex);
-    struct store_durability durability = store->shared.durability;
+    const bool flusher_does_not = store->shared.has_flusher && !store->shared.flusher.durable;
+    struct store_durability durability =
+        flusher_does_not ? store->shared.flusher : store->shared.durability;
     pthread_mutex_unlock(&store->shared.mutex);
     return durability;
 }

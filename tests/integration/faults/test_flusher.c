@@ -238,6 +238,47 @@ static void who_will_not_wait_for_its_flush_is_not_believed(void **state)
     server_stop(here.server);
 }
 
+static bool is_durable(void)
+{
+    struct http_reply reply = server_call(here.server, "GET", "/readyz", NULL, NULL);
+    bool durable = http_reply_bool(&reply, "durable");
+
+    http_reply_fini(&reply);
+    return durable;
+}
+
+/* The role is told not to wait any more, which only a session that is opened then obeys: it is the
+ * one that proves the others' commits. */
+static void what_its_session_does_not_wait_for_is_told(void **state)
+{
+    struct buy buy = {.strategy = "conditional", .more = "&flush=shared", .product = 1};
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    (void)state;
+    here.postgres = postgres_create(settings);
+    here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
+    shop_put(here.server, 1, STOCK, NULL);
+    here.witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
+    for (bool early = false; !early; early = is_early(1)) {
+        buy.user++;
+        shop_expect_buy(here.server, &buy, 201, "", NULL);
+    }
+    assert_true(is_durable());
+    witness_run(here.witness, "ALTER ROLE ALL SET synchronous_commit = off");
+    assert_int_equal(witness_number(here.witness,
+                                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                                    " WHERE query LIKE '%%pg_logical_emit_message%%'"
+                                    " AND pid <> pg_backend_pid()"),
+                     1);
+    while (is_durable()) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("/readyz says that a crash loses nothing");
+        buy.user++;
+        shop_expect_buy_soon(here.server, &buy, 201);
+    }
+    server_stop(here.server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +287,7 @@ int main(void)
         cmocka_unit_test_teardown(a_session_proves_nothing_of_what_was_before_it, stop),
         cmocka_unit_test_teardown(a_sale_that_begins_behind_the_mark_is_marked, stop),
         cmocka_unit_test_teardown(who_will_not_wait_for_its_flush_is_not_believed, stop),
+        cmocka_unit_test_teardown(what_its_session_does_not_wait_for_is_told, stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
