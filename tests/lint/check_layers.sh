@@ -18,7 +18,7 @@ declare -A level=(
 # "bench/file.h". Of the server each may include base alone (errors, the clock): SQL, audit and verdict are a
 # witness, and share nothing.
 declare -A harness_level=(
-  [base]=0 [load]=1 [relay]=1 [ledger]=2 [crowd]=2 [judge]=3 [check]=4 [fleet]=5 [phase]=6 [faults]=6 [report]=7 [commands]=8 [main]=9 [bench]=10
+  [base]=0 [load]=1 [relay]=1 [ledger]=2 [crowd]=2 [judge]=3 [backends]=4 [check]=4 [fleet]=5 [phase]=6 [faults]=6 [report]=7 [commands]=8 [main]=9 [bench]=10
 )
 
 # Headers that some rooms alone may include. sql_text.h, lua_text.h, openapi_yaml.h and live_page.h are generated.
