@@ -1,10 +1,9 @@
 /*
- * A Redis that is further away: a thread that relays a unix socket of its own to the real one and
- * holds each direction's bytes for half of the round trip's delay, in order.
+ * A Redis that is further away: a relay (relay.h) on a unix socket of its own that holds each
+ * direction's bytes for half of the round trip's delay, in order.
  *
  * It adds some tens of microseconds by itself, at a delay of 0 too: compare with that, not with the
- * real socket. A connection whose one side ends is ended on the other after what it still held. It
- * reads no more than it may hold (a megabyte a direction).
+ * real socket. A connection whose one side ends is ended on the other after what it still held.
  */
 #ifndef SECKILL_LOADTEST_FLEET_DELAY_H
 #define SECKILL_LOADTEST_FLEET_DELAY_H

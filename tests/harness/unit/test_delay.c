@@ -1,18 +1,15 @@
-/* The relay that stands for a Redis further away: the test is both its client and its server. */
+/* A Redis that is further away: the test is both its client and its server. */
 #include "lib/t.h"
 
 #include "base/clock.h"
 #include "loadtest/fleet/delay.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-enum { BULK_BYTES = 5000000, PIECE = 7919 };
 
 static char folder[] = "/tmp/seckill-delay-test.XXXXXX";
 static char path[108];
@@ -56,58 +53,6 @@ static void a_round_trip_takes_its_time(void **state)
     }
     delay_set(delay, 0);
     pass(client, server, 'e');
-}
-
-static char letter_at(size_t at)
-{
-    return (char)('a' + at % 23);
-}
-
-static void *send_bulk(void *argument)
-{
-    char piece[PIECE];
-    (void)argument;
-    for (size_t at = 0; at < BULK_BYTES;) {
-        size_t length = BULK_BYTES - at < PIECE ? BULK_BYTES - at : PIECE;
-        for (size_t i = 0; i < length; i++)
-            piece[i] = letter_at(at + i);
-        for (size_t sent = 0; sent < length;) {
-            ssize_t n = send(client, piece + sent, length - sent, MSG_NOSIGNAL);
-            if (n <= 0)
-                return NULL; /* the reader will miss it */
-            sent += (size_t)n;
-        }
-        at += length;
-    }
-    shutdown(client, SHUT_WR);
-    return NULL;
-}
-
-/* More than it may hold, then an end, which must not overtake what is held. */
-static void bytes_stay_in_order_to_their_end(void **state)
-{
-    (void)state;
-    pthread_t sender;
-    char piece[PIECE];
-    size_t at = 0;
-    delay_set(delay, 2000);
-    assert_int_equal(pthread_create(&sender, NULL, send_bulk, NULL), 0);
-    for (;;) {
-        ssize_t got = recv(server, piece, sizeof piece, 0);
-        assert_true(got >= 0);
-        if (got == 0)
-            break;
-        for (ssize_t i = 0; i < got; i++)
-            assert_int_equal(piece[i], letter_at(at + (size_t)i));
-        at += (size_t)got;
-    }
-    pthread_join(sender, NULL);
-    assert_int_equal(at, BULK_BYTES);
-    /* The other direction goes on until it ends too. */
-    pass(server, client, 'z');
-    close(server);
-    assert_int_equal(recv(client, piece, 1, 0), 0);
-    server = -1;
 }
 
 static void nobody_behind_it(void **state)
@@ -165,7 +110,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_round_trip_takes_its_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bytes_stay_in_order_to_their_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nobody_behind_it, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
