@@ -183,10 +183,13 @@ bool harness_measure(struct harness *harness, const struct phase_plan *plan,
                      struct results *results, size_t all, struct error *error)
 {
     struct phase_result *result = results_next(results);
-    if (!result)
+    struct phase_plan detailed = *plan;
+    if (plan->kind != PHASE_TRUTH) /* which is not for its figures */
+        detailed.detail = results_detail(results);
+    if (!result || (plan->kind != PHASE_TRUTH && !detailed.detail))
         return error_fail(error, "out of memory");
     progress_next(&harness->progress, results->count, all, clock_mono_ms());
-    bool made = phase_run(&harness->fleet, plan, result, error);
+    bool made = phase_run(&harness->fleet, &detailed, result, error);
     if (!process_interrupted())
         say_over(harness, result, results->count, all);
     return made;

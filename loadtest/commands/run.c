@@ -246,7 +246,7 @@ int command_run(struct options *options)
         status = status == 1 ? 1 : 2;
     }
     harness_fini(&run->harness);
-    free(run->results.items);
+    results_fini(&run->results);
     free(run);
     return status;
 }

@@ -64,7 +64,7 @@ static void end(struct sweep *sweep)
     harness_fini(&sweep->harness);
     delay_destroy(sweep->delays[0]);
     delay_destroy(sweep->delays[1]);
-    free(sweep->results.items);
+    results_fini(&sweep->results);
     free(sweep);
 }
 

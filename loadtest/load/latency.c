@@ -1,7 +1,10 @@
 /* See latency.h. */
 #include "loadtest/load/latency.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { LINEAR_BITS = 4 }; /* log2 of HISTOGRAM_STEPS_PER_POWER */
 
@@ -71,4 +74,44 @@ struct latency_figures latency_read(const struct latency *latency)
         .p999_us = latency_quantile_us(latency, 0.999),
         .max_us = latency->max_us,
     };
+}
+
+void latency_write(FILE *to, const struct latency *latency)
+{
+    const char *blank = "";
+    for (size_t i = 0; i < HISTOGRAM_STEPS; i++) {
+        int64_t end_us = histogram_step_end(i);
+        if (latency->steps[i] == 0)
+            continue;
+        fprintf(to, "%s%" PRId64 ":%" PRId64, blank,
+                end_us < latency->max_us ? end_us : latency->max_us, latency->steps[i]);
+        blank = " ";
+    }
+}
+
+/* A whole number of at most 15 digits, so that sums of them stay numbers. NULL: there is none. */
+static const char *read_number(const char *text, int64_t *out)
+{
+    size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > 15)
+        return NULL;
+    *out = strtoll(text, NULL, 10);
+    return text + digits;
+}
+
+bool latency_parse(const char *text, struct latency *out)
+{
+    while (*text) {
+        int64_t us = 0, count = 0;
+        const char *colon = read_number(text, &us);
+        const char *end = colon && *colon == ':' ? read_number(colon + 1, &count) : NULL;
+        if (!end || (*end != ' ' && *end != '\0') || out->count > INT64_MAX / 2)
+            return false;
+        out->steps[histogram_step(us)] += count;
+        out->count += count;
+        if (us > out->max_us)
+            out->max_us = us;
+        text = end + (*end == ' ');
+    }
+    return true;
 }

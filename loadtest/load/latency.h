@@ -10,8 +10,10 @@
 #ifndef SECKILL_LOADTEST_LOAD_LATENCY_H
 #define SECKILL_LOADTEST_LOAD_LATENCY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { HISTOGRAM_STEPS_PER_POWER = 16, HISTOGRAM_STEPS = 29 * HISTOGRAM_STEPS_PER_POWER + 1 };
 
@@ -35,5 +37,11 @@ void latency_merge(struct latency *sum, const struct latency *one);
 /* The least figure that `share` (0.99) of them do not exceed. */
 int64_t latency_quantile_us(const struct latency *latency, double share);
 struct latency_figures latency_read(const struct latency *latency);
+
+/* A whole histogram as a text, "1024:3 1088:17": 3 took up to 1024 us, 17 more up to 1088, each an
+ * end of a step; the last is the largest latency where that is less. "" of none. */
+void latency_write(FILE *to, const struct latency *latency);
+/* Adds what such a text says. False, with some of it perhaps added, when it is none. */
+bool latency_parse(const char *text, struct latency *out);
 
 #endif

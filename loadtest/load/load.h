@@ -13,6 +13,8 @@
 #include "loadtest/load/latency.h"
 #include "loadtest/load/usage.h"
 
+struct load_detail;
+
 struct counted_call {
     int64_t product, user;
     int quantity;
@@ -42,7 +44,8 @@ struct load {
     int64_t first_product, products;
     void (*tick)(void *context); /* about five times a second; may be NULL */
     void *context;
-    int64_t *answers; /* kept up by a generator that counts as it goes; may be NULL */
+    int64_t *answers;           /* kept up by a generator that counts as it goes; may be NULL */
+    struct load_detail *detail; /* borrowed: gets the latencies one by one; may be NULL */
 
     /* For wrk: */
     int64_t threads; /* and connections: from wrk_shape */

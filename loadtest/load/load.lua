@@ -104,6 +104,38 @@ local function look_for_resold()
     return first, resold
 end
 
+-- The histogram behind wrk's percentiles, which it keeps by the microsecond and gives away one by one, each by a walk
+-- from the beginning. So it is read where it is; that it is where it is thought to be, its least and its largest say.
+local function histogram(latency)
+    local ffi = require("ffi")
+    ffi.cdef("typedef struct { uint64_t count, limit, min, max, data[]; } seckill_stats;")
+    local stats = ffi.cast("seckill_stats **", latency)[0]
+    local steps = {}
+    if tonumber(stats.min) ~= latency.min or tonumber(stats.max) ~= latency.max or latency.max >= tonumber(stats.limit) then
+        return steps
+    end
+    local last, sum = 0, 0
+    for us = latency.min, latency.max do
+        local count = tonumber(stats.data[us])
+        if count > 0 then
+            -- As in latency.c: 16 steps to a power of two, each with its end in it.
+            local below = math.max(us - 1, 0)
+            local _, power = math.frexp(below)
+            local width = 2 ^ math.max(power - 5, 0)
+            local step_end = (math.floor(below / width) + 1) * width
+            if step_end ~= last and sum > 0 then
+                steps[#steps + 1] = string.format("%d:%d", last, sum)
+                sum = 0
+            end
+            last, sum = step_end, sum + count
+        end
+    end
+    if sum > 0 then
+        steps[#steps + 1] = string.format("%d:%d", latency.max, sum)
+    end
+    return steps
+end
+
 function done(summary, latency, requests)
     local errors = summary.errors
     local first, resold = look_for_resold()
@@ -113,4 +145,5 @@ function done(summary, latency, requests)
         summary.duration, summary.requests, errors.connect, errors.read, errors.write, errors.status,
         errors.timeout, latency:percentile(50), latency:percentile(90), latency:percentile(99),
         latency.max, first, resold))
+    io.write("seckill-wrk-steps ", table.concat(histogram(latency), " "), "\n")
 end

@@ -5,6 +5,7 @@
 
 #include "loadtest/base/process.h"
 #include "loadtest/load/client.h"
+#include "loadtest/load/detail.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,6 +43,7 @@ struct open_loop {
     unsigned short random[3];
     struct latency latencies[ARRIVALS_PARTS_MAX][LOAD_CLASSES];
     struct latency lag;
+    struct timeline_recorder *timeline; /* owned; NULL: nobody asks for it */
 };
 
 static enum load_class class_of(int status)
@@ -68,9 +70,16 @@ static struct client *take_idle(struct open_loop *loop)
     return client;
 }
 
+static void count_latency(struct open_loop *loop, size_t part, enum load_class class,
+                          int64_t due_us, int64_t now_us)
+{
+    latency_add(&loop->latencies[part][class], now_us - due_us);
+    timeline_answered(loop->timeline, class, due_us, now_us);
+}
+
 static void count_failure(struct open_loop *loop, size_t part, int64_t due_us)
 {
-    latency_add(&loop->latencies[part][LOAD_FAILED], clock_mono_us() - due_us);
+    count_latency(loop, part, LOAD_FAILED, due_us, clock_mono_us());
 }
 
 static void lose(struct open_loop *loop, struct client *client)
@@ -93,7 +102,7 @@ static void count_answer(struct open_loop *loop, const struct client *client, in
         call->took_us = loop->answered_us - client->due_us;
         return;
     }
-    latency_add(&loop->latencies[client->part][class], loop->answered_us - client->due_us);
+    count_latency(loop, client->part, class, client->due_us, loop->answered_us);
     if (class == LOAD_COMMITTED && loop->answered_us > loop->counted_from_us &&
         loop->answered_us <= loop->end_us)
         loop->result->committed_in_time++;
@@ -141,6 +150,7 @@ static void take_up(struct open_loop *loop)
     while (!loop->due.ended && loop->began_us + loop->due.at_us <= now_us) {
         latency_add(&loop->lag, now_us - loop->began_us - loop->due.at_us);
         loop->result->parts[loop->due.part].arrivals++;
+        timeline_offered(loop->timeline, loop->began_us + loop->due.at_us);
         loop->due_count++;
         arrivals_next(&loop->due);
     }
@@ -321,6 +331,11 @@ static bool drive(struct open_loop *loop, struct error *error)
     loop->answered_us = loop->end_us;
     if (loop->load->counted)
         return follow_list(loop, error);
+    if (loop->load->detail) {
+        loop->timeline = timeline_recorder_create(loop->began_us, loop->end_us - loop->began_us);
+        if (!loop->timeline)
+            return error_fail(error, "out of memory");
+    }
     struct precedence before = take_precedence();
     bool made = follow_schedule(loop, error);
     return_precedence(&before);
@@ -388,6 +403,13 @@ static void read_schedule(struct open_loop *loop)
     result->too_late = result->lag.p99_us > loop->load->lag_limit_us;
 }
 
+/* For the curves. */
+static void read_detail(const struct open_loop *loop, struct load_detail *detail)
+{
+    memcpy(detail->parts, loop->latencies, sizeof detail->parts);
+    timeline_read(loop->timeline, &detail->timeline);
+}
+
 static int by_time(const void *a, const void *b)
 {
     int64_t left = ((const struct counted_call *)a)->took_us;
@@ -430,6 +452,9 @@ static bool run(const struct load *load, struct load_result *result, struct erro
         made = read_list(load->counted, result, error);
     else if (made)
         read_schedule(loop);
+    if (made && loop->timeline)
+        read_detail(loop, load->detail);
+    timeline_recorder_destroy(loop->timeline);
     for (size_t i = 0; i < loop->count; i++)
         client_close(&loop->clients[i]);
     if (loop->timer_fd > 0)

@@ -5,6 +5,7 @@
 #include "loadtest/base/process.h"
 #include "loadtest/load/client.h"
 #include "loadtest/load/cpus.h"
+#include "loadtest/load/detail.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -70,6 +71,19 @@ bool wrk_parse(const char *output, struct load_result *result, struct error *err
     if (result->duration_us <= 0 || result->not_2xx > result->requests)
         return error_fail(error, "wrk's figures make no sense: %.200s", line);
     return true;
+}
+
+bool wrk_parse_steps(const char *output, struct latency *out, struct error *error)
+{
+    const char *at = strstr(output, "\nseckill-wrk-steps ");
+    char steps[16384] = "";
+    *out = (struct latency){.count = 0};
+    if (at) {
+        at = strchr(at, ' ') + 1;
+        snprintf(steps, sizeof steps, "%.*s", (int)strcspn(at, "\n"), at);
+    }
+    return latency_parse(steps, out) ||
+           error_fail(error, "wrk's histogram cannot be read: %.200s", steps);
 }
 
 bool wrk_version(char *version, size_t size, struct error *error)
@@ -189,7 +203,7 @@ static bool run(const struct load *load, struct load_result *result, struct erro
     snprintf(duration, sizeof duration, "-d%" PRId64 "s", load->duration_s);
     const char *const argv[] = {"wrk",       threads, connections, duration,         "--timeout",
                                 WRK_TIMEOUT, "-s",    script,      load->targets[0], NULL};
-    char output[16384] = "";
+    char output[32768] = "";
     struct watching watching = {.load = load, .watch = {.servers_count = load->servers_count}};
     memcpy(watching.watch.servers, load->servers, sizeof load->servers);
     struct process_capture capture = {.output = output,
@@ -200,6 +214,12 @@ static bool run(const struct load *load, struct load_result *result, struct erro
                                       .child = &watching.watch.generator};
     if (!process_capture(argv, &capture, error) || !wrk_parse(output, result, error))
         return false;
+    if (load->detail) {
+        struct latency steps;
+        if (!wrk_parse_steps(output, &steps, error))
+            return false;
+        latency_merge(&load->detail->answers, &steps);
+    }
     result->usage = usage_watch_sum(&watching.watch, (size_t)load->threads);
     result->abandoned = load->connections;
     return true;

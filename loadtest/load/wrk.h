@@ -14,6 +14,9 @@ void wrk_shape(int64_t *connections, int64_t *threads, int64_t instances);
 /* Finds the done() line in what wrk wrote. */
 bool wrk_parse(const char *output, struct load_result *result, struct error *error);
 
+/* Every latency, from the line behind it; none where it is missing. */
+bool wrk_parse_steps(const char *output, struct latency *out, struct error *error);
+
 /* wrk's own word for its version; false when it is not installed. */
 bool wrk_version(char *version, size_t size, struct error *error);
 

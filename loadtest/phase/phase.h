@@ -14,6 +14,7 @@
 #include "loadtest/fleet/fleet.h"
 #include "loadtest/judge/books.h"
 #include "loadtest/judge/verdict.h"
+#include "loadtest/load/detail.h"
 #include "loadtest/load/wrk.h"
 
 enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD, PHASE_COUNTED };
@@ -37,8 +38,9 @@ struct phase_plan {
     int64_t first_product, products;
     int64_t seed;
     int round;
-    size_t swept;            /* by a sweep: the number of its value */
-    struct counted *counted; /* borrowed: PHASE_COUNTED's calls; NULL in the others */
+    size_t swept;               /* by a sweep: the number of its value */
+    struct counted *counted;    /* borrowed: PHASE_COUNTED's calls; NULL in the others */
+    struct load_detail *detail; /* borrowed: what becomes of the latencies; NULL: nobody asks */
     /* About five times a second under load; may be NULL. */
     void (*watch)(void *context, int64_t elapsed_ms);
     void *watch_context;

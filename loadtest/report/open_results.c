@@ -4,6 +4,9 @@
 #include "loadtest/report/csv.h"
 #include "loadtest/report/table.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
 enum { ROUNDS_MAX = 1000 };
 
 static bool has_figures(const struct phase_result *run)
@@ -134,13 +137,77 @@ static json_t *json_part(const struct load_part *part)
                      "late_starts", part->late_starts, "never_started", part->never_started);
 }
 
-static json_t *json_classes(const struct load_part *part)
+json_t *open_results_steps(const struct latency *latency)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    latency_write(to, latency);
+    json_t *steps = fclose(to) == 0 ? json_string(text) : NULL;
+    free(text);
+    return steps;
+}
+
+/* `steps` NULL: nobody has kept them. */
+static json_t *json_classes(const struct load_part *part, const struct latency *steps)
 {
     json_t *classes = json_object();
-    for (int class = 0; class < LOAD_CLASSES; class ++)
-        json_object_set_new(classes, load_class_name((enum load_class) class),
-                            json_latency(&part->classes[class]));
+    for (int class = 0; class < LOAD_CLASSES; class ++) {
+        json_t *figures = json_latency(&part->classes[class]);
+        if (steps && steps[class].count > 0)
+            json_object_set_new(figures, "steps", open_results_steps(&steps[class]));
+        json_object_set_new(classes, load_class_name((enum load_class) class), figures);
+    }
     return classes;
+}
+
+enum timeline_figure { OFFERED, ANSWERED, P50_US, P99_US };
+
+static int64_t slice_figure(const struct timeline_slice *slice, enum timeline_figure figure,
+                            int class)
+{
+    const int64_t figures[] = {[OFFERED] = slice->offered,
+                               [ANSWERED] = slice->answered[class],
+                               [P50_US] = slice->p50_us[class],
+                               [P99_US] = slice->p99_us[class]};
+    return figures[figure];
+}
+
+/* "3 17 0": the figure of each slice. NULL: out of memory, or all are 0. */
+static json_t *json_slices(const struct timeline *timeline, enum timeline_figure figure, int class)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int64_t sum = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    for (size_t i = 0; i < timeline->count; i++) {
+        int64_t value = slice_figure(&timeline->slices[i], figure, class);
+        fprintf(to, "%s%" PRId64, i ? " " : "", value);
+        sum += value;
+    }
+    json_t *slices = fclose(to) == 0 && sum > 0 ? json_string(text) : NULL;
+    free(text);
+    return slices;
+}
+
+/* A kind of answer that nobody got is left out. */
+static json_t *json_timeline(const struct timeline *timeline)
+{
+    json_t *object = json_pack("{sI so*}", "slice_us", timeline->slice_us, "offered",
+                               json_slices(timeline, OFFERED, 0));
+    for (int class = 0; class < LOAD_CLASSES; class ++) {
+        json_t *answered = json_slices(timeline, ANSWERED, class);
+        if (answered)
+            json_object_set_new(object, load_class_name((enum load_class) class),
+                                json_pack("{so so* so*}", "answered", answered, "p50_us",
+                                          json_slices(timeline, P50_US, class), "p99_us",
+                                          json_slices(timeline, P99_US, class)));
+    }
+    return object;
 }
 
 static json_t *json_line(const struct phase_result *run, const struct load_part *part,
@@ -180,15 +247,20 @@ bool open_results_write_csv(const char *folder, const struct phase_result *runs,
 
 json_t *open_results_json(const struct phase_result *run)
 {
+    const struct load_detail *detail = run->plan.detail;
     json_t *parts = json_array();
     for (size_t i = 0; i < run->load.parts_count && !run->load.too_late; i++) {
         json_t *part = json_part(&run->load.parts[i]);
-        json_object_set_new(part, "latency_us", json_classes(&run->load.parts[i]));
+        json_object_set_new(part, "latency_us",
+                            json_classes(&run->load.parts[i], detail ? detail->parts[i] : NULL));
         json_array_append_new(parts, part);
     }
-    return json_pack("{ss sI sI sb so so}", "arrivals",
+    json_t *timeline = NULL;
+    if (detail && detail->timeline.count > 0 && !run->load.too_late)
+        timeline = json_timeline(&detail->timeline);
+    return json_pack("{ss sI sI sb so so so*}", "arrivals",
                      run->plan.arrivals == ARRIVALS_CONSTANT ? "constant" : "poisson",
                      "committed_in_time", run->load.committed_in_time, "unanswered",
                      run->load.abandoned, "too_late", (int)run->load.too_late, "lag_us",
-                     json_latency(&run->load.lag), "parts", parts);
+                     json_latency(&run->load.lag), "parts", parts, "timeline", timeline);
 }

@@ -19,4 +19,7 @@ bool open_results_write_csv(const char *folder, const struct phase_result *runs,
 /* The run's "open_loop" member; owned by the caller. */
 json_t *open_results_json(const struct phase_result *run);
 
+/* A histogram as a text of its steps (latency_write); owned by the caller. */
+json_t *open_results_steps(const struct latency *latency);
+
 #endif

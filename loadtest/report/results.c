@@ -25,6 +25,32 @@ struct phase_result *results_next(struct results *results)
     return result;
 }
 
+struct results_detail {
+    struct load_detail detail;
+    struct results_detail *next; /* owned */
+};
+
+struct load_detail *results_detail(struct results *results)
+{
+    struct results_detail *one = calloc(1, sizeof *one);
+    if (!one)
+        return NULL;
+    one->next = results->details;
+    results->details = one;
+    return &one->detail;
+}
+
+void results_fini(struct results *results)
+{
+    while (results->details) {
+        struct results_detail *one = results->details;
+        results->details = one->next;
+        free(one);
+    }
+    free(results->items);
+    *results = (struct results){.count = 0};
+}
+
 /* The letters promised, as GET /strategies calls them. */
 static size_t promises(const struct promise *promise, const char *names[4])
 {
@@ -106,6 +132,11 @@ json_t *results_json_run(const struct phase_result *run)
                                 wrk->p90_us, "p99", wrk->p99_us, "max", wrk->max_us);
     json_object_update(row, figures);
     json_decref(figures);
+    const struct load_detail *detail = plan->detail;
+    if (detail && detail->answers.count > 0)
+        json_object_set_new(json_object_get(row, "latency_us"), "steps",
+                            open_results_steps(&detail->answers));
+    json_object_set_new(row, "accepted", json_integer(counts->accepted));
     json_object_set_new(row, "audit", json_audit(&run->audit));
     json_object_set_new(row, "cost_per_order", json_costs(&run->costs));
     json_object_set_new(row, "promise", json_names(names, promises(&promise, names)));

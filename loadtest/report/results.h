@@ -7,15 +7,18 @@
 
 #include <jansson.h>
 
-/* All phases of a run, in the order in which they were made. Begins as (struct results){0}; the
- * owner frees the items. */
+/* All phases of a run, in the order in which they were made. Begins as (struct results){0}. */
 struct results {
     struct phase_result *items; /* owned */
     size_t count, room;
+    struct results_detail *details; /* owned: those that the items' plans have */
 };
+void results_fini(struct results *results);
 
 /* A new one at the end, empty; NULL: out of memory. It moves with the next one. */
 struct phase_result *results_next(struct results *results);
+/* Where a phase's latencies go; the results keep it. NULL: out of memory. */
+struct load_detail *results_detail(struct results *results);
 
 /* The pieces that every JSON file of the harness has; the objects are owned by the caller. */
 json_t *results_json_run(const struct phase_result *run);

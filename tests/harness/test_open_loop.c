@@ -6,6 +6,7 @@
 
 #include "harness/bed.h"
 #include "loadtest/fleet/api.h"
+#include "loadtest/load/detail.h"
 #include "loadtest/load/open_loop.h"
 #include "loadtest/phase/phase_open.h"
 
@@ -113,15 +114,34 @@ static void run_with_mischief(struct load *load, struct mischief *mischief)
         fail_msg("%s", error.text);
 }
 
+/* Every order once, in the histograms and over time; what came long after the end is in no slice.
+ */
+static void look_at_detail(const struct load_detail *detail)
+{
+    int64_t offered = 0, answered = 0;
+    for (int class = 0; class < LOAD_CLASSES; class ++)
+        assert_int_equal(detail->parts[0][class].count, of_class((enum load_class) class));
+    for (size_t i = 0; i < detail->timeline.count; i++) {
+        offered += detail->timeline.slices[i].offered;
+        for (int class = 0; class < LOAD_CLASSES; class ++)
+            answered += detail->timeline.slices[i].answered[class];
+    }
+    assert_int_equal(offered, result.parts[0].arrivals);
+    assert_in_range(answered, 1, in_all());
+}
+
 static void count_orders(double rate_per_s, int64_t duration_us, int64_t arrivals)
 {
+    static struct load_detail detail;
     put_on_sale(50);
     struct load load = load_of(rate_per_s, duration_us);
+    load.detail = &detail;
     if (!generator_open_loop.run(&load, &result, &error))
         fail_msg("%s", error.text);
     assert_in_range(result.parts[0].arrivals, arrivals - 1, arrivals);
     assert_int_equal(in_all(), result.parts[0].arrivals);
     assert_int_equal(of_class(LOAD_COMMITTED), 50);
+    look_at_detail(&detail);
     assert_int_equal(result.abandoned, 0);
     assert_int_equal(result.requests + result.parts[0].never_started, in_all());
     assert_int_equal(result.not_2xx, result.requests - 50);

@@ -86,6 +86,29 @@ static void a_rehearsal_needs_rights_on_rows_alone(void **state)
     sql_as("postgres", "DROP OWNED BY rehearser; DROP ROLE rehearser");
 }
 
+/* wrk's every latency, in the same steps as the open loop's; it adds some for those that it could
+ * not send while it waited. */
+static void steps_are_wrks(const json_t *run)
+{
+    const json_t *figures = json_object_get(run, "latency_us");
+    const char *text = json_string_value(json_object_get(figures, "steps"));
+    struct latency latency = {.count = 0};
+    assert_non_null(text);
+    assert_true(latency_parse(text, &latency));
+    assert_true(latency.count >= json_integer_value(json_object_get(run, "requests")));
+    assert_int_equal(latency.max_us, json_integer_value(json_object_get(figures, "max")));
+    static const struct {
+        const char *name;
+        double share;
+    } quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}};
+    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
+        int64_t exact = json_integer_value(json_object_get(figures, quantiles[i].name));
+        int64_t ours = latency_quantile_us(&latency, quantiles[i].share);
+        /* A step wide, and one more: wrk rounds the rank another way. */
+        assert_true(ours * 100 >= exact * 88 && ours * 100 <= exact * 114);
+    }
+}
+
 /* The shape of results.json, member by member. */
 static void the_files_have_their_shape(void **state)
 {
@@ -105,6 +128,8 @@ static void the_files_have_their_shape(void **state)
             fail_msg("a run has no %s", members[i]);
     }
     assert_string_equal(json_string_value(json_object_get(run, "phase")), "truth");
+    assert_null(json_object_get(json_object_get(run, "latency_us"), "steps"));
+    steps_are_wrks(json_array_get(json_object_get(results, "runs"), 0));
     const json_t *audit = json_object_get(run, "audit");
     assert_int_equal(json_integer_value(json_object_get(audit, "sold")), 15);
     assert_true(json_is_true(json_object_get(audit, "consistent")));

@@ -1,7 +1,10 @@
-/* The steps that latencies are counted in. */
+/* The steps that latencies are counted in, their text, and their order in time. */
 #include "lib/t.h"
 
-#include "loadtest/load/latency.h"
+#include "loadtest/load/detail.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static void steps_follow_each_other(void **state)
 {
@@ -36,12 +39,95 @@ static void the_error_is_at_most_a_sixteenth(void **state)
     }
 }
 
+static void a_text_gives_them_back(void **state)
+{
+    (void)state;
+    struct latency before = {.count = 0}, after = {.count = 0};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    assert_non_null(to);
+
+    static const int64_t taken[] = {0, 1, 17, 1000, 1000, 1001, INT64_C(5000000001)};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        latency_add(&before, taken[i]);
+    latency_write(to, &before);
+    assert_int_equal(fclose(to), 0);
+    assert_string_equal(text, "1:2 17:1 1024:3 5000000001:1");
+    assert_true(latency_parse(text, &after));
+    assert_memory_equal(&after, &before, sizeof after);
+    assert_true(latency_parse("", &after));
+    assert_int_equal(after.count, 7);
+    free(text);
+}
+
+static void another_text_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"x",    "1",    "1:",    ":1",    "1:2,3:4",
+                                        "-1:2", "1:-2", "1.5:2", "1:2 x", "1234567890123456:1"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct latency latency = {.count = 0};
+        if (latency_parse(texts[i], &latency))
+            fail_msg("%s", texts[i]);
+    }
+}
+
+enum { BEGAN = 7000000, SECOND = 1000000 };
+
+/* An order counts where it was due, its answer where it came. */
+static void a_timeline_says_what_was_when(void **state)
+{
+    (void)state;
+    struct timeline timeline;
+    struct timeline_recorder *recorder = timeline_recorder_create(BEGAN, 2 * SECOND);
+    assert_non_null(recorder);
+
+    timeline_offered(recorder, BEGAN);
+    timeline_offered(recorder, BEGAN + 99999);
+    timeline_offered(recorder, BEGAN + 100000);
+    timeline_answered(recorder, LOAD_COMMITTED, BEGAN, BEGAN + 2 * SECOND);
+    timeline_answered(recorder, LOAD_REFUSED, BEGAN, BEGAN + 100000);
+    timeline_answered(recorder, LOAD_FAILED, BEGAN, BEGAN + 60 * SECOND);
+    timeline_read(recorder, &timeline);
+    assert_int_equal(timeline.slice_us, 100000);
+    assert_int_equal(timeline.count, 21); /* one more than planned, in which the last answer is */
+    assert_int_equal(timeline.slices[0].offered, 2);
+    assert_int_equal(timeline.slices[1].offered, 1);
+    assert_int_equal(timeline.slices[20].answered[LOAD_COMMITTED], 1);
+    assert_int_equal(timeline.slices[0].p99_us[LOAD_COMMITTED], 2 * SECOND);
+    assert_int_equal(timeline.slices[1].answered[LOAD_REFUSED], 1);
+    assert_int_equal(timeline.slices[0].p50_us[LOAD_REFUSED], 100000);
+    assert_int_equal(timeline.slices[0].p50_us[LOAD_FAILED], 60 * SECOND);
+    assert_int_equal(timeline.slices[0].p50_us[LOAD_ACCEPTED], 0);
+    timeline_recorder_destroy(recorder);
+}
+
+static void a_long_load_has_longer_slices(void **state)
+{
+    (void)state;
+    struct timeline timeline;
+    struct timeline_recorder *recorder = timeline_recorder_create(BEGAN, 86400 * INT64_C(1000000));
+    assert_non_null(recorder);
+    timeline_answered(recorder, LOAD_FAILED, BEGAN, BEGAN + 200000 * INT64_C(1000000));
+    timeline_read(recorder, &timeline);
+    assert_int_equal(timeline.count, TIMELINE_SLICES);
+    assert_int_equal(timeline.slice_us, 864000000);
+    timeline_recorder_destroy(recorder);
+    timeline_offered(NULL, BEGAN);
+    timeline_answered(NULL, LOAD_FAILED, BEGAN, BEGAN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_follow_each_other),
         cmocka_unit_test(powers_of_two_end_a_step),
         cmocka_unit_test(the_error_is_at_most_a_sixteenth),
+        cmocka_unit_test(a_text_gives_them_back),
+        cmocka_unit_test(another_text_is_refused),
+        cmocka_unit_test(a_timeline_says_what_was_when),
+        cmocka_unit_test(a_long_load_has_longer_slices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

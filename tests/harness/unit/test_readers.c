@@ -63,6 +63,21 @@ static void wrk_without_figures(void **state)
                            &result, &error));
 }
 
+static void wrk_steps(void **state)
+{
+    (void)state;
+    struct latency latency;
+    assert_true(wrk_parse_steps("seckill-wrk p50=1\nseckill-wrk-steps 1024:3 2000:1\nmore\n",
+                                &latency, &error));
+    assert_int_equal(latency.count, 4);
+    assert_int_equal(latency.max_us, 2000);
+    assert_true(wrk_parse_steps("seckill-wrk p50=1\nseckill-wrk-steps \n", &latency, &error));
+    assert_int_equal(latency.count, 0);
+    assert_true(wrk_parse_steps("seckill-wrk p50=1\n", &latency, &error));
+    assert_false(wrk_parse_steps("\nseckill-wrk-steps 1024\n", &latency, &error));
+    assert_non_null(strstr(error.text, "1024"));
+}
+
 static void wrk_shapes_what_divides(void **state)
 {
     (void)state;
@@ -229,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrk_figures),
         cmocka_unit_test(wrk_without_figures),
+        cmocka_unit_test(wrk_steps),
         cmocka_unit_test(wrk_runs_are_summed),
         cmocka_unit_test(wrk_shapes_what_divides),
         cmocka_unit_test(urls),
