@@ -87,6 +87,8 @@ static const struct option_row rows[] = {
                "nights, a product each"),
     OPTION_ROW("strategies", SWEEP, OPTION_LIST, AT(strategies), "conditional", 0, 0, false,
                "a,b,...", "what to measure"),
+    OPTION_ROW("strategies", REPORT, OPTION_LIST, AT(strategies), NULL, 0, 0, false, "a,b,...",
+               "show these alone (all)"),
     OPTION_ROW("over", SWEEP, OPTION_TEXT, AT(over), "", 0, 0, false, "NAME=1,2,4",
                "what to vary, and its values (below)"),
     OPTION_ROW("set", SWEEP, OPTION_LIST, AT(set), NULL, 0, 0, false, "NAME=1,...",
@@ -171,7 +173,7 @@ static const struct option_row rows[] = {
     OPTION_ROW("wide", RUN, OPTION_SWITCH, AT(wide), NULL, 0, 0, false, NULL,
                "every column, as --format wide"),
     OPTION_ROW("picture", REPORT, OPTION_SWITCH, AT(picture), NULL, 0, 0, false, NULL,
-               "print the first run's rates as an SVG picture, and write nothing"),
+               "print the first run's rates as an SVG picture, and write no page"),
 };
 
 static const struct option_stop stops[] = {
@@ -310,13 +312,26 @@ static const char faults_help[] =
     "Exit status: 0 every cell is as expected; 1 one contradicts what is expected of it; 2 a cell\n"
     "could not be run or is invalid, or a column's control was never seen to fail.\n";
 
+static const char report_help[] =
+    "DIR, before the flags, is a folder with a results.json, or that file. Of one, the "
+    "page goes beside it; of several it\n"
+    "begins with what differs beyond the spread of the rounds, and "
+    "in which settings they differ.\n"
+    "It is one file that needs no network, in English and Chinese. "
+    "Files of earlier versions have no\n"
+    "latencies one by one: they get no curves and histograms.\n"
+    "\n"
+    "Exit status: 0 written; 2 a file is missing or is no "
+    "results.json, and nothing was written.\n";
+
 static const struct option_command commands[] = {
     {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept",
      run_help},
     {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree", NULL},
     {"sweep", COMMAND_SWEEP, "take one setting through a list of values", sweep_help},
     {"report", COMMAND_REPORT,
-     "DIR [DIR...]: make report.html of a run's folder, or compare several", NULL},
+     "DIR [DIR...]: make report.html of a run's or a sweep's folder, or compare several",
+     report_help},
     {"record", COMMAND_RECORD, "buy, repeat, cancel and restock, and write down every answer",
      record_help},
     {"oasis", COMMAND_OASIS, "sell 1,400,000 tickets, at most four a buyer, and count the rows",

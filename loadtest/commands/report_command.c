@@ -1,41 +1,73 @@
-/* `report`: report.html of one run, or of several beside each other; or the picture alone. */
+/*
+ * `report`: report.html of one run or sweep, or of several beside each other; or the picture alone.
+ * What cannot be read is named, and nothing is written then.
+ */
 #include "loadtest/commands/commands.h"
 
 #include "base/error.h"
 #include "loadtest/base/process.h"
+#include "loadtest/report/charts/chart.h"
 #include "loadtest/report/files.h"
-#include "loadtest/report/html/chart.h"
 #include "loadtest/report/html/html.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
-static bool read_all(const struct option_list *folders, struct html_run *runs, struct error *error)
+enum { PATH_BYTES = 1000 };
+
+/* The folder that a run's files are in, which may be named by its results.json. */
+static bool folder_of(const char *path, char *out, struct error *error)
 {
-    for (size_t i = 0; i < folders->count; i++) {
-        runs[i].name = folders->items[i];
-        if (!found_read(folders->items[i], &runs[i].found, error))
+    struct stat about;
+    const char *slash = strrchr(path, '/');
+    bool is_file = stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+    int length = snprintf(out, PATH_BYTES, "%s", path);
+
+    if (is_file)
+        length = slash ? snprintf(out, PATH_BYTES, "%.*s", (int)(slash - path), path)
+                       : snprintf(out, PATH_BYTES, ".");
+    return length < PATH_BYTES || error_fail(error, "%.60s…: too long", path);
+}
+
+static bool read_all(const struct options *options, struct html_run *runs, struct error *error)
+{
+    const struct option_list *chosen = &options->strategies;
+    for (size_t i = 0; i < options->folders.count; i++) {
+        runs[i].name = options->folders.items[i];
+        if (!found_read(options->folders.items[i], &runs[i].found, error))
             return false;
+        if (chosen->count > 0 && !found_choose(&runs[i].found, chosen, error))
+            return error_prefix(error, "%s", runs[i].name);
     }
     return true;
 }
 
-/* One run's beside its files; several runs' where --out says, or here. */
-static const char *choose_folder(const struct options *options)
+/* One run's beside its files; several runs' where --out says, or here: only the first two know the
+ * way to the files. */
+static bool write_page(const struct options *options, struct html_run *runs, struct error *error)
 {
-    if (*options->out)
-        return options->out;
-    return options->folders.count == 1 ? options->folders.items[0] : ".";
-}
-
-static bool write_page(const struct options *options, const struct html_run *runs,
-                       struct error *error)
-{
-    char folder[1000];
+    size_t count = options->folders.count;
+    char folder[PATH_BYTES], beside[PATH_BYTES] = ".", links[OPTION_LIST_MAX][PATH_BYTES + 1];
     bool made;
 
-    if (!files_make_folder(choose_folder(options), folder, sizeof folder, &made, error) ||
-        !html_write(folder, runs, options->folders.count, error))
+    for (size_t i = 0; i < count && !*options->out; i++) {
+        if (!folder_of(options->folders.items[i], links[i], error))
+            return false;
+        if (count == 1) {
+            memcpy(beside, links[i], sizeof beside);
+            links[i][0] = '\0';
+        } else {
+            size_t length = strlen(links[i]);
+            links[i][length] = '/';
+            links[i][length + 1] = '\0';
+        }
+        runs[i].link = links[i];
+    }
+    if (!files_make_folder(*options->out ? options->out : beside, folder, sizeof folder, &made,
+                           error) ||
+        !html_write(folder, runs, count, error))
         return false;
     printf("%s/report.html\n", folder);
     return true;
@@ -48,7 +80,7 @@ int command_report(const struct options *options)
 
     if (!runs)
         return process_fail("out of memory");
-    bool made = read_all(&options->folders, runs, &error);
+    bool made = read_all(options, runs, &error);
     if (made && options->picture)
         chart_alone(stdout, &runs[0].found);
     else if (made)

@@ -13,6 +13,7 @@
 #include "loadtest/commands/sweep_plan.h"
 #include "loadtest/fleet/delay.h"
 #include "loadtest/report/csv.h"
+#include "loadtest/report/html/html.h"
 #include "loadtest/report/results.h"
 #include "loadtest/report/table.h"
 
@@ -178,16 +179,47 @@ static json_t *json_swept(const struct sweep *sweep, const struct phase_result *
     return object;
 }
 
-static bool write_csv(const struct sweep *sweep, struct error *error)
+/* `rows` is taken. */
+static bool write_csv(const char *folder, json_t *rows, struct error *error)
 {
-    json_t *rows = json_array();
-    for (size_t i = 0; i < sweep->results.count; i++)
-        json_array_append_new(rows, json_swept(sweep, &sweep->results.items[i]));
-    return csv_write(sweep->harness.folder, "sweep.csv",
+    return csv_write(folder, "sweep.csv",
                      "over,value,strategy,instances,connections,work_ms,redis_delay_us,round,"
                      "requests_per_s:1,committed_per_s:1,refused,failed,unknown,latency_us_p50,"
                      "latency_us_p90,latency_us_p99,latency_us_max,verdict:q",
                      rows, error);
+}
+
+/* What was the same throughout; of what was varied, the values. */
+static json_t *json_document(const struct sweep *sweep, json_t *rows)
+{
+    const struct options *options = &sweep->options;
+    json_t *document = results_json_document(rows, options, &sweep->harness.machine);
+    json_t *settings = json_object_get(document, "settings");
+    static const char *const members[SWEEP_DIMENSIONS] = {[SWEEP_CONNECTIONS] = "connections",
+                                                          [SWEEP_WORK_MS] = "work_ms",
+                                                          [SWEEP_INSTANCES] = "instances"};
+    if (members[sweep->plan.over])
+        json_object_del(settings, members[sweep->plan.over]);
+    json_t *set = json_array();
+    for (size_t i = 0; i < options->set.count; i++)
+        json_array_append_new(set, json_string(options->set.items[i]));
+    json_object_update_new(settings, json_pack("{ss so}", "over", options->over, "set", set));
+    return document;
+}
+
+static bool write_files(const struct sweep *sweep, struct error *error)
+{
+    const char *folder = sweep->harness.folder;
+    json_t *rows = json_array();
+    for (size_t i = 0; i < sweep->results.count; i++)
+        json_array_append_new(rows, json_swept(sweep, &sweep->results.items[i]));
+    json_t *document = json_document(sweep, json_incref(rows));
+    if (!write_csv(folder, rows, error)) {
+        json_decref(document);
+        return false;
+    }
+    return results_json_write(folder, "results.json", document, error) &&
+           html_write_run(folder, error);
 }
 
 static int report(const struct sweep *sweep)
@@ -205,9 +237,11 @@ static int report(const struct sweep *sweep)
            " s, the values in turn. = best: its rounds and the best's overlap.\n%s\n",
            sweep->options.rounds, sweep->options.rounds == 1 ? "" : "s", sweep->options.duration_s,
            line);
-    if (!write_csv(sweep, &error))
+    if (!write_files(sweep, &error))
         return process_fail(error.text);
-    printf("Files: %s/sweep.csv\n", sweep->harness.folder);
+    const char *folder = sweep->harness.folder;
+    printf("Files: %s/sweep.csv, %s/results.json\nReport: %s/report.html\n", folder, folder,
+           folder);
     return verdict_exit_status(&tally);
 }
 

@@ -208,6 +208,14 @@ static json_t *json_settings(const struct options *options, const struct machine
         (int)options->servers.count, "postgresql", results_json_database(machine));
 }
 
+json_t *results_json_document(json_t *runs, const struct options *options,
+                              const struct machine *machine)
+{
+    return json_pack("{so sI so so so}", "runs", runs, "seed", options->seed, "machine",
+                     results_json_machine(machine), "versions", results_json_versions(machine),
+                     "settings", json_settings(options, machine));
+}
+
 /* Of each run's object: what an article's row has comes last, and is empty elsewhere. */
 static const char columns[] =
     "strategy,body,instances,scenario,phase,round,connections,threads,duration_s:3,stock,products,"
@@ -228,9 +236,6 @@ bool results_write(const char *folder, const struct results *results, const stru
         json_decref(list);
         return false;
     }
-    json_t *document =
-        json_pack("{so sI so so so}", "runs", list, "seed", options->seed, "machine",
-                  results_json_machine(machine), "versions", results_json_versions(machine),
-                  "settings", json_settings(options, machine));
-    return results_json_write(folder, "results.json", document, error);
+    return results_json_write(folder, "results.json", results_json_document(list, options, machine),
+                              error);
 }

@@ -26,6 +26,10 @@ json_t *results_json_machine(const struct machine *machine);
 json_t *results_json_versions(const struct machine *machine);
 json_t *results_json_database(const struct machine *machine); /* PostgreSQL's settings */
 
+/* A results.json of these runs, which it takes: with seed, machine, versions and settings. */
+json_t *results_json_document(json_t *runs, const struct options *options,
+                              const struct machine *machine);
+
 /* Writes `document`, which it takes, to a file in the folder. */
 bool results_json_write(const char *folder, const char *name, json_t *document,
                         struct error *error);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct bed *bed;
 
@@ -57,6 +58,37 @@ static void values_take_turns(void **state)
     }
     assert_false(read_row(9, row, sizeof row));
     assert_non_null(strstr(bed->output, "best"));
+}
+
+/* results.json has what was varied in each run, and what was the same for all; the page is there.
+ */
+static void a_sweep_has_a_report(void **state)
+{
+    (void)state;
+    char path[128];
+    assert_int_equal(bed_run(bed, "sweep --server-binary " SERVER " --strategies conditional "
+                                  "--over connections=2,4 --set in-flight-per-product=3 "
+                                  "--duration 1s --rounds 1"),
+                     0);
+    json_t *results = bed_results(bed);
+    assert_non_null(results);
+    const json_t *runs = json_object_get(results, "runs");
+    assert_int_equal(json_array_size(runs), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *run = json_array_get(runs, i);
+        assert_string_equal(json_string_value(json_object_get(run, "over")), "connections");
+        assert_int_equal(json_integer_value(json_object_get(run, "value")), 2 + 2 * (int)i);
+        assert_non_null(json_object_get(json_object_get(run, "latency_us"), "steps"));
+    }
+    const json_t *settings = json_object_get(results, "settings");
+    assert_null(json_object_get(settings, "connections"));
+    assert_string_equal(json_string_value(json_object_get(settings, "over")), "connections=2,4");
+    const json_t *set = json_object_get(settings, "set");
+    assert_string_equal(json_string_value(json_array_get(set, 0)), "in-flight-per-product=3");
+    json_decref(results);
+    snprintf(path, sizeof path, "%s/report.html", bed->folder);
+    assert_non_null(strstr(bed->output, path));
+    assert_int_equal(access(path, R_OK), 0);
 }
 
 /* An order of redis-token asks Redis for its lock before it is committed and answered. */
@@ -178,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(values_take_turns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_sweep_has_a_report, set_up, tear_down),
         cmocka_unit_test_setup_teardown(redis_is_further_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(servers_get_the_settings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_swept, set_up, tear_down),

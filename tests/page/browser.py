@@ -69,7 +69,7 @@ class Server:
 
 
 class Browser:
-    def __init__(self):
+    def __init__(self, log_network=False):
         self.profile = tempfile.TemporaryDirectory(prefix="seckill-page.", ignore_cleanup_errors=True)
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
@@ -78,7 +78,7 @@ class Browser:
                          f"--user-data-dir={self.profile.name}", *(["--no-sandbox"] if os.geteuid() == 0 else [])):
             options.add_argument(argument)
         options.add_experimental_option("prefs", {"intl.accept_languages": "en-US"})
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", **({"performance": "ALL"} if log_network else {})})
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
 
     def quit(self):
@@ -90,6 +90,11 @@ class Browser:
 
     def cdp(self, command, **arguments):
         return self.driver.execute_cdp_cmd(command, arguments)
+
+    def requests(self):
+        """What has been asked for since the last call, whatever came of it."""
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
 
     def find(self, selector):
         return self.driver.find_element("css selector", selector)

@@ -9,12 +9,7 @@
 #ifndef SECKILL_LOADTEST_REPORT_HTML_HTML_H
 #define SECKILL_LOADTEST_REPORT_HTML_HTML_H
 
-#include "loadtest/report/html/found.h"
-
-struct html_run {
-    const char *name;   /* as the reader knows it, a folder's; borrowed */
-    struct found found; /* the caller's */
-};
+#include "loadtest/report/html/sections.h"
 
 /* FOLDER/report.html. */
 bool html_write(const char *folder, const struct html_run *runs, size_t count, struct error *error);

@@ -73,7 +73,7 @@ static void another_text_is_refused(void **state)
     }
 }
 
-enum { BEGAN = 7000000, SECOND = 1000000 };
+static const int64_t BEGAN = 7000000, SECOND = 1000000;
 
 /* An order counts where it was due, its answer where it came. */
 static void a_timeline_says_what_was_when(void **state)
@@ -107,9 +107,9 @@ static void a_long_load_has_longer_slices(void **state)
 {
     (void)state;
     struct timeline timeline;
-    struct timeline_recorder *recorder = timeline_recorder_create(BEGAN, 86400 * INT64_C(1000000));
+    struct timeline_recorder *recorder = timeline_recorder_create(BEGAN, 86400 * SECOND);
     assert_non_null(recorder);
-    timeline_answered(recorder, LOAD_FAILED, BEGAN, BEGAN + 200000 * INT64_C(1000000));
+    timeline_answered(recorder, LOAD_FAILED, BEGAN, BEGAN + 200000 * SECOND);
     timeline_read(recorder, &timeline);
     assert_int_equal(timeline.count, TIMELINE_SLICES);
     assert_int_equal(timeline.slice_us, 864000000);

@@ -2,7 +2,8 @@
 #include "lib/t.h"
 
 #include "loadtest/base/process.h"
-#include "loadtest/report/html/chart.h"
+#include "loadtest/report/charts/chart.h"
+#include "loadtest/report/html/compare.h"
 #include "loadtest/report/html/html.h"
 
 #include <stdlib.h>
@@ -112,7 +113,7 @@ static void write_page(const struct html_run *runs, size_t count)
 static void a_page_says_it_in_two_languages(void **state)
 {
     (void)state;
-    struct html_run run = {"mine", take(two_rounds, sizeof two_rounds / sizeof *two_rounds)};
+    struct html_run run = {"mine", "", take(two_rounds, sizeof two_rounds / sizeof *two_rounds)};
 
     write_page(&run, 1);
     const char *page = read_page();
@@ -124,6 +125,7 @@ static void a_page_says_it_in_two_languages(void **state)
     assert_non_null(strstr(page, "one &amp; &lt;two&gt;"));
     assert_non_null(strstr(page, "<dt>seed</dt><dd>7</dd>"));
     assert_non_null(strstr(page, "</html>"));
+    assert_non_null(strstr(page, "<a href=\"results.json\">"));
     /* One file: nothing is fetched. */
     assert_null(strstr(page, "src="));
     assert_null(strstr(page, "href=\"http"));
@@ -138,7 +140,7 @@ static void a_page_shows_what_was_broken(void **state)
         {"conditional", 1, "truth", 0, 101, 1, PROMISES, "BROKEN", NULL},
         {"<script>alert(1)</script>", 1, "speed", 9, 9, 0, PROMISES, "no run", "a & b < c"},
     };
-    struct html_run run = {"mine", take(runs, 2)};
+    struct html_run run = {"mine", "", take(runs, 2)};
 
     write_page(&run, 1);
     const char *page = read_page();
@@ -162,15 +164,73 @@ static void runs_are_compared_beyond_their_spread(void **state)
         {"conditional", 1, "speed", 1190, 0, 0, PROMISES, "kept", NULL},
         {"batch", 1, "speed", 500, 0, 0, PROMISES, "kept", NULL},
         {"batch", 1, "speed", 600, 0, 0, PROMISES, "kept", NULL},
+        {"buckets", 1, "speed", 300, 0, 0, PROMISES, "kept", NULL},
     };
-    struct html_run runs[] = {{"before", take(before, 4)}, {"after", take(after, 3)}};
+    struct html_run runs[] = {{"before", "before/", take(before, 4)},
+                              {"a <fter", "a <fter%/", take(after, 4)}};
 
     write_page(runs, 2);
     const char *page = read_page();
     assert_non_null(strstr(page, "1190 (×1.08)"));
-    assert_non_null(strstr(page, "550 (×0.50 ↓)"));
+    assert_non_null(strstr(page, "<td class=\"bad\">550 (×0.50 ↓)</td>"));
+    /* One round says nothing of a spread; p99 is the same in all. */
+    assert_non_null(strstr(page, "<td class=\"\">1190 (×1.08)</td>"));
+    assert_non_null(strstr(page, "3.00 (×1.00 ≈)"));
+    assert_non_null(strstr(page, "<td>300</td>")); /* which the first run does not have */
+    assert_non_null(strstr(page, "<a href=\"a%20%3Cfter%25/results.json\">"));
+    assert_non_null(strstr(page, "<th>a &lt;fter</th>"));
     found_free(&runs[0].found);
     found_free(&runs[1].found);
+}
+
+static void a_spread_wants_two_rounds(void **state)
+{
+    (void)state;
+    const struct span low = {10, 9, 11}, high = {20, 18, 22}, middle = {15, 11, 18};
+
+    assert_int_equal(compare_spans(&low, 2, &high, 2), COMPARE_LESS);
+    assert_int_equal(compare_spans(&high, 2, &low, 2), COMPARE_MORE);
+    assert_int_equal(compare_spans(&middle, 2, &low, 2), COMPARE_ALIKE);
+    assert_int_equal(compare_spans(&low, 1, &high, 2), COMPARE_UNKNOWN);
+    assert_int_equal(compare_spans(&low, 2, &high, 1), COMPARE_UNKNOWN);
+}
+
+/* What differs between the runs' settings, and nothing else. */
+static void differing_settings_are_named(void **state)
+{
+    (void)state;
+    struct html_run runs[] = {{"a", NULL, take(two_rounds, 3)}, {"b", NULL, take(two_rounds, 3)}};
+    static const char *const settings[] = {"{\"stock\": 100, \"body\": \"plain\"}",
+                                           "{\"stock\": 100, \"rate_per_s\": 5}"};
+
+    for (size_t i = 0; i < 2; i++)
+        json_object_set_new(runs[i].found.document, "settings", json_loads(settings[i], 0, NULL));
+    write_page(runs, 2);
+    const char *page = read_page();
+    assert_non_null(strstr(page, "<tr><td>body</td><td class=\"text\">plain</td>"));
+    assert_non_null(
+        strstr(page, "<tr><td>rate_per_s</td><td class=\"text\"></td><td class=\"text\">5"));
+    assert_null(strstr(page, "<tr><td>stock</td>"));
+    assert_null(strstr(page, "href="));
+    found_free(&runs[0].found);
+    found_free(&runs[1].found);
+}
+
+static void lines_are_chosen(void **state)
+{
+    (void)state;
+    struct found found = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
+    struct option_list wanted = {.count = 2};
+    struct error error;
+
+    strcpy(wanted.items[0], "redis-token");
+    strcpy(wanted.items[1], "conditional");
+    assert_true(found_choose(&found, &wanted, &error));
+    assert_int_equal(found.count, 2);
+    strcpy(wanted.items[0], "local-lock");
+    assert_false(found_choose(&found, &wanted, &error));
+    assert_non_null(strstr(error.text, "'local-lock'"));
+    found_free(&found);
 }
 
 /* A reader's own parser is the judge. */
@@ -210,8 +270,24 @@ static void what_is_no_result_is_refused(void **state)
     assert_false(found_read(folder, &found, &error));
     assert_non_null(strstr(error.text, "results.json: No such file"));
     snprintf(path, sizeof path, "%s/results.json", folder);
-    static const char *const texts[] = {"{", "[]", "{\"runs\": 3}", "{\"runs\": []}"};
-    static const char *const says[] = {"line 1", "no runs", "no runs", "no runs"};
+    static const char *const texts[] = {
+        "{",
+        "[]",
+        "{\"runs\": 3}",
+        "{\"runs\": []}",
+        "{\"runs\": [3]}",
+        "{\"runs\": [{\"strategy\": \"\"}]}",
+        "{\"runs\": [{\"strategy\": \"a\", \"latency_us\": {\"steps\": \"x\"}}]}",
+        "{\"runs\": [{\"strategy\": \"a\", \"open_loop\": {\"timeline\": 3}}]}",
+    };
+    static const char *const says[] = {"line 1",
+                                       "no runs",
+                                       "no runs",
+                                       "no runs",
+                                       "runs[0] has no strategy",
+                                       "runs[0] has no strategy",
+                                       "runs[0]: its latencies (steps) cannot be read",
+                                       "runs[0]: its timeline cannot be read"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         FILE *file = fopen(path, "w");
         assert_non_null(file);
@@ -231,6 +307,9 @@ int main(void)
         cmocka_unit_test(a_page_says_it_in_two_languages),
         cmocka_unit_test(a_page_shows_what_was_broken),
         cmocka_unit_test(runs_are_compared_beyond_their_spread),
+        cmocka_unit_test(a_spread_wants_two_rounds),
+        cmocka_unit_test(differing_settings_are_named),
+        cmocka_unit_test(lines_are_chosen),
         cmocka_unit_test(a_picture_is_xml),
         cmocka_unit_test(what_is_no_result_is_refused),
     };

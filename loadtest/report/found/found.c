@@ -1,5 +1,5 @@
 /* See found.h. */
-#include "loadtest/report/html/found.h"
+#include "loadtest/report/found/found.h"
 
 #include "loadtest/load/usage.h"
 
@@ -15,6 +15,7 @@ struct values {
     double of[FIGURES][ROUNDS_MAX];
 };
 
+/* "": it has none. */
 static const char *text_of(const json_t *run, const char *name)
 {
     const char *text = json_string_value(json_object_get(run, name));
@@ -45,11 +46,18 @@ static enum verdict verdict_read(const char *name)
     return VERDICT_NO_RUN;
 }
 
-static bool is_of(const json_t *run, const struct found_line *line)
+static struct found_line line_of(const json_t *run)
 {
-    return strcmp(text_of(run, "strategy"), line->strategy) == 0 &&
-           strcmp(text_of(run, "body"), line->body) == 0 &&
-           integer_of(run, "instances") == line->instances;
+    return (struct found_line){.strategy = text_of(run, "strategy"),
+                               .body = text_of(run, "body"),
+                               .instances = (int)integer_of(run, "instances"),
+                               .value = integer_of(run, "value")};
+}
+
+static bool is_same(const struct found_line *a, const struct found_line *b)
+{
+    return a->strategy && b->strategy && strcmp(a->strategy, b->strategy) == 0 &&
+           strcmp(a->body, b->body) == 0 && a->instances == b->instances && a->value == b->value;
 }
 
 /* A phase with a limited stock says what the strategy is worth; the others how fast it is. */
@@ -70,7 +78,24 @@ static void take_stock(const json_t *run, struct found_line *line)
     line->oversold = oversold;
 }
 
-static void take_figures(const json_t *run, struct found_line *line, struct values *values)
+/* False: a text that is none, or out of memory. */
+static bool take_answers(const json_t *run, struct found_line *line)
+{
+    struct answers *answers = line->answers ? line->answers : calloc(1, sizeof *answers);
+    int64_t sum = 0;
+    if (!answers || !answers_take(run, answers)) {
+        line->answers = answers;
+        return false;
+    }
+    for (int kind = 0; kind < ANSWERS_KINDS; kind++)
+        sum += answers->kinds[kind].count;
+    line->answers = sum > 0 ? answers : NULL;
+    if (sum == 0)
+        free(answers);
+    return true;
+}
+
+static bool take_figures(const json_t *run, struct found_line *line, struct values *values)
 {
     const json_t *latency = json_object_get(run, "latency_us");
     const double figures[FIGURES] = {
@@ -82,50 +107,55 @@ static void take_figures(const json_t *run, struct found_line *line, struct valu
     };
 
     if (strcmp(text_of(run, "phase"), "truth") == 0 || line->rounds == ROUNDS_MAX)
-        return;
+        return true;
     if (strcmp(text_of(run, "limit"), usage_limit_name(USAGE_GENERATOR)) == 0) {
         line->error = "a round without figures: wrk was never idle and the servers were";
-        return;
+        return true;
     }
     for (int i = 0; i < FIGURES; i++)
         values->of[i][line->rounds] = figures[i];
     line->rounds++;
+    return take_answers(run, line);
 }
 
-static void take_run(const json_t *run, struct found_line *line, struct values *values)
+static bool take_run(const json_t *run, struct found_line *line, struct values *values)
 {
     const char *error = json_string_value(json_object_get(run, "error"));
 
     line->verdict = verdict_merge(line->verdict, verdict_read(text_of(run, "verdict")));
     if (error) {
         line->error = error;
-        return;
+        return true;
     }
     take_stock(run, line);
-    take_figures(run, line, values);
     if (!promises(run, "paused_holder") || !promises(run, "redis_failover"))
         line->class = FOUND_CARE;
+    return take_figures(run, line, values);
 }
 
-static void gather(const json_t *runs, struct found_line *line, struct values *values)
+static bool gather(const json_t *runs, struct found_line *line, struct values *values,
+                   struct error *error)
 {
-    for (size_t i = 0; i < json_array_size(runs); i++)
-        if (is_of(json_array_get(runs, i), line))
-            take_run(json_array_get(runs, i), line, values);
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        const json_t *run = json_array_get(runs, i);
+        const struct found_line its = line_of(run);
+        if (is_same(&its, line) && !take_run(run, line, values))
+            return error_fail(error, "runs[%zu]: its latencies (steps) cannot be read", i);
+    }
     struct span *const spans[FIGURES] = {&line->committed_per_s, &line->p50_ms, &line->p90_ms,
                                          &line->p99_ms, &line->max_ms};
     for (int i = 0; i < FIGURES; i++)
         *spans[i] = span_of(values->of[i], line->rounds);
     if (line->oversold > 0 || line->lost_updates > 0 || line->verdict == VERDICT_BROKEN)
         line->class = FOUND_BAD;
+    return true;
 }
 
 static const struct found_line *find(const struct found_line *lines, size_t count,
                                      const struct found_line *line)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(lines[i].strategy, line->strategy) == 0 &&
-            strcmp(lines[i].body, line->body) == 0 && lines[i].instances == line->instances)
+        if (is_same(&lines[i], line))
             return &lines[i];
     return NULL;
 }
@@ -135,9 +165,10 @@ const struct found_line *found_same(const struct found *found, const struct foun
     return find(found->lines, found->count, line);
 }
 
+/* Below 0: it has no line. */
 static double best_rate(const struct found *found, const char *strategy)
 {
-    double best = 0;
+    double best = -1;
     for (size_t i = 0; i < found->count; i++)
         if (strcmp(found->lines[i].strategy, strategy) == 0 &&
             found->lines[i].committed_per_s.median > best)
@@ -157,7 +188,9 @@ static bool comes_before(const struct found *found, const struct found_line *a,
     if (order != 0)
         return order < 0;
     order = strcmp(a->body, b->body);
-    return order != 0 ? order < 0 : a->instances < b->instances;
+    if (order != 0 || a->instances != b->instances)
+        return order != 0 ? order < 0 : a->instances < b->instances;
+    return a->value < b->value;
 }
 
 static void sort(struct found *found)
@@ -171,24 +204,59 @@ static void sort(struct found *found)
         }
 }
 
-/* `lines` has room for one of each run. */
-static void gather_all(struct found *found, struct values *values)
+const struct found_line *found_of(const struct found *found, const json_t *run)
+{
+    const struct found_line line = line_of(run);
+    return found_same(found, &line);
+}
+
+bool found_has_open_loop(const struct found *found)
 {
     const json_t *runs = json_object_get(found->document, "runs");
-    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(runs); i++)
+        if (json_object_get(json_array_get(runs, i), "open_loop"))
+            return true;
+    return false;
+}
+
+bool found_begins(const struct found *found, size_t line)
+{
+    const struct found_line *its = &found->lines[line];
+    return line == 0 || strcmp(its->strategy, its[-1].strategy) != 0 ||
+           strcmp(its->body, its[-1].body) != 0;
+}
+
+/* What every run must have. */
+static bool check_run(const json_t *run, size_t number, struct error *error)
+{
+    struct timeline timeline;
+    if (!json_is_object(run) || !*text_of(run, "strategy"))
+        return error_fail(error, "runs[%zu] has no strategy", number);
+    return answers_timeline(run, &timeline) ||
+           error_fail(error, "runs[%zu]: its timeline cannot be read", number);
+}
+
+/* `lines` has room for one of each run. */
+static bool gather_all(struct found *found, struct values *values, struct error *error)
+{
+    const json_t *runs = json_object_get(found->document, "runs");
 
     for (size_t i = 0; i < json_array_size(runs); i++) {
         const json_t *run = json_array_get(runs, i);
-        struct found_line line = {.strategy = text_of(run, "strategy"),
-                                  .body = text_of(run, "body"),
-                                  .instances = (int)integer_of(run, "instances")};
-        if (find(found->lines, count, &line))
+        if (!check_run(run, i, error))
+            return false;
+        struct found_line line = line_of(run);
+        if (found_same(found, &line))
             continue;
-        gather(runs, &line, values);
-        found->lines[count++] = line;
+        if (!found->over)
+            found->over = json_string_value(json_object_get(run, "over"));
+        struct found_line *kept = &found->lines[found->count++];
+        *kept = line;
+        if (!gather(runs, kept, values, error))
+            return false;
     }
-    found->count = count;
     sort(found);
+    return true;
 }
 
 bool found_take(json_t *document, struct found *out, struct error *error)
@@ -200,12 +268,13 @@ bool found_take(json_t *document, struct found *out, struct error *error)
     out->lines = room > 0 ? calloc(room, sizeof *out->lines) : NULL;
     bool taken = out->lines && values;
     if (taken)
-        gather_all(out, values);
+        taken = gather_all(out, values, error);
+    else
+        error_fail(error, room > 0 ? "out of memory" : "it has no runs");
     free(values);
-    if (taken)
-        return true;
-    found_free(out);
-    return error_fail(error, room > 0 ? "out of memory" : "it has no runs");
+    if (!taken)
+        found_free(out);
+    return taken;
 }
 
 bool found_read(const char *path, struct found *out, struct error *error)
@@ -229,8 +298,34 @@ bool found_read(const char *path, struct found *out, struct error *error)
 void found_free(struct found *found)
 {
     json_decref(found->document);
+    for (size_t i = 0; i < found->count; i++)
+        free(found->lines[i].answers);
     free(found->lines);
     *found = (struct found){0};
+}
+
+static bool is_chosen(const struct found_line *line, const struct option_list *strategies)
+{
+    for (size_t i = 0; i < strategies->count; i++)
+        if (strcmp(line->strategy, strategies->items[i]) == 0)
+            return true;
+    return false;
+}
+
+bool found_choose(struct found *found, const struct option_list *strategies, struct error *error)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < strategies->count; i++)
+        if (best_rate(found, strategies->items[i]) < 0)
+            return error_fail(error, "--strategies: there is no run of '%s'", strategies->items[i]);
+    for (size_t i = 0; i < found->count; i++) {
+        if (is_chosen(&found->lines[i], strategies))
+            found->lines[kept++] = found->lines[i];
+        else
+            free(found->lines[i].answers);
+    }
+    found->count = kept;
+    return true;
 }
 
 const char *found_class_name(enum found_class class)

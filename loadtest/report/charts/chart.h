@@ -1,12 +1,12 @@
 /*
  * Pictures of what a run found, as SVG. They stand in the page, and alone as files (chart_alone),
  * with a light and a dark dress. A class is told by colour and by a sign, for readers who do not
- * tell the colours apart. Texts come in English and Chinese; the reader's choice hides the other.
+ * tell the colours apart.
  */
-#ifndef SECKILL_LOADTEST_REPORT_HTML_CHART_H
-#define SECKILL_LOADTEST_REPORT_HTML_CHART_H
+#ifndef SECKILL_LOADTEST_REPORT_CHARTS_CHART_H
+#define SECKILL_LOADTEST_REPORT_CHARTS_CHART_H
 
-#include "loadtest/report/html/found.h"
+#include "loadtest/report/found/found.h"
 
 #include <stdio.h>
 
@@ -16,11 +16,9 @@ void chart_rates(FILE *to, const struct found *found);
 /* p50, p90, p99 and the longest on a log axis. */
 void chart_latencies(FILE *to, const struct found *found);
 
-/* The rates as a file of their own. */
+/* The rates as a file of their own, without a reader's choice of language. */
 void chart_alone(FILE *to, const struct found *found);
 
-/* Text with what HTML and XML would take for their own replaced. */
-void chart_text(FILE *to, const char *text);
 /* The sign of a class. */
 const char *chart_sign(enum found_class class);
 

@@ -1,0 +1,373 @@
+/* See sections.h. */
+#include "loadtest/report/html/sections.h"
+
+#include "loadtest/report/charts/chart.h"
+#include "loadtest/report/charts/panels.h"
+#include "loadtest/report/charts/svg.h"
+#include "loadtest/report/charts/swept.h"
+#include "loadtest/report/charts/timeline.h"
+#include "loadtest/report/html/words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *chinese_verdict(enum verdict verdict)
+{
+    static const char *const names[] = {
+        [VERDICT_KEPT] = "守住承诺",     [VERDICT_PROVED_NOTHING] = "什么也没证明",
+        [VERDICT_UNSAFE] = "如实不安全", [VERDICT_NO_RUN] = "没有跑成",
+        [VERDICT_BROKEN] = "违背承诺",
+    };
+    return names[verdict];
+}
+
+static enum found_class verdict_class(enum verdict verdict)
+{
+    if (verdict == VERDICT_KEPT)
+        return FOUND_SAFE;
+    return verdict == VERDICT_UNSAFE || verdict == VERDICT_BROKEN ? FOUND_BAD : FOUND_CARE;
+}
+
+/* A sweep asks how fast, and has no stock that could show what a strategy is worth. */
+static enum verdict shown_verdict(const struct found *found, const struct found_line *line)
+{
+    bool bad = line->verdict == VERDICT_BROKEN || line->verdict == VERDICT_NO_RUN;
+    return found->over && !bad ? VERDICT_KEPT : line->verdict;
+}
+
+/* The worst colours it: a promise that was broken, or something that was not proved. */
+static void banner(FILE *to, const struct found *found)
+{
+    size_t counts[VERDICT_BROKEN + 1] = {0};
+    const char *class = "safe";
+
+    for (size_t i = 0; i < found->count; i++)
+        counts[shown_verdict(found, &found->lines[i])]++;
+    if (counts[VERDICT_NO_RUN] + counts[VERDICT_PROVED_NOTHING] > 0)
+        class = "care";
+    if (counts[VERDICT_BROKEN] > 0)
+        class = "bad";
+    fprintf(to, "<p class=\"banner %s\">", class);
+    const char *comma = "";
+    for (int verdict = VERDICT_BROKEN; verdict >= VERDICT_KEPT; verdict--) {
+        if (counts[verdict] == 0)
+            continue;
+        bool measured = found->over && verdict == VERDICT_KEPT;
+        fprintf(to, "%s%zu <span class=\"en\">%s</span><span class=\"zh\">%s</span>", comma,
+                counts[verdict], measured ? "measured" : verdict_name((enum verdict)verdict),
+                measured ? "已测量" : chinese_verdict((enum verdict)verdict));
+        comma = " · ";
+    }
+    fputs("</p>\n", to);
+}
+
+static void legend(FILE *to)
+{
+    fputs("<p class=\"note\"><span class=\"en\">"
+          "✓ right whatever happens · △ wrong when a holder stalls, or when the store outside "
+          "PostgreSQL forgets · ✗ sold too much, or lost an update, in this run (sold / stock)"
+          "</span><span class=\"zh\">"
+          "✓ 无论发生什么都正确 · △ 持锁者停顿、或 PostgreSQL 之外的存储丢数据时会出错 · "
+          "✗ 在这次运行中超卖或丢失更新（卖出 / 库存）</span></p>\n",
+          to);
+}
+
+static void rates(FILE *to, const struct found *found)
+{
+    words_heading(
+        to, "Committed orders a second", "每秒落库的订单",
+        "Log axis; the bar is the median of the rounds, the whisker goes from the least to the "
+        "most. ×3: three instances share the load.",
+        "对数坐标；条形是各轮的中位数，须线从最小到最大。×3 表示三个实例分担负载。");
+    fputs("<div class=\"scroll\">\n", to);
+    chart_rates(to, found);
+    fputs("</div>\n", to);
+    legend(to);
+}
+
+static void latencies(FILE *to, const struct found *found)
+{
+    words_heading(
+        to, "Latency", "延迟",
+        "Milliseconds, log axis: circle p50, thick line to p90, stroke p99, thin line to the "
+        "longest; the figures are p50 and p99.",
+        "毫秒，对数坐标：圆圈是 p50，粗线到 p90，竖线是 p99，细线到最长；数字是 p50 和 p99。");
+    fputs("<div class=\"scroll\">\n", to);
+    chart_latencies(to, found);
+    fputs("</div>\n", to);
+}
+
+static void sweep(FILE *to, const struct found *found)
+{
+    words_heading(
+        to, "Value by value", "逐个取值",
+        "Above, committed orders a second: medians of the rounds, with whiskers from the least to "
+        "the most; a full circle is the best value, or one whose rounds overlap with its rounds. "
+        "Below, milliseconds: p50, and dashed p99. Log axes, the same for all strategies.",
+        "上：每秒落库的订单，各轮的中位数，须线从最小到最大；实心圆是最佳取值，或与最佳取值的各轮"
+        "有交叠的取值。下：延迟（毫秒），实线 p50，虚线 p99。对数坐标，各策略相同。");
+    swept_panels(to, found);
+}
+
+static void panels(FILE *to, const struct found *found)
+{
+    if (!panels_has(found))
+        return;
+    words_heading(
+        to, "Percentiles", "百分位",
+        "Milliseconds that so many of the answers did not exceed, all rounds together. The first "
+        "line is solid, the next ones dashed; all panels have the same axes.",
+        "不超过该毫秒数的答复所占的比例，各轮合计。第一条为实线，其余为虚线；各图坐标相同。");
+    panels_percentiles(to, found);
+    words_heading(
+        to, "How latencies are spread", "延迟分布",
+        "Milliseconds on a log axis; each histogram is as high as its highest bar. A line at p50, "
+        "a dashed one at p99. wrk does not tell its answers apart: where they were not all of one "
+        "kind they are mixed. At a given rate they are told apart.",
+        "毫秒，对数坐标；每个直方图以最高的条形为满高。实线是 p50，虚线是 p99。wrk 不区分答复："
+        "答复不止一种时记为混合。给定速率时各种答复分开统计。");
+    panels_histograms(to, found);
+}
+
+static const char *best_word(const struct found *found, const struct found_line *line)
+{
+    static const char *const words[] = {
+        [SWEPT_BEST] = " best", [SWEPT_LIKE_BEST] = " = best", [SWEPT_LESS] = ""};
+    return words[swept_mark_of(found, line)];
+}
+
+/* "4260 ±11"; of a single round nobody knows the spread. */
+static void figures(FILE *to, const struct found *found, const struct found_line *line)
+{
+    const struct span *rate = &line->committed_per_s;
+
+    if (line->rounds == 0) {
+        fputs("<td></td><td></td><td></td>", to);
+        return;
+    }
+    fprintf(to, "<td>%.0f", rate->median);
+    if (line->rounds > 1)
+        fprintf(to, " ±%.0f", (rate->most - rate->least) / 2);
+    fprintf(to, "%s</td><td>%.2f</td><td>%.2f</td>", found->over ? best_word(found, line) : "",
+            line->p50_ms.median, line->p99_ms.median);
+}
+
+static void stock(FILE *to, const struct found_line *line)
+{
+    fputs("<td>", to);
+    if (line->sold_out)
+        fprintf(to, "%" PRId64 " / %" PRId64, line->sold, line->stock);
+    fprintf(to, "</td><td>%" PRId64 "</td>", line->lost_updates);
+}
+
+static void line_row(FILE *to, const struct found *found, const struct found_line *line)
+{
+    enum verdict verdict = shown_verdict(found, line);
+
+    fputs("<tr><td>", to);
+    svg_text(to, line->strategy);
+    fprintf(to, "%s</td><td>%d</td>", strcmp(line->body, "guarded") == 0 ? " (guarded)" : "",
+            line->instances);
+    if (found->over)
+        fprintf(to, "<td>%" PRId64 "</td>", line->value);
+    figures(to, found, line);
+    if (!found->over)
+        stock(to, line);
+    fprintf(to, "<td class=\"text %s\">", found_class_name(verdict_class(verdict)));
+    words_spans(to, verdict_name(verdict), chinese_verdict(verdict));
+    fprintf(to, "</td><td class=\"%s\">%s</td></tr>\n", found_class_name(line->class),
+            chart_sign(line->class));
+    if (!line->error)
+        return;
+    fputs("<tr><td class=\"note\" colspan=\"9\">↳ ", to);
+    svg_text(to, line->error);
+    fputs("</td></tr>\n", to);
+}
+
+static void lines_notes(FILE *to, const struct found *found)
+{
+    if (found->over)
+        words_heading(to, "Every line", "全部结果",
+                      "Committed orders a second, ± half the spread of the rounds. = best: no "
+                      "difference from the best value is shown.",
+                      "每秒落库的订单，± 为各轮波动的一半。= best：与最佳取值的差别不超出波动。");
+    else
+        words_heading(
+            to, "Every line", "全部结果",
+            "A verdict compares what a strategy promised with the database's own rows. Nothing "
+            "goes wrong during this run: no holder is paused, no Redis forgets; the last column "
+            "says which promise to be right then.",
+            "判定把策略的承诺与数据库里的行相对照。这次运行中没有发生故障：没有持锁者被暂停，"
+            "Redis 也没有丢数据；最后一列说明哪些策略承诺在那时仍然正确。");
+}
+
+/* A sweep's have a value, and no stock that could be sold out. */
+static void lines_headers(FILE *to, const struct found *found)
+{
+    static const char *const run[][2] = {
+        {"strategy", "策略"},         {"instances", "实例"},  {"committed/s", "落库/秒"},
+        {"p50 ms", "p50 毫秒"},       {"p99 ms", "p99 毫秒"}, {"sold / stock", "卖出 / 库存"},
+        {"lost updates", "丢失更新"}, {"verdict", "判定"},    {"", ""}};
+    static const char *const swept[][2] = {{"strategy", "策略"},   {"instances", "实例"},
+                                           {"value", "取值"},      {"committed/s", "落库/秒"},
+                                           {"p50 ms", "p50 毫秒"}, {"p99 ms", "p99 毫秒"},
+                                           {"verdict", "判定"},    {"", ""}};
+    if (found->over)
+        words_headers(to, swept, sizeof swept / sizeof *swept);
+    else
+        words_headers(to, run, sizeof run / sizeof *run);
+}
+
+static void lines_table(FILE *to, const struct found *found)
+{
+    lines_notes(to, found);
+    fputs("<div class=\"scroll\"><table>\n", to);
+    lines_headers(to, found);
+    for (size_t i = 0; i < found->count; i++)
+        line_row(to, found, &found->lines[i]);
+    fputs("</table></div>\n", to);
+}
+
+static void part_rows(FILE *to, const json_t *run, const json_t *part)
+{
+    const json_t *latencies = json_object_get(part, "latency_us");
+
+    for (int kind = 0; kind < LOAD_CLASSES; kind++) {
+        const json_t *latency = json_object_get(latencies, answers_name(kind));
+        int64_t count = (int64_t)json_integer_value(json_object_get(latency, "count"));
+        if (count == 0)
+            continue;
+        fputs("<tr><td>", to);
+        svg_text(to, json_string_value(json_object_get(run, "strategy")));
+        fprintf(to, "</td><td>%d</td><td>%d</td>",
+                (int)json_integer_value(json_object_get(run, "instances")),
+                (int)json_integer_value(json_object_get(run, "round")));
+        const char *name = json_string_value(json_object_get(part, "part"));
+        const char *chinese = timeline_part_chinese(name ? name : "");
+        fputs("<td class=\"text\">", to);
+        if (chinese)
+            words_spans(to, name, chinese);
+        else
+            svg_text(to, name);
+        fputs("</td>", to);
+        fprintf(to, "<td>%.0f</td><td class=\"text\">",
+                json_number_value(json_object_get(part, "rate_per_s")));
+        words_spans(to, answers_name(kind), answers_chinese(kind));
+        fprintf(to, "</td><td>%" PRId64 "</td>", count);
+        static const char *const figures[] = {"p50", "p90", "p99", "max"};
+        for (size_t j = 0; j < sizeof figures / sizeof *figures; j++)
+            fprintf(to, "<td>%.2f</td>",
+                    json_number_value(json_object_get(latency, figures[j])) / 1000);
+        fputs("</tr>\n", to);
+    }
+}
+
+/* Whether an earlier run of the same line has drawn it. */
+static bool is_drawn(const json_t *runs, size_t number, const struct found *found)
+{
+    const struct found_line *line = found_of(found, json_array_get(runs, number));
+    for (size_t i = 0; i < number; i++) {
+        const json_t *run = json_array_get(runs, i);
+        const json_t *open = json_object_get(run, "open_loop");
+        if (json_object_get(open, "timeline") && found_of(found, run) == line)
+            return true;
+    }
+    return line == NULL;
+}
+
+static void timelines(FILE *to, const struct found *found)
+{
+    const json_t *runs = json_object_get(found->document, "runs");
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        const json_t *run = json_array_get(runs, i);
+        const json_t *open = json_object_get(run, "open_loop");
+        if (!json_object_get(open, "timeline") || is_drawn(runs, i, found))
+            continue;
+        fputs("<figure class=\"scroll\"><figcaption>", to);
+        svg_text(to, json_string_value(json_object_get(run, "strategy")));
+        fprintf(to, " ×%d</figcaption>\n", found_of(found, run)->instances);
+        timeline_draw(to, run);
+        fputs("</figure>\n", to);
+    }
+}
+
+/* What was offered and how it was answered: over time, and part by part of the schedule. */
+static void open_loop(FILE *to, const struct found *found)
+{
+    static const char *const names[][2] = {
+        {"strategy", "策略"},   {"instances", "实例"},    {"round", "轮"},
+        {"part", "阶段"},       {"offered/s", "到达/秒"}, {"answer", "答复"},
+        {"orders", "订单"},     {"p50 ms", "p50 毫秒"},   {"p90 ms", "p90 毫秒"},
+        {"p99 ms", "p99 毫秒"}, {"max ms", "最长 毫秒"}};
+    const json_t *runs = json_object_get(found->document, "runs");
+
+    if (!found_has_open_loop(found))
+        return;
+    words_heading(to, "At the given rate", "给定速率下",
+                  "Each order is timed from when it was due, however late it could be sent; its "
+                  "latency stands where it was due, its answer where it came. The first round.",
+                  "延迟从订单应当发出的时刻算起，不论实际何时送出；延迟画在应当发出的时刻，答复画在"
+                  "到来的时刻。图中是第一轮。");
+    timelines(to, found);
+    fputs("<div class=\"scroll\"><table>\n", to);
+    words_headers(to, names, sizeof names / sizeof *names);
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        const json_t *run = json_array_get(runs, i);
+        const json_t *parts = json_object_get(json_object_get(run, "open_loop"), "parts");
+        for (size_t j = 0; j < json_array_size(parts) && found_of(found, run); j++)
+            part_rows(to, run, json_array_get(parts, j));
+    }
+    fputs("</table></div>\n", to);
+}
+
+static void values(FILE *to, json_t *object)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(object, name, value)
+    {
+        if (json_is_object(value)) {
+            values(to, value);
+            continue;
+        }
+        char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
+        fputs("<dt>", to);
+        svg_text(to, name);
+        fputs("</dt><dd>", to);
+        svg_text(to, text ? text : json_string_value(value));
+        fputs("</dd>\n", to);
+        free(text);
+    }
+}
+
+static void conditions(FILE *to, const struct found *found)
+{
+    const json_t *document = found->document;
+
+    words_heading(to, "Machine and settings", "机器与设置",
+                  "An order writes one row in orders and one update of the product's row.",
+                  "一个订单写 orders 表一行，并更新商品的一行。");
+    fputs("<dl>\n", to);
+    values(to, json_object_get(document, "machine"));
+    values(to, json_object_get(document, "versions"));
+    values(to, json_object_get(document, "settings"));
+    fprintf(to, "<dt>seed</dt><dd>%lld</dd>\n</dl>\n",
+            (long long)json_integer_value(json_object_get(document, "seed")));
+}
+
+void sections_write(FILE *to, const struct found *found)
+{
+    banner(to, found);
+    if (found->over) {
+        sweep(to, found);
+    } else {
+        rates(to, found);
+        latencies(to, found);
+    }
+    open_loop(to, found);
+    panels(to, found);
+    lines_table(to, found);
+    conditions(to, found);
+}

@@ -1,0 +1,21 @@
+/* The page's texts in both languages: the reader's choice hides one of them. Its texts are the
+ * program's own and stand as they are. */
+#ifndef SECKILL_LOADTEST_REPORT_HTML_WORDS_H
+#define SECKILL_LOADTEST_REPORT_HTML_WORDS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+void words_both(FILE *to, const char *tag, const char *english, const char *chinese);
+
+/* The same within an element that is open. */
+void words_spans(FILE *to, const char *english, const char *chinese);
+
+/* A section begins, with a note below its name. */
+void words_heading(FILE *to, const char *english, const char *chinese, const char *note_english,
+                   const char *note_chinese);
+
+/* A table's first row. */
+void words_headers(FILE *to, const char *const names[][2], size_t count);
+
+#endif

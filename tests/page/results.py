@@ -1,0 +1,69 @@
+"""results.json files of every kind, written by hand: what a run, a bell, a sweep and a file of before leave behind."""
+import json
+import os
+
+EVERYTHING = ["one_instance", "many_instances", "paused_holder", "redis_failover"]
+HTML_NAME = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>&amp;'
+
+
+def speed(strategy, rate, instances=1, round_number=1, steps="1024:900 2048:90 10240:9 70000:1", promise=EVERYTHING, **more):
+    return {"strategy": strategy, "body": "", "instances": instances, "phase": "speed", "round": round_number,
+            "requests": 1000, "committed": 1000, "committed_per_s": rate, "refused": 0, "failed": 0, "unknown": 0,
+            "latency_us": {"p50": 1024, "p90": 1024, "p99": 2048, "max": 70000, **({"steps": steps} if steps else {})},
+            "audit": {"sold": 1000, "oversold": 0, "lost_updates": 0}, "promise": promise, "verdict": "kept", **more}
+
+
+def truth(strategy, sold, verdict, instances=1, promise=EVERYTHING, **more):
+    return {"strategy": strategy, "body": "", "instances": instances, "phase": "truth", "round": 1, "stock": 100,
+            "audit": {"sold": sold, "oversold": max(sold - 100, 0), "lost_updates": 0}, "promise": promise,
+            "verdict": verdict, **more}
+
+
+def run():
+    """Every class and verdict, one and three instances, names that are HTML, many strategies."""
+    runs = []
+    for number, instances in ((0, 1), (1, 3)):
+        for round_number in (1, 2):
+            for i, strategy in enumerate(["conditional", "batch", "redis-queue", "pessimistic", "partitioned-queue"]):
+                runs.append(speed(strategy, 40000 / 3 ** i + round_number * 50 - number * 30, instances, round_number))
+            runs.append(speed("redis-token", 1600, instances, round_number, promise=EVERYTHING[:2]))
+            runs.append(speed("none", 1900, instances, round_number, promise=[]))
+        runs += [truth("conditional", 100, "kept", instances), truth("none", 1707, "unsafe, as stated", instances, [])]
+    runs += [truth("pessimistic", 101, "BROKEN"),
+             speed(HTML_NAME, 1000, error="a & b < c"), speed("batch", 70, body="guarded", failed=3)]
+    return runs
+
+
+def bell():
+    def part(name, seconds, rate, **classes):
+        return {"part": name, "rate_per_s": rate, "duration_s": seconds, "arrivals": seconds * rate, "late_starts": 0,
+                "never_started": 0, "latency_us": {kind: {"count": 30, "p50": 900, "p90": 1500, "p99": 3000, "p999": 3500,
+                                                          "max": 4000, "steps": "1024:20 4000:10"} for kind in classes}}
+    slices = {"slice_us": 100000, "offered": " ".join(["20"] * 12 + ["300"] * 18 + ["20"] * 30),
+              "committed": {"answered": " ".join(["0"] * 12 + ["250", "150"] + ["0"] * 46),
+                            "p50_us": " ".join(["0"] * 12 + ["9000", "30000"] + ["0"] * 46),
+                            "p99_us": " ".join(["0"] * 12 + ["20000", "70000"] + ["0"] * 46)},
+              "refused": {"answered": " ".join(["20"] * 12 + ["0", "100"] + ["300"] * 16 + ["20"] * 30),
+                          "p50_us": " ".join(["500"] * 60), "p99_us": " ".join(["2500"] * 60)},
+              "failed": {"answered": " ".join(["0"] * 14 + ["5"] + ["0"] * 45), "p50_us": "", "p99_us": ""}}
+    return [speed("conditional", 67, phase="load", open_loop={
+        "arrivals": "poisson", "committed_in_time": 400, "unanswered": 0, "too_late": False, "lag_us": {}, "timeline": slices,
+        "parts": [part("idle", 1.2, 200, refused=1), part("bell", 1.8, 3000, committed=1, refused=1, failed=1),
+                  part("tail", 3, 200, refused=1)]})]
+
+
+def sweep():
+    return [speed(strategy, rate * (1 + 0.1 * round_number) * (1 + value), round_number=round_number, over="connections", value=value)
+            for strategy, rate in (("batch", 500), ("conditional", 100)) for value in (0, 1, 8, 64, 1000) for round_number in (1, 2)]
+
+
+def old():
+    return [speed("conditional", 4000, steps=None), truth("conditional", 100, "kept")]
+
+
+def write(folder, runs, **settings):
+    os.makedirs(folder)
+    with open(os.path.join(folder, "results.json"), "w", encoding="utf-8") as out:
+        json.dump({"runs": runs, "seed": 7, "machine": {"cpu": HTML_NAME, "cores": 2}, "versions": {"wrk": "4.1.0"},
+                   "settings": {"stock": 100, "body": HTML_NAME, **settings}}, out)
+    return folder
