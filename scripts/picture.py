@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""picture.py LOADTEST [--check] [ROOT]: draws the README's picture, or says whether what stands there is stale.
+
+docs/lab/rates.svg is what `LOADTEST report` draws of docs/lab/results.json, for the strategies below. That file has the run
+which docs/RESULTS.md prints: each line of its table must be found there, with the same figures. Both READMEs must show it.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+DATA, PICTURE, TABLE = "docs/lab/results.json", "docs/lab/rates.svg", "docs/RESULTS.md"
+READMES = ["README.md", "README.zh.md"]
+STRATEGIES = ["none", "local-lock", "pessimistic", "optimistic", "conditional", "batch", "redis-token", "redis-fenced",
+              "redis-queue", "redis-stock", "partitioned-queue"]
+# strategy, instances, requests/s, committed/s, refused/s, failed/s, p50, p99, stock, sold, left, oversold, lost, verdict
+LINE = re.compile(r"^([a-z-]+) +(\d+) +\d+ ±\d+ +(\d+) ±(\d+) +\d+ +\d+ +([\d.]+) +([\d.]+) +(\d+) +(\d+) +\d+ +(\d+) +(\d+)  (\S.*)$",
+                  re.MULTILINE)
+
+check = "--check" in sys.argv
+arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
+if not arguments:
+    sys.exit(__doc__)
+loadtest = os.path.abspath(arguments[0])
+os.chdir(arguments[1] if len(arguments) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+
+def read(file):
+    with open(file, encoding="utf-8") as text:
+        return text.read()
+
+
+def printed():
+    """The lines of the table, as figures."""
+    return {(strategy, int(instances)): (int(rate), int(spread), float(p50), float(p99), int(stock), int(sold), int(oversold),
+                                         int(lost), verdict)
+            for strategy, instances, rate, spread, p50, p99, stock, sold, oversold, lost, verdict in LINE.findall(read(TABLE))}
+
+
+def measured():
+    """The same, from the data: of two rounds the median is their middle, and ± half of their distance."""
+    lines = {}
+    for run in json.loads(read(DATA))["runs"]:
+        line = lines.setdefault((run["strategy"], run["instances"]), {"speed": [], "truth": []})
+        line[run["phase"]].append(run)
+    return {key: (sum(run["committed_per_s"] for run in line["speed"]) / 2,
+                  abs(line["speed"][0]["committed_per_s"] - line["speed"][1]["committed_per_s"]) / 2,
+                  line["speed"][0]["latency_us"]["p50"] / 1000, line["speed"][0]["latency_us"]["p99"] / 1000,
+                  line["truth"][0]["stock"], line["truth"][0]["audit"]["sold"], line["truth"][0]["audit"]["oversold"],
+                  line["truth"][0]["audit"]["lost_updates"], line["truth"][0]["verdict"])
+            for key, line in lines.items()}
+
+
+def draw():
+    drawn = subprocess.run([loadtest, "report", DATA, "--picture", "--strategies", ",".join(STRATEGIES)],
+                           stdout=subprocess.PIPE, check=True, encoding="utf-8")
+    return drawn.stdout
+
+
+def complaints(picture):
+    table, data = printed(), measured()
+    for key in sorted(table.keys() | data.keys()):
+        if table.get(key) != data.get(key):
+            yield f"{key[0]}, {key[1]} instances: {TABLE} has {table.get(key)}, {DATA} {data.get(key)}"
+    for readme in READMES:
+        if f"]({PICTURE})" not in read(readme):
+            yield f"{readme} does not show {PICTURE}"
+    if not os.path.exists(PICTURE) or read(PICTURE) != picture:
+        yield f"{PICTURE} is not what the harness draws of {DATA}: scripts/picture.py build/dev/loadtest/seckill-loadtest"
+
+
+new = draw()
+if not check:
+    with open(PICTURE, "w", encoding="utf-8") as out:
+        out.write(new)
+wrong = list(complaints(new))
+print("\n".join(wrong) or f"{PICTURE}: {len(printed())} lines of {TABLE}, of which {len(STRATEGIES)} strategies are drawn")
+sys.exit(1 if wrong else 0)

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# check_picture_catches.sh LOADTEST: proves that `picture.py --check` goes red when picture, data, table or README do
+# not fit one another, and that it mends the picture.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../../.." && pwd)
+loadtest=$1
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+
+fresh() {
+  rm -rf "$tree" && mkdir -p "$tree/docs/lab"
+  cp "$root"/README.md "$root"/README.zh.md "$tree"
+  cp "$root"/docs/RESULTS.md "$tree/docs"
+  cp "$root"/docs/lab/results.json "$root"/docs/lab/rates.svg "$tree/docs/lab"
+}
+
+# catches FILE FROM TO WORDS: red with these words when the text FROM is TO in the file.
+catches() {
+  fresh
+  grep -q -- "$2" "$tree/$1" || { echo "$1 has no $2" >&2; exit 1; }
+  sed -i "s|$2|$3|" "$tree/$1"
+  if said=$(python3 "$root/scripts/picture.py" "$loadtest" --check "$tree"); then
+    echo "not caught: $1, $2 as $3" >&2
+    exit 1
+  fi
+  grep -qF -- "$4" <<<"$said" || { echo "$said" >&2; exit 1; }
+}
+
+catches docs/lab/rates.svg '4260' '9999' 'rates.svg is not what the harness draws'
+catches docs/lab/results.json '"committed_per_s": 4271' '"committed_per_s": 9271' 'conditional, 1 instances'
+catches docs/RESULTS.md ' 4260 ±11     ' ' 4261 ±11     ' 'conditional, 1 instances'
+catches README.zh.md '(docs/lab/rates.svg)' '(docs/lab/other.svg)' 'README.zh.md does not show'
+python3 "$root/scripts/picture.py" "$loadtest" "$tree" >/dev/null && exit 1 # the README is still wrong
+fresh
+: >"$tree/docs/lab/rates.svg"
+python3 "$root/scripts/picture.py" "$loadtest" "$tree"
+cmp "$tree/docs/lab/rates.svg" "$root/docs/lab/rates.svg"
