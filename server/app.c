@@ -181,7 +181,10 @@ static bool app_init(struct app *app, struct error *error)
     if (!register_metrics(app, error) || !app->http || !backends_greet(&app->services, error))
         return false;
     app->dispatch = dispatch_create(&app->services, http_completion(app->http), error);
-    return app->dispatch && strategies_start(&app->services, error);
+    if (!app->dispatch || !strategies_start(&app->services, error))
+        return false;
+    dispatch_sweep(app->dispatch);
+    return true;
 }
 
 struct app *app_create(const struct settings *settings, struct error *error)

@@ -139,3 +139,12 @@ CREATE INDEX order_change_product ON order_change (product_id, epoch);
 -- may be undone by a crash until the log is flushed. Said before the first of them; a PUT's new epoch takes it back.
 ALTER TABLE product ADD COLUMN early_epoch bigint NOT NULL DEFAULT 0;
 ALTER TABLE product ADD COLUMN early boolean GENERATED ALWAYS AS (early_epoch = epoch) STORED;
+
+-- version: 7
+
+-- Orders that wait to be paid. A product's hold, in seconds; NULL: the server's. A queued order keeps what it asked for
+-- (NULL: nothing) until it is decided. status 4 pending: its units are taken until hold_until; then 5 expired. expire_at is when
+-- somebody is to end the hold: hold_until, and later each time that somebody has taken it on.
+ALTER TABLE product ADD COLUMN hold_s bigint;
+ALTER TABLE orders ADD COLUMN hold_s bigint, ADD COLUMN hold_until timestamptz, ADD COLUMN expire_at timestamptz;
+CREATE INDEX orders_pending ON orders (expire_at) WHERE status = 4;

@@ -21,21 +21,21 @@ ROLLBACK
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
            AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-       split, early
+       split, early, hold_s, clock_timestamp()
 FROM product WHERE id = $1::bigint
 
 -- name: product_lock
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
            AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-       split, early
+       split, early, hold_s, clock_timestamp()
 FROM product WHERE id = $1::bigint FOR UPDATE
 
 -- name: product_lock_nowait
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
            AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-       split, early
+       split, early, hold_s, clock_timestamp()
 FROM product WHERE id = $1::bigint FOR UPDATE NOWAIT
 
 -- Writing stock --------------------------------------------------------------------------------------------
@@ -59,13 +59,13 @@ UPDATE product SET stock = stock - $2::bigint, version = version + 1
 WHERE id = $1::bigint AND stock >= $2::bigint
   AND (opens_at IS NULL OR opens_at <= clock_timestamp())
   AND (closes_at IS NULL OR clock_timestamp() < closes_at)
-RETURNING stock, epoch, version, limit_per_user, true, split, early
+RETURNING stock, epoch, version, limit_per_user, true, split, early, hold_s, clock_timestamp()
 
 -- Under the fence $3, 0 for none.
 -- name: stock_add
 UPDATE product SET stock = stock + $2::bigint, version = version + 1
 WHERE id = $1::bigint AND ($3::bigint = 0 OR fence = $3::bigint)
-RETURNING stock, epoch, version, limit_per_user, true, split, early
+RETURNING stock, epoch, version, limit_per_user, true, split, early, hold_s, clock_timestamp()
 
 -- name: stock_return
 UPDATE product SET stock = stock + $3::bigint, version = version + 1
@@ -94,7 +94,7 @@ RETURNING stock
 
 -- One order, one statement -----------------------------------------------------------------------------------
 
--- For a product without a limit and an order without a key, whose two halves cannot disagree. It commits by itself, and
+-- For a product without a limit or a hold and an order without a key or a hold, whose two halves cannot disagree. It commits by itself, and
 -- may arrive when its client has closed long ago; so it names the epoch ($7) that was seen before it was sent. As long
 -- as that sale lasts the order's tombstone is there; after it, this matches no row. The same holds for each statement
 -- that commits an order by itself.
@@ -102,6 +102,7 @@ RETURNING stock
 WITH taken AS (
     UPDATE product SET stock = stock - $4::bigint, version = version + 1
     WHERE id = $2::bigint AND stock >= $4::bigint AND limit_per_user IS NULL AND epoch = $7::bigint
+      AND coalesce(hold_s, 0) = 0
       AND (opens_at IS NULL OR opens_at <= clock_timestamp())
       AND (closes_at IS NULL OR clock_timestamp() < closes_at)
     RETURNING id, epoch
@@ -137,34 +138,73 @@ WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + exclude
 UPDATE purchase SET units = units - $4::bigint
 WHERE product_id = $1::bigint AND user_id = $2::bigint AND epoch = $3::bigint AND units >= $4::bigint
 
+-- The last of these three's is the end of the order's hold, by this database's clock; NULL: there is none.
 -- name: order_insert
-INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
-VALUES ($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::text, 1, $7::timestamptz)
+INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at, hold_until, expire_at)
+VALUES ($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::text,
+        CASE WHEN $8::timestamptz IS NULL THEN 1 ELSE 4 END, $7::timestamptz, $8::timestamptz, $8::timestamptz)
 
 -- order_insert behind stock_set or stock_set_fenced in one bundle. These match no row when a PUT has started another
 -- sale, or a later holder has registered its fence ($8, 0 for none); then this writes none, for the same reason.
 -- name: order_insert_sold
-INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
-SELECT $1::uuid, id, epoch, $4::bigint, $5::bigint, $6::text, 1, $7::timestamptz
+INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at, hold_until, expire_at)
+SELECT $1::uuid, id, epoch, $4::bigint, $5::bigint, $6::text, CASE WHEN $9::timestamptz IS NULL THEN 1 ELSE 4 END,
+       $7::timestamptz, $9::timestamptz, $9::timestamptz
 FROM product WHERE id = $2::bigint AND epoch = $3::bigint AND ($8::bigint = 0 OR fence = $8::bigint)
 
 -- A key's row of an ended sale is taken over in place; a living one stays, and 0 rows say so.
 -- name: order_insert_keyed
 INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,
-                           created_at)
-VALUES ($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::text, 1, $8::text, $7::timestamptz)
+                           created_at, hold_until, expire_at)
+VALUES ($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::text,
+        CASE WHEN $9::timestamptz IS NULL THEN 1 ELSE 4 END, $8::text, $7::timestamptz, $9::timestamptz,
+        $9::timestamptz)
 ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
 SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
-    created_at = excluded.created_at, entered = excluded.entered
+    created_at = excluded.created_at, published_at = NULL, hold_s = NULL, hold_until = excluded.hold_until,
+    expire_at = excluded.expire_at, entered = excluded.entered
 WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
 -- name: order_cancel
 WITH changed AS (
-    UPDATE orders SET status = 2 WHERE id = $1::uuid AND epoch = $2::bigint AND status = 1
+    UPDATE orders SET status = 2 WHERE id = $1::uuid AND epoch = $2::bigint AND status IN (1, 4)
     RETURNING id, product_id, epoch, status
 )
 INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed
+
+-- In order_cancel's place where the hold of an order that nobody has paid is over. This and order_pay are the only two
+-- that may end a hold by the time: of two that meet, the second sees what the first has left.
+-- name: order_expire
+WITH changed AS (
+    UPDATE orders SET status = 5
+    WHERE id = $1::uuid AND epoch = $2::bigint AND status = 4 AND hold_until <= clock_timestamp()
+    RETURNING id, product_id, epoch, status
+)
+INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed
+
+-- name: order_pay
+WITH changed AS (
+    UPDATE orders SET status = 1 FROM product
+    WHERE orders.id = $1::uuid AND product.id = product_id AND product.epoch = orders.epoch
+      AND status = 4 AND hold_until > clock_timestamp()
+    RETURNING orders.id, product_id, orders.epoch, status
+)
+INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed
+
+-- Takes on some of the holds that are over, of these strategies ($2) and not of these products ($3), for $4 ms; whoever dies
+-- meanwhile leaves them to the next one. It waits for nobody. The statement's own time, which does not change within it,
+-- so that the index ends the search.
+-- name: hold_sweep
+WITH due AS MATERIALIZED (
+    SELECT orders.id FROM orders
+    JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
+    WHERE status = 4 AND expire_at <= statement_timestamp() AND strategy = ANY ($2::text[])
+      AND product_id <> ALL ($3::bigint[])
+    ORDER BY expire_at LIMIT $1::bigint FOR UPDATE OF orders SKIP LOCKED)
+UPDATE orders SET expire_at = clock_timestamp() + $4::bigint * interval '1 millisecond' FROM due
+WHERE orders.id = due.id AND status = 4
+RETURNING orders.id, product_id, user_id, quantity, strategy, created_at
 
 -- name: restock_insert
 INSERT INTO restock (id, product_id, epoch, quantity, strategy, idempotency_key, created_at)
@@ -174,12 +214,14 @@ ON CONFLICT (product_id, epoch, idempotency_key) WHERE idempotency_key IS NOT NU
 -- Looking things up ------------------------------------------------------------------------------------------
 
 -- name: order_read
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early,
+       hold_until
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE orders.id = $1::uuid
 
 -- name: order_by_key
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early,
+       hold_until
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE user_id = $1::bigint AND idempotency_key = $2::text
 
@@ -191,14 +233,14 @@ WHERE product_id = $1::bigint AND idempotency_key = $2::text
 -- or is none any more. The last column: nothing can commit any more that stands before this row.
 -- name: orders_page
 SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early,
-       entered < pg_snapshot_xmin(pg_current_snapshot())
+       hold_until, entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
 ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- name: orders_page_product
 SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early,
-       entered < pg_snapshot_xmin(pg_current_snapshot())
+       hold_until, entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
   AND orders.product_id = $3::bigint
@@ -206,28 +248,29 @@ ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- name: orders_page_user
 SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early,
-       entered < pg_snapshot_xmin(pg_current_snapshot())
+       hold_until, entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
   AND user_id = $3::bigint AND ($4::bigint IS NULL OR orders.product_id = $4::bigint)
 ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- The orders' rows as they were written, and what they became, behind a position: the transaction, the order and the
--- status. Only a queued row has been published, and only a confirmed one is cancelled.
+-- status. Only a queued row has been published, only one that was pending has a hold, and of the others only a confirmed one is
+-- cancelled.
 -- name: feed_page
 SELECT id, product_id, user_id, quantity, strategy, became, CASE WHEN became = 3 THEN reason END, created_at, epoch, early,
-       entered::text::bigint
+       hold_until, entered::text::bigint
 FROM ((SELECT orders.id, orders.product_id, user_id, quantity, strategy, became, reason, created_at, orders.epoch,
-              early, entered
+              early, hold_until, entered
        FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch,
-            LATERAL (SELECT CASE WHEN published_at IS NOT NULL THEN 0::smallint WHEN status = 2 THEN 1::smallint
-                            ELSE status END AS became) AS first
+            LATERAL (SELECT CASE WHEN published_at IS NOT NULL THEN 0::smallint WHEN hold_until IS NOT NULL THEN 4::smallint
+                            WHEN status = 2 THEN 1::smallint ELSE status END AS became) AS first
        WHERE (entered, orders.id, became) > ($1::bigint::text::xid8, $2::uuid, $3::bigint)
          AND entered < pg_snapshot_xmin(pg_current_snapshot())
        ORDER BY entered, orders.id, became LIMIT $4::bigint)
       UNION ALL
       (SELECT orders.id, orders.product_id, user_id, quantity, strategy, change.status, reason, created_at, orders.epoch,
-              early, change.entered
+              early, hold_until, change.entered
        FROM order_change AS change
        JOIN orders ON orders.id = change.id
        JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
@@ -289,7 +332,7 @@ WITH tombstone AS (
 SELECT pg_logical_emit_message(true, 'seckill', '') IS NOT NULL
 
 -- name: order_status
-SELECT status FROM orders WHERE id = $1::uuid
+SELECT status, hold_until FROM orders WHERE id = $1::uuid
 
 -- name: restock_tombstone
 WITH tombstone AS (
@@ -306,7 +349,8 @@ SELECT quantity FROM restock WHERE id = $1::uuid
 -- order_read, behind whatever transaction has changed the order's row: a cancel that may yet commit. Its lock is a
 -- write, so its own commit waits for the log up to that one.
 -- name: order_read_settled
-SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early
+SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason, created_at, orders.epoch, early,
+       hold_until
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE orders.id = $1::uuid
 FOR SHARE OF orders
@@ -353,6 +397,7 @@ WITH taken AS (
     FROM product
     WHERE bucket.product_id = $2::bigint AND bucket.n = $8::bigint AND bucket.stock >= $4::bigint
       AND product.id = $2::bigint AND product.epoch = bucket.epoch AND product.limit_per_user IS NULL
+      AND coalesce(product.hold_s, 0) = 0
       AND bucket.epoch = $7::bigint
       AND (opens_at IS NULL OR opens_at <= clock_timestamp())
       AND (closes_at IS NULL OR clock_timestamp() < closes_at)
@@ -368,7 +413,7 @@ WHERE bucket.product_id = $1::bigint AND bucket.n = $3::bigint AND bucket.stock 
   AND product.id = $1::bigint AND product.epoch = bucket.epoch
   AND (opens_at IS NULL OR opens_at <= clock_timestamp())
   AND (closes_at IS NULL OR clock_timestamp() < closes_at)
-RETURNING bucket.stock, bucket.epoch, version, limit_per_user, true, split, early
+RETURNING bucket.stock, bucket.epoch, version, limit_per_user, true, split, early, hold_s, clock_timestamp()
 
 -- Two cancels of one order must meet on one row, whatever each instance's --buckets is; so the rows say how many.
 -- name: bucket_return
@@ -382,7 +427,7 @@ WHERE product_id = $1::bigint AND epoch = $2::bigint
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
            AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-       split, early,
+       split, early, hold_s, clock_timestamp(),
        coalesce((SELECT sum(stock) FROM bucket
                  WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint AS units,
        (SELECT n FROM bucket
@@ -420,7 +465,7 @@ SELECT set_config('lock_timeout', $1::text, true)
 SELECT stock, epoch, version, limit_per_user,
        (opens_at IS NULL OR opens_at <= clock_timestamp())
            AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-       split, early, id
+       split, early, hold_s, clock_timestamp(), id
 FROM product WHERE id = ANY ($1::bigint[]) AND ($2::bigint = 0 OR fence = $2::bigint)
 ORDER BY id FOR UPDATE
 
@@ -430,12 +475,13 @@ WITH free AS (
     SELECT stock, epoch, version, limit_per_user,
            (opens_at IS NULL OR opens_at <= clock_timestamp())
                AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
-           split, early, id
+           split, early, hold_s, id
     FROM product WHERE id = ANY ($1::bigint[])
     ORDER BY id FOR UPDATE SKIP LOCKED
 )
 SELECT free.stock, free.epoch, free.version, free.limit_per_user, coalesce(free.open, false),
-       coalesce(free.split, false), coalesce(free.early, product.early), product.id, free.id IS NULL AS busy
+       coalesce(free.split, false), coalesce(free.early, product.early), free.hold_s, clock_timestamp(), product.id,
+       free.id IS NULL AS busy
 FROM product LEFT JOIN free ON free.id = product.id WHERE product.id = ANY ($1::bigint[])
 
 -- One of them that nobody holds at this moment.
@@ -448,7 +494,7 @@ SELECT id FROM product WHERE id = ANY ($1::bigint[]) LIMIT 1 FOR UPDATE SKIP LOC
 -- name: batch_buy
 WITH sale AS (
     SELECT id, epoch FROM product
-    WHERE id = $2::bigint AND stock >= $3::bigint AND limit_per_user IS NULL
+    WHERE id = $2::bigint AND stock >= $3::bigint AND limit_per_user IS NULL AND coalesce(hold_s, 0) = 0
       AND (opens_at IS NULL OR opens_at <= clock_timestamp())
       AND (closes_at IS NULL OR clock_timestamp() < closes_at)
       AND ($4::bigint = 0 OR fence = $4::bigint) AND epoch = $5::bigint
@@ -493,19 +539,22 @@ SELECT id, product_id, epoch, user_id, quantity, $1::text, 1, created_at
 FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[])
          AS asked (id, product_id, epoch, user_id, quantity, created_at)
 
--- Sorted, so that two batches with the same keys, of different products, take their rows in one order.
+-- Sorted, so that two batches with the same keys, of different products, take their rows in one order. A hold that ends at
+-- the beginning of all time is none.
 -- name: batch_insert
 INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, reason,
-                           idempotency_key, created_at)
-SELECT id, product_id, epoch, user_id, quantity, $1::text, status, reason, key, created_at
+                           idempotency_key, created_at, hold_until, expire_at)
+SELECT id, product_id, epoch, user_id, quantity, $1::text, status, reason, key, created_at, nullif(hold, 'epoch'),
+       nullif(hold, 'epoch')
 FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[], $8::text[],
-            $9::bigint[], $10::text[])
-         AS asked (id, product_id, epoch, user_id, quantity, created_at, key, status, reason)
+            $9::bigint[], $10::text[], $11::timestamptz[])
+         AS asked (id, product_id, epoch, user_id, quantity, created_at, key, status, reason, hold)
 ORDER BY user_id, key
 ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
 SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
-    created_at = excluded.created_at, entered = excluded.entered
+    created_at = excluded.created_at, published_at = NULL, hold_s = NULL, hold_until = excluded.hold_until,
+    expire_at = excluded.expire_at, entered = excluded.entered
 WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
 -- The rows are locked and were read under the lock: one that does not fit is a bug of ours, and the CHECK says so.
@@ -527,28 +576,32 @@ WITH sale AS (
     SELECT id, epoch FROM product WHERE id = $1::bigint AND epoch = $8::bigint
 ), written AS (
     INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,
-                               created_at, published_at)
-    SELECT asked.id, sale.id, sale.epoch, user_id, quantity, $2::text, 0, key, created_at, clock_timestamp()
-    FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[])
-             AS asked (id, user_id, quantity, key, created_at), sale
+                               created_at, published_at, hold_s)
+    SELECT asked.id, sale.id, sale.epoch, user_id, quantity, $2::text, 0, key, created_at, clock_timestamp(),
+           nullif(asked.hold_s, -1)
+    FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[], $9::bigint[])
+             AS asked (id, user_id, quantity, key, created_at, hold_s), sale
     ORDER BY user_id, key
     ON CONFLICT (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE
     SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
         quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
-        created_at = excluded.created_at, published_at = excluded.published_at, entered = excluded.entered
+        created_at = excluded.created_at, published_at = excluded.published_at, hold_s = excluded.hold_s,
+        hold_until = NULL, expire_at = NULL, entered = excluded.entered
     WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
     RETURNING id
 )
 SELECT sale.epoch, written.id FROM sale LEFT JOIN written ON true
 
 -- name: queue_rows
-SELECT asked.position, orders.epoch, user_id, quantity, status, reason, created_at
+SELECT asked.position, orders.epoch, user_id, quantity, status, reason, created_at, hold_s, hold_until
 FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, position) JOIN orders ON orders.id = asked.id
 
 -- name: queue_confirm
 WITH changed AS (
-    UPDATE orders SET status = 1 WHERE id = ANY ($1::uuid[]) AND status = 0
-    RETURNING id, product_id, epoch, status
+    UPDATE orders SET status = CASE WHEN hold = 'epoch' THEN 1 ELSE 4 END, hold_until = nullif(hold, 'epoch'),
+                      expire_at = nullif(hold, 'epoch')
+    FROM unnest($1::uuid[], $2::timestamptz[]) AS asked (id, hold) WHERE orders.id = asked.id AND status = 0
+    RETURNING orders.id, product_id, epoch, status
 )
 INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed
 
@@ -615,31 +668,31 @@ SELECT id, name, initial_stock,
                          WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint,
        limit_per_user, opens_at, closes_at, epoch, version,
        (SELECT coalesce(sum(quantity), 0)::bigint FROM orders
-        WHERE product_id = product.id AND orders.epoch = product.epoch AND status = 0)
+        WHERE product_id = product.id AND orders.epoch = product.epoch AND status = 0), hold_s
 FROM product WHERE id = $1::bigint
 
 -- name: products_page
 SELECT id, name, initial_stock,
        stock + coalesce((SELECT sum(stock) FROM bucket
                          WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint,
-       limit_per_user, opens_at, closes_at, epoch, version, 0::bigint
+       limit_per_user, opens_at, closes_at, epoch, version, 0::bigint, hold_s
 FROM product WHERE id > $1::bigint ORDER BY id LIMIT $2::bigint
 
 -- Nothing where it has to follow another sale than the one that is there ($7).
 -- name: product_put
-INSERT INTO product (id, name, initial_stock, stock, limit_per_user, opens_at, closes_at, epoch, version)
+INSERT INTO product (id, name, initial_stock, stock, limit_per_user, opens_at, closes_at, epoch, version, hold_s)
 SELECT $1::bigint, $2::text, $3::bigint, $3::bigint, $4::bigint, $5::timestamptz, $6::timestamptz,
-       (SELECT base + 1 FROM epoch_base), 1
+       (SELECT base + 1 FROM epoch_base), 1, $8::bigint
 WHERE $7::bigint IS NULL OR EXISTS (SELECT FROM product WHERE id = $1::bigint)
 ON CONFLICT (id) DO UPDATE
 SET name = excluded.name, initial_stock = excluded.initial_stock, stock = excluded.stock,
     limit_per_user = excluded.limit_per_user, opens_at = excluded.opens_at,
     closes_at = excluded.closes_at, epoch = product.epoch + 1, version = product.version + 1,
-    split = false
+    split = false, hold_s = excluded.hold_s
 WHERE $7::bigint IS NULL OR product.epoch = $7::bigint
 RETURNING epoch, version
 
--- What of name, limit and window is given ($2, $4, $6, $8: 1) is set, the rest stays. The version grows, so that
+-- What of name, limit, window and hold is given ($2, $4, $6, $8, $10: 1) is set, the rest stays. The version grows, so that
 -- whoever has decided by the old row does not write by it. Answers 0 when it would close before it opens, 2 when it
 -- would limit a sale in which nobody has counted.
 -- name: product_patch
@@ -648,6 +701,7 @@ SET name = CASE WHEN $2::bigint = 1 THEN $3::text ELSE name END,
     limit_per_user = CASE WHEN $4::bigint = 1 THEN $5::bigint ELSE limit_per_user END,
     opens_at = CASE WHEN $6::bigint = 1 THEN $7::timestamptz ELSE opens_at END,
     closes_at = CASE WHEN $8::bigint = 1 THEN $9::timestamptz ELSE closes_at END,
+    hold_s = CASE WHEN $10::bigint = 1 THEN $11::bigint ELSE hold_s END,
     version = version + 1
 FROM (SELECT id AS old_id, limit_per_user AS old_limit FROM product WHERE id = $1::bigint FOR UPDATE) AS old
 WHERE id = old_id
@@ -661,7 +715,7 @@ FROM generate_series($1::bigint, $1::bigint + ($2::bigint - 1)) AS id ORDER BY i
 ON CONFLICT (id) DO UPDATE
 SET name = NULL, initial_stock = excluded.initial_stock, stock = excluded.stock, limit_per_user = NULL,
     opens_at = NULL, closes_at = NULL, epoch = product.epoch + 1, version = product.version + 1,
-    split = false
+    split = false, hold_s = NULL
 
 -- name: buckets_end
 DELETE FROM bucket WHERE product_id BETWEEN $1::bigint AND $1::bigint + ($2::bigint - 1)
@@ -690,14 +744,14 @@ SELECT sale.epoch, sale.initial_stock,
        coalesce((SELECT sum(quantity) FROM sold WHERE status = 1), 0)::bigint AS sold,
        coalesce((SELECT sum(n - 1) FROM (SELECT count(*) AS n FROM sold WHERE idempotency_key IS NOT NULL
                                          GROUP BY user_id, idempotency_key) AS k), 0)::bigint AS duplicates,
-       coalesce((SELECT count(*) FROM (SELECT user_id FROM sold WHERE status = 1
+       coalesce((SELECT count(*) FROM (SELECT user_id FROM sold WHERE status IN (1, 4)
                                        GROUP BY user_id HAVING sum(quantity) > sale.limit_per_user) AS u),
                 0)::bigint AS limit_violations,
        coalesce((SELECT sum(quantity) FROM sold WHERE status = 0), 0)::bigint AS queued,
        coalesce((SELECT string_agg(strategy, ',' ORDER BY strategy)
                  FROM (SELECT strategy FROM sold WHERE status <> 3 UNION SELECT strategy FROM added) AS s),
                 '') AS strategies,
-       early
+       early, coalesce((SELECT sum(quantity) FROM sold WHERE status = 4), 0)::bigint AS held
 FROM sale
 
 -- The house ----------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 --       "product:epoch:orders": how many wait; "orders": in all), the caller's last answer ("number epoch left codes entry")
 -- ARGV: prefix, product, epoch as the caller knows it (0: not at all), most orders that may wait (of one
 --       product no more than there is room for of others: so those whose rows are held, however many, leave room), ms that a key lives, this call's number, the group of the orders' ids, whether some have a key ("1"), how many orders, their
---       units in all, what is queued, a line an order: "id user quantity created key\n"; the consumer group, and the
+--       units in all, what is queued, a line an order: "id user quantity created[:hold] key\n"; the consumer group, and the
 --       consumer whose the entry is from the start; two numbers between which the epochs of this database's sales are
 -- Answers {verdict}, or {0, epoch, stock left, codes, entry}: a digit an order, and the entry if there is one.
 -- Verdicts: 0 done, 1 not loaded, 2 another epoch, 3 too many wait, 4 this call was given up (stock_recall), 5 Redis
@@ -72,7 +72,7 @@ local function reserve()
             return of ~= product or at == epoch
         end
 
-        for line, id, user, quantity, key in lines:gmatch('((%S+) (%d+) (%d+) %d+ ([^\n]*)\n)') do
+        for line, id, user, quantity, key in lines:gmatch('((%S+) (%d+) (%d+) [%d:]+ ([^\n]*)\n)') do
             local n, code = tonumber(quantity), 1
             local name = key ~= '' and prefix .. ':key:' .. user .. ':' .. key
             if limit and not held[user] then held[user] = figure(users, user) end

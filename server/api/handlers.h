@@ -13,6 +13,11 @@ void orders_list(struct request *request);
 void orders_feed(struct request *request);
 void orders_get(struct request *request);
 void orders_cancel(struct request *request);
+/* The order that a call has found; fits `request->answer`. */
+enum MHD_Result orders_answer_found(struct request *request);
+
+/* payments.c */
+void orders_pay(struct request *request);
 
 /* products.c */
 void products_list(struct request *request);

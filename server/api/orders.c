@@ -66,13 +66,14 @@ static enum MHD_Result answer_order(struct request *request)
 
 void orders_post(struct request *request)
 {
-    enum { PRODUCT_ID, USER_ID, QUANTITY, MEMBER_COUNT };
+    enum { PRODUCT_ID, USER_ID, QUANTITY, HOLD_S, MEMBER_COUNT };
     struct member members[MEMBER_COUNT] = {
         [PRODUCT_ID] =
             {.name = "product_id", .is_id = true, .required = true, .min = 1, .max = ORDER_ID_MAX},
         [USER_ID] =
             {.name = "user_id", .is_id = true, .required = true, .min = 1, .max = ORDER_ID_MAX},
         [QUANTITY] = {.name = "quantity", .min = 1, .max = ORDER_QUANTITY_MAX},
+        [HOLD_S] = {.name = "hold_s", .min = 0, .max = ORDER_HOLD_MAX_S},
     };
     struct order *order = &request->order;
 
@@ -85,6 +86,7 @@ void orders_post(struct request *request)
     order->product_id = members[PRODUCT_ID].number;
     order->user_id = members[USER_ID].number;
     order->quantity = members[QUANTITY].given ? members[QUANTITY].number : 1;
+    order->hold_s = members[HOLD_S].given ? members[HOLD_S].number : ORDER_HOLD_NOT_SAID;
     request->answer = answer_order;
     request_wait_order(request, NULL);
 }
@@ -107,7 +109,7 @@ static enum catalog_result look_again(struct call *call, struct pg *pg, struct e
     return look_up(call, pg, error);
 }
 
-static enum MHD_Result answer_record(struct request *request)
+enum MHD_Result orders_answer_found(struct request *request)
 {
     char body[RENDER_ORDER_MAX];
 
@@ -122,7 +124,7 @@ static enum MHD_Result answer_record(struct request *request)
 static void found(struct request *request)
 {
     if (request_call_done(request))
-        request->answer = answer_record;
+        request->answer = orders_answer_found;
 }
 
 void orders_get(struct request *request)
@@ -355,7 +357,7 @@ static void cancel_found(struct request *request)
         return;
     }
     order->strategy = strategy_find(record->strategy);
-    if (record->status == STATUS_FAILED) {
+    if (record->status == STATUS_FAILED || record->status == STATUS_EXPIRED) {
         problem_outcome(&request->problem, ORDER_NOT_CANCELLABLE);
         request_refuse(request);
         return;

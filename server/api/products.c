@@ -157,9 +157,10 @@ static void patch_done(struct request *request)
 static bool read_product(struct request *request, bool with_stock, struct product *product,
                          unsigned *given)
 {
-    enum { NAME, LIMIT_PER_USER, OPENS_AT, CLOSES_AT, STOCK, MEMBER_COUNT };
+    enum { NAME, LIMIT_PER_USER, OPENS_AT, CLOSES_AT, HOLD_S, STOCK, MEMBER_COUNT };
     _Static_assert(PRODUCT_NAME == 1u << NAME && PRODUCT_LIMIT == 1u << LIMIT_PER_USER &&
-                       PRODUCT_OPENS == 1u << OPENS_AT && PRODUCT_CLOSES == 1u << CLOSES_AT,
+                       PRODUCT_OPENS == 1u << OPENS_AT && PRODUCT_CLOSES == 1u << CLOSES_AT &&
+                       PRODUCT_HOLD == 1u << HOLD_S,
                    "the catalog's members");
     struct member members[MEMBER_COUNT] = {
         [NAME] = {.name = "name",
@@ -173,6 +174,7 @@ static bool read_product(struct request *request, bool with_stock, struct produc
                             .max = ORDER_UNITS_MAX},
         [OPENS_AT] = {.name = "opens_at", .type = MEMBER_TIME, .nullable = true},
         [CLOSES_AT] = {.name = "closes_at", .type = MEMBER_TIME, .nullable = true},
+        [HOLD_S] = {.name = "hold_s", .nullable = true, .min = 0, .max = ORDER_HOLD_MAX_S},
         [STOCK] = {.name = "stock", .required = true, .min = 0, .max = ORDER_UNITS_MAX},
     };
 
@@ -189,6 +191,8 @@ static bool read_product(struct request *request, bool with_stock, struct produc
     product->opens_at_us = members[OPENS_AT].number;
     product->has_closes_at = members[CLOSES_AT].given;
     product->closes_at_us = members[CLOSES_AT].number;
+    product->has_hold = members[HOLD_S].given;
+    product->hold_s = members[HOLD_S].number;
     return window_is_one(request, product->has_opens_at, product->opens_at_us,
                          product->has_closes_at, product->closes_at_us);
 }

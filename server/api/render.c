@@ -15,6 +15,13 @@ static char *put_member(char *out, const char *before, int64_t number)
     return put_number(put_text(out, before), number);
 }
 
+static char *put_time(char *out, const char *before, int64_t wall_us)
+{
+    out = put_text(out, before);
+    clock_format_rfc3339(wall_us, out);
+    return put_text(out + CLOCK_RFC3339_LENGTH, "\"");
+}
+
 static char *put_timings(char *out, const struct order *order)
 {
     out = put_member(out, ", \"timings\": {\"queue_us\": ", order->queue_us);
@@ -51,9 +58,9 @@ size_t render_order(const struct order_record *record, const struct order *timin
     at = put_text(at, "\"");
     if (record->status == STATUS_FAILED)
         at = put_reason(at, record->reason);
-    at = put_text(at, ", \"created_at\": \"");
-    clock_format_rfc3339(record->created_us, at);
-    at = put_text(at + CLOCK_RFC3339_LENGTH, "\"");
+    if (record->status == STATUS_PENDING)
+        at = put_time(at, ", \"hold_until\": \"", record->hold_until_us);
+    at = put_time(at, ", \"created_at\": \"", record->created_us);
     if (timings)
         at = put_timings(at, timings);
     at = put_text(at, "}");
@@ -115,6 +122,7 @@ static json_t *product_json(const struct product *product)
                         time_or_null(product->has_opens_at, product->opens_at_us));
     json_object_set_new(json, "closes_at",
                         time_or_null(product->has_closes_at, product->closes_at_us));
+    json_object_set_new(json, "hold_s", integer_or_null(product->has_hold, product->hold_s));
     json_object_set_new(json, "epoch", json_integer(product->epoch));
     json_object_set_new(json, "version", json_integer(product->version));
     return json;
@@ -132,7 +140,7 @@ static char *finish(json_t *json, size_t members)
     return text;
 }
 
-enum { PRODUCT_MEMBERS = 10, PAGE_MEMBERS = 2, AUDIT_MEMBERS = 13 };
+enum { PRODUCT_MEMBERS = 11, PAGE_MEMBERS = 2, AUDIT_MEMBERS = 14 };
 
 char *render_product(const struct product *product)
 {
@@ -182,6 +190,7 @@ char *render_audit(const struct audit *audit)
     json_object_set_new(json, "duplicate_orders", json_integer(audit->duplicate_orders));
     json_object_set_new(json, "limit_violations", json_integer(audit->limit_violations));
     json_object_set_new(json, "queued", json_integer(audit->queued));
+    json_object_set_new(json, "held", json_integer(audit->held));
     json_object_set_new(json, "strategies", names_json(audit->strategies));
     json_object_set_new(json, "consistent", json_boolean(audit->consistent));
     return finish(json, AUDIT_MEMBERS);

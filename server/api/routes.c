@@ -10,6 +10,7 @@ const struct route api_routes[] = {
     {"/orders/feed", ROUTE_GET, false, orders_feed},
     {"/orders/{order}", ROUTE_GET, false, orders_get},
     {"/orders/{order}/cancel", ROUTE_POST, false, orders_cancel},
+    {"/orders/{order}/pay", ROUTE_POST, false, orders_pay},
     {"/products", ROUTE_GET, false, products_list},
     {"/products", ROUTE_PUT, true, products_put_run},
     {"/products/{product}", ROUTE_GET, false, products_get},

@@ -20,13 +20,14 @@ enum {
     PURGE_ROWS = 2000,
     PURGE_SALES = 100,
     PURGE_PAUSE_US = 20000,
+    SWEEP_US = 250000, /* how late a hold may end */
+    SWEEP_PAUSE_US = 50000,
     TOLD_SIZE = 768
 };
 
 struct background {
     const struct services *services; /* borrowed: app */
-    bool (*busy)(void *context);
-    void *context;
+    struct background_calls calls;
     struct pg *pg;        /* owned; the thread's */
     struct error last;    /* what was logged, so that a dead backend is not logged twice a second */
     bool purge_fails;     /* that was logged, too */
@@ -200,26 +201,53 @@ static bool purge(struct background *background)
     return more;
 }
 
+/* The holds that are over. True when there may be more. */
+static bool sweep(struct background *background)
+{
+    return pg_connect(background->pg, clock_mono_us() + PROBE_TIMEOUT_US) &&
+           background->calls.sweep(background->calls.context, background->pg);
+}
+
+/* The times at which something is next to be done; monotonic. */
+struct due {
+    int64_t probe_us;
+    int64_t purge_us;
+    int64_t sweep_us;
+};
+
+static void work(struct background *background, struct due *due)
+{
+    if (clock_mono_us() >= due->probe_us) {
+        probe_postgresql(background);
+        backends_report(background->services, tell_manager, background);
+        probe_others(background);
+        due->probe_us = clock_mono_us() + PROBE_US;
+    }
+    bool serves =
+        background->last.code == ERROR_NONE && store_serves(services_store(background->services));
+    if (serves && clock_mono_us() >= due->sweep_us) {
+        bool more = sweep(background);
+        due->sweep_us = clock_mono_us() + (more ? SWEEP_PAUSE_US : SWEEP_US);
+    }
+    if (serves && clock_mono_us() >= due->purge_us) {
+        bool more = purge(background) && !background->calls.busy(background->calls.context);
+        due->purge_us = more ? clock_mono_us() + PURGE_PAUSE_US : due->probe_us;
+    }
+    if (!serves)
+        due->sweep_us = due->purge_us = due->probe_us;
+}
+
 static void *background_main(void *argument)
 {
     struct background *background = argument;
-    int64_t next_probe_us = 0;
+    struct due due = {0, 0, 0};
 
     pthread_mutex_lock(&background->shared.mutex);
     while (!background->shared.stopping) {
         pthread_mutex_unlock(&background->shared.mutex);
-        if (clock_mono_us() >= next_probe_us) {
-            probe_postgresql(background);
-            backends_report(background->services, tell_manager, background);
-            probe_others(background);
-            next_probe_us = clock_mono_us() + PROBE_US;
-        }
-        bool more = background->last.code == ERROR_NONE &&
-                    store_serves(services_store(background->services)) && purge(background);
-        int64_t wake_us = more && !background->busy(background->context)
-                              ? clock_mono_us() + PURGE_PAUSE_US
-                              : next_probe_us;
-        struct timespec wake = clock_timespec(wake_us);
+        work(background, &due);
+        struct timespec wake =
+            clock_timespec(clock_earlier(due.probe_us, clock_earlier(due.purge_us, due.sweep_us)));
         pthread_mutex_lock(&background->shared.mutex);
         if (!background->shared.stopping)
             pthread_cond_timedwait(&background->shared.changed, &background->shared.mutex, &wake);
@@ -252,16 +280,15 @@ static bool open_sessions(struct background *background)
     return true;
 }
 
-struct background *background_create(const struct services *services, bool (*busy)(void *context),
-                                     void *context)
+struct background *background_create(const struct services *services,
+                                     const struct background_calls *calls)
 {
     struct background *background = calloc(1, sizeof *background);
 
     if (!background)
         return NULL;
     background->services = services;
-    background->busy = busy;
-    background->context = context;
+    background->calls = *calls;
     background->pg = pg_create(services_store(services));
     pthread_mutex_init(&background->shared.mutex, NULL);
     clock_cond_init(&background->shared.changed);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "dispatch/background.h"
 #include "dispatch/lane.h"
+#include "dispatch/sweeper.h"
 #include "dispatch/tasks.h"
 #include "dispatch/worker.h"
 #include "drive/drive.h"
@@ -51,9 +52,13 @@ struct dispatch {
     struct workers *workers;              /* owned */
     struct tasks *tasks[TASK_KIND_COUNT]; /* owned */
     struct background *background;        /* owned */
+    struct sweeper *sweeper;              /* owned */
+    struct metric pending;                /* a counter, as these are */
+    struct metric payments[ORDER_OUTCOME_COUNT];
     _Atomic int64_t orders_in_flight;
     _Atomic int64_t tasks_in_flight;
     atomic_bool draining;
+    atomic_bool sweeping; /* the strategies have started */
     pthread_t janitor;
     bool janitor_started;
     struct {
@@ -104,6 +109,22 @@ static void register_order_metrics(struct dispatch *dispatch)
                 metrics_histogram(metrics, to[i].group, "seckill_order_seconds",
                                   "What orders spent in the lane, on the lock, at work.", labels);
         }
+    }
+}
+
+static void register_holds(struct dispatch *dispatch)
+{
+    static const enum order_outcome answers[] = {ORDER_CONFIRMED, ORDER_EXPIRED, ORDER_NOT_PAYABLE};
+    struct metrics *metrics = dispatch->services->metrics;
+    char labels[64];
+
+    dispatch->pending = metrics_counter(metrics, METRICS_ALWAYS, "seckill_orders_pending_total",
+                                        "Orders that were answered as pending, to be paid.", "");
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        snprintf(labels, sizeof labels, "outcome=\"%s\"", order_outcome_row(answers[i])->name);
+        dispatch->payments[answers[i]] =
+            metrics_counter(metrics, METRICS_ALWAYS, "seckill_payments_total",
+                            "Payments answered, by what the order was then.", labels);
     }
 }
 
@@ -169,6 +190,9 @@ static void count_order(const struct dispatch *dispatch, const struct order *ord
 {
     const struct order_metrics *ids = &dispatch->counters[strategy_index(order->strategy)];
 
+    if (order->outcome == ORDER_CONFIRMED && order->record.status == STATUS_PENDING)
+        metrics_add(dispatch->pending, 1);
+
     metrics_add(ids->outcomes[order->kind][order->outcome], 1);
     metrics_observe(ids->queue, order->queue_us);
     if (order->strategy->lock)
@@ -190,8 +214,10 @@ static void complete(void *context, struct order *list)
         count_order(dispatch, order);
         n++;
     }
+    list = sweeper_take_back(dispatch->sweeper, list);
     atomic_fetch_sub(&dispatch->orders_in_flight, n);
-    dispatch->completion.orders(dispatch->completion.context, list);
+    if (list)
+        dispatch->completion.orders(dispatch->completion.context, list);
 }
 
 static void complete_task(void *context, struct task *task)
@@ -275,6 +301,19 @@ static bool is_busy(void *context)
     return read_orders_in_flight(context) > 0;
 }
 
+static void submit(void *context, struct order *list)
+{
+    dispatch_submit(context, list);
+}
+
+static bool sweep(void *context, struct pg *pg)
+{
+    struct dispatch *dispatch = context;
+
+    return atomic_load(&dispatch->sweeping) && !atomic_load(&dispatch->draining) &&
+           sweeper_sweep(dispatch->sweeper, pg);
+}
+
 /* How many sessions the strategies' own consumers have, which belong to no lane. */
 static int consumers_sessions(const struct services *services)
 {
@@ -308,7 +347,8 @@ static bool start_threads(struct dispatch *dispatch)
 
     dispatch->workers = workers_create(services, dispatch->lanes, dispatch->count,
                                        permits > 0 ? permits : 1, complete, dispatch);
-    dispatch->background = background_create(services, is_busy, dispatch);
+    dispatch->background =
+        background_create(services, &(struct background_calls){is_busy, sweep, dispatch});
     dispatch->janitor_started =
         dispatch->workers && start_tasks(dispatch, threads) && dispatch->background &&
         flusher_start(services->flusher, complete, dispatch) &&
@@ -332,9 +372,12 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
     parking_open(services->parking, complete, dispatch);
     dispatch->lanes = calloc(strategy_total(), sizeof *dispatch->lanes);
     dispatch->counters = calloc(strategy_total(), sizeof *dispatch->counters);
-    bool made = dispatch->lanes && dispatch->counters && create_lanes(dispatch);
+    dispatch->sweeper = sweeper_create(services, submit, dispatch);
+    bool made =
+        dispatch->lanes && dispatch->counters && dispatch->sweeper && create_lanes(dispatch);
     if (made) {
         register_order_metrics(dispatch);
+        register_holds(dispatch);
         register_gauges(dispatch);
     }
     if (!made || !start_threads(dispatch)) {
@@ -414,6 +457,16 @@ bool dispatch_submit_task(struct dispatch *dispatch, struct task *task)
     return false;
 }
 
+void dispatch_sweep(struct dispatch *dispatch)
+{
+    atomic_store(&dispatch->sweeping, true);
+}
+
+void dispatch_count_payment(struct dispatch *dispatch, enum order_outcome outcome)
+{
+    metrics_add(dispatch->payments[outcome], 1);
+}
+
 int64_t dispatch_in_flight(const struct dispatch *dispatch)
 {
     return atomic_load(&dispatch->orders_in_flight) + atomic_load(&dispatch->tasks_in_flight);
@@ -446,6 +499,7 @@ void dispatch_destroy(struct dispatch *dispatch)
     if (!dispatch)
         return;
     dispatch_drain(dispatch);
+    background_destroy(dispatch->background); /* nothing is submitted any more */
     stop_janitor(dispatch);
     for (size_t i = 0; i < dispatch->count; i++)
         lane_wake(dispatch->lanes[i].lane, true);
@@ -455,7 +509,7 @@ void dispatch_destroy(struct dispatch *dispatch)
     parking_close(dispatch->services->parking);
     for (int kind = 0; kind < TASK_KIND_COUNT; kind++)
         tasks_destroy(dispatch->tasks[kind]);
-    background_destroy(dispatch->background);
+    sweeper_destroy(dispatch->sweeper);
     for (size_t i = 0; i < dispatch->count; i++)
         lane_destroy(dispatch->lanes[i].lane);
     pthread_cond_destroy(&dispatch->shared.changed);

@@ -35,6 +35,12 @@ void dispatch_submit(struct dispatch *dispatch, struct order *list);
  * only pages of metrics are made. */
 bool dispatch_submit_task(struct dispatch *dispatch, struct task *task);
 
+/* The strategies have started: from now on the holds of orders that nobody pays are ended. */
+void dispatch_sweep(struct dispatch *dispatch);
+
+/* A payment is answered: the order is CONFIRMED, EXPIRED or NOT_PAYABLE. */
+void dispatch_count_payment(struct dispatch *dispatch, enum order_outcome outcome);
+
 /* Orders and tasks inside. */
 int64_t dispatch_in_flight(const struct dispatch *dispatch);
 

@@ -13,13 +13,12 @@ static const char *const kind_names[ORDER_KIND_COUNT] = {
     [ORDER_BUY] = "buy",
     [ORDER_CANCEL] = "cancel",
     [ORDER_RESTOCK] = "restock",
+    [ORDER_EXPIRE] = "expire",
 };
 
 static const char *const status_names[] = {
-    [STATUS_QUEUED] = "queued",
-    [STATUS_CONFIRMED] = "confirmed",
-    [STATUS_CANCELLED] = "cancelled",
-    [STATUS_FAILED] = "failed",
+    [STATUS_QUEUED] = "queued", [STATUS_CONFIRMED] = "confirmed", [STATUS_CANCELLED] = "cancelled",
+    [STATUS_FAILED] = "failed", [STATUS_PENDING] = "pending",     [STATUS_EXPIRED] = "expired",
 };
 
 const struct order_outcome_row *order_outcome_row(enum order_outcome outcome)
@@ -40,6 +39,16 @@ const char *order_status_name(enum order_status status)
     return status_names[status];
 }
 
+enum order_status order_returned_status(enum order_kind kind)
+{
+    return kind == ORDER_EXPIRE ? STATUS_EXPIRED : STATUS_CANCELLED;
+}
+
+enum order_outcome order_returned_outcome(enum order_kind kind)
+{
+    return kind == ORDER_EXPIRE ? ORDER_EXPIRED : ORDER_CANCELLED;
+}
+
 int order_count(const struct order *list)
 {
     int count = 0;
@@ -51,13 +60,16 @@ int order_count(const struct order *list)
 
 void order_fill_record(struct order *order, const char *strategy, enum order_status status)
 {
+    bool held = status == STATUS_CONFIRMED && order->hold_until_us != 0;
+
     order->record = (struct order_record){
         .id = order->id,
         .product_id = order->product_id,
         .user_id = order->user_id,
         .quantity = order->quantity,
-        .status = status,
+        .status = held ? STATUS_PENDING : status,
         .created_us = order->created_us,
+        .hold_until_us = order->hold_until_us,
     };
     snprintf(order->record.strategy, sizeof order->record.strategy, "%s", strategy);
 }

@@ -19,8 +19,9 @@ struct strategy;
 
 /*
  * Every way an order can end: name (metrics label), HTTP status, code in the problem document,
- * meaning. The codes are docs/openapi.yaml's. PENDING, RETRY, UNSETTLED and KEY_TAKEN never leave
- * the strategy's drive.
+ * meaning. The codes are docs/openapi.yaml's. What ends as CONFIRMED is committed, and may be
+ * pending, to be paid: its record's status says so. PENDING, RETRY, UNSETTLED and
+ * KEY_TAKEN never leave the strategy's drive.
  */
 #define ORDER_OUTCOMES(X)                                                                          \
     X(PENDING, "pending", 500, "internal_error", "Nobody has decided this order.")                 \
@@ -39,7 +40,11 @@ struct strategy;
       "The sale has not opened yet or is over.")                                                   \
     X(IDEMPOTENCY_MISMATCH, "idempotency_mismatch", 409, "idempotency_mismatch",                   \
       "The Idempotency-Key was used for another product or quantity.")                             \
-    X(NOT_CANCELLABLE, "not_cancellable", 409, "not_cancellable", "A failed order has no stock.")  \
+    X(NOT_CANCELLABLE, "not_cancellable", 409, "not_cancellable",                                  \
+      "A failed or expired order has no stock.")                                                   \
+    X(NOT_PAYABLE, "not_payable", 409, "not_payable",                                              \
+      "A failed or cancelled order cannot be paid.")                                               \
+    X(EXPIRED, "expired", 409, "expired", "The order was not paid in time.")                       \
     X(UNKNOWN_PRODUCT, "unknown_product", 404, "unknown_product", "There is no such product.")     \
     X(NOT_FOUND, "not_found", 404, "not_found", "There is no such order.")                         \
     X(QUEUE_FULL, "queue_full", 503, "queue_full", "Too many requests are waiting.")               \
@@ -75,7 +80,8 @@ struct order_outcome_row {
 
 const struct order_outcome_row *order_outcome_row(enum order_outcome outcome);
 
-enum order_kind { ORDER_BUY, ORDER_CANCEL, ORDER_RESTOCK, ORDER_KIND_COUNT };
+/* An expire is the cancel of a pending order whose hold is over; no client sends it. */
+enum order_kind { ORDER_BUY, ORDER_CANCEL, ORDER_RESTOCK, ORDER_EXPIRE, ORDER_KIND_COUNT };
 const char *order_kind_name(enum order_kind kind);
 
 enum order_body { BODY_PLAIN, BODY_GUARDED };
@@ -83,14 +89,26 @@ enum order_body { BODY_PLAIN, BODY_GUARDED };
  * (sale/flusher.h). */
 enum order_flush { FLUSH_OWN, FLUSH_SHARED };
 
-enum order_status { STATUS_QUEUED, STATUS_CONFIRMED, STATUS_CANCELLED, STATUS_FAILED };
+enum order_status {
+    STATUS_QUEUED,
+    STATUS_CONFIRMED,
+    STATUS_CANCELLED,
+    STATUS_FAILED,
+    STATUS_PENDING, /* to be paid before its hold ends */
+    STATUS_EXPIRED
+};
 const char *order_status_name(enum order_status status);
+/* What an order becomes that is given back by a cancel or an expire, and how that ends. */
+enum order_status order_returned_status(enum order_kind kind);
+enum order_outcome order_returned_outcome(enum order_kind kind);
 
 enum {
     ORDER_KEY_MAX = 255,     /* an Idempotency-Key's longest */
     ORDER_STRATEGY_MAX = 31, /* a strategy name's longest */
     ORDER_REASON_MAX = 63,   /* a word, or "duplicate" and the first order's id */
-    ORDER_QUANTITY_MAX = 1000000
+    ORDER_QUANTITY_MAX = 1000000,
+    ORDER_HOLD_MAX_S = 86400,
+    ORDER_HOLD_NOT_SAID = -1 /* the product's */
 };
 #define ORDER_ID_MAX    INT64_MAX                 /* snowflake ids have 63 bits */
 #define ORDER_UNITS_MAX INT64_C(9007199254740991) /* 2^53-1: what Redis counts exactly */
@@ -107,6 +125,7 @@ struct order_record {
     int64_t created_us;                /* wall clock */
     int64_t epoch;                     /* of its sale; 0: not read */
     bool early;                        /* a crash may undo what was read of it: product_row.early */
+    int64_t hold_until_us;             /* wall clock of PostgreSQL's; 0: it has had no hold */
 };
 
 struct order {
@@ -123,6 +142,7 @@ struct order {
     int64_t quantity;
     char key[ORDER_KEY_MAX + 1]; /* "" when there is none */
     int64_t created_us;          /* wall clock */
+    int64_t hold_s;              /* of a buy: how long it may wait to be paid; 0: it need not be */
 
     /* The two times, absolute and monotonic, made once at the edge. */
     bool no_wait; /* wait_ms=0: a free slot and a free lock now, or nothing */
@@ -135,10 +155,11 @@ struct order {
     enum order_outcome if_not_done; /* with UNSETTLED: the answer if the commit did not happen; with
                                        RETRY: if there is no time to */
     unsigned attempts;
-    bool waited;                /* an attempt has ended because somebody held a lock for too long */
-    bool waits_alone;           /* and one that other orders of the product do not need */
-    bool early;                 /* it was decided by what a crash may undo: product_row.early */
-    unsigned ticket;            /* of the flusher's session that proves the flush; 0: none does */
+    bool waited;           /* an attempt has ended because somebody held a lock for too long */
+    bool waits_alone;      /* and one that other orders of the product do not need */
+    bool early;            /* it was decided by what a crash may undo: product_row.early */
+    unsigned ticket;       /* of the flusher's session that proves the flush; 0: none does */
+    int64_t hold_until_us; /* purchase_hold has decided it; 0: the order is confirmed at once */
     struct order_record record; /* for 2xx, except a restock's: the order as it is in PostgreSQL */
     int64_t queue_us;
     int64_t lock_us;
@@ -148,7 +169,8 @@ struct order {
 /* How many stand in the list. */
 int order_count(const struct order *list);
 
-/* Fills its record as an order of `strategy` in this state. */
+/* Fills its record as an order of `strategy` in this state; a CONFIRMED one with a hold is
+ * PENDING. */
 void order_fill_record(struct order *order, const char *strategy, enum order_status status);
 
 #endif

@@ -31,6 +31,8 @@ static void read_product(const struct pg *pg, int row, struct product *out)
         .epoch = pg_get_int8(pg, row, 7),
         .version = pg_get_int8(pg, row, 8),
         .reserved = pg_get_int8(pg, row, 9),
+        .has_hold = !pg_is_null(pg, row, 10),
+        .hold_s = pg_get_int8(pg, row, 10),
     };
     if (out->has_name)
         pg_get_text(pg, row, 1, out->name, sizeof out->name);
@@ -125,7 +127,8 @@ enum catalog_result catalog_product_put(struct pg *pg, struct product *product, 
                            pg_int8_or_null(product->has_limit, product->limit_per_user),
                            pg_time_or_null(product->has_opens_at, product->opens_at_us),
                            pg_time_or_null(product->has_closes_at, product->closes_at_us),
-                           pg_int8_or_null(product->epoch != 0, product->epoch)),
+                           pg_int8_or_null(product->epoch != 0, product->epoch),
+                           pg_int8_or_null(product->has_hold, product->hold_s)),
                    wait_until_us, until_us);
 
     if (status != PG_OK)
@@ -154,7 +157,9 @@ enum catalog_result catalog_product_patch(struct pg *pg, struct product *product
                            pg_int8((given & PRODUCT_OPENS) != 0),
                            pg_time_or_null(product->has_opens_at, product->opens_at_us),
                            pg_int8((given & PRODUCT_CLOSES) != 0),
-                           pg_time_or_null(product->has_closes_at, product->closes_at_us)),
+                           pg_time_or_null(product->has_closes_at, product->closes_at_us),
+                           pg_int8((given & PRODUCT_HOLD) != 0),
+                           pg_int8_or_null(product->has_hold, product->hold_s)),
                    wait_until_us, until_us);
 
     if (status != PG_OK)
@@ -200,6 +205,48 @@ enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t 
         return CATALOG_NOT_FOUND;
     order_record_read(pg, 0, out);
     return flush_early(pg, out->early, until_us, error);
+}
+
+/* The payment, and the order as it is then. One that was queued has perhaps become pending between
+ * the two: that is asked once more. */
+static enum pg_status pay_and_read(struct pg *pg, const struct uuid *id, int64_t until_us,
+                                   struct order_record *out, bool *paid)
+{
+    enum pg_status status = PG_OK;
+
+    *paid = false;
+    out->status = STATUS_PENDING;
+    for (int i = 0; status == PG_OK && !*paid && out->status == STATUS_PENDING && i < 2; i++) {
+        status = pg_exec(pg, SQL_ORDER_PAY, PG_ARGS(pg_uuid(id)), until_us);
+        *paid = status == PG_OK && pg_affected(pg) > 0;
+        if (status == PG_OK)
+            status = pg_exec(pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(id)), until_us);
+        if (status == PG_OK && pg_rows(pg) == 0)
+            return status;
+        if (status == PG_OK)
+            order_record_read(pg, 0, out);
+    }
+    return status;
+}
+
+enum catalog_result catalog_order_pay(struct pg *pg, const struct uuid *id, int64_t wait_ms,
+                                      int64_t until_us, struct order_record *out,
+                                      struct error *error)
+{
+    bool paid;
+
+    pg_begin(pg);
+    pg_lock_until(pg, until_us, wait_ms);
+    enum pg_status status = pay_and_read(pg, id, until_us, out, &paid);
+    if (status != PG_OK)
+        return undo(pg, status, until_us, error);
+    if (pg_rows(pg) == 0)
+        return give_up(pg, CATALOG_NOT_FOUND, until_us);
+    if (paid)
+        return commit(pg, until_us, error);
+    give_up(pg, CATALOG_OK, until_us);
+    /* What somebody else has made of it may have been read before it is on a disk, or a standby. */
+    return pg_flush_reads(pg, until_us) == PG_OK ? CATALOG_OK : failed(pg, error);
 }
 
 static enum pg_status exec_page(struct pg *pg, const struct order_page *page, int64_t until_us)
@@ -325,11 +372,13 @@ enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t unt
         .duplicate_orders = pg_get_int8(pg, 0, 5),
         .limit_violations = pg_get_int8(pg, 0, 6),
         .queued = pg_get_int8(pg, 0, 7),
+        .held = pg_get_int8(pg, 0, 10),
     };
     pg_get_text(pg, 0, 8, out->strategies, sizeof out->strategies);
     int64_t supply = out->initial_stock + out->restocked;
-    int64_t gap = supply - out->sold - out->stock;
-    out->oversold = out->sold > supply ? out->sold - supply : 0;
+    int64_t taken = out->sold + out->held;
+    int64_t gap = supply - taken - out->stock;
+    out->oversold = taken > supply ? taken - supply : 0;
     out->lost_updates = gap < 0 ? -gap : gap;
     out->consistent = out->oversold == 0 && out->lost_updates == 0 && out->duplicate_orders == 0 &&
                       out->limit_violations == 0 && out->stock >= 0;
@@ -348,4 +397,5 @@ void order_record_read(const struct pg *pg, int row, struct order_record *out)
     out->created_us = pg_get_time(pg, row, 7);
     out->epoch = pg_get_int8(pg, row, 8);
     out->early = pg_get_bool(pg, row, 9);
+    out->hold_until_us = pg_is_null(pg, row, 10) ? 0 : pg_get_time(pg, row, 10);
 }

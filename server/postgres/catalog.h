@@ -36,6 +36,8 @@ struct product {
     int64_t opens_at_us; /* wall clock */
     bool has_closes_at;
     int64_t closes_at_us;
+    bool has_hold;
+    int64_t hold_s; /* of orders that do not say */
     int64_t epoch;
     int64_t version;
 };
@@ -53,6 +55,7 @@ struct audit {
     int64_t duplicate_orders;
     int64_t limit_violations;
     int64_t queued;
+    int64_t held;          /* H: units of pending orders */
     char strategies[1024]; /* names, separated by commas, sorted */
     bool consistent;
 };
@@ -69,14 +72,15 @@ enum catalog_result catalog_products(struct pg *pg, int64_t after, int limit, in
 enum catalog_result catalog_product_put(struct pg *pg, struct product *product, bool *created,
                                         int64_t wait_until_us, int64_t until_us,
                                         struct error *error);
-/* Sets the members that are given, of name, limit and window, of the sale that is there, and fills
- * `product`. CATALOG_REFUSED: it would close before it opens; CATALOG_UNCOUNTED: it would get a
- * limit where it had none, and what users have bought was not counted. */
+/* Sets the members that are given, of name, limit, window and hold, of the sale that is there, and
+ * fills `product`. CATALOG_REFUSED: it would close before it opens; CATALOG_UNCOUNTED: it would get
+ * a limit where it had none, and what users have bought was not counted. */
 enum product_member {
     PRODUCT_NAME = 1u << 0,
     PRODUCT_LIMIT = 1u << 1,
     PRODUCT_OPENS = 1u << 2,
-    PRODUCT_CLOSES = 1u << 3
+    PRODUCT_CLOSES = 1u << 3,
+    PRODUCT_HOLD = 1u << 4
 };
 enum catalog_result catalog_product_patch(struct pg *pg, struct product *product, unsigned given,
                                           int64_t wait_until_us, int64_t until_us,
@@ -91,6 +95,13 @@ enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t unt
 
 enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t until_us,
                                   struct order_record *out, struct error *error);
+/* A payment: of a pending order whose hold is not over, by PostgreSQL's clock. `out` is the order
+ * as it is after it, whoever has done it: paid where it is confirmed, too late where it is pending.
+ * It waits `wait_ms` for somebody who ends the order: CATALOG_HELD. CATALOG_UNKNOWN: asked again,
+ * it tells. */
+enum catalog_result catalog_order_pay(struct pg *pg, const struct uuid *id, int64_t wait_ms,
+                                      int64_t until_us, struct order_record *out,
+                                      struct error *error);
 /* Which orders a page shows. */
 struct order_page {
     int64_t product_id; /* 0: any */
@@ -123,7 +134,7 @@ enum catalog_result catalog_feed(struct pg *pg, struct feed_position *position, 
                                  struct error *error);
 
 /* A row of the statements that return whole orders (order_read and its family). */
-enum { ORDER_RECORD_COLUMNS = 10 }; /* others may follow */
+enum { ORDER_RECORD_COLUMNS = 11 }; /* others may follow */
 
 void order_record_read(const struct pg *pg, int row, struct order_record *out);
 

@@ -80,6 +80,8 @@ void purchase_row_at(const struct pg *pg, int i, struct product_row *row)
         .open = pg_get_bool(pg, i, 4),
         .split = pg_get_bool(pg, i, 5),
         .early = pg_get_bool(pg, i, 6),
+        .hold_s = pg_is_null(pg, i, 7) ? NO_HOLD : pg_get_int8(pg, i, 7),
+        .now_us = pg_get_time(pg, i, 8),
     };
 }
 
@@ -157,10 +159,34 @@ bool purchase_may_commit(const struct session *session, const struct product_row
     return !session->early || row->early;
 }
 
+int64_t purchase_hold_until(const struct settings *settings, int64_t asked_s,
+                            const struct product_row *row)
+{
+    int64_t hold_s = row->hold_s == NO_HOLD ? settings->hold_s : row->hold_s;
+
+    if (asked_s != ORDER_HOLD_NOT_SAID)
+        hold_s = asked_s;
+    return hold_s > 0 ? row->now_us + hold_s * CLOCK_US_PER_S : 0;
+}
+
+void purchase_hold(const struct session *session, struct order *order,
+                   const struct product_row *row)
+{
+    order->hold_until_us = purchase_hold_until(session->services->settings, order->hold_s, row);
+}
+
+/* As far as the order and the server say; the statements look at the product's. */
+static bool has_no_hold(const struct session *session, const struct order *order)
+{
+    return order->hold_s == 0 ||
+           (order->hold_s == ORDER_HOLD_NOT_SAID && session->services->settings->hold_s == 0);
+}
+
 bool purchase_is_simple(const struct session *session, const struct order *order)
 {
     return order->kind == ORDER_BUY && !order->key[0] && !order->no_wait &&
-           session->services->settings->work_ms == 0 && !pg_in_transaction(session->pg);
+           has_no_hold(session, order) && session->services->settings->work_ms == 0 &&
+           !pg_in_transaction(session->pg);
 }
 
 void purchase_at_once_values(const struct order *order, int64_t epoch,

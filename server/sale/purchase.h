@@ -15,6 +15,7 @@
 #include "strategy/session.h"
 
 #define NO_LIMIT INT64_C(-1)
+#define NO_HOLD  INT64_C(-1)
 
 struct product_row {
     int64_t stock;
@@ -24,8 +25,10 @@ struct product_row {
     bool open;              /* by PostgreSQL's clock */
     bool split;             /* some of the stock stands in buckets */
     bool early;             /* what the product's rows say may be undone until the log is flushed */
+    int64_t hold_s;         /* for orders that do not say; NO_HOLD: the server's */
+    int64_t now_us;         /* PostgreSQL's clock when the row was read */
 };
-enum { PRODUCT_ROW_COLUMNS = 7 }; /* others may follow */
+enum { PRODUCT_ROW_COLUMNS = 9 }; /* others may follow */
 
 /* From now on statements wait for locks as long as this order and its batch may; for an order that
  * does not wait, the shortest time there is. */
@@ -50,6 +53,19 @@ int64_t purchase_epoch(const struct session *session, int64_t product_id);
 bool purchase_may_commit(const struct session *session, const struct product_row *row);
 /* May one statement be the whole of the order, with nothing before or after it? */
 bool purchase_is_simple(const struct session *session, const struct order *order);
+/* And of orders of this product: nobody's share has to be counted, and nothing is to be paid. */
+static inline bool purchase_row_is_simple(const struct product_row *row)
+{
+    return row->limit_per_user == NO_LIMIT && row->hold_s <= 0;
+}
+
+/* The one place where holds are decided: until when, by PostgreSQL's clock, an order that asked for
+ * `asked_s` has to be paid; 0: it has not. The order's word comes before the product's, and that
+ * before the server's. purchase_hold keeps it in the order, before its row is written. */
+int64_t purchase_hold_until(const struct settings *settings, int64_t asked_s,
+                            const struct product_row *row);
+void purchase_hold(const struct session *session, struct order *order,
+                   const struct product_row *row);
 /* Runs that statement, which commits at once, in the sale of this epoch alone: conditional_buy or
  * one that takes `more` values behind its, PURCHASE_MORE at the most. False: it matched no row, and
  * nothing is decided. */
@@ -102,7 +118,7 @@ bool purchase_flush_read(struct session *session, struct order *order, int64_t u
 /* Sets the outcome and leaves the transaction. Always false. */
 bool purchase_refuse(struct session *session, struct order *order, enum order_outcome outcome);
 
-/* Marks it confirmed (or restocked) as its own record says. */
+/* Marks it confirmed (or restocked) as its own record says; with a hold it is pending. */
 void purchase_confirm(struct order *order);
 
 #endif

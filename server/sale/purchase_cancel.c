@@ -16,6 +16,13 @@ enum pg_status purchase_return_stock(struct session *session, const struct order
                  : pg_exec(session->pg, SQL_STOCK_RETURN, values, 3, until_us);
 }
 
+/* Whether there is something to give back: nobody ends the hold of an order that was paid. */
+static bool may_return(const struct order *order)
+{
+    return order->record.status == STATUS_PENDING ||
+           (order->record.status == STATUS_CONFIRMED && order->kind == ORDER_CANCEL);
+}
+
 /* The order's present row in order->record. */
 static bool read_order(struct session *session, struct order *order, int64_t *epoch)
 {
@@ -30,15 +37,14 @@ static bool read_order(struct session *session, struct order *order, int64_t *ep
         return purchase_refuse(session, order, ORDER_NOT_FOUND);
     order_record_read(session->pg, 0, &order->record);
     *epoch = order->record.epoch;
-    if (order->record.status == STATUS_CANCELLED)
+    if (order->record.status == order_returned_status(order->kind))
         return purchase_flush_read(session, order, session->work_until_us) &&
-               purchase_refuse(session, order, ORDER_CANCELLED);
-    return order->record.status == STATUS_CONFIRMED ||
-           purchase_refuse(session, order, ORDER_NOT_CANCELLABLE);
+               purchase_refuse(session, order, order_returned_outcome(order->kind));
+    return may_return(order) || purchase_refuse(session, order, ORDER_NOT_CANCELLABLE);
 }
 
-/* Another cancel or a PUT was first: what has become of the order is the answer, whether or not
- * there is time left to try again. */
+/* A payment, another cancel or a PUT was first: what has become of the order is the answer, whether
+ * or not there is time left to try again. */
 static bool was_late(struct session *session, struct order *order)
 {
     int64_t epoch;
@@ -79,8 +85,9 @@ bool purchase_cancel_by(struct session *session, struct order *order,
                                  pg_int8(epoch), pg_int8(order->quantity)),
                          session->work_until_us);
     if (status == PG_OK)
-        status = pg_exec(session->pg, SQL_ORDER_CANCEL,
-                         PG_ARGS(pg_uuid(&order->id), pg_int8(epoch)), session->work_until_us);
+        status =
+            pg_exec(session->pg, order->kind == ORDER_EXPIRE ? SQL_ORDER_EXPIRE : SQL_ORDER_CANCEL,
+                    PG_ARGS(pg_uuid(&order->id), pg_int8(epoch)), session->work_until_us);
     if (status == PG_OK && pg_affected(session->pg) == 0) {
         purchase_refuse(session, order, ORDER_RETRY);
         return was_late(session, order);
@@ -92,7 +99,7 @@ bool purchase_cancel_by(struct session *session, struct order *order,
         purchase_failed(session, order, status, committing);
         return false;
     }
-    order->record.status = STATUS_CANCELLED;
-    order->outcome = ORDER_CANCELLED;
+    order->record.status = order_returned_status(order->kind);
+    order->outcome = order_returned_outcome(order->kind);
     return true;
 }

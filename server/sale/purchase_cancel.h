@@ -1,12 +1,13 @@
-/* The cancel of one order, and the way back of its units to the stock. */
+/* The cancel of one order, or the end of its hold, and the way back of its units to the stock. */
 #ifndef SECKILL_SALE_PURCHASE_CANCEL_H
 #define SECKILL_SALE_PURCHASE_CANCEL_H
 
 #include "sale/purchase.h"
 
 /* The one cancel: status by compare-and-set and stock + quantity, relative, in one transaction;
- * under the hold's fence, if it has one. True when this call has given the stock back, not an
- * earlier one. */
+ * under the hold's fence, if it has one. An ORDER_EXPIRE is the same of a pending order whose time
+ * is over, and leaves any other order as it is. True when this call has given the stock back, not
+ * an earlier one. */
 bool purchase_cancel(struct session *session, struct order *order);
 /* The same with another way to give the stock back: it must leave one row affected and locked, the
  * same for every cancel of the order, or none when the sale is over. */

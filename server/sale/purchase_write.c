@@ -18,15 +18,20 @@ static bool take_limit(struct session *session, struct order *order, const struc
     return pg_affected(session->pg) == 1 || purchase_refuse(session, order, ORDER_LIMIT_REACHED);
 }
 
+static struct pg_value hold_value(const struct order *order)
+{
+    return pg_time_or_null(order->hold_until_us != 0, order->hold_until_us);
+}
+
 /* Without a key the row either is written or an error ends the transaction, so COMMIT rides along.
  */
 static enum pg_status insert_and_commit(struct session *session, const struct order *order,
                                         const struct product_row *row)
 {
-    const struct pg_value values[] = {pg_uuid(&order->id),       pg_int8(order->product_id),
-                                      pg_int8(row->epoch),       pg_int8(order->user_id),
-                                      pg_int8(order->quantity),  pg_text(order->strategy->name),
-                                      pg_time(order->created_us)};
+    const struct pg_value values[] = {pg_uuid(&order->id),        pg_int8(order->product_id),
+                                      pg_int8(row->epoch),        pg_int8(order->user_id),
+                                      pg_int8(order->quantity),   pg_text(order->strategy->name),
+                                      pg_time(order->created_us), hold_value(order)};
     struct pg_command insert = {SQL_ORDER_INSERT, values, sizeof values / sizeof values[0]};
 
     return pg_exec_commit(session->pg, &insert, 1, session->work_until_us);
@@ -39,7 +44,7 @@ static enum pg_status insert_keyed(struct session *session, const struct order *
                    PG_ARGS(pg_uuid(&order->id), pg_int8(order->product_id), pg_int8(row->epoch),
                            pg_int8(order->user_id), pg_int8(order->quantity),
                            pg_text(order->strategy->name), pg_time(order->created_us),
-                           pg_text(order->key)),
+                           pg_text(order->key), hold_value(order)),
                    session->work_until_us);
 }
 
@@ -47,6 +52,7 @@ void purchase_finish(struct session *session, struct order *order, const struct 
 {
     fast_path_note_epoch(session->pg, order->product_id, row->epoch);
     session->has_row = true;
+    purchase_hold(session, order, row);
     if (!purchase_may_commit(session, row)) {
         purchase_refuse(session, order, ORDER_RETRY);
         return;
@@ -103,10 +109,10 @@ static void write_together(struct session *session, struct order *order,
                            const struct product_row *row)
 {
     struct set_stock set;
-    const struct pg_value values[] = {pg_uuid(&order->id),        pg_int8(order->product_id),
-                                      pg_int8(row->epoch),        pg_int8(order->user_id),
-                                      pg_int8(order->quantity),   pg_text(order->strategy->name),
-                                      pg_time(order->created_us), pg_int8(session->hold.fence)};
+    const struct pg_value values[] = {
+        pg_uuid(&order->id),        pg_int8(order->product_id),   pg_int8(row->epoch),
+        pg_int8(order->user_id),    pg_int8(order->quantity),     pg_text(order->strategy->name),
+        pg_time(order->created_us), pg_int8(session->hold.fence), hold_value(order)};
 
     make_set_stock(session, order, row, row->stock - order->quantity, &set);
     const struct pg_command commands[] = {
@@ -125,6 +131,7 @@ void purchase_write(struct session *session, struct order *order, const struct p
 {
     bool together = !order->key[0] && row->limit_per_user == NO_LIMIT;
 
+    purchase_hold(session, order, row);
     if (together)
         write_together(session, order, row);
     else if (purchase_set_stock(session, order, row, row->stock - order->quantity))

@@ -32,7 +32,7 @@ bool purchase_restock(struct session *session, struct order *order)
         return fence ? purchase_overtaken(session, order)
                      : purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
     purchase_row(session->pg, order, &row);
-    fast_path_note(session->pg, order->product_id, row.epoch, row.limit_per_user == NO_LIMIT);
+    fast_path_note(session->pg, order->product_id, row.epoch, purchase_row_is_simple(&row));
     session_work_pause(session);
     if (session_lease_lost(session))
         return purchase_refuse(session, order, ORDER_LEASE_LOST);

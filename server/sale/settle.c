@@ -14,8 +14,8 @@
 enum { RECONNECT_PAUSE_US = 50000 };
 
 /* Inserts the tombstone and reads who holds the id: STATUS_FAILED is the tombstone. PG_OK and
- * *found, or the trouble. */
-static enum pg_status probe(struct session *session, const struct order *order, int64_t until_us,
+ * *found, with the order's hold, or the trouble. */
+static enum pg_status probe(struct session *session, struct order *order, int64_t until_us,
                             enum order_status *found)
 {
     struct pg *pg = session->pg;
@@ -40,9 +40,10 @@ static enum pg_status probe(struct session *session, const struct order *order, 
                          PG_ARGS(pg_uuid(&order->id)), until_us);
     *found = STATUS_FAILED;
     if (status == PG_OK && pg_rows(pg) == 1) {
-        if (!restock)
+        if (!restock) {
             *found = (enum order_status)pg_get_int2(pg, 0, 0);
-        else if (pg_get_int8(pg, 0, 0) > 0)
+            order->hold_until_us = *found == STATUS_PENDING ? pg_get_time(pg, 0, 1) : 0;
+        } else if (pg_get_int8(pg, 0, 0) > 0)
             *found = STATUS_CONFIRMED;
     }
     return status;
@@ -89,8 +90,8 @@ static bool find_cancel(struct session *session, struct order *order)
         return true;
     }
     order_record_read(pg, 0, &order->record);
-    if (order->record.status == STATUS_CANCELLED)
-        order->outcome = ORDER_CANCELLED;
+    if (order->record.status == order_returned_status(order->kind))
+        order->outcome = order_returned_outcome(order->kind);
     else if (!order->no_wait && clock_mono_us() < order->wait_until_us)
         order->outcome = ORDER_RETRY;
     else
@@ -106,7 +107,8 @@ static bool settle_cancel(struct session *session, struct order *order)
     while (clock_mono_us() < order->settle_until_us) {
         if (find_cancel(session, order)) {
             log_info("order %s: the lost commit of its cancel is settled: %s", id,
-                     order->outcome == ORDER_CANCELLED ? "committed" : "not committed");
+                     order->outcome == order_returned_outcome(order->kind) ? "committed"
+                                                                           : "not committed");
             return true;
         }
         clock_sleep_until(clock_mono_us() + RECONNECT_PAUSE_US);
@@ -168,8 +170,9 @@ bool settle_batch(struct session *session, struct batch *batch)
 
     for (struct order *order = batch->orders; order; order = order->next) {
         if (order->outcome == ORDER_UNSETTLED)
-            settled &= order->kind == ORDER_CANCEL ? settle_cancel(session, order)
-                                                   : settle_commit(session, order);
+            settled &= order->kind == ORDER_CANCEL || order->kind == ORDER_EXPIRE
+                           ? settle_cancel(session, order)
+                           : settle_commit(session, order);
         else if (order->key[0] && is_refusal(order->outcome)) {
             pg_connect(session->pg, session->work_until_us); /* another order may have lost it */
             if (order->kind == ORDER_RESTOCK)

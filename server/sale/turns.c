@@ -18,9 +18,9 @@ bool purchase_decide(struct session *session, struct order *order)
     }
     if (session->early) /* it is for buys alone */
         pg_commit_early(session->pg, false);
-    bool added = order->kind == ORDER_CANCEL
-                     ? (strategy->cancel ? strategy->cancel : purchase_cancel)(session, order)
-                     : (strategy->restock ? strategy->restock : purchase_restock)(session, order);
+    bool added = order->kind == ORDER_RESTOCK
+                     ? (strategy->restock ? strategy->restock : purchase_restock)(session, order)
+                     : (strategy->cancel ? strategy->cancel : purchase_cancel)(session, order);
     if (session->early)
         pg_commit_early(session->pg, true);
     return added;

@@ -43,6 +43,7 @@ struct settings {
     int64_t work_timeout_ms;
     int64_t work_ms;
     int64_t buckets;
+    int64_t hold_s; /* of orders and products that do not say; 0: none */
     int64_t max_connections;
     int64_t idle_timeout_s;
     bool print_schema; /* instead of a start */

@@ -150,6 +150,10 @@ static const struct option_row rows[] = {
         .help = "rows over which the strategy buckets spreads a product's stock",
     },
     {
+        .flag = "hold-s", SECONDS(hold_s, "0", 0, 86400),
+        .help = "how long an order may wait to be paid where neither it nor its product says; 0: it need not be",
+    },
+    {
         .flag = "max-connections", NUMBER(max_connections, "16384", 16, 1000000, "connections"),
         .help = "most HTTP connections at once",
     },

@@ -18,7 +18,8 @@
 /* One statement is all of it. Who gives up on the row soon would leave its commit in doubt. */
 static bool writes_at_once(const struct order *order, const struct product_row *row)
 {
-    return !order->key[0] && !order->no_wait && row->limit_per_user == NO_LIMIT;
+    return !order->key[0] && !order->hold_until_us && !order->no_wait &&
+           row->limit_per_user == NO_LIMIT;
 }
 
 static void write_at_once(struct session *session, struct order *order,
@@ -52,6 +53,7 @@ static void optimistic_buy(struct session *session, struct order *order)
         !purchase_allowed(session, order, &row))
         return;
     session_work_pause(session);
+    purchase_hold(session, order, &row);
     if (writes_at_once(order, &row))
         write_at_once(session, order, &row);
     else

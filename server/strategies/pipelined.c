@@ -10,9 +10,9 @@
  *
  * It cannot oversell: each statement decides on the row itself. A crash loses no order that was
  * answered; what was committed and not yet flushed is undone, and nobody has heard of it. Orders
- * that one statement cannot sell (a key, a limit, wait_ms=0), cancels and restocks go one by one,
- * as `conditional`'s. What makes an order wait is another holder of the row: the run ends there,
- * and those that it did not begin come again.
+ * that one statement cannot sell (a key, a limit, a hold, wait_ms=0), cancels and restocks go one
+ * by one, as `conditional`'s. What makes an order wait is another holder of the row: the run ends
+ * there, and those that it did not begin come again.
  *
  * Sources: PostgreSQL documentation, libpq, "Pipeline Mode"; DeWitt et al. 1984 and Johnson et al.
  * 2010, see sale/flusher.h.
@@ -46,7 +46,7 @@ static void part(const struct session *session, const struct batch *batch, struc
 }
 
 /* None of them matched the row: one look at it says why. Those that it does not decide, because of
- * a limit, another sale or buckets, go one by one. */
+ * a limit, a hold, another sale or buckets, go one by one. */
 static void explain(struct session *session, struct order **missed, int count, int64_t epoch,
                     struct parts *parts)
 {
@@ -55,10 +55,10 @@ static void explain(struct session *session, struct order **missed, int count, i
     if (count == 0 ||
         !purchase_read(session, missed[0], SQL_PRODUCT_READ, session->work_until_us, &row))
         return;
-    fast_path_note(session->pg, missed[0]->product_id, row.epoch, row.limit_per_user == NO_LIMIT);
+    fast_path_note(session->pg, missed[0]->product_id, row.epoch, purchase_row_is_simple(&row));
     for (int i = 0; i < count; i++) {
         missed[i]->early |= row.early;
-        if (row.limit_per_user != NO_LIMIT || row.epoch != epoch || row.split)
+        if (!purchase_row_is_simple(&row) || row.epoch != epoch || row.split)
             parts->others[parts->other_count++] = missed[i];
         else if (purchase_allowed(session, missed[i], &row))
             missed[i]->outcome = ORDER_RETRY; /* there is stock now: it came in between */

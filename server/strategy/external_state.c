@@ -58,7 +58,7 @@ static bool may_have_added(enum order_kind kind, enum order_outcome outcome)
 {
     if (kind == ORDER_BUY)
         return false;
-    return outcome == ORDER_RESTOCKED || outcome == ORDER_CANCELLED ||
+    return outcome == ORDER_RESTOCKED || outcome == ORDER_CANCELLED || outcome == ORDER_EXPIRED ||
            outcome == ORDER_OUTCOME_UNKNOWN || (outcome == ORDER_REPLAYED && kind == ORDER_RESTOCK);
 }
 

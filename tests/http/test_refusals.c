@@ -6,6 +6,7 @@
 #include "http/lib/stage.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,22 @@ static void malformed_orders_are_400(void **state)
         expect_problem(server, 400, cases[i].code, cases[i].field, "POST", cases[i].target,
                        cases[i].headers, cases[i].body);
     assert_int_equal(witness_sale(witness, 1).orders, 0);
+}
+
+static void malformed_holds_are_400(void **state)
+{
+    static const char *const holds[] = {"-1", "86401", "\"x\"", "\"60\"", "1.5", "null", "[60]"};
+    char body[96];
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 10}");
+    for (size_t i = 0; i < sizeof holds / sizeof *holds; i++) {
+        snprintf(body, sizeof body, "{\"product_id\": 1, \"user_id\": 1, \"hold_s\": %s}",
+                 holds[i]);
+        expect_problem(server, 400, "invalid_field", "hold_s", "POST", "/orders", NULL, body);
+    }
+    assert_int_equal(witness_sale(witness, 1).stock, 10);
+    assert_int_equal(witness_sale(witness, 1).pending, 0);
 }
 
 static void malformed_lists_are_400(void **state)
@@ -238,6 +255,8 @@ static void without_postgresql_it_is_503(void **state)
     expect_problem(lost, 503, "backend_unavailable", NULL, "GET", "/orders", NULL, NULL);
     expect_problem(lost, 503, "backend_unavailable", NULL, "POST",
                    "/orders/00000000-0000-7000-8000-000000000000/cancel", NULL, NULL);
+    expect_problem(lost, 503, "backend_unavailable", NULL, "POST",
+                   "/orders/00000000-0000-7000-8000-000000000000/pay", NULL, NULL);
     expect_problem(lost, 503, "backend_unavailable", NULL, "GET",
                    "/orders/00000000-0000-7000-8000-000000000000", NULL, NULL);
     server_signal(lost, SIGTERM);
@@ -248,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(malformed_orders_are_400),
+        cmocka_unit_test(malformed_holds_are_400),
         cmocka_unit_test(malformed_lists_are_400),
         cmocka_unit_test(a_final_no_is_409_or_404),
         cmocka_unit_test(a_body_that_is_too_long_is_413),

@@ -157,15 +157,19 @@ struct sale witness_sale(struct witness *witness, int64_t product)
         " (SELECT count(*) FROM o WHERE status = 1),"
         " (SELECT coalesce(sum(quantity), 0) FROM o WHERE status = 1),"
         " (SELECT count(*) FROM o WHERE status = 2),"
-        " (SELECT count(*) FROM (SELECT 1 FROM o WHERE status = 1 GROUP BY user_id"
+        " (SELECT count(*) FROM (SELECT 1 FROM o WHERE status IN (1, 4) GROUP BY user_id"
         "   HAVING sum(quantity) > p.limit_per_user) AS u),"
         " (SELECT coalesce(sum(n - 1), 0) FROM (SELECT count(*) AS n FROM o"
-        "   WHERE idempotency_key IS NOT NULL GROUP BY user_id, idempotency_key) AS k) FROM p";
+        "   WHERE idempotency_key IS NOT NULL GROUP BY user_id, idempotency_key) AS k),"
+        " (SELECT count(*) FROM o WHERE status = 4),"
+        " (SELECT coalesce(sum(quantity), 0) FROM o WHERE status = 4),"
+        " (SELECT count(*) FROM o WHERE status = 5) FROM p";
     char query[sizeof text + 32];
     struct sale sale = {0};
     int64_t *const members[] = {&sale.stock,     &sale.initial_stock, &sale.epoch,
                                 &sale.restocked, &sale.orders,        &sale.sold,
-                                &sale.cancelled, &sale.over_limit,    &sale.repeated};
+                                &sale.cancelled, &sale.over_limit,    &sale.repeated,
+                                &sale.pending,   &sale.held,          &sale.expired};
 
     snprintf(query, sizeof query, text, (long long)product);
     PGresult *result = PQexec(witness->conn, query);
@@ -179,7 +183,8 @@ struct sale witness_sale(struct witness *witness, int64_t product)
 
 bool sale_is_exact(const struct sale *sale)
 {
-    return sale->stock >= 0 && sale->initial_stock + sale->restocked - sale->sold == sale->stock &&
+    return sale->stock >= 0 &&
+           sale->initial_stock + sale->restocked - sale->sold - sale->held == sale->stock &&
            sale->over_limit == 0 && sale->repeated == 0;
 }
 

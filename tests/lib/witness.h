@@ -47,10 +47,14 @@ struct sale {
     int64_t cancelled;  /* rows */
     int64_t over_limit; /* users who hold more than the limit */
     int64_t repeated;   /* rows beyond the first of a (user, key) */
+    int64_t pending;    /* rows that wait to be paid */
+    int64_t held;       /* units of these */
+    int64_t expired;    /* rows */
 };
 struct sale witness_sale(struct witness *witness, int64_t product);
 
-/* Nothing sold twice, no update lost, no limit passed, no key used twice. */
+/* Every unit is somewhere, and nothing sold or held twice, no update lost, no limit passed, no key
+ * used twice. */
 bool sale_is_exact(const struct sale *sale);
 void witness_expect_exact(struct witness *witness, int64_t product);
 

@@ -9,7 +9,7 @@ static void explain(struct session *session, struct order *order, struct product
 {
     if (!purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, row))
         return;
-    fast_path_note(session->pg, order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
+    fast_path_note(session->pg, order->product_id, row->epoch, purchase_row_is_simple(row));
     if (purchase_allowed(session, order, row))
         order->outcome = ORDER_RETRY; /* there is stock now: it came in between */
 }
@@ -20,13 +20,14 @@ bool body_guarded_fits(const struct session *session, const struct order *order)
            fast_path_fits(session->pg, order->product_id);
 }
 
-/* The one statement matched no row. False: a limit or another sale; a transaction has to decide. */
+/* The one statement matched no row. False: a limit, a hold or another sale; a transaction has to
+ * decide. */
 static bool sell_missed(struct session *session, struct order *order, int64_t epoch)
 {
-    struct product_row row = {.limit_per_user = NO_LIMIT, .epoch = epoch};
+    struct product_row row = {.limit_per_user = NO_LIMIT, .hold_s = NO_HOLD, .epoch = epoch};
 
     explain(session, order, &row);
-    return row.limit_per_user == NO_LIMIT && row.epoch == epoch;
+    return purchase_row_is_simple(&row) && row.epoch == epoch;
 }
 
 static bool sell_at_once(struct session *session, struct order *order)
@@ -45,7 +46,7 @@ static bool take_stock(struct session *session, struct order *order, struct prod
         return false;
     if (pg_rows(session->pg) == 1) {
         purchase_row(session->pg, order, row);
-        fast_path_note(session->pg, order->product_id, row->epoch, row->limit_per_user == NO_LIMIT);
+        fast_path_note(session->pg, order->product_id, row->epoch, purchase_row_is_simple(row));
         return true;
     }
     pg_rollback(session->pg, session->work_until_us);

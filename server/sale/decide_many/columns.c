@@ -1,5 +1,5 @@
-/* See columns.h. Where all are confirmed and nobody sent a key, nothing can conflict, and the
- * cheaper of the two INSERTs will do. */
+/* See columns.h. Where all are confirmed, none is pending and nobody sent a key, nothing can
+ * conflict, and the cheaper of the two INSERTs will do. */
 #include "sale/decide_many/columns.h"
 
 enum { SOLD_VALUES = 7 }; /* of the INSERTs' values, those that SQL_SOLD_INSERT takes */
@@ -23,17 +23,21 @@ void columns_add(struct order_columns *to, const struct order_row *row)
     to->quantities[n] = row->quantity;
     to->created[n] = row->created_us;
     to->keys[n] = row->key[0] && !row->reason ? row->key : NULL;
-    to->statuses[n] = row->reason ? STATUS_FAILED : STATUS_CONFIRMED;
+    to->statuses[n] = row->reason          ? STATUS_FAILED
+                      : row->hold_until_us ? STATUS_PENDING
+                                           : STATUS_CONFIRMED;
+    to->holds[n] = row->reason ? COLUMNS_NO_HOLD : row->hold_until_us;
     to->reasons[n] = row->reason;
     to->units += row->quantity;
     to->keyed |= to->keys[n] != NULL;
-    to->sold &= !row->reason;
+    to->sold &= to->statuses[n] == STATUS_CONFIRMED;
 }
 
 void columns_add_order(struct order_columns *to, const struct order *order, int64_t epoch)
 {
     columns_add(to, &(struct order_row){order->id, order->product_id, epoch, order->user_id,
-                                        order->quantity, order->created_us, order->key, NULL});
+                                        order->quantity, order->created_us, order->hold_until_us,
+                                        order->key, NULL});
 }
 
 enum pg_status columns_commit(const struct order_columns *orders, struct tally *tally,
@@ -52,6 +56,7 @@ enum pg_status columns_commit(const struct order_columns *orders, struct tally *
         pg_texts(orders->keys, n),
         pg_int8s(orders->statuses, n),
         pg_texts(orders->reasons, n),
+        pg_times(orders->holds, n),
     };
     const struct pg_command insert = {plain ? SQL_SOLD_INSERT : SQL_BATCH_INSERT, values,
                                       plain ? SOLD_VALUES : sizeof values / sizeof *values};

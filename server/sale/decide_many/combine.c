@@ -130,6 +130,8 @@ static void decide(struct combine *combine)
             purchase_waited(order); /* for whoever kept the mark away */
         else
             order->outcome = judge(combine, order, product);
+        if (order->outcome == ORDER_PENDING)
+            purchase_hold(combine->session, order, &combine->tally.rows[product]);
     }
 }
 

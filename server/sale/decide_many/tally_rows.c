@@ -69,7 +69,7 @@ static void note_fast_path(const struct tally *tally)
         const struct product_row *row = &tally->rows[i];
         if (tally->known[i])
             fast_path_note(tally->pg, tally->products.a[i], row->epoch,
-                           row->open && row->limit_per_user == NO_LIMIT &&
+                           row->open && purchase_row_is_simple(row) &&
                                row->stock >= tally->asked[i]);
     }
 }

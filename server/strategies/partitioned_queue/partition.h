@@ -62,8 +62,9 @@ struct partition_entry {
     int64_t epoch; /* these four of a restock alone; other orders have a row */
     int64_t quantity;
     char key[ORDER_KEY_MAX + 1];
-    int64_t created_us; /* in a reply: the row's, for a cancelled order */
-    int message;        /* which of the batch's messages it came in */
+    int64_t created_us;    /* in a reply: the row's, for a cancelled order */
+    int64_t hold_until_us; /* of a buy that is confirmed; 0: it is, else it is pending until then */
+    int message;           /* which of the batch's messages it came in */
     enum order_outcome outcome;
 };
 
@@ -87,7 +88,7 @@ void partition_write_id(FILE *to, const struct uuid *id); /* of a buy */
  * False: not understood. */
 bool partition_read_request(const char *body, struct partition_entry *out, int *count);
 
-/* A reply is a line an order. */
+/* A reply is a line an order; of a buy it tells the end of its hold. */
 void partition_write_reply(FILE *to, const struct partition_entry *entry);
 /* Reads one line and moves on; false at the end. */
 bool partition_read_reply(const char **body, struct partition_entry *out);

@@ -188,6 +188,7 @@ static bool decide(struct consumer *consumer)
         n = run_length(consumer, at);
         switch (entry->kind) {
         case ORDER_CANCEL:
+        case ORDER_EXPIRE:
             decided = partition_decide_cancel(session, entry);
             break;
         case ORDER_RESTOCK:

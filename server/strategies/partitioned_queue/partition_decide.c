@@ -34,6 +34,7 @@ struct held *partition_held(void)
 }
 
 struct work {
+    const struct settings *settings; /* borrowed: app */
     struct partition_entry *entries; /* borrowed */
     int count;
     int64_t awaited; /* the product whose row is waited for; 0: none */
@@ -44,6 +45,7 @@ struct work {
         int sale;  /* the tally's index of the product; -1: of a sale that is over */
         int64_t user;
         int64_t quantity;
+        int64_t hold_s;      /* or ORDER_HOLD_NOT_SAID */
     } rows[PARTITION_BATCH]; /* by entry */
 };
 
@@ -90,14 +92,21 @@ static void take_row(struct work *work, int row)
     work->rows[at].sale = sale;
     work->rows[at].user = pg_get_int8(pg, row, 2);
     work->rows[at].quantity = pg_get_int8(pg, row, 3);
+    work->rows[at].hold_s = pg_is_null(pg, row, 7) ? ORDER_HOLD_NOT_SAID : pg_get_int8(pg, row, 7);
+    entry->hold_until_us = 0;
     if (sale < 0)
         return; /* the row is dead, whatever it says */
     switch ((enum order_status)pg_get_int2(pg, row, 4)) {
     case STATUS_QUEUED:
         work->rows[at].queued = true;
         break;
+    case STATUS_PENDING:
+        entry->hold_until_us = pg_get_time(pg, row, 8);
+        entry->outcome = ORDER_CONFIRMED;
+        break;
     case STATUS_CONFIRMED:
-    case STATUS_CANCELLED: /* it had been confirmed first */
+    case STATUS_CANCELLED: /* it had been confirmed, or was pending, first */
+    case STATUS_EXPIRED:
         entry->outcome = ORDER_CONFIRMED;
         break;
     case STATUS_FAILED:
@@ -142,7 +151,11 @@ static enum order_outcome judge(struct work *work, int i)
     enum order_outcome outcome =
         tally_judge(&work->tally, work->rows[i].sale, work->rows[i].user, work->rows[i].quantity);
 
-    return outcome == ORDER_PENDING ? ORDER_CONFIRMED : outcome;
+    if (outcome != ORDER_PENDING)
+        return outcome;
+    work->entries[i].hold_until_us = purchase_hold_until(work->settings, work->rows[i].hold_s,
+                                                         &work->tally.rows[work->rows[i].sale]);
+    return ORDER_CONFIRMED;
 }
 
 /* In the entries' order, whoever fits. An order that came twice is decided once. */
@@ -156,6 +169,7 @@ static void decide(struct work *work)
             twin++;
         if (twin < i) {
             work->entries[i].outcome = work->entries[twin].outcome;
+            work->entries[i].hold_until_us = work->entries[twin].hold_until_us;
             work->rows[i].queued = false;
         } else {
             work->entries[i].outcome = judge(work, i);
@@ -166,6 +180,7 @@ static void decide(struct work *work)
 static enum pg_status write_orders(struct work *work)
 {
     struct uuid confirmed[PARTITION_BATCH];
+    int64_t holds[PARTITION_BATCH];
     struct uuid refused[PARTITION_BATCH];
     const char *reasons[PARTITION_BATCH];
     int confirmations = 0;
@@ -176,6 +191,7 @@ static enum pg_status write_orders(struct work *work)
         if (!work->rows[i].queued)
             continue;
         if (work->entries[i].outcome == ORDER_CONFIRMED) {
+            holds[confirmations] = work->entries[i].hold_until_us;
             confirmed[confirmations++] = work->entries[i].id;
         } else {
             refused[refusals] = work->entries[i].id;
@@ -183,8 +199,10 @@ static enum pg_status write_orders(struct work *work)
         }
     }
     if (confirmations > 0)
-        status = tally_write(&work->tally, SQL_QUEUE_CONFIRM,
-                             PG_ARGS(pg_uuids(confirmed, confirmations)), confirmations);
+        status =
+            tally_write(&work->tally, SQL_QUEUE_CONFIRM,
+                        PG_ARGS(pg_uuids(confirmed, confirmations), pg_times(holds, confirmations)),
+                        confirmations);
     if (status == PG_OK && refusals > 0)
         status = tally_write(&work->tally, SQL_QUEUE_FAIL,
                              PG_ARGS(pg_uuids(refused, refusals), pg_texts(reasons, refusals)),
@@ -246,6 +264,7 @@ attempt(struct session *session, struct partition_entry *entries, int count, int
 {
     struct work work;
 
+    work.settings = session->services->settings;
     work.entries = entries;
     work.count = count;
     work.awaited = awaited;

@@ -43,15 +43,18 @@ static enum pg_status write_rows(struct session *session, struct order **buys, i
                                  int64_t product_id, int64_t epoch)
 {
     struct order_columns rows;
+    int64_t holds[PARTITION_BATCH]; /* as they were asked for: nothing is decided yet */
 
     columns_init(&rows);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         columns_add_order(&rows, buys[i], epoch);
+        holds[i] = buys[i]->hold_s;
+    }
     return pg_exec(session->pg, SQL_QUEUE_INSERT,
                    PG_ARGS(pg_int8(product_id), pg_text(strategy_partitioned_queue.name),
                            pg_uuids(rows.ids, count), pg_int8s(rows.users, count),
                            pg_int8s(rows.quantities, count), pg_texts(rows.keys, count),
-                           pg_times(rows.created, count), pg_int8(epoch)),
+                           pg_times(rows.created, count), pg_int8(epoch), pg_int8s(holds, count)),
                    session->work_until_us);
 }
 

@@ -7,7 +7,8 @@
  *     restock 01933f70-… EPOCH QUANTITY CREATED_US [KEY]
  *
  * A buy and a cancel name a row of PostgreSQL, which has the rest; a restock has none before it is
- * done. A reply has lines `KIND ID OUTCOME CREATED_US`.
+ * done. An expire names a row, too. A reply has lines `KIND ID OUTCOME TIME`: until when
+ * a buy may be paid (0: it need not be), and of others when the order was made.
  */
 #include "strategies/partitioned_queue/partition.h"
 
@@ -140,7 +141,8 @@ void partition_write_reply(FILE *to, const struct partition_entry *entry)
 
     uuid_format(&entry->id, id);
     fprintf(to, "%s %s %s %" PRId64 "\n", order_kind_name(entry->kind), id,
-            order_outcome_row(entry->outcome)->name, entry->created_us);
+            order_outcome_row(entry->outcome)->name,
+            entry->kind == ORDER_BUY ? entry->hold_until_us : entry->created_us);
 }
 
 static bool outcome_of(const char *name, enum order_outcome *out)
@@ -156,10 +158,14 @@ static bool outcome_of(const char *name, enum order_outcome *out)
 bool partition_read_reply(const char **body, struct partition_entry *out)
 {
     char outcome[32];
+    int64_t time_us;
 
-    return **body && read_kind_and_id(body, out) && read_word(body, outcome, sizeof outcome) &&
-           outcome_of(outcome, &out->outcome) && read_number(body, &out->created_us) &&
-           read_newline(body);
+    if (!**body || !read_kind_and_id(body, out) || !read_word(body, outcome, sizeof outcome) ||
+        !outcome_of(outcome, &out->outcome) || !read_number(body, &time_us) || !read_newline(body))
+        return false;
+    out->hold_until_us = out->kind == ORDER_BUY ? time_us : 0;
+    out->created_us = out->kind == ORDER_BUY ? 0 : time_us;
+    return true;
 }
 
 bool partition_publish(struct session *session, int64_t product_id, const char *reply_to,

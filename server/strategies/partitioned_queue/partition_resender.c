@@ -49,10 +49,12 @@ struct resender {
 static void apply(struct order *order, const struct partition_entry *reply)
 {
     if (order->outcome == ORDER_REPLAYED && reply->outcome == ORDER_CONFIRMED) {
-        order->record.status = STATUS_CONFIRMED;
+        order->record.status = reply->hold_until_us ? STATUS_PENDING : STATUS_CONFIRMED;
+        order->record.hold_until_us = reply->hold_until_us;
         return;
     }
     order->outcome = reply->outcome;
+    order->hold_until_us = reply->hold_until_us;
     if (reply->outcome == ORDER_CONFIRMED)
         purchase_confirm(order);
     if (reply->outcome == ORDER_CANCELLED) {
@@ -126,8 +128,11 @@ static void settle_cancel(struct session *session, struct order *order)
     order_record_read(session->pg, 0, &order->record);
     switch (order->record.status) {
     case STATUS_CANCELLED:
-        if (purchase_flush_read(session, order, order->settle_until_us))
-            order->outcome = ORDER_CANCELLED;
+    case STATUS_EXPIRED:
+        if (order->record.status != order_returned_status(order->kind))
+            order->outcome = ORDER_NOT_CANCELLABLE;
+        else if (purchase_flush_read(session, order, order->settle_until_us))
+            order->outcome = order_returned_outcome(order->kind);
         break;
     case STATUS_FAILED:
         order->outcome = ORDER_NOT_CANCELLABLE;
@@ -164,7 +169,7 @@ static void settle_overdue(struct resender *at, struct order *list)
     for (struct order *next; list; list = next) {
         next = list->next;
         list->next = NULL;
-        if (list->kind == ORDER_CANCEL)
+        if (list->kind == ORDER_CANCEL || list->kind == ORDER_EXPIRE)
             settle_cancel(at->session, list);
         else
             settle_restock(at->session, list);

@@ -1,11 +1,11 @@
 /*
- * Cancels and restocks that came through a set's queue, one transaction each.
+ * Cancels, expiries and restocks that came through a set's queue, one transaction each.
  *
- * A cancel stands behind its order in the queue, but the order's own message may have been lost; so
- * the order is decided first, if it still is to be. Then it is the cancel of every strategy: the
- * status by compare-and-set and a relative stock. A restock is new only if nobody has inserted its
- * id: neither an earlier delivery of the message nor the tombstone of an instance that has given it
- * up.
+ * A cancel (an expiry is one) stands behind its order in the queue, but the order's own message may
+ * have been lost; so the order is decided first, if it still is to be. Then it is the cancel of
+ * every strategy: the status by compare-and-set and a relative stock. A restock is new only if
+ * nobody has inserted its id: neither an earlier delivery of the message nor the tombstone of an
+ * instance that has given it up.
  */
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -67,7 +67,7 @@ bool partition_decide_cancel(struct session *session, struct partition_entry *en
 {
     /* No wait that ends early may be answered with "not done": an earlier delivery's COMMIT may
      * stand in the way. */
-    struct order order = {.kind = ORDER_CANCEL,
+    struct order order = {.kind = entry->kind,
                           .strategy = &strategy_partitioned_queue,
                           .id = entry->id,
                           .product_id = entry->product_id,

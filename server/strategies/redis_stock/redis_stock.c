@@ -37,7 +37,7 @@
  * the mirror. */
 static bool may_have_changed(struct stock_link *link, const struct order *order)
 {
-    if (order->outcome == ORDER_CANCELLED || order->outcome == ORDER_KEY_TAKEN)
+    if (order->outcome == order_returned_outcome(order->kind) || order->outcome == ORDER_KEY_TAKEN)
         return !stock_reconcile_agrees(link, order->product_id);
     return order->outcome == ORDER_UNSETTLED;
 }

@@ -163,7 +163,8 @@ def new_product(server, **members):
     return product
 
 
-def buy(server, product, status, user=None, quantity=1, key=None, query=None, **expected):
+def buy(server, product, status, user=None, quantity=1, key=None, query=None, hold_s=None, **expected):
+    hold = {} if hold_s is None else {"hold_s": hold_s}
     return server.call("placeOrder", query=query, status=status, **expected,
-                       body={"product_id": product, "user_id": user or next(user_ids), "quantity": quantity},
+                       body={"product_id": product, "user_id": user or next(user_ids), "quantity": quantity, **hold},
                        headers={"Idempotency-Key": key} if key else None)

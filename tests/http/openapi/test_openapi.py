@@ -172,6 +172,29 @@ class Orders(Shared):
         other = {"after": ("1" if page["next"][0] == "0" else "0") + page["next"][1:]}
         self.server.call("followOrders", query=other, status=410, code="position_gone")
 
+    def test_pay(self):
+        product = new_product(self.server, limit_per_user=2)
+        order = buy(self.server, product, 201, user=4, quantity=2, hold_s=600)
+        self.assertEqual((order.json["status"], "hold_until" in order.json), ("pending", True))
+        self.assertEqual(self.server.call("getOrder", order.json["id"]).json["hold_until"], order.json["hold_until"])
+        self.server.call("auditProduct", product, held=2, sold=0, consistent=True)
+        buy(self.server, product, 409, user=4, code="limit_reached")
+        for _ in range(2):
+            paid = self.server.call("payOrder", order.json["id"], status=200)
+            self.assertEqual((paid.json["status"], "hold_until" in paid.json), ("confirmed", False))
+        self.server.call("auditProduct", product, held=0, sold=2, consistent=True)
+        self.server.call("cancelOrder", order.json["id"], status=200)
+        self.server.call("payOrder", order.json["id"], status=409, code="not_payable")
+        late = buy(self.server, product, 201, user=4, quantity=2, hold_s=600).json["id"]
+        sql(f"UPDATE orders SET hold_until = now(), expire_at = now() WHERE id = '{late}'")
+        self.server.call("payOrder", late, status=409, code="expired")
+        wait_until("the end of a hold", lambda: self.server.call("getOrder", late).json["status"] == "expired")
+        self.server.call("payOrder", late, status=409, code="expired")
+        self.server.call("cancelOrder", late, status=409, code="not_cancellable")
+        free = buy(self.server, product, 201, user=4, quantity=2).json["id"]
+        self.server.call("payOrder", free, status=200)
+        self.server.call("payOrder", NO_ORDER, status=404)
+
     def test_states(self):
         """A queued order and a failed one, as the strategies that make such write them."""
         product = new_product(self.server)
@@ -382,6 +405,7 @@ class Others(unittest.TestCase):
                            ("getProduct", 1), ("auditProduct", 1)):
             server.call(name, *ids, status=503, code="backend_unavailable")
         server.call("cancelOrder", NO_ORDER, status=503)
+        server.call("payOrder", NO_ORDER, status=503)
         server.call("putProduct", 1, body={"stock": 1}, status=503)
         server.call("patchProduct", 1, body={"name": "x"}, status=503)
         server.call("putProducts", body={"first_id": 1, "count": 1, "stock": 1}, status=503)

@@ -23,7 +23,7 @@ static const struct {
     {"returns", conformance_returns},   {"epochs", conformance_epochs},
     {"held", conformance_held},         {"races", conformance_races},
     {"waits", conformance_waits},       {"mixing", conformance_mixing},
-    {"costs", conformance_costs},
+    {"costs", conformance_costs},       {"holds", conformance_holds},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 

@@ -11,6 +11,7 @@ int conformance_repeats(void);
 int conformance_returns(void);
 int conformance_epochs(void);
 int conformance_held(void);
+int conformance_holds(void);
 int conformance_races(void);
 int conformance_waits(void);
 int conformance_mixing(void);

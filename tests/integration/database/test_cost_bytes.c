@@ -81,7 +81,7 @@ static enum pg_status insert(const struct uuid *id)
 {
     return pg_exec(rig.pg, SQL_ORDER_INSERT,
                    PG_ARGS(pg_uuid(id), pg_int8(7), pg_int8(1), pg_int8(42), pg_int8(1),
-                           pg_text("none"), pg_time(0)),
+                           pg_text("none"), pg_time(0), pg_time_or_null(false, 0)),
                    soon());
 }
 

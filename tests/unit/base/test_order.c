@@ -24,6 +24,8 @@ static const struct {
     {409, "sale_not_open"},
     {409, "idempotency_mismatch"},
     {409, "not_cancellable"},
+    {409, "not_payable"},
+    {409, "expired"},
     {500, "internal_error"},
     {503, "queue_full"},
     {503, "wait_timeout"},
@@ -133,10 +135,28 @@ static void kinds_and_statuses_have_names(void **state)
     assert_string_equal(order_kind_name(ORDER_BUY), "buy");
     assert_string_equal(order_kind_name(ORDER_CANCEL), "cancel");
     assert_string_equal(order_kind_name(ORDER_RESTOCK), "restock");
+    assert_string_equal(order_kind_name(ORDER_EXPIRE), "expire");
     assert_string_equal(order_status_name(STATUS_QUEUED), "queued");
     assert_string_equal(order_status_name(STATUS_CONFIRMED), "confirmed");
     assert_string_equal(order_status_name(STATUS_CANCELLED), "cancelled");
     assert_string_equal(order_status_name(STATUS_FAILED), "failed");
+    assert_string_equal(order_status_name(STATUS_PENDING), "pending");
+    assert_string_equal(order_status_name(STATUS_EXPIRED), "expired");
+}
+
+/* One place says what a record shows of an order that is committed. */
+static void a_hold_makes_a_record_pending(void **state)
+{
+    (void)state;
+    struct order order = {.hold_until_us = 0};
+    order_fill_record(&order, "batch", STATUS_CONFIRMED);
+    assert_int_equal(order.record.status, STATUS_CONFIRMED);
+    order.hold_until_us = 42;
+    order_fill_record(&order, "batch", STATUS_CONFIRMED);
+    assert_int_equal(order.record.status, STATUS_PENDING);
+    assert_int_equal(order.record.hold_until_us, 42);
+    order_fill_record(&order, "batch", STATUS_QUEUED);
+    assert_int_equal(order.record.status, STATUS_QUEUED);
 }
 
 int main(void)
@@ -150,6 +170,7 @@ int main(void)
         cmocka_unit_test(both_waits_are_wait_timeout),
         cmocka_unit_test(a_fresh_order_is_an_error),
         cmocka_unit_test(kinds_and_statuses_have_names),
+        cmocka_unit_test(a_hold_makes_a_record_pending),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,9 @@ static void replies_are_read_as_written(void **state)
     assert_non_null(to);
     partition_write_reply(to, &out);
     out.kind = ORDER_BUY;
+    out.hold_until_us = 1763625600000000;
+    partition_write_reply(to, &out);
+    out.kind = ORDER_EXPIRE;
     partition_write_reply(to, &out);
     fclose(to);
     const char *at = body;
@@ -73,6 +76,12 @@ static void replies_are_read_as_written(void **state)
     assert_int_equal(in.created_us, 42);
     assert_true(partition_read_reply(&at, &in));
     assert_int_equal(in.kind, ORDER_BUY);
+    assert_int_equal(in.hold_until_us, 1763625600000000);
+    assert_int_equal(in.created_us, 0);
+    assert_true(partition_read_reply(&at, &in));
+    assert_int_equal(in.kind, ORDER_EXPIRE);
+    assert_int_equal(in.hold_until_us, 0);
+    assert_int_equal(in.created_us, 42);
     assert_false(partition_read_reply(&at, &in));
     free(body);
 }

@@ -8,12 +8,12 @@
 enum { ENTRIES_PIECE = 100, ENTRY_ID_MAX = 64, DECIDED_PIECE = 1000 };
 #define EPOCH_MAX INT64_MAX
 
-/* Digits from 1 to `max`, then `end`. */
-static const char *parse_number(const char *at, char end, int64_t max, int64_t *out)
+/* Digits up to a number of `max`, 0 only by itself, then `end`. */
+static const char *parse_digits(const char *at, char end, int64_t max, int64_t *out)
 {
     int64_t n = 0;
 
-    if (*at < '1' || *at > '9')
+    if (*at < '0' || *at > '9' || (*at == '0' && at[1] != end))
         return NULL;
     for (; *at >= '0' && *at <= '9'; at++) {
         if (n > (max - (*at - '0')) / 10)
@@ -22,6 +22,24 @@ static const char *parse_number(const char *at, char end, int64_t max, int64_t *
     }
     *out = n;
     return *at == end ? at + 1 : NULL;
+}
+
+/* The same from 1 on. */
+static const char *parse_number(const char *at, char end, int64_t max, int64_t *out)
+{
+    return *at == '0' ? NULL : parse_digits(at, end, max, out);
+}
+
+/* "CREATED" or "CREATED:HOLD", and the space behind it. */
+static const char *parse_times(const char *at, struct waiting_order *out)
+{
+    const char *end = parse_number(at, ' ', ORDER_ID_MAX, &out->created_us);
+
+    out->hold_s = ORDER_HOLD_NOT_SAID;
+    if (end)
+        return end;
+    end = parse_number(at, ':', ORDER_ID_MAX, &out->created_us);
+    return end ? parse_digits(end, ' ', ORDER_HOLD_MAX_S, &out->hold_s) : NULL;
 }
 
 static const char *parse_id(const char *at, struct uuid *out)
@@ -37,14 +55,14 @@ static const char *parse_id(const char *at, struct uuid *out)
     return at + UUID_TEXT_LENGTH + 1;
 }
 
-/* "ID USER QUANTITY CREATED KEY" up to the end of the line. */
+/* "ID USER QUANTITY CREATED[:HOLD] KEY" up to the end of the line. */
 static bool parse_line(const char *line, struct waiting_order *out)
 {
     const char *at = parse_id(line, &out->id);
 
     at = at ? parse_number(at, ' ', ORDER_ID_MAX, &out->user_id) : NULL;
     at = at ? parse_number(at, ' ', ORDER_QUANTITY_MAX, &out->quantity) : NULL;
-    at = at ? parse_number(at, ' ', ORDER_ID_MAX, &out->created_us) : NULL;
+    at = at ? parse_times(at, out) : NULL;
     if (!at)
         return false;
     size_t length = strcspn(at, "\n");

@@ -2,11 +2,12 @@
  * Waiting orders: answered with 202, reserved in Redis, not decided in PostgreSQL.
  *
  * They stand in the stream that carries them to the writer, and nowhere else: an entry is one batch
- * of one product, its fields are product, epoch and orders, a line "ID USER QUANTITY CREATED KEY"
- * each. The ids of a batch are of one group (uuid.h), and the hash "waiting" says of a group which
- * entry it is; so GET /orders/ID finds the order, from every instance, and a batch costs one field.
- * Of an entry whose orders were not all decided at once "partly" names those that were. Lines are
- * parsed strictly, because anybody may write into a Redis: one that is malformed is no order.
+ * of one product, its fields are product, epoch and orders, a line "ID USER QUANTITY CREATED[:HOLD]
+ * KEY" each; who does not say how long it may wait to be paid has no hold there. The ids of a batch
+ * are of one group (uuid.h), and the hash "waiting" says of a group which entry it is; so GET
+ * /orders/ID finds the order, from every instance, and a batch costs one field. Of an entry whose
+ * orders were not all decided at once "partly" names those that were. Lines are parsed strictly,
+ * because anybody may write into a Redis: one that is malformed is no order.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_WAITING_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_WAITING_H
@@ -21,6 +22,7 @@ struct waiting_order {
     int64_t user_id;
     int64_t quantity;
     int64_t created_us;
+    int64_t hold_s; /* or ORDER_HOLD_NOT_SAID */
     char key[ORDER_KEY_MAX + 1];
 };
 

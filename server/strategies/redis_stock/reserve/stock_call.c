@@ -12,8 +12,9 @@
 #include <string.h>
 
 enum {
-    /* The id, three numbers, four spaces, the key, the end of the line and of the text. */
-    LINE_MAX = UUID_TEXT_LENGTH + 3 * 20 + 4 + ORDER_KEY_MAX + 2,
+    /* The id, four numbers, what stands between them, the key, the end of the line and of the text.
+     */
+    LINE_MAX = UUID_TEXT_LENGTH + 4 * 20 + 5 + ORDER_KEY_MAX + 2,
     KEY_LIFE_MS = 86400000, /* a bound for what no writer ever decides */
     WAITING_PER_QUEUE = 10, /* orders that may wait in all, for each that may queue here */
     RECONNECT_PAUSE_US = 50000
@@ -44,7 +45,10 @@ static void write_lines(struct order **orders, int count, char *out)
         out = put_text(out + UUID_TEXT_LENGTH, " ");
         out = put_text(put_number(out, order->user_id), " ");
         out = put_text(put_number(out, order->quantity), " ");
-        out = put_text(put_number(out, order->created_us), " ");
+        out = put_number(out, order->created_us);
+        if (order->hold_s != ORDER_HOLD_NOT_SAID)
+            out = put_number(put_text(out, ":"), order->hold_s);
+        out = put_text(out, " ");
         out = put_text(put_text(out, order->key), "\n");
     }
 }

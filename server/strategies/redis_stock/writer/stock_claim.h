@@ -21,6 +21,7 @@ enum claim_fate {
 struct claim {
     struct waiting_order order;
     enum claim_fate fate;
+    int64_t hold_until_us; /* with CONFIRMED: 0: it is; else it is pending until then */
     char reason[ORDER_REASON_MAX + 1];
     char generation[STOCK_GENERATION_MAX]; /* with POISON: the mirror's, seen before the commit */
 };

@@ -132,6 +132,8 @@ static void decide_one(struct work *work, int i)
     }
     enum order_outcome outcome =
         tally_judge(&work->tally, work->product_of[i], order->user_id, order->quantity);
+    claim->hold_until_us = purchase_hold_until(work->link->settings, claim->order.hold_s,
+                                               &work->tally.rows[work->product_of[i]]);
     if (outcome == ORDER_PENDING)
         claim->fate = CLAIM_CONFIRMED;
     else

@@ -70,7 +70,8 @@ static struct handed *make(const char *entry, int64_t epoch, struct order *const
                                      .epoch = epoch,
                                      .user_id = order->user_id,
                                      .quantity = order->quantity,
-                                     .created_us = order->created_us};
+                                     .created_us = order->created_us,
+                                     .hold_s = order->hold_s};
         snprintf(to->key, sizeof to->key, "%s", order->key);
         made->count++;
     }

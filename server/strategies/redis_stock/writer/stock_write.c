@@ -39,7 +39,8 @@ static void list_orders(const struct work *work, struct order_columns *to)
         if (failed || claim->fate == CLAIM_CONFIRMED)
             columns_add(to, &(struct order_row){order->id, order->product_id, order->epoch,
                                                 order->user_id, order->quantity, order->created_us,
-                                                order->key, failed ? claim->reason : NULL});
+                                                claim->hold_until_us, order->key,
+                                                failed ? claim->reason : NULL});
     }
 }
 
@@ -60,6 +61,13 @@ static enum pg_status write_and_commit(struct work *work)
     return columns_commit(&orders, &work->tally, strategy_redis_stock.name);
 }
 
+/* As far as the order and the server say; the statement looks at the product's. */
+static bool has_hold(const struct work *work, const struct waiting_order *order)
+{
+    return order->hold_s > 0 ||
+           (order->hold_s == ORDER_HOLD_NOT_SAID && work->link->settings->hold_s > 0);
+}
+
 /* Nobody had them, all are of one sale, and no order wants anything besides. */
 static bool may_be_one_statement(const struct work *work)
 {
@@ -67,7 +75,7 @@ static bool may_be_one_statement(const struct work *work)
 
     for (int i = 0; i < work->count; i++) {
         const struct waiting_order *order = &work->claims[i].order;
-        if (order->key[0] || order->product_id != first->product_id ||
+        if (order->key[0] || has_hold(work, order) || order->product_id != first->product_id ||
             order->epoch != first->epoch || work->claims[i].fate != CLAIM_OPEN)
             return false;
     }
@@ -80,8 +88,10 @@ static enum pg_status at_once(struct work *work)
 {
     struct order_columns to;
 
-    for (int i = 0; i < work->count; i++)
+    for (int i = 0; i < work->count; i++) {
         work->claims[i].fate = CLAIM_CONFIRMED;
+        work->claims[i].hold_until_us = 0;
+    }
     list_orders(work, &to);
     FAILPOINT("stock-writer-committing");
     enum pg_status status =

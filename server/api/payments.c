@@ -1,0 +1,115 @@
+/*
+ * Payments: a pending order becomes confirmed, if its hold is not over.
+ *
+ * No strategy takes part: the units were taken when the order was written, so one statement on its
+ * row is all of it, and PostgreSQL's clock decides. Whoever ends the hold by the time does so by
+ * the same row (sale/purchase_cancel.h), so a payment and the end of the hold never both win.
+ *
+ * Failure modes:
+ * - Somebody is ending the order at this moment: the row is waited for, a little at a time, as long
+ *   as an order may wait, then wait_timeout.
+ * - The order is queued: it is decided first, within the same time.
+ * - The commit's reply is lost: outcome_unknown; the same again tells.
+ */
+#include "api/handlers.h"
+#include "api/submission.h"
+#include "http/edge/edge.h"
+
+#include "base/clock.h"
+#include "strategy/external_state.h"
+
+/* ROW_MS: a look-up's thread is not held for longer. */
+enum { PAY_MS = 5000, ROW_MS = 20, QUEUED_PAUSE_US = 2000 };
+
+static enum catalog_result pay(struct call *call, struct pg *pg, struct error *error)
+{
+    const struct uuid *id = &call->request->order_id;
+    enum catalog_result result =
+        catalog_order_pay(pg, id, ROW_MS, call->task.until_us, &call->record, error);
+
+    if (result != CATALOG_NOT_FOUND)
+        return result;
+    return external_state_order(call->request->http->services, pg, id, call->task.until_us,
+                                &call->record, error);
+}
+
+/* The same a moment later, for an order that was queued. */
+static enum catalog_result pay_again(struct call *call, struct pg *pg, struct error *error)
+{
+    clock_sleep_until(clock_mono_us() + QUEUED_PAUSE_US);
+    return pay(call, pg, error);
+}
+
+static void answered(struct request *request);
+
+static void refuse(struct request *request, enum order_outcome outcome)
+{
+    struct order *order = &request->order;
+
+    order->id = request->order_id; /* of one whose outcome is unknown it is told */
+    order->outcome = outcome;
+    problem_from_order(&request->problem, order);
+    request_refuse(request);
+}
+
+static void wait_on(struct request *request, enum order_outcome in_vain)
+{
+    if (clock_mono_us() >= request->order.wait_until_us)
+        refuse(request, in_vain);
+    else if (request_call(request, pay_again, ORDER_NOT_FOUND, PAY_MS))
+        request_wait_call(request, answered);
+}
+
+static void end(struct request *request, enum order_outcome outcome)
+{
+    dispatch_count_payment(request->http->dispatch, outcome);
+    if (outcome == ORDER_CONFIRMED)
+        request->answer = orders_answer_found;
+    else
+        refuse(request, outcome);
+}
+
+static void answered(struct request *request)
+{
+    if (request->call->result == CATALOG_HELD) {
+        wait_on(request, ORDER_LOCK_TIMEOUT);
+        return;
+    }
+    if (request->call->result == CATALOG_UNKNOWN) {
+        refuse(request, ORDER_OUTCOME_UNKNOWN);
+        return;
+    }
+    if (!request_call_done(request))
+        return;
+    switch (request->call->record.status) {
+    case STATUS_QUEUED:
+        wait_on(request, ORDER_QUEUE_TIMEOUT);
+        break;
+    case STATUS_CONFIRMED:
+        end(request, ORDER_CONFIRMED);
+        break;
+    case STATUS_PENDING: /* its hold is over, and nobody has ended it yet */
+    case STATUS_EXPIRED:
+        end(request, ORDER_EXPIRED);
+        break;
+    case STATUS_CANCELLED:
+    case STATUS_FAILED:
+        end(request, ORDER_NOT_PAYABLE);
+        break;
+    }
+}
+
+void orders_pay(struct request *request)
+{
+    const struct settings *settings = request->http->services->settings;
+
+    if (!request_query(request, NULL, 0))
+        return;
+    if (request->http->draining) {
+        refuse(request, ORDER_SHUTTING_DOWN);
+        return;
+    }
+    submission_stamp(&request->order, settings, settings->lock_wait_ms);
+    if (request_call(request, pay, ORDER_NOT_FOUND, PAY_MS))
+        request_wait_call(request, answered);
+}

@@ -1,0 +1,381 @@
+/*
+ * The end of holds when things go wrong: payments that come between, instances that die with what
+ * they have taken on, rows that somebody holds, backends that are gone, and an older schema.
+ *
+ * What PostgreSQL decides once is forced: a row is held at the place where the two sides meet.
+ */
+#include "lib/fixtures/settled.h"
+#include "lib/fixtures/shop.h"
+#include "lib/stack.h"
+#include "lib/t.h"
+#include "lib/witness.h"
+
+#include "base/clock.h"
+#include "postgres/pg.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DATABASE "seckill_unpaid"
+#define EXPIRES  "kind=\"expire\",outcome=\"expired\""
+#define HOLD     ", \"hold_s\": 3600"
+
+enum { HELD = 1, OTHER = 2, PLAIN = 3, MIRRORED = 4, LAST = MIRRORED };
+
+static char *conninfo; /* owned */
+static struct witness *witness;
+
+static void buy_pending(struct server *server, int64_t product, const char *strategy, int64_t user,
+                        char id[SHOP_ID_SIZE])
+{
+    struct buy buy = {.strategy = strategy, .product = product, .user = user, .members = HOLD};
+
+    shop_expect_buy(server, &buy, 201, "", id);
+    shop_wait_status(server, id, "pending");
+}
+
+/* The holds of all orders are over. */
+static void end_holds(void)
+{
+    witness_run(witness, "UPDATE orders SET hold_until = clock_timestamp() - interval '1 ms',"
+                         " expire_at = clock_timestamp() WHERE status = 4");
+}
+
+static void wait_none_pending(int64_t product)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (witness_sale(witness, product).pending > 0) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("orders of product %lld are still pending", (long long)product);
+        clock_sleep_until(clock_mono_us() + 5000);
+    }
+}
+
+/* So many are left, and every unit is somewhere. */
+static void expect_units(int64_t product, int64_t stock, int64_t sold)
+{
+    struct sale sale = witness_sale(witness, product);
+
+    assert_int_equal(sale.stock, stock);
+    assert_int_equal(sale.sold, sold);
+    assert_int_equal(sale.held, 0);
+    witness_expect_exact(witness, product);
+}
+
+/* The transaction that gives the units back has read the order as pending and waits for the
+ * product's row; the payment is committed meanwhile. */
+static void a_payment_between_keeps_the_order(void **state)
+{
+    (void)state;
+    char id[SHOP_ID_SIZE];
+    struct server *server = server_start(NULL);
+
+    shop_put(server, HELD, 5, ", \"limit_per_user\": 1");
+    buy_pending(server, HELD, "conditional", 1, id);
+    struct witness *holder = witness_hold(conninfo, HELD);
+    end_holds();
+    witness_wait_blocked(witness, 1);
+    witness_run(witness, "UPDATE orders SET status = 1 WHERE id = '%s'", id);
+    witness_release(holder);
+    server_wait_metric(server, "seckill_orders_total",
+                       "kind=\"expire\",outcome=\"not_cancellable\"", 1);
+    shop_wait_status(server, id, "confirmed");
+    expect_units(HELD, 4, 1);
+    assert_int_equal(
+        witness_number(witness, "SELECT units FROM purchase WHERE product_id = %d", HELD), 1);
+    server_stop(server);
+}
+
+/* The payment waits for the order's row, which another transaction gives back. */
+static void an_end_between_refuses_the_payment(void **state)
+{
+    (void)state;
+    char id[SHOP_ID_SIZE];
+    struct server *server = server_start(NULL);
+    struct crowd *crowd = crowd_create();
+
+    shop_put(server, HELD, 5, NULL);
+    buy_pending(server, HELD, "conditional", 1, id);
+    struct witness *holder = witness_hold(conninfo, HELD);
+    witness_run(holder, "UPDATE product SET stock = stock + 1 WHERE id = %d", HELD);
+    witness_run(holder, "UPDATE orders SET status = 5 WHERE id = '%s'", id);
+    shop_crowd_pay(crowd, server, id);
+    crowd_send(crowd);
+    witness_wait_blocked(witness, 1);
+    witness_run(holder, "COMMIT");
+    witness_close(holder);
+    crowd_answers(crowd, t_patience_us());
+    assert_int_equal(crowd_count(crowd, 409, "expired"), 1);
+    crowd_destroy(crowd);
+    shop_wait_status(server, id, "expired");
+    expect_units(HELD, 5, 0);
+    server_stop(server);
+}
+
+/* Nobody has ended the hold yet, and it is over all the same; and one that is not over stays,
+ * whoever has taken it on. */
+static void the_time_alone_decides(void **state)
+{
+    (void)state;
+    char id[SHOP_ID_SIZE];
+
+    server_use_failpoints("sweeper.taken-on=hold");
+    struct server *server = server_start(NULL);
+    server_use_failpoints(NULL);
+    shop_put(server, HELD, 5, NULL);
+    buy_pending(server, HELD, "conditional", 1, id);
+    end_holds();
+    shop_expect_pay(server, id, 409, "expired");
+    server_let_go(server);
+    shop_wait_status(server, id, "expired");
+    expect_units(HELD, 5, 0);
+
+    buy_pending(server, HELD, "conditional", 2, id);
+    witness_run(witness, "UPDATE orders SET expire_at = clock_timestamp() WHERE id = '%s'", id);
+    server_wait_metric(server, "seckill_orders_total", "kind=\"expire\",outcome=\"cas_exhausted\"",
+                       1);
+    shop_expect_pay(server, id, 200, "");
+    expect_units(HELD, 4, 1);
+    server_stop(server);
+}
+
+/* It has taken them on, and dies before it has sent any of them to its lane. */
+static void who_dies_leaves_them_to_the_next(void **state)
+{
+    (void)state;
+    enum { ORDERS = 8 };
+    char ids[ORDERS][SHOP_ID_SIZE];
+
+    server_use_failpoints("sweeper.taken-on=stop");
+    struct server *first = server_start(NULL);
+    server_use_failpoints(NULL);
+    shop_put(first, HELD, ORDERS, ", \"limit_per_user\": 1");
+    for (int i = 0; i < ORDERS; i++)
+        buy_pending(first, HELD, i % 2 ? "batch" : "redis-stock", 1 + i, ids[i]);
+    end_holds();
+    server_wait_stopped(first);
+    struct server *second = server_start(NULL);
+    server_kill(first);
+    wait_none_pending(HELD);
+    server_wait_metric(second, "seckill_orders_total", EXPIRES, ORDERS);
+    expect_units(HELD, ORDERS, 0);
+    server_stop(second);
+}
+
+/* It dies in the middle of the transaction that gives the units back. */
+static void who_dies_in_the_middle_gives_back_nothing_twice(void **state)
+{
+    (void)state;
+    char id[SHOP_ID_SIZE];
+    struct server *first = server_start(NULL);
+
+    shop_put(first, HELD, 3, NULL);
+    buy_pending(first, HELD, "conditional", 1, id);
+    struct witness *holder = witness_hold(conninfo, HELD);
+    end_holds();
+    witness_wait_blocked(witness, 1);
+    struct server *second = server_start(NULL);
+    server_kill(first);
+    witness_release(holder);
+    wait_none_pending(HELD);
+    expect_units(HELD, 3, 0);
+    shop_expect_pay(second, id, 409, "expired");
+    server_stop(second);
+}
+
+/* Orders of four products and strategies, and every hold is over at once. */
+static void two_share_the_work(void **state)
+{
+    (void)state;
+    enum { ORDERS = 60 };
+    static const char *const names[] = {"conditional", "redis-token", "buckets", "redis-stock"};
+    char id[SHOP_ID_SIZE];
+    struct server *servers[] = {server_start(NULL), server_start(NULL)};
+
+    for (int64_t product = 1; product <= LAST; product++) {
+        shop_put(servers[0], product, ORDERS, ", \"limit_per_user\": 1");
+        for (int i = 0; i < ORDERS; i++)
+            buy_pending(servers[i % 2], product, names[product - 1], 1 + i, id);
+    }
+    end_holds();
+    for (int64_t product = 1; product <= LAST; product++) {
+        wait_none_pending(product);
+        expect_units(product, ORDERS, 0);
+    }
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    while (server_metric(servers[0], "seckill_orders_total", EXPIRES) +
+               server_metric(servers[1], "seckill_orders_total", EXPIRES) <
+           LAST * (int64_t)ORDERS)
+        assert_true(clock_mono_us() < until_us);
+    /* The mirror is right, too: all of it can be sold again. */
+    for (int i = 0; i < ORDERS; i++)
+        buy_pending(servers[i % 2], MIRRORED, "redis-stock", 1 + i, id);
+    for (int i = 0; i < 2; i++)
+        server_stop(servers[i]);
+}
+
+/* More than may be under way at once are due, of a product whose row somebody holds. */
+static void a_held_row_stops_no_other_product(void **state)
+{
+    (void)state;
+    enum { MANY = 1500 };
+    char id[SHOP_ID_SIZE];
+    struct server *server = server_start(NULL);
+
+    shop_put(server, HELD, MANY, NULL);
+    shop_put(server, OTHER, 5, NULL);
+    witness_run(witness,
+                "INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status,"
+                " created_at, hold_until, expire_at) SELECT gen_random_uuid(), id, epoch, n, 1,"
+                " 'conditional', 4, now(), now() + interval '1 h', now() + interval '1 h'"
+                " FROM product, generate_series(1, %d) AS n WHERE id = %d",
+                MANY, HELD);
+    witness_run(witness, "UPDATE product SET stock = 0 WHERE id = %d", HELD);
+    struct witness *holder = witness_hold(conninfo, HELD);
+    end_holds();
+    witness_wait_blocked(witness, 1);
+    buy_pending(server, OTHER, "conditional", 1, id);
+    witness_run(witness,
+                "UPDATE orders SET hold_until = clock_timestamp(), expire_at = clock_timestamp()"
+                " WHERE id = '%s'",
+                id);
+    wait_none_pending(OTHER);
+    expect_units(OTHER, 5, 0);
+    assert_int_equal(witness_sale(witness, HELD).pending, MANY);
+    witness_release(holder);
+    wait_none_pending(HELD);
+    expect_units(HELD, MANY, 0);
+    server_stop(server);
+}
+
+/* An instance that has no Redis ends what needs none for it, and leaves the rest. */
+static void a_backend_that_is_gone(void **state)
+{
+    (void)state;
+    char ids[3][SHOP_ID_SIZE];
+    struct server *server = server_start(NULL);
+
+    shop_put(server, HELD, 3, NULL);
+    shop_put(server, PLAIN, 3, NULL);
+    shop_put(server, MIRRORED, 3, NULL);
+    buy_pending(server, HELD, "redis-queue", 1, ids[0]);
+    buy_pending(server, PLAIN, "redis-token", 1, ids[1]);
+    buy_pending(server, MIRRORED, "redis-stock", 1, ids[2]);
+    server_stop(server);
+    server = server_start("--redis", NULL, "--stock-redis", NULL);
+    end_holds();
+    shop_wait_status(server, ids[0], "expired");
+    expect_units(HELD, 3, 0);
+    shop_wait_status(server, ids[1], "pending"); /* a plain body may be at work elsewhere */
+    shop_wait_status(server, ids[2], "pending"); /* it could not tell the mirror */
+    struct server *whole = server_start(NULL);
+    shop_wait_status(whole, ids[1], "expired");
+    shop_wait_status(whole, ids[2], "expired");
+    expect_units(PLAIN, 3, 0);
+    expect_units(MIRRORED, 3, 0);
+    server_stop(whole);
+    server_stop(server);
+}
+
+static void the_servers_hold_is_the_last_word(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"conditional", "pipelined",   "batch",
+                                        "optimistic",  "redis-stock", "none"};
+    char id[SHOP_ID_SIZE];
+    struct server *server = server_start("--hold-s", "3600");
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct buy buy = {.strategy = names[i], .product = HELD, .user = 1};
+        shop_put(server, HELD, 5, NULL);
+        shop_expect_buy(server, &buy, 201, "", id);
+        shop_wait_status(server, id, "pending");
+        buy.members = ", \"hold_s\": 0";
+        shop_expect_buy(server, &buy, 201, "", id);
+        shop_wait_status(server, id, "confirmed");
+        shop_put(server, HELD, 5, ", \"hold_s\": 0");
+        buy.members = NULL;
+        shop_expect_buy(server, &buy, 201, "", id);
+        shop_wait_status(server, id, "confirmed");
+    }
+    server_stop(server);
+}
+
+/* The tables as the version before holds had them; three servers start at once. */
+static void an_older_schema_is_brought_up_once(void **state)
+{
+    (void)state;
+    enum { SERVERS = 3, BEFORE = 6 };
+    struct server *servers[SERVERS];
+    char id[SHOP_ID_SIZE];
+
+    witness_run(witness, "DROP SCHEMA seckill CASCADE");
+    witness_run(witness, "CREATE SCHEMA seckill");
+    witness_run(witness, "SET search_path = seckill");
+    witness_run(witness, "CREATE TABLE seckill_schema (version integer NOT NULL)");
+    for (int i = 0; i < BEFORE; i++)
+        witness_run(witness, "DO $do$ BEGIN %s END $do$", sql_schema[i]);
+    witness_run(witness, "INSERT INTO seckill_schema VALUES (%d)", BEFORE);
+    witness_run(witness, "INSERT INTO product VALUES (%d, 'old', 9, 8, 1, NULL, NULL, 5, 1)", HELD);
+    witness_run(witness,
+                "INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status,"
+                " created_at) VALUES (gen_random_uuid(), %d, 5, 1, 1, 'conditional', 1, now())",
+                HELD);
+    for (int i = 0; i < SERVERS; i++)
+        servers[i] = server_launch((const char *const[]){NULL});
+    for (int i = 0; i < SERVERS; i++)
+        server_wait_listening(servers[i]);
+    assert_int_equal(witness_number(witness, "SELECT count(*) FROM seckill_schema WHERE version ="
+                                             " (SELECT max(version) FROM seckill_schema)"),
+                     1);
+    buy_pending(servers[0], HELD, "conditional", 2, id);
+    assert_int_equal(witness_sale(witness, HELD).held, 1);
+    shop_expect_pay(servers[1], id, 200, "");
+    expect_units(HELD, 7, 2);
+    for (int i = 0; i < SERVERS; i++)
+        server_stop(servers[i]);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    conninfo = stack_database_create(DATABASE);
+    server_use_database(conninfo);
+    server_stop(server_start(NULL)); /* makes the tables */
+    witness = witness_open(conninfo);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    int left = server_teardown(state);
+
+    server_use_failpoints(NULL);
+    witness_close(witness);
+    stack_database_drop(DATABASE);
+    free(conninfo);
+    return left;
+}
+
+#define UNPAID_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNPAID_TEST(a_payment_between_keeps_the_order),
+        UNPAID_TEST(an_end_between_refuses_the_payment),
+        UNPAID_TEST(the_time_alone_decides),
+        UNPAID_TEST(who_dies_leaves_them_to_the_next),
+        UNPAID_TEST(who_dies_in_the_middle_gives_back_nothing_twice),
+        UNPAID_TEST(two_share_the_work),
+        UNPAID_TEST(a_held_row_stops_no_other_product),
+        UNPAID_TEST(a_backend_that_is_gone),
+        UNPAID_TEST(the_servers_hold_is_the_last_word),
+        UNPAID_TEST(an_older_schema_is_brought_up_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}
