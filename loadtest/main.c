@@ -54,6 +54,9 @@ int main(int argc, char **argv)
     case COMMAND_OASIS:
         status = command_oasis(&options);
         break;
+    case COMMAND_ZOO:
+        status = command_zoo(&options);
+        break;
     }
     process_end_all();
     curl_global_cleanup();

@@ -13,7 +13,8 @@ enum {
     RECORD = COMMAND_RECORD,
     OASIS = COMMAND_OASIS,
     CHECK = COMMAND_CHECK,
-    FAULTS = COMMAND_FAULTS
+    FAULTS = COMMAND_FAULTS,
+    ZOO = COMMAND_ZOO
 };
 enum {
     WRKS = RUN | SWEEP,
@@ -31,7 +32,7 @@ static const struct option_row backends[] = {
                "the same seed buys with the same user ids in the same order of products"),
     OPTION_ROW("first-product", LOADS, OPTION_COUNT, AT(first_product), "1000001", 1000000, 8000000,
                false, "ID", "products ID, ID+1, … are sold, and reset"),
-    OPTION_ROW("database", ANY, OPTION_SECRET, AT(database), "", 0, 0, true, "CONNINFO",
+    OPTION_ROW("database", ANY | ZOO, OPTION_SECRET, AT(database), "", 0, 0, true, "CONNINFO",
                "PostgreSQL, as libpq takes it (the PG* variables)"),
     OPTION_ROW("schema", ANY, OPTION_TEXT, AT(schema), "seckill", 0, 0, true, "NAME",
                "schema that the servers' tables are in; given to the started servers"),
@@ -172,6 +173,20 @@ static const struct option_row rows[] = {
                "NAME", "what is printed: table, wide, md (Markdown), json or csv (below)"),
     OPTION_ROW("wide", RUN, OPTION_SWITCH, AT(wide), NULL, 0, 0, false, NULL,
                "every column, as --format wide"),
+    OPTION_ROW("redis", ZOO, OPTION_SECRET, AT(redis), "", 0, 0, true, "URL",
+               "Redis, for the exhibits with a lock there"),
+    OPTION_ROW("stock-redis", ZOO, OPTION_SECRET, AT(stock_redis), "", 0, 0, true, "URL",
+               "Redis for redis-stock's exhibit (--redis)"),
+    OPTION_ROW("redlock", ZOO, OPTION_SECRET, AT(redlock), "", 0, 0, true, "URL,URL,URL",
+               "three Redis nodes, for redlock's"),
+    OPTION_ROW("memcached", ZOO, OPTION_TEXT, AT(memcached), "", 0, 0, true, "ADDRESS",
+               "memcached, for memcached-lock's"),
+    OPTION_ROW("zookeeper", ZOO, OPTION_TEXT, AT(zookeeper), "", 0, 0, true, "HOSTS",
+               "ZooKeeper, for zookeeper-lock's"),
+    OPTION_ROW("format", ZOO, OPTION_CHOICE, AT(zoo_format), "table|md|json", 0, 0, false, "NAME",
+               "what is printed: a table, docs/strategies/zoo.md, or the live page's data"),
+    OPTION_ROW("step", ZOO, OPTION_SWITCH, AT(step), NULL, 0, 0, false, NULL,
+               "wait for Enter before each step, where there is a terminal"),
     OPTION_ROW("picture", REPORT, OPTION_SWITCH, AT(picture), NULL, 0, 0, false, NULL,
                "print the first run's rates as an SVG picture, and write no page"),
 };
@@ -324,6 +339,19 @@ static const char report_help[] =
     "Exit status: 0 written; 2 a file is missing or is no "
     "results.json, and nothing was written.\n";
 
+static const char zoo_help[] =
+    "An exhibit is the shortest interleaving of two or three buyers that breaks a strategy, and\n"
+    "the same with one that it does not break (docs/strategies/zoo.md). Each buyer has sessions\n"
+    "of their own with PostgreSQL and Redis; the statements are the server's. They are played in\n"
+    "a schema of the zoo's own, seckill_zoo, which is made and dropped again: it must not be\n"
+    "there. No server is needed, and no sale is touched.\n"
+    "\n"
+    "Without a name it lists them (with --format md or json: plays all of them); all is every\n"
+    "one.\n"
+    "\n"
+    "Exit status: 0 each broke as it says, and its counterpart did not; 2 one ended otherwise,\n"
+    "or could not be played.\n";
+
 static const struct option_command commands[] = {
     {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept",
      run_help},
@@ -340,6 +368,7 @@ static const struct option_command commands[] = {
      "stall, kill and forget while strategies sell, and say who keeps what", faults_help},
     {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds",
      check_help},
+    {"zoo", COMMAND_ZOO, "[NAME...]: play how an unsafe strategy breaks, step by step", zoo_help},
 };
 
 /* In a command's place. */
@@ -472,10 +501,12 @@ static bool find_command(struct options *options, enum options_action *action, i
     return name_command(options, 1, word, error);
 }
 
-/* The folders, or the ledger, stand before the flags. */
+/* The folders, the ledger, or the names, stand before the flags. */
 static bool take_folders(struct options *out, struct option_line *line, struct error *error)
 {
-    const char *command = out->command == COMMAND_CHECK ? "check" : "report";
+    const char *command = out->command == COMMAND_CHECK ? "check"
+                          : out->command == COMMAND_ZOO ? "zoo"
+                                                        : "report";
     size_t most = out->command == COMMAND_CHECK ? 1 : OPTION_LIST_MAX;
     for (; line->argc > 0 && line->argv[0][0] != '-'; line->argc--, line->argv++) {
         if (out->folders.count == most)
@@ -507,7 +538,7 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
     snprintf(help, sizeof help, "%s --help", argv[1]);
     struct option_line line = {help, argc - 2, argv + 2, environment};
     bool takes_files = out->command == COMMAND_REPORT || out->command == COMMAND_CHECK;
-    if (takes_files && !take_folders(out, &line, error))
+    if ((takes_files || out->command == COMMAND_ZOO) && !take_folders(out, &line, error))
         return false;
     if (!option_rows_parse(&table, out->command, &line, out, &given, error))
         return false;
@@ -519,7 +550,7 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
         return error_fail(error, out->command == COMMAND_CHECK
                                      ? "check: which ledger? Name its file"
                                      : "report: which run? Name the folder of its results.json");
-    if (takes_files)
+    if (takes_files || out->command == COMMAND_ZOO)
         return true;
     return options_settle(out, error) && check_articles(out, &given, error);
 }

@@ -19,7 +19,8 @@ enum command {
     COMMAND_CHECK = 16,
     COMMAND_RECORD = 32,
     COMMAND_OASIS = 64,
-    COMMAND_FAULTS = 128
+    COMMAND_FAULTS = 128,
+    COMMAND_ZOO = 256
 };
 enum scenario {
     SCENARIO_HOT,
@@ -30,6 +31,7 @@ enum scenario {
     SCENARIO_ARTICLES
 };
 enum options_format { FORMAT_TABLE, FORMAT_WIDE, FORMAT_MD, FORMAT_JSON, FORMAT_CSV };
+enum options_zoo_format { ZOO_FORMAT_TABLE, ZOO_FORMAT_MD, ZOO_FORMAT_JSON };
 enum arrivals_kind { ARRIVALS_POISSON, ARRIVALS_CONSTANT };
 /* OPTIONS_USAGE: nothing was said, so the help is what is wrong. */
 enum options_action { OPTIONS_GO, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_USAGE };
@@ -79,8 +81,8 @@ struct options {
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;
-    struct option_list folders; /* report: of runs; check: its ledger; what stands behind the
-                                   command's name */
+    struct option_list folders; /* report: of runs; check: its ledger; zoo: names; what stands
+                                   behind the command's name */
     bool picture;
     const char *strategy; /* record's; and how it buys */
     int64_t operations, users, limit;
@@ -92,6 +94,8 @@ struct options {
     const char *reproduce; /* "": everything */
     int64_t runs;
     bool short_form;
+    enum options_zoo_format zoo_format;
+    bool step;
 };
 
 /* False with a text that names the flag and what it takes. `environment` looks a variable up. */

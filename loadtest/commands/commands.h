@@ -12,5 +12,6 @@ int command_record(const struct options *options);
 int command_oasis(const struct options *options);
 int command_faults(const struct options *options);
 int command_check(const struct options *options);
+int command_zoo(const struct options *options);
 
 #endif

@@ -10,7 +10,7 @@
 #include "loadtest/commands/commands.h"
 
 #include "loadtest/base/terminal.h"
-#include "loadtest/commands/articles.h"
+#include "loadtest/commands/articles/articles.h"
 #include "loadtest/commands/harness.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/html/html.h"

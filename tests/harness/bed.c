@@ -106,11 +106,16 @@ static void start(struct bed *bed, const char *program, const char *arguments,
         argv[count++] = word;
     argv[count++] = "--database";
     argv[count++] = bed->options.database;
-    argv[count++] = "--schema";
-    argv[count++] = bed->options.schema;
+    bool is_zoo = strncmp(arguments, "zoo", 3) == 0;
+    if (!is_zoo) {
+        argv[count++] = "--schema";
+        argv[count++] = bed->options.schema;
+    }
     if (strncmp(arguments, "audit", 5) != 0 && strncmp(arguments, "check", 5) != 0) {
         argv[count++] = "--redis";
         argv[count++] = bed->options.redis;
+    }
+    if (!is_zoo && strncmp(arguments, "audit", 5) != 0 && strncmp(arguments, "check", 5) != 0) {
         argv[count++] = "--out";
         argv[count++] = bed->folder;
     }

@@ -16,9 +16,10 @@ declare -A level=(
 
 # The harness's rooms, in the same way; its headers are included as "loadtest/room/file.h", and the bench's as
 # "bench/file.h". Of the server each may include base alone (errors, the clock): SQL, audit and verdict are a
-# witness, and share nothing.
+# witness, and share nothing. But zoo plays the server's own statements and scripts (sql_text.h, lua_text.h).
 declare -A harness_level=(
-  [base]=0 [load]=1 [relay]=1 [ledger]=2 [crowd]=2 [judge]=3 [backends]=4 [check]=4 [fleet]=5 [phase]=6 [faults]=6 [report]=7 [commands]=8 [main]=9 [bench]=10
+  [base]=0 [load]=1 [relay]=1 [ledger]=2 [crowd]=2 [judge]=3 [backends]=4 [check]=4 [fleet]=5 [phase]=6 [faults]=6 [report]=7
+  [zoo]=8 [commands]=9 [main]=10 [bench]=11
 )
 
 # Headers that some rooms alone may include. sql_text.h, lua_text.h, openapi_yaml.h and live_page.h are generated.
@@ -96,6 +97,10 @@ check_loadtest() { # where, included
   local first=${included%%/*} from
 
   case $included in
+    sql_text.h | lua_text.h | */sql_text.h | */lua_text.h)
+      find_harness_room "${where%%:*}"
+      [ "$harness_room" = zoo ] || refuse "$where" "$harness_room must not include $included: it is for zoo alone"
+      return 0 ;;
     *../*) ;;
     gen/*) return 0 ;;
     loadtest/*/* | bench/*)

@@ -34,7 +34,7 @@ put server/http/json.c '#include <jansson.h>'
 put server/postgres/pg.c '#include <libpq-fe.h>'
 put server/postgres/sql.c '#include "gen/sql_text.h"'
 put server/redis/redis.c '#include <hiredis/hiredis.h>'
-harness=(base load ledger judge check fleet phase report commands)
+harness=(base load ledger judge check fleet phase report zoo commands)
 seen=()
 for room in "${harness[@]}"; do
   put "loadtest/$room/$room.h" '#include <stdio.h>'
@@ -45,6 +45,7 @@ for room in "${harness[@]}"; do
   seen+=("$room")
 done
 put loadtest/judge/witness.c '#include <libpq-fe.h>'
+put loadtest/zoo/verbs.c '#include "sql_text.h"'
 put loadtest/load/wrk.c '#include "gen/load_lua.h"'
 put loadtest/load/open_loop.c '#include "base/base.h"'
 put bench/bed.c '#include "base/base.h"'
@@ -84,6 +85,8 @@ for room in "${rooms[@]}" app; do
   [ "$room" != app ] || put server/app.c '#include "app.h"'
 done
 catches server/strategy/bad.c '#include "gen/sql_text.h"'
+catches loadtest/judge/bad.c '#include "sql_text.h"'
+catches loadtest/check/bad.c '#include "gen/lua_text.h"'
 catches server/postgres/bad.c '#include "gen/lua_text.h"'
 
 # Includes that are not written "room/file.h", and files that stand nowhere.

@@ -4,7 +4,7 @@
  *
  * A strategy that the servers cannot run is left out and said so, as with --strategies all.
  */
-#include "loadtest/commands/articles.h"
+#include "loadtest/commands/articles/articles.h"
 
 #include "loadtest/report/table.h"
 

@@ -1,5 +1,5 @@
 /* The experiments, as data: see articles.h. docs/ARTICLES.md tells what each one is about. */
-#include "loadtest/commands/articles.h"
+#include "loadtest/commands/articles/articles.h"
 
 #define ROWS(list) .rows = (list), .rows_count = sizeof(list) / sizeof(list)[0]
 

@@ -1,5 +1,5 @@
 /* What each kind of experiment sends, and how its outcome is said. See articles.h. */
-#include "loadtest/commands/articles.h"
+#include "loadtest/commands/articles/articles.h"
 
 #include <inttypes.h>
 #include <stdio.h>

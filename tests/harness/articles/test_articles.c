@@ -5,7 +5,7 @@
 #include "lib/t.h"
 
 #include "harness/bed.h"
-#include "loadtest/commands/articles.h"
+#include "loadtest/commands/articles/articles.h"
 #include "loadtest/load/open_loop.h"
 
 #include <arpa/inet.h>

@@ -1,0 +1,176 @@
+/*
+ * `zoo`: lists the exhibits, or plays one, several or all, each beside its counterpart. Exit status
+ * 0 when each broke as it says and its counterpart did not; 2 when it could not be played, or ended
+ * otherwise.
+ */
+#include "loadtest/commands/commands.h"
+
+#include "base/options/nearest.h"
+#include "loadtest/base/process.h"
+#include "loadtest/base/terminal.h"
+#include "loadtest/zoo/play.h"
+#include "loadtest/zoo/print.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How it is shown while it is played: not at all, or as a table. */
+struct show {
+    const struct zoo_exhibit *exhibit;
+    const struct zoo_act *act;
+    bool table, step;
+    int columns;
+};
+
+/* Waits for Enter; the end of the input goes on without. */
+static bool before(void *context, int number)
+{
+    const struct show *show = context;
+    if (number == 1 && show->table)
+        zoo_print_head(stdout, show->exhibit, show->act, show->columns);
+    fflush(stdout);
+    if (!show->step)
+        return true;
+    for (int c = getchar(); c != '\n' && c != EOF; c = getchar())
+        ;
+    return !process_interrupted();
+}
+
+static void after(void *context, const struct zoo_record *record, const struct zoo_row *row)
+{
+    const struct show *show = context;
+    if (show->table)
+        zoo_print_row(stdout, record->act, row, show->columns);
+}
+
+static bool play_act(struct zoo_stage *stage, struct show *show, const struct zoo_act *act,
+                     struct zoo_record *record, struct error *error)
+{
+    const struct zoo_audience audience = {before, after, show};
+    show->act = act;
+    if (!zoo_play(stage, act, record, &audience, error))
+        return false;
+    if (show->table)
+        zoo_print_end(stdout, record);
+    return true;
+}
+
+static bool play_pair(struct zoo_stage *stage, const struct options *options, struct zoo_pair *pair,
+                      struct error *error)
+{
+    struct show show = {.exhibit = pair->exhibit,
+                        .table = options->zoo_format == ZOO_FORMAT_TABLE,
+                        .step = options->step && isatty(STDIN_FILENO),
+                        .columns = terminal_columns(stdout)};
+    return play_act(stage, &show, &pair->exhibit->unsafe, &pair->unsafe, error) &&
+           play_act(stage, &show, pair->exhibit->safe, &pair->safe, error);
+}
+
+/* What a reader of the whole table gets; a table was printed while it was played. */
+static bool print(const struct options *options, const struct zoo_pair *pairs, size_t count,
+                  struct error *error)
+{
+    bool all = options->folders.count == 0;
+    if (options->zoo_format == ZOO_FORMAT_JSON)
+        return zoo_print_json(stdout, pairs, count) || error_fail(error, "out of memory");
+    if (options->zoo_format == ZOO_FORMAT_MD && all)
+        zoo_print_md_intro(stdout);
+    for (size_t i = 0; options->zoo_format == ZOO_FORMAT_MD && i < count; i++)
+        zoo_print_md(stdout, &pairs[i]);
+    return true;
+}
+
+static bool play_on(struct zoo_stage *stage, const struct options *options, struct zoo_pair *pairs,
+                    size_t count, struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (i && options->zoo_format == ZOO_FORMAT_TABLE)
+            putchar('\n');
+        if (!play_pair(stage, options, &pairs[i], error))
+            return false;
+    }
+    return print(options, pairs, count, error);
+}
+
+static struct zoo_place place_of(const struct options *options)
+{
+    return (struct zoo_place){options->database, options->redis,     options->stock_redis,
+                              options->redlock,  options->memcached, options->zookeeper};
+}
+
+static int play(const struct options *options, struct zoo_pair *pairs, size_t count)
+{
+    const struct zoo_place place = place_of(options);
+    struct zoo_stage stage;
+    struct error error, closing;
+    if (!zoo_stage_open(&stage, &place, &error))
+        return process_fail(error.text);
+    bool good = play_on(&stage, options, pairs, count, &error);
+    bool closed = zoo_stage_close(&stage, &closing);
+    int status = good ? 0 : process_fail(error.text);
+    return closed ? status : process_fail(closing.text);
+}
+
+/* "none  Two read the same figure", and what would have to be said to play it. */
+static int list(const struct options *options)
+{
+    const struct zoo_place place = place_of(options);
+    for (size_t i = 0; i < zoo_exhibits_count; i++) {
+        const struct zoo_exhibit *one = zoo_exhibits[i];
+        const char *lacks = zoo_stage_lacks(&place, one->needs);
+        printf("%-16s %s%s%s%s\n", one->unsafe.strategy, one->title, lacks ? " (needs " : "",
+               lacks ? lacks : "", lacks ? ")" : "");
+    }
+    puts("\nseckill-loadtest zoo NAME plays one, zoo all every one; --step waits for Enter.");
+    return 0;
+}
+
+static bool choose(const char *name, struct zoo_pair *pairs, size_t *count, struct error *error)
+{
+    struct nearest nearest = nearest_to(name, strlen(name));
+    char meant[NEAREST_TEXT_SIZE];
+    const struct zoo_exhibit *found = zoo_find(name);
+    bool all = strcmp(name, "all") == 0;
+    for (size_t i = 0; i < zoo_exhibits_count; i++) {
+        nearest_offer(&nearest, zoo_exhibits[i]->unsafe.strategy);
+        if (all || zoo_exhibits[i] == found)
+            pairs[(*count)++].exhibit = zoo_exhibits[i];
+    }
+    return all || found ||
+           error_fail(error, "zoo: there is no exhibit '%.40s' (zoo lists them)%s", name,
+                      nearest_text(&nearest, "", meant));
+}
+
+static bool choose_all(const struct options *options, struct zoo_pair *pairs, size_t *count,
+                       struct error *error)
+{
+    const struct zoo_place place = place_of(options);
+    const struct option_list *names = &options->folders;
+    bool good = names->count > 0 || choose("all", pairs, count, error);
+    for (size_t i = 0; good && i < names->count; i++)
+        good = choose(names->items[i], pairs, count, error);
+    for (size_t i = 0; good && i < *count; i++) {
+        const char *lacks = zoo_stage_lacks(&place, pairs[i].exhibit->needs);
+        if (lacks)
+            good = error_fail(error, "zoo: %s needs %s", pairs[i].exhibit->unsafe.strategy, lacks);
+    }
+    return good;
+}
+
+int command_zoo(const struct options *options)
+{
+    struct error error;
+    size_t count = 0;
+    if (options->folders.count == 0 && options->zoo_format == ZOO_FORMAT_TABLE)
+        return list(options);
+    /* "all" may stand beside a name. */
+    struct zoo_pair *pairs =
+        calloc(zoo_exhibits_count * (options->folders.count + 1), sizeof *pairs);
+    if (!pairs)
+        return process_fail("out of memory");
+    int status = choose_all(options, pairs, &count, &error) ? play(options, pairs, count)
+                                                            : process_fail(error.text);
+    free(pairs);
+    return status;
+}

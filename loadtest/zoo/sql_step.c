@@ -1,0 +1,164 @@
+/*
+ * A statement over a buyer's session, without waiting for it blindly (libpq's asynchronous
+ * processing): while no answer is there, the stage's own session asks PostgreSQL whether another
+ * buyer blocks it.
+ */
+#include "loadtest/zoo/send.h"
+
+#include "base/clock.h"
+#include "loadtest/base/process.h"
+#include "loadtest/judge/connect.h"
+#include "loadtest/zoo/value.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "UPDATE product SET stock = $3" with the third parameter. */
+static void show(const char *shown, const struct zoo_value *values, int count,
+                 char out[ZOO_LINE_SIZE])
+{
+    size_t used = 0;
+    for (; *shown && used + 1 < ZOO_LINE_SIZE; shown++) {
+        int n = *shown == '$' ? shown[1] - '0' : 0;
+        if (n < 1 || n > count) {
+            out[used++] = *shown;
+            continue;
+        }
+        int wrote = snprintf(out + used, ZOO_LINE_SIZE - used, "%s", values[n - 1].shown);
+        used += (size_t)wrote < ZOO_LINE_SIZE - used ? (size_t)wrote : ZOO_LINE_SIZE - used - 1;
+        shown++;
+    }
+    out[used] = '\0';
+}
+
+enum zoo_sent zoo_sql_send(struct zoo_stage *stage, struct zoo_buyer *buyer,
+                           const struct zoo_verb_row *row, struct zoo_line *line,
+                           struct error *error)
+{
+    struct zoo_value values[ZOO_WORDS];
+    const char *sent[ZOO_WORDS];
+    int count = zoo_value_words(values, stage, buyer, row->words);
+    PGconn *pg = zoo_pg(stage, &buyer->sessions, error);
+    char *sql = connect_qualify(zoo_sql(row->text), ZOO_SCHEMA);
+    for (int i = 0; i < count; i++)
+        sent[i] = strcmp(values[i].sent, "{null}") == 0 ? NULL : values[i].sent;
+    show(row->shown, values, count, line->text);
+    bool good = pg && sql && PQsendQueryParams(pg, sql, count, NULL, sent, NULL, NULL, 0) == 1;
+    free(sql);
+    if (pg && !good)
+        connect_failed(pg, line->text, error);
+    return good ? ZOO_DONE : ZOO_FAILED;
+}
+
+/* -1: it cannot be asked. */
+static int is_blocked(struct zoo_stage *stage, const struct zoo_buyer *buyer, struct error *error)
+{
+    char pids[100] = "{0", pid[16];
+    const char *const values[] = {pid, pids};
+    for (int i = 0; i < ZOO_BUYERS; i++) {
+        const PGconn *other = stage->buyers[i].sessions.pg;
+        if (other)
+            snprintf(pids + strlen(pids), sizeof pids - strlen(pids), ",%d", PQbackendPID(other));
+    }
+    snprintf(pids + strlen(pids), sizeof pids - strlen(pids), "}");
+    snprintf(pid, sizeof pid, "%d", PQbackendPID(buyer->sessions.pg));
+    PGresult *row = PQexecParams(stage->own.pg, "SELECT pg_blocking_pids($1::int) && $2::int[]", 2,
+                                 NULL, values, NULL, NULL, 0);
+    bool asked = PQresultStatus(row) == PGRES_TUPLES_OK;
+    int blocked = asked ? *PQgetvalue(row, 0, 0) == 't' : -1;
+    PQclear(row);
+    if (!asked)
+        connect_failed(stage->own.pg, "pg_blocking_pids", error);
+    return blocked;
+}
+
+static bool read_number(const PGresult *result, const char *name, int64_t *out)
+{
+    int column = PQfnumber(result, name);
+    if (column >= 0)
+        *out = strtoll(PQgetvalue(result, 0, column), NULL, 10);
+    return column >= 0;
+}
+
+/* stock_row gives its sum no name. */
+static bool read_stock(const PGresult *result, int64_t *out)
+{
+    return read_number(result, "stock", out) || read_number(result, "?column?", out);
+}
+
+static void learn(struct zoo_buyer *buyer, const PGresult *result, char came[ZOO_CAME_SIZE])
+{
+    *came = '\0';
+    if (PQntuples(result) == 0) {
+        snprintf(came, ZOO_CAME_SIZE, "0 rows");
+        return;
+    }
+    read_number(result, "epoch", &buyer->epoch);
+    if (read_stock(result, &buyer->stock))
+        snprintf(came, ZOO_CAME_SIZE, "stock %lld", (long long)buyer->stock);
+    else if (read_number(result, "fence", &buyer->fence))
+        snprintf(came, ZOO_CAME_SIZE, "fence %lld", (long long)buyer->fence);
+}
+
+static void count_rows(struct zoo_buyer *buyer, const struct zoo_verb_row *row, PGresult *result,
+                       char came[ZOO_CAME_SIZE])
+{
+    const char *rows = PQcmdTuples(result);
+    *came = '\0';
+    if (*rows)
+        snprintf(came, ZOO_CAME_SIZE, "%s row%s", rows, strcmp(rows, "1") == 0 ? "" : "s");
+    if (row->sells && strcmp(rows, "0") != 0)
+        buyer->written = true;
+    if (strcmp(PQcmdStatus(result), "ROLLBACK") == 0)
+        buyer->written = false;
+}
+
+/* The whole answer, which is there. */
+static enum zoo_sent take(struct zoo_buyer *buyer, const struct zoo_verb_row *row,
+                          struct zoo_line *line, struct error *error)
+{
+    PGconn *pg = buyer->sessions.pg;
+    enum zoo_sent sent = ZOO_DONE;
+    for (PGresult *result; (result = PQgetResult(pg)) != NULL; PQclear(result)) {
+        if (PQresultStatus(result) == PGRES_TUPLES_OK)
+            learn(buyer, result, line->came);
+        else if (PQresultStatus(result) == PGRES_COMMAND_OK)
+            count_rows(buyer, row, result, line->came);
+        else
+            sent = ZOO_FAILED;
+    }
+    if (sent == ZOO_FAILED)
+        connect_failed(pg, line->text, error);
+    if (buyer->written && PQtransactionStatus(pg) == PQTRANS_IDLE)
+        buyer->sold = true;
+    return sent;
+}
+
+enum zoo_sent zoo_sql_wait(struct zoo_stage *stage, struct zoo_buyer *buyer,
+                           const struct zoo_verb_row *row, bool to_the_end, struct zoo_line *line,
+                           struct error *error)
+{
+    int64_t until_us = clock_mono_us() + ZOO_PATIENCE_US;
+    PGconn *pg = buyer->sessions.pg;
+    struct pollfd answer = {.fd = PQsocket(pg), .events = POLLIN};
+    for (;;) {
+        if (!PQconsumeInput(pg)) {
+            connect_failed(pg, line->text, error);
+            return ZOO_FAILED;
+        }
+        if (!PQisBusy(pg))
+            return take(buyer, row, line, error);
+        if (process_interrupted() || clock_mono_us() > until_us) {
+            error_fail(error, "%s: %s", line->text,
+                       process_interrupted() ? "interrupted" : "no answer in 30 s");
+            return ZOO_FAILED;
+        }
+        if (poll(&answer, 1, ZOO_LOOK_MS) > 0 || to_the_end)
+            continue;
+        int blocked = is_blocked(stage, buyer, error);
+        if (blocked != 0)
+            return blocked > 0 ? ZOO_BLOCKED : ZOO_FAILED;
+    }
+}

@@ -1,0 +1,401 @@
+/*
+ * The bug zoo on real servers: every exhibit breaks what it says and its counterpart does not, as
+ * docs/strategies/zoo.md has it; every strategy that lacks a letter has one; what is shown and sent
+ * is what the server sends; nothing is left behind, and nothing of anybody else's is touched.
+ */
+#include "lib/t.h"
+
+#include "harness/bed.h"
+#include "loadtest/zoo/play.h"
+#include "loadtest/zoo/print.h"
+
+#include <hiredis/hiredis.h>
+#include <libpq-fe.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct bed *bed;
+static struct zoo_stage stage; /* zeroed: not open */
+
+static const char *setting(const char *name)
+{
+    const char *value = getenv(name);
+    return value ? value : "";
+}
+
+static struct zoo_place place(void)
+{
+    return (struct zoo_place){bed_database(),
+                              setting("SECKILL_TEST_REDIS"),
+                              "",
+                              setting("SECKILL_TEST_REDLOCK"),
+                              setting("SECKILL_TEST_MEMCACHED"),
+                              setting("SECKILL_TEST_ZOOKEEPER")};
+}
+
+static char *read_text(const char *path)
+{
+    FILE *file = t_open(path);
+    char *text = calloc(1, 1 << 20);
+    assert_non_null(text);
+    text[fread(text, 1, (1 << 20) - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static bool can_be_played(const struct zoo_exhibit *exhibit)
+{
+    const struct zoo_place here = place();
+    const char *lacks = zoo_stage_lacks(&here, exhibit->needs);
+    if (lacks)
+        print_message("%s: not played, without %s\n", exhibit->unsafe.strategy, lacks);
+    return !lacks;
+}
+
+static void open_stage(void)
+{
+    const struct zoo_place here = place();
+    struct error error = {.text = ""};
+    if (!zoo_stage_open(&stage, &here, &error))
+        fail_msg("%s", error.text);
+}
+
+/* Behind a test that has failed, too. */
+static int close_stage(void **state)
+{
+    (void)state;
+    struct error error = {.text = ""};
+    bool closed = !stage.has_schema || zoo_stage_close(&stage, &error);
+    if (!closed)
+        print_error("%s\n", error.text);
+    return closed ? 0 : -1;
+}
+
+static void play(const struct zoo_act *act, struct zoo_record *record)
+{
+    const struct zoo_audience nobody = {NULL, NULL, NULL};
+    struct error error = {.text = ""};
+    if (!zoo_play(&stage, act, record, &nobody, &error))
+        fail_msg("%s", error.text);
+}
+
+/* What an act says of itself that is not so; borrowed until the next call. */
+static const char *refused(const struct zoo_act *act)
+{
+    const struct zoo_audience nobody = {NULL, NULL, NULL};
+    static struct error error;
+    struct zoo_record *record = calloc(1, sizeof *record);
+    assert_non_null(record);
+    assert_false(zoo_play(&stage, act, record, &nobody, &error));
+    free(record);
+    return error.text;
+}
+
+static int64_t count(const char *sql)
+{
+    PGconn *connection = PQconnectdb(bed_database());
+    PGresult *result = PQexec(connection, sql);
+    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
+        fail_msg("%s: %s", sql, PQerrorMessage(connection));
+    int64_t found = PQntuples(result) ? strtoll(PQgetvalue(result, 0, 0), NULL, 10) : 0;
+    PQclear(result);
+    PQfinish(connection);
+    return found;
+}
+
+static int64_t schemas(void)
+{
+    return count("SELECT count(*) FROM pg_namespace WHERE nspname = '" ZOO_SCHEMA "'");
+}
+
+static redisContext *open_redis(void)
+{
+    const char *url = setting("SECKILL_TEST_REDIS");
+    assert_int_equal(strncmp(url, "unix://", 7), 0);
+    redisContext *redis = redisConnectUnix(url + 7);
+    assert_true(redis && !redis->err);
+    return redis;
+}
+
+static size_t keys(const char *pattern)
+{
+    redisContext *redis = open_redis();
+    redisReply *reply = redisCommand(redis, "KEYS %s", pattern);
+    assert_true(reply && reply->type == REDIS_REPLY_ARRAY);
+    size_t found = reply->elements;
+    freeReplyObject(reply);
+    redisFree(redis);
+    return found;
+}
+
+/* The documents -------------------------------------------------------------------------------- */
+
+static char *as_md(const struct zoo_pair *pair)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    assert_non_null(to);
+    if (pair)
+        zoo_print_md(to, pair);
+    else
+        zoo_print_md_intro(to);
+    assert_int_equal(fclose(to), 0);
+    return text;
+}
+
+static void is_in(const char *document, const struct zoo_pair *pair)
+{
+    char *text = as_md(pair);
+    if (!strstr(document, text))
+        fail_msg("docs/strategies/zoo.md has not this; write it anew (seckill-loadtest zoo "
+                 "--format md):\n%s",
+                 text);
+    free(text);
+}
+
+static void each_exhibit_is_as_its_page_says(void **state)
+{
+    (void)state;
+    char *document = read_text(ZOO_MD);
+    struct zoo_pair *pair = calloc(1, sizeof *pair);
+    assert_non_null(pair);
+    open_stage();
+    is_in(document, NULL);
+    for (size_t i = 0; i < zoo_exhibits_count; i++) {
+        pair->exhibit = zoo_exhibits[i];
+        if (!can_be_played(pair->exhibit))
+            continue;
+        play(&pair->exhibit->unsafe, &pair->unsafe);
+        play(pair->exhibit->safe, &pair->safe);
+        assert_int_not_equal(zoo_end_of(&pair->unsafe.books), ZOO_KEPT);
+        assert_int_equal(zoo_end_of(&pair->safe.books), ZOO_KEPT);
+        is_in(document, pair);
+    }
+    free(pair);
+    free(document);
+}
+
+/* No section of an exhibit that is gone. */
+static void the_page_has_no_other_sections(void **state)
+{
+    (void)state;
+    char *document = read_text(ZOO_MD);
+    size_t sections = 0;
+    for (const char *at = document; (at = strstr(at, "\n## ")) != NULL; at++)
+        sections++;
+    assert_int_equal(sections, zoo_exhibits_count);
+    free(document);
+}
+
+static bool keeps_all(const struct promise *promise)
+{
+    return promise->one_instance && promise->many_instances && promise->paused_holder &&
+           promise->redis_failover;
+}
+
+static void each_unsafe_strategy_has_one(void **state)
+{
+    (void)state;
+    struct api_strategy strategies[64];
+    struct error error = {.text = ""};
+    struct fleet fleet;
+    bed_open_fleet(bed, &fleet);
+    int found = api_strategies(fleet.api, fleet.urls[0], strategies, 64, &error);
+    assert_true(found > 20);
+    for (int i = 0; i < found; i++) {
+        const char *name = strategies[i].name;
+        bool safe = keeps_all(&strategies[i].promise);
+        if (safe != !zoo_find(name))
+            fail_msg("%s is %s, and has %s exhibit", name, safe ? "safe" : "unsafe",
+                     safe ? "an" : "no");
+        for (size_t j = 0; j < zoo_exhibits_count; j++)
+            assert_true(safe || strcmp(zoo_exhibits[j]->safe->strategy, name) != 0);
+    }
+    bed_close_fleet(&fleet);
+}
+
+/* What the player does not believe --------------------------------------------------------------
+ */
+
+static void an_end_that_is_another_is_an_error(void **state)
+{
+    (void)state;
+    struct zoo_act act = zoo_none.unsafe;
+    open_stage();
+    act.end = ZOO_KEPT;
+    assert_string_equal(refused(&act),
+                        "none: it had to end with: nothing wrong; and ended with: it oversold");
+    act = *zoo_none.safe;
+    act.end = ZOO_OVERSOLD;
+    assert_string_equal(
+        refused(&act),
+        "conditional: it had to end with: it oversold; and ended with: nothing wrong");
+}
+
+static void waiting_is_what_postgresql_says(void **state)
+{
+    (void)state;
+    static const struct zoo_step unexpected[] = {
+        {.who = A, .verbs = {BEGIN, TAKE_STOCK}},
+        {.who = B, .verbs = {BEGIN, TAKE_STOCK}},
+    };
+    static const struct zoo_step missing[] = {
+        {.who = A, .verbs = {BEGIN, READ}, .waits = true},
+    };
+    struct zoo_act act = *zoo_none.safe;
+    open_stage();
+    act.steps = unexpected;
+    act.count = 2;
+    assert_non_null(strstr(refused(&act), "step 2: 'UPDATE product SET stock"));
+    act.steps = missing;
+    act.count = 1;
+    assert_non_null(strstr(refused(&act), "step 1: it does not wait for another buyer"));
+}
+
+static void nobody_is_told_what_is_not_so(void **state)
+{
+    (void)state;
+    static const struct zoo_step yes[] = {
+        {.who = A, .verbs = {BEGIN, READ, SET_STOCK, INSERT_SOLD}, .answer = "201"}};
+    static const struct zoo_step no[] = {{.who = A,
+                                          .verbs = {BEGIN, READ, SET_STOCK, INSERT_SOLD, COMMIT},
+                                          .answer = "409 sold_out"}};
+    struct zoo_act act = zoo_none.unsafe;
+    open_stage();
+    act.count = 1;
+    act.steps = yes;
+    assert_non_null(strstr(refused(&act), "cannot be told 201: it was sold nothing"));
+    act.steps = no;
+    assert_non_null(strstr(refused(&act), "cannot be told 409 sold_out"));
+}
+
+/* The program -----------------------------------------------------------------------------------
+ */
+
+static void says(const char *text)
+{
+    if (!strstr(bed->output, text))
+        fail_msg("it does not say '%s'", text);
+}
+
+static void a_table_ends_with_the_books(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "zoo redis-token"), 0);
+    says("redis-token: A paused holder still writes");
+    says("\n1   SET lock token-A NX PX 10000 → OK\n");
+    says("(is paused past its lease)");
+    says("The rows say: 2 sold of 1, 0 left");
+    says("The same with redis-fenced");
+    says("is told 503 lease_lost");
+    says("The rows say: 1 sold of 1, 0 left");
+    assert_int_equal(schemas(), 0);
+    assert_int_equal(keys("*seckill-zoo*"), 0);
+}
+
+static void without_a_name_it_lists_them(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "zoo"), 0);
+    for (size_t i = 0; i < zoo_exhibits_count; i++)
+        says(zoo_exhibits[i]->unsafe.strategy);
+    says("(needs --redlock, with three nodes)");
+}
+
+static void a_wrong_name_is_told_the_nearest(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "zoo none redis-tokn"), 2);
+    says("there is no exhibit 'redis-tokn' (zoo lists them): did you mean redis-token?");
+    assert_int_equal(schemas(), 0);
+}
+
+static void what_is_missing_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, "zoo memcached-lock"), 2);
+    says("zoo: memcached-lock needs --memcached");
+    assert_int_equal(bed_run(bed, "zoo redlock --redlock unix:///a,unix:///b"), 2);
+    says("zoo: redlock needs --redlock, with three nodes");
+    assert_int_equal(bed_run(bed, "zoo redlock --redlock unix:///a,unix:///b,unix:///c"), 2);
+    says("redlock: step 1: --redlock: Redis: ");
+    assert_int_equal(bed_run(bed, "zoo memcached-lock --memcached unix:///nowhere"), 2);
+    says("memcached-lock: step 1: memcached (--memcached): No such file or directory");
+    assert_int_equal(schemas(), 0);
+}
+
+static void a_database_out_of_reach_is_an_error(void **state)
+{
+    (void)state;
+    const char *database = bed->options.database;
+    bed->options.database = "host=/nowhere";
+    int status = bed_run(bed, "zoo none");
+    bed->options.database = database;
+    assert_int_equal(status, 2);
+    says("PostgreSQL (--database): ");
+}
+
+static void a_schema_that_is_there_is_not_touched(void **state)
+{
+    (void)state;
+    count("CREATE SCHEMA " ZOO_SCHEMA);
+    count("CREATE TABLE " ZOO_SCHEMA ".product AS SELECT 42 AS id");
+    int status = bed_run(bed, "zoo none");
+    int64_t kept = count("SELECT id FROM " ZOO_SCHEMA ".product");
+    count("DROP SCHEMA " ZOO_SCHEMA " CASCADE");
+    assert_int_equal(status, 2);
+    assert_int_equal(kept, 42);
+    says("the schema seckill_zoo is there already");
+    says("DROP SCHEMA seckill_zoo CASCADE");
+}
+
+/* It plays on and on; the signal comes in the middle of something. */
+static void an_interrupted_one_leaves_nothing(void **state)
+{
+    (void)state;
+    struct process process;
+    bed_start(bed, "zoo redis-token redis-expiry redis-uuid redis-getset wllock redis-reentrant",
+              &process);
+    bed_read_until(&process, "The rows say");
+    assert_int_equal(kill(process.pid, SIGINT), 0);
+    int status = bed_finish(bed, &process);
+    assert_true(status == 2 || status == 0);
+    assert_int_equal(schemas(), 0);
+    assert_int_equal(keys("*seckill-zoo*"), 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    bed = bed_create(1);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    bed_destroy(bed);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(each_exhibit_is_as_its_page_says, close_stage),
+        cmocka_unit_test(the_page_has_no_other_sections),
+        cmocka_unit_test(each_unsafe_strategy_has_one),
+        cmocka_unit_test_teardown(an_end_that_is_another_is_an_error, close_stage),
+        cmocka_unit_test_teardown(waiting_is_what_postgresql_says, close_stage),
+        cmocka_unit_test_teardown(nobody_is_told_what_is_not_so, close_stage),
+        cmocka_unit_test(a_table_ends_with_the_books),
+        cmocka_unit_test(without_a_name_it_lists_them),
+        cmocka_unit_test(a_wrong_name_is_told_the_nearest),
+        cmocka_unit_test(what_is_missing_is_named),
+        cmocka_unit_test(a_database_out_of_reach_is_an_error),
+        cmocka_unit_test(a_schema_that_is_there_is_not_touched),
+        cmocka_unit_test(an_interrupted_one_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
