@@ -3,7 +3,7 @@
 
     test_page.py SERVER [Page.test_NAME]...
 
-Buying, cancelling, refusals, the race, the admin's calls, both languages, a phone's width, the keyboard alone, names that
+Buying, paying, cancelling, refusals, the race, the admin's calls, both languages, a phone's width, the keyboard alone, names that
 are HTML, and at the end of each a console without an error.
 """
 import re
@@ -67,6 +67,34 @@ class Page(unittest.TestCase):
         browser.wait_text("#orders li:first-child .tag", "cancelled")
         self.assertEqual(self.stock(), 10)
         browser.wait_text("[data-product='1'] .tag", "10 of 10 left")
+
+    def test_buy_and_pay(self):
+        browser = self.browser
+        self.assertFalse(any(button.is_displayed() for button in browser.driver.find_elements("css selector", "#orders .act:not(span)")))
+        browser.type("#hold", "3600")
+        browser.find("[data-product='1'] button").click()
+        browser.wait_text("#answer .tag", "201")
+        browser.wait_text("#orders li:first-child .tag", "to pay 00:59:")
+        seen = browser.text("#orders li:first-child .tag")
+        wait_for("the next second", lambda: browser.text("#orders li:first-child .tag") != seen)
+        self.assertEqual(self.stock(), 9)
+        browser.find("#orders li:first-child button.act").click()
+        browser.wait_text("#orders li:first-child .tag", "confirmed")
+        self.assertFalse(browser.find("#orders li:first-child button.act").is_displayed())
+        self.assertEqual(self.stock(), 9)
+
+    def test_what_is_not_paid_expires(self):
+        browser = self.browser
+        browser.find("#admin summary").click()
+        browser.type("#a-product", "8")
+        browser.type("#a-stock", "4")
+        browser.type("#a-hold", "1")
+        browser.find("#a-put").click()
+        browser.wait_text("[data-product='8'] .tag", "4 of 4 left")
+        browser.find("[data-product='8'] button").click()
+        browser.wait_text("#orders li:first-child .tag", "expired")
+        browser.wait_text("[data-product='8'] .tag", "4 of 4 left")
+        self.assertFalse(any(browser.find(f"#orders li:first-child button.{kind}").is_displayed() for kind in ("act", "quiet")))
 
     def test_a_refusal_is_shown_with_its_code(self):
         self.refusals = 1

@@ -84,10 +84,11 @@
     $("race-token").hidden = reply.status !== 401 && reply.status !== 403;
     return reply;
   };
+  const given = (id, member, to) => $(id).value.trim() === "" ? {} : { [member]: to($(id).value.trim()) };
   const newKey = () =>
     Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  const buy = (product, user, strategy, key) => call("POST", `/orders?strategy=${encodeURIComponent(strategy)}`,
-    { body: { product_id: product, user_id: user }, headers: key ? { "Idempotency-Key": key } : {}, ms: orderMs });
+  const buy = (product, user, strategy, key, hold = {}) => call("POST", `/orders?strategy=${encodeURIComponent(strategy)}`,
+    { body: { product_id: product, user_id: user, ...hold }, headers: key ? { "Idempotency-Key": key } : {}, ms: orderMs });
   const why = (reply) => reply.status === 0 ? t("unreachable") : reply.json?.detail ?? String(reply.status);
   const good = (reply) => reply.status >= 200 && reply.status < 300;
 
@@ -150,7 +151,7 @@
     const strategy = $("strategy").value;
     const key = card.again ?? newKey();
     card.button.disabled = true;
-    const reply = await buy(card.id, $("user").value, strategy, key);
+    const reply = await buy(card.id, $("user").value, strategy, key, given("hold", "hold_s", Number));
     card.again = reply.status === 0 || reply.status >= 500 ? key : null;
     card.button.disabled = false;
     set(card.button, t(card.again ? "again" : "buy"));
@@ -215,22 +216,33 @@
 
   let orders = [];
   const rows = new Map();
-  const tagOf = { confirmed: "safe", queued: "act", failed: "bad" };
+  const tagOf = { confirmed: "safe", queued: "act", pending: "act", failed: "bad", expired: "bad" };
+  const cancels = ["confirmed", "queued", "pending"];
+
+  const doTo = (order, button, what) => button.addEventListener("click", async () => {
+    const path = `/orders/${order.id}/${what}`;
+    button.disabled = true;
+    show($("answer"), `POST ${path}`, await call("POST", path, { ms: orderMs }));
+    button.disabled = false;
+    await Promise.all([refreshProducts(), refreshOrders()]);
+  });
+
+  /* A pending one says how long it can still be paid; the server has the last word, not this clock. */
+  const stateOf = (order) => (texts[language].statuses[order.status] ?? order.status) +
+    (order.reason ? `: ${order.reason}` : "") +
+    (order.hold_until ? ` ${until(Math.max(Date.parse(order.hold_until) - Date.now() - skewMs, 0))}` : "");
 
   const rowOf = (order) => {
     let row = rows.get(order.id);
     if (!row) {
-      row = { status: make("span"), button: make("button", { type: "button", className: "quiet" }) };
-      row.button.addEventListener("click", async () => {
-        row.button.disabled = true;
-        show($("answer"), `POST /orders/${order.id}/cancel`, await call("POST", `/orders/${order.id}/cancel`, { ms: orderMs }));
-        row.button.disabled = false;
-        await Promise.all([refreshProducts(), refreshOrders()]);
-      });
+      row = { status: make("span"), button: make("button", { type: "button", className: "quiet" }),
+        pay: make("button", { type: "button", className: "act" }) };
+      doTo(order, row.button, "cancel");
+      doTo(order, row.pay, "pay");
       row.element = make("li", { title: order.id }, make("span", { className: "what" },
         make("div", { textContent: `#${order.product_id} × ${order.quantity}` }),
         make("div", { className: "small", textContent: `${order.strategy} · ${new Date(order.created_at).toLocaleTimeString(document.documentElement.lang)}` })),
-        row.status, row.button);
+        row.status, row.button, row.pay);
       row.element.dataset.order = order.id;
       rows.set(order.id, row);
     }
@@ -247,10 +259,13 @@
     shown.forEach((order, i) => {
       const row = rowOf(order);
       row.status.className = `tag ${tagOf[order.status] ?? ""}`;
-      set(row.status, (texts[language].statuses[order.status] ?? order.status) + (order.reason ? `: ${order.reason}` : ""));
-      set(row.button, t("cancel"));
-      row.button.hidden = order.status !== "confirmed" && order.status !== "queued";
-      row.button.setAttribute("aria-label", `${t("cancel")}: ${order.id}`);
+      set(row.status, stateOf(order));
+      row.button.hidden = !cancels.includes(order.status);
+      row.pay.hidden = order.status !== "pending";
+      for (const [button, what] of [[row.button, "cancel"], [row.pay, "pay"]]) {
+        set(button, t(what));
+        button.setAttribute("aria-label", `${t(what)}: ${order.id}`);
+      }
       if ($("orders").children[i] !== row.element)
         $("orders").insertBefore(row.element, $("orders").children[i] ?? null);
     });
@@ -402,8 +417,8 @@
 
   /* The admin ----------------------------------------------------------------------------------------------------- */
 
-  const given = (id, member, to) => $(id).value.trim() === "" ? {} : { [member]: to($(id).value.trim()) };
   const changes = () => ({ ...given("a-name", "name", String), ...given("a-limit", "limit_per_user", Number),
+    ...given("a-hold", "hold_s", Number),
     ...given("a-opens", "opens_at", (s) => new Date(Date.now() + skewMs + s * 1000).toISOString()) });
   const actions = {
     "a-put": ["PUT", "", () => ({ stock: Number($("a-stock").value), ...changes() })],
@@ -488,7 +503,7 @@
         strategies = reply.status === 200 && reply.json ? reply.json : [];
         speak();
       }
-      if (orders.some((order) => order.status === "queued"))
+      if (orders.some((order) => order.status === "queued" || order.status === "pending"))
         await refreshOrders();
       await wait(answered ? pollMs : pollMsWhenLost);
     }
