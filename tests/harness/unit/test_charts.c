@@ -173,40 +173,21 @@ static void a_bar_ends_at_the_median(void **state)
 static void kinds_of_answers_are_apart(void **state)
 {
     (void)state;
-    struct found found = take(
-        RUN("wrk",
-            ", \"committed\": 3, \"latency_us\": {\"steps\": "
-            "\"1024:3\"}") "," RUN("accepts",
-                                   ", \"committed\": 3, "
-                                   "\"accepted\": 3, "
-                                   "\"latency_us\": "
-                                   "{\"steps\": \"64:2\"}") "," RUN("mixes",
-                                                                    ", \"committed\": 3, "
-                                                                    "\"failed\": 1, "
-                                                                    "\"latency_us\": {\"steps\": "
-                                                                    "\"9:4\"}") "," RUN("refuses",
-                                                                                        ", "
-                                                                                        "\"refused"
-                                                                                        "\": 3, "
-                                                                                        "\"latency_"
-                                                                                        "us\": "
-                                                                                        "{\"steps\""
-                                                                                        ": "
-                                                                                        "\"1024:"
-                                                                                        "3\"}") "," RUN("open",
-                                                                                                        ", \"open_loop\": "
-                                                                                                        "{\"parts\": "
-                                                                                                        "[{\"latency_us\": "
-                                                                                                        "{\"committed\": "
-                                                                                                        "{\"steps\": "
-                                                                                                        "\"1024:5\"}, \"failed\": "
-                                                                                                        "{\"steps\": "
-                                                                                                        "\"2048:7\"}}}, "
-                                                                                                        "{\"latency_us\": "
-                                                                                                        "{\"committed\": "
-                                                                                                        "{\"steps\": "
-                                                                                                        "\"512:1\"}}}]}") "," RUN("old",
-                                                                                                                                  ""));
+    /* Texts behind one another would drift to the right. */
+    /* clang-format off */
+    struct found found =
+        take(RUN("wrk", ", \"committed\": 3, \"latency_us\": {\"steps\": \"1024:3\"}") ","
+             RUN("accepts", ", \"committed\": 3, \"accepted\": 3, \"latency_us\": "
+                            "{\"steps\": \"64:2\"}") ","
+             RUN("mixes", ", \"committed\": 3, \"failed\": 1, \"latency_us\": "
+                          "{\"steps\": \"9:4\"}") ","
+             RUN("refuses", ", \"refused\": 3, \"latency_us\": {\"steps\": \"1024:3\"}") ","
+             RUN("open", ", \"open_loop\": {\"parts\": ["
+                         "{\"latency_us\": {\"committed\": {\"steps\": \"1024:5\"}, "
+                         "\"failed\": {\"steps\": \"2048:7\"}}}, "
+                         "{\"latency_us\": {\"committed\": {\"steps\": \"512:1\"}}}]}") ","
+             RUN("old", ""));
+    /* clang-format on */
     static const struct {
         const char *strategy;
         int kind;
