@@ -156,11 +156,18 @@ void chart_alone(FILE *to, const struct found *found)
     svg_end(to);
 }
 
+/* What a file does not say is where the figure before it is. */
+static double known(double figure, double before)
+{
+    return figure > 0 ? figure : before;
+}
+
 static void range(FILE *to, const struct axis *axis, const struct found_line *line, double middle)
 {
-    const double at[] = {
-        axis_place(axis, line->p50_ms.median), axis_place(axis, line->p90_ms.median),
-        axis_place(axis, line->p99_ms.median), axis_place(axis, line->max_ms.median)};
+    double p50 = line->p50_ms.median, p90 = known(line->p90_ms.median, p50);
+    double p99 = known(line->p99_ms.median, p90), longest = known(line->max_ms.median, p99);
+    const double at[] = {axis_place(axis, p50), axis_place(axis, p90), axis_place(axis, p99),
+                         axis_place(axis, longest)};
     const char *class = found_class_name(line->class);
 
     fprintf(to,
@@ -184,6 +191,7 @@ void chart_latencies(FILE *to, const struct found *found)
 
     for (size_t i = 0; i < found->count; i++) {
         axis_take(&axis, found->lines[i].p50_ms.median);
+        axis_take(&axis, found->lines[i].p99_ms.median);
         axis_take(&axis, found->lines[i].max_ms.median);
     }
     axis_settle(&axis, LABELS, LABELS + PLOT);
@@ -191,7 +199,7 @@ void chart_latencies(FILE *to, const struct found *found)
     svg_grid_down(to, &axis, TOP - 6, height_of(found) - FOOT + 2, 14);
     for (size_t i = 0; i < found->count; i++) {
         double middle = label(to, found, i, &y);
-        if (found->lines[i].max_ms.median > 0)
+        if (found->lines[i].p50_ms.median > 0)
             range(to, &axis, &found->lines[i], middle);
     }
     svg_end(to);

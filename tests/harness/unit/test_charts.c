@@ -121,15 +121,26 @@ static void bars_hold_every_answer(void **state)
     }
 }
 
-static struct found take(const char *runs)
+/* A phase for its figures, with one instance. */
+struct run {
+    const char *strategy;
+    const char *more; /* members, in JSON */
+};
+
+static struct found take(const struct run *runs, size_t count)
 {
     struct found found;
     struct error error;
-    char text[20000];
-    snprintf(text, sizeof text, "{\"runs\": [%s]}", runs);
-    json_t *document = json_loads(text, 0, NULL);
-    assert_non_null(document);
-    if (!found_take(document, &found, &error))
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count; i++) {
+        json_t *run = json_loads(runs[i].more, 0, NULL);
+        assert_non_null(run);
+        json_object_update_new(run, json_pack("{ss ss si}", "strategy", runs[i].strategy, "phase",
+                                              "speed", "instances", 1));
+        json_array_append_new(list, run);
+    }
+    if (!found_take(json_pack("{so}", "runs", list), &found, &error))
         fail_msg("%s", error.text);
     return found;
 }
@@ -145,20 +156,16 @@ static char *drawn(void (*draw)(FILE *, const struct found *), const struct foun
     return text;
 }
 
-#define RUN(name, more)                                                                            \
-    "{\"strategy\": \"" name "\", \"phase\": \"speed\", \"instances\": 1" more "}"
-
 /* The plot is 430 wide from 178 on, here three decades from 100: the bar ends at the median, the
  * whisker at the least and the most. */
 static void a_bar_ends_at_the_median(void **state)
 {
     (void)state;
-    struct found found = take(RUN("a", ", \"committed_per_s\": 1000") "," RUN(
-        "a",
-        ", \"committed_per_s\": "
-        "20000") "," RUN("a",
-                         ", \"committed_per_s\": 10000") "," RUN("b",
-                                                                 ", \"committed_per_s\": 200"));
+    static const struct run runs[] = {{"a", "{\"committed_per_s\": 1000}"},
+                                      {"a", "{\"committed_per_s\": 20000}"},
+                                      {"a", "{\"committed_per_s\": 10000}"},
+                                      {"b", "{\"committed_per_s\": 200}"}};
+    struct found found = take(runs, sizeof runs / sizeof *runs);
     char *text = drawn(chart_rates, &found);
 
     assert_int_equal(found.lines[0].rounds, 3);
@@ -170,24 +177,38 @@ static void a_bar_ends_at_the_median(void **state)
     found_free(&found);
 }
 
+/* A file that has p50 and p99 alone: from 1 to 100 ms over the plot of two decades. */
+static void a_range_needs_no_maximum(void **state)
+{
+    (void)state;
+    static const struct run runs[] = {{"a", "{\"latency_us\": {\"p50\": 1000, \"p99\": 100000}}"},
+                                      {"b", "{\"latency_us\": {}}"}};
+    struct found found = take(runs, sizeof runs / sizeof *runs);
+    char *text = drawn(chart_latencies, &found);
+
+    assert_non_null(strstr(text, "<circle cx=\"178.0\""));
+    assert_non_null(strstr(text, "M178.0 32.0H608.0"));
+    assert_non_null(strstr(text, ">1.0 · 100.0</text>"));
+    assert_null(strstr(strstr(text, "<circle") + 1, "<circle"));
+    free(text);
+    found_free(&found);
+}
+
 static void kinds_of_answers_are_apart(void **state)
 {
     (void)state;
-    /* Texts behind one another would drift to the right. */
-    /* clang-format off */
-    struct found found =
-        take(RUN("wrk", ", \"committed\": 3, \"latency_us\": {\"steps\": \"1024:3\"}") ","
-             RUN("accepts", ", \"committed\": 3, \"accepted\": 3, \"latency_us\": "
-                            "{\"steps\": \"64:2\"}") ","
-             RUN("mixes", ", \"committed\": 3, \"failed\": 1, \"latency_us\": "
-                          "{\"steps\": \"9:4\"}") ","
-             RUN("refuses", ", \"refused\": 3, \"latency_us\": {\"steps\": \"1024:3\"}") ","
-             RUN("open", ", \"open_loop\": {\"parts\": ["
-                         "{\"latency_us\": {\"committed\": {\"steps\": \"1024:5\"}, "
-                         "\"failed\": {\"steps\": \"2048:7\"}}}, "
-                         "{\"latency_us\": {\"committed\": {\"steps\": \"512:1\"}}}]}") ","
-             RUN("old", ""));
-    /* clang-format on */
+    static const struct run runs[] = {
+        {"wrk", "{\"committed\": 3, \"latency_us\": {\"steps\": \"1024:3\"}}"},
+        {"accepts", "{\"committed\": 3, \"accepted\": 3, \"latency_us\": {\"steps\": \"64:2\"}}"},
+        {"mixes", "{\"committed\": 3, \"failed\": 1, \"latency_us\": {\"steps\": \"9:4\"}}"},
+        {"refuses", "{\"refused\": 3, \"latency_us\": {\"steps\": \"1024:3\"}}"},
+        {"open",
+         "{\"open_loop\": {\"parts\": [{\"latency_us\": {\"committed\": {\"steps\": \"1024:5\"}, "
+         "\"failed\": {\"steps\": \"2048:7\"}}}, {\"latency_us\": {\"committed\": "
+         "{\"steps\": \"512:1\"}}}]}}"},
+        {"old", "{}"},
+    };
+    struct found found = take(runs, sizeof runs / sizeof *runs);
     static const struct {
         const char *strategy;
         int kind;
@@ -257,14 +278,18 @@ static void what_is_no_timeline_is_told(void **state)
     }
 }
 
-#define SWEPT(value, rate)                                                                         \
-    RUN("a", ", \"over\": \"x\", \"value\": " value ", \"committed_per_s\": " rate)
-
 static void a_sweep_knows_its_best(void **state)
 {
     (void)state;
-    struct found found = take(SWEPT("8", "100") "," SWEPT("8", "120") "," SWEPT(
-        "0", "50") "," SWEPT("0", "60") "," SWEPT("4", "90") "," SWEPT("4", "110"));
+    static const struct run runs[] = {
+        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 100}"},
+        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 120}"},
+        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 50}"},
+        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 60}"},
+        {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 90}"},
+        {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 110}"},
+    };
+    struct found found = take(runs, sizeof runs / sizeof *runs);
     static const enum swept_mark marks[] = {SWEPT_LESS, SWEPT_LIKE_BEST, SWEPT_BEST};
 
     assert_string_equal(found.over, "x");
@@ -307,6 +332,7 @@ int main(void)
         cmocka_unit_test(a_curve_has_the_percentiles),
         cmocka_unit_test(bars_hold_every_answer),
         cmocka_unit_test(a_bar_ends_at_the_median),
+        cmocka_unit_test(a_range_needs_no_maximum),
         cmocka_unit_test(kinds_of_answers_are_apart),
         cmocka_unit_test(time_goes_from_left_to_right),
         cmocka_unit_test(what_is_no_timeline_is_told),
