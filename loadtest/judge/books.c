@@ -7,7 +7,7 @@
 
 void books_compute(struct books *audit)
 {
-    int64_t left = audit->initial_stock + audit->restocked - audit->sold;
+    int64_t left = audit->initial_stock + audit->restocked - audit->sold - audit->held;
     audit->products = 1;
     audit->lowest_stock = audit->stock;
     audit->oversold = left < 0 ? -left : 0;

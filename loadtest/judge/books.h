@@ -18,9 +18,11 @@ struct books {
     int64_t initial_stock; /* S */
     int64_t restocked;     /* R */
     int64_t sold;          /* B: confirmed */
+    int64_t held;          /* H: of pending orders, which are to be paid */
     int64_t stock;         /* K: what is left, by the row */
     int64_t oversold, lost_updates, duplicate_orders, limit_violations, queued;
-    int64_t confirmed_rows, restock_rows;
+    int64_t confirmed_rows; /* of orders that were sold: also what is, or was, to be paid */
+    int64_t restock_rows;
     int64_t failed_rows;  /* accepted, and decided against; tombstones are not among them */
     int64_t negative;     /* products with K < 0 */
     int64_t undersold;    /* books_undersell decides */
@@ -31,7 +33,7 @@ struct books {
     size_t strategies_count;
 };
 
-/* Fills oversold, lost_updates and negative of a product from S, R, B and K. */
+/* Fills oversold, lost_updates and negative of a product from S, R, B, H and K. */
 void books_compute(struct books *audit);
 
 /* Adds a product to a sum. A sum starts as (struct books){0}. */

@@ -12,10 +12,10 @@ struct witness {
     struct connect_place place;
 };
 
-/* One statement is one snapshot. Status: 0 queued, 1 confirmed, 2 cancelled, 3 failed. An order
- * that failed as "not_committed" and a restock of nothing are tombstones: they say that something
- * was not done, and nobody was told that it had been accepted. A user's share of the limit is what
- * they have: what they wait for may still be refused. */
+/* One statement is one snapshot. Status: 0 queued, 1 confirmed, 2 cancelled, 3 failed, 4 pending
+ * (to be paid), 5 expired. An order that failed as "not_committed" and a restock of nothing are
+ * tombstones: they say that something was not done, and nobody was told that it had been accepted.
+ * A user's share of the limit is what they have: what they wait for may still be refused. */
 static const char audit_sql[] =
     "WITH item AS MATERIALIZED ("
     "  SELECT id, epoch, initial_stock, limit_per_user,"
@@ -32,7 +32,8 @@ static const char audit_sql[] =
     "  WHERE r.quantity > 0),"
     " sold AS ("
     "  SELECT id, sum(quantity) FILTER (WHERE status = 1) AS units,"
-    "    count(*) FILTER (WHERE status = 1) AS rows,"
+    "    count(*) FILTER (WHERE status IN (1, 4, 5)) AS rows,"
+    "    sum(quantity) FILTER (WHERE status = 4) AS held,"
     "    sum(quantity) FILTER (WHERE status = 0) AS waiting"
     "  FROM sale GROUP BY id),"
     " refilled AS (SELECT id, sum(quantity) AS units, count(*) AS rows FROM refill GROUP BY id),"
@@ -43,7 +44,7 @@ static const char audit_sql[] =
     " greedy AS ("
     "  SELECT id, count(*) AS users FROM ("
     "    SELECT s.id FROM sale s JOIN item i ON i.id = s.id"
-    "    WHERE s.status = 1 AND i.limit_per_user IS NOT NULL"
+    "    WHERE s.status IN (1, 4) AND i.limit_per_user IS NOT NULL"
     "    GROUP BY s.id, s.user_id, i.limit_per_user"
     "    HAVING sum(s.quantity) > i.limit_per_user) AS by_user GROUP BY id),"
     " denied AS ("
@@ -57,7 +58,7 @@ static const char audit_sql[] =
     " SELECT i.id, i.epoch, i.initial_stock, i.stock, coalesce(refilled.units, 0),"
     "   coalesce(sold.units, 0), coalesce(sold.waiting, 0), coalesce(doubled.rows, 0),"
     "   coalesce(greedy.users, 0), coalesce(sold.rows, 0), coalesce(refilled.rows, 0),"
-    "   coalesce(names.list, ''), coalesce(denied.rows, 0)"
+    "   coalesce(names.list, ''), coalesce(denied.rows, 0), coalesce(sold.held, 0)"
     " FROM item i LEFT JOIN sold USING (id) LEFT JOIN refilled USING (id)"
     "   LEFT JOIN doubled USING (id) LEFT JOIN greedy USING (id) LEFT JOIN names USING (id)"
     "   LEFT JOIN denied USING (id)"
@@ -163,7 +164,8 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
                       .limit_violations = number(rows, i, 8),
                       .confirmed_rows = number(rows, i, 9),
                       .restock_rows = number(rows, i, 10),
-                      .failed_rows = number(rows, i, 12)},
+                      .failed_rows = number(rows, i, 12),
+                      .held = number(rows, i, 13)},
         };
         books_add_strategies(&product.audit, PQgetvalue(rows, i, 11));
         books_compute(&product.audit);

@@ -90,6 +90,7 @@ static bool same_audit(const struct witness_product *ours, const struct books *t
         {"duplicate_orders", a->duplicate_orders, theirs->duplicate_orders},
         {"limit_violations", a->limit_violations, theirs->limit_violations},
         {"queued", a->queued, theirs->queued},
+        {"held", a->held, theirs->held},
         {"strategies", (int64_t)a->strategies_count, (int64_t)theirs->strategies_count},
         {"consistent", books_consistent(a), consistent},
     };

@@ -83,12 +83,12 @@ static json_t *json_audit(const struct books *audit)
     char *rest = NULL;
     for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
         json_array_append_new(strategies, json_string(name));
-    return json_pack("{sI sI sI sI sI sI so sb sI sI sI sI}", "sold", audit->sold, "oversold",
+    return json_pack("{sI sI sI sI sI sI sI so sb sI sI sI sI}", "sold", audit->sold, "oversold",
                      audit->oversold, "lost_updates", audit->lost_updates, "duplicate_orders",
                      audit->duplicate_orders, "limit_violations", audit->limit_violations, "queued",
-                     audit->queued, "strategies", strategies, "consistent", books_consistent(audit),
-                     "undersold", audit->undersold, "missing", audit->missing, "resold",
-                     audit->resold, "stock", audit->stock);
+                     audit->queued, "held", audit->held, "strategies", strategies, "consistent",
+                     books_consistent(audit), "undersold", audit->undersold, "missing",
+                     audit->missing, "resold", audit->resold, "stock", audit->stock);
 }
 
 /* One order's, by how it ended; an ending that no order had is left out. */
@@ -221,7 +221,8 @@ static const char columns[] =
     "strategy,body,instances,scenario,phase,round,connections,threads,duration_s:3,stock,products,"
     "requests,requests_per_s:1,committed,committed_per_s:1,refused,failed,unknown,latency_us_p50,"
     "latency_us_p90,latency_us_p99,latency_us_max,audit_sold,audit_oversold,audit_lost_updates,"
-    "audit_duplicate_orders,audit_limit_violations,audit_queued,audit_consistent,audit_undersold,"
+    "audit_duplicate_orders,audit_limit_violations,audit_queued,audit_held,audit_consistent,audit_"
+    "undersold,"
     "audit_missing,audit_resold,audit_stock,promise,verdict:q,error:q,article_number:q,"
     "article_experiment:q,article_did:q,article_published:q,article_ours:q";
 

@@ -325,10 +325,30 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* Orders that are to be paid, or were not: what is held is taken, of the stock and of the limit. */
+static void what_is_held_is_taken(void **state)
+{
+    (void)state;
+    sql("INSERT INTO product VALUES (41, 10, 3, 4, 5);"
+        "INSERT INTO orders VALUES (41, 5, 1, 2, 1), (41, 5, 2, 5, 4), (41, 5, 3, 9, 5)");
+    struct books audit = audited(41);
+    assert_int_equal(audit.sold, 2);
+    assert_int_equal(audit.held, 5);
+    assert_int_equal(audit.lost_updates, 0);
+    assert_int_equal(audit.oversold, 0);
+    assert_int_equal(audit.limit_violations, 1);
+    assert_int_equal(audit.confirmed_rows, 3);
+    sql("UPDATE orders SET quantity = 9 WHERE product_id = 41 AND status = 4");
+    audit = audited(41);
+    assert_int_equal(audit.oversold, 1);
+    assert_int_equal(audit.lost_updates, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(only_rows_of_this_sale_count, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_held_is_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stock_in_buckets_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(oversold_and_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(duplicates_and_limits, set_up, tear_down),
