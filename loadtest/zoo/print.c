@@ -173,9 +173,8 @@ void zoo_print_md_intro(FILE *to)
         "The "
         "tokens are real ones' stand-ins.\n"
         "\n"
-        "This page is written by `seckill-loadtest zoo --format md`; a test plays every exhibit "
-        "and "
-        "compares.\n",
+        "The live page shows the same (`GET /zoo`). `seckill-loadtest zoo --format md` writes this "
+        "page; a test plays every exhibit and compares.\n",
         to);
 }
 

@@ -37,5 +37,6 @@ void service_openapi(struct request *request);
 
 /* page/page.c */
 void service_page(struct request *request);
+void service_zoo(struct request *request);
 
 #endif

@@ -24,5 +24,6 @@ const struct route api_routes[] = {
     {"/metrics", ROUTE_GET, false, service_metrics},
     {"/", ROUTE_GET, false, service_page},
     {"/openapi.yaml", ROUTE_GET, false, service_openapi},
+    {"/zoo", ROUTE_GET, false, service_zoo},
     {NULL, ROUTE_GET, false, NULL},
 };

@@ -27,7 +27,7 @@ declare -A owner=(
   [microhttpd.h]="http api" [jansson.h]="http api http/reader" [libpq-fe.h]=postgres
   [rabbitmq-c]=strategies/partitioned_queue [amqp.h]=strategies/partitioned_queue
   [amqp_tcp_socket.h]=strategies/partitioned_queue [libmemcached]=lock [zookeeper]=lock
-  [openssl]=redis [hiredis]=redis [hiredis.h]=redis [sql_text.h]=postgres [lua_text.h]=redis [openapi_yaml.h]=api [live_page.h]=api
+  [openssl]=redis [hiredis]=redis [hiredis.h]=redis [sql_text.h]=postgres [lua_text.h]=redis [openapi_yaml.h]=api [live_page.h]=api [zoo_json.h]=api
 )
 
 files=0

@@ -54,6 +54,20 @@ class Page(unittest.TestCase):
     def stock(self, product=1):
         return self.server.ask("GET", f"/products/{product}")["stock"]
 
+    def test_how_a_strategy_breaks(self):
+        browser = self.browser
+        browser.run("const s = document.querySelector('#strategy'); s.value = 'none'; s.dispatchEvent(new Event('change'))")
+        self.assertEqual(browser.run("return document.querySelectorAll('#zoo table').length"), 0)
+        browser.find("#why summary").click()
+        browser.wait_text("#zoo h3", "Two read the same figure")
+        browser.wait_text("#zoo .verdict.trouble", "The rows say: 2 sold of 1, 0 left")
+        browser.wait_text("#zoo .verdict.safe", "The rows say: 1 sold of 1, 0 left")
+        self.assertEqual(browser.run("return document.querySelectorAll('#zoo table').length"), 2)
+        browser.run("const s = document.querySelector('#strategy'); s.value = 'local-lock'; s.dispatchEvent(new Event('change'))")
+        browser.wait_text("#zoo h3", "Each instance has a lock of its own")
+        browser.run("const s = document.querySelector('#strategy'); s.value = 'conditional'; s.dispatchEvent(new Event('change'))")
+        self.assertTrue(browser.run("return document.querySelector('#why').hidden"))
+
     def test_buy_and_cancel(self):
         browser = self.browser
         browser.find("[data-product='1'] button").click()

@@ -3,10 +3,14 @@
  * into the binary. It is the same for everyone and holds no secret: what it shows, its script asks
  * for over the contract. The policy that goes with it names its style and its script by their
  * hashes (cmake/page.cmake), so nothing else runs in it, whatever a product is called.
+ *
+ * GET /zoo: how each unsafe strategy breaks, a recorded run (zoo.json), which the page asks for
+ * when somebody wants to see it.
  */
 #include "api/handlers.h"
 #include "http/reply.h"
 #include "live_page.h"
+#include "zoo_json.h"
 
 #include <string.h>
 
@@ -19,4 +23,16 @@ void service_page(struct request *request)
 {
     if (request_query(request, NULL, 0))
         request->answer = answer_page;
+}
+
+static enum MHD_Result answer_zoo(struct request *request)
+{
+    return reply_text(request, MHD_HTTP_OK, "application/json",
+                      strndup((const char *)zoo_json, zoo_json_length));
+}
+
+void service_zoo(struct request *request)
+{
+    if (request_query(request, NULL, 0))
+        request->answer = answer_zoo;
 }

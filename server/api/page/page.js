@@ -289,6 +289,33 @@
     const kept = texts[language].promises.filter((_, i) => chosen.guarantees[letters[i]]);
     set($("promise"), `${language === "en" ? `${chosen.summary} ` : ""}` +
       (kept.length ? t("promise", kept.join(t("comma"))) : t("promiseNone")));
+    $("why").hidden = kept.length === letters.length;
+    showZoo();
+  };
+
+  /* How it breaks: a recorded run, asked for when somebody wants to see it. */
+  let zoo = null;
+  const lineOf = ([kind, text, came]) => kind === "s"
+    ? make("div", {}, make("code", { textContent: text }), came ? ` → ${came}` : "")
+    : make("div", { className: kind === "a" ? "told" : "small", textContent: kind === "a" ? `→ ${text}` : text });
+  const tableOf = (act) => {
+    const buyers = [...Array(act.buyers).keys()];
+    const head = buyers.map((i) => make("th", { scope: "col", textContent: "ABC"[i] }));
+    const body = act.rows.map(([who, ...lines], i) => make("tr", {}, make("th", { scope: "row", textContent: i + 1 }),
+      ...buyers.map((buyer) => make("td", {}, ...(buyer === who ? lines.map(lineOf) : [])))));
+    return make("div", { className: "wide", tabIndex: 0, lang: "en" }, make("table", {},
+      make("thead", {}, make("tr", {}, make("td"), ...head)), make("tbody", {}, ...body)));
+  };
+  const partOf = (act, safe) => [make("p", { lang: "en", textContent: act.story }), tableOf(act),
+    make("p", { className: `verdict ${safe ? "safe" : "trouble"}`, textContent: t("rowsSay", act.verdict, act.stock) })];
+  const showZoo = async () => {
+    if ($("why").hidden || !$("why").open)
+      return;
+    zoo ??= (await call("GET", "/zoo")).json;
+    const exhibit = zoo?.[$("strategy").value];
+    $("zoo").replaceChildren(...(exhibit ? [make("h3", { lang: "en", textContent: exhibit.title }),
+      ...partOf(exhibit.unsafe, false), make("h3", { textContent: t("sameWith", exhibit.safe.strategy) }),
+      ...partOf(exhibit.safe, true)] : [t("unreachable")]));
   };
 
   const fill = (select, wanted) => {
@@ -477,6 +504,7 @@
     $("user").addEventListener("change", () => { keep("user"); refreshOrders(); });
     $("token").addEventListener("input", () => keep("token"));
     $("strategy").addEventListener("change", describe);
+    $("why").addEventListener("toggle", showZoo);
     $("language").addEventListener("click", () => {
       language = language === "en" ? "zh" : "en";
       sessionStorage.setItem("language", language);

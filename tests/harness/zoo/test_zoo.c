@@ -155,10 +155,27 @@ static void is_in(const char *document, const struct zoo_pair *pair)
     free(text);
 }
 
+/* The live page's data, each exhibit on a line. */
+static void is_in_json(const char *document, const struct zoo_pair *pair)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    assert_non_null(to);
+    assert_true(zoo_print_json(to, pair, 1));
+    assert_int_equal(fclose(to), 0);
+    char *line = strchr(text, '\n') + 1;
+    line[strcspn(line, "\n")] = '\0';
+    if (!strstr(document, line))
+        fail_msg("zoo.json has not this; write it anew (seckill-loadtest zoo --format json):\n%s",
+                 line);
+    free(text);
+}
+
 static void each_exhibit_is_as_its_page_says(void **state)
 {
     (void)state;
-    char *document = read_text(ZOO_MD);
+    char *document = read_text(ZOO_MD), *data = read_text(ZOO_JSON);
     struct zoo_pair *pair = calloc(1, sizeof *pair);
     assert_non_null(pair);
     open_stage();
@@ -172,7 +189,9 @@ static void each_exhibit_is_as_its_page_says(void **state)
         assert_int_not_equal(zoo_end_of(&pair->unsafe.books), ZOO_KEPT);
         assert_int_equal(zoo_end_of(&pair->safe.books), ZOO_KEPT);
         is_in(document, pair);
+        is_in_json(data, pair);
     }
+    free(data);
     free(pair);
     free(document);
 }
@@ -186,6 +205,11 @@ static void the_page_has_no_other_sections(void **state)
     for (const char *at = document; (at = strstr(at, "\n## ")) != NULL; at++)
         sections++;
     assert_int_equal(sections, zoo_exhibits_count);
+    free(document);
+    document = read_text(ZOO_JSON);
+    for (const char *at = document; (at = strstr(at, "\n\"")) != NULL; at++)
+        sections--;
+    assert_int_equal(sections, 0);
     free(document);
 }
 

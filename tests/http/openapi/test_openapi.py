@@ -10,6 +10,7 @@ the server must refuse, and what the code knows (routes, methods, problem codes)
 import base64
 import copy
 import hashlib
+import json
 import re
 import signal
 import sys
@@ -298,6 +299,8 @@ class Service(Shared):
             text = re.search(f"<{tag}>(.*?)</{tag}>", page.text, re.DOTALL).group(1)
             hashed = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
             self.assertIn(f"{source} 'sha256-{hashed}';", page.headers["Content-Security-Policy"])
+        zoo = json.loads((CHECKOUT / "server/api/page/zoo.json").read_text(encoding="utf-8"))
+        self.assertEqual(self.server.call("getZoo", status=200).json, zoo)
         document = (CHECKOUT / "docs/openapi.yaml").read_text(encoding="utf-8")
         self.assertEqual(self.server.call("getContract", status=200).text, document)
 

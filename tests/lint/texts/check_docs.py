@@ -15,7 +15,7 @@ MOST_FILES = 8
 SKIPPED = {".git", ".stack", "build", ".ccache", "node_modules"}
 NAMED = re.compile(r"(?<![\w/.{}$*<>-])[\w./-]*[\w]\.(?:[ch]|sql|lua|sh|md|def|py|ya?ml)(?![\w./*(-]|\.\w)")
 # Files of libraries, generated ones, and names that stand for any.
-ELSEWHERE = re.compile(r"^((microhttpd|hiredis|memcached|sql_text|lua_text|openapi_yaml|live_page|x)\.[ch]|SCRIPT\.lua|.*\b(room|bench)/file\.h)$")
+ELSEWHERE = re.compile(r"^((microhttpd|hiredis|memcached|sql_text|lua_text|openapi_yaml|live_page|zoo_json|x)\.[ch]|SCRIPT\.lua|.*\b(room|bench)/file\.h)$")
 SCRIPT = re.compile(r"\./((?:scripts|tests)/[\w/-]+\.(?:sh|py))")
 TEST = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+){3,})`")  # four words and more: a test, as a rule
 OUR_COMMAND = re.compile(r"(?:^|[\s`(])(?:seckill-(?:server|loadtest|bench)|\./scripts/\w+\.sh)\b([^`|;#\n]*)")
