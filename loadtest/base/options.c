@@ -76,6 +76,8 @@ static const struct option_row rows[] = {
                "only the cells that tell the strategies apart, one run of each"),
     OPTION_ROW("reproduce", FAULTS, OPTION_TEXT, AT(reproduce), "", 0, 0, false, "STRATEGY/FAULT",
                "one run of one cell, with the schedule of --seed, and all that was found"),
+    OPTION_ROW("stack", FAULTS, OPTION_TEXT, AT(stack), "", 0, 0, false, "COMMAND",
+               "kills and starts the private PostgreSQL: scripts/stack.sh --dir DIR"),
     OPTION_ROW("expect", FAULTS, OPTION_LIST, AT(expect), NULL, 0, 0, false,
                "CELL=holds|breaks,...", "expect something else of a cell than its promise says"),
     OPTION_ROW("strategy", RECORD, OPTION_TEXT, AT(strategy), "conditional", 0, 0, false, "NAME",
@@ -314,6 +316,11 @@ static const char faults_help[] =
     "  stall     an instance is stopped for longer than a lock's lease, and goes on\n"
     "  forget    the Redis that holds locks, counters or queues forgets all of them\n"
     "  kill      an instance is killed while it sells, and started again\n"
+    "  database  PostgreSQL is killed and started again, by --stack; left out without it\n"
+    "  commit    the reply to a COMMIT is lost after PostgreSQL has made it\n"
+    "  reply     a reply of Redis is lost after it has done what it was told\n"
+    "  hold      PostgreSQL's replies are held up for longer than an order's work may take\n"
+    "  reset     every connection to PostgreSQL and Redis is reset\n"
     "\n"
     "Each cell is run on two servers of its own: a recorded crowd buys while the fault is made "
     "and\n"
@@ -365,7 +372,7 @@ static const struct option_command commands[] = {
     {"oasis", COMMAND_OASIS, "sell 1,400,000 tickets, at most four a buyer, and count the rows",
      oasis_help},
     {"faults", COMMAND_FAULTS,
-     "stall, kill and forget while strategies sell, and say who keeps what", faults_help},
+     "break things while strategies sell, and say who keeps what it promises", faults_help},
     {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds",
      check_help},
     {"zoo", COMMAND_ZOO, "[NAME...]: play how an unsafe strategy breaks, step by step", zoo_help},

@@ -92,6 +92,7 @@ struct options {
     /* faults's */
     struct option_list faults, expect;
     const char *reproduce; /* "": everything */
+    const char *stack;     /* the words that kill and start a private backend; "": none */
     int64_t runs;
     bool short_form;
     enum options_zoo_format zoo_format;

@@ -10,6 +10,7 @@
 #ifndef SECKILL_LOADTEST_FAULTS_FAULT_H
 #define SECKILL_LOADTEST_FAULTS_FAULT_H
 
+#include "loadtest/faults/way.h"
 #include "loadtest/fleet/api.h"
 #include "loadtest/fleet/instance.h"
 #include "loadtest/ledger/ledger.h"
@@ -35,6 +36,10 @@ struct fault_event {
     size_t victim; /* an index of an instance */
 };
 
+/* Backends that a relay can stand before. */
+enum fault_way { FAULT_WAY_POSTGRES, FAULT_WAY_REDIS, FAULT_WAY_STOCK, FAULT_WAYS };
+enum { FAULT_RELAY_POSTGRES = 1, FAULT_RELAY_REDIS = 2 };
+
 /* What a fault works on, and what it remembers from one call to the next. */
 struct fault_site {
     const struct options *options; /* borrowed: as the servers were started */
@@ -43,8 +48,9 @@ struct fault_site {
     const struct api_strategy *strategy; /* borrowed */
     struct instance *instances;          /* borrowed */
     size_t count;
-    struct api *api; /* borrowed; the nemesis's alone while it works */
-    int64_t forgotten, restarted;
+    struct api *api;             /* borrowed; the nemesis's alone while it works */
+    struct way ways[FAULT_WAYS]; /* owned: the trial's */
+    int64_t begun, forgotten, restarted;
 };
 
 /* When something was done, by the monotonic clock. */
@@ -67,6 +73,8 @@ struct fault {
     enum fault_promise asks;
     /* Known to fail here: a run in which none of them did proves nothing of this column. */
     const char *controls[FAULT_CONTROLS_MAX + 1];
+    unsigned relays;  /* FAULT_RELAY_…: where one is needed */
+    bool needs_stack; /* --stack: a private backend is killed */
     struct fault_settings settings;
     /* Whether there is anything to be done to a strategy with these needs; NULL: always. */
     bool (*concerns)(const struct api_strategy *strategy);
@@ -75,7 +83,8 @@ struct fault {
     bool (*did_it_bite)(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE]);
 };
 
-extern const struct fault fault_stall, fault_forget, fault_kill;
+extern const struct fault fault_stall, fault_forget, fault_kill, fault_database, fault_commit,
+    fault_reply, fault_hold, fault_reset;
 
 size_t fault_count(void);
 const struct fault *fault_at(size_t index);

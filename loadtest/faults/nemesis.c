@@ -3,8 +3,6 @@
 
 #include "base/clock.h"
 
-#include <string.h>
-
 enum { LOOK_US = 10000 };
 
 /* False when it is to stop. */
@@ -20,46 +18,26 @@ static bool wait_until(struct nemesis *nemesis, int64_t at_us)
     }
 }
 
-static bool make(struct nemesis *nemesis, const struct fault_event *event)
+static bool make(struct nemesis *nemesis, const struct fault_event *event, struct error *error)
 {
     struct fault_interval *interval = &nemesis->intervals[nemesis->count];
-    struct error second;
     interval->begin_us = clock_mono_us();
-    if (!nemesis->fault->begin(nemesis->site, event, &nemesis->error))
+    if (!nemesis->fault->begin(nemesis->site, event, error))
         return false;
-    bool goes_on = wait_until(nemesis, nemesis->start_us + event->heal_us);
+    (void)wait_until(nemesis, nemesis->start_us + event->heal_us);
     interval->heal_us = clock_mono_us();
     nemesis->count++;
-    return nemesis->fault->heal(nemesis->site, event, goes_on ? &nemesis->error : &second);
+    return nemesis->fault->heal(nemesis->site, event, error);
 }
 
-static void *work(void *context)
+bool nemesis_run(struct nemesis *nemesis, struct error *error)
 {
-    struct nemesis *nemesis = context;
-    for (size_t i = 0; i < nemesis->plan->count && !nemesis->failed; i++) {
+    for (size_t i = 0; i < nemesis->plan->count; i++) {
         const struct fault_event *event = &nemesis->plan->events[i];
         if (!wait_until(nemesis, nemesis->start_us + event->begin_us))
             break;
-        nemesis->failed = !make(nemesis, event);
+        if (!make(nemesis, event, error))
+            return false;
     }
-    return NULL;
-}
-
-bool nemesis_start(struct nemesis *nemesis, struct error *error)
-{
-    atomic_init(&nemesis->stopping, false);
-    nemesis->count = 0;
-    nemesis->failed = false;
-    return pthread_create(&nemesis->thread, NULL, work, nemesis) == 0 ||
-           error_fail(error, "no thread for the faults");
-}
-
-bool nemesis_join(struct nemesis *nemesis, bool stop, struct error *error)
-{
-    if (stop)
-        atomic_store(&nemesis->stopping, true);
-    pthread_join(nemesis->thread, NULL);
-    if (nemesis->failed)
-        *error = nemesis->error;
-    return !nemesis->failed;
+    return true;
 }

@@ -6,12 +6,12 @@
 #include "loadtest/check/redis_look.h"
 #include "loadtest/faults/forget.h"
 #include "loadtest/faults/nemesis.h"
-#include "loadtest/fleet/delay.h"
 #include "loadtest/judge/witness.h"
 #include "loadtest/ledger/ledger_read.h"
 #include "loadtest/ledger/recorder.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,14 +34,43 @@ struct trial {
     const struct trial_plan *plan; /* borrowed */
     struct options options;
     struct instance instances[INSTANCES];
-    struct api *api;     /* owned */
-    struct delay *delay; /* owned; NULL: none */
+    struct api *api; /* owned */
     struct fault_site site;
     struct fault_plan schedule;
     struct nemesis nemesis;
     struct ledger ledger; /* owned */
     int64_t start_us;
 };
+
+/* Relays where the fault needs them, and where Redis is to be further away. */
+static bool open_ways(struct trial *trial, struct error *error)
+{
+    const struct fault *fault = trial->plan->fault;
+    const struct api_strategy *strategy = trial->plan->strategy;
+    struct options *options = &trial->options;
+    struct way *ways = trial->site.ways;
+    int64_t delay_us = fault->settings.redis_delay_us;
+    if (fault->relays & FAULT_RELAY_POSTGRES) {
+        if (!way_to_postgres(&ways[FAULT_WAY_POSTGRES], options->database, error))
+            return false;
+        options->database = ways[FAULT_WAY_POSTGRES].address;
+    }
+    if (((fault->relays & FAULT_RELAY_REDIS) || delay_us) && api_needs(strategy, "redis")) {
+        if (!way_to_redis(&ways[FAULT_WAY_REDIS], options->redis, error) ||
+            (delay_us && !way_delay(&ways[FAULT_WAY_REDIS], delay_us, error)))
+            return false;
+        if (!*options->stock_redis)
+            options->stock_redis = options->redis;
+        options->redis = ways[FAULT_WAY_REDIS].address;
+    }
+    if ((fault->relays & FAULT_RELAY_REDIS) && api_needs(strategy, "stock-redis")) {
+        const char *stock = *options->stock_redis ? options->stock_redis : options->redis;
+        if (!way_to_redis(&ways[FAULT_WAY_STOCK], stock, error))
+            return false;
+        options->stock_redis = ways[FAULT_WAY_STOCK].address;
+    }
+    return true;
+}
 
 static bool set_up(struct trial *trial, struct error *error)
 {
@@ -50,13 +79,6 @@ static bool set_up(struct trial *trial, struct error *error)
     trial->options.lock_ttl_ms = settings->lease_ms;
     trial->options.work_timeout_ms = settings->work_timeout_ms;
     trial->options.work_ms = settings->work_ms;
-    if (settings->redis_delay_us && api_needs(trial->plan->strategy, "redis")) {
-        trial->delay = delay_create(trial->options.redis, error);
-        if (!trial->delay)
-            return false;
-        delay_set(trial->delay, settings->redis_delay_us);
-        trial->options.redis = delay_url(trial->delay);
-    }
     trial->api = api_create(trial->options.admin_token);
     trial->site = (struct fault_site){.options = &trial->options,
                                       .redis = trial->plan->options->redis,
@@ -66,8 +88,9 @@ static bool set_up(struct trial *trial, struct error *error)
                                       .count = INSTANCES,
                                       .api = trial->api};
     int64_t keys = 0;
-    return trial->api ? forget_keys(&trial->site, &keys, error)
-                      : error_fail(error, "curl does not start");
+    if (!trial->api)
+        return error_fail(error, "curl does not start");
+    return open_ways(trial, error) && forget_keys(&trial->site, &keys, error);
 }
 
 static bool begin_sale(struct trial *trial, struct witness *witness, struct ledger_writer *writer,
@@ -97,12 +120,48 @@ static void note_fault(const struct trial *trial, struct ledger_writer *writer)
     }
 }
 
-/* The crowd and the nemesis, side by side. */
+/* The crowd, in a thread of its own. */
+struct crowd {
+    const struct recorder_plan *plan;
+    struct ledger_writer *writer;
+    struct nemesis *nemesis;
+    struct error error;
+    bool made;
+};
+
+static void *let_buy(void *context)
+{
+    struct crowd *crowd = context;
+    struct recorder_result result;
+    crowd->made = recorder_run(crowd->plan, crowd->writer, &result, &crowd->error);
+    if (!crowd->made)
+        atomic_store(&crowd->nemesis->stopping, true);
+    return NULL;
+}
+
+static bool sell_and_break(struct trial *trial, const struct recorder_plan *plan,
+                           struct ledger_writer *writer, struct error *error)
+{
+    struct crowd crowd = {.plan = plan, .writer = writer, .nemesis = &trial->nemesis};
+    struct error second;
+    pthread_t thread;
+    trial->start_us = clock_mono_us();
+    trial->nemesis.fault = trial->plan->fault;
+    trial->nemesis.plan = &trial->schedule;
+    trial->nemesis.site = &trial->site;
+    trial->nemesis.start_us = trial->start_us;
+    if (pthread_create(&thread, NULL, let_buy, &crowd) != 0)
+        return error_fail(error, "no thread for the buyers");
+    bool broke = nemesis_run(&trial->nemesis, error);
+    pthread_join(thread, NULL);
+    if (!crowd.made)
+        *(broke ? error : &second) = crowd.error;
+    return broke && crowd.made;
+}
+
 static bool sell(struct trial *trial, struct ledger_writer *writer, struct error *error)
 {
     const char *targets[INSTANCES];
-    struct recorder_result result;
-    struct error second = {.text = ""};
     for (size_t i = 0; i < INSTANCES; i++)
         targets[i] = trial->instances[i].url;
     const struct recorder_plan plan = {
@@ -118,17 +177,9 @@ static bool sell(struct trial *trial, struct ledger_writer *writer, struct error
                 .users = USERS,
                 .strategy = trial->plan->strategy->name},
     };
-    trial->start_us = clock_mono_us();
-    trial->nemesis = (struct nemesis){.fault = trial->plan->fault,
-                                      .plan = &trial->schedule,
-                                      .site = &trial->site,
-                                      .start_us = trial->start_us};
-    if (!nemesis_start(&trial->nemesis, error))
-        return false;
-    bool recorded = recorder_run(&plan, writer, &result, error);
-    bool made = nemesis_join(&trial->nemesis, !recorded, recorded ? error : &second);
+    bool made = sell_and_break(trial, &plan, writer, error);
     note_fault(trial, writer);
-    return recorded && made;
+    return made;
 }
 
 static bool record(struct trial *trial, const char *path, struct error *error)
@@ -219,7 +270,8 @@ static void tidy(struct trial *trial, const struct trial_result *result, bool ma
     if (made && result->verdict == TRIAL_CLEAN)
         unlink(result->ledger);
     ledger_fini(&trial->ledger);
-    delay_destroy(trial->delay);
+    for (size_t i = 0; i < FAULT_WAYS; i++)
+        way_close(&trial->site.ways[i]);
     api_destroy(trial->api);
 }
 

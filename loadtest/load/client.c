@@ -152,21 +152,26 @@ bool client_allow(int64_t count, struct error *error)
 void client_init(struct client *client, const struct client_target *target)
 {
     client->target = target;
-    client->fd = -1;
+    client->fd = client->epoll_fd = -1;
     client->state = CLIENT_CLOSED;
     client->used = 0;
 }
 
 void client_close(struct client *client)
 {
-    if (client->fd >= 0)
+    if (client->fd >= 0) {
+        /* A child that another thread is about to start holds it open until it has become another
+         * program, and epoll would go on telling of it. */
+        epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
         close(client->fd);
+    }
     client->fd = -1;
     client->state = CLIENT_CLOSED;
 }
 
 static bool watch(struct client *client, int epoll_fd, int operation, uint32_t events)
 {
+    client->epoll_fd = epoll_fd;
     struct epoll_event event = {.events = events, .data = {.ptr = client}};
     return epoll_ctl(epoll_fd, operation, client->fd, &event) == 0;
 }

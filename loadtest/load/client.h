@@ -52,7 +52,7 @@ enum client_state { CLIENT_CLOSED, CLIENT_OPENING, CLIENT_IDLE, CLIENT_BUSY };
 
 struct client {
     const struct client_target *target; /* borrowed */
-    int fd;
+    int fd, epoll_fd;                   /* epoll_fd: who watches it; borrowed */
     enum client_state state;
     size_t part; /* of the order it carries, or its number where they are counted */
     int64_t due_us;

@@ -144,28 +144,73 @@ void matrix_print(FILE *to, const struct matrix *matrix)
     }
 }
 
-void matrix_print_markdown(FILE *to, const struct matrix *matrix)
+/* What stands around the cells of a table. */
+struct marks {
+    const char *begin, *row, *row_head, *row_head_end, *cell, *cell_end, *row_end, *end;
+};
+
+static const struct marks markdown = {.begin = "",
+                                      .row = "|",
+                                      .row_head = " `",
+                                      .row_head_end = "` |",
+                                      .cell = " ",
+                                      .cell_end = " |",
+                                      .row_end = "\n",
+                                      .end = ""};
+static const struct marks html = {.begin = "<table>\n",
+                                  .row = "<tr>",
+                                  .row_head = "<td>",
+                                  .row_head_end = "</td>",
+                                  .cell = "<td class=\"text\">",
+                                  .cell_end = "</td>",
+                                  .row_end = "</tr>\n",
+                                  .end = "</table>\n"};
+
+static void table_heads(FILE *to, const struct matrix *matrix, const struct marks *marks)
 {
-    fputs("| strategy |", to);
+    fprintf(to, "%s%s%sstrategy%s", marks->begin, marks->row, marks->cell, marks->cell_end);
     for (size_t i = 0; i < fault_count(); i++) {
         if (has_column(matrix, fault_at(i)))
-            fprintf(to, " %s |", fault_at(i)->name);
+            fprintf(to, "%s%s%s", marks->cell, fault_at(i)->name, marks->cell_end);
     }
-    fputs("\n| --- |", to);
+    fputs(marks->row_end, to);
+}
+
+static void table_row(FILE *to, const struct matrix *matrix, const struct marks *marks,
+                      const char *strategy)
+{
+    fprintf(to, "%s%s%s%s", marks->row, marks->row_head, strategy, marks->row_head_end);
+    for (size_t i = 0; i < fault_count(); i++) {
+        char text[40];
+        if (!has_column(matrix, fault_at(i)))
+            continue;
+        say_short(find(matrix, strategy, fault_at(i)), text, sizeof text);
+        fprintf(to, "%s%s%s", marks->cell, text, marks->cell_end);
+    }
+    fputs(marks->row_end, to);
+}
+
+static void table_rows(FILE *to, const struct matrix *matrix, const struct marks *marks)
+{
+    for (size_t i = 0; i < matrix->count; i++) {
+        if (begins_row(matrix, i))
+            table_row(to, matrix, marks, matrix->cells[i].strategy.name);
+    }
+    fputs(marks->end, to);
+}
+
+void matrix_print_markdown(FILE *to, const struct matrix *matrix)
+{
+    table_heads(to, matrix, &markdown);
+    fputs("| --- |", to);
     for (size_t i = 0; i < fault_count(); i++)
         fputs(has_column(matrix, fault_at(i)) ? " --- |" : "", to);
-    for (size_t i = 0; i < matrix->count; i++) {
-        const char *strategy = matrix->cells[i].strategy.name;
-        if (!begins_row(matrix, i))
-            continue;
-        fprintf(to, "\n| `%s` |", strategy);
-        for (size_t j = 0; j < fault_count(); j++) {
-            char text[40];
-            if (!has_column(matrix, fault_at(j)))
-                continue;
-            say_short(find(matrix, strategy, fault_at(j)), text, sizeof text);
-            fprintf(to, " %s |", text);
-        }
-    }
     fputc('\n', to);
+    table_rows(to, matrix, &markdown);
+}
+
+void matrix_print_html(FILE *to, const struct matrix *matrix)
+{
+    table_heads(to, matrix, &html);
+    table_rows(to, matrix, &html);
 }

@@ -11,6 +11,9 @@ void matrix_print(FILE *to, const struct matrix *matrix);
 /* The same in Markdown. */
 void matrix_print_markdown(FILE *to, const struct matrix *matrix);
 
+/* The matrix alone, as a table. */
+void matrix_print_html(FILE *to, const struct matrix *matrix);
+
 /* faults.json, faults.md. */
 bool matrix_write(const char *folder, const struct matrix *matrix, struct error *error);
 

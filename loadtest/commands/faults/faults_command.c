@@ -9,7 +9,7 @@
 
 #include "loadtest/commands/faults/faults_plan.h"
 #include "loadtest/faults/plan.h"
-#include "loadtest/report/files.h"
+#include "loadtest/report/html/html_matrix.h"
 #include "loadtest/report/matrix_report.h"
 
 #include <inttypes.h>
@@ -80,9 +80,12 @@ static int report(const struct harness *harness, const struct matrix *matrix)
 {
     struct error error;
     matrix_print(stdout, matrix);
-    if (!matrix_write(harness->folder, matrix, &error))
+    if (!matrix_write(harness->folder, matrix, &error) ||
+        !html_write_matrix(harness->folder, matrix, &error))
         return process_fail(error.text);
-    printf("\nFiles: %s/faults.json, faults.md and the ledgers of red runs\n", harness->folder);
+    printf("\nFiles: %s/faults.json, faults.md, and the ledgers of red runs\nReport: "
+           "%s/report.html\n",
+           harness->folder, harness->folder);
     return matrix_status(matrix);
 }
 

@@ -5,11 +5,13 @@
 #include <string.h>
 
 /* Each tells a family apart from the one before: a lock without and with a fence, the row itself,
- * the merged queue, what is kept in Redis alone, and a lock that a crash leaves behind. */
+ * the merged queue, what is kept in Redis alone, a lock that a crash or a lost reply leaves behind,
+ * and who does not know whether it has committed. */
 static const char *const short_cells[] = {
     "redis-token/stall",  "redis-fenced/stall", "conditional/stall",   "redis-queue/stall",
     "redis-token/forget", "redis-stock/forget", "redis-fenced/forget", "redis-queue/forget",
-    "redis-setnx/kill",   "redis-token/kill",   "conditional/kill"};
+    "redis-setnx/kill",   "redis-token/kill",   "conditional/kill",    "redis-setnx/reply",
+    "redis-queue/reply",  "none/commit",        "conditional/commit",  "batch/commit"};
 
 static bool add_cell(struct matrix *matrix, const struct fault *fault,
                      const struct api_strategy *strategy, struct error *error)
@@ -60,13 +62,16 @@ static bool add_row(struct matrix *matrix, const struct options *options,
                     const struct api_strategy *strategy, struct error *error)
 {
     for (size_t i = 0; is_all(&options->faults) && i < fault_count(); i++) {
-        if (!add_cell(matrix, fault_at(i), strategy, error))
+        bool can = *options->stack || !fault_at(i)->needs_stack;
+        if (can && !add_cell(matrix, fault_at(i), strategy, error))
             return false;
     }
     for (size_t i = 0; !is_all(&options->faults) && i < options->faults.count; i++) {
         const struct fault *fault = fault_find(options->faults.items[i], error);
         if (!fault)
             return error_prefix(error, "--faults");
+        if (fault->needs_stack && !*options->stack)
+            return error_fail(error, "--faults %s needs --stack", fault->name);
         if (!add_cell(matrix, fault, strategy, error))
             return false;
     }

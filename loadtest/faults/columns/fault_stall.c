@@ -26,6 +26,13 @@ static bool has_lease(const struct api_strategy *strategy)
            strcmp(strategy->name, "lock-row") == 0;
 }
 
+/* Leases of whole seconds (memcached) and sessions of four and more (ZooKeeper) outlast this pause,
+ * and a longer one would outlast the work's time. */
+static bool concerns(const struct api_strategy *strategy)
+{
+    return !api_needs(strategy, "memcached") && !api_needs(strategy, "zookeeper");
+}
+
 /* The halves' lengths: the first is less than the lease, the second than the work's time. */
 enum { FIRST_HALF_MS = 350, BETWEEN_MS = 30 };
 
@@ -125,6 +132,7 @@ const struct fault fault_stall = {
                  .longest_ms = 850,
                  .gap_ms = 300,
                  .rest_ms = 800},
+    .concerns = concerns,
     .begin = begin,
     .heal = heal,
     .did_it_bite = did_it_bite,

@@ -40,8 +40,16 @@ static void links(FILE *to, const struct html_run *run)
     fputs("</p>\n", to);
 }
 
-static void content(FILE *to, const struct html_run *runs, size_t count)
+struct runs {
+    const struct html_run *items;
+    size_t count;
+};
+
+static void content(FILE *to, const void *context)
 {
+    const struct html_run *runs = ((const struct runs *)context)->items;
+    size_t count = ((const struct runs *)context)->count;
+
     if (count > 1)
         compare_write(to, runs, count);
     for (size_t i = 0; i < count; i++) {
@@ -55,7 +63,8 @@ static void content(FILE *to, const struct html_run *runs, size_t count)
     }
 }
 
-bool html_write(const char *folder, const struct html_run *runs, size_t count, struct error *error)
+bool html_page(const char *folder, void (*write)(FILE *to, const void *context),
+               const void *context, struct error *error)
 {
     const char *page = (const char *)page_html;
     const char *at = memmem(page, page_html_length, marker, sizeof marker - 1);
@@ -66,9 +75,16 @@ bool html_write(const char *folder, const struct html_run *runs, size_t count, s
     size_t before = (size_t)(at - page);
     size_t behind = before + sizeof marker - 1;
     fwrite(page, 1, before, file);
-    content(file, runs, count);
+    write(file, context);
     fwrite(page + behind, 1, page_html_length - behind, file);
     return files_close(file, "report.html", error);
+}
+
+bool html_write(const char *folder, const struct html_run *runs, size_t count, struct error *error)
+{
+    const struct runs all = {runs, count};
+
+    return html_page(folder, content, &all, error);
 }
 
 bool html_write_run(const char *folder, struct error *error)

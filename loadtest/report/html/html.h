@@ -11,6 +11,10 @@
 
 #include "loadtest/report/html/sections.h"
 
+/* FOLDER/report.html, the page's frame around what `write` writes. */
+bool html_page(const char *folder, void (*write)(FILE *to, const void *context),
+               const void *context, struct error *error);
+
 /* FOLDER/report.html. */
 bool html_write(const char *folder, const struct html_run *runs, size_t count, struct error *error);
 

@@ -275,6 +275,68 @@ static void what_forgot_nothing_did_not_bite(void **state)
     assert_true(fault_forget.did_it_bite(&trial, evidence));
 }
 
+/* A relay through which nothing went has swallowed, held and reset nothing. */
+static void a_relay_that_met_nobody_did_not_bite(void **state)
+{
+    (void)state;
+    static const struct fault *const all[] = {&fault_commit, &fault_reply, &fault_hold,
+                                              &fault_reset};
+    char evidence[FAULT_TEXT_SIZE];
+    struct error error;
+    struct fault_site site = {.begun = 0};
+    const struct fault_trial trial = {.site = &site, .count = 3};
+    const struct fault_event event = {.victim = 1};
+    assert_true(way_to_redis(&site.ways[FAULT_WAY_REDIS], "unix:///nowhere", &error));
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        assert_true(all[i]->begin(&site, &event, &error));
+        assert_false(all[i]->did_it_bite(&trial, evidence));
+        assert_true(all[i]->heal(&site, &event, &error));
+    }
+    way_close(&site.ways[FAULT_WAY_REDIS]);
+}
+
+static void expect_way(const char *url, const char *begin, const char *end)
+{
+    struct way way = {.relay = NULL};
+    struct error error;
+    assert_true(way_to_redis(&way, url, &error));
+    const char *address = relay_address(way.relay);
+    assert_memory_equal(way.address, begin, strlen(begin));
+    assert_memory_equal(way.address + strlen(begin), address, strlen(address));
+    assert_string_equal(way.address + strlen(begin) + strlen(address), end);
+    way_close(&way);
+}
+
+static void a_way_keeps_what_stands_around_the_address(void **state)
+{
+    (void)state;
+    struct way way = {.relay = NULL};
+    struct error error;
+    expect_way("unix:///run/redis.sock", "redis://", "");
+    expect_way("redis://127.0.0.1:6379/2", "redis://", "/2");
+    expect_way("redis://shop:se%40cret@127.0.0.1:6379", "redis://shop:se%40cret@", "");
+    assert_false(way_to_redis(&way, "rediss://127.0.0.1:6379", &error));
+    assert_false(way_to_postgres(&way, "postgresql://nowhere/shop", &error));
+    assert_non_null(strstr(error.text, "keywords"));
+}
+
+static void a_database_that_nobody_missed_was_not_killed(void **state)
+{
+    (void)state;
+    char evidence[FAULT_TEXT_SIZE];
+    struct fault_site site = {.restarted = 1};
+    struct ledger ledger = {0};
+    const struct fault_interval away = {1000000, 1500000};
+    const struct fault_trial trial = {
+        .site = &site, .ledger = &ledger, .intervals = &away, .count = 1};
+    sale(&ledger, 900000, LEDGER_OK, 201);
+    sale(&ledger, 1100000, LEDGER_OK, 201);
+    assert_false(fault_database.did_it_bite(&trial, evidence));
+    sale(&ledger, 1200000, LEDGER_FAIL, 503);
+    assert_true(fault_database.did_it_bite(&trial, evidence));
+    ledger_fini(&ledger);
+}
+
 static void a_kill_that_cut_nothing_off_did_not_bite(void **state)
 {
     (void)state;
@@ -307,6 +369,9 @@ int main(void)
         cmocka_unit_test(a_stall_that_met_nobody_did_not_bite),
         cmocka_unit_test(a_stall_without_a_lapsed_lease_did_not_bite_a_lock),
         cmocka_unit_test(what_forgot_nothing_did_not_bite),
+        cmocka_unit_test(a_relay_that_met_nobody_did_not_bite),
+        cmocka_unit_test(a_way_keeps_what_stands_around_the_address),
+        cmocka_unit_test(a_database_that_nobody_missed_was_not_killed),
         cmocka_unit_test(a_kill_that_cut_nothing_off_did_not_bite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

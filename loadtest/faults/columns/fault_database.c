@@ -1,0 +1,78 @@
+/*
+ * PostgreSQL is killed with all its processes (SIGKILL), and started again: it recovers from its
+ * log. What somebody was told before that has to be there afterwards. For a private PostgreSQL
+ * alone, by the script that started it (--stack).
+ */
+#include "loadtest/faults/fault.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORDS_MAX = 12, STEP_LIMIT_MS = 120000, OUTPUT_BYTES = 2000 };
+
+/* --stack's words, then these. */
+static bool tell(const struct fault_site *site, const char *const words[], struct error *error)
+{
+    const char *argv[WORDS_MAX + 4] = {NULL};
+    char stack[1000], output[OUTPUT_BYTES], *rest = NULL;
+    size_t count = 0;
+    const struct process_capture capture = {
+        .output = output, .size = sizeof output, .limit_ms = STEP_LIMIT_MS};
+    snprintf(stack, sizeof stack, "%s", site->options->stack);
+    for (char *word = strtok_r(stack, " ", &rest); word && count < WORDS_MAX;
+         word = strtok_r(NULL, " ", &rest))
+        argv[count++] = word;
+    for (size_t i = 0; words[i]; i++)
+        argv[count++] = words[i];
+    return process_capture(argv, &capture, error);
+}
+
+static bool begin(struct fault_site *site, const struct fault_event *event, struct error *error)
+{
+    (void)event;
+    return tell(site, (const char *const[]){"signal", "postgres", "KILL", NULL}, error);
+}
+
+static bool heal(struct fault_site *site, const struct fault_event *event, struct error *error)
+{
+    (void)event;
+    site->restarted++;
+    return tell(site, (const char *const[]){"start", "postgres", NULL}, error);
+}
+
+/* Orders that nobody could decide, or whose fate nobody knew, while it was away. */
+static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
+{
+    int64_t failed = 0, sold_before = 0;
+    for (size_t i = 0; i < trial->ledger->ops_count && trial->count > 0; i++) {
+        const struct ledger_op *op = &trial->ledger->ops[i];
+        bool meets = op->end_us > trial->intervals[0].begin_us && op->end_us != LEDGER_NEVER;
+        failed += meets && (op->status == 503 || op->status == 504);
+        sold_before += op->kind == LEDGER_BUY && op->result == LEDGER_OK && !meets;
+    }
+    snprintf(evidence, FAULT_TEXT_SIZE,
+             "PostgreSQL was killed %zu times and started again %" PRId64 " times; %" PRId64
+             " orders were answered 503 or 504 for it, %" PRId64 " were sold before",
+             trial->count, trial->site->restarted, failed, sold_before);
+    return trial->count > 0 && failed > 0 && sold_before > 0;
+}
+
+const struct fault fault_database = {
+    .name = "database",
+    .summary = "PostgreSQL is killed and started again (needs --stack)",
+    .asks = FAULT_ASKS_MANY,
+    .controls = {"none"},
+    .needs_stack = true,
+    .settings = {.lease_ms = 1200,
+                 .work_timeout_ms = 1000,
+                 .work_ms = 5,
+                 .events = 2,
+                 .shortest_ms = 300,
+                 .longest_ms = 500,
+                 .gap_ms = 1500,
+                 .rest_ms = 3000},
+    .begin = begin,
+    .heal = heal,
+    .did_it_bite = did_it_bite,
+};

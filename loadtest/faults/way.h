@@ -1,0 +1,24 @@
+/*
+ * The ways from the servers to their backends: a relay before each that a fault wants to meet, and
+ * the address that the servers are given instead.
+ */
+#ifndef SECKILL_LOADTEST_FAULTS_WAY_H
+#define SECKILL_LOADTEST_FAULTS_WAY_H
+
+#include "loadtest/relay/relay.h"
+
+struct way {
+    struct relay *relay; /* owned; NULL: none */
+    char address[600];   /* for the servers: a conninfo or a URL */
+};
+
+/* PostgreSQL, as libpq writes it: on a unix socket, or on a host that resolves. */
+bool way_to_postgres(struct way *way, const char *conninfo, struct error *error);
+/* unix:///PATH, or redis://[user:password@]HOST:PORT[/DB] with an address of digits. */
+bool way_to_redis(struct way *way, const char *url, struct error *error);
+void way_close(struct way *way);
+
+/* Half of the round trip in each direction, from now on. */
+bool way_delay(struct way *way, int64_t round_trip_us, struct error *error);
+
+#endif
