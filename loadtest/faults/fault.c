@@ -41,6 +41,11 @@ bool fault_has_control(const struct fault *fault, const char *strategy)
     return false;
 }
 
+bool fault_locks_a_row(const struct api_strategy *strategy)
+{
+    return strcmp(strategy->name, "lock-row") == 0;
+}
+
 bool fault_is_promised(const struct fault *fault, const struct promise *promise)
 {
     switch (fault->asks) {

@@ -23,7 +23,7 @@ enum fault_promise { FAULT_ASKS_MANY, FAULT_ASKS_PAUSED, FAULT_ASKS_FORGETS };
 /* How the servers are set up, and how often and how long it is done in one run. */
 struct fault_settings {
     int64_t lease_ms, work_timeout_ms, work_ms;
-    int64_t redis_delay_us; /* round trip to Redis; 0: as it is */
+    int64_t lock_delay_us; /* round trip to where the lock is; 0: as it is */
     int64_t events;
     int64_t shortest_ms, longest_ms; /* from begin to heal */
     int64_t gap_ms;                  /* from heal to begin, and as much again at most */
@@ -37,7 +37,14 @@ struct fault_event {
 };
 
 /* Backends that a relay can stand before. */
-enum fault_way { FAULT_WAY_POSTGRES, FAULT_WAY_REDIS, FAULT_WAY_STOCK, FAULT_WAYS };
+enum { FAULT_REDLOCK_MAX = 5 };
+enum fault_way {
+    FAULT_WAY_POSTGRES,
+    FAULT_WAY_REDIS,
+    FAULT_WAY_STOCK,
+    FAULT_WAY_REDLOCK, /* the first of its nodes */
+    FAULT_WAYS = FAULT_WAY_REDLOCK + FAULT_REDLOCK_MAX
+};
 enum { FAULT_RELAY_POSTGRES = 1, FAULT_RELAY_REDIS = 2 };
 
 /* What a fault works on, and what it remembers from one call to the next. */
@@ -92,6 +99,8 @@ const struct fault *fault_at(size_t index);
 const struct fault *fault_find(const char *name, struct error *error);
 
 bool fault_has_control(const struct fault *fault, const char *strategy);
+/* Whether the strategy's lock is a lease in a row of PostgreSQL. */
+bool fault_locks_a_row(const struct api_strategy *strategy);
 bool fault_is_promised(const struct fault *fault, const struct promise *promise);
 
 #endif

@@ -34,7 +34,8 @@ struct trial {
     const struct trial_plan *plan; /* borrowed */
     struct options options;
     struct instance instances[INSTANCES];
-    struct api *api; /* owned */
+    char redlock[2000]; /* its nodes' relays */
+    struct api *api;    /* owned */
     struct fault_site site;
     struct fault_plan schedule;
     struct nemesis nemesis;
@@ -42,34 +43,67 @@ struct trial {
     int64_t start_us;
 };
 
-/* Relays where the fault needs them, and where Redis is to be further away. */
+/* A relay before a Redis, and `*url` becomes its address. */
+static bool open_redis(struct way *way, const char **url, int64_t delay_us, struct error *error)
+{
+    if (!way_to_redis(way, *url, error) || (delay_us && !way_delay(way, delay_us, error)))
+        return false;
+    *url = way->address;
+    return true;
+}
+
+/* The same of PostgreSQL, which is nearer, or the work's statements would take as long. */
+static bool open_postgres(struct trial *trial, int64_t delay_us, struct error *error)
+{
+    struct way *way = &trial->site.ways[FAULT_WAY_POSTGRES];
+    if (!way_to_postgres(way, trial->options.database, error) ||
+        (delay_us && !way_delay(way, delay_us / 4, error)))
+        return false;
+    trial->options.database = way->address;
+    return true;
+}
+
+static bool open_redlock(struct trial *trial, int64_t delay_us, struct error *error)
+{
+    char nodes[sizeof trial->redlock], *rest = NULL;
+    size_t count = 0, used = 0;
+    snprintf(nodes, sizeof nodes, "%s", trial->options.redlock);
+    for (char *node = strtok_r(nodes, ",", &rest); node && count < FAULT_REDLOCK_MAX;
+         node = strtok_r(NULL, ",", &rest)) {
+        const char *url = node;
+        if (!open_redis(&trial->site.ways[FAULT_WAY_REDLOCK + count++], &url, delay_us, error))
+            return false;
+        used += (size_t)snprintf(trial->redlock + used, sizeof trial->redlock - used, "%s%s",
+                                 used ? "," : "", url);
+        if (used >= sizeof trial->redlock)
+            return error_fail(error, "--redlock is too long to be given relays");
+    }
+    trial->options.redlock = trial->redlock;
+    return true;
+}
+
+/* Relays where the fault needs them, and where what holds the lock is to be further away. */
 static bool open_ways(struct trial *trial, struct error *error)
 {
     const struct fault *fault = trial->plan->fault;
     const struct api_strategy *strategy = trial->plan->strategy;
     struct options *options = &trial->options;
-    struct way *ways = trial->site.ways;
-    int64_t delay_us = fault->settings.redis_delay_us;
-    if (fault->relays & FAULT_RELAY_POSTGRES) {
-        if (!way_to_postgres(&ways[FAULT_WAY_POSTGRES], options->database, error))
-            return false;
-        options->database = ways[FAULT_WAY_POSTGRES].address;
-    }
-    if (((fault->relays & FAULT_RELAY_REDIS) || delay_us) && api_needs(strategy, "redis")) {
-        if (!way_to_redis(&ways[FAULT_WAY_REDIS], options->redis, error) ||
-            (delay_us && !way_delay(&ways[FAULT_WAY_REDIS], delay_us, error)))
-            return false;
-        if (!*options->stock_redis)
-            options->stock_redis = options->redis;
-        options->redis = ways[FAULT_WAY_REDIS].address;
-    }
-    if ((fault->relays & FAULT_RELAY_REDIS) && api_needs(strategy, "stock-redis")) {
-        const char *stock = *options->stock_redis ? options->stock_redis : options->redis;
-        if (!way_to_redis(&ways[FAULT_WAY_STOCK], stock, error))
-            return false;
-        options->stock_redis = ways[FAULT_WAY_STOCK].address;
-    }
-    return true;
+    int64_t delay_us = fault->settings.lock_delay_us;
+    bool relays = fault->relays & FAULT_RELAY_REDIS;
+    int64_t row_delay_us = fault_locks_a_row(strategy) ? delay_us : 0;
+    if (!*options->stock_redis)
+        options->stock_redis = options->redis;
+    if (((fault->relays & FAULT_RELAY_POSTGRES) || row_delay_us) &&
+        !open_postgres(trial, row_delay_us, error))
+        return false;
+    if ((relays || delay_us) && api_needs(strategy, "redis") &&
+        !open_redis(&trial->site.ways[FAULT_WAY_REDIS], &options->redis, delay_us, error))
+        return false;
+    if ((relays || delay_us) && api_needs(strategy, "redlock") &&
+        !open_redlock(trial, delay_us, error))
+        return false;
+    return !relays || !api_needs(strategy, "stock-redis") ||
+           open_redis(&trial->site.ways[FAULT_WAY_STOCK], &options->stock_redis, 0, error);
 }
 
 static bool set_up(struct trial *trial, struct error *error)

@@ -67,6 +67,16 @@ static void serve(struct relay *relay, struct link *link)
         watch(relay, link);
 }
 
+/* Closing is not enough: a child that another thread is about to start holds the sockets open until
+ * it has become another program, and epoll would tell of a link that is gone. */
+static void forget(struct relay *relay, struct link *link)
+{
+    for (int i = 0; i < 2; i++) {
+        if (link->ends[i].interest != 0)
+            epoll_ctl(relay->epoll, EPOLL_CTL_DEL, link->ends[i].fd, NULL);
+    }
+}
+
 static void bury(struct relay *relay)
 {
     struct link **at = &relay->shared.links;
@@ -78,6 +88,7 @@ static void bury(struct relay *relay)
             continue;
         }
         *at = link->next;
+        forget(relay, link);
         link_destroy(link);
         relay->shared.toxics.counts.open--;
     }

@@ -60,7 +60,7 @@ const struct fault fault_kill = {
     .settings = {.lease_ms = 1500,
                  .work_timeout_ms = 1000,
                  .work_ms = 5,
-                 .redis_delay_us = 10000,
+                 .lock_delay_us = 10000,
                  .events = 3,
                  .shortest_ms = 300,
                  .longest_ms = 500,

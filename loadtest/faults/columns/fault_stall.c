@@ -17,13 +17,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Whether its lock is a lease, so that one can be over. */
 static bool has_lease(const struct api_strategy *strategy)
 {
     return api_needs(strategy, "redis") || api_needs(strategy, "redlock") ||
-           strcmp(strategy->name, "lock-row") == 0;
+           fault_locks_a_row(strategy);
 }
 
 /* Leases of whole seconds (memcached) and sessions of four and more (ZooKeeper) outlast this pause,
@@ -69,15 +68,17 @@ static bool sold_beside(const struct fault_trial *trial, const struct fault_inte
     return false;
 }
 
-/* Orders that the stopped instance had under way, and of whose product another sold meanwhile. */
-static int64_t overtaken(const struct fault_trial *trial, const struct fault_interval *pause)
+/* Orders that the stopped instance had under way; with `overtaken` those alone of whose product
+ * another sold meanwhile. */
+static int64_t under_way(const struct fault_trial *trial, const struct fault_interval *pause,
+                         bool overtaken)
 {
     int64_t count = 0;
     for (size_t i = 0; i < trial->ledger->ops_count; i++) {
         const struct ledger_op *op = &trial->ledger->ops[i];
         if (op->kind == LEDGER_BUY && op->start_us < pause->begin_us &&
             op->end_us > pause->heal_us && op->end_us != LEDGER_NEVER)
-            count += sold_beside(trial, pause, op->product);
+            count += !overtaken || sold_beside(trial, pause, op->product);
     }
     return count;
 }
@@ -98,24 +99,28 @@ static int64_t overruns(const struct fault_trial *trial)
     return sum;
 }
 
+/* A lease has to have lapsed, and another to have sold beside its holder. Whoever has no lease lets
+ * the others wait, as long as PostgreSQL lets him. */
 static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
 {
-    int64_t orders = 0, lapsed = overruns(trial), shortest_us = INT64_MAX;
+    int64_t orders = 0, beside = 0, lapsed = overruns(trial), shortest_us = INT64_MAX;
+    bool leases = has_lease(trial->site->strategy);
     for (size_t i = 0; i < trial->count; i++) {
         const struct fault_interval *pause = &trial->intervals[i];
         int64_t length_us = pause->heal_us - pause->begin_us;
         shortest_us = length_us < shortest_us ? length_us : shortest_us;
-        orders += overtaken(trial, pause);
+        orders += under_way(trial, pause, false);
+        beside += under_way(trial, pause, true);
     }
-    bool leases = has_lease(trial->site->strategy);
     snprintf(evidence, FAULT_TEXT_SIZE,
              "%zu pauses, the shortest of %" PRId64 " ms, past a lease of %" PRId64 " ms; %" PRId64
-             " orders were under way in the stopped instance while another sold their product; "
-             "%" PRId64 " holds had lapsed at their release",
+             " orders were under way in the stopped instance, %" PRId64
+             " of them while another sold their product; %" PRId64
+             " holds had lapsed at their release",
              trial->count, trial->count ? shortest_us / CLOCK_US_PER_MS : 0,
-             trial->settings->lease_ms, orders, lapsed);
+             trial->settings->lease_ms, orders, beside, lapsed);
     return trial->count > 0 && shortest_us > trial->settings->lease_ms * CLOCK_US_PER_MS &&
-           orders > 0 && (lapsed > 0 || !leases);
+           orders > 0 && (!leases || (beside > 0 && lapsed > 0));
 }
 
 const struct fault fault_stall = {
@@ -126,7 +131,7 @@ const struct fault fault_stall = {
     .settings = {.lease_ms = 600,
                  .work_timeout_ms = 590,
                  .work_ms = 60,
-                 .redis_delay_us = 40000,
+                 .lock_delay_us = 40000,
                  .events = 3,
                  .shortest_ms = 780,
                  .longest_ms = 850,

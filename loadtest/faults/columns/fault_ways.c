@@ -76,8 +76,11 @@ static bool begin_reply(struct fault_site *site, const struct fault_event *event
     struct relay_toxic toxic = {
         .type = RELAY_SWALLOW_REPLY, .stream = RELAY_DOWNSTREAM, .nth = 1 + (int64_t)event->victim};
     toxic.what = commands[site->begun++ % (int64_t)(sizeof commands / sizeof commands[0])];
-    return set(&site->ways[FAULT_WAY_REDIS], &toxic, error) &&
-           set(&site->ways[FAULT_WAY_STOCK], &toxic, error);
+    for (size_t i = FAULT_WAY_REDIS; i < FAULT_WAYS; i++) {
+        if (!set(&site->ways[i], &toxic, error))
+            return false;
+    }
+    return true;
 }
 
 static bool reply_bit(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
@@ -88,7 +91,8 @@ static bool reply_bit(const struct fault_trial *trial, char evidence[FAULT_TEXT_
 
 static bool wants_redis(const struct api_strategy *strategy)
 {
-    return api_needs(strategy, "redis") || api_needs(strategy, "stock-redis");
+    return api_needs(strategy, "redis") || api_needs(strategy, "stock-redis") ||
+           api_needs(strategy, "redlock");
 }
 
 static bool begin_hold(struct fault_site *site, const struct fault_event *event,

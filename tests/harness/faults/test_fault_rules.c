@@ -234,12 +234,17 @@ static void a_stall_that_met_nobody_did_not_bite(void **state)
     (void)state;
     char evidence[FAULT_TEXT_SIZE];
     int64_t lease_us = fault_stall.settings.lease_ms * 1000;
-    assert_true(stall_bites(lease_us + 200000, 1000000 + lease_us + 100000, evidence));
+    int64_t pause_us = lease_us + 200000;
+    assert_true(stall_bites(pause_us, 1000000 + lease_us + 100000, evidence));
     assert_non_null(strstr(evidence, "1 orders were under way"));
-    /* Not past the lease; nobody sold after it; only after the pause. */
+    assert_non_null(strstr(evidence, "1 of them while another sold their product"));
+    /* Others wait for whoever has no lease: sold before the lease's end, after the pause. */
+    assert_true(stall_bites(pause_us, 1000000 + lease_us - 50000, evidence));
+    assert_non_null(strstr(evidence, "0 of them"));
+    assert_true(stall_bites(pause_us, 1000000 + pause_us + 5000, evidence));
+    assert_non_null(strstr(evidence, "0 of them"));
+    /* Not past the lease. */
     assert_false(stall_bites(lease_us - 1000, 1000000 + lease_us - 50000, evidence));
-    assert_false(stall_bites(lease_us + 200000, 1000000 + lease_us - 50000, evidence));
-    assert_false(stall_bites(lease_us + 200000, 1000000 + lease_us + 205000, evidence));
 }
 
 /* A lock's holder has to be among them: a lease must have lapsed. Nobody can be asked here. */
