@@ -11,7 +11,10 @@
 #define GAUGE_PREFIX    "seckill_orders_in_flight"
 #define OPEN_PREFIX     "seckill_http_connections "
 
-#define MEMBER(member)  offsetof(struct counts, member)
+/* What a double counts exactly; sums of many of these do not overflow either. */
+#define VALUE_MAX      9007199254740991.0
+
+#define MEMBER(member) offsetof(struct counts, member)
 
 /* Each outcome's class, and a second figure that it also counts in (or the same). */
 static const struct {
@@ -70,7 +73,7 @@ static bool value_of(const char *line, int64_t *out)
     const char *at = brace ? brace + 1 : line + strcspn(line, " ");
     char *end = NULL;
     double value = strtod(at, &end);
-    if (end == at)
+    if (end == at || !(value >= 0 && value <= VALUE_MAX))
         return false;
     *out = (int64_t)value;
     return true;

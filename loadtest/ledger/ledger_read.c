@@ -9,7 +9,7 @@
 enum { FORMAT = 1, LINE_BYTES_MAX = 16384 };
 
 /* So that no sum of them overflows, whoever wrote the file. */
-enum { QUANTITY_MAX = 1000000000 };
+enum { QUANTITY_MAX = 1000000000, STATUS_MAX = 999 };
 #define STOCK_MAX INT64_C(9007199254740991)
 
 /* A number of the line; one that is not there is `otherwise`, and one that is something else is
@@ -20,6 +20,15 @@ static bool take_number(const json_t *line, const char *name, int64_t otherwise,
     const json_t *value = json_object_get(line, name);
     *out = value ? json_integer_value(value) : otherwise;
     return !value || json_is_integer(value) || error_fail(error, "\"%s\" is no integer", name);
+}
+
+/* One that may be left out, and then is 0. */
+static bool take_count(const json_t *line, const char *name, int64_t most, int64_t *out,
+                       struct error *error)
+{
+    return take_number(line, name, 0, out, error) &&
+           ((*out >= 0 && *out <= most) ||
+            error_fail(error, "\"%s\" is not from 0 to %lld", name, (long long)most));
 }
 
 static bool need_number(const json_t *line, const char *name, int64_t least, int64_t *out,
@@ -57,8 +66,8 @@ static bool read_product(struct ledger *out, const json_t *line, struct error *e
     struct ledger_product product = {0};
     return need_number(line, "product", 1, &product.id, error) &&
            need_number(line, "stock", 0, &product.stock, error) &&
-           take_number(line, "limit", 0, &product.limit, error) &&
-           take_number(line, "epoch", 0, &product.epoch, error) &&
+           take_count(line, "limit", INT64_MAX, &product.limit, error) &&
+           take_count(line, "epoch", INT64_MAX, &product.epoch, error) &&
            (product.stock <= STOCK_MAX || error_fail(error, "\"stock\" is too large")) &&
            (ledger_add_product(out, &product) || error_fail(error, "out of memory"));
 }
@@ -102,6 +111,8 @@ static bool read_begin(struct ledger *out, const json_t *line, const char *kind,
         !take_text(line, "strategy", op.strategy, sizeof op.strategy, error) ||
         !take_text(line, "order", op.order, sizeof op.order, error) || !is_whole(&op, error))
         return false;
+    if (op.kind == LEDGER_BUY)
+        *op.order = '\0'; /* its answer names it */
     if (out->ops_count && out->ops[out->ops_count - 1].number >= op.number)
         return error_fail(error, "op %lld begins behind a later one", (long long)op.number);
     return take_key(line, &op, error) &&
@@ -115,7 +126,7 @@ static bool take_answer(const json_t *line, struct ledger_op *op, struct error *
     int64_t status;
     if (!need_number(line, "end_us", op->start_us, &op->end_us, error) ||
         !take_text(line, "is", is, sizeof is, error) ||
-        !take_number(line, "status", 0, &status, error) ||
+        !take_count(line, "status", STATUS_MAX, &status, error) ||
         !take_text(line, "code", op->code, sizeof op->code, error) ||
         !take_text(line, "order", order, sizeof order, error) ||
         !take_text(line, "state", state, sizeof state, error) ||

@@ -12,7 +12,10 @@
  * Content. 0.9.75 ends a field's value at a NUL, so that two values become one; it unfolds fields,
  * and takes a lone LF for a line's end. 1.0 refuses all of that. Both leave the head where it was
  * read and write NULs over the ends of names, values and lines: what stands between the end of one
- * part and the beginning of the next says whether anything was passed over.
+ * part and the beginning of the next says whether anything was passed over. What 0.9.75 has
+ * written NULs over cannot be told from a CRLF: a lone LF beside a NUL, and one behind a line that
+ * is nothing but a colon, at which it ends the head. Nor is it known what stood in a line before
+ * the request's that began with a NUL: it takes that for an empty one.
  */
 #include "http/head.h"
 

@@ -80,6 +80,12 @@ struct order_outcome_row {
 
 const struct order_outcome_row *order_outcome_row(enum order_outcome outcome);
 
+/* What an Idempotency-Key is made of: visible ASCII. */
+static inline bool order_key_may_hold(char c)
+{
+    return c > ' ' && c < 0x7f;
+}
+
 /* An expire is the cancel of a pending order whose hold is over; no client sends it. */
 enum order_kind { ORDER_BUY, ORDER_CANCEL, ORDER_RESTOCK, ORDER_EXPIRE, ORDER_KIND_COUNT };
 const char *order_kind_name(enum order_kind kind);

@@ -275,7 +275,7 @@ static bool take_char(const char **at, const char *end, bool quoted, char *out)
             return false;
     }
     *out = *(*at)++;
-    return *out > 0x20 && *out < 0x7f;
+    return order_key_may_hold(*out);
 }
 
 static bool take_key(const char *at, size_t length, char out[ORDER_KEY_MAX + 1])

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "strategy/parking.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +76,28 @@ static bool read_word(const char **at, char *out, size_t size)
     return true;
 }
 
-static bool read_number(const char **at, int64_t *out)
+/* Digits alone, from `least` to `most`: whoever can write to the broker must not be able to restock
+ * less than nothing. */
+static bool read_number(const char **at, int64_t least, int64_t most, int64_t *out)
 {
     char word[24];
     char *end;
 
-    if (!read_word(at, word, sizeof word) || !word[0])
+    if (!read_word(at, word, sizeof word) || word[0] < '0' || word[0] > '9')
         return false;
+    errno = 0;
     *out = strtoll(word, &end, 10);
-    return *end == '\0';
+    return *end == '\0' && errno == 0 && *out >= least && *out <= most;
+}
+
+/* "" where there is none. */
+static bool read_key(const char **at, char out[ORDER_KEY_MAX + 1])
+{
+    if (!read_word(at, out, ORDER_KEY_MAX + 1))
+        return false;
+    while (order_key_may_hold(*out))
+        out++;
+    return *out == '\0';
 }
 
 static bool read_kind_and_id(const char **at, struct partition_entry *out)
@@ -109,8 +123,9 @@ static bool read_line(const char **at, struct partition_entry *out)
     if (!read_kind_and_id(at, out))
         return false;
     if (out->kind == ORDER_RESTOCK &&
-        !(read_number(at, &out->epoch) && read_number(at, &out->quantity) &&
-          read_number(at, &out->created_us) && read_word(at, out->key, sizeof out->key)))
+        !(read_number(at, 1, INT64_MAX, &out->epoch) &&
+          read_number(at, 1, ORDER_QUANTITY_MAX, &out->quantity) &&
+          read_number(at, 0, INT64_MAX, &out->created_us) && read_key(at, out->key)))
         return false;
     return read_newline(at);
 }
@@ -121,7 +136,7 @@ bool partition_read_request(const char *body, struct partition_entry *out, int *
     int64_t product_id;
     int first = *count;
 
-    if (!read_number(&body, &version) || version != 1 || !read_number(&body, &product_id) ||
+    if (!read_number(&body, 1, 1, &version) || !read_number(&body, 1, ORDER_ID_MAX, &product_id) ||
         !read_newline(&body))
         return false;
     while (*body) {
@@ -161,7 +176,8 @@ bool partition_read_reply(const char **body, struct partition_entry *out)
     int64_t time_us;
 
     if (!**body || !read_kind_and_id(body, out) || !read_word(body, outcome, sizeof outcome) ||
-        !outcome_of(outcome, &out->outcome) || !read_number(body, &time_us) || !read_newline(body))
+        !outcome_of(outcome, &out->outcome) || !read_number(body, 0, INT64_MAX, &time_us) ||
+        !read_newline(body))
         return false;
     out->hold_until_us = out->kind == ORDER_BUY ? time_us : 0;
     out->created_us = out->kind == ORDER_BUY ? 0 : time_us;

@@ -155,6 +155,9 @@ static void what_is_no_ledger_is_refused(void **state)
             "a key or an order");
     refuses(HEAD "{\"op\":1,\"do\":\"buy\",\"product\":3,\"quantity\":1}\n", "at_us");
     refuses(HEAD HEAD, "line 3");
+    refuses(HEAD "{\"product\":4,\"stock\":1,\"limit\":-1}\n", "limit");
+    refuses(HEAD "{\"product\":4,\"stock\":1,\"epoch\":-1}\n", "epoch");
+    refuses(HEAD BUY "{\"op\":1,\"end_us\":90,\"is\":\"ok\",\"status\":4294967497}\n", "status");
     refuses(HEAD "{\"product\":3,\"stock\":5}\n", "twice");
     refuses(HEAD "{\"op\":1,\"do\":\"read\",\"at_us\":1,\"order\":"
                  "\"0123456789012345678901234567890123456\"}\n",

@@ -199,6 +199,10 @@ static void metrics_that_cannot_be_trusted(void **state)
                      "seckill_orders_total{strategy=\"none\",kind=\"buy\",outcome=\"stolen\"} 1\n",
                      "none", "buy", &scrape, &error));
     assert_non_null(strstr(error.text, "stolen"));
+    /* No count that a server could have come to. */
+    assert_false(scrape_parse("seckill_orders_in_flight -1\n", "none", "buy", &scrape, &error));
+    assert_false(scrape_parse("seckill_orders_in_flight nan\n", "none", "buy", &scrape, &error));
+    assert_false(scrape_parse("seckill_orders_in_flight 1e300\n", "none", "buy", &scrape, &error));
 }
 
 static void pgbench_figures(void **state)

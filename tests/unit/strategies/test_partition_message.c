@@ -107,6 +107,16 @@ static void other_things_are_no_request(void **state)
         "1 5\nrestock " ID " 1 x 3 \n",
         "1 5\nrestock " ID " 1 2 3 a b\n",
         "1 5\nrestock " ID " 1 2 99999999999999999999999999 \n",
+        "1 0\nbuy " ID "\n",
+        "1 -5\nbuy " ID "\n",
+        "1 9223372036854775808\nbuy " ID "\n",
+        "1 5\nrestock " ID " 0 2 3 \n",
+        "1 5\nrestock " ID " 1 0 3 \n",
+        "1 5\nrestock " ID " 1 -2 3 \n",
+        "1 5\nrestock " ID " 1 +2 3 \n",
+        "1 5\nrestock " ID " 1 1000001 3 \n",
+        "1 5\nrestock " ID " 1 2 -3 \n",
+        "1 5\nrestock " ID " 1 2 3 a\tb\n",
     };
 
     (void)state;

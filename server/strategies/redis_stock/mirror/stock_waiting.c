@@ -65,7 +65,9 @@ static bool parse_line(const char *line, struct waiting_order *out)
     at = at ? parse_times(at, out) : NULL;
     if (!at)
         return false;
-    size_t length = strcspn(at, "\n");
+    size_t length = 0;
+    while (order_key_may_hold(at[length]))
+        length++;
     if (at[length] != '\n' || length > ORDER_KEY_MAX)
         return false;
     memcpy(out->key, at, length);
