@@ -83,22 +83,28 @@ static void cut_at(struct link *link, struct flow *flow, int64_t at_us)
 }
 
 /* A message of a request is over; it began where the last one ended. */
-static void meet_request(struct link *link, struct toxics *toxics, const struct wire_seen *seen)
+static void meet_request(struct link *link, struct toxics *toxics, const struct wire_seen *seen,
+                         int64_t now_us)
 {
     struct flow *flow = &link->flows[RELAY_UPSTREAM];
     bool open = !link->cutting && !link->holding;
     bool loses = toxics_wants(toxics, RELAY_LOSE_REQUEST, &link->wire);
     bool holds = toxics_wants(toxics, RELAY_HOLD_REQUEST, &link->wire);
+    bool marked = toxics_wants(toxics, RELAY_SWALLOW_REPLY, &link->wire);
+    int64_t patience_us = toxics->of[RELAY_HOLD_REQUEST][0].amount;
 
-    wire_note_request(&link->wire, seen, toxics_wants(toxics, RELAY_SWALLOW_REPLY, &link->wire));
     if (open && toxics_meet(toxics, RELAY_LOSE_REQUEST, loses)) {
-        toxics_bite(toxics, RELAY_LOSE_REQUEST);
         cut_at(link, flow, 0);
-    } else if (open && toxics_meet(toxics, RELAY_HOLD_REQUEST, holds)) {
-        toxics_bite(toxics, RELAY_HOLD_REQUEST);
-        flow->barrier = flow->whole;
-        link->holding = true;
+        holds = false;
+    } else {
+        holds = open && toxics_meet(toxics, RELAY_HOLD_REQUEST, holds);
     }
+    if (holds) {
+        flow->barrier = flow->whole;
+        link->holding = link->awaited = true;
+        link->part_us = patience_us > 0 ? now_us + patience_us : 0;
+    }
+    wire_note_request(&link->wire, seen, marked, holds);
 }
 
 static void meet_reply(struct link *link, struct toxics *toxics, const struct wire_seen *seen,
@@ -109,9 +115,10 @@ static void meet_reply(struct link *link, struct toxics *toxics, const struct wi
 
     toxics->counts.commits += seen->committed;
     toxics->counts.evals += seen->eval && !seen->failed;
+    toxics->counts.answered += seen->held;
+    link->awaited = link->awaited && !seen->held;
     if (!link->cutting &&
         toxics_meet(toxics, RELAY_SWALLOW_REPLY, toxics_wants_reply(toxics, seen))) {
-        toxics_bite(toxics, RELAY_SWALLOW_REPLY);
         cut_at(link, flow, now_us + silence_us);
     }
 }
@@ -127,7 +134,7 @@ static void follow(struct link *link, struct toxics *toxics, enum relay_stream s
         struct wire_seen seen;
         at += wire_feed(&link->wire, stream, piece->bytes + at, piece->length - at, &seen);
         if (seen.message && stream == RELAY_UPSTREAM)
-            meet_request(link, toxics, &seen);
+            meet_request(link, toxics, &seen, now_us);
         else if (seen.message)
             meet_reply(link, toxics, &seen, now_us);
         if (seen.message || seen.loose)
@@ -171,8 +178,6 @@ static bool take_in(struct link *link, struct toxics *toxics, enum relay_stream 
         return false;
     *piece = (struct piece){.length = (size_t)got, .due_us = now_us + toxics_delay(toxics, stream)};
     memcpy(piece->bytes, bytes, (size_t)got);
-    if (flow->last && piece->due_us < flow->last->due_us)
-        piece->due_us = flow->last->due_us; /* jitter changes no order */
     append(flow, piece);
     follow(link, toxics, stream, piece, now_us);
     return true;
@@ -338,6 +343,8 @@ static int64_t find_due(const struct link *link, const struct toxics *toxics, in
 
     if (link->cutting && link->cut_us > now_us)
         due_us = clock_earlier(due_us, link->cut_us);
+    if (link->part_us != 0)
+        due_us = clock_earlier(due_us, link->part_us);
     for (int stream = 0; stream < 2; stream++) {
         const struct flow *flow = &link->flows[stream];
         bool waits = flow->first && !flow->full && !flow->stalled;
@@ -353,6 +360,17 @@ static int64_t find_due(const struct link *link, const struct toxics *toxics, in
     return due_us;
 }
 
+/* Both ends have been passed on; or one of them, and the other side takes nothing more. What was
+ * held is answered first, though to nobody. */
+static bool is_over(const struct link *link)
+{
+    const struct flow *up = &link->flows[RELAY_UPSTREAM];
+    const struct flow *down = &link->flows[RELAY_DOWNSTREAM];
+
+    return (up->passed && (down->passed || (link->ends[0].gone && !link->awaited))) ||
+           (down->passed && link->ends[1].gone);
+}
+
 int64_t link_serve(struct link *link, struct toxics *toxics, int64_t now_us)
 {
     bool lives = true;
@@ -364,14 +382,16 @@ int64_t link_serve(struct link *link, struct toxics *toxics, int64_t now_us)
         link->ends[i].readable = false;
         lives = lives && pass_on(link, toxics, (enum relay_stream)i, now_us);
     }
-    bool passed = (link->flows[0].passed && (link->ends[0].gone || link->flows[1].passed)) ||
-                  (link->flows[1].passed && link->ends[1].gone);
+    if (link->part_us != 0 && now_us >= link->part_us) {
+        shutdown(link->ends[0].fd, SHUT_WR);
+        link->part_us = 0;
+    }
     bool cut = link->cutting && now_us >= link->cut_us && is_cut(link);
     bool timeout = now_us >= find_end(link, toxics, RELAY_TIMEOUT);
     link->reset = lives && now_us >= find_end(link, toxics, RELAY_RESET_PEER);
     if (link->reset)
         toxics_bite(toxics, RELAY_RESET_PEER);
-    link->over = !lives || passed || cut || timeout || link->reset;
+    link->over = !lives || is_over(link) || cut || timeout || link->reset;
     return link->over ? INT64_MAX : find_due(link, toxics, now_us);
 }
 

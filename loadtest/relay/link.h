@@ -40,9 +40,11 @@ struct link {
     struct flow flows[2];    /* by enum relay_stream */
     struct wire wire;
     int64_t opened_us;
-    bool cutting;   /* at the barrier downstream both sides are closed, */
-    int64_t cut_us; /* not before this */
-    bool holding;   /* there is a barrier upstream until RELAY_HOLD_REQUEST is cleared */
+    bool cutting;    /* at the barrier downstream both sides are closed, */
+    int64_t cut_us;  /* not before this */
+    bool holding;    /* there is a barrier upstream until RELAY_HOLD_REQUEST is cleared */
+    int64_t part_us; /* the client sees an end then; 0: not */
+    bool awaited;    /* the reply to what was held has not come */
     bool over;
     bool reset; /* and TCP peers are to see a reset */
 };

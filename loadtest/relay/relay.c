@@ -106,11 +106,13 @@ static void take_link(struct relay *relay, int client)
 {
     struct relay_counts *counts = &relay->shared.toxics.counts;
     bool down = toxics_on(&relay->shared.toxics, RELAY_DOWN, RELAY_UPSTREAM) != NULL;
-    int target = down || counts->open == LINKS_MAX ? -1 : address_connect(&relay->shared.target);
+    bool refuses = toxics_on(&relay->shared.toxics, RELAY_REFUSE, RELAY_UPSTREAM) != NULL;
+    int target =
+        down || refuses || counts->open == LINKS_MAX ? -1 : address_connect(&relay->shared.target);
     struct link *link = NULL;
 
-    if (down)
-        toxics_bite(&relay->shared.toxics, RELAY_DOWN);
+    if (down || refuses)
+        toxics_bite(&relay->shared.toxics, down ? RELAY_DOWN : RELAY_REFUSE);
     if (target < 0) {
         refuse(relay, client, target);
         return;

@@ -17,6 +17,7 @@ static const struct {
     [RELAY_STALL] = {"stall", true, false, false},
     [RELAY_RESET_PEER] = {"reset_peer", false, false, false},
     [RELAY_DOWN] = {"down", false, false, false},
+    [RELAY_REFUSE] = {"refuse", false, false, false},
     [RELAY_SWALLOW_REPLY] = {"swallow_reply", false, true, false},
     [RELAY_LOSE_REQUEST] = {"lose_request", false, true, false},
     [RELAY_HOLD_REQUEST] = {"hold_request", false, true, false},

@@ -33,11 +33,12 @@ enum relay_type {
     /* Both directions'. */
     RELAY_RESET_PEER, /* us until connections are reset (RST; on a unix socket closed) */
     RELAY_DOWN,       /* of no meaning: connections are closed, and new ones too */
+    RELAY_REFUSE,     /* of no meaning: new ones alone */
     /* Once, for the nth that matches; the protocol must not be RELAY_BYTES. */
     RELAY_SWALLOW_REPLY, /* it is executed; us until both sides are closed, without its reply */
     RELAY_LOSE_REQUEST,  /* of no meaning: it and what follows never arrive, both are closed */
-    RELAY_HOLD_REQUEST,  /* of no meaning: it and what follows arrive when this is cleared, though
-                            its client may be gone by then */
+    RELAY_HOLD_REQUEST, /* it and what follows arrive when this is cleared, though its client may be
+                           gone by then; us until the client sees an end, 0: never */
     RELAY_TYPES
 };
 
@@ -47,16 +48,18 @@ struct relay_toxic {
     int64_t amount;
     int64_t jitter_us; /* RELAY_LATENCY's */
     /*
-     * What is met. PostgreSQL: the name of a prepared statement, the beginning of one without a
-     * name, or a part of plain SQL. Redis: a command; "EVAL" is EVALSHA and FCALL too. In any case.
+     * What is met, in any case. PostgreSQL: the name of a prepared statement, the beginning of one
+     * without a name, or a part of plain SQL. Redis: a command; "EVAL" is EVALSHA and FCALL too,
+     * and RELAY_SWALLOW_REPLY of it is met by a reply that is no error.
      *
-     * RELAY_SWALLOW_REPLY of "COMMIT" is any reply that says that something was committed: COMMIT
-     * itself, or rows written outside a transaction. Of "EVAL", one that is no error.
+     * RELAY_SWALLOW_REPLY of "COMMIT", in capitals, is met by any reply that says that something
+     * was committed: by COMMIT itself, or by rows written outside a transaction.
      */
     const char *what;
     /* Nor anything but what has this text in its first 1000 bytes; NULL: any. */
     const char *containing;
-    int64_t nth; /* from now on; 0 and 1: the next */
+    int64_t nth;      /* from now on; 0 and 1: the next */
+    bool then_refuse; /* RELAY_REFUSE is set where it bites: nobody comes back behind it */
 };
 
 struct relay_counts {
@@ -66,6 +69,7 @@ struct relay_counts {
     int64_t bytes[2];    /* read, by direction */
     int64_t commits;     /* replies that said so, passed on or not; RELAY_POSTGRES */
     int64_t evals;       /* RELAY_REDIS */
+    int64_t answered;    /* replies to what was held */
     int64_t bitten[RELAY_TYPES];
 };
 

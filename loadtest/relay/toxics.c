@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
+#include <string.h>
 
 bool toxics_set(struct toxics *toxics, enum relay_protocol protocol,
                 const struct relay_toxic *toxic, struct error *error)
@@ -16,7 +16,8 @@ bool toxics_set(struct toxics *toxics, enum relay_protocol protocol,
                         .amount = toxic->amount,
                         .jitter_us = toxic->jitter_us,
                         .since_us = clock_mono_us(),
-                        .left = toxic->nth > 0 ? toxic->nth : 1};
+                        .left = toxic->nth > 0 ? toxic->nth : 1,
+                        .then_refuse = toxic->then_refuse};
     snprintf(set.what, sizeof set.what, "%s", toxic->what ? toxic->what : "");
     snprintf(set.containing, sizeof set.containing, "%s",
              toxic->containing ? toxic->containing : "");
@@ -53,7 +54,10 @@ bool toxics_meet(struct toxics *toxics, enum relay_type type, bool is)
 
     if (!toxic->on || !is || --toxic->left > 0)
         return false;
+    if (toxic->then_refuse)
+        toxics->of[RELAY_REFUSE][0].on = toxics->of[RELAY_REFUSE][1].on = true;
     toxics_clear(toxics, type);
+    toxics_bite(toxics, type);
     return true;
 }
 
@@ -70,7 +74,7 @@ bool toxics_wants_reply(const struct toxics *toxics, const struct wire_seen *see
 
     if (!toxic)
         return false;
-    if (strcasecmp(toxic->what, "COMMIT") == 0 && !*toxic->containing)
+    if (strcmp(toxic->what, "COMMIT") == 0 && !*toxic->containing)
         return seen->committed;
     return seen->marked && !seen->failed;
 }

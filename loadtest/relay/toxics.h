@@ -15,6 +15,7 @@ struct toxic {
     /* Of what waits for a request or a reply. */
     char what[RELAY_TEXT_SIZE], containing[RELAY_TEXT_SIZE];
     int64_t left; /* so many more have to match, the last one is met */
+    bool then_refuse;
 };
 
 struct toxics {

@@ -31,9 +31,9 @@ bool wire_is(const struct wire *wire, const char *what, const char *containing)
                                         strlen(containing)) != NULL);
 }
 
-void wire_note_request(struct wire *wire, const struct wire_seen *seen, bool marked)
+void wire_note_request(struct wire *wire, const struct wire_seen *seen, bool marked, bool held)
 {
-    wire->marks |= marked ? WIRE_MARKED : 0;
+    wire->marks |= (marked ? WIRE_MARKED : 0) | (held ? WIRE_HELD : 0);
     if (!seen->asks)
         return;
     wire->blind |= wire->count == WIRE_PENDING_MAX;
@@ -42,16 +42,18 @@ void wire_note_request(struct wire *wire, const struct wire_seen *seen, bool mar
     wire->marks = 0;
 }
 
-unsigned char wire_pop(struct wire *wire)
+void wire_pop(struct wire *wire, struct wire_seen *seen)
 {
     if (wire->count == 0) {
         wire->blind = true; /* a reply that nobody has asked for */
-        return 0;
+        return;
     }
     unsigned char marks = wire->pending[wire->first];
     wire->first = (wire->first + 1) % WIRE_PENDING_MAX;
     wire->count--;
-    return marks;
+    seen->eval = (marks & WIRE_EVAL) != 0;
+    seen->marked = (marks & WIRE_MARKED) != 0;
+    seen->held = (marks & WIRE_HELD) != 0;
 }
 
 void wire_keep(struct wire_message *message, const char *bytes, size_t length)

@@ -45,14 +45,14 @@ struct wire {
     bool failed;    /* Redis's too: it is an error */
 };
 
-enum { WIRE_EVAL = 1, WIRE_MARKED = 2 };
+enum { WIRE_EVAL = 1, WIRE_MARKED = 2, WIRE_HELD = 4 };
 
 /* What a fed piece has brought to its end. */
 struct wire_seen {
     bool message; /* one of a request; of a reply, all of it */
     bool loose;   /* what belongs to none, as all that starts a session */
     bool asks;    /* it will be replied to */
-    bool committed, eval, failed, marked;
+    bool committed, eval, failed, marked, held;
 };
 
 void wire_init(struct wire *wire, enum relay_protocol protocol);
@@ -63,11 +63,12 @@ size_t wire_feed(struct wire *wire, enum relay_stream stream, const char *bytes,
 
 /* Whether the request that has just ended is this. */
 bool wire_is(const struct wire *wire, const char *what, const char *containing);
-/* Says so after each message of a request; the reply will be `marked` if one of them was. */
-void wire_note_request(struct wire *wire, const struct wire_seen *seen, bool marked);
+/* Says so after each message of a request; the reply will be `marked`, or `held`, if one was. */
+void wire_note_request(struct wire *wire, const struct wire_seen *seen, bool marked, bool held);
 
-/* For the protocols' files. */
-unsigned char wire_pop(struct wire *wire); /* the marks of the request that this is the reply to */
+/* For the protocols' files. The reply to the first request that has none is here; it has its marks.
+ */
+void wire_pop(struct wire *wire, struct wire_seen *seen);
 void wire_keep(struct wire_message *message, const char *bytes, size_t length); /* in its head */
 size_t wire_feed_postgres(struct wire *wire, enum relay_stream stream, const char *bytes,
                           size_t length, struct wire_seen *seen);

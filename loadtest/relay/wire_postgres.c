@@ -95,7 +95,7 @@ static void end_reply(struct wire *wire, char status, struct wire_seen *seen)
     seen->committed = wire->committed || (alone && wire->wrote);
     seen->failed = wire->failed;
     if (wire->greeted)
-        seen->marked = (wire_pop(wire) & WIRE_MARKED) != 0;
+        wire_pop(wire, seen);
     wire->greeted = true;
     wire->transaction = status;
     wire->wrote = wire->committed = wire->failed = false;

@@ -151,12 +151,9 @@ static void end_command(struct wire *wire, struct wire_seen *seen)
 
 static void end_reply(struct wire *wire, struct wire_seen *seen)
 {
-    unsigned char marks = wire_pop(wire);
-
+    wire_pop(wire, seen);
     seen->message = true;
     seen->failed = wire->failed;
-    seen->eval = (marks & WIRE_EVAL) != 0;
-    seen->marked = (marks & WIRE_MARKED) != 0;
 }
 
 size_t wire_feed_redis(struct wire *wire, enum relay_stream stream, const char *bytes,

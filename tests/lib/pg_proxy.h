@@ -1,11 +1,10 @@
 /*
- * A proxy in front of PostgreSQL's unix socket that understands enough of the protocol to be unkind
- * at a chosen moment: when a session is about to execute a named prepared statement (the server's
- * statements are prepared under their names in sql/statements.sql), or one without a name that
- * begins with a chosen text, or sends plain SQL with that text in it.
+ * A relay (loadtest/relay/relay.h) in front of PostgreSQL's unix socket that is unkind at a chosen
+ * moment: when a session is about to execute a named prepared statement (the server's statements
+ * are prepared under their names in sql/statements.sql), or one without a name that begins with a
+ * chosen text, or sends plain SQL with that text in it.
  *
- * One thread pumps all sessions. Point a server at it with stack_database_through(conninfo, its
- * folder). Source: PostgreSQL documentation, "Frontend/Backend Protocol", Message Formats.
+ * Point a server at it with stack_database_through(conninfo, its folder).
  */
 #ifndef SECKILL_TESTS_LIB_PG_PROXY_H
 #define SECKILL_TESTS_LIB_PG_PROXY_H
@@ -42,7 +41,8 @@ void pg_proxy_wait_fault(struct pg_proxy *proxy);
 void pg_proxy_release(struct pg_proxy *proxy);
 /* Waits until PostgreSQL has answered what was released. */
 void pg_proxy_wait_answered(struct pg_proxy *proxy);
-/* After a fault new sessions are turned away, until this is said again with false. */
+/* After a fault that is armed from now on new sessions are turned away, until this is said again
+ * with false. */
 void pg_proxy_refuse_after_fault(struct pg_proxy *proxy, bool refuse);
 
 #endif

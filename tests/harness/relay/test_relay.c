@@ -215,6 +215,11 @@ static void a_stall_is_one_direction_s(void **state)
     expect(client, "kept");
     expect_end(client);
     assert_int_equal(bitten(RELAY_STALL), 1);
+    set(RELAY_STALL, RELAY_UPSTREAM, 0);
+    shutdown(client, SHUT_WR); /* an end with nothing before it is kept too */
+    assert_true(is_quiet(target));
+    relay_clear(relay, RELAY_TYPES);
+    expect_end(target);
 }
 
 static void a_timeout_throws_away_and_ends(void **state)
@@ -284,6 +289,19 @@ static void down_ends_all_and_refuses(void **state)
     pass(other, there);
     close(other);
     close(there);
+}
+
+static void refuse_keeps_who_is_there(void **state)
+{
+    (void)state;
+    set(RELAY_REFUSE, RELAY_UPSTREAM, 0);
+    int other = connect_to(relay_address(relay));
+    expect_end(other);
+    close(other);
+    pass(client, target);
+    pass(target, client);
+    assert_int_equal(bitten(RELAY_REFUSE), 1);
+    assert_int_equal(bitten(RELAY_DOWN), 0);
 }
 
 /* As a failover has it: those that are open stay where they are. */
@@ -420,6 +438,7 @@ int main(void)
         TEST(a_slow_close_comes_later),
         TEST(peers_see_a_reset),
         TEST(down_ends_all_and_refuses),
+        TEST(refuse_keeps_who_is_there),
         TEST(new_connections_go_where_it_points),
         TEST(a_unix_socket_is_relayed_and_removed),
         TEST(what_makes_no_sense_is_refused),

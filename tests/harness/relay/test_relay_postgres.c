@@ -103,7 +103,7 @@ static void without_a_toxic_nothing_is_changed(void **state)
 static void the_reply_of_the_third_commit_is_swallowed(void **state)
 {
     (void)state;
-    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "commit", .nth = 3});
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "COMMIT", .nth = 3});
     for (int i = 0; i < 2; i++) {
         buy_in_steps();
         assert_string_equal(run("COMMIT"), "COMMIT");
@@ -218,8 +218,33 @@ static void a_held_request_arrives_when_it_is_let_go(void **state)
     connect_again(); /* others pass */
     assert_string_equal(run("INSERT INTO bought VALUES (2)"), "INSERT 0 1");
     assert_int_equal(rows(), 1);
+    assert_int_equal(relay_count(here.relay).answered, 0);
     relay_clear(here.relay, RELAY_HOLD_REQUEST);
     wait_rows(2);
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    while (relay_count(here.relay).answered == 0 && clock_mono_us() < until_us)
+        clock_sleep_until(clock_mono_us() + 1000);
+    assert_int_equal(relay_count(here.relay).answered, 1);
+}
+
+/* Its client is told that all is over, and cannot come back until that is taken back. */
+static void who_is_held_may_be_parted(void **state)
+{
+    (void)state;
+    set(&(struct relay_toxic){.type = RELAY_HOLD_REQUEST,
+                              .what = "INSERT INTO bought",
+                              .amount = 1,
+                              .then_refuse = true});
+    assert_string_equal(run("INSERT INTO bought VALUES (1)"), "");
+    assert_int_equal(PQstatus(here.client), CONNECTION_BAD);
+    PGconn *refused = PQconnectdb(here.through);
+    assert_int_equal(PQstatus(refused), CONNECTION_BAD);
+    PQfinish(refused);
+    assert_int_equal(rows(), 0);
+    relay_clear(here.relay, RELAY_HOLD_REQUEST);
+    wait_rows(1);
+    relay_clear(here.relay, RELAY_REFUSE);
+    connect_again();
 }
 
 /* Over TCP a client asks for TLS first; PostgreSQL's "no" has no frame. */
@@ -305,6 +330,7 @@ int main(void)
         TEST(the_reply_of_a_statement_is_swallowed),
         TEST(a_lost_request_never_arrives),
         TEST(a_held_request_arrives_when_it_is_let_go),
+        TEST(who_is_held_may_be_parted),
         TEST(tcp_is_followed_too),
     };
 
