@@ -21,7 +21,7 @@ component_packages=(librabbitmq-dev rabbitmq-server libmemcached-dev memcached:m
   libzookeeper-java default-jre-headless:java)
 # clang-19: what Debian 13 calls clang; it warns of more than Debian 12's
 test_packages=(clang:clang clang-19:clang-19 clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
-  mandoc:mandoc spin:spin
+  mandoc:mandoc spin:spin libfaketime
   haproxy:haproxy docker-compose pgbouncer:pgbouncer prometheus:promtool git:git openssl:openssl python3:python3 python3-yaml
   python3-jsonschema)
 # Ubuntu has Chromium as a snap alone, which a test cannot drive: there the page's test is skipped.

@@ -15,7 +15,8 @@ enum {
     STOP_LIMIT_MS = 90000,
     STALL_LIMIT_MS = 10000,
     ARGUMENTS_MAX = 24,
-    BACKENDS_MAX = 16
+    BACKENDS_MAX = 16,
+    CLOCK_TEXTS = 4
 };
 
 bool instance_find_binary(const struct options *options, char *out, size_t size,
@@ -108,7 +109,7 @@ static bool wait_listening(struct instance *instance, struct error *error)
  * All of them, so that nothing that the harness itself was started with reaches a server that is to
  * have none, and no file of a secret, which would contradict the secret. */
 struct backends {
-    char *texts[2 * BACKENDS_MAX + 1]; /* owned; NULL at the end */
+    char *texts[2 * BACKENDS_MAX + CLOCK_TEXTS + 1]; /* owned; NULL at the end */
     size_t count;
 };
 
@@ -136,6 +137,18 @@ static bool list_backends(struct backends *backends, const struct options *optio
             return error_fail(error, "out of memory");
     }
     return true;
+}
+
+/* What clock_step.h needs in the environment. */
+static bool list_clock(struct backends *backends, const struct instance *instance,
+                       struct error *error)
+{
+    return !*instance->clock_file ||
+           (add_text(backends, "LD_PRELOAD", "=", instance->clock_library) &&
+            add_text(backends, "FAKETIME_TIMESTAMP_FILE", "=", instance->clock_file) &&
+            add_text(backends, "FAKETIME_NO_CACHE", "=", "1") &&
+            add_text(backends, "FAKETIME_DONT_FAKE_MONOTONIC", "=", "1")) ||
+           error_fail(error, "out of memory");
 }
 
 static void drop_backends(struct backends *backends)
@@ -179,6 +192,7 @@ static bool start_one(struct instance *instance, const struct options *options, 
     }
     struct backends backends = {.count = 0};
     bool started = list_backends(&backends, options, error) &&
+                   list_clock(&backends, instance, error) &&
                    process_start(&instance->process, argv, instance->log_path,
                                  (const char *const *)backends.texts, error);
     drop_backends(&backends);
