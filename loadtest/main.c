@@ -31,7 +31,8 @@ int main(int argc, char **argv)
     int status = 2;
     switch (options.command) {
     case COMMAND_RUN:
-        status = command_run(&options);
+        status =
+            options.scenario == SCENARIO_UNPAID ? command_unpaid(&options) : command_run(&options);
         break;
     case COMMAND_AUDIT:
         status = command_audit(&options);

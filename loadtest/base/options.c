@@ -61,7 +61,8 @@ static const struct option_row backends[] = {
 const struct option_table option_table_backends = {.rows = backends,
                                                    .count = sizeof backends / sizeof backends[0]};
 
-static const char *const scenarios[] = {"hot", "soldout", "spread", "counter", "bell", "articles"};
+static const char *const scenarios[] = {"hot",  "soldout",  "spread", "counter",
+                                        "bell", "articles", "unpaid"};
 
 static const struct option_row rows[] = {
     OPTION_ROW("strategies", RUN, OPTION_LIST, AT(strategies), "all", 0, 0, false, "a,b,...|all",
@@ -97,8 +98,8 @@ static const struct option_row rows[] = {
     OPTION_ROW("set", SWEEP, OPTION_LIST, AT(set), NULL, 0, 0, false, "NAME=1,...",
                "other settings, the same throughout"),
     OPTION_ROW("scenario", RUN, OPTION_CHOICE, AT(scenario),
-               "hot|soldout|spread|counter|bell|articles", 0, 0, false, "NAME",
-               "hot, soldout, spread, counter, bell or articles (below)"),
+               "hot|soldout|spread|counter|bell|articles|unpaid", 0, 0, false, "NAME",
+               "hot, soldout, spread, counter, bell, articles or unpaid (below)"),
     OPTION_ROW("instances", CROWDS, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES,
                false, "N", "how many servers share the load (1; with --server: all of them)"),
     OPTION_ROW("instances", RUN, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES,
@@ -226,6 +227,12 @@ static const char run_help[] =
     "  articles the experiments of the articles that the strategies come from, each with its own\n"
     "           strategies, instances and number of calls, beside the figures they published\n"
     "           (docs/ARTICLES.md). Takes a minute or two.\n"
+    "  unpaid   --stock units of one product, bought for --duration by as many buyers as there "
+    "are\n"
+    "           connections (256 at the most) with a hold of a second. Four in ten pay at once,\n"
+    "           three when the hold ends, three never. The rows are counted all the while: each\n"
+    "           unit is in the stock, sold or held; and at the end nothing is held, and what was\n"
+    "           sold is what was paid. One line a strategy; nothing of the output below.\n"
     "\n"
     "Verdicts\n"
     "  kept              promised for this many instances, and no violation was found\n"
@@ -404,7 +411,7 @@ const char *scenario_name(enum scenario scenario)
 bool options_use_wrk(const struct options *options)
 {
     return !(options->command & (CROWDS | FAULTS)) && options->rate_per_s == 0 &&
-           options->scenario != SCENARIO_ARTICLES;
+           options->scenario != SCENARIO_ARTICLES && options->scenario != SCENARIO_UNPAID;
 }
 
 bool options_settle(struct options *options, struct error *error)
@@ -421,6 +428,10 @@ bool options_settle(struct options *options, struct error *error)
                           "--wide is a form of the table: not with --format md, json or csv");
     if (options->wide)
         options->format = FORMAT_WIDE;
+    if (options->scenario == SCENARIO_UNPAID &&
+        (options->format != FORMAT_TABLE || options->rate_per_s > 0))
+        return error_fail(error, "--format, --wide and --rate are not for --scenario unpaid, which "
+                                 "prints its own lines");
     if (options->servers.count > OPTIONS_MAX_INSTANCES)
         return error_fail(error, "--server takes at most %d URLs", OPTIONS_MAX_INSTANCES);
     if (options->servers.count > 0 && options->work_ms >= 0)

@@ -5,6 +5,8 @@
 #include "loadtest/base/options.h"
 
 int command_run(struct options *options);
+/* run --scenario unpaid */
+int command_unpaid(const struct options *options);
 int command_audit(const struct options *options);
 int command_sweep(const struct options *options);
 int command_report(const struct options *options);

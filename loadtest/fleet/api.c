@@ -79,10 +79,9 @@ void api_destroy(struct api *api)
     free(api);
 }
 
-/* One call. The answer's text stands in api->answer until the next one. `body` NULL: GET, else PUT.
- */
-static bool call(struct api *api, const char *server, const char *path, const char *body,
-                 long *status, struct error *error)
+/* One call. The answer's text stands in api->answer until the next one. `body` NULL: a GET. */
+static bool send_call(struct api *api, const char *server, const char *path, const char *method,
+                      const char *body, long *status, struct error *error)
 {
     char url[600];
     snprintf(url, sizeof url, "%.*s%s", (int)strcspn(server + 7, "/") + 7, server, path);
@@ -92,7 +91,7 @@ static bool call(struct api *api, const char *server, const char *path, const ch
     curl_easy_setopt(api->curl, CURLOPT_URL, url);
     if (body) {
         curl_easy_setopt(api->curl, CURLOPT_POSTFIELDS, body);
-        curl_easy_setopt(api->curl, CURLOPT_CUSTOMREQUEST, "PUT");
+        curl_easy_setopt(api->curl, CURLOPT_CUSTOMREQUEST, method);
     } else {
         curl_easy_setopt(api->curl, CURLOPT_CUSTOMREQUEST, NULL);
         curl_easy_setopt(api->curl, CURLOPT_HTTPGET, 1L);
@@ -101,10 +100,16 @@ static bool call(struct api *api, const char *server, const char *path, const ch
     if (process_interrupted())
         return error_fail(error, "interrupted");
     if (result != CURLE_OK)
-        return error_fail(error, "%s %s: %s", body ? "PUT" : "GET", url,
-                          curl_easy_strerror(result));
+        return error_fail(error, "%s %s: %s", method, url, curl_easy_strerror(result));
     curl_easy_getinfo(api->curl, CURLINFO_RESPONSE_CODE, status);
     return true;
+}
+
+/* `body` NULL: GET, else PUT. */
+static bool call(struct api *api, const char *server, const char *path, const char *body,
+                 long *status, struct error *error)
+{
+    return send_call(api, server, path, body ? "PUT" : "GET", body, status, error);
 }
 
 /* A call that must be answered 2xx; `document` (may be NULL) gets its JSON, owned by the caller. */
@@ -337,6 +342,25 @@ static bool fail_ready(const struct api *api, const char *server, struct error *
     }
     json_decref(document);
     return false;
+}
+
+static void copy_text(const json_t *document, const char *name, char *out, size_t size)
+{
+    const char *text = json_string_value(json_object_get(document, name));
+    snprintf(out, size, "%s", text ? text : "");
+}
+
+bool api_post(struct api *api, const char *server, const char *path, const char *body,
+              struct api_answer *out, struct error *error)
+{
+    json_error_t fault;
+    if (!send_call(api, server, path, "POST", body, &out->status, error))
+        return false;
+    json_t *document = json_loadb(api->answer ? api->answer : "", api->length, 0, &fault);
+    copy_text(document, "id", out->id, sizeof out->id);
+    copy_text(document, "code", out->code, sizeof out->code);
+    json_decref(document);
+    return true;
 }
 
 bool api_ready(struct api *api, const char *server, bool *durable, struct error *error)

@@ -63,6 +63,16 @@ bool api_scrape(struct api *api, const char *server, const char *strategy, const
 bool api_counter(struct api *api, const char *server, const char *name, const char *strategy,
                  int64_t *out, struct error *error);
 
+/* POSTs `body` ("": none), and what the answer says: of an order its id, of a problem its code.
+ * False: there was none. */
+struct api_answer {
+    long status;
+    char id[40];
+    char code[40];
+};
+bool api_post(struct api *api, const char *server, const char *path, const char *body,
+              struct api_answer *out, struct error *error);
+
 /* GET /readyz says 200; `durable` is its word on PostgreSQL. */
 bool api_ready(struct api *api, const char *server, bool *durable, struct error *error);
 
