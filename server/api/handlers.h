@@ -28,6 +28,9 @@ void products_put_run(struct request *request);
 void products_audit(struct request *request);
 void products_restock(struct request *request);
 
+/* events.c */
+void events_get(struct request *request);
+
 /* service.c */
 void service_strategies(struct request *request);
 void service_healthz(struct request *request);

@@ -23,6 +23,7 @@ const struct route api_routes[] = {
     {"/readyz", ROUTE_GET, false, service_readyz},
     {"/metrics", ROUTE_GET, false, service_metrics},
     {"/", ROUTE_GET, false, service_page},
+    {"/events", ROUTE_GET, false, events_get},
     {"/openapi.yaml", ROUTE_GET, false, service_openapi},
     {"/zoo", ROUTE_GET, false, service_zoo},
     {NULL, ROUTE_GET, false, NULL},

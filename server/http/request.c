@@ -78,11 +78,31 @@ bool request_json(struct request *request, struct member *members, size_t count)
     return false;
 }
 
+struct request *request_create_alone(struct http *http, const struct route *route)
+{
+    struct request *request = calloc(1, sizeof *request + 1);
+
+    if (!request)
+        return NULL;
+    request->http = http;
+    request->route = route;
+    request->body = request->body_inline;
+    request->alone = true;
+    return request;
+}
+
+void request_destroy_alone(struct request *request)
+{
+    destroy(request);
+}
+
 void request_complete(struct request *request)
 {
     struct http *http = request->http;
     struct connection *connection = request->connection;
 
+    if (request->on_complete)
+        request->on_complete(request);
     http->requests--;
     if (request->accepted)
         http->accepted--;
@@ -146,9 +166,15 @@ void request_wait_order(struct request *request, void (*step)(struct request *))
 
 void request_wait_call(struct request *request, void (*step)(struct request *))
 {
+    suspend(request);
+    request_submit_call(request, step);
+}
+
+void request_submit_call(struct request *request, void (*step)(struct request *))
+{
     struct http *http = request->http;
 
-    suspend(request);
+    request->pending = true;
     request->step = step;
     request->call->task.next = NULL;
     *http->tasks_last = &request->call->task;
@@ -160,6 +186,10 @@ void request_done(struct request *request)
     void (*step)(struct request *) = request->step;
 
     request->pending = false;
+    if (request->alone) {
+        step(request);
+        return;
+    }
     if (!request->connection) {
         destroy(request);
         return;

@@ -24,6 +24,7 @@
 struct http;
 struct route;
 struct request;
+struct stream;
 
 enum {
     REQUEST_BODY_MAX = 16 * 1024,
@@ -76,9 +77,12 @@ struct request {
     struct connection *connection; /* borrowed: connection.c; NULL for an orphan */
     const struct route *route;     /* borrowed: the route table; NULL while unknown */
     enum request_phase phase;
-    bool refused;  /* `problem` is the answer, whatever the body holds */
-    bool accepted; /* it has waited, or has a reply: counted in the edge */
-    bool pending;  /* dispatch has `order` or `call` */
+    bool refused;          /* `problem` is the answer, whatever the body holds */
+    bool accepted;         /* it has waited, or has a reply: counted in the edge */
+    bool pending;          /* dispatch has `order` or `call` */
+    bool alone;            /* it carries a call, has no client, and is its owner's to free */
+    struct stream *stream; /* owned: its reply has no end (stream.h); else NULL */
+    void (*on_complete)(struct request *request); /* stream.c's; may be NULL */
 
     /* The edge's list of suspended requests. */
     struct request *previous;
@@ -124,6 +128,12 @@ bool request_json(struct request *request, struct member *members, size_t count)
  * caller) or `call` handed to dispatch at the end of this loop pass. */
 void request_wait_order(struct request *request, void (*step)(struct request *));
 void request_wait_call(struct request *request, void (*step)(struct request *));
+
+/* For calls that no client waits for. NULL when there is no memory. */
+struct request *request_create_alone(struct http *http, const struct route *route);
+void request_destroy_alone(struct request *request); /* not while it has a call under way */
+/* Has its call handed to dispatch; its step runs when that is done. */
+void request_submit_call(struct request *request, void (*step)(struct request *));
 
 /* The request's call, a look-up until the caller says otherwise, with `work` set and due in
  * `allowance_ms`, which is 5 s or more; NULL, with the request refused, when there is no memory. */

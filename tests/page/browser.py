@@ -61,6 +61,14 @@ class Server:
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as reply:
             return json.load(reply)
 
+    def metric(self, name):
+        with urllib.request.urlopen(self.url + "/metrics", timeout=PATIENCE_S) as reply:
+            return int(next(line.split()[1] for line in reply.read().decode().splitlines() if line.startswith(f"{name} ")))
+
+    def listen(self):
+        """Somebody who listens for as long as what this returns is kept."""
+        return urllib.request.urlopen(self.url + "/events", timeout=PATIENCE_S)
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(PATIENCE_S)

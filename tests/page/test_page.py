@@ -9,6 +9,7 @@ are HTML, and at the end of each a console without an error.
 import re
 import signal
 import sys
+import time
 import unittest
 
 from browser import TOKEN, Browser, Server, wait_for
@@ -40,7 +41,7 @@ class Page(unittest.TestCase):
         self.browser.run("sessionStorage.clear()")
         # Chromium itself writes down every answer of 4xx: that is what a refusal is.
         logged = [entry for entry in self.browser.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
-        refused = [entry for entry in logged if entry["source"] == "network" and re.search("/orders|/products/90000", entry["message"])]
+        refused = [entry for entry in logged if entry["source"] == "network" and re.search("/orders|/products/90000|/events", entry["message"])]
         self.assertEqual([entry for entry in logged if entry not in refused], [])
         if not self.refusals:
             self.assertEqual(refused, [])
@@ -117,6 +118,31 @@ class Page(unittest.TestCase):
         self.browser.find("[data-product='2'] button").click()
         self.browser.wait_text("#answer .tag", "409")
         self.assertIn("sold_out", self.browser.text("#answer .figures"))
+
+    def test_it_is_told_what_changes_and_asks_for_nothing(self):
+        polls = ("return performance.getEntriesByType('resource')"
+                 ".filter((entry) => entry.name.includes('/products?')).length")
+        wait_for("the events", lambda: self.server.metric("seckill_http_listeners") >= 1)
+        for stock in (7, 6, 5): # the first may still be a poll's
+            self.server.ask("PUT", "/products/1", {"stock": stock, "name": "first"})
+            self.browser.wait_text("[data-product='1'] .tag", f"{stock} of {stock} left")
+            if stock == 7:
+                before = self.browser.run(polls)
+        time.sleep(3)
+        self.assertEqual(self.browser.run(polls), before)
+
+    def test_it_polls_where_it_may_not_listen(self):
+        self.refusals = 1
+        server = Server(PROGRAM, "--admin-token", TOKEN, "--max-connections", "16")
+        self.addCleanup(server.stop)
+        server.ask("PUT", "/products/1", {"stock": 10, "name": "first"})
+        listeners = [server.listen() for _ in range(4)]
+        self.open(f"#token={TOKEN}", server)
+        server.ask("PUT", "/products/1", {"stock": 4, "name": "first"})
+        self.browser.wait_text("[data-product='1'] .tag", "4 of 4 left")
+        self.assertEqual(server.metric("seckill_http_listeners"), 4)
+        for listener in listeners:
+            listener.close()
 
     def test_it_counts_down(self):
         self.server.ask("PUT", "/products/3", {"stock": 1, "opens_at": "2999-01-01T00:00:00Z"})
@@ -297,15 +323,18 @@ class Page(unittest.TestCase):
 
     def test_it_does_not_ask_while_nobody_looks(self):
         asked = "return performance.getEntriesByType('resource').filter((entry) => entry.name.includes('/products?')).length"
-        wait_for("the polling", lambda: self.browser.run(asked) >= 2)
+        look = "document.dispatchEvent(new Event('visibilitychange'))"
+        wait_for("the listening", lambda: self.server.metric("seckill_http_listeners") == 1)
         self.browser.run("Object.defineProperty(document, 'hidden', { get: () => window.away, configurable: true });"
-                         "window.away = true; performance.clearResourceTimings()")
+                         f"window.away = true; performance.clearResourceTimings(); {look}")
+        wait_for("the end of it", lambda: self.server.metric("seckill_http_listeners") == 0)
         # As long as two polls would take; the one that was under way may still end.
         self.browser.driver.set_script_timeout(10)
         self.browser.driver.execute_async_script("setTimeout(arguments[0], 2200)")
         self.assertLessEqual(self.browser.run(asked), 1)
-        self.browser.run("window.away = false; document.dispatchEvent(new Event('visibilitychange'))")
-        wait_for("the polling to go on", lambda: self.browser.run(asked) >= 2)
+        self.assertEqual(self.server.metric("seckill_http_listeners"), 0)
+        self.browser.run(f"window.away = false; {look}")
+        wait_for("the listening to go on", lambda: self.server.metric("seckill_http_listeners") == 1)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 /*
  * The live page: a race of two strategies, what is for sale, buying, one's orders, and the admin's calls.
  *
- * Everything goes over the public contract, and what comes back is put in as text alone. It is live by polling: one call
- * at a time, a second after the last answer, none while the tab is hidden, and fewer while the server does not answer.
+ * Everything goes over the public contract, and what comes back is put in as text alone. It is live by GET /events, and
+ * where that is refused or ends, or cannot tell of the products that are shown, by polling: one call at a time, a second
+ * after the last answer, fewer while the server does not answer. Nothing of it while the tab is hidden or a race runs: a
+ * browser opens few connections to a server, and the race wants them.
  * What is kept (the user, the language, the admin token) is kept in sessionStorage: in this tab alone.
  */
 (() => {
@@ -12,6 +14,7 @@
   const ordersShown = 20;
   const pollMs = 1000;
   const pollMsWhenLost = 5000;
+  const hearAgainMs = 10000;
   const auditMs = 200;
   const settleMs = 15000; /* a race waits so long for what was queued to be decided */
   const callMs = 10000;
@@ -19,7 +22,11 @@
 
   let language = sessionStorage.getItem("language") ?? (navigator.language.startsWith("zh") ? "zh" : "en");
   let strategies = [];
-  let products = [];
+  let products = []; /* that are shown */
+  let known = null; /* what the events tell of, by id; null: they tell nothing now */
+  let knownNext = null; /* behind this one they know nothing */
+  let events = null;
+  let hearFromMs = 0; /* not before that: they were refused, or ended */
   let after = 0;
   let next = null;
   let racing = false;
@@ -199,13 +206,56 @@
     $("more").hidden = next === null;
   };
 
+  const isOurs = (product) => lanes.some((lane) => lane.owns(product));
+
+  /* What the events know of the page that is shown; false: not all of it. */
+  const showKnown = () => {
+    if (!known)
+      return false;
+    const behind = [...known.values()].filter((product) => BigInt(product.id) > BigInt(after))
+      .sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+    if (behind.length < pageOf && knownNext !== null)
+      return false;
+    const page = behind.slice(0, pageOf);
+    products = page.filter((product) => !isOurs(product));
+    next = page.length === pageOf ? page[pageOf - 1].id : null;
+    drawProducts();
+    return true;
+  };
+
+  const hush = () => {
+    events?.close();
+    events = known = null;
+  };
+
+  const hearken = () => {
+    const mine = events = new EventSource("/events");
+    const take = (event, from) => {
+      if (events !== mine)
+        return;
+      const told = parse(event.data);
+      known = new Map([...from, ...told.products.map((product) => [String(product.id), product])]);
+      knownNext = told.next;
+      $("trouble").hidden = true;
+      showKnown();
+    };
+    mine.addEventListener("products", (event) => take(event, []));
+    mine.addEventListener("changed", (event) => take(event, known ?? []));
+    mine.addEventListener("error", () => {
+      if (events === mine) {
+        hush();
+        hearFromMs = Date.now() + hearAgainMs;
+      }
+    });
+  };
+
   const refreshProducts = async () => {
     const reply = await call("GET", `/products?limit=${pageOf}&after=${after}`);
     const listed = reply.json?.products;
     $("trouble").hidden = Boolean(listed);
     set($("trouble"), listed ? "" : why(reply));
     if (listed) {
-      products = listed.filter((product) => !lanes.some((lane) => lane.owns(product)));
+      products = listed.filter((product) => !isOurs(product));
       next = reply.json.next;
     }
     drawProducts();
@@ -421,6 +471,7 @@
     const [stock, buyers, s] = ["race-stock", "race-buyers", "race-seconds"].map((id) =>
       Math.max(Number($(id).min), Math.min(Number($(id).max), Math.floor($(id).value) || 0)));
     racing = true;
+    hush();
     $("race-start").disabled = true;
     const begun = [];
     for (const lane of lanes) {
@@ -517,6 +568,7 @@
     for (const id of Object.keys(actions))
       $(id).addEventListener("click", () => act(id));
     addEventListener("hashchange", takeToken);
+    document.addEventListener("visibilitychange", () => { if (document.hidden) hush(); });
   };
 
   const shown = () => document.hidden
@@ -525,7 +577,9 @@
   const poll = async () => {
     for (;;) {
       await shown();
-      const answered = racing || await refreshProducts();
+      const answered = racing || showKnown() || await refreshProducts();
+      if (answered && !racing && !events && !document.hidden && Date.now() >= hearFromMs)
+        hearken();
       if (answered && strategies.length === 0) {
         const reply = await call("GET", "/strategies");
         strategies = reply.status === 200 && reply.json ? reply.json : [];

@@ -38,6 +38,7 @@
 #include "http/head.h"
 #include "http/lifecycle.h"
 #include "http/request.h"
+#include "http/stream.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -294,7 +295,7 @@ static void wait_for_events(struct http *http, int64_t until_us)
     struct timespec time;
     uint64_t count;
 
-    next_us = clock_earlier(next_us, until_us);
+    next_us = clock_earlier(next_us, clock_earlier(until_us, streams_next_us(http)));
     fds[2].fd = edge_accept_fd(http, &next_us);
     time = poll_time(http, next_us);
     int ready = ppoll(fds, sizeof fds / sizeof *fds, &time, NULL);
@@ -322,6 +323,7 @@ static void turn(struct http *http, int64_t until_us)
     if (http->knocked)
         edge_accept(http);
     http->knocked = false;
+    streams_tick(http);
     MHD_run(http->daemon);
     if (!edge_pace_pauses(http)) {
         publish(http);
@@ -341,6 +343,7 @@ static bool drain(struct http *http)
                           (settings->work_timeout_ms + settings->work_ms) * CLOCK_US_PER_MS;
 
     http->draining = true;
+    streams_end(http);
     notify_manager("STOPPING=1\nSTATUS=draining");
     log_info("draining: %lld orders and calls are under way",
              (long long)dispatch_in_flight(http->dispatch));
@@ -375,6 +378,7 @@ static void refuse_queued(struct http *http)
 static void stop_daemon(struct http *http)
 {
     request_abandon_all(http);
+    streams_end(http);
     MHD_run(http->daemon);
     MHD_stop_daemon(http->daemon);
     http->daemon = NULL;
@@ -403,6 +407,7 @@ void http_destroy(struct http *http)
         stop_daemon(http);
     /* Frees the requests that dispatch gave back after their connections were abandoned. */
     take_done(http);
+    streams_fini(http);
     edge_accept_close(http);
     if (http->event_fd >= 0)
         close(http->event_fd);

@@ -4,6 +4,7 @@
 #define SECKILL_HTTP_EDGE_H
 
 #include "http/edge/connection.h"
+#include "http/edge/streams.h"
 #include "http/http.h"
 #include "metrics/metrics.h"
 
@@ -43,6 +44,7 @@ struct http {
         accepted; /* of the requests, those that waited or have a reply: a drain completes them */
     struct request *waiting; /* every suspended request */
     int64_t waiting_count;
+    struct streams streams;
 
     /* Pacing (pacing.c); times are monotonic. */
     int64_t arrived;          /* orders collected since the last hand-over */
@@ -64,12 +66,15 @@ struct http {
         _Atomic int64_t connections;
         _Atomic int64_t waiting;
         _Atomic int64_t requests;
+        _Atomic int64_t streams;
     } shown;
 
     struct metric responses[EDGE_STATUSES]; /* counters, by edge_status_index */
     struct metric held_us;                  /* these are counters */
     struct metric waited;
     struct metric accept_failures;
+    struct metric streams_asked; /* these are counters */
+    struct metric streams_dropped;
 
     /* Orders and tasks that dispatch has given back; only this part is shared with other threads.
      */

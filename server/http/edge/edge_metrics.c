@@ -31,6 +31,14 @@ void edge_metrics_init(struct http *http)
     metrics_gauge(http->services->metrics, METRICS_ALWAYS, "seckill_http_connections_waiting",
                   "Connections that wait to be accepted because there is no room for them.", "",
                   read_gauge, &http->shown.waiting);
+    metrics_gauge(http->services->metrics, METRICS_ALWAYS, "seckill_http_listeners",
+                  "Clients of GET /events.", "", read_gauge, &http->shown.streams);
+    http->streams_asked = metrics_counter(
+        http->services->metrics, METRICS_ALWAYS, "seckill_http_listeners_queries_total",
+        "Looks at what is for sale, each for all clients of GET /events together.", "");
+    http->streams_dropped = metrics_counter(
+        http->services->metrics, METRICS_ALWAYS, "seckill_http_listeners_dropped_total",
+        "Clients of GET /events that took too long to read a message.", "");
 }
 
 void edge_show(struct http *http)
@@ -38,6 +46,7 @@ void edge_show(struct http *http)
     atomic_store_explicit(&http->shown.connections, http->connections.count, memory_order_relaxed);
     atomic_store_explicit(&http->shown.waiting, edge_accept_waiting(http), memory_order_relaxed);
     atomic_store_explicit(&http->shown.requests, http->requests, memory_order_relaxed);
+    atomic_store_explicit(&http->shown.streams, http->streams.count, memory_order_relaxed);
 }
 
 void edge_count_reply(struct http *http, int status)

@@ -17,7 +17,7 @@ import sys
 import time
 import unittest
 
-from openapi import METHODS, forbidden
+from openapi import METHODS, Answer, forbidden
 from served import (CHECKOUT, COMPONENTS, PATIENCE_S, REDIS, SPEC, Aside, HeldRow, Server, buy, is_blocked, listens,
                     new_product, product_ids, sql, wait_until, wait_until_blocked)
 
@@ -303,6 +303,35 @@ class Service(Shared):
         self.assertEqual(self.server.call("getZoo", status=200).json, zoo)
         document = (CHECKOUT / "docs/openapi.yaml").read_text(encoding="utf-8")
         self.assertEqual(self.server.call("getContract", status=200).text, document)
+
+    @staticmethod
+    def listen(server):
+        """What has to be kept by one who listens, and the first event that it has heard."""
+        connection = server.connect()
+        connection.request("GET", "/events")
+        response = connection.getresponse()
+        answer = Answer.__new__(Answer)
+        answer.status, answer.headers = response.status, response.headers
+        answer.text = "".join(iter(lambda: response.readline().decode("utf-8"), "\n"))
+        operation = next(found for _, _, found in SPEC.operations() if found["operationId"] == "listen")
+        SPEC.check(answer, operation["responses"], "GET /events", "listen")
+        return (connection, response), answer.text
+
+    def test_events(self):
+        server = Server("--max-connections", "16")
+        try:
+            heard = [self.listen(server) for _ in range(4)]
+            event, data = heard[0][1].splitlines()
+            self.assertEqual(event, "event: products")
+            page = next(found for _, _, found in SPEC.operations() if found["operationId"] == "listProducts")
+            SPEC.validate(json.loads(data.removeprefix("data: ")),
+                          page["responses"]["200"]["content"]["application/json"]["schema"], "an event")
+            server.call("listen", status=503, code="too_many_listeners")
+        finally:
+            server.stop()
+        for (connection, response), _ in heard:
+            response.close()
+            connection.close()
 
     def test_no_such_path(self):
         for path in ("/nothing", "/orders/", "/products/0", "/products/01", "/orders/x", "/strategies/none"):

@@ -1,0 +1,32 @@
+/* What the edge knows of its streams, and who tells them (http/stream.h has the rules). */
+#ifndef SECKILL_HTTP_EDGE_STREAMS_H
+#define SECKILL_HTTP_EDGE_STREAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct stream;
+
+/* What the source has found: text as it goes out, handed over; NULL: nothing. */
+struct stream_news {
+    char *changed; /* since the last time */
+    char *whole;   /* everything; where it was asked for, or `all_need_whole` */
+    bool all_need_whole;
+};
+
+/* Who is asked. `ask` has a task made and answers by streams_tell, always, later. */
+struct stream_source {
+    void (*ask)(void *context, bool whole);
+    void (*destroy)(void *context);
+    void *context; /* owned */
+};
+
+struct streams {
+    struct stream *first;
+    int64_t count;
+    struct stream_source source; /* set by the first listener's handler */
+    bool asked;                  /* and not answered yet */
+    int64_t next_us;             /* when to ask next */
+};
+
+#endif
