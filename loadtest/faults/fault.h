@@ -37,14 +37,9 @@ struct fault_event {
 };
 
 /* Backends that a relay can stand before. */
-enum { FAULT_REDLOCK_MAX = 5 };
-enum fault_way {
-    FAULT_WAY_POSTGRES,
-    FAULT_WAY_REDIS,
-    FAULT_WAY_STOCK,
-    FAULT_WAY_REDLOCK, /* the first of its nodes */
-    FAULT_WAYS = FAULT_WAY_REDLOCK + FAULT_REDLOCK_MAX
-};
+enum fault_way { FAULT_WAY_POSTGRES, FAULT_WAY_REDIS, FAULT_WAY_STOCK, FAULT_WAY_REDLOCK };
+/* FAULT_WAY_REDLOCK is the first of its nodes. */
+enum { FAULT_REDLOCK_MAX = 5, FAULT_WAYS = FAULT_WAY_REDLOCK + FAULT_REDLOCK_MAX };
 enum { FAULT_RELAY_POSTGRES = 1, FAULT_RELAY_REDIS = 2 };
 
 /* What a fault works on, and what it remembers from one call to the next. */

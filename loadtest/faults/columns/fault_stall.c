@@ -26,10 +26,12 @@ static bool has_lease(const struct api_strategy *strategy)
 }
 
 /* Leases of whole seconds (memcached) and sessions of four and more (ZooKeeper) outlast this pause,
- * and a longer one would outlast the work's time. */
+ * and a longer one would outlast the work's time. Redlock asks its nodes one after the other, with
+ * little time for each: who is stopped meanwhile has lost, and is never met. */
 static bool concerns(const struct api_strategy *strategy)
 {
-    return !api_needs(strategy, "memcached") && !api_needs(strategy, "zookeeper");
+    return !api_needs(strategy, "memcached") && !api_needs(strategy, "zookeeper") &&
+           !api_needs(strategy, "redlock");
 }
 
 /* The halves' lengths: the first is less than the lease, the second than the work's time. */

@@ -182,7 +182,7 @@ const struct fault fault_reply = {
 const struct fault fault_hold = {
     .name = "hold",
     .summary = "PostgreSQL's replies are held up for longer than an order's work may take",
-    .asks = FAULT_ASKS_MANY,
+    .asks = FAULT_ASKS_PAUSED, /* it is longer than the lease */
     .controls = {"none"},
     .relays = FAULT_RELAY_POSTGRES,
     .settings = {.lease_ms = 600,
@@ -202,7 +202,7 @@ const struct fault fault_reset = {
     .name = "reset",
     .summary = "every connection to PostgreSQL and Redis is reset",
     .asks = FAULT_ASKS_MANY,
-    .controls = {"none"},
+    .controls = {"none", "redis-setnx"},
     .relays = FAULT_RELAY_POSTGRES | FAULT_RELAY_REDIS,
     .settings = {.lease_ms = 1200,
                  .work_timeout_ms = 1000,

@@ -12,12 +12,14 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { BULK_BYTES = 5000000, PIECE = 7919, QUIET_MS = 100 };
@@ -355,6 +357,32 @@ static void a_unix_socket_is_relayed_and_removed(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* A child that holds every descriptor, as one does between fork and exec: what the relay has closed
+ * and freed stays readable, and must not be heard of. */
+static void a_link_that_is_gone_is_silent_though_a_child_holds_it(void **state)
+{
+    (void)state;
+    pass(client, target);
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    assert_true(child > 0);
+    set(RELAY_RESET_PEER, RELAY_UPSTREAM, 0);
+    wait_bitten(RELAY_RESET_PEER);
+    relay_clear(relay, RELAY_RESET_PEER);
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    while (relay_count(relay).open > 0)
+        assert_true(clock_mono_us() < until_us);
+    (void)send(client, "late", 4, MSG_NOSIGNAL);
+    (void)send(target, "late", 4, MSG_NOSIGNAL);
+    clock_sleep_until(clock_mono_us() + QUIET_MS * CLOCK_US_PER_MS);
+    assert_int_equal(relay_count(relay).open, 0);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
     static const struct {
@@ -441,6 +469,7 @@ int main(void)
         TEST(refuse_keeps_who_is_there),
         TEST(new_connections_go_where_it_points),
         TEST(a_unix_socket_is_relayed_and_removed),
+        TEST(a_link_that_is_gone_is_silent_though_a_child_holds_it),
         TEST(what_makes_no_sense_is_refused),
     };
 
