@@ -19,10 +19,14 @@ struct claims {
     size_t rows_count;
 };
 
+/* A refusal is not remembered: an order that was accepted and then failed gives its key up. */
 static bool is_as_asked(const struct ledger_op *op, const struct row_order *row)
 {
-    return row->product == op->product && row->user == op->user && row->quantity == op->quantity &&
-           (op->key == NULL) == (row->key == NULL) && (!op->key || strcmp(op->key, row->key) == 0);
+    bool gave_up = row->state == LEDGER_FAILED && !row->key;
+    if (row->product != op->product || row->user != op->user || row->quantity != op->quantity)
+        return false;
+    return gave_up || ((op->key == NULL) == (row->key == NULL) &&
+                       (!op->key || strcmp(op->key, row->key) == 0));
 }
 
 /* Somebody was told that this buy is done, or accepted. */

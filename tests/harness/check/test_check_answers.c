@@ -51,6 +51,19 @@ static void a_restock_that_was_lost(void **state)
     finds(FINDING_ABSENT, 1, 3);
 }
 
+/* Accepted, then refused: its key is free again. One that was sold keeps its key. */
+static void a_key_that_was_given_up(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    row("b", 2, NULL)->state = LEDGER_FAILED;
+    names(answer(buy(2, "k2", 30, 40), 202, ""), "b", LEDGER_QUEUED);
+    is_clean();
+    hand.orders[1].quantity = 2;
+    finds(FINDING_OTHERWISE, 1, 0);
+}
+
 static void otherwise(void **state)
 {
     (void)state;
@@ -213,6 +226,7 @@ int main(void)
         cmocka_unit_test(sold_and_then_failed),
         cmocka_unit_test(a_cancel_that_was_lost),
         cmocka_unit_test(a_restock_that_was_lost),
+        cmocka_unit_test(a_key_that_was_given_up),
         cmocka_unit_test(otherwise),
         cmocka_unit_test(invented),
         cmocka_unit_test(a_cancel_that_nobody_sent),
