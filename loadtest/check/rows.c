@@ -83,6 +83,13 @@ static bool take_products(struct rows *out, const PGresult *result, struct error
     return out->products;
 }
 
+/* Payments and the ends of holds are no operations of a ledger, so what became of such an order
+ * cannot be held against anybody. */
+static bool has_hold(int64_t status)
+{
+    return status > 3;
+}
+
 static bool take_order(struct row_order *to, const PGresult *result, int i)
 {
     static const enum ledger_state states[] = {LEDGER_QUEUED, LEDGER_CONFIRMED, LEDGER_CANCELLED,
@@ -103,6 +110,11 @@ static bool take_orders(struct rows *out, const PGresult *result, struct error *
 {
     out->orders = make_list(PQntuples(result), sizeof *out->orders, error);
     for (int i = 0; out->orders && i < PQntuples(result); i++) {
+        if (has_hold(number(result, i, 4)))
+            return error_fail(error,
+                              "order %s is pending or expired, and payments are not recorded: a "
+                              "sale with holds is judged by run --scenario unpaid",
+                              PQgetvalue(result, i, 0));
         if (!take_order(&out->orders[out->orders_count++], result, i))
             return error_fail(error, "out of memory");
     }

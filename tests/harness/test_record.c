@@ -101,7 +101,10 @@ static void conditional_is_clean_until_somebody_meddles(void **state)
     sql("UPDATE product SET stock = stock - 1 WHERE id = 1000001");
     sql("UPDATE orders SET status = 0 WHERE id = " ONE("1"));
     is_found("A14 unfinished");
-    sql("UPDATE orders SET status = 1 WHERE id = " ONE("0"));
+    sql("UPDATE orders SET status = 4 WHERE id = " ONE("0"));
+    assert_int_equal(check(), 2);
+    says("is pending or expired");
+    sql("UPDATE orders SET status = 1 WHERE id = " ONE("4"));
     assert_int_equal(check(), 0);
     sql("INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, "
         "created_at)"

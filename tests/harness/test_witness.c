@@ -278,12 +278,12 @@ static bool holds(const char *program, const char *text)
     return found;
 }
 
-/* The bench empties tables and switches log files. It is not installed, and what is cannot. */
+/* The bench empties tables and switches log files. It is not installed, and what is cannot. What
+ * the zoo writes it writes to tables of its own (loadtest/zoo), with the server's statements. */
 static void only_the_bench_changes_a_database(void **state)
 {
     (void)state;
-    static const char *const statements[] = {"TRUNCATE", "pg_switch_wal", "INSERT INTO",
-                                             "DELETE FROM"};
+    static const char *const statements[] = {"TRUNCATE", "pg_switch_wal"};
     for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
         assert_true(holds(BENCH, statements[i]));
         assert_false(holds(LOADTEST, statements[i]));
