@@ -155,10 +155,10 @@ static void spread(struct curve_label *labels, size_t count)
             labels[j - 1] = label;
         }
     for (size_t i = 1; i < count; i++)
-        if (labels[i].y < labels[i - 1].y + LABEL_ROW)
-            labels[i].y = labels[i - 1].y + LABEL_ROW;
+        if (labels[i].y < labels[i - 1].y + (double)LABEL_ROW)
+            labels[i].y = labels[i - 1].y + (double)LABEL_ROW;
     for (size_t i = count; i > 0; i--) {
-        double most = BOTTOM - (double)(count - i) * LABEL_ROW;
+        double most = (double)BOTTOM - (double)(count - i) * (double)LABEL_ROW;
         if (labels[i - 1].y > most)
             labels[i - 1].y = most;
     }
@@ -276,9 +276,9 @@ static void histograms_of(FILE *to, const struct found *found, size_t first, siz
             const struct latency *latency = kind_of(&found->lines[i], kind);
             if (!latency)
                 continue;
-            bottom += STRIP;
+            bottom += (double)STRIP;
             strip(to, latency, times, bottom, answers_name(kind));
-            svg_label(to, WIDTH - 10, bottom - STRIP + 14, "end", "ink");
+            svg_label(to, WIDTH - 10, bottom - (double)STRIP + 14, "end", "ink");
             panels_name(to, found, &found->lines[i]);
             fputc(' ', to);
             svg_both(to, answers_name(kind), answers_chinese(kind));

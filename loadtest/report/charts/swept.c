@@ -45,7 +45,7 @@ static double x_of(const struct drawing *drawing, int64_t value)
     while (at + 1 < drawing->count && drawing->values[at] != value)
         at++;
     double width = (double)(RIGHT - LEFT) / (double)drawing->count;
-    return LEFT + width * ((double)at + 0.5);
+    return (double)LEFT + width * ((double)at + 0.5);
 }
 
 static void settle(struct drawing *drawing)

@@ -23,7 +23,7 @@ static int most_of(const struct sales *sales)
 /* Where a time stands, in the picture's units. */
 static double across(int64_t at_us)
 {
-    return (double)at_us * STEP_WIDTH / SALES_STEP_US;
+    return (double)at_us * (double)STEP_WIDTH / (double)SALES_STEP_US;
 }
 
 static void draw_shades(FILE *to, const struct sales *sales)
@@ -47,11 +47,11 @@ static void draw(FILE *to, const struct sales *sales)
             sales->count * STEP_WIDTH, PICTURE_HEIGHT + FOOT);
     draw_shades(to, sales);
     for (size_t i = 0; i < sales->count; i++) {
-        double height = (double)sales->steps[i] * PICTURE_HEIGHT / most;
+        double height = (double)sales->steps[i] * (double)PICTURE_HEIGHT / most;
         fprintf(to,
                 "<rect x=\"%zu\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" "
                 "style=\"fill:var(--safe)\"/>\n",
-                i * STEP_WIDTH, PICTURE_HEIGHT - height, STEP_WIDTH - 1, height);
+                i * STEP_WIDTH, (double)PICTURE_HEIGHT - height, STEP_WIDTH - 1, height);
     }
     for (size_t i = 0; i < sales->count; i += CLOCK_US_PER_S / SALES_STEP_US)
         fprintf(to,
