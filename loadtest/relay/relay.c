@@ -155,27 +155,31 @@ static void set_timer(struct relay *relay)
     timerfd_settime(relay->timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-static void drain(int fd)
+/* Without the mutex. Whether the timer or somebody has woken the thread. */
+static bool drain(struct relay *relay, const struct epoll_event *events, int count)
 {
-    uint64_t ignored;
-    ssize_t got = read(fd, &ignored, sizeof ignored);
+    bool woken = false;
 
-    (void)got; /* nothing there is nothing to drain */
+    for (int i = 0; i < count; i++) {
+        const int *fd = events[i].data.ptr;
+        uint64_t ignored;
+        if (fd != &relay->wake && fd != &relay->timer)
+            continue;
+        ssize_t got = read(*fd, &ignored, sizeof ignored);
+        (void)got; /* nothing there is nothing to drain */
+        woken = true;
+    }
+    return woken;
 }
 
 /* What the listener, the timer and the wake-up are known by to epoll is their place in here. */
-static void turn(struct relay *relay, const struct epoll_event *events, int count)
+static void turn(struct relay *relay, const struct epoll_event *events, int count, bool all)
 {
-    bool all = false;
-
     for (int i = 0; i < count; i++) {
         const void *what = events[i].data.ptr;
         if (what == &relay->listener) {
             take_links(relay);
-        } else if (what == &relay->wake || what == &relay->timer) {
-            drain(what == &relay->wake ? relay->wake : relay->timer);
-            all = true;
-        } else {
+        } else if (what != &relay->wake && what != &relay->timer) {
             struct link_end *end = events[i].data.ptr;
             end->readable |= (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0;
             serve(relay, end->link);
@@ -198,8 +202,9 @@ static void *relay_main(void *argument)
     while (!relay->shared.stopping) {
         pthread_mutex_unlock(&relay->shared.mutex);
         int count = epoll_wait(relay->epoll, events, EVENTS_MAX, -1);
+        bool woken = drain(relay, events, count);
         pthread_mutex_lock(&relay->shared.mutex);
-        turn(relay, events, count);
+        turn(relay, events, count, woken);
     }
     for (struct link *link = relay->shared.links; link; link = link->next)
         link->over = true;
