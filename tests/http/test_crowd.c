@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 enum { MOST = 1000, STOCK = 300, CAPACITY = 500 };
 
@@ -270,10 +269,6 @@ int main(void)
         STAGE_TEST(connections_beyond_the_limit_wait),
     };
 
-    struct rlimit limit;
-
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
+    t_raise_files();
     return stage_run_bare("crowd", tests, sizeof tests / sizeof *tests);
 }

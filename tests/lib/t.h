@@ -46,6 +46,10 @@ void t_rewind(FILE *file);
 /* Runs a program of PATH to its end: its exit status, or -1. */
 int t_call(char *const argv[]);
 
+/* As many files as may be open, for this program and what it starts: for more than a thousand
+ * clients a user's usual limit is too low. */
+void t_raise_files(void);
+
 /* A stream socket of AF_…; the test fails when there is none. The caller closes it. */
 int t_socket(int family);
 

@@ -180,7 +180,7 @@ static void values_are_of_the_row(void **state)
         enum pages_value value;
         const char *words;
     } cases[] = {
-        {"scenario", PAGES_WORDS, "hot|soldout|spread|counter|bell|articles"},
+        {"scenario", PAGES_WORDS, "hot|soldout|spread|counter|bell|articles|unpaid"},
         {"format", PAGES_WORDS, "table|wide|md|json|csv"},
         {"body", PAGES_WORDS, "plain|guarded"},
         {"strategies", PAGES_STRATEGIES, NULL},

@@ -304,6 +304,7 @@ int main(void)
         cmocka_unit_test_teardown(redis_comes_late, server_teardown),
     };
 
+    t_raise_files();
     here.conninfo = stack_database_create("seckill_backends");
     server_use_database(here.conninfo);
     int failed = cmocka_run_group_tests(tests, NULL, stack_restore);

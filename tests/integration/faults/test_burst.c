@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 enum {
     CAPACITY = 20,
@@ -163,11 +162,8 @@ int main(void)
         cmocka_unit_test_teardown(refused_orders_are_held_back, server_teardown),
         cmocka_unit_test_teardown(a_thousand_connections, server_teardown),
     };
-    struct rlimit files;
 
-    getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
+    t_raise_files();
     conninfo = stack_database_create("seckill_burst");
     server_use_database(conninfo);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

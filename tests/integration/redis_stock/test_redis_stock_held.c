@@ -111,7 +111,7 @@ static void fill(struct server *server, int64_t product, int share)
 static void held_rows_leave_room(void **state)
 {
     static const int shares[] = {5, 3, 1};
-    enum { STUCK = sizeof shares / sizeof *shares, OTHERS = 10 };
+    enum { STUCK = sizeof shares / sizeof *shares, ALL_STUCK = 5 + 3 + 1, OTHERS = 10 };
     struct witness *holders[STUCK];
     char id[SHOP_ID_SIZE];
 
@@ -128,6 +128,7 @@ static void held_rows_leave_room(void **state)
     for (int i = 0; i < OTHERS; i++) {
         accept_one(server, other(), 1 + i, id);
         bed_wait_status(server, id, "confirmed");
+        BED_WAIT(bed_waiting() == ALL_STUCK); /* Redis hears of it after PostgreSQL */
     }
     for (int i = 0; i < STUCK; i++)
         witness_release(holders[i]);
