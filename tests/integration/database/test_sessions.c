@@ -57,22 +57,23 @@ static void role_has_timeouts(void **state)
     struct crowd *crowd = crowd_create();
     struct buy buy = {.strategy = "conditional", .product = 1, .user = 1, .more = "&wait_ms=60000"};
 
-    set_for_role("lock_timeout", "'50ms'");
-    set_for_role("idle_session_timeout", "'50ms'");
+    /* Long enough for a busy machine to log in. */
+    set_for_role("lock_timeout", "'200ms'");
+    set_for_role("idle_session_timeout", "'200ms'");
     if (witness_number(here.witness,
                        "SELECT count(*) FROM pg_settings WHERE name = 'transaction_timeout'") == 1)
-        set_for_role("transaction_timeout", "'50ms'");
+        set_for_role("transaction_timeout", "'200ms'");
     struct server *server = server_start("--work-timeout-ms", "9000");
     shop_put(server, 1, 1, NULL);
     wait_some("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
               " AND usename = 'seckill' AND state = 'idle'"
-              " AND clock_timestamp() - state_change > interval '300 milliseconds'");
+              " AND clock_timestamp() - state_change > interval '1 second'");
     struct witness *holder = witness_hold(here.superuser, 1); /* whom no timeout ends */
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
     wait_some("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
               " AND wait_event_type = 'Lock'"
-              " AND clock_timestamp() - query_start > interval '100 milliseconds'");
+              " AND clock_timestamp() - query_start > interval '400 milliseconds'");
     witness_release(holder);
     crowd_finish(crowd, t_patience_us());
     assert_int_equal(crowd_count(crowd, 201, ""), 1);
