@@ -141,7 +141,8 @@ static char *as_md(const struct zoo_pair *pair)
         zoo_print_md(to, pair);
     else
         zoo_print_md_intro(to);
-    assert_int_equal(fclose(to), 0);
+    int closed = fclose(to);
+    assert_int_equal(closed, 0);
     return text;
 }
 
@@ -163,7 +164,8 @@ static void is_in_json(const char *document, const struct zoo_pair *pair)
     FILE *to = open_memstream(&text, &size);
     assert_non_null(to);
     assert_true(zoo_print_json(to, pair, 1));
-    assert_int_equal(fclose(to), 0);
+    int closed = fclose(to);
+    assert_int_equal(closed, 0);
     char *line = strchr(text, '\n') + 1;
     line[strcspn(line, "\n")] = '\0';
     if (!strstr(document, line))

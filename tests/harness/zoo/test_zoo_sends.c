@@ -16,10 +16,11 @@ static struct bed *bed;
 
 static redisContext *open_redis(void)
 {
-    const char *named = getenv("SECKILL_TEST_REDIS");
-    const char *url = named ? named : "";
-    assert_int_equal(strncmp(url, "unix://", 7), 0);
-    redisContext *redis = redisConnectUnix(url + 7);
+    static const char scheme[] = "unix://";
+    const char *url = getenv("SECKILL_TEST_REDIS");
+    assert_non_null(url);
+    assert_int_equal(strncmp(url, scheme, strlen(scheme)), 0);
+    redisContext *redis = redisConnectUnix(url + strlen(scheme));
     assert_true(redis && !redis->err);
     return redis;
 }
@@ -46,19 +47,22 @@ static void flatten(const char *sql, char *out, size_t size)
 /* Its pieces, between " … ", stand in the text one behind the other. */
 static void is_of(const char *shown, const char *text)
 {
-    char pieces[300];
+    static const char between[] = " … ";
     const char *at = text;
-    snprintf(pieces, sizeof pieces, "%s", shown);
-    for (char *piece = pieces, *end = pieces; end; piece = end + strlen(" … ")) {
-        end = strstr(piece, " … ");
-        if (end)
-            *end = '\0';
+    while (shown) {
+        char piece[300];
+        const char *end = strstr(shown, between);
+        size_t length = end ? (size_t)(end - shown) : strlen(shown);
+        assert_true(length < sizeof piece);
+        memcpy(piece, shown, length);
+        piece[length] = '\0';
         at = strstr(at, piece);
         if (!at) {
             fail_msg("'%s' is not in: %s", piece, text);
             return;
         }
-        at += strlen(piece);
+        at += length;
+        shown = end ? end + strlen(between) : NULL;
     }
 }
 
