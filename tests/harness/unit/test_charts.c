@@ -152,7 +152,8 @@ static char *drawn(void (*draw)(FILE *, const struct found *), const struct foun
     FILE *to = open_memstream(&text, &size);
     assert_non_null(to);
     draw(to, found);
-    assert_int_equal(fclose(to), 0);
+    int closed = fclose(to);
+    assert_int_equal(closed, 0);
     return text;
 }
 
@@ -254,7 +255,8 @@ static void time_goes_from_left_to_right(void **state)
     assert_int_equal(timeline.slices[1].answered[LOAD_REFUSED], 30);
     assert_int_equal(timeline.slices[0].p50_us[LOAD_REFUSED], 1000);
     assert_true(timeline_draw(to, run));
-    assert_int_equal(fclose(to), 0);
+    int closed = fclose(to);
+    assert_int_equal(closed, 0);
     /* 30 a second is the top, 22; nothing the bottom, 150; two seconds are 624 wide. */
     assert_non_null(strstr(text, "L46.0 150.0H358.0L358.0 22.0H670.0"));
     assert_non_null(strstr(text, "&lt;odd&gt;"));
@@ -316,7 +318,8 @@ static void texts_are_escaped(void **state)
     fputc('\n', to);
     svg_name(to, "12345678901234567890");
     svg_name(to, "\n<2345678901234567秒杀");
-    assert_int_equal(fclose(to), 0);
+    int closed = fclose(to);
+    assert_int_equal(closed, 0);
     assert_string_equal(text,
                         "&lt;a href=&#39;x&#39; b=&quot;y&quot;&gt;&amp;\n12345678901234567890"
                         "\n&lt;2345678901234567…");
