@@ -106,6 +106,16 @@ static void fill(struct server *server, int64_t product, int share)
     shop_expect_buy(server, &buy, 503, "queue_full", NULL);
 }
 
+/* Redis hears of it after PostgreSQL: until then it waits, too. */
+static void buy_beside(struct server *server, int64_t user, int waiting)
+{
+    char id[SHOP_ID_SIZE];
+
+    accept_one(server, other(), user, id);
+    bed_wait_status(server, id, "confirmed");
+    BED_WAIT(bed_waiting() == waiting);
+}
+
 /* Ten orders may wait in all. However many rows are held, others are sold: one product has half of
  * the room, another of what is left no more than remains. */
 static void held_rows_leave_room(void **state)
@@ -125,11 +135,8 @@ static void held_rows_leave_room(void **state)
         holders[i] = witness_hold(bed.conninfo, bed.product + i);
         fill(server, bed.product + i, shares[i]);
     }
-    for (int i = 0; i < OTHERS; i++) {
-        accept_one(server, other(), 1 + i, id);
-        bed_wait_status(server, id, "confirmed");
-        BED_WAIT(bed_waiting() == ALL_STUCK); /* Redis hears of it after PostgreSQL */
-    }
+    for (int i = 0; i < OTHERS; i++)
+        buy_beside(server, 1 + i, ALL_STUCK);
     for (int i = 0; i < STUCK; i++)
         witness_release(holders[i]);
     BED_WAIT(bed_waiting() == 0);
