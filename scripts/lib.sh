@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034  # what seems unused is for those who read this file
-# What demo.sh, faults.sh, serve.sh and test.sh share; read with `source`. It installs Debian packages that are missing, builds,
+# What the scripts here share; read with `source`. It installs Debian packages that are missing, builds,
 # keeps one child in the foreground, and stops the stack at the end however the end came.
 #
 # A package install starts no service: PostgreSQL makes no cluster and the system's redis-server stays off, through

@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ROWS: of one sweep; ORDERS: under way at most. REST_US: for a product whose orders could not be
  * ended. TIMEOUT_US: for the statement, which waits for nobody. */
@@ -34,7 +33,8 @@ struct sweeper {
     const struct services *services; /* borrowed: app */
     void (*submit)(void *context, struct order *list);
     void *context;
-    bool fails; /* that was logged */
+    const char **names; /* owned: room for each strategy's; the sweeping thread's */
+    bool fails;         /* that was logged */
     struct {
         pthread_mutex_t mutex;
         struct order *again; /* owned: to be submitted to a stand-in */
@@ -51,6 +51,11 @@ struct sweeper *sweeper_create(const struct services *services,
 
     if (!sweeper)
         return NULL;
+    sweeper->names = calloc(strategy_total(), sizeof *sweeper->names);
+    if (!sweeper->names) {
+        free(sweeper);
+        return NULL;
+    }
     sweeper->services = services;
     sweeper->submit = submit;
     sweeper->context = context;
@@ -72,6 +77,7 @@ void sweeper_destroy(struct sweeper *sweeper)
         return;
     free_all(sweeper->shared.again);
     pthread_mutex_destroy(&sweeper->shared.mutex);
+    free(sweeper->names);
     free(sweeper);
 }
 
@@ -121,13 +127,13 @@ static bool can_end(const struct services *services, const struct strategy *stra
 }
 
 /* The strategies whose orders this instance can end. */
-static int list_strategies(const struct services *services, const char **names)
+static int list_strategies(struct sweeper *sweeper)
 {
     int count = 0;
 
     for (size_t i = 0; i < strategy_total(); i++)
-        if (can_end(services, strategy_at(i)))
-            names[count++] = strategy_at(i)->name;
+        if (can_end(sweeper->services, strategy_at(i)))
+            sweeper->names[count++] = strategy_at(i)->name;
     return count;
 }
 
@@ -191,17 +197,16 @@ static bool note_failure(struct sweeper *sweeper, bool failed, const struct pg *
 /* NULL: there is nothing to do, or no room. *more: there may be others. */
 static struct order *take_on(struct sweeper *sweeper, struct pg *pg, bool *more)
 {
-    const char *names[128];
     int64_t left_out[PRODUCTS];
     struct order *list = NULL;
-    int names_count = list_strategies(sweeper->services, names);
+    int names_count = list_strategies(sweeper);
     int left_out_count = list_products(sweeper, left_out);
 
     *more = left_out_count < 0;
     if (*more)
         return NULL;
     enum pg_status status = pg_exec(pg, SQL_HOLD_SWEEP,
-                                    PG_ARGS(pg_int8(ROWS), pg_texts(names, names_count),
+                                    PG_ARGS(pg_int8(ROWS), pg_texts(sweeper->names, names_count),
                                             pg_int8s(left_out, left_out_count), pg_int8(CLAIM_MS)),
                                     clock_mono_us() + TIMEOUT_US);
     if (note_failure(sweeper, status != PG_OK, pg))

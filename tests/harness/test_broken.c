@@ -5,7 +5,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/bed.h"
 #include "loadtest/load/client.h"
 #include "loadtest/phase/run_phase.h"
 

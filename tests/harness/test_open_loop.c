@@ -4,7 +4,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 #include "loadtest/fleet/api.h"
 #include "loadtest/load/detail.h"
 #include "loadtest/load/open_loop.h"
@@ -23,7 +23,6 @@
 
 enum { PRODUCT = 4000001, ANY_LAG_US = 60000000 };
 
-static struct bed *bed;
 static const char *urls[1];
 static struct error error;
 static struct load_result result;
@@ -314,40 +313,20 @@ static void a_late_run_reports_nothing(void **state)
     json_decref(results);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    bed = bed_create(1);
-    return 0;
-}
-
-static int set_up_alone(void **state)
-{
-    (void)state;
-    bed = bed_create(0);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    bed_destroy(bed);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_order_is_counted_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(so_is_every_order_of_a_crowd, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_the_lead_commits_is_not_counted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_order_is_counted_once, own_bed_one, own_bed_end),
+        cmocka_unit_test_setup_teardown(so_is_every_order_of_a_crowd, own_bed_one, own_bed_end),
+        cmocka_unit_test_setup_teardown(what_the_lead_commits_is_not_counted, own_bed_one,
+                                        own_bed_end),
         cmocka_unit_test(a_lead_comes_first),
-        cmocka_unit_test_setup_teardown(a_stall_is_in_every_latency, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_server_that_dies_is_a_result, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_late_generator_says_so, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nobody_listens, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_sale_from_before_its_bell, set_up_alone, tear_down),
-        cmocka_unit_test_setup_teardown(a_late_run_reports_nothing, set_up_alone, tear_down),
+        cmocka_unit_test_setup_teardown(a_stall_is_in_every_latency, own_bed_one, own_bed_end),
+        cmocka_unit_test_setup_teardown(a_server_that_dies_is_a_result, own_bed_one, own_bed_end),
+        cmocka_unit_test_setup_teardown(a_late_generator_says_so, own_bed_one, own_bed_end),
+        cmocka_unit_test_setup_teardown(nobody_listens, own_bed_one, own_bed_end),
+        cmocka_unit_test_setup_teardown(a_sale_from_before_its_bell, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(a_late_run_reports_nothing, own_bed_alone, own_bed_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

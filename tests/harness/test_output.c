@@ -2,7 +2,7 @@
  * that is rewritten on a terminal alone. */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/bed.h"
 #include "loadtest/base/terminal.h"
 
 #include <fcntl.h>

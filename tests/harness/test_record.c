@@ -4,7 +4,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 
 #include <hiredis/hiredis.h>
 #include <libpq-fe.h>
@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static struct bed *bed;
 
 static void sql(const char *text)
 {
@@ -210,37 +208,18 @@ static void killed_in_the_middle(void **state)
     says("the recording did not come to its end");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    bed = bed_create(0);
-    return 0;
-}
-
-static int set_up_two(void **state)
-{
-    (void)state;
-    bed = bed_create(2);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    bed_destroy(bed);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(conditional_is_clean_until_somebody_meddles, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(none_is_found_to_oversell, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(accepted_orders_are_seen_to_their_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_lock_without_a_lease_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nothing_sold_is_no_pass, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(killed_in_the_middle, set_up_two, tear_down),
+        cmocka_unit_test_setup_teardown(conditional_is_clean_until_somebody_meddles, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(none_is_found_to_oversell, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(accepted_orders_are_seen_to_their_end, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(a_lock_without_a_lease_is_found, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(nothing_sold_is_no_pass, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(killed_in_the_middle, own_bed_two, own_bed_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* `run` on real servers: verdicts, exit statuses, files, and that nothing is left running. */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 
 #include <libpq-fe.h>
 #include <poll.h>
@@ -12,7 +12,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-static struct bed *bed;
 static struct bed *running; /* servers that the harness does not start; NULL in most tests */
 
 /* The story of the project in one run: what is promised is kept, what is not goes wrong. */
@@ -314,13 +313,6 @@ static void an_interrupt_stops_everything(void **state)
     assert_false(somebody_runs(SERVER, getpid()));
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    bed = bed_create(0);
-    return 0;
-}
-
 static int tear_down(void **state)
 {
     (void)state;
@@ -334,18 +326,21 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(promises_are_kept_and_dangers_shown, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_rehearsal_needs_rights_on_rows_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_files_have_their_shape, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(counter_finds_lost_restocks, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(nothing_sold_proves_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_made, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(running_servers_are_reset_only_when_allowed, set_up,
+        cmocka_unit_test_setup_teardown(promises_are_kept_and_dangers_shown, own_bed_alone,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(an_interrupt_stops_everything, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_interrupt_keeps_what_is_complete, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(fewer_connections_are_no_run, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(wrk_is_needed_where_it_is_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_rehearsal_needs_rights_on_rows_alone, own_bed_alone,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_files_have_their_shape, own_bed_alone, tear_down),
+        cmocka_unit_test_setup_teardown(counter_finds_lost_restocks, own_bed_alone, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_sold_proves_nothing, own_bed_alone, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_made, own_bed_alone, tear_down),
+        cmocka_unit_test_setup_teardown(running_servers_are_reset_only_when_allowed, own_bed_alone,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_interrupt_stops_everything, own_bed_alone, tear_down),
+        cmocka_unit_test_setup_teardown(an_interrupt_keeps_what_is_complete, own_bed_alone,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(fewer_connections_are_no_run, own_bed_alone, tear_down),
+        cmocka_unit_test_setup_teardown(wrk_is_needed_where_it_is_used, own_bed_alone, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

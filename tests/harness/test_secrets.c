@@ -9,7 +9,7 @@
 #include "lib/t.h"
 
 #include "bench/tools/pgbench.h"
-#include "harness/bed.h"
+#include "harness/bed/bed.h"
 #include "lib/redis/redis_own.h"
 
 #include <dirent.h>

@@ -3,14 +3,12 @@
 #include "lib/t.h"
 
 #include "bench/take/goodput.h"
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static struct bed *bed;
 
 /* A row of sweep.csv; `number` 0 is its first line. False when there is none. */
 static bool read_row(int number, char *out, size_t size)
@@ -192,30 +190,16 @@ static void goodput_is_measured(void **state)
     bed_destroy(served);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    bed = bed_create(0);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    bed_destroy(bed);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(values_take_turns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_sweep_has_a_report, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(redis_is_further_away, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(servers_get_the_settings, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_swept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values_take_turns, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(a_sweep_has_a_report, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(redis_is_further_away, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(servers_get_the_settings, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(what_cannot_be_swept, own_bed_alone, own_bed_end),
         cmocka_unit_test(an_overload_has_a_lead),
-        cmocka_unit_test_setup_teardown(goodput_is_measured, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(goodput_is_measured, own_bed_alone, own_bed_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

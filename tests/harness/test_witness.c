@@ -6,7 +6,7 @@
 #include "lib/t.h"
 
 #include "bench/tools/pgbench.h"
-#include "harness/bed.h"
+#include "harness/bed/bed.h"
 #include "lib/pgbouncer.h"
 #include "loadtest/judge/witness.h"
 

@@ -17,6 +17,7 @@ from selenium.webdriver.common.keys import Keys
 
 PROGRAM = sys.argv[1]
 ALL_S = 240
+SEVERAL_POLLS_S = 3 # page.js's pollMs is one second
 HTML_NAME = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>&amp;'
 
 
@@ -128,7 +129,7 @@ class Page(unittest.TestCase):
             self.browser.wait_text("[data-product='1'] .tag", f"{stock} of {stock} left")
             if stock == 7:
                 before = self.browser.run(polls)
-        time.sleep(3)
+        time.sleep(SEVERAL_POLLS_S) # that nothing comes has to be waited for
         self.assertEqual(self.browser.run(polls), before)
 
     def test_it_polls_where_it_may_not_listen(self):

@@ -4,7 +4,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/bed.h"
 #include "loadtest/commands/articles/articles.h"
 #include "loadtest/load/open_loop.h"
 

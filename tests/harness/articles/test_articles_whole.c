@@ -1,11 +1,9 @@
 /* `run --scenario articles`, all of it: its exit status, its table and its files. */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 
 #include <string.h>
-
-static struct bed *bed;
 
 static void the_articles_are_repeated(void **state)
 {
@@ -36,24 +34,10 @@ static void the_articles_are_repeated(void **state)
     json_decref(results);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    bed = bed_create(0);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    bed_destroy(bed);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_articles_are_repeated, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_articles_are_repeated, own_bed_alone, own_bed_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

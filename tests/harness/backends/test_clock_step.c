@@ -1,15 +1,13 @@
 /* A server's wall clock, stepped while it runs: its answers say so, and it sells on. */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 #include "loadtest/fleet/clock_step.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static struct bed *bed;
 
 static int64_t ahead(void)
 {
@@ -57,23 +55,9 @@ static void a_clock_goes_ahead_and_back(void **state)
     unlink(path);
 }
 
-static int start(void **state)
-{
-    (void)state;
-    bed = bed_create(1);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    bed_destroy(bed);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_clock_goes_ahead_and_back)};
 
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, own_bed_one, own_bed_end);
 }

@@ -2,15 +2,13 @@
  * here; that there are figures, and what the files say of them, does. */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 
 #include "bench/tools/database.h"
 #include "bench/tools/nginx.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static struct bed *bed;
 
 /* Where no search_path looks. */
 static const char schema[] = "Be\"nch";
@@ -326,24 +324,17 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    bed_destroy(bed);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_row_against_pgbench, setup, teardown),
-        cmocka_unit_test_setup_teardown(orders_of_others_are_left_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_ceiling_against_nginx, setup, teardown),
-        cmocka_unit_test_setup_teardown(idle_connections_are_held_and_served, setup, teardown),
-        cmocka_unit_test_setup_teardown(goodput_under_overload, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_row_against_pgbench, setup, own_bed_end),
+        cmocka_unit_test_setup_teardown(orders_of_others_are_left_alone, setup, own_bed_end),
+        cmocka_unit_test_setup_teardown(the_ceiling_against_nginx, setup, own_bed_end),
+        cmocka_unit_test_setup_teardown(idle_connections_are_held_and_served, setup, own_bed_end),
+        cmocka_unit_test_setup_teardown(goodput_under_overload, setup, own_bed_end),
         cmocka_unit_test_setup_teardown(an_overload_that_was_not_offered_is_no_figure, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_strategy_that_is_absent_is_left_out, setup, teardown),
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(a_strategy_that_is_absent_is_left_out, setup, own_bed_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

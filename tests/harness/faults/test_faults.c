@@ -4,7 +4,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #define FAULTS "faults --server-binary " SERVER " "
-
-static struct bed *bed;
 
 static void says(const char *text)
 {
@@ -124,30 +122,18 @@ static void an_interrupt_leaves_nothing_running(void **state)
         assert_int_equal(kill(servers[i], 0), -1);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    bed = bed_create(0);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    bed_destroy(bed);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(unknown_names_are_refused_with_the_nearest, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_contradiction_is_the_exit_status, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_cell_is_reproduced, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_column_without_a_control_proves_nothing, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(an_interrupt_leaves_nothing_running, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unknown_names_are_refused_with_the_nearest, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(a_contradiction_is_the_exit_status, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(a_cell_is_reproduced, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(a_column_without_a_control_proves_nothing, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(an_interrupt_leaves_nothing_running, own_bed_alone,
+                                        own_bed_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * seen red. */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/bed.h"
 
 #include <string.h>
 

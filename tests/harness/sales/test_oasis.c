@@ -5,7 +5,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 
 #include <arpa/inet.h>
 #include <libpq-fe.h>
@@ -16,8 +16,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static struct bed *bed;
 
 static void says(const char *text)
 {
@@ -203,36 +201,17 @@ static void a_killed_server_costs_no_ticket(void **state)
     is_sold_out(20000);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    bed = bed_create(0);
-    return 0;
-}
-
-static int set_up_two(void **state)
-{
-    (void)state;
-    bed = bed_create(2);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    bed_destroy(bed);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_hall_empties_and_the_books_agree, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_reserved_is_waited_for, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(none_is_found_to_oversell, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_sold_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_interrupt_says_how_far_it_came, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_killed_server_costs_no_ticket, set_up_two, tear_down),
+        cmocka_unit_test_setup_teardown(the_hall_empties_and_the_books_agree, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(what_is_reserved_is_waited_for, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(none_is_found_to_oversell, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(what_cannot_be_sold_is_refused, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(an_interrupt_says_how_far_it_came, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(a_killed_server_costs_no_ticket, own_bed_two, own_bed_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,13 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <string.h>
 
 #define UNPAID "run --scenario unpaid --server-binary " SERVER " --connections 24 --stock 200 "
-
-static struct bed *bed;
 
 static void sql(const char *text)
 {
@@ -76,27 +74,15 @@ static void what_it_cannot_show_is_refused(void **state)
     says("--scenario unpaid");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    bed = bed_create(0);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    bed_destroy(bed);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_books_agree_at_every_moment, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(none_is_seen_through, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_unit_that_comes_back_twice_is_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_it_cannot_show_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_books_agree_at_every_moment, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(none_is_seen_through, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(a_unit_that_comes_back_twice_is_found, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(what_it_cannot_show_is_refused, own_bed_alone, own_bed_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 #include "loadtest/zoo/play.h"
 #include "loadtest/zoo/print.h"
 
@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct bed *bed;
 static struct zoo_stage stage; /* zeroed: not open */
 
 static const char *setting(const char *name)
@@ -392,20 +391,6 @@ static void an_interrupted_one_leaves_nothing(void **state)
     assert_int_equal(keys("*seckill-zoo*"), 0);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    bed = bed_create(1);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    bed_destroy(bed);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,5 +408,5 @@ int main(void)
         cmocka_unit_test(a_schema_that_is_there_is_not_touched),
         cmocka_unit_test(an_interrupted_one_leaves_nothing),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, own_bed_one, own_bed_end);
 }

@@ -4,15 +4,13 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/own_bed.h"
 #include "loadtest/zoo/exhibits/exhibits.h"
 
 #include <curl/curl.h>
 #include <hiredis/hiredis.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct bed *bed;
 
 static redisContext *open_redis(void)
 {
@@ -256,25 +254,11 @@ static void commands_are_the_servers(void **state)
     redisFree(redis);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    bed = bed_create(1);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    bed_destroy(bed);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shown_statements_are_pieces_of_the_servers),
         cmocka_unit_test(commands_are_the_servers),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, own_bed_one, own_bed_end);
 }

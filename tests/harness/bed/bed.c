@@ -1,7 +1,7 @@
 /* See bed.h. */
 #include "lib/t.h"
 
-#include "harness/bed.h"
+#include "harness/bed/bed.h"
 
 #include <ftw.h>
 #include <poll.h>

@@ -1,0 +1,14 @@
+/* A bed for each test, as cmocka's setup and teardown: alone, or with so many servers. */
+#ifndef SECKILL_TESTS_HARNESS_OWN_BED_H
+#define SECKILL_TESTS_HARNESS_OWN_BED_H
+
+#include "harness/bed/bed.h"
+
+extern struct bed *bed; /* the running test's */
+
+int own_bed_alone(void **state);
+int own_bed_one(void **state);
+int own_bed_two(void **state);
+int own_bed_end(void **state);
+
+#endif
