@@ -84,16 +84,19 @@ static int drop_known_keys(struct session *session, struct order **orders, int c
     return left;
 }
 
+/* Where the scripts keep an idempotency key: longer than any other of redis-stock's names. */
+enum { KEY_NAME_MAX = STOCK_KEY_MAX + 1 + ORDER_KEY_MAX };
+
 /* The id of the key's first order that Redis knows of. */
-static bool read_key(struct stock_link *link, const struct order *order, char name[STOCK_KEY_MAX],
+static bool read_key(struct stock_link *link, const struct order *order, char name[KEY_NAME_MAX],
                      struct uuid *id)
 {
     struct redis_reply *reply;
     char text[UUID_TEXT_LENGTH + 1];
+    char of_user[STOCK_KEY_MAX];
 
-    stock_key(link->settings, "key", order->user_id, name);
-    stock_key_add(name, ":");
-    stock_key_add(name, order->key);
+    stock_key(link->settings, "key", order->user_id, of_user);
+    snprintf(name, KEY_NAME_MAX, "%s:%s", of_user, order->key);
     if (redis_call(link->redis, 2, (const char *const[]){"GET", name}, link->until_us, &reply) !=
         REDIS_OK)
         return false;
@@ -107,7 +110,7 @@ static bool read_key(struct stock_link *link, const struct order *order, char na
 static void replay(struct session *session, struct order *order)
 {
     struct stock_link link = stock_link_of(session);
-    char name[STOCK_KEY_MAX];
+    char name[KEY_NAME_MAX];
     struct uuid id;
     struct waiting_order first;
 
