@@ -32,9 +32,9 @@ bool failover_follow(const char *replica, int own_port, int port, int64_t limit_
 bool failover_promote_replica(const char *replica, struct error *error);
 
 /* Sentinel watches the primary at that port under this name, alone, and calls it down after so
- * long. */
+ * long; waits until it has met a replica, which can take over from then on. */
 bool failover_watch(const char *sentinel, const char *name, int port, int64_t down_after_ms,
-                    struct error *error);
+                    int64_t limit_us, struct error *error);
 /* Waits until Sentinel names another primary than that port. */
 bool failover_wait_sentinel(const char *sentinel, const char *name, int port, int64_t limit_us,
                             struct error *error);

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "loadtest/backends/redis_words.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,15 +51,52 @@ bool failover_promote_replica(const char *replica, struct error *error)
     return leads;
 }
 
+/* Of one of its replicas, names and values in turn. */
+static bool has_value(const redisReply *replica, const char *name, const char *wanted)
+{
+    for (size_t i = 0; i + 1 < replica->elements; i += 2)
+        if (strcmp(replica->element[i]->str, name) == 0)
+            return strcmp(replica->element[i + 1]->str, wanted) == 0;
+    return false;
+}
+
+/* Sentinel hears of replicas from their primary, every ten seconds: one that it has not yet met
+ * when the primary goes is nobody's successor. It has met whoever has told it whom he follows. */
+static bool has_met_replica(redisContext *link, const char *name, struct error *error)
+{
+    redisReply *reply = redis_link_ask(link, error, "SENTINEL REPLICAS %s", name);
+    bool met = false;
+
+    for (size_t i = 0; reply && reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
+        met |= has_value(reply->element[i], "flags", "slave") &&
+               has_value(reply->element[i], "master-host", "127.0.0.1");
+    freeReplyObject(reply);
+    return met;
+}
+
+static bool wait_replica(redisContext *link, const char *name, int64_t limit_us,
+                         struct error *error)
+{
+    int64_t until_us = clock_mono_us() + limit_us;
+
+    while (!has_met_replica(link, name, error)) {
+        if (clock_mono_us() >= until_us)
+            return error_fail(error, "Sentinel has met no replica of %s", name);
+        clock_sleep_until(clock_mono_us() + POLL_US);
+    }
+    return true;
+}
+
 bool failover_watch(const char *sentinel, const char *name, int port, int64_t down_after_ms,
-                    struct error *error)
+                    int64_t limit_us, struct error *error)
 {
     redisContext *link = redis_link_open(sentinel, error);
     bool watches =
         link && redis_words_tell(link, error, "SENTINEL MONITOR %s 127.0.0.1 %d 1", name, port) &&
         redis_words_tell(link, error, "SENTINEL SET %s down-after-milliseconds %lld", name,
                          (long long)down_after_ms) &&
-        redis_words_tell(link, error, "SENTINEL SET %s failover-timeout 5000", name);
+        redis_words_tell(link, error, "SENTINEL SET %s failover-timeout 5000", name) &&
+        wait_replica(link, name, limit_us, error);
 
     if (link)
         redisFree(link);
