@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "loadtest/judge/redis_link.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -96,6 +96,8 @@ const struct fault *fault_find(const char *name, struct error *error);
 bool fault_has_control(const struct fault *fault, const char *strategy);
 /* Whether the strategy's lock is a lease in a row of PostgreSQL. */
 bool fault_locks_a_row(const struct api_strategy *strategy);
+/* Whether it keeps anything in Redis. */
+bool fault_needs_redis(const struct api_strategy *strategy);
 bool fault_is_promised(const struct fault *fault, const struct promise *promise);
 
 #endif

@@ -45,13 +45,12 @@ static bool forget_in_majority(const char *urls, const char *system_name, int64_
 bool forget_keys(const struct fault_site *site, int64_t *keys, struct error *error)
 {
     const struct options *options = site->options;
-    const char *stock = *options->stock_redis ? options->stock_redis : site->redis;
     bool good = true;
     *keys = 0;
     if (api_needs(site->strategy, "redis"))
         good = forget_in(site->redis, options->system_name, keys, error);
     if (good && api_needs(site->strategy, "stock-redis"))
-        good = forget_in(stock, options->system_name, keys, error);
+        good = forget_in(options->stock_redis, options->system_name, keys, error);
     if (good && api_needs(site->strategy, "redlock"))
         good = forget_in_majority(options->redlock, options->system_name, keys, error);
     return good;

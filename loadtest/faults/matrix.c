@@ -27,8 +27,6 @@ void cell_add(struct cell *cell, const struct trial_result *result)
     bool is_red = result->verdict == TRIAL_RED;
     if (cell->red == 0)
         cell->shown = *result;
-    if (is_red && cell->red == 0)
-        cell->red_seed = result->seed;
     cell->runs++;
     cell->red += is_red;
     for (size_t i = 0; i < FINDING_KIND_COUNT; i++)

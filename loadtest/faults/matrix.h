@@ -28,7 +28,6 @@ struct cell {
     size_t violations[FINDING_KIND_COUNT];
     int64_t longest_gap_us;
     int64_t first_after_us;    /* -1: after one heal no sale came; the longest of the runs */
-    int64_t red_seed;          /* of the first red run */
     struct trial_result shown; /* the first red run, or else the last one that counts */
 };
 

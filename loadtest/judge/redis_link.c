@@ -2,7 +2,6 @@
 #include "loadtest/judge/redis_link.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -94,11 +93,9 @@ static void bury(struct relay *relay)
     }
 }
 
-static void refuse(struct relay *relay, int client, int target)
+static void refuse(struct relay *relay, int client)
 {
     close(client);
-    if (target >= 0)
-        close(target);
     relay->shared.toxics.counts.refused++;
 }
 
@@ -114,7 +111,7 @@ static void take_link(struct relay *relay, int client)
     if (down || refuses)
         toxics_bite(&relay->shared.toxics, down ? RELAY_DOWN : RELAY_REFUSE);
     if (target < 0) {
-        refuse(relay, client, target);
+        refuse(relay, client);
         return;
     }
     link = link_create(client, target, relay->protocol);
@@ -233,10 +230,10 @@ static bool open_all(struct relay *relay, const char *listen, const char *target
     relay->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     relay->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (relay->epoll < 0 || !watch_own(relay, &relay->listener) ||
-        !watch_own(relay, &relay->wake) || !watch_own(relay, &relay->timer) ||
-        pthread_create(&relay->thread, NULL, relay_main, relay) != 0)
+        !watch_own(relay, &relay->wake) || !watch_own(relay, &relay->timer))
         return error_fail(error, "a relay does not start: %s", strerror(errno));
-    return true;
+    int failed = pthread_create(&relay->thread, NULL, relay_main, relay);
+    return failed == 0 || error_fail(error, "a relay does not start: %s", strerror(failed));
 }
 
 static void take_down(struct relay *relay)

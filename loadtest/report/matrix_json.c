@@ -3,8 +3,7 @@
 
 #include "loadtest/faults/confidence.h"
 #include "loadtest/report/files.h"
-
-#include <jansson.h>
+#include "loadtest/report/results.h"
 
 static json_t *violations_json(const struct cell *cell)
 {
@@ -57,19 +56,6 @@ static json_t *matrix_json(const struct matrix *matrix)
                      cells);
 }
 
-static bool write_json(const char *folder, const struct matrix *matrix, struct error *error)
-{
-    FILE *file = files_create(folder, "faults.json", error);
-    if (!file)
-        return false;
-    json_t *document = matrix_json(matrix);
-    bool good = document && json_dumpf(document, file, JSON_INDENT(2)) == 0;
-    json_decref(document);
-    fputc('\n', file);
-    return (files_close(file, "faults.json", error) && good) ||
-           error_fail(error, "faults.json cannot be written");
-}
-
 static bool write_markdown(const char *folder, const struct matrix *matrix, struct error *error)
 {
     FILE *file = files_create(folder, "faults.md", error);
@@ -81,5 +67,6 @@ static bool write_markdown(const char *folder, const struct matrix *matrix, stru
 
 bool matrix_write(const char *folder, const struct matrix *matrix, struct error *error)
 {
-    return write_json(folder, matrix, error) && write_markdown(folder, matrix, error);
+    return results_json_write(folder, "faults.json", matrix_json(matrix), error) &&
+           write_markdown(folder, matrix, error);
 }

@@ -3,7 +3,6 @@
 
 #include "loadtest/zoo/play.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { NUMBER_WIDTH = 4, CELL_LEAST = 24, CELL_MOST = 64, CELL_SIZE = 1024 };
@@ -158,7 +157,8 @@ void zoo_print_md_intro(FILE *to)
         "cmake --build build/release --target seckill-loadtest\n"
         "eval \"$(./scripts/stack.sh env)\"\n"
         "build/release/loadtest/seckill-loadtest zoo                      # lists them\n"
-        "build/release/loadtest/seckill-loadtest zoo redis-token --step   # waits for Enter before each step\n"
+        "build/release/loadtest/seckill-loadtest zoo redis-token --step   # waits for Enter before "
+        "each step\n"
         "```\n"
         "\n"
         "The statements are the server's own ([sql/statements.sql](../../sql/statements.sql)), "

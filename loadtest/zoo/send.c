@@ -4,7 +4,6 @@
 #include "loadtest/zoo/value.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* {0, epoch, stock left, codes, entry}, or a verdict that is not 0 (stock_reserve.lua). */

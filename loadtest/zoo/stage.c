@@ -15,6 +15,14 @@ static const char *const keys[] = {"lock",   "queue",    "next",     "tickets",
                                    "units",  "caller:A", "caller:B", "caller:C"};
 enum { KEYS = sizeof keys / sizeof keys[0], KEY_SIZE = 96 };
 
+bool zoo_stage_has_key(const char *name)
+{
+    for (size_t i = 0; i < KEYS; i++)
+        if (strcmp(keys[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* The n-th of Redlock's, from 1 on; "": there are fewer. */
 static void find_url(const char *urls, int n, char *out, size_t size)
 {
@@ -288,10 +296,8 @@ bool zoo_stage_count(struct zoo_stage *stage, struct zoo_books *books, struct er
     if (!*stage->place.redis)
         return true;
     redisContext *redis = zoo_redis(stage, &stage->own, NODE_LOCKS, error);
-    redisReply *life = redis ? redisCommand(redis, "PTTL %s:lock", stage->prefix) : NULL;
+    redisReply *life = redis ? redis_link_ask(redis, error, "PTTL %s:lock", stage->prefix) : NULL;
     books->stuck = life && life->type == REDIS_REPLY_INTEGER && life->integer == -1;
-    if (redis && !life)
-        error_fail(error, "Redis: %s", redis->errstr);
     bool good = life != NULL;
     freeReplyObject(life);
     return good;

@@ -92,6 +92,8 @@ void zoo_zk_folder(const struct zoo_stage *stage, char out[ZK_NAME_SIZE]);
 /* Ends them all, and with them their transactions. */
 void zoo_hang_up(struct zoo_sessions *sessions);
 
+/* Whether the zoo has such a key in Redis, behind its prefix: all that it takes away at the end. */
+bool zoo_stage_has_key(const char *name);
 /* Redis's newest writes are lost: every key of the zoo in this node. */
 bool zoo_stage_forget(struct zoo_stage *stage, enum zoo_node node, struct error *error);
 /* Runs a statement of the zoo's own, in its schema. */

@@ -41,11 +41,7 @@ static bool find_number(const struct zoo_buyer *buyer, const char *name, int64_t
 static bool find_key(const struct zoo_stage *stage, const struct zoo_buyer *buyer, const char *name,
                      struct zoo_value *out)
 {
-    static const char *const keys[] = {"lock",   "queue",  "next",    "tickets", "mirror",
-                                       "loaded", "stream", "waiting", "units"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (strcmp(keys[i], name) != 0)
-            continue;
+    if (zoo_stage_has_key(name)) {
         snprintf(out->sent, sizeof out->sent, "%s:%s", stage->prefix, name);
         snprintf(out->shown, sizeof out->shown, "%s", name);
         return true;

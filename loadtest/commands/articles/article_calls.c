@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The longest wait that a server takes: the articles' "for ever". */
 enum { PATIENT_MS = 60000, HURRIED_MS = 5000 };

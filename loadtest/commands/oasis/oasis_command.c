@@ -11,7 +11,7 @@
 #include "loadtest/base/terminal.h"
 #include "loadtest/commands/harness.h"
 #include "loadtest/commands/oasis/sale_books.h"
-#include "loadtest/report/files.h"
+#include "loadtest/report/results.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -113,19 +113,6 @@ static bool sell(struct oasis *oasis, struct error *error)
                                       oasis->hall.nights[oasis->hall.count - 1].product, error);
 }
 
-static bool write_file(const struct oasis *oasis, const struct sale_books *books,
-                       struct error *error)
-{
-    FILE *file = files_create(oasis->harness.folder, "oasis.json", error);
-    if (!file)
-        return false;
-    json_t *figures = sale_books_json(books);
-    (void)json_dumpf(figures, file, JSON_INDENT(2));
-    fputc('\n', file);
-    json_decref(figures);
-    return files_close(file, "oasis.json", error);
-}
-
 /* The exit status. */
 static int judge(struct oasis *oasis, size_t instances, bool ended_early, struct error *error)
 {
@@ -143,7 +130,7 @@ static int judge(struct oasis *oasis, size_t instances, bool ended_early, struct
     size_t faults = sale_books_faults(&books, stdout);
     if (faults == 0)
         puts(ended_early ? "The books agree so far." : "The audit is clean.");
-    if (!write_file(oasis, &books, error))
+    if (!results_json_write(oasis->harness.folder, "oasis.json", sale_books_json(&books), error))
         return process_fail(error->text);
     printf("Files: %s/oasis.json\n", oasis->harness.folder);
     return faults > 0 ? 1 : ended_early ? 2 : 0;

@@ -3,8 +3,6 @@
 
 #include "base/clock.h"
 
-#include <inttypes.h>
-
 /* 1.4 million tickets over six hours: https://renerocks.ai/blog/2025-11-02--tigerfans/, which gives
  * it as the rate to beat, 65 tickets a second. */
 static const double real_tickets = 1400000, real_seconds = 6 * 3600;

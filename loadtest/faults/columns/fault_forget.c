@@ -1,19 +1,13 @@
 /*
  * The store that holds the lock, the counter or the queue forgets: every key of this shop is gone
  * between two commands, as after a failover to a replica that had not heard of them, or a crash
- * without its newest writes. Redis and memcached; keys of other shops are not touched.
+ * without its newest writes. Keys of other shops are not touched.
  */
 #include "loadtest/faults/fault.h"
 #include "loadtest/faults/forget.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-static bool concerns(const struct api_strategy *strategy)
-{
-    return api_needs(strategy, "redis") || api_needs(strategy, "stock-redis") ||
-           api_needs(strategy, "redlock");
-}
 
 static bool begin(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
@@ -51,7 +45,7 @@ const struct fault fault_forget = {
                  .events = 8,
                  .gap_ms = 150,
                  .rest_ms = 500},
-    .concerns = concerns,
+    .concerns = fault_needs_redis,
     .begin = begin,
     .heal = heal,
     .did_it_bite = did_it_bite,

@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static bool set(struct way *way, const struct relay_toxic *toxic, struct error *error)
 {
@@ -87,12 +86,6 @@ static bool reply_bit(const struct fault_trial *trial, char evidence[FAULT_TEXT_
 {
     return say_bitten(trial, RELAY_SWALLOW_REPLY,
                       "the reply to SET, SETNX or a script was swallowed", evidence);
-}
-
-static bool wants_redis(const struct api_strategy *strategy)
-{
-    return api_needs(strategy, "redis") || api_needs(strategy, "stock-redis") ||
-           api_needs(strategy, "redlock");
 }
 
 static bool begin_hold(struct fault_site *site, const struct fault_event *event,
@@ -173,7 +166,7 @@ const struct fault fault_reply = {
                  .longest_ms = 200,
                  .gap_ms = 50,
                  .rest_ms = 1500},
-    .concerns = wants_redis,
+    .concerns = fault_needs_redis,
     .begin = begin_reply,
     .heal = heal_swallow,
     .did_it_bite = reply_bit,
