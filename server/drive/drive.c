@@ -1,9 +1,8 @@
 /*
  * The happy path is drive_enter (connect what the strategy needs, acquire its lock), drive_sell
  * (attempt, settle, say what is to be tried again, park what still needs a flush) and drive_leave
- * (release). A backend that cannot
- * be connected, a lock that is busy too long and a lease that was lost each end the orders with an
- * outcome of their own, without a word from the strategy.
+ * (release). A backend that cannot be connected, a lock that is busy too long and a lease that was
+ * lost each end the orders with an outcome of their own, without a word from the strategy.
  */
 #include "drive/drive.h"
 #include "drive/ahead.h"

@@ -5,6 +5,7 @@
 #include "http/request.h"
 
 #include "http/edge/edge.h"
+#include "http/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +102,8 @@ void request_complete(struct request *request)
     struct http *http = request->http;
     struct connection *connection = request->connection;
 
-    if (request->on_complete)
-        request->on_complete(request);
+    if (request->stream)
+        stream_leave(request);
     http->requests--;
     if (request->accepted)
         http->accepted--;

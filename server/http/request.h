@@ -82,7 +82,6 @@ struct request {
     bool pending;          /* dispatch has `order` or `call` */
     bool alone;            /* it carries a call, has no client, and is its owner's to free */
     struct stream *stream; /* owned: its reply has no end (stream.h); else NULL */
-    void (*on_complete)(struct request *request); /* stream.c's; may be NULL */
 
     /* The edge's list of suspended requests. */
     struct request *previous;

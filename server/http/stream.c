@@ -96,7 +96,9 @@ static ssize_t on_room(void *cls, uint64_t position, char *out, size_t room)
     return (ssize_t)count;
 }
 
-bool stream_admit(struct request *request)
+static enum MHD_Result answer(struct request *request);
+
+void stream_admit(struct request *request)
 {
     struct http *http = request->http;
     int64_t most = http->connections_most / STREAMS_SHARE;
@@ -107,15 +109,13 @@ bool stream_admit(struct request *request)
         problem_set(&request->problem, 503, "too_many_listeners", NULL,
                     "Too many clients listen already; poll GET /products instead.");
     } else {
-        request->answer = stream_answer;
-        return true;
+        request->answer = answer;
+        return;
     }
     request_refuse(request);
-    return false;
 }
 
-/* The request is complete: its client has gone, or the stream ended. */
-static void leave(struct request *request)
+void stream_leave(struct request *request)
 {
     struct stream *stream = request->stream;
     struct http *http = request->http;
@@ -146,7 +146,6 @@ static void enter(struct stream *stream)
     setsockopt(stream->fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
     connection_enter(&http->connections, request->connection, CONNECTION_WAITING, http->now_us);
     request->stream = stream;
-    request->on_complete = leave;
     stream->next = streams->first;
     if (stream->next)
         stream->next->previous = stream;
@@ -155,7 +154,7 @@ static void enter(struct stream *stream)
     http->requests--; /* it is none that is to be answered to the end */
 }
 
-enum MHD_Result stream_answer(struct request *request)
+static enum MHD_Result answer(struct request *request)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(request->connection->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);

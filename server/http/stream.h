@@ -20,7 +20,6 @@
 #include "base/clock.h"
 #include "http/edge/streams.h"
 
-#include <microhttpd.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,10 +35,10 @@ enum { STREAMS_MAX = 256, STREAMS_SHARE = 4 };
 struct http;
 struct request;
 
-/* Answers the request with a stream; false: refused, there are too many, or the edge ends. Fits a
- * handler whose `answer` is stream_answer. */
-bool stream_admit(struct request *request);
-enum MHD_Result stream_answer(struct request *request);
+/* Answers the request with a stream, or refuses it: there are too many, or the edge ends. */
+void stream_admit(struct request *request);
+/* A request with a stream is complete: its client has gone, or the stream ended. */
+void stream_leave(struct request *request);
 
 /* The source's answer; `good` false: it could not be told. */
 void streams_tell(struct http *http, bool good, struct stream_news *news);

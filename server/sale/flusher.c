@@ -132,15 +132,15 @@ static void close_session(struct flusher *flusher)
 static void open_session(struct flusher *flusher)
 {
     struct pg *pg = flusher->session->pg;
-
     struct cost before = cost_of_thread[COST_POSTGRESQL]; /* no order's */
     int64_t until_us = clock_mono_us() + CONNECT_US;
 
     close_session(flusher);
     pg_stand_back(pg, true); /* the workers can do without */
-    if (pg_connect(pg, until_us) && pg_server(pg) &&
-        store_look_at_flusher(services_store(flusher->services), pg, until_us)) {
-        cost_of_thread[COST_POSTGRESQL] = before;
+    bool opened = pg_connect(pg, until_us) && pg_server(pg) &&
+                  store_look_at_flusher(services_store(flusher->services), pg, until_us);
+    cost_of_thread[COST_POSTGRESQL] = before;
+    if (opened) {
         flusher->tickets += flusher->tickets + 1 != 0 ? 1 : 2;
         set_session(flusher, flusher->tickets, pg_server(pg));
         return;

@@ -175,18 +175,16 @@ void purchase_hold(const struct session *session, struct order *order,
     order->hold_until_us = purchase_hold_until(session->services->settings, order->hold_s, row);
 }
 
-/* As far as the order and the server say; the statements look at the product's. */
-static bool has_no_hold(const struct session *session, const struct order *order)
+bool purchase_asks_hold(const struct settings *settings, int64_t asked_s)
 {
-    return order->hold_s == 0 ||
-           (order->hold_s == ORDER_HOLD_NOT_SAID && session->services->settings->hold_s == 0);
+    return asked_s > 0 || (asked_s == ORDER_HOLD_NOT_SAID && settings->hold_s > 0);
 }
 
 bool purchase_is_simple(const struct session *session, const struct order *order)
 {
     return order->kind == ORDER_BUY && !order->key[0] && !order->no_wait &&
-           has_no_hold(session, order) && session->services->settings->work_ms == 0 &&
-           !pg_in_transaction(session->pg);
+           !purchase_asks_hold(session->services->settings, order->hold_s) &&
+           session->services->settings->work_ms == 0 && !pg_in_transaction(session->pg);
 }
 
 void purchase_at_once_values(const struct order *order, int64_t epoch,

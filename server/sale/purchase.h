@@ -64,6 +64,9 @@ static inline bool purchase_row_is_simple(const struct product_row *row)
  * before the server's. purchase_hold keeps it in the order, before its row is written. */
 int64_t purchase_hold_until(const struct settings *settings, int64_t asked_s,
                             const struct product_row *row);
+/* Whether there is one as far as the order and the server say; statements that do without the
+ * product's row look at what it says themselves. */
+bool purchase_asks_hold(const struct settings *settings, int64_t asked_s);
 void purchase_hold(const struct session *session, struct order *order,
                    const struct product_row *row);
 /* Runs that statement, which commits at once, in the sale of this epoch alone: conditional_buy or

@@ -131,9 +131,10 @@ void purchase_write(struct session *session, struct order *order, const struct p
 {
     bool together = !order->key[0] && row->limit_per_user == NO_LIMIT;
 
-    purchase_hold(session, order, row);
-    if (together)
+    if (together) {
+        purchase_hold(session, order, row);
         write_together(session, order, row);
-    else if (purchase_set_stock(session, order, row, row->stock - order->quantity))
+    } else if (purchase_set_stock(session, order, row, row->stock - order->quantity)) {
         purchase_finish(session, order, row);
+    }
 }

@@ -15,8 +15,8 @@ bool purchase_decide(struct session *session, struct order *order);
 /* The usual `sell`: decides each order of the batch that is still pending, in turn. */
 void purchase_each(struct session *session, struct batch *batch);
 
-/* The pending orders of a batch whose buys are decided together; changes are cancels and restocks.
- */
+/* The pending orders of a batch whose buys are decided together; changes are cancels, expiries and
+ * restocks. */
 enum { SPLIT_MAX = 500 };
 struct split {
     struct order *buys[SPLIT_MAX];

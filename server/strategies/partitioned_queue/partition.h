@@ -8,7 +8,7 @@
  *   partition_consumer.c   the threads that take messages, have them decided, acknowledge, reply
  *   partition_put_off.c    entries whose product's row is held by another transaction
  *   partition_decide.c     many buys, one transaction
- *   partition_returns.c    cancels and restocks
+ *   partition_returns.c    cancels, expiries and restocks
  *   rabbitmq.c             connections with the broker
  *   partition_resender.c   replies to waiting orders; what was lost is sent again
  */
@@ -110,8 +110,8 @@ bool partition_decide_cancel(struct session *session, struct partition_entry *en
 bool partition_decide_restock(struct session *session, struct partition_entry *entry);
 
 /* The entries that a consumer has put off. It has acknowledged the buys among them: their rows are
- * queued, and the resender publishes those that are lost. Cancels and restocks exist as messages
- * alone. */
+ * queued, and the resender publishes those that are lost. Cancels, expiries and restocks exist as
+ * messages alone. */
 struct put_off;
 struct put_off *put_off_create(void);
 void put_off_destroy(struct put_off *list); /* NULL is allowed */

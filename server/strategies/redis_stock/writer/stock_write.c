@@ -12,6 +12,7 @@
 #include "postgres/fast_path.h"
 #include "sale/decide_many/columns.h"
 #include "sale/decide_many/held.h"
+#include "sale/purchase.h"
 #include "strategies/redis_stock/mirror/stock_mirror.h"
 #include "strategies/redis_stock/writer/stock_decide.h"
 #include "strategies/strategies.h"
@@ -61,13 +62,6 @@ static enum pg_status write_and_commit(struct work *work)
     return columns_commit(&orders, &work->tally, strategy_redis_stock.name);
 }
 
-/* As far as the order and the server say; the statement looks at the product's. */
-static bool has_hold(const struct work *work, const struct waiting_order *order)
-{
-    return order->hold_s > 0 ||
-           (order->hold_s == ORDER_HOLD_NOT_SAID && work->link->settings->hold_s > 0);
-}
-
 /* Nobody had them, all are of one sale, and no order wants anything besides. */
 static bool may_be_one_statement(const struct work *work)
 {
@@ -75,8 +69,9 @@ static bool may_be_one_statement(const struct work *work)
 
     for (int i = 0; i < work->count; i++) {
         const struct waiting_order *order = &work->claims[i].order;
-        if (order->key[0] || has_hold(work, order) || order->product_id != first->product_id ||
-            order->epoch != first->epoch || work->claims[i].fate != CLAIM_OPEN)
+        if (order->key[0] || purchase_asks_hold(work->link->settings, order->hold_s) ||
+            order->product_id != first->product_id || order->epoch != first->epoch ||
+            work->claims[i].fate != CLAIM_OPEN)
             return false;
     }
     return work->fresh && fast_path_fits(work->link->pg, first->product_id) &&
