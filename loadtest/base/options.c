@@ -2,6 +2,7 @@
 #include "loadtest/base/options.h"
 
 #include "base/options/nearest.h"
+#include "loadtest/base/options_texts.h"
 
 #include <string.h>
 
@@ -210,179 +211,24 @@ static const struct option_table table = {.rows = rows,
  * that is slow for a tenth of a second at 10,000 orders a second makes nobody start late. */
 enum { WRK_CONNECTIONS = 64, OPEN_CONNECTIONS = 1024, BELL_RATE = 500 };
 
-static const char run_help[] =
-    "Scenarios\n"
-    "  hot      one product. Each round has two phases: speed (stock that cannot run out, for\n"
-    "           --duration) and truth (--stock units, until they are gone and as many orders were\n"
-    "           refused as there are connections). Rates and latencies come from the first,\n"
-    "           oversold from the second, lost updates from both.\n"
-    "  spread   the same over --products products, bought in an order that --seed decides.\n"
-    "  soldout  nothing to sell: refusals alone. Kept when orders were refused and none was sold.\n"
-    "  counter  restocks by one, from 0: the lost-update experiment.\n"
-    "  bell     --stock units of one product, whose sale opens after a fifth of --duration. "
-    "Orders\n"
-    "           come at --rate (500) until then and are told that it is not open, at --surge "
-    "times\n"
-    "           that for three tenths of --duration, and at --rate again, most of them too late.\n"
-    "  articles the experiments of the articles that the strategies come from, each with its own\n"
-    "           strategies, instances and number of calls, beside the figures they published\n"
-    "           (docs/ARTICLES.md). Takes a minute or two.\n"
-    "  unpaid   --stock units of one product, bought for --duration by as many buyers as there "
-    "are\n"
-    "           connections (256 at the most) with a hold of a second. Four in ten pay at once,\n"
-    "           three when the hold ends, three never. The rows are counted all the while: each\n"
-    "           unit is in the stock, sold or held; and at the end nothing is held, and what was\n"
-    "           sold is what was paid. One line a strategy; nothing of the output below.\n"
-    "\n"
-    "Verdicts\n"
-    "  kept              promised for this many instances, and no violation was found\n"
-    "  BROKEN            promised, and violated; or the server answered internal_error\n"
-    "  unsafe, as stated not promised, and a violation was seen\n"
-    "  proved nothing    not promised and nothing went wrong, or nothing was sold, or the stock\n"
-    "                    was not gone in time, or several strategies sold one product\n"
-    "  no run            the figures do not add up, or are not of as many connections as were\n"
-    "                    asked for: see the error\n"
-    "  A violation is oversold, lost updates, duplicate orders, limits exceeded, undersold (sold\n"
-    "  out was answered though stock is left), resold (of one product: it was answered, and who\n"
-    "  asked later was sold a unit), or a 201 or 202 without its row.\n"
-    "\n"
-    "Output\n"
-    "  table    eight columns, the fastest strategy first, for one number of instances after the "
-    "other\n"
-    "  wide     every figure, with half the spread of the rounds behind each rate\n"
-    "  md       the eight columns in Markdown\n"
-    "  json, csv  what stands in results.json and results.csv\n"
-    "  With md, json and csv nothing else is on stdout; what else there is to say goes to stderr.\n"
-    "  Colours are for a terminal alone, and not where NO_COLOR is set or TERM is dumb.\n"
-    "\n"
-    "Exit status: 0 nothing is BROKEN and everything asked for was proved; 1 something is BROKEN;\n"
-    "2 the run could not be made or proved nothing. Ctrl-C ends a run, which then prints and\n"
-    "writes the strategies that are complete.\n"
-    "\n"
-    "Without --rate latencies are wrk's, which corrects them for the requests it could not send\n"
-    "while it waited. With --rate the harness sends the orders itself, when they are due, and\n"
-    "counts each latency from then; apart for committed, accepted (202), refused and failed, to\n"
-    "6.25 %. Orders that found all connections busy are late starts; those that had found none\n"
-    "when the last one was due failed.\n";
-
-static const char sweep_help[] =
-    "NAME, for --over and --set\n"
-    "  in-flight-per-product  orders of one product that a server works on at once\n"
-    "  pg-sessions            PostgreSQL sessions of a server; three are not for workers\n"
-    "  max-batch              orders that are merged into one transaction\n"
-    "  connections            wrk's; rounded up to a multiple of its threads\n"
-    "  work-ms                how much longer each protection is held\n"
-    "  instances              how many servers share the load\n"
-    "  redis-delay-us         round trip to Redis, by a relay that the harness puts before it; "
-    "the\n"
-    "                         relay costs something at 0 too. Redis must be on a unix socket\n"
-    "\n"
-    "Servers are started anew for each value, with that setting, and loaded with wrk as in the\n"
-    "speed phase of run. Every round takes all values in turn. commit/s is the median; best, the\n"
-    "value with the highest; = best, one whose rounds overlap with its rounds: no difference is\n"
-    "shown. sweep.csv has every measurement.\n"
-    "\n"
-    "Exit status: 0; 1 a promise was BROKEN; 2 a measurement could not be made.\n";
-
-static const char record_help[] = "Every operation stands in ledger.jsonl before it is sent, and "
-                                  "again when it is answered: buys\n"
-                                  "with and without a key, repeats of a key, cancels, restocks, "
-                                  "and reads until what was accepted\n"
-                                  "is decided. `check` judges it, now or later (docs/LEDGER.md).\n"
-                                  "\n"
-                                  "Exit status: 0 recorded to the end; 2 not.\n";
-
-static const char oasis_help[] =
-    "Seventeen nights, 1,400,000 tickets, at most four a buyer. Buyers look at their night's page, "
-    "some\n"
-    "of them twice; ask for one to four tickets under an Idempotency-Key, some of them twice at "
-    "once, or\n"
-    "again with the same key; and some come back for more than they may have. Who is told that "
-    "too few are\n"
-    "left asks for one less, then for another night. When all is sold, a twentieth of the tickets' "
-    "number\n"
-    "of buyers still come, and must be refused. Then the rows of PostgreSQL are counted; "
-    "oasis.json "
-    "has the\n"
-    "figures. Ctrl-C ends the sale, and says what the rows say so far.\n"
-    "\n"
-    "Exit status: 0 sold out, and the audit is clean; 1 it is not; 2 the sale could not be made, "
-    "or "
-    "was\n"
-    "ended.\n";
-
-static const char check_help[] = "Exit status: 0 nothing is wrong, and something was sold; 1 an "
-                                 "invariant is broken: each is named\n"
-                                 "with the operations that show it, the smallest case first "
-                                 "(docs/LEDGER.md); 2 the ledger or the\n"
-                                 "database cannot be read or are not of one sale, nothing was "
-                                 "sold, or the exact search gave up.\n";
-
-static const char faults_help[] =
-    "Faults\n"
-    "  stall     an instance is stopped for longer than a lock's lease, and goes on\n"
-    "  forget    the Redis that holds locks, counters or queues forgets all of them\n"
-    "  kill      an instance is killed while it sells, and started again\n"
-    "  database  PostgreSQL is killed and started again, by --stack; left out without it\n"
-    "  commit    the reply to a COMMIT is lost after PostgreSQL has made it\n"
-    "  reply     a reply of Redis is lost after it has done what it was told\n"
-    "  hold      PostgreSQL's replies are held up for longer than an order's work may take\n"
-    "  reset     every connection to PostgreSQL and Redis is reset\n"
-    "\n"
-    "Each cell is run on two servers of its own: a recorded crowd buys while the fault is made "
-    "and\n"
-    "healed by a schedule that --seed decides, and what buyers were told is then checked against\n"
-    "the rows, as `record` and `check` do. A strategy is held to what it promises (GET\n"
-    "/strategies). Each column has a strategy that is known to fail, which must be seen to fail "
-    "in\n"
-    "the same matrix: it is run again, with other seeds, until it does. A run in which the fault\n"
-    "met nobody does not count, and is made again too.\n"
-    "\n"
-    "Exit status: 0 every cell is as expected; 1 one contradicts what is expected of it; 2 a cell\n"
-    "could not be run or is invalid, or a column's control was never seen to fail.\n";
-
-static const char report_help[] =
-    "DIR, before the flags, is a folder with a results.json, or that file. Of one, the "
-    "page goes beside it; of several it\n"
-    "begins with what differs beyond the spread of the rounds, and "
-    "in which settings they differ.\n"
-    "It is one file that needs no network, in English and Chinese. "
-    "Files of earlier versions have no\n"
-    "latencies one by one: they get no curves and histograms.\n"
-    "\n"
-    "Exit status: 0 written; 2 a file is missing or is no "
-    "results.json, and nothing was written.\n";
-
-static const char zoo_help[] =
-    "An exhibit is the shortest interleaving of two or three buyers that breaks a strategy, and\n"
-    "the same with one that it does not break (docs/strategies/zoo.md). Each buyer has sessions\n"
-    "of their own with PostgreSQL and Redis; the statements are the server's. They are played in\n"
-    "a schema of the zoo's own, seckill_zoo, which is made and dropped again: it must not be\n"
-    "there. No server is needed, and no sale is touched.\n"
-    "\n"
-    "Without a name it lists them (with --format md or json: plays all of them); all is every\n"
-    "one.\n"
-    "\n"
-    "Exit status: 0 each broke as it says, and its counterpart did not; 2 one ended otherwise,\n"
-    "or could not be played.\n";
-
 static const struct option_command commands[] = {
     {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept",
-     run_help},
+     options_run_text},
     {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree", NULL},
-    {"sweep", COMMAND_SWEEP, "take one setting through a list of values", sweep_help},
+    {"sweep", COMMAND_SWEEP, "take one setting through a list of values", options_sweep_text},
     {"report", COMMAND_REPORT,
      "DIR [DIR...]: make report.html of a run's or a sweep's folder, or compare several",
-     report_help},
+     options_report_text},
     {"record", COMMAND_RECORD, "buy, repeat, cancel and restock, and write down every answer",
-     record_help},
+     options_record_text},
     {"oasis", COMMAND_OASIS, "sell 1,400,000 tickets, at most four a buyer, and count the rows",
-     oasis_help},
+     options_oasis_text},
     {"faults", COMMAND_FAULTS,
-     "break things while strategies sell, and say who keeps what it promises", faults_help},
+     "break things while strategies sell, and say who keeps what it promises", options_faults_text},
     {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds",
-     check_help},
-    {"zoo", COMMAND_ZOO, "[NAME...]: play how an unsafe strategy breaks, step by step", zoo_help},
+     options_check_text},
+    {"zoo", COMMAND_ZOO, "[NAME...]: play how an unsafe strategy breaks, step by step",
+     options_zoo_text},
 };
 
 /* In a command's place. */
