@@ -1,0 +1,236 @@
+/* See threshold.h. */
+#include "loadtest/judge/threshold.h"
+
+#include "base/options/nearest.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[THRESHOLD_MEASURES] = {
+    "p50", "p90", "p99", "max", "orders", "committed", "accepted", "refused", "failed"};
+
+/* Longest first, so that "<=" is not read as "<". */
+static const struct {
+    const char *text;
+    enum threshold_order order;
+} orders[] = {{"<=", THRESHOLD_AT_MOST},
+              {">=", THRESHOLD_AT_LEAST},
+              {"<", THRESHOLD_LESS},
+              {">", THRESHOLD_MORE}};
+
+static const struct {
+    const char *text;
+    enum threshold_unit unit;
+    double factor; /* of what is typed to what is kept */
+} units[] = {{"us", THRESHOLD_US, 1},  {"ms", THRESHOLD_US, 1e3},  {"s", THRESHOLD_US, 1e6},
+             {"", THRESHOLD_COUNT, 1}, {"/s", THRESHOLD_PER_S, 1}, {"%", THRESHOLD_PERCENT, 1}};
+
+static const char digits[] = "0123456789";
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+/* Where it is in the list, and what the list is. */
+struct reader {
+    const char *flag, *text, *at;
+    struct error *error;
+};
+
+static long place(const struct reader *reader)
+{
+    return (long)(reader->at - reader->text) + 1;
+}
+
+static bool is_time(enum threshold_measure measure)
+{
+    return measure < THRESHOLD_ORDERS;
+}
+
+static bool refuse_measure(const struct reader *reader, size_t length)
+{
+    char known[120] = "", meant[NEAREST_TEXT_SIZE];
+    struct nearest nearest = nearest_to(reader->at, length);
+    for (size_t i = 0; i < THRESHOLD_MEASURES; i++) {
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
+                 i == 0                        ? ""
+                 : i + 1 == THRESHOLD_MEASURES ? " and "
+                                               : ", ",
+                 names[i]);
+        nearest_offer(&nearest, names[i]);
+    }
+    if (length == 0)
+        return error_fail(reader->error, "--%s: character %ld: a measure is missing; there are %s",
+                          reader->flag, place(reader), known);
+    return error_fail(reader->error, "--%s: character %ld: '%.*s' is no measure; there are %s%s",
+                      reader->flag, place(reader), length < 40 ? (int)length : 40, reader->at,
+                      known, nearest_text(&nearest, "", meant));
+}
+
+static bool read_measure(struct reader *reader, struct threshold *out)
+{
+    size_t length = strspn(reader->at, letters);
+    for (int i = 0; i < THRESHOLD_MEASURES; i++) {
+        if (strlen(names[i]) != length || strncmp(names[i], reader->at, length) != 0)
+            continue;
+        out->measure = (enum threshold_measure)i;
+        reader->at += length;
+        return true;
+    }
+    return refuse_measure(reader, length);
+}
+
+static bool read_order(struct reader *reader, struct threshold *out)
+{
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        size_t length = strlen(orders[i].text);
+        if (strncmp(orders[i].text, reader->at, length) != 0)
+            continue;
+        out->order = orders[i].order;
+        reader->at += length;
+        return true;
+    }
+    return error_fail(reader->error, "--%s: character %ld: <, <=, > or >= must follow '%s'",
+                      reader->flag, place(reader), names[out->measure]);
+}
+
+/* Digits, and perhaps a point and digits: no sign, no exponent, none of strtod's words. */
+static bool read_number(struct reader *reader, struct threshold *out)
+{
+    size_t length = strspn(reader->at, digits);
+    if (length > 0 && reader->at[length] == '.') {
+        size_t behind = strspn(reader->at + length + 1, digits);
+        length = behind > 0 ? length + 1 + behind : 0;
+    }
+    if (length == 0 || length > 15)
+        return error_fail(reader->error,
+                          "--%s: character %ld: a number must follow, as 250 or 0.1, of at most "
+                          "15 characters",
+                          reader->flag, place(reader));
+    out->limit = strtod(reader->at, NULL);
+    reader->at += length;
+    return true;
+}
+
+static bool refuse_unit(const struct reader *reader, const struct threshold *threshold,
+                        size_t length)
+{
+    const char *takes = is_time(threshold->measure)
+                            ? "is a time: its unit is us, ms or s"
+                            : "counts orders: its unit is % (of all orders), /s (orders a "
+                              "second) or none (orders)";
+    int shown = length < 20 ? (int)length : 20;
+    return error_fail(reader->error, "--%s: character %ld: %s %s, not '%.*s'", reader->flag,
+                      place(reader), names[threshold->measure], takes, shown, reader->at);
+}
+
+static bool read_unit(struct reader *reader, struct threshold *out)
+{
+    size_t length = strcspn(reader->at, ",");
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strlen(units[i].text) != length || strncmp(units[i].text, reader->at, length) != 0 ||
+            is_time(out->measure) != (units[i].unit == THRESHOLD_US))
+            continue;
+        out->unit = units[i].unit;
+        out->limit *= units[i].factor;
+        if (out->unit == THRESHOLD_PERCENT && out->limit > 100)
+            return error_fail(reader->error,
+                              "--%s: character %ld: a share of all orders is 100 %% at most",
+                              reader->flag, place(reader));
+        reader->at += length;
+        return true;
+    }
+    return refuse_unit(reader, out, length);
+}
+
+static bool read_one(struct reader *reader, struct threshold *out)
+{
+    const char *began = reader->at;
+    if (!read_measure(reader, out) || !read_order(reader, out) || !read_number(reader, out) ||
+        !read_unit(reader, out))
+        return false;
+    snprintf(out->text, sizeof out->text, "%.*s", (int)(reader->at - began), began);
+    return true;
+}
+
+bool thresholds_parse(const char *flag, const char *text, struct thresholds *out,
+                      struct error *error)
+{
+    struct reader reader = {flag, text, text, error};
+    *out = (struct thresholds){.count = 0};
+    for (;;) {
+        if (out->count == THRESHOLDS_MAX)
+            return error_fail(error, "--%s: character %ld: at most %d conditions", flag,
+                              place(&reader), THRESHOLDS_MAX);
+        if (!read_one(&reader, &out->items[out->count]))
+            return false;
+        out->count++;
+        if (*reader.at == '\0')
+            return true;
+        reader.at++;
+    }
+}
+
+double threshold_value(const struct threshold *threshold, const struct measured *measured)
+{
+    double all = measured->values[THRESHOLD_ORDERS];
+    double value = measured->values[threshold->measure];
+    if (threshold->unit == THRESHOLD_PER_S)
+        return measured->per_s[threshold->measure];
+    if (threshold->unit == THRESHOLD_PERCENT)
+        return all > 0 ? value / all * 100 : 0;
+    return value;
+}
+
+bool threshold_is_met(const struct threshold *threshold, const struct measured *measured)
+{
+    double value = threshold_value(threshold, measured);
+    switch (threshold->order) {
+    case THRESHOLD_LESS:
+        return value < threshold->limit;
+    case THRESHOLD_AT_MOST:
+        return value <= threshold->limit;
+    case THRESHOLD_MORE:
+        return value > threshold->limit;
+    case THRESHOLD_AT_LEAST:
+        return value >= threshold->limit;
+    }
+    return false;
+}
+
+const struct threshold *thresholds_find(const struct thresholds *thresholds,
+                                        const struct measured *measured, bool met)
+{
+    for (size_t i = 0; i < thresholds->count; i++) {
+        if (threshold_is_met(&thresholds->items[i], measured) == met)
+            return &thresholds->items[i];
+    }
+    return NULL;
+}
+
+/* With as many figures as tell it from its neighbours. */
+static void say_value(enum threshold_unit unit, double value, char out[40])
+{
+    static const char *const behind[] = {" ms", " orders", " orders/s", " %"};
+    if (unit == THRESHOLD_US)
+        value /= 1000;
+    snprintf(out, 40, "%.*f%s",
+             unit == THRESHOLD_COUNT ? 0
+             : value < 10            ? 3
+                                     : 1,
+             value, behind[unit]);
+}
+
+const char *threshold_say(const struct threshold *threshold, const struct measured *measured,
+                          char *out, size_t size)
+{
+    char is[40], by[40];
+    double value = threshold_value(threshold, measured);
+    say_value(threshold->unit, value, is);
+    say_value(threshold->unit, fabs(value - threshold->limit), by);
+    if (value < threshold->limit || value > threshold->limit)
+        snprintf(out, size, "%s: %s, %s %s", threshold->text, is, by,
+                 value > threshold->limit ? "more" : "less");
+    else
+        snprintf(out, size, "%s: %s", threshold->text, is);
+    return out;
+}
