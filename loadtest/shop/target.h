@@ -4,8 +4,8 @@
  * format for readers; this is what is made of it.
  *
  * Texts may name fields, {product}, {user}, {key}, {order}, a column of the users' file or what a
- * step before has taken: they are filled in for each purchase. A brace of the text's own is written
- * twice. The reader has checked that each name exists where it is used.
+ * step before has taken: they are filled in for each purchase, by fill.h, and no other brace needs
+ * care. The reader has checked that each name exists where it is used.
  *
  * Not touched after target_read, so any thread may read it.
  */
@@ -13,6 +13,7 @@
 #define SECKILL_LOADTEST_SHOP_TARGET_H
 
 #include "base/error.h"
+#include "loadtest/shop/fill.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,6 +57,7 @@ struct shop_request {
     struct shop_header *headers; /* owned */
     size_t header_count;
     char *body; /* owned; a text with fields; NULL: none */
+    enum fill_form body_form;
     bool chunked, closes;
     int expect;              /* the status that a step must have; 0: 200 to 299 */
     struct shop_take *takes; /* owned; of a step */
@@ -112,9 +114,10 @@ struct target {
 const char *shop_meaning_name(enum shop_meaning meaning);
 const char *shop_claim_name(enum shop_claim claim);
 
-/* False: `error` says file, line, field and what would be right: "shop.yaml:12: outcome[2].status:
- * "2000" is no HTTP status (100 to 599)". A field that nobody knows is an error, with the nearest
- * name. ${NAME} in a value is the environment's, so that no password need stand in a file. */
+/* False: `error` says file, line, field, what is wrong and what would be right: "FILE:12:
+ * outcome[2].sold: "2000" is no status: a number from 100 to 599, …". A field that nobody knows is
+ * an error, with the nearest name. ${NAME} in a value is the environment's, so that no password
+ * need stand in a file; no error repeats a value that may hold one. */
 bool target_read(const char *path, struct target *out, struct error *error);
 void target_fini(struct target *target); /* a zeroed one is allowed */
 

@@ -1,0 +1,139 @@
+/* See fill.h. A text is walked through once, part by part: what stands as it is, or a field. */
+#include "loadtest/shop/fill.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+#define DIGITS  "0123456789"
+
+/* 0: no name begins here, or it is too long to be one. */
+static size_t name_length(const char *at)
+{
+    size_t length = strspn(at, LETTERS DIGITS "_");
+    return length > FILL_NAME_MAX || strspn(at, DIGITS) > 0 ? 0 : length;
+}
+
+bool fill_is_name(const char *name)
+{
+    size_t length = name_length(name);
+    return length > 0 && name[length] == '\0';
+}
+
+/* The length of the name when a field begins at the brace, else 0. */
+static size_t field_length(const char *brace)
+{
+    size_t length = name_length(brace + 1);
+    return length > 0 && brace[1 + length] == '}' ? length : 0;
+}
+
+static void encode_percent(FILE *to, const char *value, const char *stay)
+{
+    for (const char *at = value; *at; at++)
+        if (strchr(stay, *at))
+            fputc(*at, to);
+        else
+            fprintf(to, "%%%02X", (unsigned char)*at);
+}
+
+static void encode_json(FILE *to, const char *value)
+{
+    for (const char *at = value; *at; at++)
+        if (*at == '"' || *at == '\\')
+            fprintf(to, "\\%c", *at);
+        else if ((unsigned char)*at < 0x20)
+            fprintf(to, "\\u%04x", (unsigned)*at);
+        else
+            fputc(*at, to);
+}
+
+static bool has_control(const char *value)
+{
+    for (const char *at = value; *at; at++)
+        if (((unsigned char)*at < 0x20 && *at != '\t') || *at == 0x7f)
+            return true;
+    return false;
+}
+
+static bool put_value(FILE *to, const char *value, enum fill_form form)
+{
+    switch (form) {
+    case FILL_URL:
+        encode_percent(to, value, LETTERS DIGITS "-._~/");
+        break;
+    case FILL_FORM:
+        encode_percent(to, value, LETTERS DIGITS "-._~");
+        break;
+    case FILL_JSON:
+        encode_json(to, value);
+        break;
+    case FILL_HEADER:
+        if (has_control(value))
+            return false;
+        fputs(value, to);
+        break;
+    case FILL_PLAIN:
+        fputs(value, to);
+        break;
+    }
+    return true;
+}
+
+static const char *find(const char *name, size_t length, const struct fill_field *fields,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(fields[i].name, name, length) == 0 && fields[i].name[length] == '\0')
+            return fields[i].value;
+    return NULL;
+}
+
+/* From a brace on; returns what stands behind what was written, NULL when it cannot be filled. */
+static const char *put_brace(FILE *to, const char *brace, const struct fill_field *fields,
+                             size_t count, enum fill_form form)
+{
+    size_t length = field_length(brace);
+    if (length == 0) {
+        fputc('{', to);
+        return brace + (brace[1] == '{' ? 2 : 1);
+    }
+    const char *value = find(brace + 1, length, fields, count);
+    return value && put_value(to, value, form) ? brace + 1 + length + 1 : NULL;
+}
+
+char *fill(const char *text, const struct fill_field *fields, size_t count, enum fill_form form)
+{
+    char *filled = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&filled, &size);
+    if (!to)
+        return NULL;
+    while (text && *text) {
+        size_t plain = strcspn(text, "{");
+        fwrite(text, 1, plain, to);
+        text += plain;
+        if (*text)
+            text = put_brace(to, text, fields, count, form);
+    }
+    if (fclose(to) != 0 || !text) {
+        free(filled);
+        return NULL;
+    }
+    return filled;
+}
+
+bool fill_next_name(const char **at, char name[FILL_NAME_MAX + 1])
+{
+    const char *brace = *at;
+    while ((brace = strchr(brace, '{')) != NULL) {
+        size_t length = field_length(brace);
+        if (length > 0) {
+            snprintf(name, FILL_NAME_MAX + 1, "%.*s", (int)length, brace + 1);
+            *at = brace + 1 + length + 1;
+            return true;
+        }
+        brace += brace[1] == '{' ? 2 : 1;
+    }
+    return false;
+}

@@ -1,0 +1,41 @@
+/*
+ * Texts with fields: "/orders/{order}" and "alice" make "/orders/alice".
+ *
+ * A field is a name in braces: letters, digits and '_', with no digit at its beginning. Any other
+ * brace is a brace, so JSON stands as it is: {"user": "{user}"}. "{{" is one brace, for a text that
+ * would look like a field. What is filled in is written so that it stays one value where it stands.
+ *
+ * Pure; any thread.
+ */
+#ifndef SECKILL_LOADTEST_SHOP_FILL_H
+#define SECKILL_LOADTEST_SHOP_FILL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fill_field {
+    const char *name, *value; /* borrowed; value NULL: it has none */
+};
+
+/* How a value is written. */
+enum fill_form {
+    FILL_PLAIN,  /* as it is */
+    FILL_URL,    /* all but letters, digits, "-._~" and '/' by percent: RFC 3986, section 2 */
+    FILL_FORM,   /* the same, '/' too: application/x-www-form-urlencoded */
+    FILL_JSON,   /* inside a string of JSON: RFC 8259, section 7 */
+    FILL_HEADER, /* as it is; a value with a control character is refused */
+};
+
+enum { FILL_NAME_MAX = 40 }; /* characters of a field's name */
+
+/* Owned by the caller: free. NULL: the text names a field that is not there or has no value, a
+ * header's value is refused, or memory is out. Of two of the same name the first counts. */
+char *fill(const char *text, const struct fill_field *fields, size_t count, enum fill_form form);
+
+/* Whether a text can be the name of a field. */
+bool fill_is_name(const char *name);
+
+/* The text's next field, from *at on, which is moved behind it; false: there is none. */
+bool fill_next_name(const char **at, char name[FILL_NAME_MAX + 1]);
+
+#endif
