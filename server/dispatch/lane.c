@@ -56,20 +56,11 @@ static bool has_slot(const struct lane *lane, const struct mailbox *mailbox)
            mailbox->in_flight < lane->rule.in_flight_per_product;
 }
 
-/* A batch costs a round trip and a flush whatever its size. Beside a batch under way another one
- * begins only with half as many orders: otherwise the first order that comes would go alone, and
- * the orders behind it would wait for it. */
-static bool is_worth_it(const struct mailbox *mailbox, int waiting)
-{
-    return mailbox->in_flight == 0 || 2 * waiting >= mailbox->taken;
-}
-
 /* Puts the mailbox at the end of the ready list if it belongs there, and wakes a worker for it
  * unless the caller is one that will look for work. */
 static void make_ready(struct lane *lane, struct mailbox *mailbox, bool wake)
 {
-    if (mailbox->ready || mailbox->forming || mailbox->waiting == 0 || !has_slot(lane, mailbox) ||
-        !is_worth_it(mailbox, mailbox->waiting))
+    if (mailbox->ready || mailbox->forming || mailbox->waiting == 0 || !has_slot(lane, mailbox))
         return;
     mailbox->ready = true;
     mailbox->next_ready = NULL;
@@ -94,9 +85,9 @@ static bool is_free(const struct lane *lane, const struct mailbox *mailbox)
     const struct lane_counts *counts = &lane->shared.counts;
     int hands = counts->idle + counts->coming + (lane->rule.workers - counts->workers);
     bool ends = mailbox->in_flight > 0 && mailbox->working == 0; /* a worker is about to leave */
-    bool begins = has_slot(lane, mailbox) && is_worth_it(mailbox, 1);
 
-    return mailbox->waiting == 0 && (begins || ends) && lane->shared.ready < hands + ends;
+    return mailbox->waiting == 0 && (has_slot(lane, mailbox) || ends) &&
+           lane->shared.ready < hands + ends;
 }
 
 /* PENDING: there is room for the order. */
@@ -220,7 +211,6 @@ static struct mailbox *pop_ready(struct lane *lane)
     mailbox->ready = false;
     mailbox->in_flight++;
     mailbox->forming = true;
-    mailbox->taken = 0;
     return mailbox;
 }
 
@@ -263,7 +253,6 @@ struct order *lane_take(struct lane *lane, struct mailbox *mailbox, int max, int
         mailbox->last = NULL;
     mailbox->waiting -= *count;
     lane->shared.counts.waiting -= *count;
-    mailbox->taken += *count;
     mailbox->working += *count;
     lane->shared.counts.working += *count;
     pthread_mutex_unlock(&lane->shared.mutex);
@@ -280,7 +269,6 @@ void lane_give_back(struct lane *lane, struct mailbox *mailbox, struct order *or
         mailbox->last = order;
     mailbox->waiting++;
     mailbox->working--;
-    mailbox->taken--;
     lane->shared.counts.waiting++;
     lane->shared.counts.working--;
     note_due(lane, order);

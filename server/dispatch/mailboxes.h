@@ -18,7 +18,6 @@ struct mailbox {
     struct order *last;
     int waiting;
     int in_flight;              /* batches */
-    int taken;                  /* orders of the newest of them */
     int working;                /* orders in hand that nobody has decided */
     bool forming;               /* and more may be taken for it: no other begins */
     bool ready;                 /* stands in the ready list */

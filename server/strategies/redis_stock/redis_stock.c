@@ -138,7 +138,7 @@ const struct strategy strategy_redis_stock = {
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED,
     .asynchronous = true,
     .mixes = true,
-    .lane = {.in_flight_per_product = 2, .workers = 8, .max_batch = RESERVE_MAX},
+    .lane = {.in_flight_per_product = 1, .workers = 8, .max_batch = RESERVE_MAX},
     .sessions = 1,
     .cancel = cancel,
     .restock = restock,

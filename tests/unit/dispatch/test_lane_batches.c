@@ -41,39 +41,6 @@ static void no_batch_begins_while_another_forms(void **state)
     lane_destroy(lane);
 }
 
-static void beside_a_batch_another_has_half_as_many(void **state)
-{
-    (void)state;
-    struct lane *lane = lane_create(&two_batches, 100);
-    struct order orders[7];
-    struct order at_once = order_for(1, 9);
-    int count = 0;
-
-    put_some(lane, orders, 4);
-    struct mailbox *first = poll_lane(lane);
-    lane_take(lane, first, 10, &count);
-    lane_offer(lane, first);
-    at_once.no_wait = true;
-    assert_ptr_equal(put_one(lane, &at_once), &at_once);
-    assert_int_equal(at_once.outcome, ORDER_QUEUE_TIMEOUT);
-    put_some(lane, orders + 4, 1);
-    assert_null(poll_lane(lane));
-    put_some(lane, orders + 5, 1);
-    struct mailbox *second = poll_lane(lane);
-    assert_non_null(second);
-    lane_take(lane, second, 10, &count);
-    lane_offer(lane, second);
-    lane_leave(lane, second);
-    /* One that has ended waits for nobody. */
-    lane_leave(lane, first);
-    put_some(lane, orders + 6, 1);
-    first = poll_lane(lane);
-    assert_non_null(first);
-    lane_take(lane, first, 10, &count);
-    end_batch(lane, first);
-    lane_destroy(lane);
-}
-
 /* Nor when one that was under way beside it ends meanwhile. */
 static void no_batch_begins_because_another_ends_while_one_forms(void **state)
 {
@@ -126,7 +93,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_batch_begins_while_another_forms),
-        cmocka_unit_test(beside_a_batch_another_has_half_as_many),
         cmocka_unit_test(no_batch_begins_because_another_ends_while_one_forms),
         cmocka_unit_test(the_rest_follows_the_last_batch),
     };
