@@ -1,0 +1,48 @@
+/*
+ * What buyers were told, and what the shop's own books say: all that the claims are judged by.
+ * Users, keys and ids are texts, since no two shops have the same.
+ */
+#ifndef SECKILL_LOADTEST_SHOP_HISTORY_H
+#define SECKILL_LOADTEST_SHOP_HISTORY_H
+
+#include "loadtest/shop/target.h"
+
+/* One purchase that was asked for. */
+struct shop_purchase {
+    char *user, *key; /* owned; a key is the purchase's own, but of a repeat */
+    bool repeat;      /* its key was sent before */
+    bool asked;       /* false: a step before it failed, so the shop was never asked to sell */
+    int64_t start_us, end_us; /* CLOCK_MONOTONIC; end 0: never answered */
+    int status;               /* HTTP's, of the purchase's answer; 0: none */
+    enum shop_meaning first;  /* what that answer meant */
+    enum shop_meaning last;   /* after polling, where `first` is SHOP_ACCEPTED; else the same */
+    char *order;              /* owned; the id that was told; NULL: none */
+};
+
+struct shop_history {
+    struct shop_purchase *items; /* owned */
+    size_t count, room;
+};
+
+/* An order in the shop's books. */
+struct shop_row {
+    char *id, *user; /* owned; NULL: not named */
+    int64_t units;
+};
+
+struct shop_books {
+    bool has_left; /* `left` was read */
+    int64_t left;
+    bool has_rows;         /* the orders were read */
+    struct shop_row *rows; /* owned */
+    size_t count, room;
+};
+
+/* Begin as zeros. A new one, zeroed; NULL: out of memory. Valid until the next. */
+struct shop_purchase *history_add(struct shop_history *history);
+struct shop_row *shop_books_add(struct shop_books *books);
+
+void history_fini(struct shop_history *history);
+void shop_books_fini(struct shop_books *books);
+
+#endif
