@@ -177,6 +177,10 @@ static const struct option_row rows[] = {
                "NAME", "what is printed: table, wide, md (Markdown), json or csv (below)"),
     OPTION_ROW("wide", RUN, OPTION_SWITCH, AT(wide), NULL, 0, 0, false, NULL,
                "every column, as --format wide"),
+    OPTION_ROW("fail-if", RUN, OPTION_TEXT, AT(fail_if), "", 0, 0, false, "p99>250ms,failed>1%",
+               "exit status 1 when one of these conditions is met (below)"),
+    OPTION_ROW("junit", RUN, OPTION_TEXT, AT(junit), "", 0, 0, false, "FILE",
+               "write phases, verdicts and --fail-if as JUnit's XML, for a pipeline"),
     OPTION_ROW("redis", ZOO, OPTION_SECRET, AT(redis), "", 0, 0, true, "URL",
                "Redis, for the exhibits with a lock there"),
     OPTION_ROW("stock-redis", ZOO, OPTION_SECRET, AT(stock_redis), "", 0, 0, true, "URL",
@@ -278,6 +282,8 @@ bool options_settle(struct options *options, struct error *error)
         (options->format != FORMAT_TABLE || options->rate_per_s > 0))
         return error_fail(error, "--format, --wide and --rate are not for --scenario unpaid, which "
                                  "prints its own lines");
+    if (options->scenario == SCENARIO_UNPAID && (*options->fail_if || *options->junit))
+        return error_fail(error, "--fail-if and --junit are not for --scenario unpaid");
     if (options->servers.count > OPTIONS_MAX_INSTANCES)
         return error_fail(error, "--server takes at most %d URLs", OPTIONS_MAX_INSTANCES);
     if (options->servers.count > 0 && options->work_ms >= 0)
@@ -314,9 +320,10 @@ bool options_settle(struct options *options, struct error *error)
 static bool check_articles(const struct options *options, const struct option_given *given,
                            struct error *error)
 {
-    static const char *const fixed[] = {
-        "strategies", "instances", "connections", "threads", "duration", "stock", "products",
-        "rounds",     "work-ms",   "body",        "wait-ms", "server",   "rate"};
+    static const char *const fixed[] = {"strategies", "instances", "connections", "threads",
+                                        "duration",   "stock",     "products",    "rounds",
+                                        "work-ms",    "body",      "wait-ms",     "server",
+                                        "rate",       "fail-if",   "junit"};
     if (options->scenario != SCENARIO_ARTICLES)
         return true;
     for (size_t i = 0; i < given->count; i++) {
@@ -385,7 +392,8 @@ static bool take_folders(struct options *out, struct option_line *line, struct e
 
 void options_begin(struct options *out)
 {
-    *out = (struct options){.body = "", .work_ms = -1, .wait_ms = -1, .server_binary = ""};
+    *out = (struct options){
+        .body = "", .work_ms = -1, .wait_ms = -1, .server_binary = "", .fail_if = "", .junit = ""};
 }
 
 bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,

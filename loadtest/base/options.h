@@ -85,7 +85,8 @@ struct options {
     struct option_list folders; /* report: of runs; check: its ledger; zoo: names; what stands
                                    behind the command's name */
     bool picture;
-    const char *strategy; /* record's; and how it buys */
+    const char *fail_if, *junit; /* "": none */
+    const char *strategy;        /* record's; and how it buys */
     int64_t operations, users, limit;
     int64_t tickets; /* oasis: of all products together */
     const char *system_name;

@@ -15,6 +15,7 @@
 #include "loadtest/report/files.h"
 #include "loadtest/report/html/html.h"
 #include "loadtest/report/open_results.h"
+#include "loadtest/report/pipeline/gate.h"
 #include "loadtest/report/results.h"
 #include "loadtest/report/table.h"
 
@@ -29,6 +30,8 @@ struct run {
     size_t complete; /* of the results: those of strategies whose phases of a round are all there */
     const struct api_strategy *chosen[HARNESS_STRATEGIES_MAX]; /* borrowed: harness */
     size_t chosen_count;
+    struct thresholds fail_if;
+    struct junit junit; /* owned */
 };
 
 static bool is_articles(const struct run *run)
@@ -93,6 +96,7 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     plan.arrivals = options->arrivals;
     plan.surge = options->surge;
     plan.max_lag_ms = options->max_lag_ms;
+    plan.fail_if = &run->fail_if;
     if (kind == PHASE_TRUTH || options->scenario == SCENARIO_BELL)
         plan.stock = options->stock;
     else if (kind == PHASE_LOAD)
@@ -188,6 +192,7 @@ static int report(const struct run *run)
     const struct outputs to = outputs_of(harness->options);
     enum options_format format = harness->options->format;
     struct verdict_tally tally = {{0}};
+    struct gate gate;
     char line[600];
     struct error error;
     if (run->results.count == 0)
@@ -196,6 +201,7 @@ static int report(const struct run *run)
         articles_print(to.table, &run->results, &tally);
     else
         print_table(run, &to, &tally);
+    gate_print(to.notes, run->results.items, run->results.count, &gate);
     machine_line(&harness->machine, line, sizeof line);
     fprintf(to.notes, "%s\n", line);
     if (!results_write(harness->folder, &run->results, harness->options, &harness->machine,
@@ -208,7 +214,7 @@ static int report(const struct run *run)
             harness->folder, harness->folder,
             harness->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "",
             harness->folder);
-    return verdict_exit_status(&tally);
+    return gate_exit_status(&gate, verdict_exit_status(&tally));
 }
 
 static void forget_the_interrupted(struct run *run)
@@ -227,13 +233,35 @@ static void forget_the_interrupted(struct run *run)
     results->count = kept;
 }
 
+/* What is wrong on the command line is said before anything is started. */
+static bool begin(struct run *run, const struct options *options, struct error *error)
+{
+    if (*options->fail_if && !thresholds_parse("fail-if", options->fail_if, &run->fail_if, error))
+        return false;
+    return junit_open(&run->junit, options->junit, error) &&
+           harness_init(&run->harness, options, error);
+}
+
+/* `ended`: what ended the run before its time; NULL: nothing. */
+static bool write_junit(struct run *run, const char *ended, struct error *error)
+{
+    struct junit_case one = {.group = "run", .name = "made", .outcome = JUNIT_ERROR};
+    gate_add_cases(&run->junit, run->results.items, run->results.count);
+    if (ended) {
+        snprintf(one.type, sizeof one.type, "ended");
+        snprintf(one.text, sizeof one.text, "%s", ended);
+        junit_add(&run->junit, &one);
+    }
+    return junit_close(&run->junit, "seckill-loadtest run", error);
+}
+
 int command_run(struct options *options)
 {
     struct run *run = calloc(1, sizeof *run);
     struct error error = {.text = ""};
     if (!run)
         return process_fail("out of memory");
-    bool begun = harness_init(&run->harness, options, &error);
+    bool begun = begin(run, options, &error);
     bool made = begun && (is_articles(run) ? articles_run(&run->harness, &run->results, &error)
                                            : run_everything(run, &error));
     harness_clear_progress(&run->harness);
@@ -245,6 +273,8 @@ int command_run(struct options *options)
         /* A verdict of BROKEN stands, whatever ended the run. */
         status = status == 1 ? 1 : 2;
     }
+    if (!write_junit(run, made ? NULL : error.text, &error))
+        status = process_fail(error.text);
     harness_fini(&run->harness);
     results_fini(&run->results);
     free(run);

@@ -13,6 +13,7 @@
 #include "loadtest/base/options.h"
 #include "loadtest/fleet/fleet.h"
 #include "loadtest/judge/books.h"
+#include "loadtest/judge/threshold.h"
 #include "loadtest/judge/verdict.h"
 #include "loadtest/load/detail.h"
 #include "loadtest/load/wrk.h"
@@ -41,6 +42,7 @@ struct phase_plan {
     size_t swept;               /* by a sweep: the number of its value */
     struct counted *counted;    /* borrowed: PHASE_COUNTED's calls; NULL in the others */
     struct load_detail *detail; /* borrowed: what becomes of the latencies; NULL: nobody asks */
+    const struct thresholds *fail_if; /* borrowed: conditions that fail it; NULL: none */
     /* About five times a second under load; may be NULL. */
     void (*watch)(void *context, int64_t elapsed_ms);
     void *watch_context;
@@ -87,5 +89,10 @@ int64_t phase_committed(const struct phase_result *result);
  * 202s, rows over the time until the last one was decided. */
 double phase_committed_per_s(const struct phase_result *result);
 double phase_per_s(const struct phase_result *result, int64_t count);
+
+/* What thresholds are compared with. At a given rate, what was offered and how it ended, as buyers
+ * saw it; else the servers' counts. False when there is nothing to compare: no run, or one of which
+ * the generator was the limit. */
+bool phase_measured(const struct phase_result *result, struct measured *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include "loadtest/report/csv.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/open_results.h"
+#include "loadtest/report/pipeline/gate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +146,9 @@ json_t *results_json_run(const struct phase_result *run)
         json_object_set_new(row, "open_loop", open_results_json(run));
     else
         json_object_set_new(row, "limit", json_string(usage_limit_name(usage_limit(&wrk->usage))));
+    json_t *thresholds = gate_json(run);
+    if (thresholds)
+        json_object_set_new(row, "thresholds", thresholds);
     if (*run->error)
         json_object_set_new(row, "error", json_string(run->error));
     const struct article_note *note = &run->article;

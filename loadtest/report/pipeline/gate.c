@@ -1,0 +1,181 @@
+/* See gate.h. */
+#include "loadtest/report/pipeline/gate.h"
+
+#include "loadtest/report/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool has_thresholds(const struct phase_result *run)
+{
+    return run->plan.fail_if && run->plan.fail_if->count > 0 && run->plan.kind != PHASE_TRUTH;
+}
+
+/* "conditional, 3 instances, round 1, speed" without the strategy. */
+static void say_phase(const struct phase_result *run, char *out, size_t size)
+{
+    snprintf(out, size, "%s, %d instance%s, round %d", phase_name(run->plan.kind), run->instances,
+             run->instances == 1 ? "" : "s", run->plan.round);
+}
+
+/* Each threshold that is met, a line; returns how many. */
+static size_t say_failures(const struct phase_result *run, const struct measured *measured,
+                           char *out, size_t size)
+{
+    size_t failures = 0;
+    *out = '\0';
+    for (size_t i = 0; i < run->plan.fail_if->count; i++) {
+        const struct threshold *one = &run->plan.fail_if->items[i];
+        char said[200];
+        if (!threshold_is_met(one, measured))
+            continue;
+        snprintf(out + strlen(out), size - strlen(out), "%s%s", failures ? "\n" : "",
+                 threshold_say(one, measured, said, sizeof said));
+        failures++;
+    }
+    return failures;
+}
+
+static void print_phase(FILE *to, const struct phase_result *run, const char *text)
+{
+    char phase[100];
+    say_phase(run, phase, sizeof phase);
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        fprintf(to, "  %s, %s: %.*s\n", run->plan.strategy->name, phase, (int)strcspn(line, "\n"),
+                line);
+}
+
+void gate_print(FILE *to, const struct phase_result *runs, size_t count, struct gate *gate)
+{
+    *gate = (struct gate){0};
+    for (size_t i = 0; i < count; i++) {
+        struct measured measured;
+        char text[1200];
+        if (!has_thresholds(&runs[i]))
+            continue;
+        if (gate->judged + gate->unjudged == 0)
+            fputs("\nThresholds (--fail-if)\n", to);
+        if (!phase_measured(&runs[i], &measured)) {
+            gate->unjudged++;
+            print_phase(to, &runs[i], "not judged, for there are no figures");
+            continue;
+        }
+        gate->judged++;
+        if (say_failures(&runs[i], &measured, text, sizeof text) == 0)
+            continue;
+        gate->failed++;
+        print_phase(to, &runs[i], text);
+    }
+    if (gate->judged > 0 && gate->failed == 0)
+        fprintf(to, "  no threshold failed in %zu phase%s\n", gate->judged,
+                gate->judged == 1 ? "" : "s");
+}
+
+int gate_exit_status(const struct gate *gate, int verdicts)
+{
+    if (verdicts == 1 || gate->failed > 0)
+        return 1;
+    return gate->unjudged > 0 ? 2 : verdicts;
+}
+
+static void say_violations(const struct phase_result *run, char *out, size_t size)
+{
+    const struct books *audit = &run->audit;
+    snprintf(out, size,
+             "sold %" PRId64 " of %" PRId64 ": %" PRId64 " oversold, %" PRId64
+             " lost updates, %" PRId64 " duplicate orders, %" PRId64 " limits exceeded, %" PRId64
+             " undersold, %" PRId64 " without a row, %" PRId64 " resold, %" PRId64
+             " internal errors",
+             audit->sold, audit->initial_stock, audit->oversold, audit->lost_updates,
+             audit->duplicate_orders, audit->limit_violations, audit->undersold, audit->missing,
+             audit->resold, run->counts.internal_errors);
+}
+
+static void judge_phase(const struct phase_result *run, struct junit_case *one)
+{
+    struct measured measured;
+    bool has_figures = phase_measured(run, &measured);
+    snprintf(one->type, sizeof one->type, "%s", verdict_name(run->verdict));
+    if (run->verdict == VERDICT_BROKEN) {
+        one->outcome = JUNIT_FAILED;
+        say_violations(run, one->text, sizeof one->text);
+    } else if (run->verdict == VERDICT_NO_RUN) {
+        one->outcome = JUNIT_ERROR;
+        snprintf(one->text, sizeof one->text, "%s", run->error);
+    } else if (has_thresholds(run) && !has_figures) {
+        one->outcome = JUNIT_ERROR;
+        snprintf(one->text, sizeof one->text, "the thresholds were not judged: no figures");
+    } else if (has_thresholds(run) &&
+               say_failures(run, &measured, one->text, sizeof one->text) > 0) {
+        one->outcome = JUNIT_FAILED;
+        snprintf(one->type, sizeof one->type, "threshold");
+    } else if (run->verdict == VERDICT_PROVED_NOTHING) {
+        one->outcome = JUNIT_SKIPPED;
+        snprintf(one->text, sizeof one->text, "%s", verdict_name(run->verdict));
+    } else {
+        one->type[0] = '\0';
+    }
+}
+
+static void judge_line(const struct phase_result *runs, size_t count, const struct phase_result *of,
+                       struct junit_case *one)
+{
+    enum verdict verdict = VERDICT_KEPT;
+    for (size_t i = 0; i < count; i++) {
+        if (table_same_line(&runs[i], of))
+            verdict = verdict_merge(verdict, runs[i].verdict);
+    }
+    snprintf(one->name, sizeof one->name, "verdict, %d instance%s", of->instances,
+             of->instances == 1 ? "" : "s");
+    snprintf(one->text, sizeof one->text, "%s", verdict_name(verdict));
+    if (verdict == VERDICT_BROKEN)
+        one->outcome = JUNIT_FAILED;
+    else if (verdict == VERDICT_NO_RUN || verdict == VERDICT_PROVED_NOTHING)
+        one->outcome = JUNIT_ERROR;
+    if (one->outcome != JUNIT_PASSED)
+        snprintf(one->type, sizeof one->type, "%s", verdict_name(verdict));
+}
+
+/* Whether a run before it belongs to its line. */
+static bool is_told(const struct phase_result *runs, const struct phase_result *run)
+{
+    for (const struct phase_result *before = runs; before < run; before++) {
+        if (table_same_line(before, run))
+            return true;
+    }
+    return false;
+}
+
+void gate_add_cases(struct junit *junit, const struct phase_result *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct junit_case one = {.seconds = (double)runs[i].load.duration_us / 1e6};
+        snprintf(one.group, sizeof one.group, "%s", runs[i].plan.strategy->name);
+        say_phase(&runs[i], one.name, sizeof one.name);
+        judge_phase(&runs[i], &one);
+        junit_add(junit, &one);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct junit_case one = {.seconds = 0};
+        if (is_told(runs, &runs[i]))
+            continue;
+        snprintf(one.group, sizeof one.group, "%s", runs[i].plan.strategy->name);
+        judge_line(runs, count, &runs[i], &one);
+        junit_add(junit, &one);
+    }
+}
+
+json_t *gate_json(const struct phase_result *run)
+{
+    struct measured measured;
+    if (!has_thresholds(run) || !phase_measured(run, &measured))
+        return NULL;
+    json_t *list = json_array();
+    for (size_t i = 0; i < run->plan.fail_if->count; i++) {
+        const struct threshold *one = &run->plan.fail_if->items[i];
+        json_array_append_new(list, json_pack("{ss sf sb}", "threshold", one->text, "value",
+                                              threshold_value(one, &measured), "failed",
+                                              (int)threshold_is_met(one, &measured)));
+    }
+    return list;
+}

@@ -1,0 +1,150 @@
+/* See junit.h. */
+#include "loadtest/report/pipeline/junit.h"
+
+#include "loadtest/report/files.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool junit_open(struct junit *junit, const char *path, struct error *error)
+{
+    *junit = (struct junit){.count = 0};
+    if (!*path)
+        return true;
+    snprintf(junit->path, sizeof junit->path, "%s", path);
+    junit->file = fopen(path, "w");
+    return junit->file || error_fail(error, "--junit: cannot write %s: %s", path, strerror(errno));
+}
+
+void junit_add(struct junit *junit, const struct junit_case *one)
+{
+    if (!junit->file)
+        return;
+    if (junit->count == junit->room) {
+        size_t room = junit->room ? junit->room * 2 : 32;
+        struct junit_case *grown = realloc(junit->cases, room * sizeof *grown);
+        if (!grown) {
+            junit->incomplete = true;
+            return;
+        }
+        junit->cases = grown;
+        junit->room = room;
+    }
+    junit->cases[junit->count++] = *one;
+}
+
+/* The length of the UTF-8 sequence at `at` when XML may have its character; 0: it may not. */
+static size_t character(const unsigned char *at, size_t left)
+{
+    if (*at < 0x80)
+        return *at >= 0x20 || *at == '\t' || *at == '\n' ? 1 : 0;
+    size_t length = *at >= 0xc2 && *at < 0xe0   ? 2
+                    : *at >= 0xe0 && *at < 0xf0 ? 3
+                    : *at >= 0xf0 && *at < 0xf5 ? 4
+                                                : 0;
+    if (length == 0 || length > left)
+        return 0;
+    uint32_t code = *at & (0xffu >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (at[i] & 0x3fu);
+    }
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    bool surrogate = code >= 0xd800 && code < 0xe000;
+    return code < least[length] || code > 0x10ffff || surrogate || code == 0xfffe || code == 0xffff
+               ? 0
+               : length;
+}
+
+/* As text or as an attribute's value. What XML cannot hold, or was cut off within a character, is
+ * shown as U+FFFD. A tab or a line's end in an attribute would be read as a blank. */
+static void write_text(FILE *to, const char *text)
+{
+    static const char special[] = "<>&\"'\n\t";
+    static const char *const names[] = {"&lt;",  "&gt;",  "&amp;", "&quot;",
+                                        "&#39;", "&#10;", "&#9;"};
+    size_t left = strlen(text);
+    while (left > 0) {
+        size_t length = character((const unsigned char *)text, left);
+        const char *found = length == 1 ? strchr(special, *text) : NULL;
+        if (length == 0)
+            fputs("\xef\xbf\xbd", to);
+        else if (found)
+            fputs(names[found - special], to);
+        else
+            fwrite(text, 1, length, to);
+        text += length ? length : 1;
+        left -= length ? length : 1;
+    }
+}
+
+static void write_attribute(FILE *to, const char *name, const char *value)
+{
+    fprintf(to, " %s=\"", name);
+    write_text(to, value);
+    fputc('"', to);
+}
+
+static void write_case(FILE *to, const struct junit_case *one)
+{
+    static const char *const elements[] = {[JUNIT_PASSED] = "system-out",
+                                           [JUNIT_FAILED] = "failure",
+                                           [JUNIT_ERROR] = "error",
+                                           [JUNIT_SKIPPED] = "skipped"};
+    const char *element = elements[one->outcome];
+    fputs("  <testcase", to);
+    write_attribute(to, "classname", one->group);
+    write_attribute(to, "name", one->name);
+    fprintf(to, " time=\"%.3f\"", one->seconds);
+    if (one->outcome == JUNIT_PASSED && !*one->text) {
+        fputs("/>\n", to);
+        return;
+    }
+    fprintf(to, "><%s", element);
+    if (one->outcome != JUNIT_PASSED)
+        write_attribute(to, "message", one->text);
+    if (*one->type)
+        write_attribute(to, "type", one->type);
+    fputc('>', to);
+    if (one->outcome != JUNIT_SKIPPED)
+        write_text(to, one->text);
+    fprintf(to, "</%s></testcase>\n", element);
+}
+
+static void write_begin(const struct junit *junit, const char *element, const char *suite)
+{
+    size_t counts[JUNIT_SKIPPED + 1] = {0};
+    double seconds = 0;
+    for (size_t i = 0; i < junit->count; i++) {
+        counts[junit->cases[i].outcome]++;
+        seconds += junit->cases[i].seconds;
+    }
+    fprintf(junit->file, "<%s", element);
+    write_attribute(junit->file, "name", suite);
+    fprintf(junit->file,
+            " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.3f\">\n",
+            junit->count, counts[JUNIT_FAILED], counts[JUNIT_ERROR], counts[JUNIT_SKIPPED],
+            seconds);
+}
+
+bool junit_close(struct junit *junit, const char *suite, struct error *error)
+{
+    bool written = true;
+    if (junit->file) {
+        fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", junit->file);
+        write_begin(junit, "testsuites", suite);
+        write_begin(junit, "testsuite", suite);
+        for (size_t i = 0; i < junit->count; i++)
+            write_case(junit->file, &junit->cases[i]);
+        fputs("</testsuite>\n</testsuites>\n", junit->file);
+        written = files_close(junit->file, junit->path, error);
+        if (written && junit->incomplete)
+            written = error_fail(error, "%s: out of memory", junit->path);
+    }
+    free(junit->cases);
+    *junit = (struct junit){.count = 0};
+    return written;
+}

@@ -1,0 +1,260 @@
+/* What a pipeline reads of a run: thresholds by phase, the exit status, and a JUnit file that a
+ * parser of XML takes, whatever the texts are. */
+#include "lib/t.h"
+
+#include "loadtest/report/pipeline/gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct thresholds list;
+static struct error error;
+static char written[1 << 16];
+
+static const struct api_strategy strategies[] = {
+    {.name = "conditional", .promise = {true, true, true, true}},
+    {.name = "none"},
+};
+
+static struct phase_result phase(size_t strategy, enum phase_kind kind, enum verdict verdict)
+{
+    return (struct phase_result){
+        .plan = {.strategy = &strategies[strategy],
+                 .kind = kind,
+                 .round = 1,
+                 .body = "",
+                 .fail_if = &list},
+        .instances = 1,
+        .verdict = verdict,
+        .load = {.duration_us = 2000000, .requests = 1000, .p99_us = 40000},
+        .counts = {.total = 1000, .committed = 990, .failed = 8, .unknown = 2},
+    };
+}
+
+static void use(const char *text)
+{
+    if (!thresholds_parse("fail-if", text, &list, &error))
+        fail_msg("%s", error.text);
+}
+
+static const char *printed(const struct phase_result *runs, size_t count, struct gate *gate)
+{
+    FILE *to = tmpfile();
+    assert_non_null(to);
+    gate_print(to, runs, count, gate);
+    t_rewind(to);
+    size_t got = fread(written, 1, sizeof written - 1, to);
+    written[got] = '\0';
+    fclose(to);
+    return written;
+}
+
+static void phases_that_take_time_are_judged(void **state)
+{
+    (void)state;
+    struct gate gate;
+    struct phase_result runs[] = {phase(0, PHASE_SPEED, VERDICT_KEPT),
+                                  phase(0, PHASE_TRUTH, VERDICT_KEPT),
+                                  phase(1, PHASE_SPEED, VERDICT_UNSAFE)};
+    runs[1].load.p99_us = 900000000;
+    runs[2].load.p99_us = 300000;
+    use("p99>250ms,failed>=1%");
+    printed(runs, 3, &gate);
+    assert_int_equal(gate.judged, 2);
+    assert_int_equal(gate.failed, 2);
+    assert_string_equal(written,
+                        "\nThresholds (--fail-if)\n"
+                        "  conditional, speed, 1 instance, round 1: failed>=1%: 1.000 %\n"
+                        "  none, speed, 1 instance, round 1: p99>250ms: 300.0 ms, 50.0 ms more\n"
+                        "  none, speed, 1 instance, round 1: failed>=1%: 1.000 %\n");
+    use("p99>1s");
+    assert_string_equal(printed(runs, 3, &gate),
+                        "\nThresholds (--fail-if)\n  no threshold failed in 2 phases\n");
+    list.count = 0;
+    assert_string_equal(printed(runs, 3, &gate), "");
+    assert_int_equal(gate.judged + gate.unjudged, 0);
+}
+
+/* What was not measured passes nothing: no run, and one that wrk's speed has limited. */
+static void what_was_not_measured_is_not_judged(void **state)
+{
+    (void)state;
+    struct gate gate;
+    struct phase_result runs[] = {phase(0, PHASE_SPEED, VERDICT_NO_RUN),
+                                  phase(0, PHASE_LOAD, VERDICT_KEPT)};
+    snprintf(runs[0].error, sizeof runs[0].error, "late");
+    runs[1].load.usage =
+        (struct usage){.seconds = 2, .generator_busy = 1, .server_busy = 0.2, .server_cpu = 0.2};
+    use("p99>1s");
+    assert_non_null(strstr(printed(runs, 2, &gate), "not judged"));
+    assert_int_equal(gate.judged, 0);
+    assert_int_equal(gate.unjudged, 2);
+    assert_int_equal(gate_exit_status(&gate, 0), 2);
+}
+
+static void a_failed_threshold_is_status_1(void **state)
+{
+    (void)state;
+    const struct gate passed = {.judged = 2}, failed = {.judged = 2, .failed = 1, .unjudged = 1};
+    assert_int_equal(gate_exit_status(&passed, 0), 0);
+    assert_int_equal(gate_exit_status(&passed, 1), 1);
+    assert_int_equal(gate_exit_status(&passed, 2), 2);
+    assert_int_equal(gate_exit_status(&failed, 0), 1);
+    assert_int_equal(gate_exit_status(&failed, 2), 1);
+}
+
+/* At a rate, what never started has failed though no server knows of it. */
+static void at_a_rate_the_offered_orders_count(void **state)
+{
+    (void)state;
+    struct measured measured;
+    struct phase_result run = phase(0, PHASE_LOAD, VERDICT_KEPT);
+    run.load.parts_count = 2;
+    run.load.parts[0].classes[LOAD_COMMITTED].count = 100;
+    run.load.parts[1].classes[LOAD_FAILED].count = 60;
+    run.load.parts[1].classes[LOAD_REFUSED].count = 40;
+    assert_true(phase_measured(&run, &measured));
+    assert_int_equal((int)measured.values[THRESHOLD_ORDERS], 200);
+    assert_int_equal((int)measured.values[THRESHOLD_FAILED], 60);
+    assert_int_equal((int)measured.per_s[THRESHOLD_FAILED], 30);
+    run.load.parts_count = 0;
+    assert_true(phase_measured(&run, &measured));
+    assert_int_equal((int)measured.values[THRESHOLD_ORDERS], 1000);
+    assert_int_equal((int)measured.values[THRESHOLD_FAILED], 10);
+}
+
+/* Python's parser reads the file and prints what it found, a line for each case. */
+static const char *parsed(struct junit *junit, char path[40])
+{
+    static char script[] =
+        "import sys, xml.etree.ElementTree as e\n"
+        "r = e.parse(sys.argv[1]).getroot()\n"
+        "print(r.tag, r[0].tag, *[r.get(n) for n in ('tests','failures','errors','skipped')])\n"
+        "for c in r[0]:\n"
+        "  print(ascii(c.get('classname')), ascii(c.get('name')), *[(k.tag, k.get('type'), "
+        "ascii(k.text), ascii(k.get('message'))) for k in c])\n";
+    char out[200],
+        *argv[] = {"sh", "-c", "python3 -c \"$0\" \"$1\" > \"$2\"", script, path, out, NULL};
+    snprintf(out, sizeof out, "%s.out", path);
+    if (!junit_close(junit, "a run", &error))
+        fail_msg("%s", error.text);
+    assert_int_equal(t_call(argv), 0);
+    FILE *from = t_open(out);
+    size_t got = fread(written, 1, sizeof written - 1, from);
+    written[got] = '\0';
+    fclose(from);
+    unlink(out);
+    unlink(path);
+    return written;
+}
+
+static void open_file(struct junit *junit, char path[40])
+{
+    snprintf(path, 40, "/tmp/test_gate.XXXXXX");
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    if (!junit_open(junit, path, &error))
+        fail_msg("%s", error.text);
+}
+
+static void each_phase_and_verdict_is_a_case(void **state)
+{
+    (void)state;
+    struct junit junit;
+    char path[40];
+    struct phase_result runs[] = {
+        phase(0, PHASE_SPEED, VERDICT_KEPT), phase(0, PHASE_TRUTH, VERDICT_BROKEN),
+        phase(1, PHASE_SPEED, VERDICT_PROVED_NOTHING), phase(1, PHASE_TRUTH, VERDICT_UNSAFE),
+        phase(1, PHASE_LOAD, VERDICT_NO_RUN)};
+    runs[1].audit.oversold = 7;
+    snprintf(runs[4].error, sizeof runs[4].error, "the books <disagree>");
+    use("p99>30ms");
+    open_file(&junit, path);
+    gate_add_cases(&junit, runs, 5);
+    assert_int_equal(junit.count, 7);
+    parsed(&junit, path);
+    static const char *const lines[] = {
+        "testsuites testsuite 7 4 2 0",
+        "'conditional' 'speed, 1 instance, round 1' ('failure', 'threshold', "
+        "\"'p99>30ms: 40.0 ms, 10.0 ms more'\"",
+        "'conditional' 'truth, 1 instance, round 1' ('failure', 'BROKEN', \"'sold 0 of 0: 7 "
+        "oversold",
+        "'none' 'speed, 1 instance, round 1' ('failure', 'threshold'",
+        "'none' 'truth, 1 instance, round 1'\n",
+        "'none' 'load, 1 instance, round 1' ('error', 'no run', \"'the books <disagree>'\"",
+        "'conditional' 'verdict, 1 instance' ('failure', 'BROKEN'",
+        "'none' 'verdict, 1 instance' ('error', 'no run'",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        if (!strstr(written, lines[i]))
+            fail_msg("no '%s' in\n%s", lines[i], written);
+    }
+    list.count = 0;
+    open_file(&junit, path);
+    gate_add_cases(&junit, &runs[2], 2);
+    parsed(&junit, path);
+    assert_non_null(strstr(written, "testsuites testsuite 3 0 0 1\n"));
+    assert_non_null(strstr(written, "('skipped', 'proved nothing', 'None', \"'proved nothing'\""));
+    assert_non_null(strstr(written, "('system-out', None, \"'unsafe, as stated'\", 'None')"));
+}
+
+/* Quotes, controls, what is no UTF-8, and a text that was cut off within a character. */
+static void any_text_is_good_xml(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *read;
+    } texts[] = {
+        {"a<b>&\"c'd]]>", "a<b>&\"c\\'d]]>"},
+        {"one\ntwo\tthree", "one\\ntwo\\tthree"},
+        {"a\x01z\x1b[31m", "a\\ufffdz\\ufffd[31m"},
+        {"\xe7\xa7\x92\xe6\x9d\x80 \xf0\x9f\x9b\x92", "\\u79d2\\u6740 \\U0001f6d2"},
+        {"cut \xe7\xa7", "cut \\ufffd\\ufffd"},
+        {"\xff\xc0\xaf\xed\xa0\x80|", "\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd|"},
+        {"\xef\xbf\xbe|\xf4\x90\x80\x80|", "\\ufffd\\ufffd\\ufffd|\\ufffd\\ufffd\\ufffd\\ufffd|"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct junit junit;
+        struct junit_case one = {.group = "a&b", .outcome = JUNIT_FAILED, .type = "<>"};
+        char path[40];
+        snprintf(one.name, sizeof one.name, "%s", texts[i].text);
+        snprintf(one.text, sizeof one.text, "%s", texts[i].text);
+        open_file(&junit, path);
+        junit_add(&junit, &one);
+        if (!strstr(parsed(&junit, path), texts[i].read))
+            fail_msg("%zu: no '%s' in %s", i, texts[i].read, written);
+    }
+}
+
+static void a_file_that_cannot_be_written_is_said_at_once(void **state)
+{
+    (void)state;
+    struct junit junit;
+    struct junit_case one = {.group = "a", .name = "b"};
+    assert_false(junit_open(&junit, "/nowhere/report.xml", &error));
+    assert_non_null(strstr(error.text, "--junit: cannot write /nowhere/report.xml"));
+    assert_true(junit_open(&junit, "", &error));
+    junit_add(&junit, &one);
+    assert_int_equal(junit.count, 0);
+    assert_true(junit_close(&junit, "none", &error));
+    assert_true(junit_open(&junit, "/dev/full", &error));
+    junit_add(&junit, &one);
+    assert_false(junit_close(&junit, "full", &error));
+    assert_non_null(strstr(error.text, "/dev/full"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(phases_that_take_time_are_judged),
+        cmocka_unit_test(what_was_not_measured_is_not_judged),
+        cmocka_unit_test(a_failed_threshold_is_status_1),
+        cmocka_unit_test(at_a_rate_the_offered_orders_count),
+        cmocka_unit_test(each_phase_and_verdict_is_a_case),
+        cmocka_unit_test(any_text_is_good_xml),
+        cmocka_unit_test(a_file_that_cannot_be_written_is_said_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
