@@ -19,12 +19,9 @@
 /* A server's descriptors are more; poll() wants a limit that is not below what it is given. */
 enum { LIMIT = 16, BEYOND = 4, NONE_LEFT = 5 };
 
-/* The longest that a request may wait once there is room; sanitized builds are slow. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define AT_ONCE_US (10 * CLOCK_US_PER_S)
-#else
-#define AT_ONCE_US CLOCK_US_PER_S
-#endif
+/* The longest that a request may wait once there is room; a busy machine is slow. Where nobody
+ * looks again it waits for ever. */
+#define AT_ONCE_US (t_patience_us() / 4)
 
 static struct http_client *open_client(void)
 {
