@@ -17,10 +17,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LISTEN "GET /events HTTP/1.1\r\nHost: x\r\n\r\n"
+#define LISTEN  "GET /events HTTP/1.1\r\nHost: x\r\n\r\n"
 
-/* Two ticks of the server's. */
-#define TICKS_US (500 * CLOCK_US_PER_MS)
+#define TICK_US (250 * CLOCK_US_PER_MS)
 
 enum { HEARD_MAX = 1 << 20 };
 
@@ -196,7 +195,8 @@ static void all_cost_one_look_and_nobody_none(void **state)
         hear(&listeners[i], "event: products");
     }
     wait_for_listeners(LISTENERS);
-    int64_t before = queries(), from_us = clock_mono_us();
+    int64_t from_us = clock_mono_us();
+    int64_t before = queries();
     for (int stock = 1; stock < 6; stock++) {
         char body[32], heard[32];
         snprintf(body, sizeof body, "{\"stock\": %d}", stock);
@@ -205,14 +205,15 @@ static void all_cost_one_look_and_nobody_none(void **state)
         for (int i = 0; i < LISTENERS; i++)
             hear(&listeners[i], heard);
     }
-    int64_t ticks = (clock_mono_us() - from_us) / (TICKS_US / 2) + 1;
-    assert_in_range(queries() - before, 1, ticks);
+    int64_t looks = queries() - before;
+    /* Two may be nearer to each other where the machine has held the first one up. */
+    assert_in_range(looks, 1, (clock_mono_us() - from_us) / TICK_US + 2);
 
     for (int i = 0; i < LISTENERS; i++)
         stop_listening(&listeners[i]);
     wait_for_listeners(0);
     before = queries();
-    clock_sleep_until(clock_mono_us() + 2 * TICKS_US);
+    clock_sleep_until(clock_mono_us() + 4 * TICK_US);
     assert_int_equal(queries(), before);
     assert_int_equal(server_metric(server, "seckill_http_listeners_dropped_total", ""), 0);
     server_stop(server);
