@@ -21,8 +21,11 @@ void queue_shop_open(struct queue_shop *shop, const char *work_ms, int armed,
     server_use_database(shop->conninfo);
     for (int i = 0; i < QUEUE_INSTANCES; i++) {
         server_use_failpoints(i == armed ? failpoints : NULL);
-        shop->servers[i] = server_start("--system-name", shop->system, "--work-ms",
-                                        work_ms ? work_ms : "0", "--work-timeout-ms", "2000");
+        /* What says nothing of its wait, as a cancel cannot, waits for as long as a test holds it.
+         */
+        shop->servers[i] =
+            server_start("--system-name", shop->system, "--work-ms", work_ms ? work_ms : "0",
+                         "--work-timeout-ms", "2000", "--lock-wait-ms", "30000");
         /* An order that is decided: the consumers stand, and the lane has a worker. */
         struct buy buy = queue_buy(1, 1 + i);
         for (buy.product = 1; buy.product <= SETS; buy.product++) {
