@@ -248,20 +248,17 @@ static void a_held_product_keeps_no_other_from_its_mark(void **state)
     crowd_destroy(crowd);
 }
 
-/* Looking for all of them takes longer than the work of a batch may. */
-static void many_held_products_fail_no_other(void **state)
-{
-    enum { HELD = 6, FIRST = 5000 };
-    struct server *usual = plugged.server;
-    struct crowd *crowd = crowd_create();
+enum { HELD = 6, FIRST = 5000 };
 
-    (void)state;
-    plugged.server = server_start("--work-timeout-ms", "1000");
-    for (int i = 0; i < 2 * HELD; i++)
-        shop_put(plugged.server, FIRST + i, 10, NULL);
-    struct buy buy = plug_buy(FIRST, ++plugged.users, 1);
-    shop_expect_buy_soon(plugged.server, &buy, 201);
+/* Orders of as many products whose rows are held as of others, which are sold meanwhile. False: a
+ * statement of somebody's took as long as his work may. */
+static bool sell_beside_held_products(void)
+{
+    struct crowd *crowd = crowd_create();
     struct witness *holder = witness_open(plugged.conninfo);
+    struct buy buy = plug_buy(FIRST, ++plugged.users, 1);
+
+    shop_expect_buy_soon(plugged.server, &buy, 201);
     witness_run(holder, "BEGIN");
     witness_run(holder, "SELECT 1 FROM product WHERE id >= %d AND id %% 2 = 0 FOR UPDATE", FIRST);
     for (int i = 0; i < 2 * HELD; i++) {
@@ -270,13 +267,32 @@ static void many_held_products_fail_no_other(void **state)
     }
     crowd_send(crowd);
     assert_true(crowd_wait(crowd, HELD, clock_mono_us() + PLUG_PATIENCE_US));
-    if (crowd_count(crowd, 201, "") != HELD)
-        fail_msg("%s", crowd_summary(crowd));
+    int beside = crowd_count(crowd, 201, "");
     witness_release(holder);
     crowd_finish(crowd, PLUG_PATIENCE_US);
-    if (crowd_count(crowd, 201, "") != 2 * HELD)
+    int sold = crowd_count(crowd, 201, "");
+    if (beside > HELD || sold + crowd_count(crowd, 503, "backend_unavailable") != 2 * HELD)
         fail_msg("%s", crowd_summary(crowd));
     crowd_destroy(crowd);
+    return beside == HELD && sold == 2 * HELD;
+}
+
+/* Looking for all of them takes longer than the work of a batch may. That is a second, and so a
+ * machine where one statement takes as long gets several rounds. */
+static void many_held_products_fail_no_other(void **state)
+{
+    enum { ROUNDS = 5 };
+    struct server *usual = plugged.server;
+    bool sold = false;
+
+    (void)state;
+    plugged.server = server_start("--work-timeout-ms", "1000");
+    for (int i = 0; i < 2 * HELD; i++)
+        shop_put(plugged.server, FIRST + i, 10, NULL);
+    for (int round = 0; round < ROUNDS && !sold; round++)
+        sold = sell_beside_held_products();
+    if (!sold)
+        fail_msg("in each of %d rounds somebody's time was over", (int)ROUNDS);
     server_stop(plugged.server);
     plugged.server = usual;
 }
