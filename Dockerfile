@@ -11,7 +11,7 @@ ARG DEBIAN=bookworm
 FROM debian:${DEBIAN}-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
       gcc libc6-dev cmake ninja-build pkg-config \
-      libmicrohttpd-dev libjansson-dev libpq-dev libhiredis-dev libssl-dev libcurl4-openssl-dev \
+      libmicrohttpd-dev libjansson-dev libpq-dev libhiredis-dev libssl-dev libcurl4-openssl-dev libyaml-dev \
       librabbitmq-dev libmemcached-dev libzookeeper-mt-dev
 COPY . /src
 WORKDIR /src

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # early-release-proof.sh [SEEDS]: the long form of tests/integration/faults/test_early_release.c. PostgreSQL is killed,
 # stopped at once, and lost to a synchronous standby, in the middle of sales that answer after somebody else's flush
-# (docs/EARLY_RELEASE.md), for so many seeds (20); every answer is compared with the rows. A control without the flush
+# (docs/strategies/early-release.md), for so many seeds (20); every answer is compared with the rows. A control without the flush
 # must lose orders. Installs what is missing and builds; PostgreSQL servers of its own; some minutes.
 #
 # Prints a line for each sale of each seed. Exit status 0: nothing was lost that anybody had been told of.

@@ -12,7 +12,7 @@ me=$(basename "$0")
 
 # PACKAGE, or PACKAGE:COMMAND where the command is what counts, whoever installed it
 build_packages=(gcc:gcc libc6-dev cmake:cmake ninja-build:ninja pkg-config:pkg-config libmicrohttpd-dev libjansson-dev
-  libpq-dev libhiredis-dev libssl-dev libcurl4-openssl-dev libcmocka-dev)
+  libpq-dev libhiredis-dev libssl-dev libcurl4-openssl-dev libyaml-dev libcmocka-dev)
 run_packages=(postgresql:/usr/lib/postgresql redis-server:redis-server redis-tools:redis-cli wrk:wrk curl:curl
   util-linux:flock)
 bench_packages=(nginx-light:nginx)   # a point of reference

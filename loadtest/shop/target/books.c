@@ -1,0 +1,172 @@
+/*
+ * A target's own books: how it is put back to its start, when it is quiet, what the audit reads,
+ * and which claims are judged by that.
+ */
+#include "loadtest/shop/target/reading.h"
+
+#include "base/options/nearest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- queries --- */
+
+struct query_reading {
+    struct target *target;
+    struct shop_query *query;
+};
+
+static bool read_sql(const struct place *place, void *into)
+{
+    static char product[] = "product", stock[] = "stock";
+    static char *const names[] = {product, stock};
+    struct query_reading *at = into;
+    if (!at->target->database)
+        return place_refuse(place, "SQL needs \"database\", where it is to be sent");
+    return value_fields(place, "SQL", &at->query->sql) &&
+           reading_check_fields(place, at->query->sql, names, sizeof names / sizeof *names);
+}
+
+static bool read_command(const struct place *place, void *into)
+{
+    struct query_reading *at = into;
+    return value_raw(place, "a command for sh -c", &at->query->command);
+}
+
+static bool read_within(const struct place *place, void *into)
+{
+    struct query_reading *at = into;
+    return value_duration(place, &at->target->quiet_within_us);
+}
+
+static bool check_query(const struct place *place, const struct shop_query *query)
+{
+    if (query->sql && query->command)
+        return place_refuse(place, "\"sql\" and \"command\" both: one of them");
+    return query->sql || query->command || place_refuse(place, "\"sql\" or \"command\" is missing");
+}
+
+static bool read_query(const struct place *place, struct reading *reading, struct shop_query *query,
+                       bool waits)
+{
+    static const struct place_field fields[] = {
+        {"sql", read_sql, false}, {"command", read_command, false}, {"within", read_within, false}};
+    struct query_reading at = {reading->target, query};
+    size_t count = sizeof fields / sizeof *fields - (waits ? 0 : 1);
+    return place_read(place, fields, count, &at) && check_query(place, query);
+}
+
+bool reading_reset(const struct place *place, void *into)
+{
+    struct reading *reading = into;
+    return read_query(place, reading, &reading->target->reset, false);
+}
+
+bool reading_quiet(const struct place *place, void *into)
+{
+    struct reading *reading = into;
+    return read_query(place, reading, &reading->target->quiet, true);
+}
+
+static bool read_stock_left(const struct place *place, void *into)
+{
+    struct reading *reading = into;
+    return read_query(place, reading, &reading->target->stock_left, false);
+}
+
+static bool read_orders(const struct place *place, void *into)
+{
+    struct reading *reading = into;
+    return read_query(place, reading, &reading->target->orders, false);
+}
+
+bool reading_audit(const struct place *place, void *into)
+{
+    static const struct place_field fields[] = {{"stock", read_stock_left, false},
+                                                {"orders", read_orders, false}};
+    return place_read(place, fields, sizeof fields / sizeof *fields, into);
+}
+
+/* --- claims --- */
+
+static const char *const claims[SHOP_CLAIMS] = {
+    [SHOP_NEVER_OVERSOLD] = "never_oversold",
+    [SHOP_ONE_A_USER] = "one_a_user",
+    [SHOP_SOLD_HAS_ITS_ROW] = "sold_has_its_row",
+    [SHOP_NOTHING_BEHIND_A_NO] = "nothing_behind_a_no",
+    [SHOP_NOTHING_LEFT] = "nothing_left",
+    [SHOP_CONSERVED] = "conserved",
+    [SHOP_ONE_A_KEY] = "one_a_key",
+};
+
+const char *shop_claim_name(enum shop_claim claim)
+{
+    return claims[claim];
+}
+
+static bool is_given(const struct shop_query *query)
+{
+    return query->sql || query->command;
+}
+
+static bool refuse_claim(const struct place *place, const char *word)
+{
+    struct nearest nearest = nearest_to(word, strlen(word));
+    char quoted[PLACE_QUOTE_SIZE], meant[NEAREST_TEXT_SIZE], names[300] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
+        nearest_offer(&nearest, claims[i]);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
+                                 claims[i]);
+    }
+    return place_refuse(place, "there is no claim %s%s; there are %s", place_quote(word, quoted),
+                        nearest_text(&nearest, "", meant), names);
+}
+
+/* Who asks for a claim by name is to get it judged: what it needs must be there. */
+static bool check_claim(const struct place *place, const struct target *target,
+                        enum shop_claim claim)
+{
+    if (claim != SHOP_NOTHING_LEFT && !is_given(&target->orders))
+        return place_refuse(place, "%s needs \"audit\" with \"orders\"", claims[claim]);
+    if ((claim == SHOP_NOTHING_LEFT || claim == SHOP_CONSERVED) && !is_given(&target->stock_left))
+        return place_refuse(place, "%s needs \"audit\" with \"stock\"", claims[claim]);
+    if (claim == SHOP_ONE_A_USER && target->limit == 0)
+        return place_refuse(place, "one_a_user needs \"limit\", the units that a user may have");
+    return claim != SHOP_ONE_A_KEY || target->repeats > 0 ||
+           place_refuse(place, "one_a_key needs \"repeats\", the share that is sent twice");
+}
+
+static bool read_claim(const struct place *place, struct target *target)
+{
+    const char *word = value_word(place, "a claim (never_oversold)");
+    if (!word)
+        return false;
+    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
+        if (strcmp(claims[i], word) != 0)
+            continue;
+        if (target->claims[i])
+            return place_refuse(place, "%s stands twice", word);
+        target->claims[i] = true;
+        return check_claim(place, target, (enum shop_claim)i);
+    }
+    return refuse_claim(place, word);
+}
+
+/* All, until the file lists them. */
+bool reading_claims(const struct place *place, void *into)
+{
+    struct target *target = ((struct reading *)into)->target;
+    if (!place_is_list(place, "[never_oversold]"))
+        return false;
+    for (size_t i = 0; i < SHOP_CLAIMS; i++)
+        target->claims[i] = false;
+    for (size_t i = 0; i < place_count(place); i++) {
+        struct place child = place_child(place, i);
+        if (!read_claim(&child, target))
+            return false;
+    }
+    return true;
+}

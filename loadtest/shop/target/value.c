@@ -1,0 +1,241 @@
+/* See value.h. */
+#include "loadtest/shop/target/value.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+
+const char *value_word(const struct place *place, const char *wanted)
+{
+    const yaml_node_t *node = place->node;
+    if (node->type != YAML_SCALAR_NODE || node->data.scalar.length == 0) {
+        place_refuse(place, "%s, and %s is wanted", place_kind_text(place), wanted);
+        return NULL;
+    }
+    const char *text = (const char *)node->data.scalar.value;
+    if (strlen(text) == node->data.scalar.length)
+        return text;
+    place_refuse(place, "a NUL character in it");
+    return NULL;
+}
+
+static bool keep(const struct place *place, char *copy, char **out)
+{
+    if (!copy)
+        return error_fail(place->document->error, "out of memory");
+    free(*out);
+    *out = copy;
+    return true;
+}
+
+bool value_raw(const struct place *place, const char *wanted, char **out)
+{
+    const char *text = value_word(place, wanted);
+    return text && keep(place, strdup(text), out);
+}
+
+/* --- the environment --- */
+
+static void put_variable(FILE *to, const char *value, bool has_fields)
+{
+    for (; *value; value++) {
+        fputc(*value, to);
+        if (has_fields && *value == '{')
+            fputc('{', to);
+    }
+}
+
+/* From a "${" on; what stands behind it, or NULL, refused. */
+static const char *expand(FILE *to, const struct place *place, const char *at, bool has_fields)
+{
+    char name[64];
+    size_t length = strspn(at + 2, NAME_CHARACTERS);
+
+    if (length == 0 || length >= sizeof name || at[2 + length] != '}') {
+        place_refuse(place, "\"${\" begins no variable of the environment: ${NAME}; write \"$${\" "
+                            "for these two characters");
+        return NULL;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)length, at + 2);
+    const char *value = getenv(name);
+    if (!value) {
+        place_refuse(place, "${%s} is not set in the environment", name);
+        return NULL;
+    }
+    put_variable(to, value, has_fields);
+    return at + 2 + length + 1;
+}
+
+static bool write_expanded(FILE *to, const struct place *place, const char *text, bool has_fields)
+{
+    while (*text) {
+        bool escaped = strncmp(text, "$${", 3) == 0;
+        if (!escaped && strncmp(text, "${", 2) == 0) {
+            text = expand(to, place, text, has_fields);
+            if (!text)
+                return false;
+            continue;
+        }
+        /* With its brace, so that this is not looked at again, and begins no field. */
+        if (escaped)
+            put_variable(to, "${", has_fields);
+        else
+            fputc(*text, to);
+        text += escaped ? 3 : 1;
+    }
+    return true;
+}
+
+static bool read_expanded(const struct place *place, const char *wanted, bool has_fields,
+                          char **out)
+{
+    const char *text = value_word(place, wanted);
+    char *expanded = NULL;
+    size_t size = 0;
+    FILE *to = text ? open_memstream(&expanded, &size) : NULL;
+
+    if (!text)
+        return false;
+    if (!to)
+        return error_fail(place->document->error, "out of memory");
+    bool written = write_expanded(to, place, text, has_fields);
+    fclose(to);
+    if (written && *expanded)
+        return keep(place, expanded, out);
+    free(expanded);
+    return !written ? false : place_refuse(place, "what the environment has for it is empty");
+}
+
+bool value_text(const struct place *place, const char *wanted, char **out)
+{
+    return read_expanded(place, wanted, false, out);
+}
+
+bool value_fields(const struct place *place, const char *wanted, char **out)
+{
+    return read_expanded(place, wanted, true, out);
+}
+
+/* --- numbers, words, times --- */
+
+static bool parse_number(const char *text, int64_t *out)
+{
+    size_t digits = text ? strspn(text, "0123456789") : 0;
+    if (digits == 0 || text[digits] != '\0')
+        return false;
+    errno = 0;
+    *out = strtoll(text, NULL, 10);
+    return errno == 0;
+}
+
+bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *out)
+{
+    char quoted[PLACE_QUOTE_SIZE], *text = NULL;
+    int64_t number = 0;
+
+    if (!value_text(place, "a number", &text))
+        return false;
+    bool good = parse_number(text, &number) && number >= from && number <= to;
+    free(text);
+    if (!good)
+        return place_refuse(place, "%s is no whole number from %" PRId64 " to %" PRId64,
+                            place_quote((const char *)place->node->data.scalar.value, quoted), from,
+                            to);
+    *out = number;
+    return true;
+}
+
+bool value_bool(const struct place *place, bool *out)
+{
+    char quoted[PLACE_QUOTE_SIZE];
+    const char *word = value_word(place, "true or false");
+    if (!word)
+        return false;
+    *out = strcmp(word, "true") == 0;
+    return *out || strcmp(word, "false") == 0 ||
+           place_refuse(place, "%s is neither true nor false", place_quote(word, quoted));
+}
+
+static int64_t unit_us(const char *unit)
+{
+    return strcmp(unit, "ms") == 0  ? 1000
+           : strcmp(unit, "s") == 0 ? 1000000
+           : strcmp(unit, "m") == 0 ? 60000000
+                                    : 0;
+}
+
+bool value_duration(const struct place *place, int64_t *us)
+{
+    const int64_t hour_us = INT64_C(3600000000);
+    char quoted[PLACE_QUOTE_SIZE];
+    const char *word = value_word(place, "a time (50ms, 30s, 5m)");
+    if (!word)
+        return false;
+    size_t digits = strspn(word, "0123456789");
+    int64_t unit = unit_us(word + digits);
+    long long number = digits > 0 ? strtoll(word, NULL, 10) : 0;
+    if (unit == 0 || number < 1 || number > hour_us / unit)
+        return place_refuse(place, "%s is no time from 1ms to 60m: 50ms, 30s, 5m",
+                            place_quote(word, quoted));
+    *us = number * unit;
+    return true;
+}
+
+/* --- JSON --- */
+
+bool value_check_pointer(const struct place *place, const char *pointer)
+{
+    char quoted[PLACE_QUOTE_SIZE];
+    bool good = pointer[0] == '/';
+    for (const char *at = pointer; *at; at++)
+        good = good && (*at != '~' || at[1] == '0' || at[1] == '1');
+    return good ||
+           place_refuse(place, "%s is no JSON pointer: /id, or /data/0/id for what is further in",
+                        place_quote(pointer, quoted));
+}
+
+bool value_pointer(const struct place *place, char **out)
+{
+    const char *word = value_word(place, "a JSON pointer (/id)");
+    return word && value_check_pointer(place, word) && keep(place, strdup(word), out);
+}
+
+/* Without quotes, and JSON that is neither a map nor a list; else NULL. */
+static json_t *plain_json(const struct place *place, const char *text)
+{
+    if (place->node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+        return NULL;
+    json_t *value = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    if (value && !json_is_object(value) && !json_is_array(value) && !json_is_string(value))
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
+/* In quotes, for without them it would be nothing. */
+static bool is_empty_text(const struct place *place)
+{
+    return place->node->type == YAML_SCALAR_NODE && place->node->data.scalar.length == 0 &&
+           place->node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+}
+
+bool value_json(const struct place *place, char **out)
+{
+    char *text = NULL;
+    if (is_empty_text(place))
+        return keep(place, strdup("\"\""), out);
+    if (!value_text(place, "a single value (5001, true, null, \"text\")", &text))
+        return false;
+    json_t *value = plain_json(place, text);
+    if (!value)
+        value = json_string(text);
+    free(text);
+    char *json = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    json_decref(value);
+    return keep(place, json, out);
+}

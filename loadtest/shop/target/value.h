@@ -1,0 +1,40 @@
+/*
+ * Single values of a document: texts, numbers, times. ${NAME} is the environment's, and "$${"
+ * stands for "${". What is wrong is refused by place_refuse: no error repeats what the
+ * environment holds, and one quotes the file only where no secret can stand (numbers, words).
+ *
+ * Texts are owned by the caller; *out is not touched when a value is refused. One thread.
+ */
+#ifndef SECKILL_LOADTEST_SHOP_VALUE_H
+#define SECKILL_LOADTEST_SHOP_VALUE_H
+
+#include "loadtest/shop/target/document.h"
+
+#include <stdint.h>
+
+/* Not empty. `wanted` is said when it is no single value: "a path". */
+bool value_text(const struct place *place, const char *wanted, char **out);
+
+/* The same of a text with fields (fill.h): what the environment holds is none. */
+bool value_fields(const struct place *place, const char *wanted, char **out);
+
+/* As it stands, ${…} and all: for a shell. */
+bool value_raw(const struct place *place, const char *wanted, char **out);
+
+/* As it stands, borrowed from the document, not empty; NULL: it is refused. For words. */
+const char *value_word(const struct place *place, const char *wanted);
+
+bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *out);
+bool value_bool(const struct place *place, bool *out); /* true or false */
+
+/* "50ms", "30s", "5m", up to an hour. */
+bool value_duration(const struct place *place, int64_t *us);
+
+/* A JSON pointer (RFC 6901) that is not empty: "/data/id". */
+bool value_pointer(const struct place *place, char **out);
+bool value_check_pointer(const struct place *place, const char *pointer);
+
+/* As JSON: 5001, true and null without quotes are these, anything else is a text. */
+bool value_json(const struct place *place, char **out);
+
+#endif

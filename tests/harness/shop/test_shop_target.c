@@ -1,0 +1,248 @@
+/* A target's file is read whole: what each field becomes, and what is there when it is not given.
+ */
+#include "loadtest/shop/target.h"
+#include "shop_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char whole[] =
+    "# all that there is\n"
+    "name: tickets\n"
+    "server: http://127.0.0.1:3000/v1/\n"
+    "database: postgresql://tester:${SHOP_TEST_SECRET}@127.0.0.1/shop\n"
+    "product: 7\n"
+    "stock: 100\n"
+    "limit: 2\n"
+    "users: {command: 'users ${X}', columns: [user, password]}\n"
+    "repeats: 2.5%\n"
+    "before:\n"
+    "  - path: /login\n"
+    "    body: '{\"name\": \"{user}\", \"password\": \"{password}\"}'\n"
+    "    expect: 204\n"
+    "    take: {token: /data/token}\n"
+    "  - {path: 'https://ids.test/a?u={user}', headers: {A: '{token}'}, keep_alive: false}\n"
+    "request:\n"
+    "  method: PUT\n"
+    "  path: /buy/{product}\n"
+    "  headers:\n"
+    "    Authorization: Bearer {token} ${SHOP_TEST_SECRET}\n"
+    "    Content-Type: application/x-www-form-urlencoded\n"
+    "  body: k={key}&c=$${user}\n"
+    "  chunked: true\n"
+    "outcome:\n"
+    "  - sold: {status: 200, json: {/code: 0}}\n"
+    "    order: /data/id\n"
+    "  - sold: {json: /order}\n"
+    "  - accepted: [202, 203]\n"
+    "    order: /id\n"
+    "  - sold_out: {status: 2xx, json: {/code: \"5001\"}}\n"
+    "  - shed: 429\n"
+    "  - refused: {text: closed}\n"
+    "  - refused: any\n"
+    "poll:\n"
+    "  path: /orders/{order}\n"
+    "  every: 50ms\n"
+    "  within: 2m\n"
+    "  outcome:\n"
+    "    - sold: {json: {/state: paid}}\n"
+    "    - accepted: {json: {/state: null}}\n"
+    "    - sold_out: {json: {/why: ''}}\n"
+    "reset: {sql: 'UPDATE stock SET n = {stock} WHERE id = {product}'}\n"
+    "quiet: {command: 'test ${Q}', within: 5s}\n"
+    "audit:\n"
+    "  stock: {sql: SELECT 1}\n"
+    "  orders:\n"
+    "    command: |\n"
+    "      awk '{print}'\n"
+    "claims: [never_oversold, one_a_key]\n";
+
+static struct target target;
+
+static int read_whole(void **state)
+{
+    struct error error = {.code = ERROR_NONE};
+
+    shop_file_setup(state);
+    setenv("SHOP_TEST_SECRET", "pa55{user}", 1);
+    shop_file_write(whole, strlen(whole));
+    bool read = target_read(SHOP_FILE, &target, &error);
+    if (!read)
+        print_message("%s\n", error.text);
+    return read ? 0 : 1;
+}
+
+static int forget(void **state)
+{
+    target_fini(&target);
+    return shop_file_teardown(state);
+}
+
+static void the_shop_is_as_the_file_says(void **state)
+{
+    (void)state;
+    assert_string_equal(target.path, SHOP_FILE);
+    assert_string_equal(target.name, "tickets");
+    assert_string_equal(target.database, "postgresql://tester:pa55{user}@127.0.0.1/shop");
+    assert_int_equal(target.product, 7);
+    assert_int_equal(target.stock, 100);
+    assert_int_equal(target.limit, 2);
+    assert_string_equal(target.users_command, "users ${X}");
+    assert_null(target.users_csv);
+    assert_true(target.repeats > 0.0249 && target.repeats < 0.0251);
+}
+
+static void steps_take_what_those_behind_them_send(void **state)
+{
+    const struct shop_request *login = &target.steps[0], *other = &target.steps[1];
+
+    (void)state;
+    assert_int_equal(target.step_count, 2);
+    assert_string_equal(login->method, "POST");
+    assert_string_equal(login->url, "http://127.0.0.1:3000/v1/login");
+    assert_int_equal(login->body_form, FILL_JSON);
+    assert_int_equal(login->header_count, 1);
+    assert_string_equal(login->headers[0].name, "Content-Type");
+    assert_string_equal(login->headers[0].value, "application/json");
+    assert_int_equal(login->expect, 204);
+    assert_int_equal(login->take_count, 1);
+    assert_string_equal(login->takes[0].field, "token");
+    assert_string_equal(login->takes[0].pointer, "/data/token");
+    assert_false(login->closes || login->chunked);
+    assert_string_equal(other->method, "GET");
+    assert_string_equal(other->url, "https://ids.test/a?u={user}");
+    assert_true(other->closes);
+    assert_null(other->body);
+}
+
+/* What the environment holds, and "$${", begin no field. */
+static void the_purchase_is_sent_as_the_file_says(void **state)
+{
+    const struct fill_field fields[] = {{"token", "T"}, {"key", "k&1"}};
+    char *header = fill(target.purchase.headers[0].value, fields, 2, FILL_HEADER);
+    char *body = fill(target.purchase.body, fields, 2, target.purchase.body_form);
+
+    (void)state;
+    assert_string_equal(target.purchase.method, "PUT");
+    assert_string_equal(target.purchase.url, "http://127.0.0.1:3000/v1/buy/{product}");
+    assert_int_equal(target.purchase.header_count, 2);
+    assert_string_equal(header, "Bearer T pa55{user}");
+    assert_string_equal(body, "k=k%261&c=${user}");
+    assert_true(target.purchase.chunked);
+    free(header);
+    free(body);
+}
+
+static void is_rule(const struct shop_rule *rule, enum shop_meaning meaning, int from, int to)
+{
+    assert_int_equal(rule->meaning, meaning);
+    assert_int_equal(rule->status_from, from);
+    assert_int_equal(rule->status_to, to);
+}
+
+static void each_line_of_the_outcome_is_a_rule_for_each_status(void **state)
+{
+    const struct shop_rule *rules = target.rules;
+
+    (void)state;
+    assert_int_equal(target.rule_count, 8);
+    is_rule(&rules[0], SHOP_SOLD, 200, 200);
+    assert_string_equal(rules[0].pointer, "/code");
+    assert_string_equal(rules[0].equals, "0");
+    assert_string_equal(rules[0].order, "/data/id");
+    is_rule(&rules[1], SHOP_SOLD, 0, 0);
+    assert_string_equal(rules[1].pointer, "/order");
+    assert_null(rules[1].equals);
+    is_rule(&rules[2], SHOP_ACCEPTED, 202, 202);
+    is_rule(&rules[3], SHOP_ACCEPTED, 203, 203);
+    assert_string_equal(rules[3].order, "/id");
+    is_rule(&rules[4], SHOP_SOLD_OUT, 200, 299);
+    assert_string_equal(rules[4].equals, "\"5001\"");
+    is_rule(&rules[5], SHOP_SHED, 429, 429);
+    is_rule(&rules[6], SHOP_REFUSED, 0, 0);
+    assert_string_equal(rules[6].contains, "closed");
+    is_rule(&rules[7], SHOP_REFUSED, 0, 0);
+    assert_null(rules[7].contains);
+}
+
+static void an_accepted_order_is_asked_for(void **state)
+{
+    (void)state;
+    assert_string_equal(target.poll.method, "GET");
+    assert_string_equal(target.poll.url, "http://127.0.0.1:3000/v1/orders/{order}");
+    assert_int_equal(target.poll_every_us, 50000);
+    assert_int_equal(target.poll_within_us, 120000000);
+    assert_int_equal(target.poll_rule_count, 3);
+    assert_string_equal(target.poll_rules[0].equals, "\"paid\"");
+    assert_string_equal(target.poll_rules[1].equals, "null");
+    assert_string_equal(target.poll_rules[2].equals, "\"\"");
+}
+
+static void the_books_are_read_by_sql_or_a_command(void **state)
+{
+    (void)state;
+    assert_string_equal(target.reset.sql, "UPDATE stock SET n = {stock} WHERE id = {product}");
+    assert_string_equal(target.quiet.command, "test ${Q}");
+    assert_int_equal(target.quiet_within_us, 5000000);
+    assert_string_equal(target.stock_left.sql, "SELECT 1");
+    assert_string_equal(target.orders.command, "awk '{print}'\n");
+    for (size_t i = 0; i < SHOP_CLAIMS; i++)
+        assert_int_equal(target.claims[i], i == SHOP_NEVER_OVERSOLD || i == SHOP_ONE_A_KEY);
+}
+
+static void what_is_not_given_has_a_default(void **state)
+{
+    static const char text[] = "server: https://[::1]:8443\nstock: 5\nrequest: {path: /buy}\n"
+                               "outcome: [{sold: 201}]\n";
+    struct error error = {.code = ERROR_NONE};
+    struct target plain;
+
+    (void)state;
+    shop_file_write(text, strlen(text));
+    assert_true(target_read(SHOP_FILE, &plain, &error));
+    assert_string_equal(plain.name, "shop");
+    assert_string_equal(plain.purchase.method, "POST");
+    assert_string_equal(plain.purchase.url, "https://[::1]:8443/buy");
+    assert_int_equal(plain.product, 1);
+    assert_int_equal(plain.limit, 0);
+    assert_int_equal(plain.user_from, 1);
+    assert_int_equal(plain.user_to, 100000);
+    assert_null(plain.poll.method);
+    assert_false(plain.orders.sql || plain.orders.command || plain.database);
+    for (size_t i = 0; i < SHOP_CLAIMS; i++)
+        assert_true(plain.claims[i]);
+    target_fini(&plain);
+    target_fini(&plain);
+}
+
+static void a_csv_names_the_fields_of_its_users(void **state)
+{
+    static const char text[] = "server: http://a\nstock: 5\nusers: {csv: users.csv}\n"
+                               "request: {path: '/buy?u={user}&c={card}'}\n"
+                               "outcome: [{sold: 201}]\n";
+    struct error error = {.code = ERROR_NONE};
+    struct target plain;
+
+    (void)state;
+    shop_file_write(text, strlen(text));
+    shop_file_write_users("\xef\xbb\xbf\"card\",user\r\n1,2\r\n");
+    if (!target_read(SHOP_FILE, &plain, &error))
+        fail_msg("%s", error.text);
+    assert_string_equal(plain.users_csv, "users.csv");
+    target_fini(&plain);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_shop_is_as_the_file_says),
+        cmocka_unit_test(steps_take_what_those_behind_them_send),
+        cmocka_unit_test(the_purchase_is_sent_as_the_file_says),
+        cmocka_unit_test(each_line_of_the_outcome_is_a_rule_for_each_status),
+        cmocka_unit_test(an_accepted_order_is_asked_for),
+        cmocka_unit_test(the_books_are_read_by_sql_or_a_command),
+        cmocka_unit_test(what_is_not_given_has_a_default),
+        cmocka_unit_test(a_csv_names_the_fields_of_its_users),
+    };
+    return cmocka_run_group_tests(tests, read_whole, forget);
+}
