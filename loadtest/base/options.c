@@ -281,7 +281,8 @@ bool options_settle(struct options *options, struct error *error)
     if (options->scenario == SCENARIO_UNPAID &&
         (options->format != FORMAT_TABLE || options->rate_per_s > 0))
         return error_fail(error, "--format, --wide and --rate are not for --scenario unpaid, which "
-                                 "prints its own lines");
+                                 "prints its own lines; results.json and results.csv are written "
+                                 "all the same");
     if (options->scenario == SCENARIO_UNPAID && (*options->fail_if || *options->junit))
         return error_fail(error, "--fail-if and --junit are not for --scenario unpaid");
     if (options->servers.count > OPTIONS_MAX_INSTANCES)

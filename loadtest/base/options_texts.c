@@ -23,7 +23,7 @@ const char options_run_text[] =
     "           connections (256 at the most) with a hold of a second. Four in ten pay at once,\n"
     "           three when the hold ends, three never. The rows are counted all the while: each\n"
     "           unit is in the stock, sold or held; and at the end nothing is held, and what was\n"
-    "           sold is what was paid. One line a strategy; nothing of the output below.\n"
+    "           sold is what was paid. One line a strategy, and the files and report of any run.\n"
     "\n"
     "Verdicts\n"
     "  kept              promised for this many instances, and no violation was found\n"

@@ -76,7 +76,7 @@ static json_t *json_names(const char *const *names, size_t count)
     return list;
 }
 
-static json_t *json_audit(const struct books *audit)
+json_t *results_json_audit(const struct books *audit)
 {
     json_t *strategies = json_array();
     char names[BOOKS_STRATEGIES_MAX];
@@ -90,6 +90,12 @@ static json_t *json_audit(const struct books *audit)
                      audit->queued, "held", audit->held, "strategies", strategies, "consistent",
                      books_consistent(audit), "undersold", audit->undersold, "missing",
                      audit->missing, "resold", audit->resold, "stock", audit->stock);
+}
+
+json_t *results_json_promise(const struct promise *promise)
+{
+    const char *names[4] = {NULL};
+    return json_names(names, promises(promise, names));
 }
 
 /* One order's, by how it ended; an ending that no order had is left out. */
@@ -117,7 +123,6 @@ json_t *results_json_run(const struct phase_result *run)
     const struct phase_plan *plan = &run->plan;
     const struct load_result *wrk = &run->load;
     const struct counts *counts = &run->counts;
-    const char *names[4] = {NULL};
     struct promise promise = phase_promise(run);
     json_t *row = json_pack("{ss ss si ss ss si sI sI sf sI sI}", "strategy", plan->strategy->name,
                             "body", plan->body, "instances", run->instances, "scenario",
@@ -138,9 +143,9 @@ json_t *results_json_run(const struct phase_result *run)
         json_object_set_new(json_object_get(row, "latency_us"), "steps",
                             open_results_steps(&detail->answers));
     json_object_set_new(row, "accepted", json_integer(counts->accepted));
-    json_object_set_new(row, "audit", json_audit(&run->audit));
+    json_object_set_new(row, "audit", results_json_audit(&run->audit));
     json_object_set_new(row, "cost_per_order", json_costs(&run->costs));
-    json_object_set_new(row, "promise", json_names(names, promises(&promise, names)));
+    json_object_set_new(row, "promise", results_json_promise(&promise));
     json_object_set_new(row, "verdict", json_string(verdict_name(run->verdict)));
     if (plan->rate_per_s > 0)
         json_object_set_new(row, "open_loop", open_results_json(run));

@@ -22,6 +22,8 @@ struct load_detail *results_detail(struct results *results);
 
 /* The pieces that every JSON file of the harness has; the objects are owned by the caller. */
 json_t *results_json_run(const struct phase_result *run);
+json_t *results_json_audit(const struct books *audit);
+json_t *results_json_promise(const struct promise *promise);
 json_t *results_json_machine(const struct machine *machine);
 json_t *results_json_versions(const struct machine *machine);
 json_t *results_json_database(const struct machine *machine); /* PostgreSQL's settings */

@@ -57,6 +57,16 @@ def sweep():
             for strategy, rate in (("batch", 500), ("conditional", 100)) for value in (0, 1, 8, 64, 1000) for round_number in (1, 2)]
 
 
+def unpaid():
+    """Kept, wrong and nothing at all, and a name that is HTML."""
+    def sale(strategy, verdict, bought, paid, too_late, never_paid, wrong=""):
+        return truth(strategy, paid, verdict, 3, scenario="unpaid", unpaid={
+            "bought": bought, "paid": paid, "too_late": too_late, "never_paid": never_paid, "refused": 90210, "failed": 0,
+            "unknown": 0, "odd": 0, "most_held": 48, "looks": 118, "disagreed": 7 if wrong else 0, "wrong": wrong})
+    return [sale("conditional", "kept", 400, 160, 110, 130), sale("partitioned-queue", "BROKEN", 4000, 1600, 1100, 1300, "oversold 3 & <b>"),
+            sale("none", "proved nothing", 0, 0, 0, 0), sale(HTML_NAME, "unsafe, as stated", 40, 40, 0, 0)]
+
+
 def old():
     return [speed("conditional", 4000, steps=None), truth("conditional", 100, "kept")]
 

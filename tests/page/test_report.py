@@ -78,7 +78,7 @@ class Report(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="seckill-report.")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        kinds = {"run": results.run(), "bell": results.bell(), "sweep": results.sweep(), "old": results.old()}
+        kinds = {"run": results.run(), "bell": results.bell(), "sweep": results.sweep(), "old": results.old(), "unpaid": results.unpaid()}
         cls.pages = {}
         for name, runs in kinds.items():
             results.write(f"{cls.folder}/{name}", runs)
@@ -140,11 +140,19 @@ class Report(unittest.TestCase):
         self.assertEqual(counts["old"], [1, 2, 0, 0])
         self.assertEqual(counts["bell"], [1, 5, 2, 1])
         self.assertEqual(counts["sweep"], [1, 6, 3, 0])
+        self.assertEqual(counts["unpaid"], [1, 4, 0, 0])
         self.assertEqual(counts["run"][::2], [1, 2])
         self.assertEqual(counts["compared"][0], 2)
         self.assertIn("bad", self.open("run").find(".banner").get_attribute("class"))
         for href, name in (("results.csv", "run"), ("sweep.csv", "sweep"), ("arrivals.csv", "bell")):
             self.assertIsNotNone(self.open(name).find(f"a[href='{href}']"))
+
+    def test_what_was_not_paid_is_said(self):
+        browser = self.open("unpaid")
+        rows = browser.run("return [...document.querySelectorAll('table:first-of-type tr')].map(row => row.innerText)")
+        self.assertEqual(rows[1].split(), "conditional 3 kept 400 160 110 130 90210 48 118 0 0".split())
+        self.assertIn("oversold 3 & <b>", rows[3])
+        self.assertIn("bad", browser.find(".banner").get_attribute("class"))
 
     def test_what_differs_is_said(self):
         text = self.open("compared").run("return document.querySelector('main').innerText")

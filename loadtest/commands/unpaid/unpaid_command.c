@@ -6,13 +6,14 @@
  * in the stock, sold or held. Then what is held ends, and the rows are counted once more: nothing
  * is held, and what was sold is what buyers were told that they had paid.
  *
- * Failure modes: a server that dies, a hold that nobody ends and Ctrl-C end the run.
+ * Failure modes: a server that dies, a hold that nobody ends and Ctrl-C end the run; the sales that
+ * were over by then are written.
  */
 #include "loadtest/commands/commands.h"
 
 #include "base/clock.h"
 #include "loadtest/commands/harness.h"
-#include "loadtest/commands/unpaid/unpaid_crowd.h"
+#include "loadtest/commands/unpaid/unpaid_results.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,15 +22,6 @@
 
 /* LOOK_MS: between two looks at the rows. END_MS: for what is held when the buyers have gone. */
 enum { LOOK_MS = 50, END_MS = 60000 };
-
-/* What became of one strategy's sale. */
-struct unpaid_sale {
-    struct unpaid_tally told;
-    struct books rows;   /* at the end */
-    int64_t looks;       /* at the rows, while buyers were there */
-    int64_t wrong_looks; /* of these, at which the books did not agree */
-    int64_t most_held;
-};
 
 static void keep(void *context, const struct witness_product *product)
 {
@@ -111,77 +103,33 @@ static bool sell(const struct harness *harness, const struct api_strategy *strat
     return made && wait_for_the_end(harness, sale, error);
 }
 
-/* Units that the rows and the answers do not agree about: an answer that did not come may have been
- * a payment. */
-static int64_t misled(const struct unpaid_sale *sale)
-{
-    int64_t paid = sale->told.paid;
-    if (sale->rows.sold < paid)
-        return paid - sale->rows.sold;
-    int64_t more = sale->rows.sold - paid - sale->told.unknown;
-    return more > 0 ? more : 0;
-}
+/* What the sales found so far, and where it is gathered. */
+struct unpaid {
+    struct harness harness;
+    json_t *runs; /* owned: an array */
+    struct verdict_tally tally;
+};
 
-static enum verdict judge(const struct unpaid_sale *sale, bool promised)
+static bool sell_and_judge(struct unpaid *unpaid, const struct api_strategy *strategy,
+                           struct error *error)
 {
-    bool wrong = !books_consistent(&sale->rows) || sale->wrong_looks > 0 || sale->rows.held > 0 ||
-                 misled(sale) > 0 || sale->told.odd > 0;
-    bool seen = sale->most_held > 0 && sale->told.paid > 0 && sale->told.expired > 0 &&
-                sale->told.abandoned > 0;
-    if (wrong)
-        return promised ? VERDICT_BROKEN : VERDICT_UNSAFE;
-    return promised && seen ? VERDICT_KEPT : VERDICT_PROVED_NOTHING;
-}
-
-static void print_head(void)
-{
-    printf("%-18s %5s %8s %8s %8s %8s %8s %9s %6s %9s %8s  %s\n", "strategy", "inst", "bought",
-           "paid", "too late", "unpaid", "refused", "most held", "looks", "disagreed", "left",
-           "verdict");
-}
-
-static void print_sale(const char *strategy, size_t instances, const struct unpaid_sale *sale,
-                       enum verdict verdict)
-{
-    const struct unpaid_tally *told = &sale->told;
-    printf("%-18s %5zu %8" PRId64 " %8" PRId64 " %8" PRId64 " %8" PRId64 " %8" PRId64 " %9" PRId64
-           " %6" PRId64 " %9" PRId64 " %8" PRId64 "  %s\n",
-           strategy, instances, told->bought, told->paid, told->expired, told->abandoned,
-           told->refused, sale->most_held, sale->looks, sale->wrong_looks, sale->rows.stock,
-           verdict_name(verdict));
-    if (sale->rows.held > 0)
-        printf("  ! %" PRId64 " units are still held, though every hold is over\n",
-               sale->rows.held);
-    if (misled(sale) > 0)
-        printf("  ! %" PRId64 " units: %" PRId64 " were paid by the answers, %" PRId64
-               " by the rows\n",
-               misled(sale), told->paid, sale->rows.sold);
-    if (!books_consistent(&sale->rows))
-        printf("  ! oversold %" PRId64 ", lost updates %" PRId64 "\n", sale->rows.oversold,
-               sale->rows.lost_updates);
-    if (told->odd > 0)
-        printf("  ! %" PRId64 " answers that make no sense\n", told->odd);
-    fflush(stdout);
-}
-
-static bool sell_and_judge(struct harness *harness, const struct api_strategy *strategy,
-                           struct verdict_tally *tally, struct error *error)
-{
-    const struct options *options = harness->options;
-    struct unpaid_sale sale = {.looks = 0};
-    bool guarded = strategy->guarded && strcmp(options->body, "guarded") == 0;
+    const struct harness *harness = &unpaid->harness;
+    bool has_choice = strategy->plain || strategy->guarded;
+    struct unpaid_sale sale = {.strategy = strategy,
+                               .body = has_choice ? harness->options->body : "",
+                               .instances = (int)harness->fleet.count};
     if (!sell(harness, strategy, &sale, error))
         return error_prefix(error, "%s", strategy->name);
-    enum verdict verdict =
-        judge(&sale, promise_in_force(&strategy->promise, (int)harness->fleet.count, guarded));
-    tally->counts[verdict]++;
-    print_sale(strategy->name, harness->fleet.count, &sale, verdict);
-    return true;
+    unpaid->tally.counts[unpaid_verdict(&sale)]++;
+    unpaid_print(stdout, &sale);
+    return json_array_append_new(unpaid->runs, unpaid_json(&sale, harness->options)) == 0 ||
+           error_fail(error, "out of memory");
 }
 
 /* --strategies, or all that the servers have. */
-static bool sell_all(struct harness *harness, struct verdict_tally *tally, struct error *error)
+static bool sell_all(struct unpaid *unpaid, struct error *error)
 {
+    const struct harness *harness = &unpaid->harness;
     const struct option_list *wanted = &harness->options->strategies;
     bool all = wanted->count == 1 && strcmp(wanted->items[0], "all") == 0;
     size_t count = all ? harness->strategies_count : wanted->count;
@@ -190,32 +138,60 @@ static bool sell_all(struct harness *harness, struct verdict_tally *tally, struc
             all ? &harness->strategies[i] : harness_choose(harness, wanted->items[i], error);
         if (!strategy)
             return false;
-        if (strategy->available && !sell_and_judge(harness, strategy, tally, error))
+        if (strategy->available && !sell_and_judge(unpaid, strategy, error))
             return false;
     }
     return true;
 }
 
+static bool sell_everywhere(struct unpaid *unpaid, struct error *error)
+{
+    struct harness *harness = &unpaid->harness;
+    const struct options *options = harness->options;
+    unpaid_print_head(stdout);
+    for (size_t i = 0; i < options->instances.count; i++)
+        if (!harness_open_fleet(harness, options->instances.items[i], error) ||
+            !harness_may_reset(harness, 1, error) || !sell_all(unpaid, error) ||
+            !harness_close_fleet(harness, error))
+            return false;
+    return true;
+}
+
+/* The machine and the files, also of a run that ended early. Returns the exit status that the
+ * verdicts ask for. */
+static int report(const struct unpaid *unpaid)
+{
+    const struct harness *harness = &unpaid->harness;
+    char machine[600];
+    struct error error;
+    if (json_array_size(unpaid->runs) == 0)
+        return 2;
+    machine_line(&harness->machine, machine, sizeof machine);
+    printf("\n%s\n", machine);
+    if (!unpaid_write(harness->folder, json_incref(unpaid->runs), harness->options,
+                      &harness->machine, &error))
+        return process_fail(error.text);
+    printf("Files: %s/results.csv, %s/results.json\nReport: %s/report.html\n", harness->folder,
+           harness->folder, harness->folder);
+    return verdict_exit_status(&unpaid->tally);
+}
+
 int command_unpaid(const struct options *options)
 {
-    struct harness *harness = calloc(1, sizeof *harness);
+    struct unpaid *unpaid = calloc(1, sizeof *unpaid);
     struct error error = {.text = ""};
-    struct verdict_tally tally = {{0}};
-    if (!harness)
+    if (!unpaid)
         return process_fail("out of memory");
-    bool made = harness_init(harness, options, &error);
-    if (made)
-        print_head();
-    for (size_t i = 0; made && i < options->instances.count; i++)
-        made = harness_open_fleet(harness, options->instances.items[i], &error) &&
-               harness_may_reset(harness, 1, &error) && sell_all(harness, &tally, &error) &&
-               harness_close_fleet(harness, &error);
-    int status = verdict_exit_status(&tally);
+    unpaid->runs = json_array();
+    bool begun = harness_init(&unpaid->harness, options, &error);
+    bool made = begun && sell_everywhere(unpaid, &error);
+    int status = begun ? report(unpaid) : 2;
     if (!made) {
         process_fail(error.text);
         status = status == 1 ? 1 : 2; /* a verdict of BROKEN stands */
     }
-    harness_fini(harness);
-    free(harness);
+    harness_fini(&unpaid->harness);
+    json_decref(unpaid->runs);
+    free(unpaid);
     return status;
 }

@@ -6,28 +6,12 @@
 #include "loadtest/report/charts/svg.h"
 #include "loadtest/report/charts/swept.h"
 #include "loadtest/report/charts/timeline.h"
+#include "loadtest/report/html/unpaid.h"
 #include "loadtest/report/html/words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *chinese_verdict(enum verdict verdict)
-{
-    static const char *const names[] = {
-        [VERDICT_KEPT] = "守住承诺",     [VERDICT_PROVED_NOTHING] = "什么也没证明",
-        [VERDICT_UNSAFE] = "如实不安全", [VERDICT_NO_RUN] = "没有跑成",
-        [VERDICT_BROKEN] = "违背承诺",
-    };
-    return names[verdict];
-}
-
-static enum found_class verdict_class(enum verdict verdict)
-{
-    if (verdict == VERDICT_KEPT)
-        return FOUND_SAFE;
-    return verdict == VERDICT_UNSAFE || verdict == VERDICT_BROKEN ? FOUND_BAD : FOUND_CARE;
-}
 
 /* A sweep asks how fast, and has no stock that could show what a strategy is worth. */
 static enum verdict shown_verdict(const struct found *found, const struct found_line *line)
@@ -54,9 +38,11 @@ static void banner(FILE *to, const struct found *found)
         if (counts[verdict] == 0)
             continue;
         bool measured = found->over && verdict == VERDICT_KEPT;
-        fprintf(to, "%s%zu <span class=\"en\">%s</span><span class=\"zh\">%s</span>", comma,
-                counts[verdict], measured ? "measured" : verdict_name((enum verdict)verdict),
-                measured ? "已测量" : chinese_verdict((enum verdict)verdict));
+        fprintf(to, "%s%zu ", comma, counts[verdict]);
+        if (measured)
+            words_spans(to, "measured", "已测量");
+        else
+            words_verdict(to, (enum verdict)verdict);
         comma = " · ";
     }
     fputs("</p>\n", to);
@@ -174,8 +160,8 @@ static void line_row(FILE *to, const struct found *found, const struct found_lin
     figures(to, found, line);
     if (!found->over)
         stock(to, line);
-    fprintf(to, "<td class=\"text %s\">", found_class_name(verdict_class(verdict)));
-    words_spans(to, verdict_name(verdict), chinese_verdict(verdict));
+    fprintf(to, "<td class=\"text %s\">", found_class_name(words_verdict_class(verdict)));
+    words_verdict(to, verdict);
     fprintf(to, "</td><td class=\"%s\">%s</td></tr>\n", found_class_name(line->class),
             chart_sign(line->class));
     if (!line->error)
@@ -332,6 +318,8 @@ static void values(FILE *to, json_t *object)
             values(to, value);
             continue;
         }
+        if (json_is_string(value) && json_string_length(value) == 0)
+            continue; /* nothing was said, or it was not used */
         char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
         fputs("<dt>", to);
         svg_text(to, name);
@@ -360,6 +348,11 @@ static void conditions(FILE *to, const struct found *found)
 void sections_write(FILE *to, const struct found *found)
 {
     banner(to, found);
+    if (unpaid_is(found)) {
+        unpaid_section(to, found);
+        conditions(to, found);
+        return;
+    }
     if (found->over) {
         sweep(to, found);
     } else {

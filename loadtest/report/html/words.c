@@ -29,3 +29,20 @@ void words_headers(FILE *to, const char *const names[][2], size_t count)
         words_both(to, "th", names[i][0], names[i][1]);
     fputs("</tr>\n", to);
 }
+
+void words_verdict(FILE *to, enum verdict verdict)
+{
+    static const char *const chinese[] = {
+        [VERDICT_KEPT] = "守住承诺",     [VERDICT_PROVED_NOTHING] = "什么也没证明",
+        [VERDICT_UNSAFE] = "如实不安全", [VERDICT_NO_RUN] = "没有跑成",
+        [VERDICT_BROKEN] = "违背承诺",
+    };
+    words_spans(to, verdict_name(verdict), chinese[verdict]);
+}
+
+enum found_class words_verdict_class(enum verdict verdict)
+{
+    if (verdict == VERDICT_KEPT)
+        return FOUND_SAFE;
+    return verdict == VERDICT_UNSAFE || verdict == VERDICT_BROKEN ? FOUND_BAD : FOUND_CARE;
+}

@@ -3,6 +3,8 @@
 #ifndef SECKILL_LOADTEST_REPORT_HTML_WORDS_H
 #define SECKILL_LOADTEST_REPORT_HTML_WORDS_H
 
+#include "loadtest/report/found/found.h"
+
 #include <stddef.h>
 #include <stdio.h>
 
@@ -17,5 +19,9 @@ void words_heading(FILE *to, const char *english, const char *chinese, const cha
 
 /* A table's first row. */
 void words_headers(FILE *to, const char *const names[][2], size_t count);
+
+/* A verdict's name, within an element that is open; and how it is coloured. */
+void words_verdict(FILE *to, enum verdict verdict);
+enum found_class words_verdict_class(enum verdict verdict);
 
 #endif

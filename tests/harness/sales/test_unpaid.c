@@ -28,6 +28,62 @@ static void says(const char *text)
         fail_msg("it does not say '%s'", text);
 }
 
+/* The run of results.json; the others are of other strategies. */
+static json_t *run_of(const json_t *results, const char *strategy)
+{
+    size_t index;
+    json_t *run;
+    json_array_foreach(json_object_get(results, "runs"), index, run)
+    {
+        if (strcmp(json_string_value(json_object_get(run, "strategy")), strategy) == 0)
+            return run;
+    }
+    fail_msg("results.json has no run of %s", strategy);
+    return NULL;
+}
+
+/* Whether the file of that name is there and has the text. */
+static void file_says(const char *name, const char *text)
+{
+    char path[128], line[4096];
+    bool found = false;
+    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        fail_msg("there is no %s", path);
+    while (!found && fgets(line, sizeof line, file))
+        found = strstr(line, text) != NULL;
+    fclose(file);
+    if (!found)
+        fail_msg("%s does not say '%s'", path, text);
+}
+
+/* What the terminal said is in the files, and the page is made of them. */
+static void the_files_say_it(const char *strategy, const char *verdict)
+{
+    json_t *results = bed_results(bed);
+    const json_t *run = run_of(results, strategy);
+    json_t *figures = json_object_get(run, "unpaid");
+    const char *name;
+    json_t *value;
+    char row[100];
+    assert_string_equal(json_string_value(json_object_get(run, "verdict")), verdict);
+    json_object_foreach(figures, name, value)
+    {
+        if (strcmp(name, "wrong") != 0 && json_integer_value(value) < 0)
+            fail_msg("%s is below 0", name);
+    }
+    assert_true(json_integer_value(json_object_get(figures, "bought")) > 0);
+    assert_true(json_integer_value(json_object_get(figures, "looks")) > 0);
+    snprintf(row, sizeof row, "%s,,%d,unpaid,truth,1,24,", strategy,
+             (int)json_integer_value(json_object_get(run, "instances")));
+    file_says("results.csv", row);
+    file_says("report.html", "Orders that have yet to be paid");
+    file_says("report.html", strategy);
+    file_says("report.html", verdict);
+    json_decref(results);
+}
+
 static void the_books_agree_at_every_moment(void **state)
 {
     (void)state;
@@ -38,6 +94,9 @@ static void the_books_agree_at_every_moment(void **state)
     says("  kept\n");
     assert_null(strstr(bed->output, "  ! "));
     assert_null(strstr(bed->output, "proved nothing"));
+    says("/report.html\n");
+    the_files_say_it("conditional", "kept");
+    the_files_say_it("redis-stock", "kept");
 }
 
 static void none_is_seen_through(void **state)
@@ -63,6 +122,8 @@ static void a_unit_that_comes_back_twice_is_found(void **state)
     assert_int_equal(status, 1);
     says("  BROKEN\n");
     says("lost updates ");
+    the_files_say_it("conditional", "BROKEN");
+    file_says("report.html", "lost updates ");
 }
 
 static void what_it_cannot_show_is_refused(void **state)

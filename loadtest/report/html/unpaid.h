@@ -1,0 +1,16 @@
+/*
+ * What the page says of a run with buyers who have yet to pay (--scenario unpaid): what became of
+ * the orders, and what the rows said meanwhile and at the end.
+ */
+#ifndef SECKILL_LOADTEST_REPORT_HTML_UNPAID_H
+#define SECKILL_LOADTEST_REPORT_HTML_UNPAID_H
+
+#include "loadtest/report/found/found.h"
+
+#include <stdio.h>
+
+/* Whether the run was such a one. */
+bool unpaid_is(const struct found *found);
+void unpaid_section(FILE *to, const struct found *found);
+
+#endif
