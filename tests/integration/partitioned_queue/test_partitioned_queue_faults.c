@@ -522,7 +522,7 @@ static int64_t confirmed(const struct queue_shop *shop, int64_t product)
 /* Orders that wait for somebody's transaction, in a batch with many that do not. */
 static void what_one_order_needs_stops_no_other(void **state)
 {
-    enum { OTHER = PRODUCT + 4, BUYERS = 50, STOCK = 1000, MORE = 7, WITHIN_US = 4000000 };
+    enum { OTHER = PRODUCT + 4, BUYERS = 50, STOCK = 1000, MORE = 7, WITHIN_US = 10000000 };
     struct queue_shop shop;
     char bought[2][SHOP_ID_SIZE];
     char held[2][SHOP_ID_SIZE];

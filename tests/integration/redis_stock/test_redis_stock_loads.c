@@ -64,7 +64,7 @@ static void a_load_that_fails_leaves_nothing(void **state)
 static void begin_unloaded(const char *failpoints, const char *work_ms)
 {
     bed.product++;
-    bed_start_working(failpoints, work_ms);
+    bed_start_working(failpoints, NULL, work_ms);
     shop_put(bed.servers[0], bed.product, 5, ", \"limit_per_user\": 3");
     struct buy buy = bed_buy(1, 3);
     buy.strategy = "conditional";
