@@ -33,8 +33,10 @@ void words_headers(FILE *to, const char *const names[][2], size_t count)
 void words_verdict(FILE *to, enum verdict verdict)
 {
     static const char *const chinese[] = {
-        [VERDICT_KEPT] = "守住承诺",     [VERDICT_PROVED_NOTHING] = "什么也没证明",
-        [VERDICT_UNSAFE] = "如实不安全", [VERDICT_NO_RUN] = "没有跑成",
+        [VERDICT_KEPT] = "守住承诺",
+        [VERDICT_PROVED_NOTHING] = "什么也没证明",
+        [VERDICT_UNSAFE] = "不安全，与声明一致",
+        [VERDICT_NO_RUN] = "没有跑成",
         [VERDICT_BROKEN] = "违背承诺",
     };
     words_spans(to, verdict_name(verdict), chinese[verdict]);
