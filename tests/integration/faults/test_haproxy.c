@@ -1,7 +1,8 @@
 /*
- * Two servers behind a real HAProxy, which has docker/haproxy.cfg with this test's addresses in it:
- * orders keep their promise when a server is killed or stopped in mid-sale, and what comes through
- * the proxy is not taken for a call from the machine itself.
+ * Three servers behind a real HAProxy, which has docker/haproxy.cfg with this test's addresses in
+ * it: orders keep their promise when a server is killed or stopped in mid-sale, nobody notices a
+ * rolling restart, and what comes through the proxy is not taken for a call from the machine
+ * itself.
  *
  * Buyers send one order at a time and repeat it with its key as long as the answer is a 5xx, or
  * none. A server that goes costs what is in flight to it: an order of each buyer, and one more that
@@ -29,30 +30,46 @@
 #include <unistd.h>
 
 enum {
-    SERVERS = 2,
+    SERVERS = 3,
     BUYERS = 8,
     ORDERS = 400,
     STOCK = 250,
     PRODUCT = 1,
     PAUSE_US = 10000,
+    CHECK_S = 60,
+    CONFIGURED = 3 + SERVERS, /* lines of the file that are changed */
     LOST_MAX = 2 * BUYERS
 };
 
 static struct server *servers[SERVERS];
+static struct {
+    int port, fd; /* fd: keeps it for the next server; 0: none */
+} places[SERVERS];
 static pid_t proxy;
 static char address[64], folder[32];
 static struct witness *witness;
 
-static int free_port(void)
+/* A port of this test's alone while the socket is open: a server may listen on it, time and again,
+ * and nobody else is given it in between. */
+static int reserve_port(int *port)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof at;
-    int fd = t_socket(AF_INET);
+    int fd = t_socket(AF_INET), on = 1;
 
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
     assert_int_equal(bind(fd, (const struct sockaddr *)&at, length), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
-    close(fd);
-    return ntohs(at.sin_port);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+static int free_port(void)
+{
+    int port;
+
+    close(reserve_port(&port));
+    return port;
 }
 
 static bool begins(const char *line, const char *with)
@@ -74,6 +91,7 @@ static void write_line(FILE *to, char *line, const int ports[2], int *seen)
         char *names = strstr(line, " resolvers "); /* Docker's names; here are addresses */
         assert_non_null(names);
         fprintf(to, "%.*s\n", (int)(names - line), line);
+        fprintf(to, "  timeout check %ds\n", CHECK_S); /* slow is not gone, on a busy machine */
     } else if (sscanf(line, "  server server-%d ", &number) == 1) {
         if (number <= SERVERS)
             fprintf(to, "  server server-%d %s\n", number,
@@ -100,7 +118,7 @@ static void write_configuration(const char *path, const int ports[2])
     }
     fclose(from);
     assert_int_equal(fclose(to), 0);
-    assert_int_equal(seen, 6);
+    assert_int_equal(seen, CONFIGURED);
 }
 
 static _Noreturn void become_proxy(const char *configuration)
@@ -119,6 +137,11 @@ static _Noreturn void become_proxy(const char *configuration)
 static struct http_client *connect_to_proxy(void)
 {
     return http_client_open(address, clock_mono_us() + PAUSE_US);
+}
+
+static struct http_client *connect_patiently(void)
+{
+    return http_client_open(address, clock_mono_us() + t_patience_us());
 }
 
 /* Ready: it passes a call on. */
@@ -166,7 +189,7 @@ static void stop_proxy(void)
 static void call(const char *method, const char *target, const char *headers, const char *body,
                  int status, const char *code)
 {
-    struct http_client *client = http_client_open(address, clock_mono_us() + t_patience_us());
+    struct http_client *client = connect_patiently();
     struct http_reply reply;
     char got[64];
 
@@ -252,6 +275,7 @@ static void sell(void (*leave)(struct server *))
     while (atomic_load(&answered) < ORDERS / 5 && clock_mono_us() < until_us)
         clock_sleep_until(clock_mono_us() + 1000);
     leave(servers[0]);
+    servers[0] = NULL;
     for (int i = 0; i < BUYERS; i++) {
         pthread_join(buyers[i].thread, NULL);
         sold += buyers[i].sold;
@@ -281,7 +305,112 @@ static void a_server_is_stopped_in_mid_sale(void **state)
     sell(server_stop);
 }
 
-/* Both servers take admin calls from the machine itself, from which the proxy's come too. */
+/* A buyer of a product of his own who never comes back: each order has one answer, and it must be a
+ * sale. The first other one is kept. */
+struct loyal_buyer {
+    pthread_t thread;
+    int number, sold;
+    char complaint[400];
+};
+
+static atomic_bool restarted;
+
+static void *loyal_buyer_main(void *argument)
+{
+    struct loyal_buyer *buyer = argument;
+    struct http_client *client = connect_patiently();
+
+    while (client && !*buyer->complaint && !atomic_load(&restarted)) {
+        char headers[64], body[80];
+        struct http_reply reply = {.status = 0};
+        snprintf(headers, sizeof headers, "Idempotency-Key: %d-%d\r\n", buyer->number, buyer->sold);
+        snprintf(body, sizeof body, "{\"product_id\": %d, \"user_id\": %d}", buyer->number,
+                 buyer->sold + 1);
+        enum http_result result = http_client_call(client, "POST", "/orders?wait_ms=60000", headers,
+                                                   body, clock_mono_us() + t_patience_us(), &reply);
+        if (result != HTTP_REPLY || (reply.status != 201 && reply.status != 200))
+            snprintf(buyer->complaint, sizeof buyer->complaint, "%d: %d %.300s", (int)result,
+                     reply.status, result == HTTP_REPLY ? reply.body : "");
+        else
+            buyer->sold++;
+        atomic_fetch_add(&answered, 1);
+        if (result == HTTP_REPLY)
+            http_reply_fini(&reply);
+    }
+    http_client_close(client);
+    return NULL;
+}
+
+static void wait_answered(int more)
+{
+    int until = atomic_load(&answered) + more;
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (atomic_load(&answered) < until) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 1000);
+    }
+}
+
+/* Orders that take so long that a server which is told to stop has some to finish, and that may
+ * take much longer on a busy machine. */
+static void start_slow(int i)
+{
+    char listen[32];
+
+    snprintf(listen, sizeof listen, "127.0.0.1:%d", places[i].port);
+    servers[i] = server_start("--listen", listen, "--work-ms", "20", "--work-timeout-ms", "40000",
+                              "--lock-ttl-ms", "60000");
+}
+
+/* Told to stop with orders under way, it ends when they are answered; started where it was, it gets
+ * orders again before the next one goes. */
+static void restart(int i)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    server_signal(servers[i], SIGTERM);
+    assert_int_equal(server_wait(servers[i], NULL, 0), 0);
+    servers[i] = NULL;
+    wait_answered(2 * BUYERS);
+    start_slow(i);
+    while (server_accepted(servers[i]) == 0) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + PAUSE_US);
+    }
+}
+
+/* While a server answers what it has, HAProxy still has connections to it: an order on one of them
+ * is told 503 shutting_down, or nothing, and goes to another server. */
+static void nobody_notices_a_rolling_restart(void **state)
+{
+    (void)state;
+    struct loyal_buyer buyers[BUYERS] = {{.number = 0}};
+
+    atomic_store(&answered, 0);
+    atomic_store(&restarted, false);
+    for (int i = 0; i < BUYERS; i++) {
+        buyers[i].number = i + 1;
+        shop_put(servers[0], i + 1, 1000000, NULL);
+    }
+    for (int i = 0; i < BUYERS; i++)
+        assert_int_equal(pthread_create(&buyers[i].thread, NULL, loyal_buyer_main, &buyers[i]), 0);
+    wait_answered(4 * BUYERS);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < SERVERS; i++)
+            restart(i);
+    atomic_store(&restarted, true);
+    for (int i = 0; i < BUYERS; i++)
+        pthread_join(buyers[i].thread, NULL);
+    for (int i = 0; i < BUYERS; i++) {
+        if (*buyers[i].complaint)
+            fail_msg("buyer %d after %d orders: %s", i + 1, buyers[i].sold, buyers[i].complaint);
+        assert_int_equal(witness_sale(witness, i + 1).orders, buyers[i].sold);
+        witness_expect_exact(witness, i + 1);
+    }
+}
+
+/* The servers take admin calls from the machine itself, from which the proxy's come too. */
 static void admin_calls_through_the_proxy_are_refused(void **state)
 {
     (void)state;
@@ -290,7 +419,6 @@ static void admin_calls_through_the_proxy_are_refused(void **state)
     call("POST", "/products/1/restock", NULL, "{\"quantity\": 1}", 403, "forbidden");
     call("GET", "/products/1/audit", NULL, NULL, 403, "forbidden");
     call("GET", "/products/1", NULL, NULL, 200, "");
-    server_stop(servers[0]);
 }
 
 static int start(const char *flag, const char *value)
@@ -307,6 +435,17 @@ static int start_open(void **state)
     return start(NULL, NULL);
 }
 
+static int start_where_they_can_come_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SERVERS; i++) {
+        places[i].fd = reserve_port(&places[i].port);
+        start_slow(i);
+    }
+    start_proxy();
+    return 0;
+}
+
 static int start_guarded(void **state)
 {
     (void)state;
@@ -318,16 +457,19 @@ static void the_token_passes_the_proxy(void **state)
     (void)state;
     call("PUT", "/products/1", NULL, "{\"stock\": 5}", 401, "unauthorized");
     call("PUT", "/products/1", "Authorization: Bearer secret\r\n", "{\"stock\": 5}", 200, "");
-    server_stop(servers[0]);
 }
 
-/* Each test has ended its first server. */
 static int stop(void **state)
 {
     stop_proxy();
-    if (servers[1])
-        server_stop(servers[1]);
-    servers[1] = NULL;
+    for (int i = 0; i < SERVERS; i++) {
+        if (servers[i])
+            server_stop(servers[i]);
+        servers[i] = NULL;
+        if (places[i].fd)
+            close(places[i].fd);
+        places[i].fd = 0;
+    }
     return server_teardown(state);
 }
 
@@ -350,6 +492,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_server_is_killed_in_mid_sale, start_open),
         TEST(a_server_is_stopped_in_mid_sale, start_open),
+        TEST(nobody_notices_a_rolling_restart, start_where_they_can_come_back),
         TEST(admin_calls_through_the_proxy_are_refused, start_open),
         TEST(the_token_passes_the_proxy, start_guarded),
     };
