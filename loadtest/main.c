@@ -43,6 +43,9 @@ int main(int argc, char **argv)
     case COMMAND_SWEEP:
         status = command_sweep(&options);
         break;
+    case COMMAND_CAPACITY:
+        status = command_capacity(&options);
+        break;
     case COMMAND_CHECK:
         status = command_check(&options);
         break;

@@ -15,12 +15,13 @@ enum {
     OASIS = COMMAND_OASIS,
     CHECK = COMMAND_CHECK,
     FAULTS = COMMAND_FAULTS,
-    ZOO = COMMAND_ZOO
+    ZOO = COMMAND_ZOO,
+    CAPACITY = COMMAND_CAPACITY
 };
 enum {
     WRKS = RUN | SWEEP,
     CROWDS = RECORD | OASIS,
-    LOADS = WRKS | CROWDS | FAULTS,
+    LOADS = WRKS | CROWDS | FAULTS | CAPACITY,
     ANY = LOADS | AUDIT | CHECK
 };
 
@@ -86,6 +87,18 @@ static const struct option_row rows[] = {
                "what sells"),
     OPTION_ROW("strategy", OASIS, OPTION_TEXT, AT(strategy), "batch", 0, 0, false, "NAME",
                "what sells"),
+    OPTION_ROW("strategy", CAPACITY, OPTION_TEXT, AT(strategy), "conditional", 0, 0, false, "NAME",
+               "what sells"),
+    OPTION_ROW("slo", CAPACITY, OPTION_TEXT, AT(slo), "p99<50ms,failed<0.1%", 0, 0, false,
+               "CONDITION,...", "what must hold, as in run's --fail-if"),
+    OPTION_ROW("rate", CAPACITY, OPTION_COUNT, AT(rate_per_s), "200", 1, 1000000, false, "N",
+               "orders a second to begin with"),
+    OPTION_ROW("within", CAPACITY, OPTION_SECONDS, AT(within_s), "3m", 1, 86400, false, "3m",
+               "end after so long, found or not"),
+    OPTION_ROW("duration", CAPACITY, OPTION_SECONDS, AT(duration_s), "3s", 1, 86400, false, "3s",
+               "how long each rate is offered"),
+    OPTION_ROW("connections", CAPACITY, OPTION_COUNT, AT(connections), "1024", 1, 20000, false, "N",
+               "connections at the most"),
     OPTION_ROW("tickets", OASIS, OPTION_COUNT, AT(tickets), "1400000", 1, 100000000, false, "N",
                "tickets on sale, of all nights together"),
     OPTION_ROW("products", OASIS, OPTION_COUNT, AT(products), "17", 1, 1000, false, "N",
@@ -101,8 +114,9 @@ static const struct option_row rows[] = {
     OPTION_ROW("scenario", RUN, OPTION_CHOICE, AT(scenario),
                "hot|soldout|spread|counter|bell|articles|unpaid", 0, 0, false, "NAME",
                "hot, soldout, spread, counter, bell, articles or unpaid (below)"),
-    OPTION_ROW("instances", CROWDS, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES,
-               false, "N", "how many servers share the load (1; with --server: all of them)"),
+    OPTION_ROW("instances", CROWDS | CAPACITY, OPTION_NUMBERS, AT(instances), NULL, 1,
+               OPTIONS_MAX_INSTANCES, false, "N",
+               "how many servers share the load (1; with --server: all of them)"),
     OPTION_ROW("instances", RUN, OPTION_NUMBERS, AT(instances), NULL, 1, OPTIONS_MAX_INSTANCES,
                false, "1,3",
                "how many servers share the load, one figure after the other (1; with --server: all "
@@ -122,11 +136,11 @@ static const struct option_row rows[] = {
                "units that a user may have of a product; 0: any number"),
     OPTION_ROW("rate", RUN, OPTION_COUNT, AT(rate_per_s), "0", 1, 1000000, false, "N",
                "orders a second, whether the servers keep up or not (as fast as they answer)"),
-    OPTION_ROW("arrivals", RUN, OPTION_CHOICE, AT(arrivals), "poisson|constant", 0, 0, false,
-               "poisson|constant", "how orders come at a --rate"),
+    OPTION_ROW("arrivals", RUN | CAPACITY, OPTION_CHOICE, AT(arrivals), "poisson|constant", 0, 0,
+               false, "poisson|constant", "how orders come at a --rate"),
     OPTION_ROW("surge", RUN, OPTION_COUNT, AT(surge), "20", 1, 1000, false, "N",
                "bell: how many times the --rate comes when the sale opens"),
-    OPTION_ROW("max-lag-ms", RUN, OPTION_MS, AT(max_lag_ms), "10", 0, 60000, false, "N",
+    OPTION_ROW("max-lag-ms", RUN | CAPACITY, OPTION_MS, AT(max_lag_ms), "10", 0, 60000, false, "N",
                "with a --rate: no run when the harness was later than this with 1 % of the orders"),
     OPTION_ROW("duration", RUN, OPTION_SECONDS, AT(duration_s), "10s", 1, 86400, false, "10s",
                "how long a load whose stock cannot run out lasts"),
@@ -148,12 +162,12 @@ static const struct option_row rows[] = {
                "how often everything is repeated, strategies in turn"),
     OPTION_ROW("rounds", SWEEP, OPTION_COUNT, AT(rounds), "3", 1, 100, false, "N",
                "how often everything is repeated, values in turn"),
-    OPTION_ROW("work-ms", RUN | CROWDS, OPTION_MS, AT(work_ms), "-1", 0, 60000, false, "N",
-               "started servers hold their protection N ms longer"),
-    OPTION_ROW("body", WRKS | CROWDS, OPTION_TEXT, AT(body), "", 0, 0, false, "plain|guarded",
-               "what runs under the lock, for strategies that have the choice"),
-    OPTION_ROW("wait-ms", WRKS | CROWDS, OPTION_MS, AT(wait_ms), "-1", 0, 60000, false, "N",
-               "how long an order may wait"),
+    OPTION_ROW("work-ms", RUN | CROWDS | CAPACITY, OPTION_MS, AT(work_ms), "-1", 0, 60000, false,
+               "N", "started servers hold their protection N ms longer"),
+    OPTION_ROW("body", WRKS | CROWDS | CAPACITY, OPTION_TEXT, AT(body), "", 0, 0, false,
+               "plain|guarded", "what runs under the lock, for strategies that have the choice"),
+    OPTION_ROW("wait-ms", WRKS | CROWDS | CAPACITY, OPTION_MS, AT(wait_ms), "-1", 0, 60000, false,
+               "N", "how long an order may wait"),
     OPTION_ROW("redis", CHECK, OPTION_SECRET, AT(redis), "", 0, 0, true, "URL",
                "the locks' Redis: locks without a lease are residue (not looked at)"),
     OPTION_ROW("stock-redis", CHECK, OPTION_SECRET, AT(stock_redis), "", 0, 0, true, "URL",
@@ -169,9 +183,9 @@ static const struct option_row rows[] = {
                "products with at most N operations are searched exactly; 0: none"),
     OPTION_ROW("product", AUDIT, OPTION_COUNT, AT(product), "0", 1, INT64_C(9007199254740991),
                false, "ID", "audit this product alone"),
-    OPTION_ROW("server", RUN | CROWDS, OPTION_LIST, AT(servers), NULL, 0, 0, false, "URL,URL,...",
-               "use these running servers instead of starting some"),
-    OPTION_ROW("reset", RUN | CROWDS, OPTION_SWITCH, AT(reset), NULL, 0, 0, false, NULL,
+    OPTION_ROW("server", RUN | CROWDS | CAPACITY, OPTION_LIST, AT(servers), NULL, 0, 0, false,
+               "URL,URL,...", "use these running servers instead of starting some"),
+    OPTION_ROW("reset", RUN | CROWDS | CAPACITY, OPTION_SWITCH, AT(reset), NULL, 0, 0, false, NULL,
                "with --server: products that have orders may be reset"),
     OPTION_ROW("format", RUN, OPTION_CHOICE, AT(format), "table|wide|md|json|csv", 0, 0, false,
                "NAME", "what is printed: table, wide, md (Markdown), json or csv (below)"),
@@ -220,6 +234,8 @@ static const struct option_command commands[] = {
      options_run_text},
     {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree", NULL},
     {"sweep", COMMAND_SWEEP, "take one setting through a list of values", options_sweep_text},
+    {"capacity", COMMAND_CAPACITY,
+     "find the highest rate of orders at which a strategy holds an SLO", options_capacity_text},
     {"report", COMMAND_REPORT,
      "DIR [DIR...]: make report.html of a run's or a sweep's folder, or compare several",
      options_report_text},
@@ -304,7 +320,7 @@ bool options_settle(struct options *options, struct error *error)
         options->instances.items[0] = options->servers.count ? (int)options->servers.count : 1;
         options->instances.count = 1;
     }
-    if ((options->command & CROWDS) && options->instances.count > 1)
+    if ((options->command & (CROWDS | CAPACITY)) && options->instances.count > 1)
         return error_fail(error, "--instances takes one figure here");
     if (options->command == COMMAND_OASIS && options->tickets < options->products)
         return error_fail(error, "--tickets must be at least one for each of --products");

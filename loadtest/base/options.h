@@ -20,7 +20,8 @@ enum command {
     COMMAND_RECORD = 32,
     COMMAND_OASIS = 64,
     COMMAND_FAULTS = 128,
-    COMMAND_ZOO = 256
+    COMMAND_ZOO = 256,
+    COMMAND_CAPACITY = 1024
 };
 enum scenario {
     SCENARIO_HOT,
@@ -86,7 +87,9 @@ struct options {
                                    behind the command's name */
     bool picture;
     const char *fail_if, *junit; /* "": none */
-    const char *strategy;        /* record's; and how it buys */
+    const char *slo;             /* capacity's */
+    int64_t within_s;
+    const char *strategy; /* record's, oasis's and capacity's; and how record buys */
     int64_t operations, users, limit;
     int64_t tickets; /* oasis: of all products together */
     const char *system_name;

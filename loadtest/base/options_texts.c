@@ -139,6 +139,15 @@ const char options_faults_text[] =
     "Exit status: 0 every cell is as expected; 1 one contradicts what is expected of it; 2 a cell\n"
     "could not be run or is invalid, or a column's control was never seen to fail.\n";
 
+const char options_capacity_text[] =
+    "Orders come at a rate, as with run's --rate, for --duration. The rate is doubled until\n"
+    "--slo does not hold, then bisected until what holds and what does not are closer than 5 %.\n"
+    "The one that holds must then hold three times more; when it fails twice before that, one a\n"
+    "tenth lower is confirmed. Each run is a sale of its own, audited as every other.\n"
+    "\n"
+    "Exit status: 0 a rate was found; 1 none holds, or a promise is BROKEN; 2 the runs could not\n"
+    "be made, or --within was over before a rate was confirmed.\n";
+
 const char options_report_text[] =
     "DIR, before the flags, is a folder with a results.json, or that file. Of one, the "
     "page goes beside it; of several it\n"

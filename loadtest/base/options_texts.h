@@ -9,6 +9,7 @@ extern const char options_run_text[];
 extern const char options_sweep_text[];
 extern const char options_record_text[];
 extern const char options_oasis_text[];
+extern const char options_capacity_text[];
 extern const char options_check_text[];
 extern const char options_faults_text[];
 extern const char options_report_text[];

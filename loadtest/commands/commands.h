@@ -9,6 +9,7 @@ int command_run(struct options *options);
 int command_unpaid(const struct options *options);
 int command_audit(const struct options *options);
 int command_sweep(const struct options *options);
+int command_capacity(const struct options *options);
 int command_report(const struct options *options);
 int command_record(const struct options *options);
 int command_oasis(const struct options *options);

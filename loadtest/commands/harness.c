@@ -127,9 +127,10 @@ const struct api_strategy *harness_choose(const struct harness *harness, const c
 {
     const struct api_strategy *strategy = harness_strategy(harness, name);
     struct nearest nearest = nearest_to(name, strlen(name));
-    const char *flag = harness->options->command & (COMMAND_RECORD | COMMAND_OASIS)
-                           ? "--strategy"
-                           : "--strategies";
+    const char *flag =
+        harness->options->command & (COMMAND_RECORD | COMMAND_OASIS | COMMAND_CAPACITY)
+            ? "--strategy"
+            : "--strategies";
     char meant[NEAREST_TEXT_SIZE];
     if (strategy && strategy->available)
         return strategy;

@@ -30,7 +30,11 @@ static void links(FILE *to, const struct html_run *run)
     if (!run->link)
         return;
     fputs("<p class=\"note\">", to);
-    link_to(to, run->link, run->found.over ? "sweep.csv" : "results.csv");
+    const char *over = run->found.over;
+    link_to(to, run->link,
+            !over                       ? "results.csv"
+            : strcmp(over, "rate") == 0 ? "capacity.csv"
+                                        : "sweep.csv");
     fputs(" · ", to);
     link_to(to, run->link, "results.json");
     if (found_has_open_loop(&run->found)) {

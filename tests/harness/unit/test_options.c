@@ -3,7 +3,7 @@
 
 #include "bench/flags.h"
 #include "loadtest/base/options.h"
-#include "loadtest/commands/sweep_plan.h"
+#include "loadtest/commands/sweep/sweep_plan.h"
 #include "settings/settings.h"
 
 #include <stdlib.h>

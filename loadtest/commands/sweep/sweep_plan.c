@@ -1,5 +1,5 @@
 /* See sweep_plan.h. */
-#include "loadtest/commands/sweep_plan.h"
+#include "loadtest/commands/sweep/sweep_plan.h"
 
 #include "base/options/nearest.h"
 

@@ -10,7 +10,7 @@
 #include "loadtest/commands/commands.h"
 
 #include "loadtest/commands/harness.h"
-#include "loadtest/commands/sweep_plan.h"
+#include "loadtest/commands/sweep/sweep_plan.h"
 #include "loadtest/fleet/delay.h"
 #include "loadtest/report/csv.h"
 #include "loadtest/report/html/html.h"

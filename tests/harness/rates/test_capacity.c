@@ -1,0 +1,104 @@
+/* `capacity` on a real server, as far as it does not depend on how fast the machine is: an SLO that
+ * any rate meets is found at the rate that it was allowed, one that none meets is found nowhere. */
+#include "lib/t.h"
+
+#include "harness/bed/own_bed.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CAPACITY                                                                                   \
+    "capacity --server-binary " SERVER " --connections 8 --duration 1s --max-lag-ms 60000 "
+
+static json_t *found(void)
+{
+    json_t *results = bed_results(bed);
+    assert_non_null(results);
+    assert_non_null(json_object_get(results, "capacity"));
+    return results;
+}
+
+static int64_t figure(const json_t *results, const char *name)
+{
+    return json_integer_value(json_object_get(json_object_get(results, "capacity"), name));
+}
+
+/* A latency below nothing. From 40 it falls to 10: fewer orders say nothing. */
+static void what_no_rate_holds_is_not_found(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, CAPACITY "--slo p99<0us --rate 40 --arrivals constant"), 1);
+    assert_non_null(strstr(bed->output, "No rate holds, from 10 orders/s on."));
+    assert_non_null(strstr(bed->output, "p99<0us: "));
+    json_t *results = found();
+    assert_int_equal(figure(results, "rate_per_s"), 0);
+    assert_int_equal(figure(results, "failed_per_s"), 10);
+    const json_t *runs = json_object_get(results, "runs");
+    assert_int_equal(json_array_size(runs), 3);
+    static const int rates[] = {40, 20, 10};
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *run = json_array_get(runs, i);
+        assert_string_equal(json_string_value(json_object_get(run, "over")), "rate");
+        assert_int_equal(json_integer_value(json_object_get(run, "value")), rates[i]);
+        assert_true(json_is_false(json_object_get(run, "holds")));
+    }
+    json_decref(results);
+}
+
+/* What counts orders does not depend on when they are answered: at most 40 of them are due in a
+ * second at 16, and more than 40 at 64. */
+static void a_rate_is_found_and_confirmed(void **state)
+{
+    (void)state;
+    char path[128];
+    assert_int_equal(
+        bed_run(bed, CAPACITY "--slo orders<40 --rate 16 --arrivals constant --within 60m"), 0);
+    json_t *results = found();
+    int64_t rate = figure(results, "rate_per_s");
+    assert_in_range(rate, 32, 40);
+    assert_in_range(figure(results, "failed_per_s"), rate + 1, 42);
+    assert_int_equal(figure(results, "confirmed"), 3);
+    assert_int_equal(figure(results, "not_confirmed"), 0);
+    char says[80];
+    snprintf(says, sizeof says, "%d orders/s hold: 3 of 3 runs", (int)rate);
+    assert_non_null(strstr(bed->output, says));
+    json_decref(results);
+    static const char *const files[] = {"capacity.csv", "report.html"};
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", bed->folder, files[i]);
+        assert_int_equal(access(path, R_OK), 0);
+    }
+}
+
+static void time_that_is_over_is_said(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, CAPACITY "--slo orders>=0 --rate 2 --within 1s"), 2);
+    assert_non_null(strstr(bed->output, "--within 1 s is over"));
+    assert_non_null(strstr(bed->output, "Not found: "));
+}
+
+static void what_is_wrong_is_said_before_the_load(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, CAPACITY "--slo p99<50"), 2);
+    assert_non_null(strstr(bed->output, "--slo: character 7: p99 is a time"));
+    assert_int_equal(bed_run(bed, CAPACITY "--strategy magic"), 2);
+    assert_non_null(strstr(bed->output, "--strategy: the servers have no 'magic'"));
+    assert_int_equal(bed_run(bed, CAPACITY "--instances 1,2"), 2);
+    assert_non_null(strstr(bed->output, "--instances takes one figure"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_no_rate_holds_is_not_found, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(a_rate_is_found_and_confirmed, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(time_that_is_over_is_said, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(what_is_wrong_is_said_before_the_load, own_bed_alone,
+                                        own_bed_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
