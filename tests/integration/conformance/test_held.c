@@ -15,7 +15,8 @@
 
 enum { PATIENCE_US = 60000000, WAIT_US = 300000, LATE_US = 3000000, GUILTY = 1, INNOCENT = 100 };
 
-static void expect_timeout(const struct crowd_call *call, int64_t wait_us)
+/* False: its time was over before anybody had taken it up, as it may be on a slow machine. */
+static bool expect_timeout(const struct crowd_call *call, int64_t wait_us)
 {
     char phase[16];
 
@@ -23,10 +24,12 @@ static void expect_timeout(const struct crowd_call *call, int64_t wait_us)
         strcmp(call->code, "wait_timeout") != 0)
         fail_msg("%d %s", call->reply.status, call->code);
     http_reply_text(&call->reply, "phase", phase, sizeof phase);
-    assert_string_equal(phase, "lock");
+    if (strcmp(phase, "queue") != 0)
+        assert_string_equal(phase, "lock");
     if (call->took_us < wait_us || call->took_us > wait_us + LATE_US)
         fail_msg("the answer to a wait of %lld ms came after %lld ms", (long long)wait_us / 1000,
                  (long long)call->took_us / 1000);
+    return strcmp(phase, "lock") == 0;
 }
 
 /* Alone, and told the truth. */
@@ -37,13 +40,16 @@ static void expect_bounded(struct test_case *the, struct buy buy)
         int64_t us;
     } waits[] = {{"&wait_ms=300", WAIT_US}, {"&wait_ms=0", 0}};
 
-    for (int i = 0; i < 2; i++) {
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    for (int i = 0; i < 2;) {
         struct crowd *crowd = crowd_create();
         buy.more = waits[i].more;
         shop_crowd_buy(crowd, case_server(the, 0), &buy);
         crowd_answers(crowd, PATIENCE_US);
-        expect_timeout(crowd_at(crowd, 0), waits[i].us);
+        i += expect_timeout(crowd_at(crowd, 0), waits[i].us);
         crowd_destroy(crowd);
+        assert_true(clock_mono_us() < until_us);
     }
 }
 
@@ -95,6 +101,7 @@ static void what_the_user_has_bought(struct test_case *the)
     if (!is_meant(the))
         return;
     shop_put(the->servers[0], the->product, 100, ", \"limit_per_user\": 5");
+    buy.more = "&wait_ms=30000";
     shop_expect_buy(case_server(the, 0), &buy, 201, "", NULL);
     struct witness *holder = witness_open(cases_conninfo());
     witness_run(holder, "BEGIN");
@@ -128,7 +135,26 @@ static void its_key(struct test_case *the)
     expect_sold(the, waiting, 201);
 }
 
-/* A cancel has --lock-wait-ms. */
+/* A cancel has --lock-wait-ms, in which a slow machine may do nothing: then it is sent again. */
+static void expect_cancel(const struct test_case *the, const char *id, int status)
+{
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+
+    for (bool done = false; !done;) {
+        struct crowd *crowd = crowd_create();
+        shop_crowd_cancel(crowd, case_server(the, 0), id);
+        crowd_answers(crowd, PATIENCE_US);
+        if (crowd_count(crowd, 503, "wait_timeout") == 1)
+            done = expect_timeout(crowd_at(crowd, 0), WAIT_US) && status == 503;
+        else if (crowd_count(crowd, status, "") == 1)
+            done = true;
+        else
+            fail_msg("%s", crowd_summary(crowd));
+        crowd_destroy(crowd);
+        assert_true(clock_mono_us() < until_us);
+    }
+}
+
 static void the_order_at_its_cancel(struct test_case *the)
 {
     char id[SHOP_ID_SIZE];
@@ -137,19 +163,14 @@ static void the_order_at_its_cancel(struct test_case *the)
     if (!is_meant(the))
         return;
     shop_put(the->servers[0], the->product, 100, NULL);
-    struct crowd *crowd = crowd_create();
+    buy.more = "&wait_ms=30000";
     shop_expect_buy(case_server(the, 0), &buy, 201, "", id);
     struct witness *holder = witness_open(cases_conninfo());
     witness_run(holder, "BEGIN");
     witness_run(holder, "SELECT 1 FROM orders WHERE id = '%s' FOR UPDATE", id);
-    shop_crowd_cancel(crowd, case_server(the, 0), id);
-    crowd_answers(crowd, PATIENCE_US);
-    expect_timeout(crowd_at(crowd, 0), WAIT_US);
+    expect_cancel(the, id, 503);
     witness_close(holder);
-    shop_crowd_cancel(crowd, case_server(the, 0), id);
-    crowd_answers(crowd, PATIENCE_US);
-    assert_int_equal(crowd_count(crowd, 200, ""), 1);
-    crowd_destroy(crowd);
+    expect_cancel(the, id, 200);
     case_expect_rows(the, NULL);
 }
 

@@ -256,7 +256,7 @@ static void be_left_in_the_dark(const struct way *way, bool committed)
 
     begin_sale(way);
     struct buy buy = way_buy(way);
-    buy.more = "&wait_ms=1500"; /* in which a worker must come to life */
+    buy.more = "&wait_ms=4000"; /* in which a worker must come to life */
     shop_crowd_buy(crowd, here.server, &buy);
     pg_proxy_refuse_after_fault(here.db.proxy, true);
     pg_proxy_arm(here.db.proxy, way->statement,
@@ -266,7 +266,7 @@ static void be_left_in_the_dark(const struct way *way, bool committed)
     if (crowd_count(crowd, 504, "outcome_unknown") != 1)
         fail_msg("%s: %s", way->strategy, crowd_summary(crowd));
     /* The wait, and then the work's allowance (2 s). */
-    assert_in_range(crowd_at(crowd, 0)->took_us, 3450000, 9000000);
+    assert_in_range(crowd_at(crowd, 0)->took_us, 5950000, 12000000);
     http_reply_text(&crowd_at(crowd, 0)->reply, "order_id", id, sizeof id);
     crowd_destroy(crowd);
 
@@ -296,7 +296,7 @@ static void nobody_knows(void **state)
 static void an_unknown_commit_keeps_its_lock(void **state)
 {
     (void)state;
-    here.server = server_start("--work-timeout-ms", "1000", "--lock-ttl-ms", "60000");
+    here.server = server_start("--work-timeout-ms", "2000", "--lock-ttl-ms", "60000");
     for (int i = 0; i < 2; i++) {
         struct way way = {.strategy = i ? "redis-queue" : "redis-token",
                           .statement = i ? "batch_buy" : "commit"};
@@ -304,7 +304,7 @@ static void an_unknown_commit_keeps_its_lock(void **state)
         here.product++;
         shop_put(here.server, here.product, STOCK, NULL);
         struct buy buy = way_buy(&way);
-        buy.more = "&wait_ms=1000";
+        buy.more = "&wait_ms=4000"; /* in which a worker must come to life */
         shop_crowd_buy(crowd, here.server, &buy);
         pg_proxy_refuse_after_fault(here.db.proxy, true);
         pg_proxy_arm(here.db.proxy, way.statement, PG_FAULT_LOSE_REPLY);
@@ -312,6 +312,7 @@ static void an_unknown_commit_keeps_its_lock(void **state)
         pg_proxy_refuse_after_fault(here.db.proxy, false);
         wait_ready();
         buy.user += 50000;
+        buy.more = "&wait_ms=1000";
         shop_expect_buy(here.server, &buy, 503, "wait_timeout", NULL);
         redis_probe(NULL, 0, "FLUSHALL");
         next_order_works(&way, 1, 0);
@@ -355,7 +356,10 @@ static void restocks_and_cancels(void **state)
 /* Sends a cancel of a new order whose COMMIT meets the fault. */
 static struct crowd *begin_cancel(const char *strategy, enum pg_fault fault)
 {
-    struct buy buy = {.strategy = strategy, .product = ++here.product, .user = here.product};
+    struct buy buy = {.strategy = strategy,
+                      .product = ++here.product,
+                      .user = here.product,
+                      .more = "&wait_ms=30000"};
     struct crowd *crowd = crowd_create();
     char id[SHOP_ID_SIZE];
 
