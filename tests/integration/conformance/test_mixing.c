@@ -43,7 +43,7 @@ int conformance_mixing(void)
     static const struct case_test tests[] = {
         {"mixed on one product", mixed_on_one_product},
     };
-    static const char *const fast[] = {NULL};
+    static const char *const fast[] = {"--lock-wait-ms", "30000", NULL};
     static const char *const slow[] = {"--work-ms", "20", "--lock-wait-ms", "30000", NULL};
 
     int failed = cases_run("mixing", tests, 1, fast);
