@@ -118,11 +118,11 @@ static bool refuse_claim(const struct place *place, const char *word)
 
     for (size_t i = 0; i < SHOP_CLAIMS; i++) {
         nearest_offer(&nearest, claims[i]);
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
-                                 claims[i]);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                 i > 0 ? ", " : "; there are ", claims[i]);
     }
-    return place_refuse(place, "there is no claim %s%s; there are %s", place_quote(word, quoted),
-                        nearest_text(&nearest, "", meant), names);
+    return place_refuse(place, "there is no claim %s%s%s", place_quote(word, quoted),
+                        nearest_text(&nearest, "", meant), nearest.name ? "" : names);
 }
 
 /* Who asks for a claim by name is to get it judged: what it needs must be there. */

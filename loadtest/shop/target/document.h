@@ -60,6 +60,9 @@ bool place_is_list(const struct place *place, const char *example);
 size_t place_count(const struct place *place);
 struct place place_child(const struct place *place, size_t i);
 
+/* Whether a map has the field. Of anything else: false. */
+bool place_has(const struct place *place, const char *name);
+
 /* A field of a map: read by `read`, which gets place_read's `into`. */
 struct place_field {
     const char *name;

@@ -165,13 +165,14 @@ static bool refuse_unknown(const struct place *place, const char *key,
                            const struct place_field *fields, size_t count)
 {
     struct nearest nearest = nearest_to(key, strlen(key));
-    char quoted[PLACE_QUOTE_SIZE], meant[NEAREST_TEXT_SIZE], names[300];
+    char quoted[PLACE_QUOTE_SIZE], meant[NEAREST_TEXT_SIZE], names[300] = "; there are ";
+    size_t used = strlen(names);
 
     for (size_t i = 0; i < count; i++)
         nearest_offer(&nearest, fields[i].name);
-    list_names(fields, count, names, sizeof names);
-    return place_refuse(place, "there is no field %s%s; there are %s", place_quote(key, quoted),
-                        nearest_text(&nearest, "", meant), names);
+    list_names(fields, count, names + used, sizeof names - used);
+    return place_refuse(place, "there is no field %s%s%s", place_quote(key, quoted),
+                        nearest_text(&nearest, "", meant), nearest.name ? "" : names);
 }
 
 static bool is_known(const char *key, const struct place_field *fields, size_t count)
@@ -191,6 +192,16 @@ static bool check_known(const struct place *place, const struct place_field *fie
             return refuse_unknown(&where, key_text(place, i), fields, count);
     }
     return true;
+}
+
+bool place_has(const struct place *place, const char *name)
+{
+    if (place_kind(place) != PLACE_MAP)
+        return false;
+    for (size_t i = 0; i < place_count(place); i++)
+        if (key_node(place, i)->type == YAML_SCALAR_NODE && strcmp(key_text(place, i), name) == 0)
+            return true;
+    return false;
 }
 
 static bool read_field(const struct place *place, const struct place_field *field, void *into)

@@ -100,6 +100,7 @@ static bool read_root(struct document *document, struct reading *reading)
     };
     struct place root = document_root(document);
     return reading_add_name(reading, &root, "product") && reading_add_name(reading, &root, "key") &&
+           (place_has(&root, "users") || reading_add_name(reading, &root, "user")) &&
            place_read(&root, fields, sizeof fields / sizeof *fields, reading);
 }
 

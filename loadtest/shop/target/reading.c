@@ -48,21 +48,22 @@ static bool refuse_field(const struct place *place, const char *name, char *cons
                          size_t count)
 {
     struct nearest nearest = nearest_to(name, strlen(name));
-    char known[300] = "", meant[NEAREST_TEXT_SIZE] = "";
+    char known[300] = "";
     size_t used = 0;
 
+    if (strcmp(name, "order") == 0)
+        return place_refuse(place, "{order} is known in \"poll\" alone, when each \"accepted\" of "
+                                   "\"outcome\" has its \"order\"");
     for (size_t i = 0; i < count; i++) {
         nearest_offer(&nearest, names[i]);
         if (used < sizeof known)
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s{%s}", i > 0 ? ", " : "",
-                                     names[i]);
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s{%s}",
+                                     i > 0 ? ", " : "; there are ", names[i]);
     }
     if (nearest.name)
-        snprintf(meant, sizeof meant, ": did you mean {%s}?", nearest.name);
-    return place_refuse(place,
-                        "there is no field {%s} here%s; there are %s; a brace that begins "
-                        "none is written \"{{\"",
-                        name, meant, known);
+        snprintf(known, sizeof known, ": did you mean {%s}?", nearest.name);
+    return place_refuse(place, "there is no field {%s} here%s (for a brace alone: \"{{\")", name,
+                        known);
 }
 
 bool reading_check_fields(const struct place *place, const char *text, char *const *names,

@@ -57,7 +57,7 @@ bool reading_server(const struct place *place, void *into)
     if (mistake)
         return place_refuse(place, "%s", mistake);
     if (scheme_length(reading->server) == 0)
-        return place_refuse(place, "no URL that begins with http:// or https://");
+        return place_refuse(place, "it begins with http:// or https://");
     if (strchr(reading->server, '?'))
         return place_refuse(place, "a '?' in it: that belongs to a request's path");
     size_t length = strlen(reading->server);
@@ -83,8 +83,8 @@ static bool read_path(const struct place *place, void *into)
     if (mistake)
         read = place_refuse(place, "%s", mistake);
     else if (read && path[0] != '/' && scheme_length(path) == 0)
-        read = place_refuse(place, "a path begins with '/' (behind \"server\"), a whole URL with "
-                                   "http:// or https://");
+        read = place_refuse(place, "it begins with '/', or with http:// or https:// for a service "
+                                   "elsewhere");
     if (read &&
         asprintf(&at->request->url, "%s%s", path[0] == '/' ? at->reading->server : "", path) < 0) {
         at->request->url = NULL;

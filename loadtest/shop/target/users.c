@@ -151,6 +151,9 @@ bool reading_users(const struct place *place, void *into)
                                                 {"columns", read_columns, false}};
     if (place_kind(place) == PLACE_TEXT)
         return read_range(place, into);
+    if (place_kind(place) == PLACE_LIST)
+        return place_refuse(place, "a list, and a range (1..100000), or a map with \"csv\" or "
+                                   "\"command\" is wanted");
     return place_read(place, fields, sizeof fields / sizeof *fields, into) &&
            check_source(place, into);
 }

@@ -17,6 +17,7 @@ int shop_file_teardown(void **state)
     (void)state;
     unlink(SHOP_FILE);
     unlink("users.csv");
+    unlink("empty.csv");
     return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : 1;
 }
 
@@ -34,7 +35,7 @@ void shop_file_write(const char *text, size_t length)
     write_file(SHOP_FILE, text, length);
 }
 
-void shop_file_write_users(const char *text)
+void shop_file_write_csv(const char *name, const char *text)
 {
-    write_file("users.csv", text, strlen(text));
+    write_file(name, text, strlen(text));
 }

@@ -225,7 +225,7 @@ static void a_csv_names_the_fields_of_its_users(void **state)
 
     (void)state;
     shop_file_write(text, strlen(text));
-    shop_file_write_users("\xef\xbb\xbf\"card\",user\r\n1,2\r\n");
+    shop_file_write_csv("users.csv", "\xef\xbb\xbf\"card\",user\r\n1,2\r\n");
     if (!target_read(SHOP_FILE, &plain, &error))
         fail_msg("%s", error.text);
     assert_string_equal(plain.users_csv, "users.csv");

@@ -1,0 +1,95 @@
+/*
+ * Files of targets: one that is read has what every target has, and each of its texts names only
+ * fields that can be filled; one that is refused leaves nothing, and the error names the file and
+ * no password.
+ */
+#include "fuzz/fuzz.h"
+
+#include "loadtest/shop/target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void check_request(const struct shop_request *request)
+{
+    FUZZ_HOLDS(request->method && request->url);
+    FUZZ_HOLDS(strncmp(request->url, "http://", 7) == 0 ||
+               strncmp(request->url, "https://", 8) == 0);
+    FUZZ_HOLDS(!request->chunked || request->body);
+    FUZZ_HOLDS(request->expect == 0 || (request->expect >= 100 && request->expect <= 599));
+    for (size_t i = 0; i < request->header_count; i++)
+        FUZZ_HOLDS(request->headers[i].name && !strpbrk(request->headers[i].value, "\r\n"));
+    for (size_t i = 0; i < request->take_count; i++)
+        FUZZ_HOLDS(fill_is_name(request->takes[i].field) && request->takes[i].pointer[0] == '/');
+}
+
+static void check_rules(const struct shop_rule *rules, size_t count)
+{
+    FUZZ_HOLDS(count > 0);
+    for (size_t i = 0; i < count; i++) {
+        FUZZ_HOLDS(rules[i].meaning > SHOP_UNKNOWN && rules[i].meaning < SHOP_MEANINGS);
+        FUZZ_HOLDS(rules[i].status_from <= rules[i].status_to && rules[i].status_to <= 599);
+        FUZZ_HOLDS(!rules[i].pointer || rules[i].pointer[0] == '/');
+        FUZZ_HOLDS(!rules[i].equals || rules[i].pointer);
+    }
+}
+
+static void check_query(const struct target *target, const struct shop_query *query)
+{
+    FUZZ_HOLDS(!query->sql || (target->database && !query->command));
+}
+
+static void check_target(const struct target *target)
+{
+    FUZZ_HOLDS(target->path && target->name && target->stock >= 1 && target->limit >= 0);
+    FUZZ_HOLDS(target->user_from >= 1 && target->user_from <= target->user_to);
+    FUZZ_HOLDS(!target->users_csv || !target->users_command);
+    FUZZ_HOLDS(target->repeats >= 0 && target->repeats <= 1);
+    FUZZ_HOLDS(target->poll_every_us > 0 && target->quiet_within_us > 0);
+    for (size_t i = 0; i < target->step_count; i++)
+        check_request(&target->steps[i]);
+    check_request(&target->purchase);
+    check_rules(target->rules, target->rule_count);
+    if (target->poll.method) {
+        check_request(&target->poll);
+        check_rules(target->poll_rules, target->poll_rule_count);
+    }
+    check_query(target, &target->reset);
+    check_query(target, &target->quiet);
+    check_query(target, &target->stock_left);
+    check_query(target, &target->orders);
+}
+
+static int write_file(const uint8_t *data, size_t size)
+{
+    int fd = memfd_create("target", MFD_CLOEXEC);
+
+    FUZZ_HOLDS(fd >= 0);
+    FUZZ_HOLDS(size == 0 || write(fd, data, size) == (ssize_t)size);
+    return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct error error = {.code = ERROR_NONE};
+    struct target target;
+    char path[64];
+    int fd = write_file(data, size);
+
+    setenv("FUZZ_SECRET", "pa55w0rd{user}\n", 1);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (target_read(path, &target, &error)) {
+        FUZZ_HOLDS(error.code == ERROR_NONE);
+        check_target(&target);
+    } else {
+        FUZZ_HOLDS(error.code == ERROR_INVALID && strncmp(error.text, path, strlen(path)) == 0);
+        FUZZ_HOLDS(!strstr(error.text, "pa55w0rd"));
+        FUZZ_HOLDS(!target.path && !target.rules && !target.steps);
+    }
+    target_fini(&target);
+    close(fd);
+    return 0;
+}
