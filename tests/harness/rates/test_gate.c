@@ -212,6 +212,9 @@ static void any_text_is_good_xml(void **state)
         {"a\x01z\x1b[31m", "a\\ufffdz\\ufffd[31m"},
         {"\xe7\xa7\x92\xe6\x9d\x80 \xf0\x9f\x9b\x92", "\\u79d2\\u6740 \\U0001f6d2"},
         {"cut \xe7\xa7", "cut \\ufffd\\ufffd"},
+        {"\xe7"
+         "zz|",
+         "\\ufffdzz|"},
         {"\xff\xc0\xaf\xed\xa0\x80|", "\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd|"},
         {"\xef\xbf\xbe|\xf4\x90\x80\x80|", "\\ufffd\\ufffd\\ufffd|\\ufffd\\ufffd\\ufffd\\ufffd|"},
     };
