@@ -147,6 +147,18 @@ class Report(unittest.TestCase):
         for href, name in (("results.csv", "run"), ("sweep.csv", "sweep"), ("arrivals.csv", "bell")):
             self.assertIsNotNone(self.open(name).find(f"a[href='{href}']"))
 
+    def test_a_column_stands_where_its_name_does(self):
+        askew = """
+        const side = cell => getComputedStyle(cell).textAlign;
+        return [...document.querySelectorAll('main table')].filter(table => !table.querySelector('th[colspan]')).flatMap(table => {
+          const names = [...table.rows[0].cells];
+          return [...table.rows].slice(1).filter(row => row.cells.length === names.length).flatMap(row =>
+            names.filter((name, i) => name.innerText && side(name) !== side(row.cells[i])).map(name => name.innerText));
+        });"""
+        for name in ("run", "bell", "sweep", "unpaid"):
+            with self.subTest(name=name):
+                self.assertEqual(self.open(name).run(askew), [])
+
     def test_what_was_not_paid_is_said(self):
         browser = self.open("unpaid")
         rows = browser.run("return [...document.querySelectorAll('table:first-of-type tr')].map(row => row.innerText)")

@@ -1,6 +1,8 @@
 /* See words.h. */
 #include "loadtest/report/html/words.h"
 
+#include <string.h>
+
 void words_spans(FILE *to, const char *english, const char *chinese)
 {
     fprintf(to, "<span class=\"en\">%s</span><span class=\"zh\">%s</span>", english, chinese);
@@ -22,11 +24,24 @@ void words_heading(FILE *to, const char *english, const char *chinese, const cha
     fputs("</p>\n", to);
 }
 
+/* Whether the column has texts, which stand on its left; figures stand on its right. */
+static bool is_text(const char *english)
+{
+    static const char *const texts[] = {"verdict", "part", "answer"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(english, texts[i]) == 0)
+            return true;
+    return false;
+}
+
 void words_headers(FILE *to, const char *const names[][2], size_t count)
 {
     fputs("<tr>", to);
-    for (size_t i = 0; i < count; i++)
-        words_both(to, "th", names[i][0], names[i][1]);
+    for (size_t i = 0; i < count; i++) {
+        fputs(is_text(names[i][0]) ? "<th class=\"text\">" : "<th>", to);
+        words_spans(to, names[i][0], names[i][1]);
+        fputs("</th>\n", to);
+    }
     fputs("</tr>\n", to);
 }
 
