@@ -61,6 +61,9 @@ int main(int argc, char **argv)
     case COMMAND_ZOO:
         status = command_zoo(&options);
         break;
+    case COMMAND_SHOP:
+        status = command_shop(&options);
+        break;
     }
     process_end_all();
     curl_global_cleanup();

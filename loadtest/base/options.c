@@ -16,7 +16,8 @@ enum {
     CHECK = COMMAND_CHECK,
     FAULTS = COMMAND_FAULTS,
     ZOO = COMMAND_ZOO,
-    CAPACITY = COMMAND_CAPACITY
+    CAPACITY = COMMAND_CAPACITY,
+    SHOP = COMMAND_SHOP
 };
 enum {
     WRKS = RUN | SWEEP,
@@ -30,7 +31,7 @@ enum {
 static const struct option_row backends[] = {
     OPTION_ROW("threads", WRKS, OPTION_COUNT, AT(threads), "0", 0, 256, false, "N",
                "wrk's threads, rounded up to a multiple of the instances; 0: one a core"),
-    OPTION_ROW("seed", LOADS, OPTION_COUNT, AT(seed), "1", 0, 1000000000, false, "N",
+    OPTION_ROW("seed", LOADS | SHOP, OPTION_COUNT, AT(seed), "1", 0, 1000000000, false, "N",
                "the same seed buys with the same user ids in the same order of products"),
     OPTION_ROW("first-product", LOADS, OPTION_COUNT, AT(first_product), "1000001", 1000000, 8000000,
                false, "ID", "products ID, ID+1, … are sold, and reset"),
@@ -52,7 +53,7 @@ static const struct option_row backends[] = {
                "ZooKeeper for the started servers"),
     OPTION_ROW("admin-token", LOADS, OPTION_SECRET, AT(admin_token), "", 0, 0, true, "T",
                "sent with admin calls, and given to the started servers"),
-    OPTION_ROW("out", LOADS, OPTION_TEXT, AT(out), "", 0, 0, false, "DIR",
+    OPTION_ROW("out", LOADS | SHOP, OPTION_TEXT, AT(out), "", 0, 0, false, "DIR",
                "where the files go (a new folder in results/)"),
     OPTION_ROW("out", REPORT, OPTION_TEXT, AT(out), "", 0, 0, false, "DIR",
                "where report.html goes (the run's folder; of several runs: this one)"),
@@ -128,20 +129,33 @@ static const struct option_row rows[] = {
                "buyers at once, who each wait for their answer"),
     OPTION_ROW("connections", OASIS, OPTION_COUNT, AT(connections), "256", 1, 10000, false, "N",
                "buyers at once, with two connections each"),
+    OPTION_ROW("connections", SHOP, OPTION_COUNT, AT(connections), "64", 1, 20000, false, "N",
+               "buyers at once, with a connection each; at a --rate the most"),
+    OPTION_ROW("buyers", SHOP, OPTION_COUNT, AT(buyers), "0", 1, 100000000, false, "N",
+               "purchases in all, the next when a connection is free (three times the stock, at "
+               "least 300)"),
+    OPTION_ROW("timeout", SHOP, OPTION_SECONDS, AT(timeout_s), "30s", 1, 3600, false, "30s",
+               "how long a request may take; what is not answered then is unknown"),
+    OPTION_ROW("ca-file", SHOP, OPTION_TEXT, AT(ca_file), "", 0, 0, false, "FILE",
+               "certificates (PEM) that an https shop is trusted by (the system's)"),
     OPTION_ROW("operations", RECORD, OPTION_COUNT, AT(operations), "0", 0, 1000000000, false, "N",
                "end after so many, if that is before --duration; 0: any number"),
     OPTION_ROW("users", RECORD, OPTION_COUNT, AT(users), "200", 1, 1000000000, false, "N",
                "how many users they buy for"),
     OPTION_ROW("limit", RECORD, OPTION_COUNT, AT(limit), "0", 0, 1000000000, false, "N",
                "units that a user may have of a product; 0: any number"),
+    OPTION_ROW("rate", SHOP, OPTION_COUNT, AT(rate_per_s), "0", 1, 1000000, false, "N",
+               "purchases a second for --duration, whether the shop keeps up or not"),
     OPTION_ROW("rate", RUN, OPTION_COUNT, AT(rate_per_s), "0", 1, 1000000, false, "N",
                "orders a second, whether the servers keep up or not (as fast as they answer)"),
-    OPTION_ROW("arrivals", RUN | CAPACITY, OPTION_CHOICE, AT(arrivals), "poisson|constant", 0, 0,
-               false, "poisson|constant", "how orders come at a --rate"),
+    OPTION_ROW("arrivals", RUN | CAPACITY | SHOP, OPTION_CHOICE, AT(arrivals), "poisson|constant",
+               0, 0, false, "poisson|constant", "how orders come at a --rate"),
     OPTION_ROW("surge", RUN, OPTION_COUNT, AT(surge), "20", 1, 1000, false, "N",
                "bell: how many times the --rate comes when the sale opens"),
     OPTION_ROW("max-lag-ms", RUN | CAPACITY, OPTION_MS, AT(max_lag_ms), "10", 0, 60000, false, "N",
                "with a --rate: no run when the harness was later than this with 1 % of the orders"),
+    OPTION_ROW("duration", SHOP, OPTION_SECONDS, AT(duration_s), "10s", 1, 86400, false, "10s",
+               "how long purchases come at a --rate"),
     OPTION_ROW("duration", RUN, OPTION_SECONDS, AT(duration_s), "10s", 1, 86400, false, "10s",
                "how long a load whose stock cannot run out lasts"),
     OPTION_ROW("duration", SWEEP, OPTION_SECONDS, AT(duration_s), "2s", 1, 86400, false, "2s",
@@ -247,6 +261,9 @@ static const struct option_command commands[] = {
      "break things while strategies sell, and say who keeps what it promises", options_faults_text},
     {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds",
      options_check_text},
+    {"shop", COMMAND_SHOP,
+     "TARGET.yaml: load any shop over HTTP as the file says, and judge it by its own books",
+     options_shop_text},
     {"zoo", COMMAND_ZOO, "[NAME...]: play how an unsafe strategy breaks, step by step",
      options_zoo_text},
 };
@@ -355,10 +372,26 @@ static bool check_articles(const struct options *options, const struct option_gi
     return true;
 }
 
+/* A closed loop or an open one. */
+static bool check_shop(const struct options *options, const struct option_given *given,
+                       struct error *error)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        const char *flag = given->flags[i];
+        bool of_a_rate = strcmp(flag, "duration") == 0 || strcmp(flag, "arrivals") == 0;
+        if (of_a_rate && options->rate_per_s == 0)
+            return error_fail(error, "--%s needs a --rate", flag);
+        if (strcmp(flag, "buyers") == 0 && options->rate_per_s > 0)
+            return error_fail(error, "--buyers is a number of purchases: not with a --rate, which "
+                                     "lasts for --duration");
+    }
+    return true;
+}
+
 /* What is no command is not repeated: it may be what a space has cut off a secret. */
 static bool name_command(struct options *options, int number, const char *word, struct error *error)
 {
-    char names[100] = "", meant[NEAREST_TEXT_SIZE];
+    char names[120] = "", meant[NEAREST_TEXT_SIZE];
     struct nearest nearest = nearest_to(word, strlen(word));
     for (size_t i = 0; i < options_program.commands_count; i++) {
         const char *name = commands[i].name;
@@ -392,10 +425,12 @@ static bool find_command(struct options *options, enum options_action *action, i
 /* The folders, the ledger, or the names, stand before the flags. */
 static bool take_folders(struct options *out, struct option_line *line, struct error *error)
 {
-    const char *command = out->command == COMMAND_CHECK ? "check"
-                          : out->command == COMMAND_ZOO ? "zoo"
-                                                        : "report";
-    size_t most = out->command == COMMAND_CHECK ? 1 : OPTION_LIST_MAX;
+    bool one = out->command == COMMAND_CHECK || out->command == COMMAND_SHOP;
+    const char *command = out->command == COMMAND_CHECK  ? "check"
+                          : out->command == COMMAND_SHOP ? "shop"
+                          : out->command == COMMAND_ZOO  ? "zoo"
+                                                         : "report";
+    size_t most = one ? 1 : OPTION_LIST_MAX;
     for (; line->argc > 0 && line->argv[0][0] != '-'; line->argc--, line->argv++) {
         if (out->folders.count == most)
             return error_fail(error, "%s: at most %zu of them", command, most);
@@ -426,7 +461,8 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
         return true;
     snprintf(help, sizeof help, "%s --help", argv[1]);
     struct option_line line = {help, argc - 2, argv + 2, environment};
-    bool takes_files = out->command == COMMAND_REPORT || out->command == COMMAND_CHECK;
+    bool takes_files = out->command == COMMAND_REPORT || out->command == COMMAND_CHECK ||
+                       out->command == COMMAND_SHOP;
     if ((takes_files || out->command == COMMAND_ZOO) && !take_folders(out, &line, error))
         return false;
     if (!option_rows_parse(&table, out->command, &line, out, &given, error))
@@ -438,7 +474,11 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
     if (takes_files && out->folders.count == 0)
         return error_fail(error, out->command == COMMAND_CHECK
                                      ? "check: which ledger? Name its file"
+                                 : out->command == COMMAND_SHOP
+                                     ? "shop: which one? Name its target file (docs/SHOPS.md)"
                                      : "report: which run? Name the folder of its results.json");
+    if (out->command == COMMAND_SHOP)
+        return check_shop(out, &given, error);
     if (takes_files || out->command == COMMAND_ZOO)
         return true;
     return options_settle(out, error) && check_articles(out, &given, error);

@@ -21,6 +21,7 @@ enum command {
     COMMAND_OASIS = 64,
     COMMAND_FAULTS = 128,
     COMMAND_ZOO = 256,
+    COMMAND_SHOP = 512,
     COMMAND_CAPACITY = 1024
 };
 enum scenario {
@@ -83,7 +84,8 @@ struct options {
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;
-    struct option_list folders; /* report: of runs; check: its ledger; zoo: names; what stands
+    struct option_list folders; /* report: of runs; check: its ledger; zoo: names; shop: its
+                                   target; what stands
                                    behind the command's name */
     bool picture;
     const char *fail_if, *junit; /* "": none */
@@ -94,6 +96,10 @@ struct options {
     int64_t tickets; /* oasis: of all products together */
     const char *system_name;
     int64_t show, exact;
+    /* shop's */
+    int64_t buyers; /* 0: by the stock */
+    int64_t timeout_s;
+    const char *ca_file; /* "": the system's */
     /* faults's */
     struct option_list faults, expect;
     const char *reproduce; /* "": everything */

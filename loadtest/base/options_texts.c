@@ -160,6 +160,22 @@ const char options_report_text[] =
     "Exit status: 0 written; 2 a file is missing or is no "
     "results.json, and nothing was written.\n";
 
+const char options_shop_text[] =
+    "The file says how a purchase is asked for, what an answer means, how the shop is put back to "
+    "its\n"
+    "start and where its books are: docs/SHOPS.md. The shop is reset, the load bought from it, "
+    "and\n"
+    "once nothing is under way its books are read and each claim is judged. A broken one is said "
+    "with\n"
+    "its numbers and the smallest example; what the load or the audit did not put to the test is\n"
+    "\"not checked\", with the reason.\n"
+    "\n"
+    "Verdicts: kept, BROKEN, INVALID (nothing was sold, no claim could be checked, the stock did "
+    "not\n"
+    "run out, or the load was not alone).\n"
+    "\n"
+    "Exit status: 0 kept; 1 a claim is broken; 2 INVALID, or it could not be done.\n";
+
 const char options_zoo_text[] =
     "An exhibit is the shortest interleaving of two or three buyers that breaks a strategy, and\n"
     "the same with one that it does not break (docs/strategies/zoo.md). Each buyer has sessions\n"

@@ -13,6 +13,7 @@ extern const char options_capacity_text[];
 extern const char options_check_text[];
 extern const char options_faults_text[];
 extern const char options_report_text[];
+extern const char options_shop_text[];
 extern const char options_zoo_text[];
 
 #endif

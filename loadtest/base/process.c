@@ -240,7 +240,7 @@ bool process_capture(const char *const argv[], const struct process_capture *cap
 {
     struct process child;
     capture->output[0] = '\0';
-    if (!process_start(&child, argv, NULL, capture->environment, error))
+    if (!process_start(&child, argv, capture->log_path, capture->environment, error))
         return false;
     if (capture->child)
         *capture->child = child.pid;

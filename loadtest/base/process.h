@@ -47,11 +47,12 @@ void process_end_all(void);
  */
 int process_fail(const char *text);
 
-/* Runs a program to its end and collects what it writes (stdout and stderr, the first `size` - 1
- * bytes). `tick` (may be NULL) is called about five times a second. False when it could not be
- * started, did not end with status 0, or did not end within `limit_ms`. */
+/* Runs a program to its end and collects what it writes (stdout and, without a log_path, stderr;
+ * the first `size` - 1 bytes). `tick` (may be NULL) is called about five times a second. False when
+ * it could not be started, did not end with status 0, or did not end within `limit_ms`. */
 struct process_capture {
     const char *const *environment; /* as process_start takes it */
+    const char *log_path;           /* the same; NULL: stderr goes where stdout goes */
     char *output;
     size_t size;
     int limit_ms;

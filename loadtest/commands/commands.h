@@ -16,5 +16,6 @@ int command_oasis(const struct options *options);
 int command_faults(const struct options *options);
 int command_check(const struct options *options);
 int command_zoo(const struct options *options);
+int command_shop(const struct options *options);
 
 #endif

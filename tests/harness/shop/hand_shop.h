@@ -2,7 +2,7 @@
 #ifndef SECKILL_TESTS_HARNESS_SHOP_HAND_SHOP_H
 #define SECKILL_TESTS_HARNESS_SHOP_HAND_SHOP_H
 
-#include "loadtest/shop/claims.h"
+#include "loadtest/shop/claims/claims.h"
 
 struct hand_shop {
     struct target target; /* its texts are borrowed: no target_fini */

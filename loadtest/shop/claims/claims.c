@@ -1,7 +1,7 @@
 /* See claims.h. A rule a function; `rules` says which is whose. */
-#include "loadtest/shop/claims.h"
+#include "loadtest/shop/claims/claims.h"
 
-#include "loadtest/shop/people.h"
+#include "loadtest/shop/claims/people.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #ifndef SECKILL_LOADTEST_SHOP_PEOPLE_H
 #define SECKILL_LOADTEST_SHOP_PEOPLE_H
 
-#include "loadtest/shop/history.h"
+#include "loadtest/shop/claims/history.h"
 
 struct shop_person {
     const char *user; /* borrowed */

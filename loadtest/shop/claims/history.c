@@ -1,5 +1,5 @@
 /* See history.h. */
-#include "loadtest/shop/history.h"
+#include "loadtest/shop/claims/history.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* See people.h. */
-#include "loadtest/shop/people.h"
+#include "loadtest/shop/claims/people.h"
 
 #include <stdlib.h>
 #include <string.h>

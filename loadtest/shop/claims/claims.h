@@ -7,7 +7,7 @@
 #ifndef SECKILL_LOADTEST_SHOP_CLAIMS_H
 #define SECKILL_LOADTEST_SHOP_CLAIMS_H
 
-#include "loadtest/shop/history.h"
+#include "loadtest/shop/claims/history.h"
 
 enum claim_result { CLAIM_NOT_ASKED, CLAIM_KEPT, CLAIM_NOT_CHECKED, CLAIM_BROKEN };
 

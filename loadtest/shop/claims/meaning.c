@@ -1,5 +1,5 @@
 /* See meaning.h. JSON Pointer: RFC 6901, section 4. */
-#include "loadtest/shop/meaning.h"
+#include "loadtest/shop/claims/meaning.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,0 +1,24 @@
+/*
+ * The shop's own books, as its target says how to get at them: put back to the start, waited for
+ * until nothing is under way, read. Blocks; SIGINT and SIGTERM end a wait.
+ */
+#ifndef SECKILL_LOADTEST_SHOP_AUDIT_H
+#define SECKILL_LOADTEST_SHOP_AUDIT_H
+
+#include "loadtest/shop/audit/query.h"
+#include "loadtest/shop/claims/history.h"
+
+/* Without a reset in the target nothing is done. */
+bool audit_reset(const struct shop_asker *asker, struct error *error);
+
+/* Until `quiet` says true, or a number above 0; without it at once. False: not in time. */
+bool audit_wait_quiet(const struct shop_asker *asker, struct error *error);
+
+/* What the target names of it. The caller frees it, of a false one too. */
+bool audit_read(const struct shop_asker *asker, struct shop_books *out, struct error *error);
+
+/* False, saying what: the books are not those of a sale that begins. */
+bool audit_is_fresh(const struct target *target, const struct shop_books *books,
+                    struct error *error);
+
+#endif

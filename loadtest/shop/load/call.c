@@ -1,0 +1,203 @@
+/* See call.h. */
+#include "loadtest/shop/load/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static size_t take_answer(char *piece, size_t size, size_t count, void *context)
+{
+    struct call *call = context;
+    size_t bytes = size * count;
+    if (call->length + bytes > CALL_ANSWER_MAX) {
+        call->too_long = true;
+        return 0;
+    }
+    if (call->length + bytes > call->room) {
+        size_t room = (call->length + bytes) * 2;
+        char *more = realloc(call->answer, room);
+        if (!more)
+            return 0;
+        call->answer = more;
+        call->room = room;
+    }
+    memcpy(call->answer + call->length, piece, bytes);
+    call->length += bytes;
+    return bytes;
+}
+
+static size_t give_body(char *to, size_t size, size_t count, void *context)
+{
+    struct call *call = context;
+    size_t left = call->body_length - call->body_sent, room = size * count;
+    size_t bytes = left < room ? left : room;
+    memcpy(to, call->body + call->body_sent, bytes);
+    call->body_sent += bytes;
+    return bytes;
+}
+
+/* A body is not sent again: see call.h. */
+static int refuse_again(void *context, curl_off_t offset, int origin)
+{
+    (void)context;
+    (void)offset;
+    (void)origin;
+    return CURL_SEEKFUNC_FAIL;
+}
+
+bool call_init(struct call *call, const struct call_settings *settings, struct error *error)
+{
+    *call = (struct call){.easy = curl_easy_init()};
+    if (!call->easy)
+        return error_fail(error, "libcurl: out of memory");
+    CURL *easy = call->easy;
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)settings->timeout_ms);
+    curl_easy_setopt(easy, CURLOPT_COOKIEFILE, "");
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
+    curl_easy_setopt(easy, CURLOPT_READDATA, call);
+    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, refuse_again);
+    if (*settings->ca_file)
+        curl_easy_setopt(easy, CURLOPT_CAINFO, settings->ca_file);
+    return true;
+}
+
+static void drop_request(struct call *call)
+{
+    curl_slist_free_all(call->headers);
+    free(call->url);
+    free(call->body);
+    call->headers = NULL;
+    call->url = call->body = NULL;
+}
+
+void call_fini(struct call *call)
+{
+    curl_easy_cleanup(call->easy);
+    drop_request(call);
+    free(call->answer);
+    *call = (struct call){0};
+}
+
+void call_forget_cookies(struct call *call)
+{
+    curl_easy_setopt(call->easy, CURLOPT_COOKIELIST, "ALL");
+}
+
+/* Without a value: as it stands, which is curl's way to send none of that name. */
+static bool add_header(struct call *call, const char *name, const char *value)
+{
+    char *line = NULL;
+    bool empty = value && !*value;
+    if (asprintf(&line, "%s%s%s", name, empty ? ";" : value ? ": " : "", value ? value : "") < 0)
+        return false;
+    struct curl_slist *longer = curl_slist_append(call->headers, line);
+    free(line);
+    if (longer)
+        call->headers = longer;
+    return longer != NULL;
+}
+
+static const char *content_type(const struct shop_request *request)
+{
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (strcasecmp(request->headers[i].name, "Content-Type") == 0)
+            return request->headers[i].value;
+    }
+    return NULL;
+}
+
+static bool looks_like_json(const char *body)
+{
+    body += strspn(body, " \t\r\n");
+    return *body == '{' || *body == '[';
+}
+
+static enum fill_form body_form(const struct shop_request *request)
+{
+    const char *type = content_type(request);
+    if (type ? strcasestr(type, "json") != NULL : looks_like_json(request->body))
+        return FILL_JSON;
+    return type && strcasestr(type, "x-www-form-urlencoded") ? FILL_FORM : FILL_PLAIN;
+}
+
+static bool fill_headers(struct call *call, const struct shop_request *request,
+                         const struct fill_field *fields, size_t count)
+{
+    for (size_t i = 0; i < request->header_count; i++) {
+        char *value = fill(request->headers[i].value, fields, count, FILL_HEADER);
+        bool added = value && add_header(call, request->headers[i].name, value);
+        free(value);
+        if (!added)
+            return false;
+    }
+    bool typed = content_type(request), json = request->body && looks_like_json(request->body);
+    /* curl would wait for a "100 Continue", and call every body a form. */
+    return add_header(call, "Expect:", NULL) &&
+           (typed || (json ? add_header(call, "Content-Type", "application/json")
+                           : add_header(call, "Content-Type:", NULL))) &&
+           (!request->body || !request->chunked ||
+            add_header(call, "Transfer-Encoding", "chunked")) &&
+           (!request->closes || add_header(call, "Connection", "close"));
+}
+
+/* GET, HEAD and DELETE have no body unless the target gives one; the others say that it is empty.
+ */
+static bool sends_body(const struct shop_request *request)
+{
+    return request->body ||
+           (strcmp(request->method, "GET") != 0 && strcmp(request->method, "HEAD") != 0 &&
+            strcmp(request->method, "DELETE") != 0);
+}
+
+static void set_method(const struct call *call, const struct shop_request *request)
+{
+    CURL *easy = call->easy;
+    bool sends = sends_body(request);
+    curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+    curl_easy_setopt(easy, CURLOPT_POST, sends ? 1L : 0L);
+    if (!sends)
+        curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+    curl_easy_setopt(easy, CURLOPT_NOBODY, strcmp(request->method, "HEAD") == 0 ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                     request->chunked ? (curl_off_t)-1 : (curl_off_t)call->body_length);
+}
+
+bool call_prepare(struct call *call, const struct shop_request *request,
+                  const struct fill_field *fields, size_t count, struct error *error)
+{
+    drop_request(call);
+    call->body_length = call->body_sent = call->length = 0;
+    call->too_long = false;
+    call->url = fill(request->url, fields, count, FILL_URL);
+    if (!call->url)
+        return error_fail(error, "%.200s: a field has no value here", request->url);
+    if (request->body) {
+        call->body = fill(request->body, fields, count, body_form(request));
+        if (!call->body)
+            return error_fail(error, "the body of %.200s: a field has no value here", request->url);
+        call->body_length = strlen(call->body);
+    }
+    if (!fill_headers(call, request, fields, count))
+        return error_fail(error, "the headers of %.200s: a field has no value here", request->url);
+    set_method(call, request);
+    curl_easy_setopt(call->easy, CURLOPT_URL, call->url);
+    curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers);
+    curl_easy_setopt(call->easy, CURLOPT_FORBID_REUSE, request->closes ? 1L : 0L);
+    return true;
+}
+
+struct shop_answer call_answer(const struct call *call, CURLcode result)
+{
+    long status = 0;
+    if (result == CURLE_OK)
+        curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    return (struct shop_answer){(int)status, call->answer ? call->answer : "", call->length};
+}

@@ -1,0 +1,41 @@
+/*
+ * The load on a shop: users buy, each with a connection, on one thread over libcurl's multi
+ * interface. Closed: so many purchases, the next as soon as a connection is free. Open: when they
+ * are due, whether the shop keeps up or not; response times are from then on.
+ *
+ * A share is sent a second time with the same key: every other one at once, as a double click, the
+ * rest when the first is answered, as a client that lost the answer.
+ */
+#ifndef SECKILL_LOADTEST_SHOP_LOAD_SEND_H
+#define SECKILL_LOADTEST_SHOP_LOAD_SEND_H
+
+#include "loadtest/load/arrivals.h"
+#include "loadtest/shop/load/call.h"
+#include "loadtest/shop/load/shop_ledger.h"
+#include "loadtest/shop/load/users.h"
+
+struct send_plan {
+    const struct target *target;    /* borrowed */
+    const struct shop_users *users; /* borrowed */
+    struct call_settings call;
+    int64_t connections;
+    int64_t buyers;                /* closed; with arrivals not looked at */
+    struct arrivals_plan arrivals; /* parts_count 0: closed */
+    int64_t seed;
+    void (*tick)(void *context, size_t answered); /* some five times a second; may be NULL */
+    void *context;
+};
+
+struct send_result {
+    int64_t began_us, ended_us;
+    size_t answered;
+    size_t failures;         /* visits that did not go as they should */
+    char first_failure[400]; /* "": none */
+};
+
+/* Everything that was asked stands in `history`, and in the ledger. False: it could not be done, or
+ * was interrupted; what was sent until then is recorded. */
+bool send_load(const struct send_plan *plan, struct shop_history *history,
+               struct shop_ledger *ledger, struct send_result *result, struct error *error);
+
+#endif

@@ -1,0 +1,164 @@
+/* See users.h. */
+#include "loadtest/shop/load/users.h"
+
+#include "loadtest/base/process.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A cell, cut out where it stands. *at moves behind what ended it; `last`: that was its line. */
+static char *cut_cell(char **at, bool *last)
+{
+    char *cell = *at, *to = *at, *from = *at;
+    bool quoted = *from == '"';
+    for (from += quoted; *from; from++) {
+        if (quoted && from[0] == '"' && from[1] != '"') {
+            quoted = false;
+            continue;
+        }
+        if (!quoted && (*from == ',' || *from == '\n'))
+            break;
+        from += quoted && *from == '"';
+        if (quoted || *from != '\r')
+            *to++ = *from;
+    }
+    *last = *from != ',';
+    *at = from + (*from != '\0');
+    *to = '\0';
+    return cell;
+}
+
+/* The first line. */
+static bool read_names(struct shop_users *out, char **at, const char *where, struct error *error)
+{
+    bool last = false, found = false;
+    while (!last && **at) {
+        if (out->columns == USERS_COLUMNS_MAX)
+            return error_fail(error, "%s: more than %d columns", where, USERS_COLUMNS_MAX);
+        const char *name = cut_cell(at, &last);
+        found = found || strcmp(name, "user") == 0;
+        out->names[out->columns++] = name;
+    }
+    return found || error_fail(error, "%s: its first line names no column \"user\"", where);
+}
+
+/* A line; an empty one is passed over. */
+static bool read_line(struct shop_users *out, char **at, size_t *room, const char *where,
+                      struct error *error)
+{
+    size_t used = (size_t)out->count * out->columns, cells = 0;
+    bool last = false;
+    if (used + out->columns > *room) {
+        *room = *room ? *room * 2 : 64 * out->columns;
+        char **more = reallocarray(out->cells, *room, sizeof *more);
+        if (!more)
+            return error_fail(error, "out of memory");
+        out->cells = more;
+    }
+    while (!last) {
+        char *cell = cut_cell(at, &last);
+        if (cells < out->columns)
+            out->cells[used + cells] = cell;
+        cells++;
+    }
+    if (cells == 1 && out->cells[used][0] == '\0')
+        return true;
+    out->count++;
+    return cells == out->columns ||
+           error_fail(error, "%s: user %" PRId64 " has %zu columns, the first line %zu", where,
+                      out->count, cells, out->columns);
+}
+
+static bool read_table(struct shop_users *out, const char *where, struct error *error)
+{
+    size_t room = 0;
+    char *at = out->text;
+    bool good = read_names(out, &at, where, error);
+    while (good && *at)
+        good = read_line(out, &at, &room, where, error);
+    return good && (out->count > 0 || error_fail(error, "%s: it has no users", where));
+}
+
+/* All of it; NULL with the error. */
+static char *read_file(const char *path, struct error *error)
+{
+    FILE *file = fopen(path, "re");
+    char *text = file ? malloc(USERS_BYTES_MAX + 2) : NULL;
+    if (!text) {
+        error_fail(error, "%s: %s", path, strerror(errno));
+        if (file)
+            fclose(file);
+        return NULL;
+    }
+    size_t length = fread(text, 1, USERS_BYTES_MAX + 1, file);
+    bool bad = ferror(file) != 0;
+    fclose(file);
+    text[length] = '\0';
+    if (!bad && length <= USERS_BYTES_MAX)
+        return text;
+    error_fail(error, bad ? "%s cannot be read" : "%s is larger than 64 MiB", path);
+    free(text);
+    return NULL;
+}
+
+static char *read_command(const char *command, const char *log, struct error *error)
+{
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    char *text = malloc(USERS_BYTES_MAX + 2);
+    const struct process_capture capture = {
+        .log_path = log, .output = text, .size = USERS_BYTES_MAX + 2, .limit_ms = USERS_LIMIT_MS};
+    if (!text) {
+        error_fail(error, "out of memory");
+        return NULL;
+    }
+    bool good = process_capture(argv, &capture, error);
+    if (good && strlen(text) > USERS_BYTES_MAX)
+        good = error_fail(error, "it printed more than 64 MiB");
+    if (good)
+        return text;
+    error_prefix(error, "users, by a command");
+    free(text);
+    return NULL;
+}
+
+bool users_open(struct shop_users *out, const struct target *target, const char *log,
+                struct error *error)
+{
+    *out = (struct shop_users){.from = target->user_from};
+    if (!target->users_csv && !target->users_command) {
+        out->count = target->user_to - target->user_from + 1;
+        return true;
+    }
+    out->text = target->users_csv ? read_file(target->users_csv, error)
+                                  : read_command(target->users_command, log, error);
+    if (out->text &&
+        read_table(out, target->users_csv ? target->users_csv : "users, by a command", error))
+        return true;
+    users_close(out);
+    return false;
+}
+
+void users_close(struct shop_users *users)
+{
+    free(users->text);
+    free(users->cells);
+    *users = (struct shop_users){0};
+}
+
+const char *users_value(const struct shop_users *users, int64_t index, const char *name,
+                        char number[24])
+{
+    int64_t line = index % users->count;
+    if (!users->text) {
+        snprintf(number, 24, "%" PRId64, users->from + line);
+        return strcmp(name, "user") == 0 ? number : NULL;
+    }
+    for (size_t i = 0; i < users->columns; i++) {
+        if (strcmp(users->names[i], name) == 0)
+            return users->cells[(size_t)line * users->columns + i];
+    }
+    return NULL;
+}

@@ -1,0 +1,183 @@
+/* See visit.h. */
+#include "loadtest/shop/load/visit.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool visit_fields_set(struct visit_fields *fields, const char *name, const char *value)
+{
+    size_t at = 0;
+    while (at < fields->count && strcmp(fields->names[at], name) != 0)
+        at++;
+    if (at == VISIT_FIELDS_MAX)
+        return false;
+    char *kept = strdup(value);
+    if (at == fields->count) {
+        fields->names[at] = kept ? strdup(name) : NULL;
+        fields->values[at] = NULL;
+        if (!fields->names[at]) {
+            free(kept);
+            return false;
+        }
+        fields->count++;
+    }
+    if (!kept)
+        return false;
+    free(fields->values[at]);
+    fields->values[at] = kept;
+    return true;
+}
+
+bool visit_fields_copy(struct visit_fields *to, const struct visit_fields *from)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        if (!visit_fields_set(to, from->names[i], from->values[i]))
+            return false;
+    }
+    return true;
+}
+
+void visit_fields_drop(struct visit_fields *fields)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        free(fields->names[i]);
+        free(fields->values[i]);
+    }
+    fields->count = 0;
+}
+
+static bool prepare(struct visit *visit, const struct shop_request *request, enum visit_state state,
+                    struct error *error)
+{
+    struct fill_field fields[VISIT_FIELDS_MAX];
+    for (size_t i = 0; i < visit->fields.count; i++)
+        fields[i] = (struct fill_field){visit->fields.names[i], visit->fields.values[i]};
+    bool made = call_prepare(&visit->call, request, fields, visit->fields.count, error);
+    visit->state = made ? state : VISIT_IDLE;
+    return made;
+}
+
+static bool prepare_purchase(struct visit *visit, const struct target *target,
+                             struct shop_purchase *purchase, struct error *error)
+{
+    bool made = prepare(visit, &target->purchase, VISIT_BUYING, error);
+    purchase->asked = made;
+    purchase->start_us = made ? clock_mono_us() : 0;
+    return made;
+}
+
+bool visit_begin(struct visit *visit, const struct target *target, struct shop_purchase *purchase,
+                 struct error *error)
+{
+    call_forget_cookies(&visit->call);
+    visit->step = 0;
+    /* A repeat has what the steps of the first have taken. */
+    if (purchase->repeat || target->step_count == 0)
+        return prepare_purchase(visit, target, purchase, error);
+    return prepare(visit, &target->steps[0], VISIT_STEP, error);
+}
+
+/* Ends the visit with a text, or without. Always false. */
+static bool leave(struct visit *visit)
+{
+    visit->state = VISIT_IDLE;
+    return false;
+}
+
+static bool end_step(struct visit *visit, const struct target *target,
+                     struct shop_purchase *purchase, const struct shop_answer *answer,
+                     struct error *error)
+{
+    const struct shop_request *step = &target->steps[visit->step];
+    bool wanted = step->expect ? answer->status == step->expect
+                               : answer->status >= 200 && answer->status < 300;
+    if (!wanted) {
+        error_fail(error, "step %zu (%.200s) was answered with status %d", visit->step + 1,
+                   step->url, answer->status);
+        return leave(visit);
+    }
+    for (size_t i = 0; i < step->take_count; i++) {
+        char *value = meaning_take(answer, step->takes[i].pointer);
+        bool taken = value && visit_fields_set(&visit->fields, step->takes[i].field, value);
+        free(value);
+        if (!taken) {
+            error_fail(error, "step %zu (%.200s): its answer has nothing at %s", visit->step + 1,
+                       step->url, step->takes[i].pointer);
+            return leave(visit);
+        }
+    }
+    visit->step++;
+    return visit->step < target->step_count
+               ? prepare(visit, &target->steps[visit->step], VISIT_STEP, error)
+               : prepare_purchase(visit, target, purchase, error);
+}
+
+static void rest(struct visit *visit, const struct target *target)
+{
+    visit->state = VISIT_RESTING;
+    visit->rest_until_us = clock_mono_us() + target->poll_every_us;
+}
+
+static bool end_purchase(struct visit *visit, const struct target *target,
+                         struct shop_purchase *purchase, const struct shop_answer *answer)
+{
+    purchase->end_us = clock_mono_us();
+    purchase->status = answer->status;
+    if (answer->status)
+        purchase->first = meaning_of(target->rules, target->rule_count, answer, &purchase->order);
+    purchase->last = purchase->first;
+    if (purchase->order && !visit_fields_set(&visit->fields, "order", purchase->order))
+        return leave(visit);
+    if (purchase->first != SHOP_ACCEPTED || !target->poll.method)
+        return leave(visit);
+    visit->give_up_us = clock_mono_us() + target->poll_within_us;
+    rest(visit, target);
+    return false;
+}
+
+/* An answer that says nothing yet is asked for again, until its time is over. */
+static bool end_question(struct visit *visit, const struct target *target,
+                         struct shop_purchase *purchase, const struct shop_answer *answer)
+{
+    char *order = NULL;
+    enum shop_meaning meaning = SHOP_UNKNOWN;
+    if (answer->status)
+        meaning = meaning_of(target->poll_rules, target->poll_rule_count, answer, &order);
+    if (order && !purchase->order)
+        purchase->order = order;
+    else
+        free(order);
+    if (meaning != SHOP_UNKNOWN && meaning != SHOP_ACCEPTED && meaning != SHOP_SHED) {
+        purchase->last = meaning;
+        return leave(visit);
+    }
+    if (clock_mono_us() >= visit->give_up_us)
+        return leave(visit);
+    rest(visit, target);
+    return false;
+}
+
+bool visit_answered(struct visit *visit, const struct target *target,
+                    struct shop_purchase *purchase, CURLcode result, struct error *error)
+{
+    const struct shop_answer answer = call_answer(&visit->call, result);
+    error->text[0] = '\0';
+    if (visit->call.too_long)
+        error_fail(error, "an answer of %.200s has more than %d bytes", visit->call.url,
+                   CALL_ANSWER_MAX);
+    else if (result != CURLE_OK)
+        error_fail(error, "%.200s: %s", visit->call.url, curl_easy_strerror(result));
+    if (visit->state == VISIT_STEP)
+        return result == CURLE_OK ? end_step(visit, target, purchase, &answer, error)
+                                  : leave(visit);
+    if (visit->state == VISIT_BUYING)
+        return end_purchase(visit, target, purchase, &answer);
+    return end_question(visit, target, purchase, &answer);
+}
+
+bool visit_ask(struct visit *visit, const struct target *target, struct error *error)
+{
+    return prepare(visit, &target->poll, VISIT_ASKING, error);
+}

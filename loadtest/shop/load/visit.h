@@ -1,0 +1,58 @@
+/*
+ * One user's purchase from beginning to end, a request at a time: the steps before it, the purchase
+ * itself, and asking what became of what was accepted. A step that fails ends it, and the shop was
+ * never asked to sell.
+ *
+ * No thread, no waiting: the loop (send.h) sends what is prepared and says what came.
+ */
+#ifndef SECKILL_LOADTEST_SHOP_LOAD_VISIT_H
+#define SECKILL_LOADTEST_SHOP_LOAD_VISIT_H
+
+#include "loadtest/shop/claims/history.h"
+#include "loadtest/shop/load/call.h"
+
+enum { VISIT_FIELDS_MAX = 64 };
+
+/* The fields that texts may name, with what they have for this user. */
+struct visit_fields {
+    char *names[VISIT_FIELDS_MAX], *values[VISIT_FIELDS_MAX]; /* owned */
+    size_t count;
+};
+
+/* False: no room, or no memory. A field that is there gets the new value. */
+bool visit_fields_set(struct visit_fields *fields, const char *name, const char *value);
+bool visit_fields_copy(struct visit_fields *to, const struct visit_fields *from);
+void visit_fields_drop(struct visit_fields *fields);
+
+enum visit_state {
+    VISIT_IDLE,
+    VISIT_STEP,    /* a step's request is on its way */
+    VISIT_BUYING,  /* the purchase's */
+    VISIT_RESTING, /* until rest_until_us: then it asks again */
+    VISIT_ASKING
+};
+
+struct visit {
+    enum visit_state state;
+    struct call call;
+    struct visit_fields fields;
+    size_t number; /* of the purchase in the history */
+    size_t step;
+    int64_t rest_until_us, give_up_us;
+    bool doubles;    /* its request is to be sent again at once */
+    bool comes_back; /* or when it is answered */
+};
+
+/* Prepares the first request. False: it has ended, with the error; then it is idle. */
+bool visit_begin(struct visit *visit, const struct target *target, struct shop_purchase *purchase,
+                 struct error *error);
+
+/* curl is done with its request. Afterwards the next request is prepared (true), or it rests, or
+ * has ended (false; the error is set, or its text is empty). */
+bool visit_answered(struct visit *visit, const struct target *target,
+                    struct shop_purchase *purchase, CURLcode result, struct error *error);
+
+/* It has rested: prepares the question. */
+bool visit_ask(struct visit *visit, const struct target *target, struct error *error);
+
+#endif

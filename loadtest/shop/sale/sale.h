@@ -1,0 +1,47 @@
+/*
+ * One sale of a shop from reset to judgement: put back to its start, the load, until nothing is
+ * under way, the books, the claims. All of it stands in FOLDER/ledger.jsonl; what commands of the
+ * target say on stderr in FOLDER/shop.log.
+ */
+#ifndef SECKILL_LOADTEST_SHOP_SALE_SALE_H
+#define SECKILL_LOADTEST_SHOP_SALE_SALE_H
+
+#include "loadtest/load/latency.h"
+#include "loadtest/shop/claims/claims.h"
+#include "loadtest/shop/load/send.h"
+
+struct sale_plan {
+    const struct target *target; /* borrowed */
+    const char *folder;          /* borrowed; it is there */
+    struct call_settings call;
+    int64_t connections;
+    int64_t buyers;     /* closed loop; 0: three times the stock, at least 300 */
+    int64_t rate_per_s; /* above 0: open loop, for duration_us */
+    int64_t duration_us;
+    enum arrivals_kind arrivals;
+    int64_t seed;
+    void (*tick)(void *context, size_t answered); /* may be NULL */
+    void *context;
+};
+
+struct sale {
+    struct shop_history history;
+    struct shop_books books;
+    struct send_result sent;
+    struct shop_judgement judgement;
+};
+
+/* Zeroes `out` first; the caller ends it with sale_fini, of a false one too. False: there is no
+ * verdict, since something could not be done. */
+bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *error);
+void sale_fini(struct sale *sale);
+
+/* What a reader wants to know of one kind of answer; response times are from when it was due. */
+struct sale_answers {
+    int64_t count, became; /* purchases answered so; that ended so, after polling */
+    struct latency_figures figures;
+};
+/* SHOP_MEANINGS of them. False: out of memory. */
+bool sale_count(const struct sale *sale, struct sale_answers *out);
+
+#endif

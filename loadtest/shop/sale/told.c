@@ -1,0 +1,129 @@
+/* See told.h. */
+#include "loadtest/shop/sale/told.h"
+
+#include "base/clock.h"
+#include "loadtest/report/files.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+
+static double ms(int64_t us)
+{
+    return (double)us / 1000;
+}
+
+static void print_answers(FILE *to, const struct sale_answers *answers)
+{
+    fprintf(to, "%-10s %8s %8s %9s %9s %9s\n", "answer", "first", "in end", "p50 ms", "p99 ms",
+            "max ms");
+    for (size_t i = 0; i < SHOP_MEANINGS; i++) {
+        const struct sale_answers *one = &answers[i];
+        if (one->count == 0 && one->became == 0)
+            continue;
+        fprintf(to, "%-10s %8" PRId64 " %8" PRId64 " %9.2f %9.2f %9.2f\n",
+                shop_meaning_name((enum shop_meaning)i), one->count, one->became,
+                ms(one->figures.p50_us), ms(one->figures.p99_us), ms(one->figures.max_us));
+    }
+}
+
+void told_print(FILE *to, const struct told *told)
+{
+    const struct target *target = told->plan->target;
+    const struct sale *sale = told->sale;
+    const struct shop_judgement *judgement = &sale->judgement;
+    fprintf(to, "%s: %" PRId64 " on sale, %zu purchases in %.1f s\n\n", target->name, target->stock,
+            sale->history.count, ms(sale->sent.ended_us - sale->sent.began_us) / 1000);
+    print_answers(to, told->answers);
+    fputc('\n', to);
+    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
+        const struct claim_finding *finding = &judgement->claims[i];
+        if (finding->result != CLAIM_NOT_ASKED)
+            fprintf(to, "%-20s %-12s %s\n", shop_claim_name((enum shop_claim)i),
+                    claim_result_name(finding->result), finding->text);
+    }
+    if (sale->sent.failures > 0)
+        fprintf(to, "\n%zu requests went wrong, the first: %s\n", sale->sent.failures,
+                sale->sent.first_failure);
+    fprintf(to, "\n%s: %s\n", shop_verdict_name(judgement->verdict), judgement->why);
+}
+
+static json_t *claims_json(const struct shop_judgement *judgement)
+{
+    json_t *claims = json_array();
+    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
+        const struct claim_finding *finding = &judgement->claims[i];
+        if (finding->result != CLAIM_NOT_ASKED)
+            json_array_append_new(claims, json_pack("{s:s, s:s, s:s}", "claim",
+                                                    shop_claim_name((enum shop_claim)i), "result",
+                                                    claim_result_name(finding->result), "text",
+                                                    finding->text));
+    }
+    return claims;
+}
+
+static json_t *answers_json(const struct sale_answers *answers)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; i < SHOP_MEANINGS; i++) {
+        const struct latency_figures *figures = &answers[i].figures;
+        json_object_set_new(
+            all, shop_meaning_name((enum shop_meaning)i),
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "first", (json_int_t)answers[i].count,
+                      "in_the_end", (json_int_t)answers[i].became, "p50_us",
+                      (json_int_t)figures->p50_us, "p90_us", (json_int_t)figures->p90_us, "p99_us",
+                      (json_int_t)figures->p99_us, "p999_us", (json_int_t)figures->p999_us,
+                      "max_us", (json_int_t)figures->max_us));
+    }
+    return all;
+}
+
+static int64_t units_of(const struct shop_books *books)
+{
+    int64_t units = 0;
+    for (size_t i = 0; i < books->count; i++)
+        units += books->rows[i].units;
+    return units;
+}
+
+static json_t *books_json(const struct shop_books *books)
+{
+    json_t *all = json_object();
+    if (books->has_left)
+        json_object_set_new(all, "stock_left", json_integer(books->left));
+    if (books->has_rows) {
+        json_object_set_new(all, "orders", json_integer((json_int_t)books->count));
+        json_object_set_new(all, "units", json_integer(units_of(books)));
+    }
+    return all;
+}
+
+static json_t *load_json(const struct told *told)
+{
+    const struct sale_plan *plan = told->plan;
+    const struct sale *sale = told->sale;
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "connections",
+                     (json_int_t)plan->connections, "rate_per_s", (json_int_t)plan->rate_per_s,
+                     "seed", (json_int_t)plan->seed, "purchases", (json_int_t)sale->history.count,
+                     "took_us", (json_int_t)(sale->sent.ended_us - sale->sent.began_us), "failures",
+                     (json_int_t)sale->sent.failures, "first_failure", sale->sent.first_failure);
+}
+
+bool told_write(const struct told *told, struct error *error)
+{
+    const struct target *target = told->plan->target;
+    const struct shop_judgement *judgement = &told->sale->judgement;
+    FILE *file = files_create(told->plan->folder, "results.json", error);
+    if (!file)
+        return false;
+    json_t *all = json_pack(
+        "{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o, s:o, s:o, s:o}", "shop", target->name, "target",
+        target->path, "product", (json_int_t)target->product, "stock", (json_int_t)target->stock,
+        "limit", (json_int_t)target->limit, "verdict", shop_verdict_name(judgement->verdict), "why",
+        judgement->why, "claims", claims_json(judgement), "answers", answers_json(told->answers),
+        "books", books_json(&told->sale->books), "load", load_json(told));
+    bool made = all && json_dumpf(all, file, JSON_INDENT(1)) == 0;
+    json_decref(all);
+    fputc('\n', file);
+    bool closed = files_close(file, "results.json", error);
+    return closed && (made || error_fail(error, "results.json: out of memory"));
+}

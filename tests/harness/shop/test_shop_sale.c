@@ -1,0 +1,378 @@
+/*
+ * A whole sale on a real shop, which is our own server: one that protects its stock keeps every
+ * claim, one that does not is BROKEN; steps before a purchase, orders that are accepted first,
+ * bodies in chunks; and what the books cannot say.
+ */
+#include "harness/bed/own_bed.h"
+#include "lib/t.h"
+#include "loadtest/shop/audit/audit.h"
+#include "loadtest/shop/sale/sale.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRODUCT = 1000077, STOCK = 20 };
+
+/* Texts of a target, which are not const, for as long as a test runs. */
+static char pool[16384];
+static size_t used;
+
+__attribute__((format(printf, 1, 2))) static char *text(const char *format, ...)
+{
+    va_list arguments;
+    char *at = pool + used;
+    va_start(arguments, format);
+    int length = vsnprintf(at, sizeof pool - used, format, arguments);
+    va_end(arguments);
+    used += (size_t)length + 1;
+    assert_true(used < sizeof pool);
+    return at;
+}
+
+static struct target target;
+static struct shop_rule rules[8], poll_rules[4];
+static struct shop_request steps[1];
+static struct shop_take takes[1];
+static struct shop_header headers[1];
+static struct sale sale;
+
+static void add_rule(enum shop_meaning meaning, int status, const char *pointer, const char *equals)
+{
+    rules[target.rule_count++] = (struct shop_rule){.meaning = meaning,
+                                                    .status_from = status,
+                                                    .status_to = status,
+                                                    .pointer = pointer ? text("%s", pointer) : NULL,
+                                                    .equals = equals ? text("%s", equals) : NULL,
+                                                    .order = text("/id")};
+}
+
+/* Our server as a target: so many units, one a user, 40 users, every second purchase twice. */
+static void describe(const char *strategy)
+{
+    const char *url = bed->count ? bed->servers[0].url : "http://127.0.0.1:1";
+    used = 0;
+    target = (struct target){.path = text("by hand"),
+                             .name = text("our own shop"),
+                             .database = text("%s", bed_database()),
+                             .product = PRODUCT,
+                             .stock = STOCK,
+                             .limit = 1,
+                             .user_from = 1,
+                             .user_to = 40,
+                             .repeats = 0.5,
+                             .rules = rules,
+                             .quiet_within_us = t_patience_us()};
+    headers[0] = (struct shop_header){text("Idempotency-Key"), text("{key}")};
+    target.purchase = (struct shop_request){
+        .method = text("POST"),
+        .url = text("%s/orders?strategy=%s", url, strategy),
+        .headers = headers,
+        .header_count = 1,
+        .body = text("{\"product_id\": {product}, \"user_id\": {user}}"),
+    };
+    add_rule(SHOP_SOLD, 201, NULL, NULL);
+    add_rule(SHOP_SOLD, 200, NULL, NULL);
+    add_rule(SHOP_ACCEPTED, 202, NULL, NULL);
+    add_rule(SHOP_SOLD_OUT, 409, "/code", "\"sold_out\"");
+    add_rule(SHOP_REFUSED, 409, NULL, NULL);
+    add_rule(SHOP_SHED, 503, NULL, NULL);
+    target.reset.command = text(
+        "curl -fsS -X PUT -d '{\"stock\": '$STOCK', \"limit_per_user\": 1}' %s/products/$PRODUCT",
+        url);
+    target.stock_left.sql = text("SELECT stock FROM seckill.product WHERE id = {product}");
+    target.orders.sql = text("SELECT o.id, user_id, quantity FROM seckill.orders o "
+                             "JOIN seckill.product p ON p.id = product_id AND p.epoch = o.epoch "
+                             "WHERE p.id = {product} AND status = 1");
+    for (size_t i = 0; i < SHOP_CLAIMS; i++)
+        target.claims[i] = true;
+}
+
+static struct sale_plan plan_of(void)
+{
+    return (struct sale_plan){.target = &target,
+                              .folder = bed->folder,
+                              .call = {t_patience_us() / 1000, ""},
+                              .connections = 32,
+                              .buyers = 160,
+                              .seed = 1};
+}
+
+static void hold_sale(void)
+{
+    struct error error = {.text = ""};
+    const struct sale_plan plan = plan_of();
+    sale_fini(&sale);
+    if (!sale_hold(&plan, &sale, &error))
+        fail_msg("%s", error.text);
+}
+
+static void print_claims(void)
+{
+    for (size_t i = 0; i < SHOP_CLAIMS; i++)
+        print_message("%zu %s: %s\n", i, claim_result_name(sale.judgement.claims[i].result),
+                      sale.judgement.claims[i].text);
+    print_message("%s; first failure: %s\n", sale.judgement.why, sale.sent.first_failure);
+}
+
+static void expect_verdict(enum shop_verdict verdict)
+{
+    if (sale.judgement.verdict == verdict)
+        return;
+    print_claims();
+    fail_msg("%s instead of %s", shop_verdict_name(sale.judgement.verdict),
+             shop_verdict_name(verdict));
+}
+
+static size_t count_ended(enum shop_meaning meaning)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sale.history.count; i++)
+        count += sale.history.items[i].last == meaning;
+    return count;
+}
+
+static void test_a_shop_that_protects_its_stock_keeps_every_claim(void **state)
+{
+    (void)state;
+    describe("conditional");
+    hold_sale();
+    expect_verdict(SHOP_VERDICT_KEPT);
+    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
+        if (sale.judgement.claims[i].result != CLAIM_KEPT) {
+            print_claims();
+            fail_msg("claim %zu is not kept", i);
+        }
+    }
+    assert_true(sale.history.count > 160);
+    assert_int_equal(sale.books.count, STOCK);
+    assert_int_equal(sale.books.left, 0);
+}
+
+/* A race, made wide: whoever reads the stock writes it 20 ms later. It is run again when nobody
+ * lost it. */
+static void test_a_shop_without_protection_is_broken(void **state)
+{
+    (void)state;
+    struct error error = {.text = ""};
+    bed->options.work_ms = 20;
+    if (!instance_start_all(bed->servers, 1, &bed->options, SERVER, bed->folder, &error))
+        fail_msg("%s", error.text);
+    bed->count = 1;
+    describe("none");
+    for (int i = 0; i < 20; i++) {
+        hold_sale();
+        if (sale.judgement.claims[SHOP_NEVER_OVERSOLD].result == CLAIM_BROKEN)
+            break;
+    }
+    expect_verdict(SHOP_VERDICT_BROKEN);
+    assert_int_equal(sale.judgement.claims[SHOP_NEVER_OVERSOLD].result, CLAIM_BROKEN);
+    assert_non_null(strstr(sale.judgement.claims[SHOP_NEVER_OVERSOLD].text, "20 were on sale"));
+    assert_int_equal(sale.judgement.claims[SHOP_CONSERVED].result, CLAIM_BROKEN);
+}
+
+static void test_a_step_before_the_purchase(void **state)
+{
+    (void)state;
+    describe("conditional");
+    takes[0] = (struct shop_take){text("token"), text("/id")};
+    steps[0] = (struct shop_request){.method = text("GET"),
+                                     .url = text("%s/products/{product}", bed->servers[0].url),
+                                     .takes = takes,
+                                     .take_count = 1};
+    target.steps = steps;
+    target.step_count = 1;
+    target.purchase.body = text("{\"product_id\": {token}, \"user_id\": {user}}");
+    hold_sale();
+    expect_verdict(SHOP_VERDICT_KEPT);
+}
+
+static void test_a_step_that_fails_asks_for_nothing(void **state)
+{
+    (void)state;
+    describe("conditional");
+    steps[0] = (struct shop_request){.method = text("GET"),
+                                     .url = text("%s/products/none", bed->servers[0].url)};
+    target.steps = steps;
+    target.step_count = 1;
+    hold_sale();
+    expect_verdict(SHOP_VERDICT_INVALID);
+    assert_string_equal(sale.judgement.why, "nothing was sold, so nothing was shown");
+    assert_int_equal(sale.sent.failures, 160);
+    assert_non_null(strstr(sale.sent.first_failure, "step 1"));
+    assert_false(sale.history.items[0].asked);
+}
+
+static void test_bodies_in_chunks_and_connections_that_close(void **state)
+{
+    (void)state;
+    describe("conditional");
+    target.purchase.chunked = target.purchase.closes = true;
+    hold_sale();
+    expect_verdict(SHOP_VERDICT_KEPT);
+}
+
+/* 202 first; the shop is asked until it says what became of it. */
+static void test_what_is_accepted_is_asked_for(void **state)
+{
+    (void)state;
+    describe("redis-stock");
+    target.poll = (struct shop_request){.method = text("GET"),
+                                        .url = text("%s/orders/{order}", bed->servers[0].url)};
+    poll_rules[0] = (struct shop_rule){
+        .meaning = SHOP_SOLD, .pointer = text("/status"), .equals = text("\"confirmed\"")};
+    poll_rules[1] = (struct shop_rule){
+        .meaning = SHOP_ACCEPTED, .pointer = text("/status"), .equals = text("\"queued\"")};
+    target.poll_rules = poll_rules;
+    target.poll_rule_count = 2;
+    target.poll_every_us = 10000;
+    target.poll_within_us = t_patience_us();
+    hold_sale();
+    expect_verdict(SHOP_VERDICT_KEPT);
+    assert_int_equal(count_ended(SHOP_ACCEPTED), 0);
+}
+
+static void test_an_open_loop(void **state)
+{
+    (void)state;
+    struct error error = {.text = ""};
+    describe("conditional");
+    struct sale_plan plan = plan_of();
+    plan.rate_per_s = 200;
+    plan.duration_us = CLOCK_US_PER_S;
+    plan.arrivals = ARRIVALS_CONSTANT;
+    target.repeats = 0;
+    if (!sale_hold(&plan, &sale, &error))
+        fail_msg("%s", error.text);
+    assert_true(sale.history.count >= 199 && sale.history.count <= 201);
+    assert_int_equal(sale.books.count, STOCK);
+}
+
+static void test_a_shop_that_is_not_there_proves_nothing(void **state)
+{
+    (void)state;
+    describe("conditional");
+    target.reset.command = NULL;
+    target.stock_left.sql = target.orders.sql = NULL;
+    hold_sale();
+    expect_verdict(SHOP_VERDICT_INVALID);
+    assert_int_equal(count_ended(SHOP_UNKNOWN), sale.history.count);
+    assert_true(sale.sent.failures >= 160);
+}
+
+/* The sale before it was not put back. */
+static void test_a_sale_that_does_not_begin(void **state)
+{
+    (void)state;
+    struct error error = {.text = ""};
+    describe("conditional");
+    hold_sale();
+    target.reset.command = NULL;
+    const struct sale_plan plan = plan_of();
+    sale_fini(&sale);
+    assert_false(sale_hold(&plan, &sale, &error));
+    assert_non_null(strstr(error.text, "there are 20 orders already"));
+}
+
+static struct shop_asker asker;
+
+/* The books by a command, or by SQL, are refused with a text. */
+static void expect_refusal(const struct shop_query *orders, const struct shop_query *left,
+                           const char *said)
+{
+    struct error error = {.text = ""};
+    struct shop_books books;
+    target.orders = *orders;
+    target.stock_left = *left;
+    bool good = audit_read(&asker, &books, &error);
+    shop_books_fini(&books);
+    assert_false(good);
+    if (!strstr(error.text, said))
+        fail_msg("%s", error.text);
+}
+
+static void test_books_that_cannot_be_read(void **state)
+{
+    (void)state;
+    const struct shop_query none = {NULL, NULL};
+    describe("conditional");
+    asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
+    expect_refusal(&(struct shop_query){text("SELECT nothing"), NULL}, &none,
+                   "orders: PostgreSQL:");
+    expect_refusal(&(struct shop_query){text("SELECT {user}"), NULL}, &none,
+                   "{product} and {stock}");
+    expect_refusal(&(struct shop_query){NULL, text("echo why >&2; exit 3")}, &none,
+                   "orders: sh ended with exit status 3: why");
+    expect_refusal(&(struct shop_query){NULL, text("echo no JSON")}, &none, "printed no JSON");
+    expect_refusal(&(struct shop_query){NULL, text("echo '{}'")}, &none, "an array of rows");
+    expect_refusal(&(struct shop_query){NULL, text("echo '[1]'")}, &none, "row 1 is no array");
+    expect_refusal(&(struct shop_query){NULL, text("echo '[[1, 2, -3]]'")}, &none,
+                   "units of row 1");
+    expect_refusal(&none, &(struct shop_query){NULL, text("echo '\"many\"'")}, "one whole number");
+    asker.limit_ms = 100;
+    expect_refusal(&(struct shop_query){NULL, text("exec sleep 600")}, &none,
+                   "orders: sh did not end within 100 ms");
+}
+
+static void test_books_by_a_command(void **state)
+{
+    (void)state;
+    struct error error = {.text = ""};
+    struct shop_books books;
+    describe("conditional");
+    asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
+    target.orders =
+        (struct shop_query){NULL, text("echo aside >&2; echo '[[7, \"ann\"], [\"b\", 8, 2]]'")};
+    target.stock_left = (struct shop_query){NULL, text("echo $STOCK")};
+    if (!audit_read(&asker, &books, &error))
+        fail_msg("%s", error.text);
+    assert_int_equal(books.left, STOCK);
+    assert_int_equal(books.count, 2);
+    assert_string_equal(books.rows[0].id, "7");
+    assert_string_equal(books.rows[0].user, "ann");
+    assert_int_equal(books.rows[0].units, 1);
+    assert_string_equal(books.rows[1].user, "8");
+    assert_int_equal(books.rows[1].units, 2);
+    shop_books_fini(&books);
+}
+
+static void test_a_shop_that_is_never_quiet(void **state)
+{
+    (void)state;
+    struct error error = {.text = ""};
+    describe("conditional");
+    asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
+    target.quiet = (struct shop_query){text("SELECT false"), NULL};
+    target.quiet_within_us = 1000;
+    assert_false(audit_wait_quiet(&asker, &error));
+    assert_non_null(strstr(error.text, "still under way"));
+    target.quiet = (struct shop_query){text("SELECT count(*) > 0 FROM pg_class"), NULL};
+    assert_true(audit_wait_quiet(&asker, &error));
+}
+
+static int end(void **state)
+{
+    sale_fini(&sale);
+    return own_bed_end(state);
+}
+
+#define ONE(name)   cmocka_unit_test_setup_teardown(name, own_bed_one, end)
+#define ALONE(name) cmocka_unit_test_setup_teardown(name, own_bed_alone, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ONE(test_a_shop_that_protects_its_stock_keeps_every_claim),
+        ALONE(test_a_shop_without_protection_is_broken),
+        ONE(test_a_step_before_the_purchase),
+        ONE(test_a_step_that_fails_asks_for_nothing),
+        ONE(test_bodies_in_chunks_and_connections_that_close),
+        ONE(test_what_is_accepted_is_asked_for),
+        ONE(test_an_open_loop),
+        ALONE(test_a_shop_that_is_not_there_proves_nothing),
+        ONE(test_a_sale_that_does_not_begin),
+        ALONE(test_books_that_cannot_be_read),
+        ALONE(test_books_by_a_command),
+        ALONE(test_a_shop_that_is_never_quiet),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
