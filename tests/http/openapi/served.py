@@ -135,9 +135,6 @@ class Aside:
         except Exception as error:  # told by answer(), on the test's own thread
             self.result = error
 
-    def is_answered(self):
-        return not self.thread.is_alive()
-
     def answer(self):
         self.thread.join(PATIENCE_S)
         if isinstance(self.result, Exception):
