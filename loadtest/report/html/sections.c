@@ -330,6 +330,22 @@ static void values(FILE *to, json_t *object)
     }
 }
 
+/* Of a search for it alone: what was asked for, the rate, and how sure it is. */
+static void capacity(FILE *to, const struct found *found)
+{
+    json_t *search = json_object_get(found->document, "capacity");
+
+    if (!search)
+        return;
+    words_heading(to, "Capacity", "容量",
+                  "The highest rate of orders at which all conditions held, found by bisection and "
+                  "then confirmed; 0: none.",
+                  "满足全部条件的最高订单速率：先用二分法找到，再重复确认；0 表示没有。");
+    fputs("<dl>\n", to);
+    values(to, search);
+    fputs("</dl>\n", to);
+}
+
 static void conditions(FILE *to, const struct found *found)
 {
     const json_t *document = found->document;
@@ -348,6 +364,7 @@ static void conditions(FILE *to, const struct found *found)
 void sections_write(FILE *to, const struct found *found)
 {
     banner(to, found);
+    capacity(to, found);
     if (unpaid_is(found)) {
         unpaid_section(to, found);
         conditions(to, found);
