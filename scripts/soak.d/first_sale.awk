@@ -1,0 +1,37 @@
+# How long after each event did each product sell again? Reads a file of events, "MICROSECONDS NAME BOUND_MS" of the
+# monotonic clock, and then a ledger (docs/LEDGER.md). Prints "EVENT MICROSECONDS BOUND_MS" for each event, of the product
+# that waited longest; -1: one was not sold again. An event that was followed by less load than its bound, and not by a
+# sale, says nothing and has no line.
+function number(name,    at) {
+  at = index($0, "\"" name "\":")
+  return at ? substr($0, at + length(name) + 3) + 0 : -1
+}
+
+FILENAME == ARGV[1] { when[++events] = $1; event[events] = $2; bound[events] = $3; next }
+
+/^\{"product":/ { products[number("product")] = 1; next }
+/"do":"buy"/ { asked_us = number("at_us"); bought[number("op")] = number("product"); next }
+/"end_us":/ {
+  op = number("op")
+  if (!(op in bought)) next
+  status = number("status")
+  if (status == 201 || status == 202) sold(number("end_us"), bought[op])
+  delete bought[op]
+}
+
+function sold(at_us, product,    i) {
+  for (i = 1; i <= events; i++)
+    if (at_us >= when[i] && !((i, product) in first)) first[i, product] = at_us - when[i]
+}
+
+END {
+  for (i = 1; i <= events; i++) {
+    longest = 0
+    left_us = asked_us - when[i]
+    for (product in products) {
+      if (!((i, product) in first)) { longest = -1; break }
+      if (first[i, product] > longest) longest = first[i, product]
+    }
+    if (longest >= 0 || left_us > bound[i] * 1000) printf "%s %d %d\n", event[i], longest, bound[i]
+  }
+}
