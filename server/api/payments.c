@@ -16,21 +16,32 @@
 #include "http/edge/edge.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "strategy/external_state.h"
 
 /* ROW_MS: a look-up's thread is not held for longer. */
 enum { PAY_MS = 5000, ROW_MS = 20, QUEUED_PAUSE_US = 2000 };
 
+static enum catalog_result pay_in_postgres(struct call *call, struct pg *pg, struct error *error)
+{
+    return catalog_order_pay(pg, &call->request->order_id, ROW_MS, call->task.until_us,
+                             &call->record, error);
+}
+
+/* An order that is not in PostgreSQL may stand in Redis, and may have been decided before it is
+ * looked for there: then it is pending, and nobody has tried to pay it yet. */
 static enum catalog_result pay(struct call *call, struct pg *pg, struct error *error)
 {
-    const struct uuid *id = &call->request->order_id;
-    enum catalog_result result =
-        catalog_order_pay(pg, id, ROW_MS, call->task.until_us, &call->record, error);
+    enum catalog_result result = pay_in_postgres(call, pg, error);
 
     if (result != CATALOG_NOT_FOUND)
         return result;
-    return external_state_order(call->request->http->services, pg, id, call->task.until_us,
-                                &call->record, error);
+    FAILPOINT("payment.elsewhere");
+    result = external_state_order(call->request->http->services, pg, &call->request->order_id,
+                                  call->task.until_us, &call->record, error);
+    if (result == CATALOG_OK && call->record.status == STATUS_PENDING)
+        result = pay_in_postgres(call, pg, error);
+    return result;
 }
 
 /* The same a moment later, for an order that was queued. */

@@ -115,6 +115,41 @@ static void an_end_between_refuses_the_payment(void **state)
     server_stop(server);
 }
 
+/* The payment has not found the order in PostgreSQL, for it was still in Redis; when that is asked
+ * it has been decided. It is not too late for having been looked for in both. */
+static void a_decision_between_two_looks_is_no_end(void **state)
+{
+    (void)state;
+    char id[SHOP_ID_SIZE];
+    const struct buy buy = {
+        .strategy = "redis-stock", .product = MIRRORED, .user = 2, .members = HOLD};
+    struct server *server = server_start(NULL);
+    struct crowd *crowd = crowd_create();
+
+    shop_put(server, MIRRORED, 5, NULL);
+    buy_pending(server, MIRRORED, "redis-stock", 1, id); /* the mirror is there from now on */
+    server_use_failpoints("payment.elsewhere=stop");
+    struct server *payer = server_start(NULL);
+    server_use_failpoints(NULL);
+    struct witness *holder = witness_hold(conninfo, MIRRORED);
+    struct http_reply reply = shop_send(server, &buy);
+    assert_int_equal(reply.status, 202);
+    http_reply_text(&reply, "id", id, sizeof id);
+    http_reply_fini(&reply);
+    shop_crowd_pay(crowd, payer, id);
+    crowd_send(crowd);
+    server_wait_stopped(payer);
+    witness_release(holder);
+    shop_wait_status(server, id, "pending");
+    server_resume(payer);
+    crowd_answers(crowd, t_patience_us());
+    assert_int_equal(crowd_count(crowd, 409, "expired"), 0); /* 200, or it was stopped too long */
+    crowd_destroy(crowd);
+    shop_expect_pay(server, id, 200, "");
+    server_stop(payer);
+    server_stop(server);
+}
+
 /* Nobody has ended the hold yet, and it is over all the same; and one that is not over stays,
  * whoever has taken it on. */
 static void the_time_alone_decides(void **state)
@@ -367,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNPAID_TEST(a_payment_between_keeps_the_order),
         UNPAID_TEST(an_end_between_refuses_the_payment),
+        UNPAID_TEST(a_decision_between_two_looks_is_no_end),
         UNPAID_TEST(the_time_alone_decides),
         UNPAID_TEST(who_dies_leaves_them_to_the_next),
         UNPAID_TEST(who_dies_in_the_middle_gives_back_nothing_twice),
