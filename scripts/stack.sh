@@ -11,7 +11,8 @@
 #
 # LIST is names with commas between them: rabbitmq (SECKILL_AMQP), redlock (three more Redis, SECKILL_REDLOCK),
 # memcached (SECKILL_MEMCACHED), zookeeper (SECKILL_ZOOKEEPER). Or all: every one that is installed. By their names
-# alone come the doubles of stack.d/doubles.sh: standby (SECKILL_STANDBY), replica (SECKILL_REPLICA), sentinel.
+# alone come the doubles of stack.d/doubles.sh: standby (SECKILL_STANDBY), replica (SECKILL_REPLICA), sentinel; and
+# mariadb (SECKILL_MARIADB).
 #
 # DIR (.stack in the checkout) holds the logs and, of each server, the process id and its start time. The data is in
 # DIR/data. Root hands PostgreSQL and Redis to the user postgres; where that user cannot reach the checkout the data
@@ -28,14 +29,14 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 dir=$root/.stack
 servers=(postgres locks stock)
 optional=(rabbitmq redlock memcached zookeeper)   # what --with may name: up_NAME starts it, has_NAME says whether it is installed
-doubles=(standby replica sentinel)                # and what is no part of all
+doubles=(standby replica sentinel mariadb)        # and what is no part of all
 as_owner=()
 home='' sockets='' launched=''
 unset "${!PG@}"   # another server's settings
 
 say() { echo "stack.sh: $*"; }
 die() { echo "stack.sh: $*" >&2; exit 1; }
-usage() { sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 # --- where things are ---
 
@@ -117,7 +118,7 @@ processes_of() { # SERVER
   while read -r proc cwd; do
     [ "$cwd" = "$home/$1" ] || continue
     case $(cat "$proc/comm" 2>/dev/null) in
-      postgres* | redis-* | beam.smp | erl_child_setup | inet_gethost | memcached | java) echo "${proc#/proc/}" ;;
+      postgres* | redis-* | mariadbd | beam.smp | erl_child_setup | inet_gethost | memcached | java) echo "${proc#/proc/}" ;;
     esac
   done < <(find /proc/[0-9]*/cwd -prune -printf '%h %l\n' 2>/dev/null)
 }
@@ -390,6 +391,8 @@ env_zookeeper() { printf 'export %s=%q\n' SECKILL_ZOOKEEPER "127.0.0.1:$(cat "$d
 
 # shellcheck source-path=SCRIPTDIR source=stack.d/doubles.sh
 . "$root/scripts/stack.d/doubles.sh"
+# shellcheck source-path=SCRIPTDIR source=stack.d/mariadb.sh
+. "$root/scripts/stack.d/mariadb.sh"
 
 # --- the commands ---
 
