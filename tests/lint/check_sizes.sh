@@ -25,7 +25,7 @@ while read -r entries folder; do
     echo "$folder: $entries entries, of 20 at the most" >&2
     broken=$((broken + 1))
   fi
-done < <(find bench cmake docker docs loadtest lua ops scripts server sql tests -mindepth 1 -not -path '*/__pycache__*' -not -name '*.zh.md' \
+done < <(find bench cmake docker docs examples loadtest lua ops scripts server sql tests -mindepth 1 -not -path '*/__pycache__*' -not -name '*.zh.md' \
   -printf '%h\n' 2>/dev/null | sort | uniq -c)
 
 if [ "$files" -eq 0 ]; then

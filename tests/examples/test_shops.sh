@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# test_shops.sh ROOT SHOP [WAY]...: a shop of examples/ with its protection sells what it has, and without it more. Each
+# is judged by judge.py, as its target file says. 77 where what it needs is not installed.
+#
+# Without ways the shop has backends of its own each time, and nothing is left behind; ways share a stack.
+set -euo pipefail
+
+root=$1 shop=$2
+here=$(cd "$(dirname "$0")" && pwd)
+stack=$root/.stack/examples/test-$shop
+shared=()
+shift 2
+
+judged() { # kept|BROKEN ARGUMENT...
+  local expected=$1 status=0
+  shift
+  "$root/examples/run.sh" "$shop" "${shared[@]}" "$@" -- \
+    /usr/bin/python3 "$here/judge.py" "$root/examples/${shop%-node}/shop.yaml" "$expected" || status=$?
+  [ ! -e "$root/.stack/examples/$shop" ] || { echo "$shop left $root/.stack/examples/$shop behind" >&2; exit 1; }
+  [ $status != 77 ] || exit 77
+  [ $status = 0 ] || { echo "$shop $*: $expected was expected, and the exit status is $status" >&2; exit 1; }
+}
+
+if [ $# = 0 ]; then
+  judged kept
+  judged BROKEN --unsafe
+  exit
+fi
+trap '"$root/scripts/stack.sh" --dir "$stack" down --purge' EXIT
+with=()
+[ "$shop" != mariadb ] || with=(--with mariadb)
+"$root/scripts/stack.sh" --dir "$stack" down --purge
+"$root/scripts/stack.sh" --dir "$stack" up "${with[@]}"
+shared=(--stack "$stack")
+for way; do
+  judged kept --way "$way"
+  [ "$shop" = recipes-node ] || judged BROKEN --way "$way" --unsafe   # the mistakes are in Python
+done
