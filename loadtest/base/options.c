@@ -146,6 +146,14 @@ static const struct option_row rows[] = {
                "units that a user may have of a product; 0: any number"),
     OPTION_ROW("rate", SHOP, OPTION_COUNT, AT(rate_per_s), "0", 1, 1000000, false, "N",
                "purchases a second for --duration, whether the shop keeps up or not"),
+    OPTION_ROW("holds", RECORD, OPTION_COUNT, AT(holds), "0", 0, 100, false, "PERCENT",
+               "so many of a hundred buys are to be paid within --hold-s"),
+    OPTION_ROW("hold-s", RECORD, OPTION_SECONDS, AT(hold_s), "1s", 1, 86400, false, "1s",
+               "how long those orders may wait to be paid"),
+    OPTION_ROW("paid", RECORD, OPTION_COUNT, AT(paid), "40", 0, 100, false, "PERCENT",
+               "so many of a hundred of them are paid at once"),
+    OPTION_ROW("paid-late", RECORD, OPTION_COUNT, AT(paid_late), "30", 0, 100, false, "PERCENT",
+               "and so many when their hold ends, a moment before or after; the rest never"),
     OPTION_ROW("rate", RUN, OPTION_COUNT, AT(rate_per_s), "0", 1, 1000000, false, "N",
                "orders a second, whether the servers keep up or not (as fast as they answer)"),
     OPTION_ROW("arrivals", RUN | CAPACITY | SHOP, OPTION_CHOICE, AT(arrivals), "poisson|constant",
@@ -318,6 +326,8 @@ bool options_settle(struct options *options, struct error *error)
                                  "all the same");
     if (options->scenario == SCENARIO_UNPAID && (*options->fail_if || *options->junit))
         return error_fail(error, "--fail-if and --junit are not for --scenario unpaid");
+    if (options->paid + options->paid_late > 100)
+        return error_fail(error, "--paid and --paid-late are more than 100 of a hundred orders");
     if (options->servers.count > OPTIONS_MAX_INSTANCES)
         return error_fail(error, "--server takes at most %d URLs", OPTIONS_MAX_INSTANCES);
     if (options->servers.count > 0 && options->work_ms >= 0)

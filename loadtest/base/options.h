@@ -93,7 +93,8 @@ struct options {
     int64_t within_s;
     const char *strategy; /* record's, oasis's and capacity's; and how record buys */
     int64_t operations, users, limit;
-    int64_t tickets; /* oasis: of all products together */
+    int64_t holds, hold_s, paid, paid_late; /* record's: percents, and seconds */
+    int64_t tickets;                        /* oasis: of all products together */
     const char *system_name;
     int64_t show, exact;
     /* shop's */

@@ -82,13 +82,13 @@ const char options_sweep_text[] =
     "\n"
     "Exit status: 0; 1 a promise was BROKEN; 2 a measurement could not be made.\n";
 
-const char options_record_text[] = "Every operation stands in ledger.jsonl before it is sent, and "
-                                   "again when it is answered: buys\n"
-                                   "with and without a key, repeats of a key, cancels, restocks, "
-                                   "and reads until what was accepted\n"
-                                   "is decided. `check` judges it, now or later (docs/LEDGER.md).\n"
-                                   "\n"
-                                   "Exit status: 0 recorded to the end; 2 not.\n";
+const char options_record_text[] =
+    "Every operation stands in ledger.jsonl before it is sent, and again when it is answered:\n"
+    "buys with and without a key, repeats of a key, cancels, restocks, payments where some buys\n"
+    "are to be paid later (--holds), and reads until what was accepted or held is decided.\n"
+    "`check` judges it, now or later (docs/LEDGER.md).\n"
+    "\n"
+    "Exit status: 0 recorded to the end; 2 not.\n";
 
 const char options_oasis_text[] =
     "Seventeen nights, 1,400,000 tickets, at most four a buyer. Buyers look at their night's page, "

@@ -31,10 +31,17 @@ static bool same_sale(const struct ledger *ledger, const struct rows *rows, stru
 
 static void count(struct check_result *result, const struct view *view)
 {
-    for (size_t i = 0; i < view->ledger->ops_count; i++)
-        result->results[view->ledger->ops[i].result]++;
-    for (size_t i = 0; i < view->rows->orders_count; i++)
+    for (size_t i = 0; i < view->ledger->ops_count; i++) {
+        const struct ledger_op *op = &view->ledger->ops[i];
+        result->results[op->result]++;
+        result->paid += op->kind == LEDGER_PAY && op->result == LEDGER_OK;
+        result->too_late += op->kind == LEDGER_PAY && view_is_code(op, "expired");
+    }
+    for (size_t i = 0; i < view->rows->orders_count; i++) {
         result->confirmed += view->orders[i].buy_sure_us != LEDGER_NEVER;
+        result->pending += view->rows->orders[i].state == LEDGER_PENDING;
+        result->expired += view->rows->orders[i].state == LEDGER_EXPIRED;
+    }
 }
 
 static enum check_verdict decide(const struct check_result *result)
@@ -56,6 +63,7 @@ bool check_run(struct check_result *result, const struct ledger *ledger, const s
     count(result, &view);
     check_claims(&view);
     check_returns(&view);
+    check_payments(&view);
     check_stock(&view);
     result->sold_out = check_refusals(&view);
     check_order_in_time(&view);
@@ -89,6 +97,13 @@ static void print_head(FILE *to, const struct check_result *result, const struct
         fprintf(to, "%zu lines that are no operations, or of an unknown sort\n", ledger->skipped);
 }
 
+static void print_holds(FILE *to, const struct check_result *result)
+{
+    if (result->pending + result->expired + result->paid + result->too_late > 0)
+        fprintf(to, "payments: %zu done, %zu too late; holds: %zu ended unpaid, %zu not over yet\n",
+                result->paid, result->too_late, result->expired, result->pending);
+}
+
 static void print_rates(FILE *to, const struct check_result *result)
 {
     size_t wrong = result->findings.counts[FINDING_FALSE_SOLD_OUT];
@@ -106,6 +121,7 @@ void check_print(FILE *to, const struct check_result *result, const struct ledge
                  size_t most)
 {
     print_head(to, result, ledger);
+    print_holds(to, result);
     print_rates(to, result);
     findings_print(to, &result->findings, most);
     if (result->verdict == CHECK_CLEAN)

@@ -15,8 +15,10 @@ enum check_verdict { CHECK_CLEAN, CHECK_VIOLATED, CHECK_PROVED_NOTHING };
 struct check_result {
     struct findings findings; /* sorted */
     size_t results[LEDGER_RESULTS];
-    size_t confirmed; /* buys that are ok and whose order is there, confirmed or cancelled since */
-    size_t sold_out;  /* answers */
+    size_t confirmed; /* buys that are ok and whose order is there, whatever became of it since */
+    size_t pending, expired; /* orders by their rows */
+    size_t paid, too_late;   /* payments by their answers */
+    size_t sold_out;         /* answers */
     size_t exact[EXACT_ANSWERS];
     enum check_verdict verdict;
 };

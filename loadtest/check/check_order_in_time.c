@@ -22,11 +22,13 @@ struct sights {
     enum finding_kind kind;
 };
 
-/* How far an order had come in its life. A failed one is as far as a confirmed one. */
+/* How far an order had come in its life. A failed one is as far as a confirmed one, and what has
+ * expired as far as what was cancelled. */
 static int64_t rank_of(enum ledger_state state)
 {
     static const int64_t ranks[LEDGER_STATES] = {
-        [LEDGER_QUEUED] = 1, [LEDGER_CONFIRMED] = 2, [LEDGER_FAILED] = 2, [LEDGER_CANCELLED] = 3};
+        [LEDGER_QUEUED] = 1, [LEDGER_PENDING] = 2,   [LEDGER_CONFIRMED] = 3,
+        [LEDGER_FAILED] = 3, [LEDGER_CANCELLED] = 4, [LEDGER_EXPIRED] = 4};
     return ranks[state];
 }
 
@@ -44,14 +46,30 @@ static int by_end(const void *a, const void *b)
     return (left->end_us > right->end_us) - (left->end_us < right->end_us);
 }
 
-/* Sold, and then never decided for, or the other way round. */
+static bool has(const struct sight *one, const struct sight *two, enum ledger_state state)
+{
+    return one->op->state == state || two->op->state == state;
+}
+
+/* Sold, and then never decided for, or the other way round. What is paid and has expired too is
+ * check_payments' to tell. */
+static bool states_contradict(const struct sight *first, const struct sight *then)
+{
+    if (has(first, then, LEDGER_EXPIRED) && has(first, then, LEDGER_CONFIRMED))
+        return false;
+    if (then->value < first->value)
+        return true;
+    if (has(first, then, LEDGER_EXPIRED) && has(first, then, LEDGER_CANCELLED))
+        return true;
+    return first->value > 1 && then->value > 1 &&
+           (first->op->state == LEDGER_FAILED) != (then->op->state == LEDGER_FAILED);
+}
+
 static bool contradict(const struct sights *sights, const struct sight *first,
                        const struct sight *then)
 {
-    if (then->value < first->value)
-        return true;
-    return sights->kind == FINDING_BACKWARDS && first->value > 1 && then->value > 1 &&
-           (first->op->state == LEDGER_FAILED) != (then->op->state == LEDGER_FAILED);
+    return sights->kind == FINDING_BACKWARDS ? states_contradict(first, then)
+                                             : then->value < first->value;
 }
 
 static void tell(const struct sights *sights, const struct sight *first, const struct sight *then)

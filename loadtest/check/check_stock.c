@@ -2,7 +2,8 @@
  * Units: the books of each product by its rows (A1, A3, A9), and, in the order of what clients were
  * told, whether more was surely sold at a moment than can have been there (A3 at every prefix):
  * units count as sold from the first answer that said so, as returned from the moment when somebody
- * asked for it, and as restocked from the moment when that was sent.
+ * asked for it or their hold may have ended, and as restocked from the moment when that was sent.
+ * What waits to be paid is taken as what is sold is.
  */
 #include "loadtest/check/checks.h"
 
@@ -10,8 +11,13 @@
 #include <stdlib.h>
 
 struct books_of {
-    int64_t restocked, sold;
+    int64_t restocked, sold, held;
 };
+
+static int64_t count_taken(const struct books_of *books)
+{
+    return books->sold + books->held;
+}
 
 /* What changes the number of units: at this moment at the latest (sold) or at the earliest. */
 struct change {
@@ -37,7 +43,10 @@ static size_t list_changes(const struct view *view, int64_t product, struct chan
         if (order->buy_sure_us == LEDGER_NEVER || !view_takes(order->row))
             continue;
         out[count++] = (struct change){order->buy_sure_us, -order->row->quantity, order->buy};
-        if (order->cancel)
+        if (order->row->state == LEDGER_EXPIRED)
+            out[count++] =
+                (struct change){view_hold_over_us(order), order->row->quantity, order->buy};
+        else if (order->cancel)
             out[count++] =
                 (struct change){order->cancel->start_us, order->row->quantity, order->cancel};
     }
@@ -79,14 +88,14 @@ static void check_oversold(const struct view *view, const struct ledger_product 
 {
     size_t count = list_changes(view, product->id, changes), crossed = count;
     int64_t meanwhile = find_deficit(changes, count, product->stock, &crossed);
-    int64_t at_last = books->sold - product->stock - books->restocked;
+    int64_t at_last = count_taken(books) - product->stock - books->restocked;
     if (meanwhile <= 0 && at_last <= 0)
         return;
     struct finding *finding = findings_add(
         view->findings, FINDING_OVERSOLD, product->id, at_last > meanwhile ? at_last : meanwhile,
-        "%" PRId64 " units are sold, of %" PRId64 " and %" PRId64
+        "%" PRId64 " units are sold or held, of %" PRId64 " and %" PRId64
         " restocked; by the answers it was %" PRId64 " too many at the worst",
-        books->sold, product->stock, books->restocked, meanwhile);
+        count_taken(books), product->stock, books->restocked, meanwhile);
     show_sales(finding, changes, crossed);
 }
 
@@ -94,12 +103,12 @@ static void check_books(const struct view *view, const struct ledger_product *pr
                         const struct books_of *books)
 {
     const struct row_product *row = rows_find_product(view->rows, product->id);
-    int64_t left = product->stock + books->restocked - books->sold;
+    int64_t left = product->stock + books->restocked - count_taken(books);
     if (row && row->stock != left)
         findings_add(view->findings, FINDING_CONSERVATION, product->id, llabs(row->stock - left),
                      "%" PRId64 " units are left by the row, and %" PRId64 " initial + %" PRId64
-                     " restocked - %" PRId64 " sold is %" PRId64,
-                     row->stock, product->stock, books->restocked, books->sold, left);
+                     " restocked - %" PRId64 " sold - %" PRId64 " held is %" PRId64,
+                     row->stock, product->stock, books->restocked, books->sold, books->held, left);
 }
 
 /* One user's orders of a product. */
@@ -108,7 +117,7 @@ static void judge_user(const struct view *view, struct view_order *const *orders
 {
     int64_t units = 0;
     for (size_t i = 0; i < count; i++)
-        units += orders[i]->row->state == LEDGER_CONFIRMED ? orders[i]->row->quantity : 0;
+        units += view_keeps(orders[i]->row) ? orders[i]->row->quantity : 0;
     if (units <= limit)
         return;
     struct finding *finding =
@@ -116,7 +125,7 @@ static void judge_user(const struct view *view, struct view_order *const *orders
                      "user %" PRId64 " has %" PRId64 " units, of %" PRId64 " at the most",
                      orders[0]->row->user, units, limit);
     for (size_t i = 0; i < count; i++) {
-        if (orders[i]->row->state == LEDGER_CONFIRMED)
+        if (view_keeps(orders[i]->row))
             finding_show(finding, orders[i]->buy);
     }
 }
@@ -148,6 +157,8 @@ static void add_up(const struct view *view, struct books_of *books)
         const struct ledger_product *product = ledger_find_product(view->ledger, row->product);
         if (product && row->state == LEDGER_CONFIRMED)
             books[product - view->ledger->products].sold += row->quantity;
+        else if (product && row->state == LEDGER_PENDING)
+            books[product - view->ledger->products].held += row->quantity;
     }
 }
 

@@ -14,10 +14,14 @@ void check_claims(const struct view *view);
 /* A4 to A6 of cancels and restocks. */
 void check_returns(const struct view *view);
 
+/* H1 to H4: payments and the ends of holds. */
+void check_payments(const struct view *view);
+
 /* A1, A3, A9: units against rows, and units that were sold before they were there. */
 void check_stock(const struct view *view);
 
-/* A11, A12: "sold out" while a unit was free. Returns how many answers of "sold out" there were. */
+/* A9, A11, A12: "sold out" while a unit was free, "limit reached" below the limit. Returns how many
+ * answers of "sold out" there were. */
 size_t check_refusals(const struct view *view);
 
 /* A8, A13: answers and tokens that go back behind what was answered before. */

@@ -11,7 +11,7 @@
 
 /* Name in code, invariant, name for people, what it says. */
 #define FINDING_KINDS(X)                                                                           \
-    X(CONSERVATION, "A1", "conservation", "stock is not initial + restocked - sold")               \
+    X(CONSERVATION, "A1", "conservation", "stock is not initial + restocked - sold - held")        \
     X(OVERSOLD, "A3", "oversold", "more units were sold than there were")                          \
     X(ABSENT, "A4", "acknowledged but absent", "told that it was done, and it was not")            \
     X(OTHERWISE, "A4", "acknowledged otherwise", "the row is not what was asked for")              \
@@ -21,12 +21,17 @@
     X(DISAGREE, "A8", "repeats disagree", "two answers to one key")                                \
     X(BACKWARDS, "A8", "goes backwards", "a later answer shows an earlier state")                  \
     X(LIMIT, "A9", "limit broken", "a user has more than the limit")                               \
+    X(FALSE_LIMIT, "A9", "false limit", "told \"limit reached\", and the user had fewer")          \
     X(UNDERSOLD, "A11", "undersold", "told \"sold out\", and the unit is still there")             \
     X(FALSE_SOLD_OUT, "A12", "false sold-out", "told \"sold out\" while a unit was free")          \
     X(FENCING, "A13", "fencing order", "a later operation under an earlier token")                 \
     X(UNFINISHED, "A14", "unfinished", "accepted, and never decided")                              \
     X(CACHE, "A15", "cache differs", "Redis's stock is not the database's")                        \
     X(RESIDUE, "A17", "residue", "left behind when all was quiet")                                 \
+    X(PAID_LOST, "H1", "paid but not sold", "told that it is paid, and it is not sold")            \
+    X(PAID_EXPIRED, "H2", "paid and expired", "paid by one answer or the row, expired by another") \
+    X(EXPIRED_EARLY, "H3", "expired early", "told that it came too late, and it did not")          \
+    X(HOLD_OPEN, "H4", "hold not ended", "its hold is over, and its units did not go back")        \
     X(NOT_LINEARIZABLE, "WG", "not linearizable", "no order of the operations explains it")
 
 enum finding_kind {

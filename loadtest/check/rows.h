@@ -19,6 +19,7 @@ struct row_order {
     char id[LEDGER_ID_SIZE];
     int64_t product, user, quantity;
     enum ledger_state state; /* never LEDGER_STATE_NONE */
+    bool overdue;            /* pending, and its hold has been over for 10 s, or has no end */
     char *key;               /* owned; NULL: none */
 };
 

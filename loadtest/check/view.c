@@ -1,6 +1,8 @@
 /* See view.h. */
 #include "loadtest/check/view.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,8 +105,20 @@ struct view_order *view_find(const struct view *view, const char *order)
 bool view_is_sale(const struct ledger_op *op)
 {
     return op->kind == LEDGER_BUY && op->result == LEDGER_OK &&
-           (op->state == LEDGER_CONFIRMED || op->state == LEDGER_CANCELLED ||
-            (op->state == LEDGER_STATE_NONE && op->status != 202));
+           (view_is_taken(op->state) || (op->state == LEDGER_STATE_NONE && op->status != 202));
+}
+
+int64_t view_hold_over_us(const struct view_order *order)
+{
+    enum { SLACK_US = 10000 };
+    int64_t hold_us = order->hold_s * CLOCK_US_PER_S;
+    int64_t least_us = hold_us - hold_us / 100 - SLACK_US;
+    return order->buy_start_us + (least_us > 0 ? least_us : 0);
+}
+
+int64_t view_expired_sure_us(const struct view_order *order)
+{
+    return order->accepted ? LEDGER_NEVER : order->expired_seen_us;
 }
 
 static void take_buy(struct view_order *order, const struct ledger_op *op)
@@ -117,14 +131,40 @@ static void take_buy(struct view_order *order, const struct ledger_op *op)
     }
     if (is_sale && op->end_us < order->buy_sure_us)
         order->buy_sure_us = op->end_us;
+    if (op->result != LEDGER_FAIL && op->hold_s < order->hold_s)
+        order->hold_s = op->hold_s;
 }
 
 /* Whoever sees an order as sold knows it as surely as its buyer. */
 static void take_read(struct view_order *order, const struct ledger_op *op)
 {
-    if ((op->state == LEDGER_CONFIRMED || op->state == LEDGER_CANCELLED) &&
-        op->end_us < order->buy_sure_us)
+    if (view_is_taken(op->state) && op->end_us < order->buy_sure_us)
         order->buy_sure_us = op->end_us;
+}
+
+/* What any answer showed of its payment and its hold. */
+static void take_state(struct view_order *order, const struct ledger_op *op)
+{
+    bool too_late = op->kind == LEDGER_PAY && view_is_code(op, "expired");
+    order->held = order->held || op->state == LEDGER_PENDING;
+    if (op->state == LEDGER_CONFIRMED && !order->paid)
+        order->paid = op;
+    if ((too_late || op->state == LEDGER_EXPIRED) &&
+        (!order->expired || op->end_us < order->expired->end_us))
+        order->expired = op;
+    if (op->state == LEDGER_EXPIRED && op->end_us < order->expired_seen_us)
+        order->expired_seen_us = op->end_us;
+}
+
+static void take_pay(struct view_order *order, const struct ledger_op *op)
+{
+    if (op->result == LEDGER_FAIL)
+        order->pay_failed = op;
+    if (op->result == LEDGER_OK && !order->paid)
+        order->paid = op;
+    order->pay_done = order->pay_done || op->result == LEDGER_OK;
+    order->pay_unknown = order->pay_unknown || op->result == LEDGER_INFO;
+    take_read(order, op);
 }
 
 static void take_cancel(struct view_order *order, const struct ledger_op *op)
@@ -161,7 +201,9 @@ static void join(struct view *view)
     for (size_t i = 0; i < view->rows->orders_count; i++) {
         view->orders[i] = (struct view_order){.row = &view->rows->orders[i],
                                               .buy_sure_us = LEDGER_NEVER,
-                                              .cancel_sure_us = LEDGER_NEVER};
+                                              .cancel_sure_us = LEDGER_NEVER,
+                                              .hold_s = INT64_MAX,
+                                              .expired_seen_us = LEDGER_NEVER};
     }
     for (size_t i = 0; i < view->ledger->ops_count; i++) {
         const struct ledger_op *op = &view->ledger->ops[i];
@@ -175,6 +217,13 @@ static void join(struct view *view)
             take_cancel(order, op);
         else if (op->kind == LEDGER_READ)
             take_read(order, op);
+        else if (op->kind == LEDGER_PAY)
+            take_pay(order, op);
+        take_state(order, op);
+    }
+    for (size_t i = 0; i < view->rows->orders_count; i++) {
+        if (view->orders[i].hold_s == INT64_MAX)
+            view->orders[i].hold_s = 0;
     }
 }
 

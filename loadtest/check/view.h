@@ -22,6 +22,14 @@ struct view_order {
     const struct ledger_op *cancel; /* the first that may have cancelled it; NULL: none */
     int64_t cancel_sure_us;
     bool cancel_refused; /* somebody was told that it cannot be cancelled */
+
+    int64_t hold_s;                     /* what every buy of it named; 0: not the same, or none */
+    bool held;                          /* somebody saw it pending */
+    const struct ledger_op *paid;       /* the first that showed it as confirmed; NULL: none */
+    const struct ledger_op *expired;    /* the first that was told that its hold is over */
+    const struct ledger_op *pay_failed; /* the last payment that was refused */
+    bool pay_done, pay_unknown;         /* one was done; one has no answer */
+    int64_t expired_seen_us;            /* somebody had seen it expired */
 };
 
 struct view {
@@ -59,6 +67,27 @@ struct view_order *const *view_orders_of(const struct view *view, int64_t produc
 
 /* The answer says that the unit is sold, and not only that it was accepted. */
 bool view_is_sale(const struct ledger_op *op);
+
+/* Its units are taken, or were: it is sold, or held for somebody who may pay. */
+static inline bool view_is_taken(enum ledger_state state)
+{
+    return state == LEDGER_CONFIRMED || state == LEDGER_CANCELLED || state == LEDGER_PENDING ||
+           state == LEDGER_EXPIRED;
+}
+
+/* Its units are not for others: they count against the stock and against a user's limit. */
+static inline bool view_keeps(const struct row_order *row)
+{
+    return row->state == LEDGER_CONFIRMED || row->state == LEDGER_PENDING;
+}
+
+/* The earliest moment at which the end of its hold may have given its units back. A hold is
+ * measured by PostgreSQL's clock, which may be slewed against the ledger's. */
+int64_t view_hold_over_us(const struct view_order *order);
+
+/* When the end of its hold had surely given them back; LEDGER_NEVER: nobody can say. Of what was
+ * accepted first (202) the units stand elsewhere too, and come back there a little later. */
+int64_t view_expired_sure_us(const struct view_order *order);
 
 /* A cancelled or sold row, or one still to be decided: anything but a refusal. */
 static inline bool view_takes(const struct row_order *row)

@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How long accepted orders are waited for when the buyers have gone. */
-enum { SETTLE_US = 30000000 };
+/* How long accepted orders are waited for when the buyers have gone, and held ones when their hold
+ * is over. */
+#define SETTLE_US (30 * CLOCK_US_PER_S)
 
 /* Starts the sales, and writes down what each began with. */
 static bool begin_sale(const struct harness *harness, struct ledger_writer *writer,
@@ -62,13 +63,17 @@ static bool record(const struct harness *harness, struct ledger_writer *writer,
         .connections = options->connections,
         .duration_us = options->duration_s * CLOCK_US_PER_S,
         .operations = options->operations,
-        .settle_us = SETTLE_US,
+        .settle_us = SETTLE_US + (options->holds ? options->hold_s * CLOCK_US_PER_S : 0),
         .exchange = {.query = query, .token = options->admin_token},
         .mix = {.seed = options->seed,
                 .first_product = options->first_product,
                 .products = options->products,
                 .users = options->users,
-                .strategy = options->strategy},
+                .strategy = options->strategy,
+                .holds = options->holds,
+                .hold_s = options->hold_s,
+                .paid = options->paid,
+                .paid_late = options->paid_late},
     };
     note_settings(harness, writer);
     return begin_sale(harness, writer, error) && recorder_run(&plan, writer, result, error);

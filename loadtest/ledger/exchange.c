@@ -22,19 +22,31 @@ static void write_target(const struct exchange *exchange, const struct ledger_op
     case LEDGER_CANCEL:
         snprintf(out, TARGET_BYTES, "/orders/%s/cancel", op->order);
         break;
+    case LEDGER_PAY:
+        snprintf(out, TARGET_BYTES, "/orders/%s/pay", op->order);
+        break;
     default:
         snprintf(out, TARGET_BYTES, "/orders/%s", op->order);
         break;
     }
 }
 
+/* What names no hold is the product's own or the server's to decide. */
+static void write_buy(const struct ledger_op *op, char out[BODY_BYTES])
+{
+    char hold[40] = "";
+    if (op->hold_s)
+        snprintf(hold, sizeof hold, ",\"hold_s\":%" PRId64, op->hold_s);
+    snprintf(out, BODY_BYTES,
+             "{\"product_id\":%" PRId64 ",\"user_id\":%" PRId64 ",\"quantity\":%" PRId64 "%s}",
+             op->product, op->user, op->quantity, hold);
+}
+
 static void write_body(const struct ledger_op *op, char out[BODY_BYTES])
 {
     *out = '\0';
     if (op->kind == LEDGER_BUY)
-        snprintf(out, BODY_BYTES,
-                 "{\"product_id\":%" PRId64 ",\"user_id\":%" PRId64 ",\"quantity\":%" PRId64 "}",
-                 op->product, op->user, op->quantity);
+        write_buy(op, out);
     else if (op->kind == LEDGER_RESTOCK)
         snprintf(out, BODY_BYTES, "{\"quantity\":%" PRId64 "}", op->quantity);
 }

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[LEDGER_KINDS] = {"buy", "cancel", "restock", "read"};
+static const char *const kinds[LEDGER_KINDS] = {"buy", "cancel", "restock", "read", "pay"};
 static const char *const results[LEDGER_RESULTS] = {"info", "ok", "fail"};
-static const char *const states[LEDGER_STATES] = {"", "queued", "confirmed", "cancelled", "failed"};
+static const char *const states[LEDGER_STATES] = {"",       "queued",  "confirmed", "cancelled",
+                                                  "failed", "pending", "expired"};
 
 const char *ledger_kind_name(enum ledger_kind kind)
 {

@@ -19,18 +19,27 @@ enum { LEDGER_CODE_SIZE = 32, LEDGER_NAME_SIZE = 32, LEDGER_ID_SIZE = 37, LEDGER
 /* When an operation ended that has no answer: later than everything. */
 #define LEDGER_NEVER INT64_MAX
 
-enum ledger_kind { LEDGER_BUY, LEDGER_CANCEL, LEDGER_RESTOCK, LEDGER_READ, LEDGER_KINDS };
+enum ledger_kind {
+    LEDGER_BUY,
+    LEDGER_CANCEL,
+    LEDGER_RESTOCK,
+    LEDGER_READ,
+    LEDGER_PAY,
+    LEDGER_KINDS
+};
 
 /* info: nobody knows whether it was done. ok: it was. fail: a definite no, nothing was done. */
 enum ledger_result { LEDGER_INFO, LEDGER_OK, LEDGER_FAIL, LEDGER_RESULTS };
 
-/* An order as an answer showed it, in the order of its life. */
+/* An order as an answer showed it. */
 enum ledger_state {
     LEDGER_STATE_NONE, /* the answer showed no order */
     LEDGER_QUEUED,
     LEDGER_CONFIRMED,
     LEDGER_CANCELLED,
     LEDGER_FAILED,
+    LEDGER_PENDING, /* taken, and to be paid before its hold is over */
+    LEDGER_EXPIRED, /* nobody paid in time */
     LEDGER_STATES
 };
 
@@ -49,7 +58,8 @@ struct ledger_op {
     int64_t user;             /* 0: of a restock */
     int64_t product;
     int64_t quantity;
-    char *key; /* owned; NULL: none */
+    int64_t hold_s; /* of a buy: until when it has to be paid; 0: it named none */
+    char *key;      /* owned; NULL: none */
     char strategy[LEDGER_NAME_SIZE];
 
     enum ledger_result result;

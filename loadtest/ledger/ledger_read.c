@@ -9,7 +9,7 @@
 enum { FORMAT = 1, LINE_BYTES_MAX = 16384 };
 
 /* So that no sum of them overflows, whoever wrote the file. */
-enum { QUANTITY_MAX = 1000000000, STATUS_MAX = 999 };
+enum { QUANTITY_MAX = 1000000000, STATUS_MAX = 999, HOLD_S_MAX = 86400 };
 #define STOCK_MAX INT64_C(9007199254740991)
 
 /* A number of the line; one that is not there is `otherwise`, and one that is something else is
@@ -108,6 +108,7 @@ static bool read_begin(struct ledger *out, const json_t *line, const char *kind,
         !take_number(line, "user", 0, &op.user, error) ||
         !take_number(line, "product", 0, &op.product, error) ||
         !take_number(line, "quantity", 0, &op.quantity, error) ||
+        !take_count(line, "hold_s", HOLD_S_MAX, &op.hold_s, error) ||
         !take_text(line, "strategy", op.strategy, sizeof op.strategy, error) ||
         !take_text(line, "order", op.order, sizeof op.order, error) || !is_whole(&op, error))
         return false;

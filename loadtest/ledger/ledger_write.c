@@ -84,6 +84,8 @@ void ledger_write_begin(struct ledger_writer *writer, const struct ledger_op *op
         set_number(line, "product", op->product);
     if (op->quantity)
         set_number(line, "quantity", op->quantity);
+    if (op->hold_s)
+        set_number(line, "hold_s", op->hold_s);
     set_text(line, "key", op->key);
     set_text(line, "strategy", op->strategy);
     if (op->kind != LEDGER_BUY)

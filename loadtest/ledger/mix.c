@@ -12,10 +12,13 @@
 enum { BUYS = 66, REPEATS = 12, CANCELS = 8, RESTOCKS = 4 };
 enum { KEYED = 75, QUANTITY_MAX = 3 }; /* of a hundred buys; units of one */
 enum { REMEMBERED = 512, WAITING_MAX = 1 << 16, LOOK_AGAIN_US = 20000 };
+/* Between two looks at what is held; until a buyer pays; how far from the end of the hold those pay
+ * who pay late; and of a hundred operations, payments of whatever order. */
+enum { LOOK_AT_HELD_US = 200000, PAY_US = 50000, AROUND_US = 150000, PAYMENTS = 2 };
 
 /* A buy that somebody may come back to. */
 struct bought {
-    int64_t user, product, quantity;
+    int64_t user, product, quantity, hold_s;
     char key[48];
     char order[LEDGER_ID_SIZE];
 };
@@ -25,14 +28,23 @@ struct waiting {
     int64_t due_us;
 };
 
+/* A ring: what came first is due first, or stands in the way of what is due for a moment. */
+struct waiting_list {
+    struct waiting *items; /* owned */
+    size_t at, count;
+};
+
+/* What is waited for: a decision, the end of a hold, and the times to pay. */
+enum waiting_for { FOR_DECISION, FOR_END, TO_PAY, TO_PAY_LATE, WAITING_LISTS };
+
 struct mix {
     const struct mix_plan *plan; /* borrowed */
     unsigned short random[3];
     int64_t keys;
     struct bought orders[REMEMBERED], repeats[REMEMBERED]; /* rings */
     size_t orders_count, repeats_count;                    /* ever */
-    struct waiting *waiting; /* owned: a ring, those that are due first in front */
-    size_t waiting_at, waiting_count, forgotten;
+    struct waiting_list waiting[WAITING_LISTS];
+    size_t forgotten;
 };
 
 struct mix *mix_create(const struct mix_plan *plan)
@@ -43,10 +55,14 @@ struct mix *mix_create(const struct mix_plan *plan)
     mix->plan = plan;
     mix->random[0] = (unsigned short)plan->seed;
     mix->random[1] = (unsigned short)(plan->seed >> 16);
-    mix->waiting = calloc(WAITING_MAX, sizeof *mix->waiting);
-    if (mix->waiting)
+    bool good = true;
+    for (size_t i = 0; i < WAITING_LISTS; i++) {
+        mix->waiting[i].items = calloc(WAITING_MAX, sizeof *mix->waiting[i].items);
+        good = good && mix->waiting[i].items;
+    }
+    if (good)
         return mix;
-    free(mix);
+    mix_destroy(mix);
     return NULL;
 }
 
@@ -54,13 +70,14 @@ void mix_destroy(struct mix *mix)
 {
     if (!mix)
         return;
-    free(mix->waiting);
+    for (size_t i = 0; i < WAITING_LISTS; i++)
+        free(mix->waiting[i].items);
     free(mix);
 }
 
 size_t mix_waiting(const struct mix *mix)
 {
-    return mix->waiting_count;
+    return mix->waiting[FOR_DECISION].count + mix->waiting[FOR_END].count;
 }
 
 size_t mix_forgotten(const struct mix *mix)
@@ -92,6 +109,7 @@ static bool fill(struct ledger_op *op, enum ledger_kind kind, const struct bough
     op->user = bought->user;
     op->product = bought->product;
     op->quantity = kind == LEDGER_BUY ? bought->quantity : 0;
+    op->hold_s = kind == LEDGER_BUY ? bought->hold_s : 0;
     if (kind != LEDGER_BUY)
         memcpy(op->order, bought->order, sizeof op->order);
     op->key = kind == LEDGER_BUY && *bought->key ? strdup(bought->key) : NULL;
@@ -103,6 +121,8 @@ static bool next_buy(struct mix *mix, struct ledger_op *op)
     struct bought bought = {.user = 1 + pick(mix, mix->plan->users),
                             .product = mix->plan->first_product + pick(mix, mix->plan->products),
                             .quantity = 1 + (pick(mix, 4) == 0 ? pick(mix, QUANTITY_MAX) : 0)};
+    if (mix->plan->holds > 0 && pick(mix, 100) < mix->plan->holds)
+        bought.hold_s = mix->plan->hold_s;
     if (pick(mix, 100) < KEYED) {
         snprintf(bought.key, sizeof bought.key, "%" PRId64 "-%" PRId64, mix->plan->seed,
                  ++mix->keys);
@@ -119,14 +139,35 @@ static bool next_restock(struct mix *mix, struct ledger_op *op)
     return true;
 }
 
-static bool next_wait(struct mix *mix, int64_t now_us, struct ledger_op *op)
+static bool next_waiting(struct mix *mix, enum waiting_for what, int64_t now_us,
+                         enum ledger_kind kind, struct ledger_op *op)
 {
-    const struct waiting *first = &mix->waiting[mix->waiting_at];
-    if (mix->waiting_count == 0 || first->due_us > now_us)
+    struct waiting_list *list = &mix->waiting[what];
+    const struct waiting *first = &list->items[list->at];
+    if (list->count == 0 || first->due_us > now_us)
         return false;
-    mix->waiting_at = (mix->waiting_at + 1) % WAITING_MAX;
-    mix->waiting_count--;
-    return fill(op, LEDGER_READ, &first->bought);
+    list->at = (list->at + 1) % WAITING_MAX;
+    list->count--;
+    return fill(op, kind, &first->bought);
+}
+
+static bool next_look(struct mix *mix, int64_t now_us, struct ledger_op *op)
+{
+    return next_waiting(mix, FOR_DECISION, now_us, LEDGER_READ, op) ||
+           next_waiting(mix, FOR_END, now_us, LEDGER_READ, op);
+}
+
+static bool next_payment(struct mix *mix, int64_t now_us, struct ledger_op *op)
+{
+    return next_waiting(mix, TO_PAY, now_us, LEDGER_PAY, op) ||
+           next_waiting(mix, TO_PAY_LATE, now_us, LEDGER_PAY, op);
+}
+
+/* Anything to one of the latest orders; a buy where there is none yet. */
+static bool next_to_order(struct mix *mix, enum ledger_kind kind, struct ledger_op *op)
+{
+    const struct bought *bought = recall(mix, mix->orders, mix->orders_count);
+    return bought ? fill(op, kind, bought) : next_buy(mix, op);
 }
 
 /* What there is nothing of yet becomes a buy. */
@@ -134,49 +175,65 @@ bool mix_next(struct mix *mix, int64_t now_us, bool reads, struct ledger_op *op)
 {
     *op = (struct ledger_op){.end_us = LEDGER_NEVER};
     snprintf(op->strategy, sizeof op->strategy, "%s", mix->plan->strategy);
+    if (next_payment(mix, now_us, op))
+        return true;
     if (reads)
-        return next_wait(mix, now_us, op);
-    const struct bought *bought = NULL;
+        return next_look(mix, now_us, op);
     int64_t which = pick(mix, 100);
     if (which < BUYS)
         return next_buy(mix, op);
     if (which < BUYS + REPEATS) {
-        bought = recall(mix, mix->repeats, mix->repeats_count);
+        const struct bought *bought = recall(mix, mix->repeats, mix->repeats_count);
         return bought ? fill(op, LEDGER_BUY, bought) : next_buy(mix, op);
     }
-    if (which < BUYS + REPEATS + CANCELS) {
-        bought = recall(mix, mix->orders, mix->orders_count);
-        return bought ? fill(op, LEDGER_CANCEL, bought) : next_buy(mix, op);
-    }
+    if (which < BUYS + REPEATS + CANCELS)
+        return next_to_order(mix, LEDGER_CANCEL, op);
     if (which < BUYS + REPEATS + CANCELS + RESTOCKS)
         return next_restock(mix, op);
-    if (next_wait(mix, now_us, op))
-        return true;
-    bought = recall(mix, mix->orders, mix->orders_count);
-    return bought ? fill(op, LEDGER_READ, bought) : next_buy(mix, op);
+    if (mix->plan->holds > 0 && which < BUYS + REPEATS + CANCELS + RESTOCKS + PAYMENTS)
+        return next_to_order(mix, LEDGER_PAY, op);
+    return next_look(mix, now_us, op) || next_to_order(mix, LEDGER_READ, op);
 }
 
-/* It is looked at again in a while. */
-static void wait_for(struct mix *mix, int64_t now_us, const struct bought *bought)
+static void wait_for(struct mix *mix, enum waiting_for what, int64_t due_us,
+                     const struct bought *bought)
 {
-    if (mix->waiting_count == WAITING_MAX) {
+    struct waiting_list *list = &mix->waiting[what];
+    if (list->count == WAITING_MAX) {
         mix->forgotten++;
         return;
     }
-    size_t at = (mix->waiting_at + mix->waiting_count++) % WAITING_MAX;
-    mix->waiting[at] = (struct waiting){*bought, now_us + LOOK_AGAIN_US};
+    size_t at = (list->at + list->count++) % WAITING_MAX;
+    list->items[at] = (struct waiting){*bought, due_us};
+}
+
+/* Whether it is to be paid, and when, is decided when it is bought. */
+static void plan_payment(struct mix *mix, int64_t now_us, const struct bought *bought)
+{
+    const struct mix_plan *plan = mix->plan;
+    int64_t fate = pick(mix, 100), around_us = pick(mix, 2 * (int64_t)AROUND_US);
+    if (fate < plan->paid)
+        wait_for(mix, TO_PAY, now_us + PAY_US, bought);
+    else if (fate < plan->paid + plan->paid_late)
+        wait_for(mix, TO_PAY_LATE, now_us + plan->hold_s * CLOCK_US_PER_S - AROUND_US + around_us,
+                 bought);
 }
 
 void mix_learn(struct mix *mix, int64_t now_us, const struct ledger_op *op)
 {
     struct bought bought = {.user = op->user, .product = op->product, .quantity = op->quantity};
+    bool bought_now = op->kind == LEDGER_BUY && op->result == LEDGER_OK;
     memcpy(bought.order, op->order, sizeof bought.order);
-    if (!*op->order || op->kind == LEDGER_CANCEL)
+    if (!*op->order || op->kind == LEDGER_CANCEL || op->kind == LEDGER_PAY)
         return;
-    if (op->kind == LEDGER_BUY && op->result == LEDGER_OK)
+    if (bought_now)
         remember(mix->orders, &mix->orders_count, &bought);
+    if (bought_now && op->hold_s && op->status != 200)
+        plan_payment(mix, now_us, &bought);
     /* One whose read showed nothing is as unknown as before. */
     if (op->state == LEDGER_QUEUED ||
         (op->kind == LEDGER_READ && op->result != LEDGER_OK && op->status != 404))
-        wait_for(mix, now_us, &bought);
+        wait_for(mix, FOR_DECISION, now_us + LOOK_AGAIN_US, &bought);
+    if (op->state == LEDGER_PENDING)
+        wait_for(mix, FOR_END, now_us + LOOK_AT_HELD_US, &bought);
 }

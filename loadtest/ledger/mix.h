@@ -1,7 +1,8 @@
 /*
  * What a recorded crowd does: buys with and without a key, repeats of a key, cancels of what was
- * sold, restocks, reads, and reads of what was accepted (202) until it is decided. Who does what
- * follows from the seed and from the answers so far.
+ * sold, restocks, reads, and reads of what was accepted (202) until it is decided. Where some buys
+ * are to be paid later: payments at once, payments when the hold ends, and reads until it is paid
+ * or over. Who does what follows from the seed and from the answers so far.
  *
  * It keeps a bounded memory of what was bought: the latest orders and keys alone are cancelled,
  * read and repeated.
@@ -16,6 +17,9 @@ struct mix_plan {
     int64_t first_product, products;
     int64_t users;
     const char *strategy; /* borrowed */
+    /* Of a hundred buys so many have a hold of hold_s; of a hundred of these so many are paid at
+     * once, and so many around the end of their hold. The rest is never paid. */
+    int64_t holds, hold_s, paid, paid_late;
 };
 
 struct mix;
@@ -31,7 +35,8 @@ bool mix_next(struct mix *mix, int64_t now_us, bool reads, struct ledger_op *op)
 /* It has ended. */
 void mix_learn(struct mix *mix, int64_t now_us, const struct ledger_op *op);
 
-/* How many accepted orders are not known to be decided, and how many were too many to remember. */
+/* How many accepted and held orders are not known to be decided, and how many were too many to
+ * remember. */
 size_t mix_waiting(const struct mix *mix);
 size_t mix_forgotten(const struct mix *mix);
 

@@ -35,7 +35,7 @@ static bool is_same_op(const struct ledger_op *a, const struct ledger_op *b)
 {
     return a->number == b->number && a->kind == b->kind && a->start_us == b->start_us &&
            a->end_us == b->end_us && a->user == b->user && a->product == b->product &&
-           a->quantity == b->quantity && !a->key == !b->key &&
+           a->quantity == b->quantity && a->hold_s == b->hold_s && !a->key == !b->key &&
            (!a->key || strcmp(a->key, b->key) == 0) && strcmp(a->strategy, b->strategy) == 0 &&
            a->result == b->result && a->status == b->status && strcmp(a->code, b->code) == 0 &&
            strcmp(a->order, b->order) == 0 && a->state == b->state && a->fence == b->fence;

@@ -15,7 +15,8 @@ static void add(struct history *history, struct exact_op op)
         history->ops[history->count++] = op;
 }
 
-/* An order and its cancel. False where the ledger does not know enough of it. */
+/* An order, and its cancel or the end of its hold. False where the ledger does not know enough of
+ * it. */
 static bool add_order(struct history *history, const struct view_order *order)
 {
     const struct row_order *row = order->row;
@@ -32,6 +33,11 @@ static bool add_order(struct history *history, const struct view_order *order)
                                        .end_us = order->cancel_sure_us,
                                        .change = row->quantity,
                                        .op = order->cancel});
+    if (row->state == LEDGER_EXPIRED)
+        add(history, (struct exact_op){.start_us = view_hold_over_us(order),
+                                       .end_us = view_expired_sure_us(order),
+                                       .change = row->quantity,
+                                       .op = order->expired ? order->expired : order->buy});
     return true;
 }
 

@@ -4,10 +4,10 @@
  * what was visited (2017), a product at a time.
  *
  * The counter begins with the stock. A sale needs its units and takes them, "sold out" needs that
- * there were fewer, a restock and a cancel add. Each has its effect at one moment between its
- * beginning and its end; one without an answer at any time since, or, where the database cannot
- * say, never. Of operations that differ in their times alone the one that ends first goes first,
- * which loses no order and most of the search.
+ * there were fewer; a restock, a cancel and the end of a hold add, and a payment changes nothing.
+ * Each has its effect at one moment between its beginning and its end; one without an answer at any
+ * time since, or, where the database cannot say, never. Of operations that differ in their times
+ * alone the one that ends first goes first, which loses no order and most of the search.
  *
  * It may give up: UNKNOWN is no yes. What is accepted and decided later (202) it does not try, for
  * a reservation that was given back is no operation of the ledger.

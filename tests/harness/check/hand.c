@@ -107,6 +107,31 @@ struct ledger_op *cancel(const char *id, int64_t start_us, int64_t end_us, int s
                  status == 200 ? LEDGER_CANCELLED : LEDGER_STATE_NONE);
 }
 
+struct ledger_op *hold(const char *id, int64_t user, int64_t start_us, int64_t end_us)
+{
+    struct ledger_op *new = sell(id, user, NULL, start_us, end_us);
+    hand.orders[hand.rows.orders_count - 1].state = LEDGER_PENDING;
+    new->state = LEDGER_PENDING;
+    new->hold_s = 1;
+    return new;
+}
+
+void expire_row(const char *id)
+{
+    for (size_t i = 0; i < hand.rows.orders_count; i++) {
+        if (strcmp(hand.orders[i].id, id) == 0)
+            hand.orders[i].state = LEDGER_EXPIRED;
+    }
+    hand.product.stock++;
+}
+
+struct ledger_op *pay(const char *id, int64_t start_us, int64_t end_us, int status,
+                      const char *code)
+{
+    return names(answer(op(LEDGER_PAY, start_us, end_us), status, code), id,
+                 status == 200 ? LEDGER_CONFIRMED : LEDGER_STATE_NONE);
+}
+
 struct ledger_op *look(const char *id, int64_t start_us, int64_t end_us, enum ledger_state state)
 {
     return names(answer(op(LEDGER_READ, start_us, end_us), state ? 200 : 404, ""), id, state);

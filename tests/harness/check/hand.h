@@ -40,6 +40,12 @@ struct ledger_op *sell(const char *id, int64_t user, const char *key, int64_t st
                        int64_t end_us);
 struct ledger_op *refuse(int64_t user, const char *key, int64_t start_us, int64_t end_us);
 struct ledger_op *cancel(const char *id, int64_t start_us, int64_t end_us, int status);
+/* A buy that was answered with 201 and is to be paid within a second, and its row. */
+struct ledger_op *hold(const char *id, int64_t user, int64_t start_us, int64_t end_us);
+/* Nobody paid: its row, and its unit, which goes back. */
+void expire_row(const char *id);
+struct ledger_op *pay(const char *id, int64_t start_us, int64_t end_us, int status,
+                      const char *code);
 struct ledger_op *look(const char *id, int64_t start_us, int64_t end_us, enum ledger_state state);
 struct ledger_op *restock(int64_t start_us, int64_t end_us, int64_t quantity);
 void refill_row(int64_t quantity);

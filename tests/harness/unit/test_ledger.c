@@ -59,18 +59,21 @@ static void what_is_written_is_read(void **state)
                             .user = 4,
                             .product = 3,
                             .quantity = 2,
+                            .hold_s = 900,
                             .key = key,
                             .strategy = "conditional"};
     struct ledger_op cancel = {
         .number = 2, .kind = LEDGER_CANCEL, .start_us = 150, .product = 3, .order = "o-1"};
+    struct ledger_op pay = {.number = 3, .kind = LEDGER_PAY, .start_us = 160, .order = "o-1"};
     ledger_write_product(writer, &product);
     ledger_write_begin(writer, &buy);
     ledger_write_begin(writer, &cancel);
+    ledger_write_begin(writer, &pay);
     buy.end_us = 200;
     buy.result = LEDGER_OK;
     buy.status = 201;
     strcpy(buy.order, "o-1");
-    buy.state = LEDGER_CONFIRMED;
+    buy.state = LEDGER_PENDING;
     buy.fence = 17;
     ledger_write_note(writer, 160, "killed a server");
     ledger_write_end(writer, &buy);
@@ -90,8 +93,12 @@ static void what_is_written_is_read(void **state)
     assert_string_equal(op->key, key);
     assert_int_equal(op->end_us, 200);
     assert_int_equal(op->result, LEDGER_OK);
-    assert_int_equal(op->state, LEDGER_CONFIRMED);
+    assert_int_equal(op->state, LEDGER_PENDING);
+    assert_int_equal(op->hold_s, 900);
     assert_int_equal(op->fence, 17);
+    assert_string_equal(op->order, "o-1");
+    op = ledger_find_op(&ledger, 3);
+    assert_int_equal(op->kind, LEDGER_PAY);
     assert_string_equal(op->order, "o-1");
     op = ledger_find_op(&ledger, 2);
     assert_int_equal(op->end_us, LEDGER_NEVER);
@@ -122,7 +129,7 @@ static void what_is_unknown_is_skipped(void **state)
 {
     (void)state;
     assert_true(read_text(HEAD "{\"weather\":\"fine\"}\n"
-                               "{\"op\":1,\"do\":\"pay\",\"at_us\":1}\n{\"op\":1,\"end_us\":2}\n"
+                               "{\"op\":1,\"do\":\"lend\",\"at_us\":1}\n{\"op\":1,\"end_us\":2}\n"
                                "{\"op\":2,\"do\":\"read\",\"at_us\":1,\"order\":\"o\",\"x\":[1]}\n"
                                "{\"op\":2,\"end_us\":2,\"is\":\"ok\",\"state\":\"strange\"}\n"));
     assert_int_equal(ledger.skipped, 3);
@@ -158,6 +165,10 @@ static void what_is_no_ledger_is_refused(void **state)
     refuses(HEAD "{\"product\":4,\"stock\":1,\"limit\":-1}\n", "limit");
     refuses(HEAD "{\"product\":4,\"stock\":1,\"epoch\":-1}\n", "epoch");
     refuses(HEAD BUY "{\"op\":1,\"end_us\":90,\"is\":\"ok\",\"status\":4294967497}\n", "status");
+    refuses(HEAD "{\"op\":1,\"do\":\"pay\",\"at_us\":1}\n", "a pay needs an order");
+    refuses(HEAD "{\"op\":1,\"do\":\"buy\",\"at_us\":1,\"product\":3,\"quantity\":1,"
+                 "\"hold_s\":86401}\n",
+            "hold_s");
     refuses(HEAD "{\"product\":3,\"stock\":5}\n", "twice");
     refuses(HEAD "{\"op\":1,\"do\":\"read\",\"at_us\":1,\"order\":"
                  "\"0123456789012345678901234567890123456\"}\n",

@@ -1,0 +1,87 @@
+/*
+ * Payments and holds against the rows and against each other (H1 to H4). An order that waits to be
+ * paid ends once: paid, expired or cancelled. Whoever was told one of these was told it for good,
+ * so no two of them may be told of one order, whenever that was, and the row agrees with what was
+ * told. That its units came back once, and not twice, is the books' to show (A1), and that its user
+ * may buy again the refusals' (A9).
+ */
+#include "loadtest/check/checks.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+
+static void tell(const struct view *view, const struct view_order *order, enum finding_kind kind,
+                 const char *what, const struct ledger_op *one, const struct ledger_op *two)
+{
+    struct finding *finding = findings_add(
+        view->findings, kind, order->row->product, order->row->quantity, "order %s %s, and is %s",
+        order->row->id, what, ledger_state_name(order->row->state));
+    finding_show(finding, one);
+    finding_show(finding, two);
+}
+
+/* What was told of it is for good. */
+static void check_told(const struct view *view, const struct view_order *order)
+{
+    enum ledger_state state = order->row->state;
+    const struct ledger_op *expired = order->expired;
+    if (order->paid && expired)
+        tell(view, order, FINDING_PAID_EXPIRED, "was told to be paid and to be too late",
+             order->paid, expired);
+    else if (expired && state == LEDGER_CONFIRMED)
+        tell(view, order, FINDING_PAID_EXPIRED, "was told to be too late", expired, NULL);
+    else if (order->paid && (state == LEDGER_PENDING || state == LEDGER_EXPIRED))
+        tell(view, order, FINDING_PAID_LOST, "was told to be paid", order->paid, NULL);
+    else if (order->expired_seen_us != LEDGER_NEVER && state != LEDGER_EXPIRED)
+        tell(view, order, FINDING_ABSENT, "was seen as expired", expired, NULL);
+}
+
+/* By its own clock a hold that begins after the buy was sent cannot be over so soon. */
+static void check_early(const struct view *view, const struct view_order *order)
+{
+    const struct ledger_op *expired = order->expired;
+    if (!expired || !order->hold_s || expired->end_us >= view_hold_over_us(order))
+        return;
+    struct finding *finding = findings_add(
+        view->findings, FINDING_EXPIRED_EARLY, order->row->product, order->row->quantity,
+        "order %s has a hold of %" PRId64 " s, and %" PRId64 " ms after it was asked for that was "
+        "said to be over",
+        order->row->id, order->hold_s, (expired->end_us - order->buy_start_us) / CLOCK_US_PER_MS);
+    finding_show(finding, order->buy);
+    finding_show(finding, expired);
+}
+
+/* Sold, though it had to be paid first and nobody can have done so. */
+static void check_unpaid(const struct view *view, const struct view_order *order)
+{
+    if (order->row->state != LEDGER_CONFIRMED || !order->held || order->pay_done ||
+        order->pay_unknown)
+        return;
+    if (order->pay_failed && !view_is_code(order->pay_failed, "expired"))
+        tell(view, order, FINDING_REFUSED, "was refused a payment", order->pay_failed, NULL);
+    else if (!order->pay_failed)
+        tell(view, order, FINDING_INVENTED, "was pending, nobody paid", order->buy, NULL);
+}
+
+static void check_order(const struct view *view, const struct view_order *order)
+{
+    check_told(view, order);
+    check_early(view, order);
+    check_unpaid(view, order);
+    if (order->row->state == LEDGER_PENDING && order->row->overdue)
+        tell(view, order, FINDING_HOLD_OPEN, "has a hold that is over", order->buy, order->expired);
+}
+
+void check_payments(const struct view *view)
+{
+    for (size_t i = 0; i < view->rows->orders_count; i++)
+        check_order(view, &view->orders[i]);
+    for (size_t i = 0; i < view->ledger->ops_count; i++) {
+        const struct ledger_op *op = &view->ledger->ops[i];
+        if (op->kind == LEDGER_PAY && op->result == LEDGER_OK && !view_find(view, op->order))
+            finding_show(findings_add(view->findings, FINDING_PAID_LOST, op->product, 0,
+                                      "order %s was told to be paid, and is not there", op->order),
+                         op);
+    }
+}

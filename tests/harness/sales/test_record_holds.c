@@ -1,0 +1,177 @@
+/*
+ * `record --holds` and `check` on real servers: sales with payments and holds that end are found
+ * clean where the strategy keeps its promise, found out where it does not, and so is a database
+ * that loses a payment, ends no hold, or gives too much or too little back when one ends.
+ */
+#include "lib/t.h"
+
+#include "harness/bed/own_bed.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORD                                                                                     \
+    "record --server-binary " SERVER " --connections 8 --holds 60 --hold-s 2s --products 2 "       \
+    "--users 40 --limit 3 "
+#define SHORT RECORD "--operations 300 --duration 60s --stock 40 "
+
+static void sql(const char *text)
+{
+    PGconn *connection = PQconnectdb(bed_database());
+    PGresult *result = PQexec(connection, text);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK)
+        fail_msg("%.200s: %s", text, PQerrorMessage(connection));
+    PQclear(result);
+    PQfinish(connection);
+}
+
+static int check(const char *more)
+{
+    char line[600];
+    snprintf(line, sizeof line, "check %s/ledger.jsonl %s", bed->folder, more);
+    return bed_run(bed, line);
+}
+
+static void says(const char *text)
+{
+    if (!strstr(bed->output, text))
+        fail_msg("it does not say '%s': %s", text, bed->output);
+}
+
+static void is_found(const char *text)
+{
+    assert_int_equal(check(""), 1);
+    says(text);
+}
+
+/* Payments were done, others came too late, and holds ended: else nothing was shown. */
+static void holds_were_seen(void)
+{
+    const char *line = strstr(bed->output, "payments: ");
+    assert_non_null(line);
+    const char *late = strstr(line, "done, "), *ended = strstr(line, "holds: ");
+    assert_true(late && ended);
+    assert_in_range(strtol(line + strlen("payments: "), NULL, 10), 1, 300);
+    assert_in_range(strtol(late + strlen("done, "), NULL, 10), 1, 300);
+    assert_in_range(strtol(ended + strlen("holds: "), NULL, 10), 1, 300);
+}
+
+static void is_kept(const char *strategy)
+{
+    char line[600];
+    snprintf(line, sizeof line, SHORT "--instances 2 --strategy %s", strategy);
+    assert_int_equal(bed_run(bed, line), 0);
+    const char *redis = getenv("SECKILL_TEST_REDIS");
+    snprintf(line, sizeof line, "--stock-redis %s",
+             strcmp(strategy, "redis-stock") == 0 && redis ? redis : "''");
+    if (check(strcmp(strategy, "redis-stock") == 0 ? line : "") != 0)
+        fail_msg("%s: %s", strategy, bed->output);
+    holds_were_seen();
+}
+
+static void holds_are_kept(void **state)
+{
+    (void)state;
+    is_kept("conditional");
+    says("2 products linearizable");
+    is_kept("pipelined");
+    is_kept("batch");
+    is_kept("redis-stock");
+}
+
+static void none_is_found_to_oversell(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, SHORT "--strategy none --work-ms 5 --instances 2 --stock 5"), 0);
+    is_found("A3  oversold: ");
+    says("A1  conservation: ");
+}
+
+/* The lowest order of this sale that was held and has this status now. */
+#define ONE(status)                                                                                \
+    "(SELECT o.id FROM seckill.orders o JOIN seckill.product p ON p.id = o.product_id"             \
+    " AND p.epoch = o.epoch WHERE p.id = 1000001 AND o.status = " status                           \
+    " AND o.hold_until IS NOT NULL ORDER BY o.id LIMIT 1)"
+#define BECOMES(status, id) "UPDATE seckill.orders SET status = " status " WHERE id = " id
+#define KEPT                "(SELECT id FROM seckill.kept)"
+
+static void what_was_told_of_an_order_is_held_against_its_row(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, SHORT "--strategy conditional"), 0);
+    assert_int_equal(check(""), 0);
+    sql("DROP TABLE IF EXISTS seckill.kept; CREATE TABLE seckill.kept AS SELECT id FROM "
+        "(SELECT " ONE("1") " AS id) AS one;" BECOMES("5", KEPT));
+    is_found("H1  paid but not sold: 1, ");
+    sql(BECOMES("4", KEPT));
+    is_found("H1  paid but not sold: 1, ");
+    sql("DELETE FROM seckill.orders WHERE id = " KEPT);
+    is_found("H1  paid but not sold: 1"); /* and absent, as its buyer was told */
+    says("A4  acknowledged but absent: ");
+    sql("DROP TABLE IF EXISTS seckill.kept;"
+        "CREATE TABLE seckill.kept AS SELECT id FROM (SELECT " ONE("5") " AS id) AS one;" BECOMES(
+            "1", KEPT));
+    is_found("H2  paid and expired: 1, ");
+    sql(BECOMES("4", KEPT) ";"
+                           "UPDATE seckill.orders SET hold_until = now() - interval '1 minute' "
+                           "WHERE id = " KEPT);
+    is_found("H4  hold not ended: 1, ");
+    sql("DROP TABLE seckill.kept");
+}
+
+/* Whatever is to go wrong when a hold ends, in the same transaction. */
+static void sell_with(const char *wrong)
+{
+    char text[600];
+    snprintf(text, sizeof text,
+             "CREATE FUNCTION wrong() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN %s; RETURN NEW;"
+             " END $$;"
+             "CREATE TRIGGER wrong AFTER UPDATE ON seckill.orders FOR EACH ROW"
+             " WHEN (OLD.status = 4 AND NEW.status = 5) EXECUTE FUNCTION wrong()",
+             wrong);
+    assert_int_equal(bed_run(bed, SHORT "--strategy conditional --operations 1"), 0);
+    sql(text); /* the tables are there now */
+    int status = bed_run(bed, RECORD "--strategy conditional --duration 7s --stock 1000 --limit 1");
+    sql("DROP TRIGGER wrong ON seckill.orders; DROP FUNCTION wrong()");
+    assert_int_equal(status, 0);
+}
+
+static void a_unit_that_comes_back_twice_is_found(void **state)
+{
+    (void)state;
+    sell_with("UPDATE seckill.product SET stock = stock + 1 WHERE id = NEW.product_id");
+    is_found("A1  conservation: ");
+}
+
+static void a_user_who_may_not_buy_again_is_found(void **state)
+{
+    (void)state;
+    sell_with("UPDATE seckill.purchase SET units = units + NEW.quantity"
+              " WHERE product_id = NEW.product_id AND user_id = NEW.user_id");
+    is_found("A9  false limit: ");
+}
+
+static void percents_are_of_a_hundred(void **state)
+{
+    (void)state;
+    assert_int_equal(bed_run(bed, SHORT "--paid 60 --paid-late 50"), 2);
+    says("--paid and --paid-late");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(holds_are_kept, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(none_is_found_to_oversell, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(what_was_told_of_an_order_is_held_against_its_row,
+                                        own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(a_unit_that_comes_back_twice_is_found, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(a_user_who_may_not_buy_again_is_found, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(percents_are_of_a_hundred, own_bed_alone, own_bed_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
