@@ -29,6 +29,7 @@
 #include "http/reply.h"
 #include "http/request.h"
 #include "http/router.h"
+#include "http/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,13 @@ enum MHD_Result lifecycle_on_access(void *cls, struct MHD_Connection *mhd, const
     return MHD_YES;
 }
 
+static void complete(struct request *request)
+{
+    if (request->stream)
+        stream_leave(request);
+    request_complete(request);
+}
+
 void lifecycle_on_completed(void *cls, struct MHD_Connection *mhd, void **context,
                             enum MHD_RequestTerminationCode code)
 {
@@ -210,7 +218,7 @@ void lifecycle_on_completed(void *cls, struct MHD_Connection *mhd, void **contex
     (void)code;
     *context = NULL;
     if (request)
-        request_complete(request);
+        complete(request);
 }
 
 void lifecycle_on_close(struct connection *connection)
@@ -221,5 +229,5 @@ void lifecycle_on_close(struct connection *connection)
         head_too_large(&request->problem);
         reply_bare(request->http, connection->mhd, &request->problem);
     }
-    request_complete(request);
+    complete(request);
 }

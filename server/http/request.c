@@ -5,7 +5,6 @@
 #include "http/request.h"
 
 #include "http/edge/edge.h"
-#include "http/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,8 +101,6 @@ void request_complete(struct request *request)
     struct http *http = request->http;
     struct connection *connection = request->connection;
 
-    if (request->stream)
-        stream_leave(request);
     http->requests--;
     if (request->accepted)
         http->accepted--;
