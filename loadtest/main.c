@@ -7,6 +7,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The exit status. */
+static int run(struct options *options)
+{
+    switch (options->command) {
+    case COMMAND_RUN:
+        return options->scenario == SCENARIO_UNPAID ? command_unpaid(options)
+                                                    : command_run(options);
+    case COMMAND_AUDIT:
+        return command_audit(options);
+    case COMMAND_REPORT:
+        return command_report(options);
+    case COMMAND_SWEEP:
+        return command_sweep(options);
+    case COMMAND_CAPACITY:
+        return command_capacity(options);
+    case COMMAND_CHECK:
+        return command_check(options);
+    case COMMAND_FAULTS:
+        return command_faults(options);
+    case COMMAND_RECORD:
+        return command_record(options);
+    case COMMAND_OASIS:
+        return command_oasis(options);
+    case COMMAND_ZOO:
+        return command_zoo(options);
+    case COMMAND_SHOP:
+        return command_shop(options);
+    }
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     static struct options options;
@@ -28,43 +59,7 @@ int main(int argc, char **argv)
     }
     process_catch_signals();
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    int status = 2;
-    switch (options.command) {
-    case COMMAND_RUN:
-        status =
-            options.scenario == SCENARIO_UNPAID ? command_unpaid(&options) : command_run(&options);
-        break;
-    case COMMAND_AUDIT:
-        status = command_audit(&options);
-        break;
-    case COMMAND_REPORT:
-        status = command_report(&options);
-        break;
-    case COMMAND_SWEEP:
-        status = command_sweep(&options);
-        break;
-    case COMMAND_CAPACITY:
-        status = command_capacity(&options);
-        break;
-    case COMMAND_CHECK:
-        status = command_check(&options);
-        break;
-    case COMMAND_FAULTS:
-        status = command_faults(&options);
-        break;
-    case COMMAND_RECORD:
-        status = command_record(&options);
-        break;
-    case COMMAND_OASIS:
-        status = command_oasis(&options);
-        break;
-    case COMMAND_ZOO:
-        status = command_zoo(&options);
-        break;
-    case COMMAND_SHOP:
-        status = command_shop(&options);
-        break;
-    }
+    int status = run(&options);
     process_end_all();
     curl_global_cleanup();
     if (process_interrupted() && status == 0)

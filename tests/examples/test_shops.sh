@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_shops.sh ROOT LOADTEST SHOP [WAY]...: a shop of examples/ with its protection sells what it has, and without it more. Each
-# is judged by judge.py and by seckill-loadtest, as its target file says. 77 where what it needs is not installed.
+# test_shops.sh ROOT LOADTEST SHOP [WAY]...: a shop of examples/ with its protection sells what it has, and without it
+# more. Each is judged by judge.py and by seckill-loadtest, as its target file says. 77 where what it needs is not installed.
 #
 # Without ways the shop has backends of its own each time, and nothing is left behind; ways share a stack.
 set -euo pipefail

@@ -4,7 +4,7 @@
 
 #include "harness/check/hand.h"
 
-enum { SECOND = 1000000 };
+#define SECOND INT64_C(1000000)
 
 /* Paid, too late, never paid, cancelled while it was held, and still held. */
 static void begin_holds(void)

@@ -42,14 +42,9 @@ static void refuses(const char *text, const char *why)
     assert_int_equal(ledger.ops_count, 0);
 }
 
-static void what_is_written_is_read(void **state)
+/* A purchase that is answered, and a cancel and a payment of its order that are not. */
+static void write_three(const char *path, char *key)
 {
-    (void)state;
-    char path[] = "/tmp/seckill-ledger.XXXXXX";
-    char key[] = "a \"key\"";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
     struct ledger_writer *writer = ledger_create(path, 42, &error);
     assert_non_null(writer);
     struct ledger_product product = {.id = 3, .stock = 5, .limit = 2, .epoch = 9};
@@ -79,6 +74,17 @@ static void what_is_written_is_read(void **state)
     ledger_write_end(writer, &buy);
     ledger_write_done(writer, 300);
     assert_true(ledger_close(writer, &error));
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/seckill-ledger.XXXXXX";
+    char key[] = "a \"key\"";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    write_three(path, key);
 
     ledger_fini(&ledger);
     if (!ledger_read_file(&ledger, path, &error))
