@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # A shop of examples/ on backends of its own, in the foreground. Ctrl-C ends all of it and leaves nothing behind.
 #
-#   run.sh SHOP [--way WAY] [--unsafe] [--port N] [--stack DIR] [-- COMMAND...]
+#   run.sh SHOP [--way WAY] [--unsafe] [--port N] [--stack DIR] [--judge | -- COMMAND...]
 #
 # SHOP is flask, node, mariadb (WAY: pessimistic, which is the usual one, optimistic, short, redis-lock), recipes or
 # recipes-node (WAY: conditional, the usual one, optimistic, early-release, redis-token, redis-stock). --unsafe takes the
 # protection out; with recipes it takes the mistake in the recipe's place. With a COMMAND the shop runs as long as that
 # does, and the exit status is the command's: run.sh flask --unsafe -- seckill-loadtest shop examples/flask/shop.yaml
+#
+# --judge is that command: it builds the harness first, and what stands behind `--` are the harness's options.
 #
 # The command, and whoever judges the shop from another terminal, finds it through the environment: SHOP_URL, SHOP_WAY,
 # SHOP_DATABASE (a conninfo), SHOP_MARIADB (a socket). Without --port the kernel chooses a free one of 127.0.0.1.
@@ -23,13 +25,14 @@ source "$here/../scripts/lib.sh"
 
 usage() { sed -n '4s/^# *//p' "${BASH_SOURCE[0]}" >&2; die "${1:-which shop?}"; }
 
-shop=${1:-} port=0 given='' with=() shop_pid=''
+shop=${1:-} port=0 given='' judge='' with=() shop_pid=''
 [ $# = 0 ] || shift
 while [ $# -gt 0 ]; do
   case $1 in
     --way) export SHOP_WAY=${2:?--way takes a name}; shift ;;
     --unsafe) export SHOP_UNSAFE=1 ;;
     --port) port=${2:?--port takes a number}; shift ;;
+    --judge) judge=1 ;;
     --stack) given=${2:?--stack takes a folder}; shift ;;
     --) shift; break ;;
     *) usage "unknown argument $1" ;;
@@ -125,7 +128,12 @@ start_shop() {
   export SHOP_URL=${line#listening on }
 }
 
+[ -z "$judge" ] || packages+=("${build_packages[@]}")
 install_packages "${run_packages[@]}" "${packages[@]}"
+if [ -n "$judge" ]; then
+  build release seckill-loadtest
+  set -- "$root/build/release/loadtest/seckill-loadtest" shop "$here/${shop%-node}/shop.yaml" "$@"
+fi
 [ "${program[0]}" != node ] || find_modules
 trap pass_on INT TERM HUP
 find_backends
