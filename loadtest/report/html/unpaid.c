@@ -41,7 +41,7 @@ static void bar(FILE *to, const json_t *figures)
             "style=\"width:%dpx;min-width:%dpx\">",
             BAR_WIDTH, BAR_HEIGHT, BAR_WIDTH, BAR_WIDTH);
     for (int i = 0; i < SHARES && bought > 0; i++) {
-        double width = (double)figure(figures, shares[i].name) / bought * BAR_WIDTH;
+        double width = (double)figure(figures, shares[i].name) / bought * (double)BAR_WIDTH;
         fprintf(to,
                 "<rect x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"%d\" "
                 "style=\"fill:var(--%s)\"/>",
