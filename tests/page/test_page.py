@@ -40,6 +40,7 @@ class Page(unittest.TestCase):
 
     def tearDown(self):
         self.browser.run("sessionStorage.clear()")
+        self.browser.driver.get("about:blank")  # no page outlives the server that it polls
         # Chromium itself writes down every answer of 4xx: that is what a refusal is.
         logged = [entry for entry in self.browser.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
         refused = [entry for entry in logged if entry["source"] == "network" and re.search("/orders|/products/90000|/events", entry["message"])]
