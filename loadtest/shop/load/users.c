@@ -51,7 +51,7 @@ static bool read_line(struct shop_users *out, char **at, size_t *room, const cha
 {
     size_t used = (size_t)out->count * out->columns, cells = 0;
     bool last = false;
-    if (used + out->columns > *room) {
+    if (!out->cells || used + out->columns > *room) {
         *room = *room ? *room * 2 : 64 * out->columns;
         char **more = reallocarray(out->cells, *room, sizeof *more);
         if (!more)

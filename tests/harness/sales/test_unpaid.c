@@ -49,8 +49,10 @@ static void file_says(const char *name, const char *text)
     bool found = false;
     snprintf(path, sizeof path, "%s/%s", bed->folder, name);
     FILE *file = fopen(path, "r");
-    if (!file)
+    if (!file) {
         fail_msg("there is no %s", path);
+        return;
+    }
     while (!found && fgets(line, sizeof line, file))
         found = strstr(line, text) != NULL;
     fclose(file);
