@@ -101,6 +101,17 @@ void queue_buy_briefly(struct server *server, const struct buy *buy)
     http_reply_fini(&reply);
 }
 
+void queue_wait_accepted(struct crowd *crowd)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+
+    while (crowd_count(crowd, 202, "") == 0) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("nothing was accepted: %s", crowd_summary(crowd));
+        crowd_wait(crowd, crowd_size(crowd), clock_mono_us() + POLL_US);
+    }
+}
+
 void queue_wait_decided(struct queue_shop *shop, int64_t product)
 {
     int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;

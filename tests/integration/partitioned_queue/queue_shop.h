@@ -8,6 +8,7 @@
 
 #include "lib/t.h"
 
+#include "lib/fixtures/crowd.h"
 #include "lib/fixtures/shop.h"
 #include "lib/stack.h"
 #include "lib/witness.h"
@@ -33,6 +34,8 @@ struct buy queue_buy(int64_t product, int64_t user);
 void queue_expect_accepted(struct server *server, const struct buy *buy, char id[SHOP_ID_SIZE]);
 /* Buys, and does not wait for long: decided or not. */
 void queue_buy_briefly(struct server *server, const struct buy *buy);
+/* Waits until one of them is accepted, and undecided. */
+void queue_wait_accepted(struct crowd *crowd);
 /* Waits until no order of the product is queued. */
 void queue_wait_decided(struct queue_shop *shop, int64_t product);
 /* What GET says; `reason` may be NULL. */
