@@ -16,7 +16,7 @@
 #define SETTLE_US (30 * CLOCK_US_PER_S)
 
 /* Starts the sales, and writes down what each began with. */
-static bool begin_sale(const struct harness *harness, struct ledger_writer *writer,
+static bool begin_sale(const struct harness *harness, struct json_lines *writer,
                        struct error *error)
 {
     const struct options *options = harness->options;
@@ -37,7 +37,7 @@ static bool begin_sale(const struct harness *harness, struct ledger_writer *writ
 }
 
 /* For whoever finds the file one day. */
-static void note_settings(const struct harness *harness, struct ledger_writer *writer)
+static void note_settings(const struct harness *harness, struct json_lines *writer)
 {
     const struct options *options = harness->options;
     char text[200];
@@ -47,7 +47,7 @@ static void note_settings(const struct harness *harness, struct ledger_writer *w
     ledger_write_note(writer, clock_mono_us(), text);
 }
 
-static bool record(const struct harness *harness, struct ledger_writer *writer,
+static bool record(const struct harness *harness, struct json_lines *writer,
                    struct recorder_result *result, struct error *error)
 {
     const struct options *options = harness->options;
@@ -83,11 +83,11 @@ static bool record_to(const struct harness *harness, const char *path,
                       struct recorder_result *result, struct error *error)
 {
     struct error ignored;
-    struct ledger_writer *writer = ledger_create(path, harness->options->seed, error);
+    struct json_lines *writer = ledger_create(path, harness->options->seed, error);
     if (!writer)
         return false;
     bool made = record(harness, writer, result, error);
-    return ledger_close(writer, made ? error : &ignored) && made;
+    return json_lines_close(writer, made ? error : &ignored) && made;
 }
 
 int command_record(const struct options *options)

@@ -127,7 +127,7 @@ static bool set_up(struct trial *trial, struct error *error)
     return open_ways(trial, error) && forget_keys(&trial->site, &keys, error);
 }
 
-static bool begin_sale(struct trial *trial, struct witness *witness, struct ledger_writer *writer,
+static bool begin_sale(struct trial *trial, struct witness *witness, struct json_lines *writer,
                        struct error *error)
 {
     for (int64_t i = 0; i < PRODUCTS; i++) {
@@ -142,7 +142,7 @@ static bool begin_sale(struct trial *trial, struct witness *witness, struct ledg
     return true;
 }
 
-static void note_fault(const struct trial *trial, struct ledger_writer *writer)
+static void note_fault(const struct trial *trial, struct json_lines *writer)
 {
     for (size_t i = 0; i < trial->nemesis.count; i++) {
         const struct fault_interval *interval = &trial->nemesis.intervals[i];
@@ -157,7 +157,7 @@ static void note_fault(const struct trial *trial, struct ledger_writer *writer)
 /* The crowd, in a thread of its own. */
 struct crowd {
     const struct recorder_plan *plan;
-    struct ledger_writer *writer;
+    struct json_lines *writer;
     struct nemesis *nemesis;
     struct error error;
     bool made;
@@ -174,7 +174,7 @@ static void *let_buy(void *context)
 }
 
 static bool sell_and_break(struct trial *trial, const struct recorder_plan *plan,
-                           struct ledger_writer *writer, struct error *error)
+                           struct json_lines *writer, struct error *error)
 {
     struct crowd crowd = {.plan = plan, .writer = writer, .nemesis = &trial->nemesis};
     struct error second;
@@ -193,7 +193,7 @@ static bool sell_and_break(struct trial *trial, const struct recorder_plan *plan
     return broke && crowd.made;
 }
 
-static bool sell(struct trial *trial, struct ledger_writer *writer, struct error *error)
+static bool sell(struct trial *trial, struct json_lines *writer, struct error *error)
 {
     const char *targets[INSTANCES];
     for (size_t i = 0; i < INSTANCES; i++)
@@ -220,10 +220,10 @@ static bool record(struct trial *trial, const char *path, struct error *error)
 {
     struct error ignored;
     struct witness *witness = witness_create(trial->options.database, trial->options.schema, error);
-    struct ledger_writer *writer = witness ? ledger_create(path, trial->plan->seed, error) : NULL;
+    struct json_lines *writer = witness ? ledger_create(path, trial->plan->seed, error) : NULL;
     bool made = writer && begin_sale(trial, witness, writer, error) && sell(trial, writer, error);
     witness_destroy(witness);
-    return ledger_close(writer, made ? error : &ignored) && made;
+    return json_lines_close(writer, made ? error : &ignored) && made;
 }
 
 static void take_findings(const struct check_result *check, struct trial_result *result)

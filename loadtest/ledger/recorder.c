@@ -27,7 +27,7 @@ struct slot {
 
 struct recorder {
     const struct recorder_plan *plan; /* borrowed, as the two below */
-    struct ledger_writer *writer;
+    struct json_lines *writer;
     struct recorder_result *result;
     int epoll_fd;
     struct client_target targets[RECORDER_TARGETS_MAX];
@@ -90,7 +90,7 @@ static bool begin_all(struct recorder *recorder, struct error *error)
         begun++;
         ledger_write_begin(recorder->writer, &slot->op);
     }
-    return begun == 0 || ledger_flush(recorder->writer, error);
+    return begun == 0 || json_lines_flush(recorder->writer, error);
 }
 
 static void send_all(struct recorder *recorder)
@@ -156,7 +156,7 @@ static bool drive(struct recorder *recorder, struct error *error)
     }
     recorder->result->undecided = mix_waiting(recorder->mix) + mix_forgotten(recorder->mix);
     ledger_write_done(recorder->writer, now_us);
-    return ledger_flush(recorder->writer, error);
+    return json_lines_flush(recorder->writer, error);
 }
 
 static bool prepare(struct recorder *recorder, struct error *error)
@@ -184,7 +184,7 @@ static bool prepare(struct recorder *recorder, struct error *error)
     return true;
 }
 
-bool recorder_run(const struct recorder_plan *plan, struct ledger_writer *writer,
+bool recorder_run(const struct recorder_plan *plan, struct json_lines *writer,
                   struct recorder_result *result, struct error *error)
 {
     struct recorder recorder = {.plan = plan, .writer = writer, .result = result, .epoll_fd = -1};

@@ -34,7 +34,7 @@ struct recorder_result {
 
 /* False when nobody listens, it is interrupted, or the ledger cannot be written. The ledger has
  * then what was done so far, and no end. */
-bool recorder_run(const struct recorder_plan *plan, struct ledger_writer *writer,
+bool recorder_run(const struct recorder_plan *plan, struct json_lines *writer,
                   struct recorder_result *result, struct error *error);
 
 #endif

@@ -16,7 +16,7 @@
 static void write_all(const struct ledger *ledger, const char *path)
 {
     struct error error = {.code = ERROR_NONE};
-    struct ledger_writer *writer = ledger_create(path, ledger->seed, &error);
+    struct json_lines *writer = ledger_create(path, ledger->seed, &error);
 
     FUZZ_HOLDS(writer);
     for (size_t i = 0; i < ledger->products_count; i++)
@@ -28,7 +28,7 @@ static void write_all(const struct ledger *ledger, const char *path)
     }
     if (ledger->done)
         ledger_write_done(writer, 1);
-    FUZZ_HOLDS(ledger_close(writer, &error));
+    FUZZ_HOLDS(json_lines_close(writer, &error));
 }
 
 static bool is_same_op(const struct ledger_op *a, const struct ledger_op *b)

@@ -65,17 +65,11 @@ static void redis(const char *command)
     redisFree(context);
 }
 
-static void says(const char *text)
-{
-    if (!strstr(bed->output, text))
-        fail_msg("it does not say '%s'", text);
-}
-
 static void is_found(const char *text)
 {
     assert_int_equal(check(), 1);
-    says(text);
-    says("VIOLATED");
+    own_bed_says(text);
+    own_bed_says("VIOLATED");
 }
 
 /* The lowest order of this sale with that status: each confirmed one was acknowledged, since nobody
@@ -90,9 +84,9 @@ static void conditional_is_clean_until_somebody_meddles(void **state)
     record("--strategy conditional --instances 2 --connections 8 --operations 400 --products 4 "
            "--stock 8 --limit 3 --users 40 --seed 11");
     assert_int_equal(check(), 0);
-    says("400 operations on 4 products, seed 11");
-    says("4 products linearizable");
-    says("no violation found");
+    own_bed_says("400 operations on 4 products, seed 11");
+    own_bed_says("4 products linearizable");
+    own_bed_says("no violation found");
 
     sql("UPDATE product SET stock = stock + 1 WHERE id = 1000001");
     is_found("A1  conservation: 1, 1 units");
@@ -109,7 +103,7 @@ static void conditional_is_clean_until_somebody_meddles(void **state)
         "1,"
         " now() FROM orders WHERE id = " ONE("1"));
     is_found("A5  invented: 1, 1 units");
-    says("A1  conservation");
+    own_bed_says("A1  conservation");
     sql("DELETE FROM orders WHERE user_id = 9000001");
     assert_int_equal(check(), 0);
     sql("DELETE FROM orders WHERE id = " ONE("1"));
@@ -117,7 +111,7 @@ static void conditional_is_clean_until_somebody_meddles(void **state)
 
     sql("UPDATE product SET epoch = epoch + 1 WHERE id = 1000001");
     assert_int_equal(check(), 2);
-    says("put on sale again");
+    own_bed_says("put on sale again");
 }
 
 static void none_is_found_to_oversell(void **state)
@@ -126,8 +120,8 @@ static void none_is_found_to_oversell(void **state)
     record("--strategy none --instances 2 --connections 8 --operations 300 --products 2 "
            "--stock 5 --work-ms 5");
     is_found("A3  oversold: 2");
-    says("A1  conservation: 2");
-    says("WG  not linearizable");
+    own_bed_says("A1  conservation: 2");
+    own_bed_says("WG  not linearizable");
 }
 
 /* What is accepted first and decided later is read until it is. */
@@ -136,12 +130,12 @@ static void accepted_orders_are_seen_to_their_end(void **state)
     (void)state;
     record("--strategy redis-stock --instances 2 --connections 8 --operations 400 --products 2 "
            "--stock 20 --limit 4 --users 40");
-    says(" 0 accepted and not known to be decided");
+    own_bed_says(" 0 accepted and not known to be decided");
     assert_int_equal(check_with("--stock-redis", stock_redis()), 0);
-    says("no violation found");
+    own_bed_says("no violation found");
     redis("HINCRBY {seckill}:stock:mirror:1000002 stock 3");
     assert_int_equal(check_with("--stock-redis", stock_redis()), 1);
-    says("A15 cache differs: 1, 3 units");
+    own_bed_says("A15 cache differs: 1, 3 units");
     assert_int_equal(check(), 0);
     redis("HINCRBY {seckill}:stock:mirror:1000002 stock -3");
 }
@@ -155,7 +149,7 @@ static void a_lock_without_a_lease_is_found(void **state)
     assert_int_equal(check_with("--system-name judged --redis", stock_redis()), 0);
     redis("PERSIST judged:lock:product:1");
     assert_int_equal(check_with("--system-name judged --redis", stock_redis()), 1);
-    says("A17 residue: 1");
+    own_bed_says("A17 residue: 1");
     redis("DEL judged:lock:product:1");
     assert_int_equal(check_with("--redis", "rediss://secret@there"), 2);
     assert_null(strstr(bed->output, "secret"));
@@ -167,7 +161,7 @@ static void nothing_sold_is_no_pass(void **state)
     (void)state;
     record("--strategy conditional --connections 4 --operations 3 --products 1 --stock 0");
     assert_int_equal(check(), 2);
-    says("proved nothing: nothing was sold");
+    own_bed_says("proved nothing: nothing was sold");
 }
 
 /* Until the ledger has so many bytes. */
@@ -204,7 +198,7 @@ static void killed_in_the_middle(void **state)
     wait_for_ledger(300000);
     process_stop(&recorder, SIGKILL, 1000, &status);
     assert_int_equal(check(), 0);
-    says("the recording did not come to its end");
+    own_bed_says("the recording did not come to its end");
 }
 
 int main(void)

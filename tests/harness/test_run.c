@@ -3,7 +3,6 @@
 
 #include "harness/bed/own_bed.h"
 
-#include <libpq-fe.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,18 +32,6 @@ static void promises_are_kept_and_dangers_shown(void **state)
     assert_non_null(strstr(bed->output, "durable: "));
 }
 
-static void sql_as(const char *role, const char *text)
-{
-    char conninfo[512];
-    snprintf(conninfo, sizeof conninfo, "%s user=%s", bed_database(), role);
-    PGconn *connection = PQconnectdb(conninfo);
-    PGresult *result = PQexec(connection, text);
-    if (PQresultStatus(result) != PGRES_COMMAND_OK)
-        fail_msg("%.200s: %s", text, PQerrorMessage(connection));
-    PQclear(result);
-    PQfinish(connection);
-}
-
 #define REHEARSAL "\"Re hearsal\""
 
 /* With a role that owns nothing, in a schema of its own that the owner has made; and what to do is
@@ -61,11 +48,11 @@ static void a_rehearsal_needs_rights_on_rows_alone(void **state)
                               "--connections 8 --stock 20 --strategies conditional";
 
     assert_true(process_capture(print, &capture, &error));
-    sql_as("seckill", "DROP SCHEMA IF EXISTS " REHEARSAL " CASCADE");
-    sql_as("seckill", script);
-    sql_as("postgres", "DROP ROLE IF EXISTS rehearser; CREATE ROLE rehearser LOGIN");
-    sql_as("seckill", "GRANT USAGE ON SCHEMA " REHEARSAL " TO rehearser; GRANT SELECT, INSERT,"
-                      " UPDATE, DELETE ON ALL TABLES IN SCHEMA " REHEARSAL " TO rehearser");
+    own_bed_sql("seckill", "DROP SCHEMA IF EXISTS " REHEARSAL " CASCADE");
+    own_bed_sql("seckill", script);
+    own_bed_sql("postgres", "DROP ROLE IF EXISTS rehearser; CREATE ROLE rehearser LOGIN");
+    own_bed_sql("seckill", "GRANT USAGE ON SCHEMA " REHEARSAL " TO rehearser; GRANT SELECT, INSERT,"
+                           " UPDATE, DELETE ON ALL TABLES IN SCHEMA " REHEARSAL " TO rehearser");
     snprintf(rehearser, sizeof rehearser, "%s user=rehearser", bed_database());
     bed->options.database = rehearser;
     bed->options.schema = "Re hearsal";
@@ -78,11 +65,11 @@ static void a_rehearsal_needs_rights_on_rows_alone(void **state)
     snprintf(script, sizeof script, "check %s/ledger.jsonl", bed->folder);
     assert_int_equal(bed_run(bed, script), 0);
 
-    sql_as("seckill", "REVOKE UPDATE ON " REHEARSAL ".product FROM rehearser");
+    own_bed_sql("seckill", "REVOKE UPDATE ON " REHEARSAL ".product FROM rehearser");
     assert_int_equal(bed_run(bed, run), 2);
     assert_non_null(strstr(bed->output, "GRANT UPDATE ON " REHEARSAL ".product TO rehearser;"));
-    sql_as("seckill", "DROP SCHEMA " REHEARSAL " CASCADE");
-    sql_as("postgres", "DROP OWNED BY rehearser; DROP ROLE rehearser");
+    own_bed_sql("seckill", "DROP SCHEMA " REHEARSAL " CASCADE");
+    own_bed_sql("postgres", "DROP OWNED BY rehearser; DROP ROLE rehearser");
 }
 
 /* wrk's every latency, in the same steps as the open loop's; it adds some for those that it could

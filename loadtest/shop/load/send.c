@@ -21,7 +21,7 @@ struct again {
 struct sender {
     const struct send_plan *plan;
     struct shop_history *history;
-    struct shop_ledger *ledger;
+    struct json_lines *ledger;
     struct send_result *result;
     CURLM *multi;         /* owned */
     struct visit *visits; /* owned */
@@ -309,7 +309,7 @@ static bool turn(struct sender *sender, struct error *error)
     wake(sender);
     if (!begin_due(sender))
         return error_fail(error, "out of memory");
-    if (!shop_ledger_flush(sender->ledger, error))
+    if (!json_lines_flush(sender->ledger, error))
         return false;
     CURLMcode code = curl_multi_perform(sender->multi, &running);
     if (code == CURLM_OK) {
@@ -366,7 +366,7 @@ static void close_visits(struct sender *sender)
 }
 
 bool send_load(const struct send_plan *plan, struct shop_history *history,
-               struct shop_ledger *ledger, struct send_result *result, struct error *error)
+               struct json_lines *ledger, struct send_result *result, struct error *error)
 {
     struct sender sender = {.plan = plan,
                             .history = history,

@@ -36,6 +36,6 @@ struct send_result {
 /* Everything that was asked stands in `history`, and in the ledger. False: it could not be done, or
  * was interrupted; what was sent until then is recorded. */
 bool send_load(const struct send_plan *plan, struct shop_history *history,
-               struct shop_ledger *ledger, struct send_result *result, struct error *error);
+               struct json_lines *ledger, struct send_result *result, struct error *error);
 
 #endif

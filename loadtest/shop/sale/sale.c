@@ -42,7 +42,7 @@ static bool prepare(const struct shop_asker *asker, struct error *error)
 }
 
 static bool load(const struct sale_plan *plan, const struct shop_asker *asker, struct sale *out,
-                 struct shop_ledger *ledger, struct error *error)
+                 struct json_lines *ledger, struct error *error)
 {
     struct shop_users users;
     if (!users_open(&users, plan->target, asker->log, error))
@@ -54,7 +54,7 @@ static bool load(const struct sale_plan *plan, const struct shop_asker *asker, s
 }
 
 static bool hold(const struct sale_plan *plan, const struct shop_asker *asker, struct sale *out,
-                 struct shop_ledger *ledger, struct error *error)
+                 struct json_lines *ledger, struct error *error)
 {
     if (!load(plan, asker, out, ledger, error) || !audit_wait_quiet(asker, error) ||
         !audit_read(asker, &out->books, error))
@@ -71,11 +71,11 @@ bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *err
     *out = (struct sale){.judgement = {.verdict = SHOP_VERDICT_INVALID}};
     snprintf(path, sizeof path, "%s/ledger.jsonl", plan->folder);
     snprintf(log, sizeof log, "%s/shop.log", plan->folder);
-    struct shop_ledger *ledger = shop_ledger_create(path, plan->target, error);
+    struct json_lines *ledger = shop_ledger_create(path, plan->target, error);
     if (!ledger)
         return false;
     bool held = hold(plan, &asker, out, ledger, error);
-    return shop_ledger_close(ledger, held ? error : &ignored) && held;
+    return json_lines_close(ledger, held ? error : &ignored) && held;
 }
 
 void sale_fini(struct sale *sale)

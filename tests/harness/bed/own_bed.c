@@ -1,4 +1,10 @@
+#include "lib/t.h"
+
 #include "harness/bed/own_bed.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <string.h>
 
 struct bed *bed;
 
@@ -31,4 +37,23 @@ int own_bed_end(void **state)
     (void)state;
     bed_destroy(bed);
     return 0;
+}
+
+void own_bed_says(const char *text)
+{
+    if (!strstr(bed->output, text))
+        fail_msg("it does not say '%s': %s", text, bed->output);
+}
+
+void own_bed_sql(const char *role, const char *text)
+{
+    char conninfo[512];
+    snprintf(conninfo, sizeof conninfo, "%s%s%s", bed_database(), role ? " user=" : "",
+             role ? role : "");
+    PGconn *connection = PQconnectdb(conninfo);
+    PGresult *result = PQexec(connection, text);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK)
+        fail_msg("%.200s: %s", text, PQerrorMessage(connection));
+    PQclear(result);
+    PQfinish(connection);
 }

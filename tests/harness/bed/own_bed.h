@@ -11,4 +11,10 @@ int own_bed_one(void **state);
 int own_bed_two(void **state);
 int own_bed_end(void **state);
 
+/* Fails the test unless its last run said it. */
+void own_bed_says(const char *text);
+/* A statement that is no question, on the database of the test; `role` NULL: as the harness's own.
+ */
+void own_bed_sql(const char *role, const char *text);
+
 #endif

@@ -15,26 +15,20 @@
 
 #define FAULTS "faults --server-binary " SERVER " "
 
-static void says(const char *text)
-{
-    if (!strstr(bed->output, text))
-        fail_msg("it does not say '%s'", text);
-}
-
 static void unknown_names_are_refused_with_the_nearest(void **state)
 {
     (void)state;
     assert_int_equal(bed_run(bed, FAULTS "--faults stal"), 2);
-    says("--faults: there is no fault 'stal'");
-    says("stall");
+    own_bed_says("--faults: there is no fault 'stal'");
+    own_bed_says("stall");
     assert_int_equal(bed_run(bed, FAULTS "--strategies conditionnal"), 2);
-    says("conditional");
+    own_bed_says("conditional");
     assert_int_equal(bed_run(bed, FAULTS "--reproduce conditional"), 2);
-    says("--reproduce takes STRATEGY/FAULT");
+    own_bed_says("--reproduce takes STRATEGY/FAULT");
     assert_int_equal(bed_run(bed, FAULTS "--reproduce conditional/kil"), 2);
-    says("kill");
+    own_bed_says("kill");
     assert_int_equal(bed_run(bed, FAULTS "--expect conditional/kill=perhaps"), 2);
-    says("--expect takes");
+    own_bed_says("--expect takes");
 }
 
 /* The control of a column, held to what it does not promise: the matrix must fail. */
@@ -44,8 +38,8 @@ static void a_contradiction_is_the_exit_status(void **state)
     assert_int_equal(bed_run(bed, FAULTS "--strategies redis-token --faults forget --runs 1 "
                                          "--expect redis-token/forget=holds"),
                      1);
-    says("CONTRADICTED");
-    says("A1 conservation");
+    own_bed_says("CONTRADICTED");
+    own_bed_says("A1 conservation");
 }
 
 /* As it stands, the same cell is as expected; the seed is the first word and the last. */
@@ -53,9 +47,9 @@ static void a_cell_is_reproduced(void **state)
 {
     (void)state;
     assert_int_equal(bed_run(bed, FAULTS "--reproduce redis-token/forget --seed 5"), 0);
-    says("seed 5\n");
-    says("fails, as stated");
-    says("keys in all");
+    own_bed_says("seed 5\n");
+    own_bed_says("fails, as stated");
+    own_bed_says("keys in all");
     const char *last = strrchr(bed->output, 's');
     assert_non_null(last);
     assert_string_equal(last, "seed 5\n");
@@ -66,8 +60,8 @@ static void a_column_without_a_control_proves_nothing(void **state)
 {
     (void)state;
     assert_int_equal(bed_run(bed, FAULTS "--strategies redis-fenced --faults forget --runs 1"), 2);
-    says("forget proves nothing");
-    says("0/1 held");
+    own_bed_says("forget proves nothing");
+    own_bed_says("0/1 held");
 }
 
 /* The harness's children, two at most; how many there are. */
@@ -117,7 +111,7 @@ static void an_interrupt_leaves_nothing_running(void **state)
     }
     kill(process.pid, SIGINT);
     assert_int_equal(bed_finish(bed, &process), 2);
-    says("interrupted");
+    own_bed_says("interrupted");
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(kill(servers[i], 0), -1);
 }

@@ -17,12 +17,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void says(const char *text)
-{
-    if (!strstr(bed->output, text))
-        fail_msg("it does not say '%s'", text);
-}
-
 /* A figure of oasis.json. */
 static int64_t figure(const char *part, const char *name)
 {
@@ -94,7 +88,7 @@ static bool listens(int port)
 
 static void is_sold_out(int64_t tickets)
 {
-    says("The audit is clean.");
+    own_bed_says("The audit is clean.");
     assert_int_equal(figure("rows", "sold"), tickets);
     assert_int_equal(ask("sum(o.quantity)"), tickets);
     assert_int_equal(ask("count(DISTINCT p.id)"), 17);
@@ -117,9 +111,10 @@ static void the_hall_empties_and_the_books_agree(void **state)
     assert_int_equal(bed_run(bed, "oasis --server-binary " SERVER
                                   " --tickets 6000 --instances 2 --connections 32"),
                      0);
-    says("6,000 tickets for 17 nights, at most 4 a buyer. The hall empties on the page at http://");
-    says("] 0 left, 6,000 sold");
-    says("about six hours");
+    own_bed_says(
+        "6,000 tickets for 17 nights, at most 4 a buyer. The hall empties on the page at http://");
+    own_bed_says("] 0 left, 6,000 sold");
+    own_bed_says("about six hours");
     is_sold_out(6000);
 }
 
@@ -139,7 +134,7 @@ static void none_is_found_to_oversell(void **state)
     assert_int_equal(bed_run(bed, "oasis --server-binary " SERVER
                                   " --tickets 60 --products 2 --strategy none --work-ms 5"),
                      1);
-    says("! OVERSOLD, tickets more than there were: ");
+    own_bed_says("! OVERSOLD, tickets more than there were: ");
     assert_true(figure("rows", "oversold") > 0);
     assert_true(ask("sum(o.quantity)") > 60);
     assert_int_equal(figure("rows", "limit_violations"), 0);
@@ -150,12 +145,12 @@ static void what_cannot_be_sold_is_refused(void **state)
 {
     (void)state;
     assert_int_equal(bed_run(bed, "oasis --tickets 16 --server-binary " SERVER), 2);
-    says("--tickets must be at least one for each of --products");
+    own_bed_says("--tickets must be at least one for each of --products");
     assert_int_equal(bed_run(bed, "oasis --instances 1,3 --server-binary " SERVER), 2);
-    says("--instances takes one figure here");
+    own_bed_says("--instances takes one figure here");
     assert_int_equal(bed_run(bed, "oasis --strategy bach --server-binary " SERVER), 2);
-    says("--strategy: the servers have no 'bach'");
-    says("batch");
+    own_bed_says("--strategy: the servers have no 'bach'");
+    own_bed_says("batch");
     assert_int_equal(bed_run(bed, "oasis --strategies batch"), 2);
     assert_int_equal(bed_run(bed, "oasis --server http://127.0.0.1:1"), 2);
 }
@@ -173,9 +168,9 @@ static void an_interrupt_says_how_far_it_came(void **state)
     wait_for_orders(50);
     kill(sale.pid, SIGINT);
     assert_int_equal(bed_finish(bed, &sale), 2);
-    says("interrupted");
-    says("Ended early: ");
-    says("The books agree so far.");
+    own_bed_says("interrupted");
+    own_bed_says("Ended early: ");
+    own_bed_says("The books agree so far.");
     assert_true(figure("rows", "sold") >= 50);
     assert_int_equal(figure("rows", "sold"), ask("sum(o.quantity)"));
     assert_false(listens(port));

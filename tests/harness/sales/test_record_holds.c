@@ -7,7 +7,6 @@
 
 #include "harness/bed/own_bed.h"
 
-#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +16,6 @@
     "--users 40 --limit 3 "
 #define SHORT RECORD "--operations 300 --duration 60s --stock 40 "
 
-static void sql(const char *text)
-{
-    PGconn *connection = PQconnectdb(bed_database());
-    PGresult *result = PQexec(connection, text);
-    if (PQresultStatus(result) != PGRES_COMMAND_OK)
-        fail_msg("%.200s: %s", text, PQerrorMessage(connection));
-    PQclear(result);
-    PQfinish(connection);
-}
-
 static int check(const char *more)
 {
     char line[600];
@@ -34,16 +23,10 @@ static int check(const char *more)
     return bed_run(bed, line);
 }
 
-static void says(const char *text)
-{
-    if (!strstr(bed->output, text))
-        fail_msg("it does not say '%s': %s", text, bed->output);
-}
-
 static void is_found(const char *text)
 {
     assert_int_equal(check(""), 1);
-    says(text);
+    own_bed_says(text);
 }
 
 /* Payments were done, others came too late, and holds ended: else nothing was shown. */
@@ -75,7 +58,7 @@ static void holds_are_kept(void **state)
 {
     (void)state;
     is_kept("conditional");
-    says("2 products linearizable");
+    own_bed_says("2 products linearizable");
     is_kept("pipelined");
     is_kept("batch");
     is_kept("redis-stock");
@@ -86,7 +69,7 @@ static void none_is_found_to_oversell(void **state)
     (void)state;
     assert_int_equal(bed_run(bed, SHORT "--strategy none --work-ms 5 --instances 2 --stock 5"), 0);
     is_found("A3  oversold: ");
-    says("A1  conservation: ");
+    own_bed_says("A1  conservation: ");
 }
 
 /* The lowest order of this sale that was held and has this status now. */
@@ -102,23 +85,26 @@ static void what_was_told_of_an_order_is_held_against_its_row(void **state)
     (void)state;
     assert_int_equal(bed_run(bed, SHORT "--strategy conditional"), 0);
     assert_int_equal(check(""), 0);
-    sql("DROP TABLE IF EXISTS seckill.kept; CREATE TABLE seckill.kept AS SELECT id FROM "
-        "(SELECT " ONE("1") " AS id) AS one;" BECOMES("5", KEPT));
+    own_bed_sql(NULL,
+                "DROP TABLE IF EXISTS seckill.kept; CREATE TABLE seckill.kept AS SELECT id FROM "
+                "(SELECT " ONE("1") " AS id) AS one;" BECOMES("5", KEPT));
     is_found("H1  paid but not sold: 1, ");
-    sql(BECOMES("4", KEPT));
+    own_bed_sql(NULL, BECOMES("4", KEPT));
     is_found("H1  paid but not sold: 1, ");
-    sql("DELETE FROM seckill.orders WHERE id = " KEPT);
+    own_bed_sql(NULL, "DELETE FROM seckill.orders WHERE id = " KEPT);
     is_found("H1  paid but not sold: 1"); /* and absent, as its buyer was told */
-    says("A4  acknowledged but absent: ");
-    sql("DROP TABLE IF EXISTS seckill.kept;"
-        "CREATE TABLE seckill.kept AS SELECT id FROM (SELECT " ONE("5") " AS id) AS one;" BECOMES(
-            "1", KEPT));
+    own_bed_says("A4  acknowledged but absent: ");
+    own_bed_sql(NULL, "DROP TABLE IF EXISTS seckill.kept;"
+                      "CREATE TABLE seckill.kept AS SELECT id FROM (SELECT " ONE(
+                          "5") " AS id) AS one;" BECOMES("1", KEPT));
     is_found("H2  paid and expired: 1, ");
-    sql(BECOMES("4", KEPT) ";"
+    own_bed_sql(
+        NULL,
+        BECOMES("4", KEPT) ";"
                            "UPDATE seckill.orders SET hold_until = now() - interval '1 minute' "
                            "WHERE id = " KEPT);
     is_found("H4  hold not ended: 1, ");
-    sql("DROP TABLE seckill.kept");
+    own_bed_sql(NULL, "DROP TABLE seckill.kept");
 }
 
 /* Whatever is to go wrong when a hold ends, in the same transaction. */
@@ -132,9 +118,9 @@ static void sell_with(const char *wrong)
              " WHEN (OLD.status = 4 AND NEW.status = 5) EXECUTE FUNCTION wrong()",
              wrong);
     assert_int_equal(bed_run(bed, SHORT "--strategy conditional --operations 1"), 0);
-    sql(text); /* the tables are there now */
+    own_bed_sql(NULL, text); /* the tables are there now */
     int status = bed_run(bed, RECORD "--strategy conditional --duration 7s --stock 1000 --limit 1");
-    sql("DROP TRIGGER wrong ON seckill.orders; DROP FUNCTION wrong()");
+    own_bed_sql(NULL, "DROP TRIGGER wrong ON seckill.orders; DROP FUNCTION wrong()");
     assert_int_equal(status, 0);
 }
 
@@ -157,7 +143,7 @@ static void percents_are_of_a_hundred(void **state)
 {
     (void)state;
     assert_int_equal(bed_run(bed, SHORT "--paid 60 --paid-late 50"), 2);
-    says("--paid and --paid-late");
+    own_bed_says("--paid and --paid-late");
 }
 
 int main(void)

@@ -6,27 +6,10 @@
 
 #include "harness/bed/own_bed.h"
 
-#include <libpq-fe.h>
 #include <stdio.h>
 #include <string.h>
 
 #define UNPAID "run --scenario unpaid --server-binary " SERVER " --connections 24 --stock 200 "
-
-static void sql(const char *text)
-{
-    PGconn *connection = PQconnectdb(bed_database());
-    PGresult *result = PQexec(connection, text);
-    if (PQresultStatus(result) != PGRES_COMMAND_OK)
-        fail_msg("%.200s: %s", text, PQerrorMessage(connection));
-    PQclear(result);
-    PQfinish(connection);
-}
-
-static void says(const char *text)
-{
-    if (!strstr(bed->output, text))
-        fail_msg("it does not say '%s'", text);
-}
 
 /* The run of results.json; the others are of other strategies. */
 static json_t *run_of(const json_t *results, const char *strategy)
@@ -91,12 +74,12 @@ static void the_books_agree_at_every_moment(void **state)
     (void)state;
     assert_int_equal(
         bed_run(bed, UNPAID "--instances 2 --duration 6s --strategies conditional,redis-stock"), 0);
-    says("conditional            2");
-    says("redis-stock            2");
-    says("  kept\n");
+    own_bed_says("conditional            2");
+    own_bed_says("redis-stock            2");
+    own_bed_says("  kept\n");
     assert_null(strstr(bed->output, "  ! "));
     assert_null(strstr(bed->output, "proved nothing"));
-    says("/report.html\n");
+    own_bed_says("/report.html\n");
     the_files_say_it("conditional", "kept");
     the_files_say_it("redis-stock", "kept");
 }
@@ -106,7 +89,7 @@ static void none_is_seen_through(void **state)
     (void)state;
     assert_int_equal(
         bed_run(bed, UNPAID "--instances 2 --duration 4s --work-ms 5 --strategies none"), 0);
-    says("  unsafe, as stated\n");
+    own_bed_says("  unsafe, as stated\n");
 }
 
 /* Whoever ends a hold gets one unit more back: what a shop without a guard does. */
@@ -114,16 +97,18 @@ static void a_unit_that_comes_back_twice_is_found(void **state)
 {
     (void)state;
     assert_true(bed_run(bed, UNPAID "--duration 1s --strategies conditional") != 1);
-    sql("CREATE FUNCTION twice() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    own_bed_sql(
+        NULL,
+        "CREATE FUNCTION twice() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
         "  UPDATE seckill.product SET stock = stock + 1 WHERE id = NEW.product_id; RETURN NEW;"
         " END $$;"
         "CREATE TRIGGER twice AFTER UPDATE ON seckill.orders FOR EACH ROW"
         " WHEN (OLD.status = 4 AND NEW.status = 5) EXECUTE FUNCTION twice()");
     int status = bed_run(bed, UNPAID "--duration 4s --strategies conditional");
-    sql("DROP TRIGGER twice ON seckill.orders; DROP FUNCTION twice()");
+    own_bed_sql(NULL, "DROP TRIGGER twice ON seckill.orders; DROP FUNCTION twice()");
     assert_int_equal(status, 1);
-    says("  BROKEN\n");
-    says("lost updates ");
+    own_bed_says("  BROKEN\n");
+    own_bed_says("lost updates ");
     the_files_say_it("conditional", "BROKEN");
     file_says("report.html", "lost updates ");
 }
@@ -132,9 +117,9 @@ static void what_it_cannot_show_is_refused(void **state)
 {
     (void)state;
     assert_int_equal(bed_run(bed, UNPAID "--strategies conditionl"), 2);
-    says("the servers have no 'conditionl'");
+    own_bed_says("the servers have no 'conditionl'");
     assert_int_equal(bed_run(bed, "run --scenario unpaid --format json"), 2);
-    says("--scenario unpaid");
+    own_bed_says("--scenario unpaid");
 }
 
 int main(void)

@@ -45,7 +45,7 @@ static void refuses(const char *text, const char *why)
 /* A purchase that is answered, and a cancel and a payment of its order that are not. */
 static void write_three(const char *path, char *key)
 {
-    struct ledger_writer *writer = ledger_create(path, 42, &error);
+    struct json_lines *writer = ledger_create(path, 42, &error);
     assert_non_null(writer);
     struct ledger_product product = {.id = 3, .stock = 5, .limit = 2, .epoch = 9};
     struct ledger_op buy = {.number = 1,
@@ -73,7 +73,7 @@ static void write_three(const char *path, char *key)
     ledger_write_note(writer, 160, "killed a server");
     ledger_write_end(writer, &buy);
     ledger_write_done(writer, 300);
-    assert_true(ledger_close(writer, &error));
+    assert_true(json_lines_close(writer, &error));
 }
 
 static void what_is_written_is_read(void **state)
@@ -195,11 +195,11 @@ static void a_file_that_cannot_be_made_or_read(void **state)
     assert_false(ledger_read_file(&ledger, "/nowhere/ledger", &error));
     assert_non_null(strstr(error.text, "/nowhere/ledger"));
     assert_null(ledger_create("/nowhere/ledger", 1, &error));
-    struct ledger_writer *full = ledger_create("/dev/full", 1, &error);
+    struct json_lines *full = ledger_create("/dev/full", 1, &error);
     assert_non_null(full);
-    assert_false(ledger_flush(full, &error));
+    assert_false(json_lines_flush(full, &error));
     assert_non_null(strstr(error.text, "/dev/full"));
-    assert_false(ledger_close(full, &error));
+    assert_false(json_lines_close(full, &error));
 }
 
 static int tear_down(void **state)

@@ -299,23 +299,17 @@ static void nobody_is_told_what_is_not_so(void **state)
 /* The program -----------------------------------------------------------------------------------
  */
 
-static void says(const char *text)
-{
-    if (!strstr(bed->output, text))
-        fail_msg("it does not say '%s'", text);
-}
-
 static void a_table_ends_with_the_books(void **state)
 {
     (void)state;
     assert_int_equal(bed_run(bed, "zoo redis-token"), 0);
-    says("redis-token: A paused holder still writes");
-    says("\n1   SET lock token-A NX PX 10000 → OK\n");
-    says("(is paused past its lease)");
-    says("The rows say: 2 sold of 1, 0 left");
-    says("The same with redis-fenced");
-    says("is told 503 lease_lost");
-    says("The rows say: 1 sold of 1, 0 left");
+    own_bed_says("redis-token: A paused holder still writes");
+    own_bed_says("\n1   SET lock token-A NX PX 10000 → OK\n");
+    own_bed_says("(is paused past its lease)");
+    own_bed_says("The rows say: 2 sold of 1, 0 left");
+    own_bed_says("The same with redis-fenced");
+    own_bed_says("is told 503 lease_lost");
+    own_bed_says("The rows say: 1 sold of 1, 0 left");
     assert_int_equal(schemas(), 0);
     assert_int_equal(keys("*seckill-zoo*"), 0);
 }
@@ -325,15 +319,15 @@ static void without_a_name_it_lists_them(void **state)
     (void)state;
     assert_int_equal(bed_run(bed, "zoo"), 0);
     for (size_t i = 0; i < zoo_exhibits_count; i++)
-        says(zoo_exhibits[i]->unsafe.strategy);
-    says("(needs --redlock, with three nodes)");
+        own_bed_says(zoo_exhibits[i]->unsafe.strategy);
+    own_bed_says("(needs --redlock, with three nodes)");
 }
 
 static void a_wrong_name_is_told_the_nearest(void **state)
 {
     (void)state;
     assert_int_equal(bed_run(bed, "zoo none redis-tokn"), 2);
-    says("there is no exhibit 'redis-tokn' (zoo lists them): did you mean redis-token?");
+    own_bed_says("there is no exhibit 'redis-tokn' (zoo lists them): did you mean redis-token?");
     assert_int_equal(schemas(), 0);
 }
 
@@ -341,13 +335,13 @@ static void what_is_missing_is_named(void **state)
 {
     (void)state;
     assert_int_equal(bed_run(bed, "zoo memcached-lock"), 2);
-    says("zoo: memcached-lock needs --memcached");
+    own_bed_says("zoo: memcached-lock needs --memcached");
     assert_int_equal(bed_run(bed, "zoo redlock --redlock unix:///a,unix:///b"), 2);
-    says("zoo: redlock needs --redlock, with three nodes");
+    own_bed_says("zoo: redlock needs --redlock, with three nodes");
     assert_int_equal(bed_run(bed, "zoo redlock --redlock unix:///a,unix:///b,unix:///c"), 2);
-    says("redlock: step 1: --redlock: Redis: ");
+    own_bed_says("redlock: step 1: --redlock: Redis: ");
     assert_int_equal(bed_run(bed, "zoo memcached-lock --memcached unix:///nowhere"), 2);
-    says("memcached-lock: step 1: memcached (--memcached): No such file or directory");
+    own_bed_says("memcached-lock: step 1: memcached (--memcached): No such file or directory");
     assert_int_equal(schemas(), 0);
 }
 
@@ -359,7 +353,7 @@ static void a_database_out_of_reach_is_an_error(void **state)
     int status = bed_run(bed, "zoo none");
     bed->options.database = database;
     assert_int_equal(status, 2);
-    says("PostgreSQL (--database): ");
+    own_bed_says("PostgreSQL (--database): ");
 }
 
 static void a_schema_that_is_there_is_not_touched(void **state)
@@ -372,8 +366,8 @@ static void a_schema_that_is_there_is_not_touched(void **state)
     count("DROP SCHEMA " ZOO_SCHEMA " CASCADE");
     assert_int_equal(status, 2);
     assert_int_equal(kept, 42);
-    says("the schema seckill_zoo is there already");
-    says("DROP SCHEMA seckill_zoo CASCADE");
+    own_bed_says("the schema seckill_zoo is there already");
+    own_bed_says("DROP SCHEMA seckill_zoo CASCADE");
 }
 
 /* It plays on and on; the signal comes in the middle of something. */
