@@ -144,10 +144,11 @@ if [ $# -gt 0 ]; then
   wait_child
 else
   cat <<END
-$shop${SHOP_UNSAFE:+, without its protection,} sells at $SHOP_URL. Judge it from another terminal, in this folder:
+$shop${SHOP_UNSAFE:+, without its protection,} sells at $SHOP_URL. Judge it from another terminal:
 
   export SHOP_URL='$SHOP_URL' SHOP_DATABASE='$SHOP_DATABASE' SHOP_MARIADB='$SHOP_MARIADB' SHOP_WAY='${SHOP_WAY:-}'
-  seckill-loadtest shop examples/${shop%-node}/shop.yaml
+  (cd '$root' && cmake --preset release && cmake --build build/release --target seckill-loadtest)
+  '$root/build/release/loadtest/seckill-loadtest' shop '$here/${shop%-node}/shop.yaml'
 
 Ctrl-C stops all of it.
 END

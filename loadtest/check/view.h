@@ -23,7 +23,7 @@ struct view_order {
     int64_t cancel_sure_us;
     bool cancel_refused; /* somebody was told that it cannot be cancelled */
 
-    int64_t hold_s;                     /* what every buy of it named; 0: not the same, or none */
+    int64_t hold_s;                     /* the least that its buys named; 0: one named none */
     bool held;                          /* somebody saw it pending */
     const struct ledger_op *paid;       /* the first that showed it as confirmed; NULL: none */
     const struct ledger_op *expired;    /* the first that was told that its hold is over */

@@ -114,6 +114,10 @@ struct target {
 const char *shop_meaning_name(enum shop_meaning meaning);
 const char *shop_claim_name(enum shop_claim claim);
 
+/* Whether a text of the request names the field. */
+bool shop_request_names(const struct shop_request *request, const char *name);
+bool shop_query_is_given(const struct shop_query *query);
+
 /* False: `error` says file, line, field, what is wrong and what would be right: "FILE:12:
  * outcome[2].sold: "2000" is no status: a number from 100 to 599, …". A field that nobody knows is
  * an error, with the nearest name. ${NAME} in a value is the environment's, so that no password

@@ -3,8 +3,8 @@
 #
 # A leak raises what is left when the load is low, while queues, retries and faults make peaks that go away again. So
 # the first third, in which pools and caches fill, is left out, and the rest is cut into five equal times, of each of
-# which the lowest value counts: each has to be long enough to meet a pause of the load. Through these five goes a straight line (least squares): how much it rises from the
-# first to the last is the growth. The bound is a part of the level and something absolute, by what NAME ends with.
+# which the lowest value counts: each has to be long enough to meet a pause of the load. Through these five goes a
+# straight line (least squares): how much it rises from the first to the last is the growth. The bound is a part of the level and something absolute, by what NAME ends with.
 BEGIN {
   slices = 5
   absolute["kib"] = 4096; share["kib"] = 0.05

@@ -19,7 +19,7 @@ import urllib.parse
 
 import yaml
 
-BUYERS, AT_ONCE, PATIENCE_S = 250, 16, 60
+BUYERS, AT_ONCE, PATIENCE_S, POLL_S = 250, 16, 60, 0.05
 here = threading.local()
 
 
@@ -64,7 +64,7 @@ def buy(target, user):
         end = time.monotonic() + PATIENCE_S
         while word == "accepted":
             assert time.monotonic() < end, f"order {order} is never decided"
-            time.sleep(0.05)
+            time.sleep(POLL_S)
             word, _ = meaning(target["poll"]["outcome"], *call(target, target["poll"], {**fields, "order": order}))
         said.append((word, order))
     return user, said
@@ -90,6 +90,7 @@ def settle(target):
     end = time.monotonic() + PATIENCE_S
     while "quiet" in target and query(target, target["quiet"]) != 1:
         assert time.monotonic() < end, "it is never quiet"
+        time.sleep(POLL_S)
 
 
 def main():

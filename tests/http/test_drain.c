@@ -192,7 +192,7 @@ static void stop_twice(void)
 }
 
 /* Whoever has an order that nobody has begun is told so; the other one's outcome is unknown. */
-static void a_second_stop_ends_it_within_a_second(void **state)
+static void a_second_stop_ends_it_at_once(void **state)
 {
     struct stuck stuck = start_stuck();
     struct http_reply reply;
@@ -298,7 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STAGE_TEST(what_was_accepted_is_answered),
         STAGE_TEST(idle_and_unfinished_requests_do_not_hold_it_up),
-        STAGE_TEST(a_second_stop_ends_it_within_a_second),
+        STAGE_TEST(a_second_stop_ends_it_at_once),
         STAGE_TEST(more_stops_do_not_put_the_end_off),
         STAGE_TEST(a_second_stop_does_not_wait_for_postgresql),
         STAGE_TEST(a_stop_may_come_while_everything_is_taken_down),

@@ -11,6 +11,7 @@
  */
 #include "loadtest/commands/commands.h"
 
+#include "base/clock.h"
 #include "loadtest/commands/capacity/capacity_files.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ struct capacity {
     struct results results; /* owned: items */
     struct thresholds slo;
     struct capacity_search search;
-    int64_t deadline_ms, longest_ms; /* of a run so far */
+    int64_t longest_ms; /* of a run so far */
     bool broken;
 };
 
@@ -91,9 +92,9 @@ static bool search(struct capacity *capacity, struct error *error)
         harness_choose(&capacity->harness, options->strategy, error);
     if (!strategy)
         return false;
-    capacity->deadline_ms = clock_mono_ms() + options->within_s * 1000;
+    int64_t deadline_ms = clock_mono_ms() + options->within_s * 1000;
     while (capacity->search.stage != CAPACITY_ENDED) {
-        if (clock_mono_ms() + capacity->longest_ms > capacity->deadline_ms)
+        if (clock_mono_ms() + capacity->longest_ms > deadline_ms)
             return error_fail(error, "--within %lld s is over before a rate was confirmed",
                               (long long)options->within_s);
         if (!try_rate(capacity, strategy, error))

@@ -6,7 +6,6 @@
 #include "loadtest/report/table.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 bool capacity_holds(const struct phase_result *run, const struct thresholds *slo, char *why,
                     size_t size)
@@ -86,7 +85,7 @@ void capacity_print(FILE *to, const struct capacity_found *found)
     fputc('\n', to);
     if (search->found > 0)
         print_found(to, found);
-    else if (search->stage == CAPACITY_ENDED)
+    else if (search->stage == CAPACITY_ENDED && search->fails == search->least)
         fprintf(to, "No rate holds, from %" PRId64 " orders/s on.\n", search->least);
     else
         fprintf(to,

@@ -36,7 +36,7 @@ struct capacity_search {
     int64_t fails;       /* the lowest that has failed; 0: none */
     int held, failed;    /* of the runs that confirm */
     int runs;
-    int64_t found; /* when it has ended; 0: no rate holds */
+    int64_t found; /* when it has ended; 0: no rate holds, or none was confirmed in so many runs */
 };
 
 /* 1 <= least <= first <= most. */

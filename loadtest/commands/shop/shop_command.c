@@ -11,9 +11,7 @@
 #include "loadtest/report/files.h"
 #include "loadtest/shop/sale/told.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static void show(void *context, size_t answered)
 {
@@ -26,8 +24,10 @@ static void show(void *context, size_t answered)
 static bool tell(const struct told *told, struct error *error)
 {
     told_print(stdout, told);
+    if (!told_write(told, error) || !told_page(told, error))
+        return false;
     printf("Files: %s/report.html, results.json, ledger.jsonl\n", told->plan->folder);
-    return told_write(told, error) && told_page(told, error);
+    return true;
 }
 
 static int judge(const struct sale_plan *plan)

@@ -83,8 +83,8 @@ static bool sell(const struct harness *harness, const struct api_strategy *strat
     size_t used = 0;
     if (options->wait_ms >= 0)
         used = (size_t)snprintf(query, sizeof query, "&wait_ms=%" PRId64, options->wait_ms);
-    if (*options->body && (strategy->plain || strategy->guarded))
-        snprintf(query + used, sizeof query - used, "&body=%.16s", options->body);
+    if (*sale->body)
+        snprintf(query + used, sizeof query - used, "&body=%.16s", sale->body);
     const struct unpaid_plan plan = {.targets = fleet->urls,
                                      .targets_count = fleet->count,
                                      .buyers = options->connections < UNPAID_BUYERS_MAX
@@ -114,9 +114,8 @@ static bool sell_and_judge(struct unpaid *unpaid, const struct api_strategy *str
                            struct error *error)
 {
     const struct harness *harness = &unpaid->harness;
-    bool has_choice = strategy->plain || strategy->guarded;
     struct unpaid_sale sale = {.strategy = strategy,
-                               .body = has_choice ? harness->options->body : "",
+                               .body = harness_plan(harness, strategy, 1).body,
                                .instances = (int)harness->fleet.count};
     if (!sell(harness, strategy, &sale, error))
         return error_prefix(error, "%s", strategy->name);

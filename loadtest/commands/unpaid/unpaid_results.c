@@ -52,7 +52,8 @@ void unpaid_print_head(FILE *to)
             "disagreed", "left", "verdict");
 }
 
-/* A line for each thing that is wrong, with `before` before it. */
+/* A line for each thing that is wrong at the end, with `before` before it; looks that disagreed
+ * have a column. */
 static void print_wrong(FILE *to, const struct unpaid_sale *sale, const char *before)
 {
     const struct books *rows = &sale->rows;

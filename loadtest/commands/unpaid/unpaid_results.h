@@ -27,7 +27,7 @@ struct unpaid_sale {
 
 enum verdict unpaid_verdict(const struct unpaid_sale *sale);
 
-/* A line of the table, and one for each thing that is wrong with the sale. */
+/* A line of the table, and one for each thing that is wrong at the end. */
 void unpaid_print_head(FILE *to);
 void unpaid_print(FILE *to, const struct unpaid_sale *sale);
 

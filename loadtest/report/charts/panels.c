@@ -27,7 +27,7 @@ void panels_begin(FILE *to, const struct found_line *line)
 {
     fputs("<figure><figcaption>", to);
     svg_text(to, line->strategy);
-    fprintf(to, "%s</figcaption>\n", strcmp(line->body, "guarded") == 0 ? " (guarded)" : "");
+    fprintf(to, "%s</figcaption>\n", found_body_text(line));
 }
 
 void panels_end(FILE *to)

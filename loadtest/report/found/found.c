@@ -160,6 +160,11 @@ static const struct found_line *find(const struct found_line *lines, size_t coun
     return NULL;
 }
 
+const char *found_body_text(const struct found_line *line)
+{
+    return strcmp(line->body, "guarded") == 0 ? " (guarded)" : "";
+}
+
 const struct found_line *found_same(const struct found *found, const struct found_line *line)
 {
     return find(found->lines, found->count, line);

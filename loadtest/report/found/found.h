@@ -52,6 +52,9 @@ void found_free(struct found *found);
 /* Leaves the lines of these strategies alone; false when one of them has none. */
 bool found_choose(struct found *found, const struct option_list *strategies, struct error *error);
 
+/* What stands behind the strategy's name: " (guarded)", or "". */
+const char *found_body_text(const struct found_line *line);
+
 /* The line of the same strategy, body, number of instances and value; NULL: there is none. */
 const struct found_line *found_same(const struct found *found, const struct found_line *line);
 /* The line that a run of the document is in; NULL: it was not chosen. */

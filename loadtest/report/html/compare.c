@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum figure { COMMITTED, P99 };
 
@@ -61,7 +60,7 @@ static void row(FILE *to, const struct html_run *runs, size_t count, const struc
     const struct found_line *first = found_same(&runs[0].found, of);
     fputs("<tr><td>", to);
     svg_text(to, of->strategy);
-    fprintf(to, "%s ×%d", strcmp(of->body, "guarded") == 0 ? " (guarded)" : "", of->instances);
+    fprintf(to, "%s ×%d", found_body_text(of), of->instances);
     if (of->value != 0)
         fprintf(to, " =%" PRId64, of->value);
     fputs("</td>", to);

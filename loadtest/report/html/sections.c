@@ -11,7 +11,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A sweep asks how fast, and has no stock that could show what a strategy is worth. */
 static enum verdict shown_verdict(const struct found *found, const struct found_line *line)
@@ -153,8 +152,7 @@ static void line_row(FILE *to, const struct found *found, const struct found_lin
 
     fputs("<tr><td>", to);
     svg_text(to, line->strategy);
-    fprintf(to, "%s</td><td>%d</td>", strcmp(line->body, "guarded") == 0 ? " (guarded)" : "",
-            line->instances);
+    fprintf(to, "%s</td><td>%d</td>", found_body_text(line), line->instances);
     if (found->over)
         fprintf(to, "<td>%" PRId64 "</td>", line->value);
     figures(to, found, line);

@@ -5,7 +5,6 @@
 #include "loadtest/report/html/words.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { BAR_WIDTH = 96, BAR_HEIGHT = 14 };
 
@@ -71,8 +70,7 @@ static void row(FILE *to, const struct found *found, const json_t *run)
 
     fputs("<tr><td>", to);
     svg_text(to, line->strategy);
-    fprintf(to, "%s</td><td>%d</td>", strcmp(line->body, "guarded") == 0 ? " (guarded)" : "",
-            line->instances);
+    fprintf(to, "%s</td><td>%d</td>", found_body_text(line), line->instances);
     fprintf(to, "<td class=\"text %s\">", found_class_name(words_verdict_class(line->verdict)));
     words_verdict(to, line->verdict);
     fputs("</td>", to);

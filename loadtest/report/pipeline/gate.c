@@ -11,7 +11,7 @@ static bool has_thresholds(const struct phase_result *run)
     return run->plan.fail_if && run->plan.fail_if->count > 0 && run->plan.kind != PHASE_TRUTH;
 }
 
-/* "conditional, 3 instances, round 1, speed" without the strategy. */
+/* "speed, 3 instances, round 1": the strategy stands elsewhere. */
 static void say_phase(const struct phase_result *run, char *out, size_t size)
 {
     snprintf(out, size, "%s, %d instance%s, round %d", phase_name(run->plan.kind), run->instances,

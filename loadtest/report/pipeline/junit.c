@@ -13,7 +13,7 @@ bool junit_open(struct junit *junit, const char *path, struct error *error)
     *junit = (struct junit){.count = 0};
     if (!*path)
         return true;
-    snprintf(junit->path, sizeof junit->path, "%s", path);
+    junit->path = path;
     junit->file = fopen(path, "w");
     return junit->file || error_fail(error, "--junit: cannot write %s: %s", path, strerror(errno));
 }

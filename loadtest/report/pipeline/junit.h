@@ -32,8 +32,8 @@ struct junit_case {
 
 /* Begins as {0}, which takes cases and writes nothing. */
 struct junit {
-    FILE *file; /* owned */
-    char path[1024];
+    FILE *file;               /* owned */
+    const char *path;         /* borrowed; of a file that is open */
     struct junit_case *cases; /* owned */
     size_t count, room;
     bool incomplete; /* there was no memory for a case */

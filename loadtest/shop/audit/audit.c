@@ -37,7 +37,7 @@ static bool number_of(const json_t *value, int64_t *out)
 bool audit_reset(const struct shop_asker *asker, struct error *error)
 {
     const struct shop_query *reset = &asker->target->reset;
-    return !query_is_given(reset) || query_do(asker, "reset", reset, error);
+    return !shop_query_is_given(reset) || query_do(asker, "reset", reset, error);
 }
 
 /* PostgreSQL's true is "t". */
@@ -53,7 +53,7 @@ bool audit_wait_quiet(const struct shop_asker *asker, struct error *error)
 {
     const struct target *target = asker->target;
     int64_t deadline_us = clock_mono_us() + target->quiet_within_us;
-    if (!query_is_given(&target->quiet))
+    if (!shop_query_is_given(&target->quiet))
         return true;
     for (;;) {
         json_t *answer = query_ask(asker, "quiet", &target->quiet, error);
@@ -124,8 +124,8 @@ bool audit_read(const struct shop_asker *asker, struct shop_books *out, struct e
 {
     const struct target *target = asker->target;
     *out = (struct shop_books){0};
-    return (!query_is_given(&target->stock_left) || read_left(asker, out, error)) &&
-           (!query_is_given(&target->orders) || read_rows(asker, out, error));
+    return (!shop_query_is_given(&target->stock_left) || read_left(asker, out, error)) &&
+           (!shop_query_is_given(&target->orders) || read_rows(asker, out, error));
 }
 
 bool audit_is_fresh(const struct target *target, const struct shop_books *books,

@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool query_is_given(const struct shop_query *query)
-{
-    return query->sql || query->command;
-}
-
 /* Owned; NULL: out of memory, or it names something else. */
 static char *fill_sql(const struct target *target, const char *sql)
 {
@@ -69,7 +64,7 @@ static PGresult *ask_sql(const struct target *target, const char *text, struct e
     return result;
 }
 
-/* The end of what a command has said on stderr since `from`, on one line. */
+/* The first line that a command has said on stderr since `from`. */
 static void add_log(const char *log, long from, struct error *error)
 {
     char said[240] = "";

@@ -1,6 +1,6 @@
 /*
  * A question to the shop's books: SQL on PostgreSQL, or a command that prints JSON. Each has its
- * own deadline and a bound on what it may say; an error names the question. Blocks.
+ * own deadline, a command also a bound on what it may say; an error names the question. Blocks.
  */
 #ifndef SECKILL_LOADTEST_SHOP_QUERY_H
 #define SECKILL_LOADTEST_SHOP_QUERY_H
@@ -17,9 +17,6 @@ struct shop_asker {
     const char *log;             /* borrowed */
     int limit_ms;                /* of a command */
 };
-
-/* Whether the target has it at all. */
-bool query_is_given(const struct shop_query *query);
 
 /* What it answered, as JSON, owned by the caller: of SQL an array of rows that are arrays of texts
  * and nulls. NULL with the error. */

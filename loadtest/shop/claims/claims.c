@@ -292,6 +292,8 @@ static void one_a_key(const struct evidence *is, struct claim_finding *finding)
     const struct shop_purchase **two = keyed ? two_ids(keyed, count) : NULL;
     if (is->repeats == 0)
         unchecked(finding, "no key was sent twice: give the target repeats");
+    else if (!keyed)
+        unchecked(finding, "out of memory");
     else if (two)
         broken(finding, "key %.80s of user %.80s was told two orders, %.80s and %.80s", (*two)->key,
                (*two)->user, two[-1]->order, (*two)->order);

@@ -13,7 +13,7 @@ struct shop_purchase {
     bool repeat;      /* its key was sent before */
     bool asked;       /* false: a step before it failed, so the shop was never asked to sell */
     int64_t due_us;   /* CLOCK_MONOTONIC; when its user meant to buy */
-    int64_t start_us, end_us; /* the purchase's request; 0: not sent, not answered */
+    int64_t start_us, end_us; /* the purchase's request; 0: not sent, not over */
     int status;               /* HTTP's, of the purchase's answer; 0: none */
     enum shop_meaning first;  /* what that answer meant */
     enum shop_meaning last;   /* after polling, where `first` is SHOP_ACCEPTED; else the same */

@@ -46,6 +46,17 @@ static int refuse_again(void *context, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_FAIL;
 }
 
+/* Comes before each sending of a request, also of one that curl repeats, which may have no body. */
+static int leave_once(void *context, char *to, char *from, int to_port, int from_port)
+{
+    struct call *call = context;
+    (void)to, (void)from, (void)to_port, (void)from_port;
+    if (call->left)
+        return CURL_PREREQFUNC_ABORT;
+    call->left = true;
+    return CURL_PREREQFUNC_OK;
+}
+
 bool call_init(struct call *call, const struct call_settings *settings, struct error *error)
 {
     *call = (struct call){.easy = curl_easy_init()};
@@ -63,6 +74,8 @@ bool call_init(struct call *call, const struct call_settings *settings, struct e
     curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
     curl_easy_setopt(easy, CURLOPT_READDATA, call);
     curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, refuse_again);
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, leave_once);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
     if (*settings->ca_file)
         curl_easy_setopt(easy, CURLOPT_CAINFO, settings->ca_file);
     return true;
@@ -104,27 +117,13 @@ static bool add_header(struct call *call, const char *name, const char *value)
     return longer != NULL;
 }
 
-static const char *content_type(const struct shop_request *request)
+static bool has_content_type(const struct shop_request *request)
 {
     for (size_t i = 0; i < request->header_count; i++) {
         if (strcasecmp(request->headers[i].name, "Content-Type") == 0)
-            return request->headers[i].value;
+            return true;
     }
-    return NULL;
-}
-
-static bool looks_like_json(const char *body)
-{
-    body += strspn(body, " \t\r\n");
-    return *body == '{' || *body == '[';
-}
-
-static enum fill_form body_form(const struct shop_request *request)
-{
-    const char *type = content_type(request);
-    if (type ? strcasestr(type, "json") != NULL : looks_like_json(request->body))
-        return FILL_JSON;
-    return type && strcasestr(type, "x-www-form-urlencoded") ? FILL_FORM : FILL_PLAIN;
+    return false;
 }
 
 static bool fill_headers(struct call *call, const struct shop_request *request,
@@ -137,34 +136,25 @@ static bool fill_headers(struct call *call, const struct shop_request *request,
         if (!added)
             return false;
     }
-    bool typed = content_type(request), json = request->body && looks_like_json(request->body);
     /* curl would wait for a "100 Continue", and call every body a form. */
     return add_header(call, "Expect:", NULL) &&
-           (typed || (json ? add_header(call, "Content-Type", "application/json")
-                           : add_header(call, "Content-Type:", NULL))) &&
+           (has_content_type(request) || add_header(call, "Content-Type:", NULL)) &&
            (!request->body || !request->chunked ||
             add_header(call, "Transfer-Encoding", "chunked")) &&
            (!request->closes || add_header(call, "Connection", "close"));
 }
 
-/* GET, HEAD and DELETE have no body unless the target gives one; the others say that it is empty.
- */
+/* GET and DELETE have no body unless the target gives one; the others say that it is empty. */
 static bool sends_body(const struct shop_request *request)
 {
     return request->body ||
-           (strcmp(request->method, "GET") != 0 && strcmp(request->method, "HEAD") != 0 &&
-            strcmp(request->method, "DELETE") != 0);
+           (strcmp(request->method, "GET") != 0 && strcmp(request->method, "DELETE") != 0);
 }
 
 static void set_method(const struct call *call, const struct shop_request *request)
 {
     CURL *easy = call->easy;
-    bool sends = sends_body(request);
-    curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
-    curl_easy_setopt(easy, CURLOPT_POST, sends ? 1L : 0L);
-    if (!sends)
-        curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
-    curl_easy_setopt(easy, CURLOPT_NOBODY, strcmp(request->method, "HEAD") == 0 ? 1L : 0L);
+    curl_easy_setopt(easy, sends_body(request) ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                      request->chunked ? (curl_off_t)-1 : (curl_off_t)call->body_length);
@@ -175,12 +165,12 @@ bool call_prepare(struct call *call, const struct shop_request *request,
 {
     drop_request(call);
     call->body_length = call->body_sent = call->length = 0;
-    call->too_long = false;
+    call->too_long = call->left = false;
     call->url = fill(request->url, fields, count, FILL_URL);
     if (!call->url)
         return error_fail(error, "%.200s: a field has no value here", request->url);
     if (request->body) {
-        call->body = fill(request->body, fields, count, body_form(request));
+        call->body = fill(request->body, fields, count, request->body_form);
         if (!call->body)
             return error_fail(error, "the body of %.200s: a field has no value here", request->url);
         call->body_length = strlen(call->body);

@@ -29,6 +29,7 @@ struct call {
     char *answer; /* owned */
     size_t length, room;
     bool too_long; /* the answer; it was cut off */
+    bool left;     /* the request was on its way */
 };
 
 bool call_init(struct call *call, const struct call_settings *settings, struct error *error);

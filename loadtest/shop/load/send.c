@@ -41,24 +41,6 @@ static void note_failure(struct sender *sender, const struct error *error)
                  error->text);
 }
 
-static bool names_field(const char *text, const char *name)
-{
-    char found[FILL_NAME_MAX + 1];
-    while (text && fill_next_name(&text, found)) {
-        if (strcmp(found, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool request_names(const struct shop_request *request, const char *name)
-{
-    bool found = names_field(request->url, name) || names_field(request->body, name);
-    for (size_t i = 0; i < request->header_count; i++)
-        found = found || names_field(request->headers[i].value, name);
-    return found;
-}
-
 /* A user's fields, with a key that no other run has. */
 static bool set_fields(const struct sender *sender, struct visit_fields *fields)
 {
@@ -126,6 +108,7 @@ static void queue_again(struct sender *sender, const struct visit *visit)
         free(again);
         return;
     }
+    curl_easy_getinfo(visit->call.easy, CURLINFO_COOKIELIST, &again->fields.cookies);
     *sender->last = again;
     sender->last = &again->next;
 }
@@ -373,7 +356,7 @@ bool send_load(const struct send_plan *plan, struct shop_history *history,
                             .ledger = ledger,
                             .result = result,
                             .random = {(unsigned short)plan->seed, 0x5eed, 0x330e},
-                            .has_key = request_names(&plan->target->purchase, "key")};
+                            .has_key = shop_request_names(&plan->target->purchase, "key")};
     sender.last = &sender.first;
     *result = (struct send_result){.began_us = clock_mono_us()};
     if (is_open(&sender))

@@ -75,7 +75,7 @@ static bool read_line(struct shop_users *out, char **at, size_t *room, const cha
 static bool read_table(struct shop_users *out, const char *where, struct error *error)
 {
     size_t room = 0;
-    char *at = out->text;
+    char *at = out->text + (strncmp(out->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
     bool good = read_names(out, &at, where, error);
     while (good && *at)
         good = read_line(out, &at, &room, where, error);

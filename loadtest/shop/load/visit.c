@@ -46,6 +46,8 @@ void visit_fields_drop(struct visit_fields *fields)
         free(fields->values[i]);
     }
     fields->count = 0;
+    curl_slist_free_all(fields->cookies);
+    fields->cookies = NULL;
 }
 
 static bool prepare(struct visit *visit, const struct shop_request *request, enum visit_state state,
@@ -72,6 +74,8 @@ bool visit_begin(struct visit *visit, const struct target *target, struct shop_p
                  struct error *error)
 {
     call_forget_cookies(&visit->call);
+    for (const struct curl_slist *at = visit->fields.cookies; at; at = at->next)
+        curl_easy_setopt(visit->call.easy, CURLOPT_COOKIELIST, at->data);
     visit->step = 0;
     /* A repeat has what the steps of the first have taken. */
     if (purchase->repeat || target->step_count == 0)

@@ -17,6 +17,7 @@ enum { VISIT_FIELDS_MAX = 64 };
 struct visit_fields {
     char *names[VISIT_FIELDS_MAX], *values[VISIT_FIELDS_MAX]; /* owned */
     size_t count;
+    struct curl_slist *cookies; /* owned; of a repeat: what the first had by then */
 };
 
 /* False: no room, or no memory. A field that is there gets the new value. */

@@ -1,7 +1,6 @@
 /* See told.h. */
 #include "loadtest/shop/sale/told.h"
 
-#include "base/clock.h"
 #include "loadtest/report/files.h"
 
 #include <inttypes.h>

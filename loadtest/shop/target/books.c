@@ -105,7 +105,7 @@ const char *shop_claim_name(enum shop_claim claim)
     return claims[claim];
 }
 
-static bool is_given(const struct shop_query *query)
+bool shop_query_is_given(const struct shop_query *query)
 {
     return query->sql || query->command;
 }
@@ -129,9 +129,10 @@ static bool refuse_claim(const struct place *place, const char *word)
 static bool check_claim(const struct place *place, const struct target *target,
                         enum shop_claim claim)
 {
-    if (claim != SHOP_NOTHING_LEFT && !is_given(&target->orders))
+    if (claim != SHOP_NOTHING_LEFT && !shop_query_is_given(&target->orders))
         return place_refuse(place, "%s needs \"audit\" with \"orders\"", claims[claim]);
-    if ((claim == SHOP_NOTHING_LEFT || claim == SHOP_CONSERVED) && !is_given(&target->stock_left))
+    if ((claim == SHOP_NOTHING_LEFT || claim == SHOP_CONSERVED) &&
+        !shop_query_is_given(&target->stock_left))
         return place_refuse(place, "%s needs \"audit\" with \"stock\"", claims[claim]);
     if (claim == SHOP_ONE_A_USER && target->limit == 0)
         return place_refuse(place, "one_a_user needs \"limit\", the units that a user may have");

@@ -49,23 +49,6 @@ static bool read_limit(const struct place *place, void *into)
 
 /* --- repeats --- */
 
-static bool names_key(const char *text)
-{
-    char name[FILL_NAME_MAX + 1];
-    while (text && fill_next_name(&text, name))
-        if (strcmp(name, "key") == 0)
-            return true;
-    return false;
-}
-
-static bool sends_key(const struct shop_request *request)
-{
-    bool sends = names_key(request->url) || names_key(request->body);
-    for (size_t i = 0; i < request->header_count; i++)
-        sends = sends || names_key(request->headers[i].value);
-    return sends;
-}
-
 static bool read_repeats(const struct place *place, void *into)
 {
     struct target *target = ((struct reading *)into)->target;
@@ -79,7 +62,7 @@ static bool read_repeats(const struct place *place, void *into)
         return place_refuse(place, "%s is no share from 0%% to 100%%: 5%%",
                             place_quote(word, quoted));
     target->repeats = percent / 100;
-    return target->repeats <= 0 || sends_key(&target->purchase) ||
+    return target->repeats <= 0 || shop_request_names(&target->purchase, "key") ||
            place_refuse(place, "{key} stands nowhere in \"request\", so the shop could not tell a "
                                "repeat from a second purchase");
 }

@@ -384,3 +384,20 @@ bool reading_poll(const struct place *place, void *into)
            place_read(place, fields, sizeof fields / sizeof *fields, &at) &&
            find_method(place, at.request, "GET");
 }
+
+static bool text_names(const char *text, const char *name)
+{
+    char found[FILL_NAME_MAX + 1];
+    while (text && fill_next_name(&text, found))
+        if (strcmp(found, name) == 0)
+            return true;
+    return false;
+}
+
+bool shop_request_names(const struct shop_request *request, const char *name)
+{
+    bool names = text_names(request->url, name) || text_names(request->body, name);
+    for (size_t i = 0; i < request->header_count; i++)
+        names = names || text_names(request->headers[i].value, name);
+    return names;
+}

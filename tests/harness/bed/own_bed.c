@@ -45,6 +45,19 @@ void own_bed_says(const char *text)
         fail_msg("it does not say '%s': %s", text, bed->output);
 }
 
+void own_bed_file_says(const char *name, const char *text)
+{
+    static char content[1 << 18];
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
+    FILE *from = t_open(path);
+    size_t got = fread(content, 1, sizeof content - 1, from);
+    content[got] = '\0';
+    fclose(from);
+    if (!strstr(content, text))
+        fail_msg("%s does not say '%s'", path, text);
+}
+
 void own_bed_sql(const char *role, const char *text)
 {
     char conninfo[512];

@@ -13,6 +13,8 @@ int own_bed_end(void **state);
 
 /* Fails the test unless its last run said it. */
 void own_bed_says(const char *text);
+/* Fails the test unless a file that the run has left says it. */
+void own_bed_file_says(const char *name, const char *text);
 /* A statement that is no question, on the database of the test; `role` NULL: as the harness's own.
  */
 void own_bed_sql(const char *role, const char *text);

@@ -46,19 +46,6 @@ static void what_no_rate_holds_is_not_found(void **state)
     json_decref(results);
 }
 
-static void report_says(const char *text)
-{
-    static char page[1 << 18];
-    char path[128];
-    snprintf(path, sizeof path, "%s/report.html", bed->folder);
-    FILE *from = t_open(path);
-    size_t got = fread(page, 1, sizeof page - 1, from);
-    page[got] = '\0';
-    fclose(from);
-    if (!strstr(page, text))
-        fail_msg("%s has no %s", path, text);
-}
-
 /* What counts orders does not depend on when they are answered: at most 40 of them are due in a
  * second at 16, and more than 40 at 64. */
 static void a_rate_is_found_and_confirmed(void **state)
@@ -79,8 +66,8 @@ static void a_rate_is_found_and_confirmed(void **state)
     json_decref(results);
     snprintf(path, sizeof path, "%s/capacity.csv", bed->folder);
     assert_int_equal(access(path, R_OK), 0);
-    report_says("<dt>slo</dt><dd>orders&lt;40</dd>");
-    report_says("capacity.csv</a>");
+    own_bed_file_says("report.html", "<dt>slo</dt><dd>orders&lt;40</dd>");
+    own_bed_file_says("report.html", "capacity.csv</a>");
 }
 
 static void time_that_is_over_is_said(void **state)

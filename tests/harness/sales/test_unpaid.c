@@ -25,24 +25,6 @@ static json_t *run_of(const json_t *results, const char *strategy)
     return NULL;
 }
 
-/* Whether the file of that name is there and has the text. */
-static void file_says(const char *name, const char *text)
-{
-    char path[128], line[4096];
-    bool found = false;
-    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        fail_msg("there is no %s", path);
-        return;
-    }
-    while (!found && fgets(line, sizeof line, file))
-        found = strstr(line, text) != NULL;
-    fclose(file);
-    if (!found)
-        fail_msg("%s does not say '%s'", path, text);
-}
-
 /* What the terminal said is in the files, and the page is made of them. */
 static void the_files_say_it(const char *strategy, const char *verdict)
 {
@@ -62,10 +44,10 @@ static void the_files_say_it(const char *strategy, const char *verdict)
     assert_true(json_integer_value(json_object_get(figures, "looks")) > 0);
     snprintf(row, sizeof row, "%s,,%d,unpaid,truth,1,24,", strategy,
              (int)json_integer_value(json_object_get(run, "instances")));
-    file_says("results.csv", row);
-    file_says("report.html", "Orders that have yet to be paid");
-    file_says("report.html", strategy);
-    file_says("report.html", verdict);
+    own_bed_file_says("results.csv", row);
+    own_bed_file_says("report.html", "Orders that have yet to be paid");
+    own_bed_file_says("report.html", strategy);
+    own_bed_file_says("report.html", verdict);
     json_decref(results);
 }
 
@@ -110,7 +92,7 @@ static void a_unit_that_comes_back_twice_is_found(void **state)
     own_bed_says("  BROKEN\n");
     own_bed_says("lost updates ");
     the_files_say_it("conditional", "BROKEN");
-    file_says("report.html", "lost updates ");
+    own_bed_file_says("report.html", "lost updates ");
 }
 
 static void what_it_cannot_show_is_refused(void **state)

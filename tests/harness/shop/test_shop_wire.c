@@ -14,6 +14,8 @@ static const char sold[] = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{\"id\"
 static char folder[64], url[128], method[] = "POST", any_order[] = "/id";
 static char body[] = "{\"user\": \"{user}\", \"key\": \"{key}\"}";
 static char name[] = "a listener";
+static char typed[] = "Content-Type", json[] = "application/json";
+static struct shop_header header;
 static char heard[262144];
 static struct shop_rule rule;
 static struct target target;
@@ -34,12 +36,18 @@ static int begin(void **state)
     timeout_ms = t_patience_us() / 1000;
     rule = (struct shop_rule){
         .meaning = SHOP_SOLD, .status_from = 200, .status_to = 200, .order = any_order};
+    header = (struct shop_header){typed, json};
     target = (struct target){.path = name,
                              .name = name,
                              .stock = 1,
                              .user_from = 7,
                              .user_to = 9,
-                             .purchase = {.method = method, .url = url, .body = body},
+                             .purchase = {.method = method,
+                                          .url = url,
+                                          .headers = &header,
+                                          .header_count = 1,
+                                          .body = body,
+                                          .body_form = FILL_JSON},
                              .rules = &rule,
                              .rule_count = 1};
     return 0;
@@ -111,6 +119,7 @@ static void test_no_body(void **state)
 {
     (void)state;
     target.purchase.body = NULL;
+    target.purchase.header_count = 0;
     assert_int_equal(buy(LISTENER_ANSWERS, sold, 1), 1);
     assert_int_equal(count_of(heard, "\r\nContent-Length: 0\r\n"), 1);
     assert_int_equal(count_of(heard, "Content-Type"), 0);
@@ -118,9 +127,8 @@ static void test_no_body(void **state)
 
 /* The kept connection ends after the second request came: a shop may have sold by then, so the
  * request is not sent again, and its answer is not known. */
-static void test_nothing_is_sent_twice_by_itself(void **state)
+static void is_not_sent_twice(void)
 {
-    (void)state;
     assert_int_equal(buy(LISTENER_HANGS_UP, sold, 2), 2);
     assert_int_equal(sale.history.count, 2);
     assert_int_equal(sale.history.items[0].last, SHOP_SOLD);
@@ -128,6 +136,20 @@ static void test_nothing_is_sent_twice_by_itself(void **state)
     assert_int_equal(sale.history.items[1].status, 0);
     assert_true(sale.history.items[1].asked);
     assert_int_equal(sale.sent.failures, 1);
+}
+
+static void test_nothing_is_sent_twice_by_itself(void **state)
+{
+    (void)state;
+    is_not_sent_twice();
+}
+
+/* curl has nothing to rewind then. */
+static void test_nor_is_what_has_no_body(void **state)
+{
+    (void)state;
+    target.purchase.body = NULL;
+    is_not_sent_twice();
 }
 
 static void test_an_answer_that_does_not_come(void **state)
@@ -171,6 +193,37 @@ static void test_repeats_have_the_same_key(void **state)
     assert_int_equal(repeats, 2);
 }
 
+/* Those that its first has had by then. */
+static void test_repeats_have_their_users_cookies(void **state)
+{
+    static const char answer[] = "HTTP/1.1 200 OK\r\nSet-Cookie: session=s1\r\n"
+                                 "Content-Length: 10\r\n\r\n{\"id\": 17}";
+    static struct shop_request login;
+    (void)state;
+    login = (struct shop_request){.method = method, .url = url};
+    target.steps = &login;
+    target.step_count = 1;
+    target.repeats = 1;
+    assert_int_equal(buy(LISTENER_ANSWERS, answer, 2), 6);
+    assert_int_equal(count_of(heard, "\r\nCookie: session=s1\r\n"), 4); /* no login has one */
+}
+
+/* The first line of a table may begin with a byte order mark, as Excel's do. */
+static void test_a_table_of_users_with_a_mark(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/users.csv", folder);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs("\xef\xbb\xbfuser\n41\n", file);
+    bool closed = fclose(file) == 0;
+    assert_true(closed);
+    target.users_csv = path;
+    buy(LISTENER_ANSWERS, sold, 1);
+    assert_string_equal(sale.history.items[0].user, "41");
+}
+
 static void test_the_ledger_has_each_twice(void **state)
 {
     (void)state;
@@ -199,9 +252,12 @@ int main(void)
         CASE(test_a_body_in_chunks),
         CASE(test_no_body),
         CASE(test_nothing_is_sent_twice_by_itself),
+        CASE(test_nor_is_what_has_no_body),
         CASE(test_an_answer_that_does_not_come),
         CASE(test_an_answer_that_is_too_long),
         CASE(test_repeats_have_the_same_key),
+        CASE(test_repeats_have_their_users_cookies),
+        CASE(test_a_table_of_users_with_a_mark),
         CASE(test_the_ledger_has_each_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,5 @@ int conformance_epochs(void)
         {"sales begin amid purchases", sales_begin_amid_purchases},
         {"an ended sale is swept away", an_ended_sale_is_swept_away},
     };
-    static const char *const flags[] = {"--lock-wait-ms", "30000", NULL};
-
-    return cases_run("epochs", tests, sizeof tests / sizeof *tests, flags);
+    return cases_run("epochs", tests, sizeof tests / sizeof *tests, cases_patient);
 }

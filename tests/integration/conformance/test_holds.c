@@ -268,7 +268,5 @@ int conformance_holds(void)
         {"a key finds its hold", a_key_finds_its_hold},
         {"whose hold it is", whose_hold_it_is},
     };
-    static const char *const flags[] = {"--lock-wait-ms", "30000", NULL};
-
-    return cases_run("holds", tests, sizeof tests / sizeof *tests, flags);
+    return cases_run("holds", tests, sizeof tests / sizeof *tests, cases_patient);
 }

@@ -203,7 +203,5 @@ int conformance_keys(void)
         {"an ended sale answers no repeat", an_ended_sale_answers_no_repeat},
         {"a refusal is not remembered", a_refusal_is_not_remembered},
     };
-    static const char *const flags[] = {"--lock-wait-ms", "30000", NULL};
-
-    return cases_run("keys", tests, sizeof tests / sizeof *tests, flags);
+    return cases_run("keys", tests, sizeof tests / sizeof *tests, cases_patient);
 }

@@ -43,10 +43,9 @@ int conformance_mixing(void)
     static const struct case_test tests[] = {
         {"mixed on one product", mixed_on_one_product},
     };
-    static const char *const fast[] = {"--lock-wait-ms", "30000", NULL};
     static const char *const slow[] = {"--work-ms", "20", "--lock-wait-ms", "30000", NULL};
 
-    int failed = cases_run("mixing", tests, 1, fast);
+    int failed = cases_run("mixing", tests, 1, cases_patient);
 
     return failed ? failed : cases_run("mixing_slowly", tests, 1, slow);
 }

@@ -178,7 +178,5 @@ int conformance_returns(void)
         {"restocks amid purchases", restocks_amid_purchases},
         {"a restock with a key adds once", a_restock_with_a_key_adds_once},
     };
-    static const char *const flags[] = {"--lock-wait-ms", "30000", NULL};
-
-    return cases_run("returns", tests, sizeof tests / sizeof *tests, flags);
+    return cases_run("returns", tests, sizeof tests / sizeof *tests, cases_patient);
 }

@@ -166,7 +166,5 @@ int conformance_sale(void)
         {"a patch holds from its answer on", a_patch_holds_from_its_answer_on},
         {"an unknown product", an_unknown_product},
     };
-    static const char *const flags[] = {"--lock-wait-ms", "30000", NULL};
-
-    return cases_run("sale", tests, sizeof tests / sizeof *tests, flags);
+    return cases_run("sale", tests, sizeof tests / sizeof *tests, cases_patient);
 }

@@ -320,7 +320,9 @@ static void *loyal_buyer_main(void *argument)
     struct loyal_buyer *buyer = argument;
     struct http_client *client = connect_patiently();
 
-    while (client && !*buyer->complaint && !atomic_load(&restarted)) {
+    if (!client)
+        snprintf(buyer->complaint, sizeof buyer->complaint, "no connection");
+    while (!*buyer->complaint && !atomic_load(&restarted)) {
         char headers[64], body[80];
         struct http_reply reply = {.status = 0};
         snprintf(headers, sizeof headers, "Idempotency-Key: %d-%d\r\n", buyer->number, buyer->sold);
