@@ -28,10 +28,13 @@ static struct point {
     char action[16]; /* kill, stop, pause, hold, fail, skew */
     long ms;         /* of a pause or a skew */
     bool goes_on;    /* at every later passage, too */
-    atomic_int passages_left;
+    int passages_left;
 } points[POINTS_MAX];
 static int point_count;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* A passage counts for all points of its name at once: else two that pass together could be the
+ * first to one point and the second to the other, and both points act for one of them. */
+static pthread_mutex_t passing = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool let_go;
 
 /* NAME=ACTION[:MS][@N[+]] */
@@ -52,7 +55,6 @@ static bool parse_point(const char *text, size_t length, struct point *out)
         *at = '\0';
         passage = (int)strtol(at + 1, &end, 10);
     }
-    out->goes_on = end && *end == '+';
     char *colon = strchr(copy, ':');
     out->ms = colon ? strtol(colon + 1, NULL, 10) : 0;
     if (colon)
@@ -61,7 +63,8 @@ static bool parse_point(const char *text, size_t length, struct point *out)
         return false;
     snprintf(out->name, sizeof out->name, "%s", name);
     snprintf(out->action, sizeof out->action, "%s", action);
-    atomic_store(&out->passages_left, passage);
+    out->goes_on = (end && *end == '+') || strcmp(action, "skew") == 0;
+    out->passages_left = passage;
     return strcmp(action, "kill") == 0 || strcmp(action, "stop") == 0 ||
            strcmp(action, "hold") == 0 || strcmp(action, "fail") == 0 ||
            (strcmp(action, "skew") == 0 && out->ms != 0) ||
@@ -120,14 +123,12 @@ static void act(const struct point *point)
             clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
 }
 
-/* Counts a passage. What goes on stays at its last one, and never wraps round. */
+/* Counts a passage, with `passing` held. What goes on stays at its last one. */
 static bool is_due(struct point *point)
 {
-    int left = atomic_load(&point->passages_left);
-
-    if (point->goes_on && left <= 1)
+    if (point->goes_on && point->passages_left <= 1)
         return true;
-    return atomic_fetch_sub(&point->passages_left, 1) == 1;
+    return point->passages_left > 0 && --point->passages_left == 0;
 }
 
 /* The point of this name whose turn it is at this passage. */
@@ -136,9 +137,11 @@ static const struct point *pass(const char *name)
     const struct point *due = NULL;
 
     pthread_once(&once, read_environment);
+    pthread_mutex_lock(&passing);
     for (int i = 0; i < point_count; i++)
         if (strcmp(points[i].name, name) == 0 && is_due(&points[i]))
             due = &points[i];
+    pthread_mutex_unlock(&passing);
     return due;
 }
 
@@ -161,12 +164,16 @@ bool failpoint_fails(const char *name)
 
 int64_t failpoint_skew_ms(const char *name)
 {
+    int64_t skew_ms = 0;
+
     pthread_once(&once, read_environment);
+    pthread_mutex_lock(&passing);
     for (int i = 0; i < point_count; i++)
         if (strcmp(points[i].name, name) == 0 && strcmp(points[i].action, "skew") == 0 &&
-            atomic_fetch_sub(&points[i].passages_left, 1) <= 1)
-            return points[i].ms;
-    return 0;
+            is_due(&points[i]))
+            skew_ms = points[i].ms;
+    pthread_mutex_unlock(&passing);
+    return skew_ms;
 }
 
 #endif

@@ -85,6 +85,11 @@ void pg_proxy_wait_fault(struct pg_proxy *proxy)
         fail_msg("the proxy waited in vain: nobody sent the statement");
 }
 
+bool pg_proxy_has_bitten(struct pg_proxy *proxy)
+{
+    return relay_count(proxy->relay).bitten[proxy->armed] > proxy->bitten;
+}
+
 void pg_proxy_release(struct pg_proxy *proxy)
 {
     proxy->answered = relay_count(proxy->relay).answered;

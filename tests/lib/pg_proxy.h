@@ -37,6 +37,8 @@ static inline void pg_proxy_arm(struct pg_proxy *proxy, const char *statement, e
 }
 /* Waits until that has happened; not happening ends the test. */
 void pg_proxy_wait_fault(struct pg_proxy *proxy);
+/* Whether it has. */
+bool pg_proxy_has_bitten(struct pg_proxy *proxy);
 /* Lets go of what PG_FAULT_DELAY and PG_FAULT_HOLD keep. */
 void pg_proxy_release(struct pg_proxy *proxy);
 /* Waits until PostgreSQL has answered what was released. */

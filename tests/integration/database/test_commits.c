@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATIENCE_US = 30000000, STOCK = 10, SLOW_ATTEMPTS = 100 };
+enum { PATIENCE_US = 30000000, ANSWER_POLL_US = 1000, STOCK = 10, SLOW_ATTEMPTS = 100 };
 
 /* One way to send the last word of an order. */
 struct way {
@@ -360,16 +360,26 @@ static struct crowd *begin_cancel(const char *strategy, enum pg_fault fault)
                       .product = ++here.product,
                       .user = here.product,
                       .more = "&wait_ms=30000"};
-    struct crowd *crowd = crowd_create();
     char id[SHOP_ID_SIZE];
 
     shop_put(here.server, here.product, STOCK, NULL);
     shop_expect_buy(here.server, &buy, 201, "", id);
-    shop_crowd_cancel(crowd, here.server, id);
     pg_proxy_arm(here.db.proxy, "commit", fault);
-    crowd_send(crowd);
-    pg_proxy_wait_fault(here.db.proxy);
-    return crowd;
+    for (int64_t until_us = clock_mono_us() + PATIENCE_US; clock_mono_us() < until_us;) {
+        struct crowd *crowd = crowd_create();
+        shop_crowd_cancel(crowd, here.server, id);
+        crowd_send(crowd);
+        while (!pg_proxy_has_bitten(here.db.proxy) &&
+               !crowd_wait(crowd, 1, clock_mono_us() + ANSWER_POLL_US))
+            ;
+        if (pg_proxy_has_bitten(here.db.proxy))
+            return crowd;
+        /* With no time to wait, it may be over before there is a session for it. */
+        assert_int_equal(crowd_count(crowd, 503, "wait_timeout"), 1);
+        crowd_destroy(crowd);
+    }
+    fail_msg("%s: no cancel got a session", strategy);
+    return NULL;
 }
 
 static void expect_cancelled(bool cancelled)

@@ -3,7 +3,10 @@
 
 #include "base/failpoint.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+
+enum { THREADS = 8, PASSAGES = 50000 };
 
 static void expect(const char *name, const char *passages)
 {
@@ -20,10 +23,37 @@ static void once_or_from_there_on(void **state)
     expect("nobody's", "...");
 }
 
+static void *pass_often(void *failed)
+{
+    for (int i = 0; i < PASSAGES; i++)
+        *(int *)failed += failpoint_fails("crowded");
+    return NULL;
+}
+
+/* Five passages in a row act, whoever passes: none gets two of them. */
+static void each_passage_is_one_threads(void **state)
+{
+    pthread_t threads[THREADS];
+    int failed[THREADS] = {0};
+    int all = 0;
+
+    (void)state;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, pass_often, &failed[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        all += failed[i];
+    }
+    assert_int_equal(all, 5);
+}
+
 int main(void)
 {
-    static const char spec[] = "first=fail,second=fail@2,from-the-second=fail@2+";
-    const struct CMUnitTest tests[] = {cmocka_unit_test(once_or_from_there_on)};
+    static const char spec[] = "first=fail,second=fail@2,from-the-second=fail@2+,"
+                               "crowded=fail@100000,crowded=fail@100001,crowded=fail@100002,"
+                               "crowded=fail@100003,crowded=fail@100004";
+    const struct CMUnitTest tests[] = {cmocka_unit_test(once_or_from_there_on),
+                                       cmocka_unit_test(each_passage_is_one_threads)};
 
     setenv("SECKILL_FAILPOINTS", spec, 1);
     if (!failpoint_check(spec) || failpoint_check("first=fail@0") || failpoint_check("first"))
