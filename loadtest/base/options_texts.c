@@ -118,6 +118,7 @@ const char options_check_text[] = "Exit status: 0 nothing is wrong, and somethin
 
 const char options_faults_text[] =
     "Faults\n"
+    "  calm      nothing is done: who is wrong here is wrong without a fault\n"
     "  stall     an instance is stopped for longer than a lock's lease, and goes on\n"
     "  forget    the Redis that holds locks, counters or queues forgets all of them\n"
     "  kill      an instance is killed while it sells, and started again\n"

@@ -85,8 +85,8 @@ struct fault {
     bool (*did_it_bite)(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE]);
 };
 
-extern const struct fault fault_stall, fault_forget, fault_kill, fault_database, fault_commit,
-    fault_reply, fault_hold, fault_reset;
+extern const struct fault fault_calm, fault_stall, fault_forget, fault_kill, fault_database,
+    fault_commit, fault_reply, fault_hold, fault_reset;
 
 size_t fault_count(void);
 const struct fault *fault_at(size_t index);

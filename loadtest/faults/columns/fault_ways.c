@@ -176,7 +176,8 @@ const struct fault fault_hold = {
     .name = "hold",
     .summary = "PostgreSQL's replies are held up for longer than an order's work may take",
     .asks = FAULT_ASKS_PAUSED, /* it is longer than the lease */
-    .controls = {"none"},
+    /* It frees its lock without asking whose it is: when the holder comes back, the next one's. */
+    .controls = {"redis-setnx"},
     .relays = FAULT_RELAY_POSTGRES,
     .settings = {.lease_ms = 600,
                  .work_timeout_ms = 500,
@@ -195,7 +196,7 @@ const struct fault fault_reset = {
     .name = "reset",
     .summary = "every connection to PostgreSQL and Redis is reset",
     .asks = FAULT_ASKS_MANY,
-    .controls = {"none", "redis-setnx"},
+    .controls = {"redis-setnx"},
     .relays = FAULT_RELAY_POSTGRES | FAULT_RELAY_REDIS,
     .settings = {.lease_ms = 1200,
                  .work_timeout_ms = 1000,

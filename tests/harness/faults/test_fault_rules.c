@@ -95,6 +95,14 @@ static void what_is_promised_is_expected(void **state)
     assert_int_equal(cell_expectation_of(&fault_forget, &row), CELL_NOTHING);
     assert_int_equal(cell_expectation_of(&fault_forget, &fenced), CELL_HOLDS);
     assert_int_equal(cell_expectation_of(&fault_kill, &uuid), CELL_HOLDS);
+    /* It is the fault that breaks a control: without one it is right, where it promises that. */
+    struct api_strategy setnx = strategy("redis-setnx", false, false);
+    assert_int_equal(cell_expectation_of(&fault_hold, &setnx), CELL_BREAKS);
+    assert_int_equal(cell_expectation_of(&fault_calm, &setnx), CELL_HOLDS);
+    struct api_strategy none = strategy("none", false, false);
+    none.promise.many_instances = false;
+    assert_int_equal(cell_expectation_of(&fault_calm, &none), CELL_BREAKS);
+    assert_int_equal(cell_expectation_of(&fault_hold, &none), CELL_MAY_BREAK);
     token.promise.many_instances = false;
     assert_int_equal(cell_expectation_of(&fault_kill, &token), CELL_MAY_BREAK);
 }
@@ -280,6 +288,21 @@ static void what_forgot_nothing_did_not_bite(void **state)
     assert_true(fault_forget.did_it_bite(&trial, evidence));
 }
 
+static void a_calm_in_which_nothing_was_sold_proves_nothing(void **state)
+{
+    (void)state;
+    char evidence[FAULT_TEXT_SIZE];
+    struct fault_site site = {.begun = 0};
+    struct ledger ledger = {0};
+    const struct fault_trial trial = {.site = &site, .ledger = &ledger, .count = 1};
+    sale(&ledger, 1100000, LEDGER_FAIL, 409);
+    assert_false(fault_calm.did_it_bite(&trial, evidence));
+    sale(&ledger, 1200000, LEDGER_OK, 201);
+    assert_true(fault_calm.did_it_bite(&trial, evidence));
+    assert_non_null(strstr(evidence, "1 orders were sold"));
+    ledger_fini(&ledger);
+}
+
 /* A relay through which nothing went has swallowed, held and reset nothing. */
 static void a_relay_that_met_nobody_did_not_bite(void **state)
 {
@@ -374,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_stall_that_met_nobody_did_not_bite),
         cmocka_unit_test(a_stall_without_a_lapsed_lease_did_not_bite_a_lock),
         cmocka_unit_test(what_forgot_nothing_did_not_bite),
+        cmocka_unit_test(a_calm_in_which_nothing_was_sold_proves_nothing),
         cmocka_unit_test(a_relay_that_met_nobody_did_not_bite),
         cmocka_unit_test(a_way_keeps_what_stands_around_the_address),
         cmocka_unit_test(a_database_that_nobody_missed_was_not_killed),
