@@ -10,10 +10,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 install_packages "${build_packages[@]}" "${run_packages[@]}" "${component_packages[@]}"
 build release seckill-server seckill-loadtest
+build dev seckill-server # has the test's strategy that is the control of a column
 trap pass_on INT TERM HUP
 use_stack "$root/.stack/faults" fresh --with all
 cd "$root"
 build/release/loadtest/seckill-loadtest faults --server-binary build/release/server/seckill-server \
+  --control-binary build/dev/server/seckill-server \
   --stack "$stack --dir $stack_dir" "$@" &
 child=$!
 wait_child

@@ -82,6 +82,8 @@ static const struct option_row rows[] = {
                "one run of one cell, with the schedule of --seed, and all that was found"),
     OPTION_ROW("stack", FAULTS, OPTION_TEXT, AT(stack), "", 0, 0, false, "COMMAND",
                "kills and starts the private PostgreSQL: scripts/stack.sh --dir DIR"),
+    OPTION_ROW("control-binary", FAULTS, OPTION_TEXT, AT(control_binary), "", 0, 0, false, "PATH",
+               "a seckill-server with failpoints, for the controls that a release has not"),
     OPTION_ROW("expect", FAULTS, OPTION_LIST, AT(expect), NULL, 0, 0, false,
                "CELL=holds|breaks,...", "expect something else of a cell than its promise says"),
     OPTION_ROW("strategy", RECORD, OPTION_TEXT, AT(strategy), "conditional", 0, 0, false, "NAME",

@@ -103,8 +103,9 @@ struct options {
     const char *ca_file; /* "": the system's */
     /* faults's */
     struct option_list faults, expect;
-    const char *reproduce; /* "": everything */
-    const char *stack;     /* the words that kill and start a private backend; "": none */
+    const char *reproduce;      /* "": everything */
+    const char *control_binary; /* "": the servers' own */
+    const char *stack;          /* the words that kill and start a private backend; "": none */
     int64_t runs;
     bool short_form;
     enum options_zoo_format zoo_format;

@@ -38,7 +38,16 @@ bool fault_has_control(const struct fault *fault, const char *strategy)
         if (strcmp(*control, strategy) == 0)
             return true;
     }
-    return false;
+    return fault->own && strcmp(fault->own->name, strategy) == 0;
+}
+
+const struct fault_control *fault_find_control(const char *name)
+{
+    for (size_t i = 0; i < fault_count(); i++) {
+        if (faults[i]->own && strcmp(faults[i]->own->name, name) == 0)
+            return faults[i]->own;
+    }
+    return NULL;
 }
 
 bool fault_locks_a_row(const struct api_strategy *strategy)

@@ -69,14 +69,24 @@ struct fault_trial {
     size_t count;
 };
 
+/* A control that no server offers by itself: a row of its own in the matrix, in its column and in
+ * `calm`, where it has to be right. */
+struct fault_control {
+    const char *name;      /* of the row */
+    const char *strategy;  /* what its orders ask for */
+    const char *session;   /* libpq's `options` for its servers; NULL: as they are */
+    bool needs_failpoints; /* the strategy is a test's: a release has it not */
+};
+
 struct fault {
     const char *name;    /* as --faults takes it */
     const char *summary; /* one line */
     enum fault_promise asks;
     /* Known to fail here: a run in which none of them did proves nothing of this column. */
     const char *controls[FAULT_CONTROLS_MAX + 1];
-    unsigned relays;  /* FAULT_RELAY_…: where one is needed */
-    bool needs_stack; /* --stack: a private backend is killed */
+    const struct fault_control *own; /* as these; NULL: they are enough */
+    unsigned relays;                 /* FAULT_RELAY_…: where one is needed */
+    bool needs_stack;                /* --stack: a private backend is killed */
     struct fault_settings settings;
     /* Whether there is anything to be done to a strategy with these needs; NULL: always. */
     bool (*concerns)(const struct api_strategy *strategy);
@@ -93,7 +103,10 @@ const struct fault *fault_at(size_t index);
 /* NULL with a text that names the nearest. */
 const struct fault *fault_find(const char *name, struct error *error);
 
+/* Of the column's controls, its own among them. */
 bool fault_has_control(const struct fault *fault, const char *strategy);
+/* NULL: no column has one of this name. */
+const struct fault_control *fault_find_control(const char *name);
 /* Whether the strategy's lock is a lease in a row of PostgreSQL. */
 bool fault_locks_a_row(const struct api_strategy *strategy);
 /* Whether it keeps anything in Redis. */

@@ -21,8 +21,9 @@ enum cell_verdict {
 };
 
 struct cell {
-    const struct fault *fault; /* borrowed */
-    struct api_strategy strategy;
+    const struct fault *fault;           /* borrowed */
+    struct api_strategy strategy;        /* or the control's, by its row's name */
+    const struct fault_control *control; /* borrowed; NULL: the servers offer the strategy */
     enum cell_expectation expected;
     size_t runs, red, invalid; /* runs: those that count, red ones among them */
     size_t violations[FINDING_KIND_COUNT];

@@ -34,8 +34,9 @@ struct trial {
     const struct trial_plan *plan; /* borrowed */
     struct options options;
     struct instance instances[INSTANCES];
-    char redlock[2000]; /* its nodes' relays */
-    struct api *api;    /* owned */
+    char redlock[2000];  /* its nodes' relays */
+    char database[1000]; /* a control's */
+    struct api *api;     /* owned */
     struct fault_site site;
     struct fault_plan schedule;
     struct nemesis nemesis;
@@ -106,6 +107,21 @@ static bool open_ways(struct trial *trial, struct error *error)
            open_redis(&trial->site.ways[FAULT_WAY_STOCK], &options->stock_redis, 0, error);
 }
 
+/* The servers' sessions are to begin as the control has it. */
+static bool set_sessions(struct trial *trial, struct error *error)
+{
+    const struct fault_control *control = trial->plan->control;
+    if (!control || !control->session)
+        return true;
+    if (strstr(trial->options.database, "://"))
+        return error_fail(error, "a control needs --database as keywords and values, not as a URI");
+    int length = snprintf(trial->database, sizeof trial->database, "%s options='%s'",
+                          trial->options.database, control->session);
+    trial->options.database = trial->database;
+    return length < (int)sizeof trial->database ||
+           error_fail(error, "--database is too long to be given a control's options");
+}
+
 static bool set_up(struct trial *trial, struct error *error)
 {
     const struct fault_settings *settings = &trial->plan->fault->settings;
@@ -124,7 +140,8 @@ static bool set_up(struct trial *trial, struct error *error)
     int64_t keys = 0;
     if (!trial->api)
         return error_fail(error, "curl does not start");
-    return open_ways(trial, error) && forget_keys(&trial->site, &keys, error);
+    return set_sessions(trial, error) && open_ways(trial, error) &&
+           forget_keys(&trial->site, &keys, error);
 }
 
 static bool begin_sale(struct trial *trial, struct witness *witness, struct json_lines *writer,
@@ -209,7 +226,8 @@ static bool sell(struct trial *trial, struct json_lines *writer, struct error *e
                 .first_product = trial->options.first_product,
                 .products = PRODUCTS,
                 .users = USERS,
-                .strategy = trial->plan->strategy->name},
+                .strategy = trial->plan->control ? trial->plan->control->strategy
+                                                 : trial->plan->strategy->name},
     };
     bool made = sell_and_break(trial, &plan, writer, error);
     note_fault(trial, writer);

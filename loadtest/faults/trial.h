@@ -20,6 +20,7 @@ struct trial_plan {
     const struct options *options; /* borrowed, as all of these */
     const struct fault *fault;
     const struct api_strategy *strategy;
+    const struct fault_control *control; /* NULL: the strategy as it is */
     const char *binary, *folder;
     int64_t seed;
 };

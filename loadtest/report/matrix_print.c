@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { NAME_WIDTH = 18, CELL_WIDTH = 20, LIST_BYTES = 400 };
+enum { NAME_WIDTH = 20, CELL_WIDTH = 20, LIST_BYTES = 400 };
 
 static const struct cell *find(const struct matrix *matrix, const char *strategy,
                                const struct fault *fault)
@@ -125,6 +125,25 @@ static void print_row(FILE *to, const struct matrix *matrix, const char *strateg
     fputc('\n', to);
 }
 
+/* "hold is proven: redis-setnx broke, as it has to (3 of 3 runs)". */
+static void say_what_is_proven(FILE *to, const struct matrix *matrix, const struct fault *fault)
+{
+    if (!matrix_proves(matrix, fault)) {
+        fprintf(to, "%s proves nothing: none of its controls was seen to fail in this matrix (",
+                fault->name);
+        for (const char *const *control = fault->controls; *control; control++)
+            fprintf(to, "%s%s", control == fault->controls ? "" : ", ", *control);
+        fprintf(to, "%s)\n", fault->own ? fault->own->name : "");
+        return;
+    }
+    for (size_t i = 0; i < matrix->count; i++) {
+        const struct cell *cell = &matrix->cells[i];
+        if (cell->fault == fault && cell->red > 0 && fault_has_control(fault, cell->strategy.name))
+            fprintf(to, "%s is proven: %s broke, as it has to (%zu of %zu runs)\n", fault->name,
+                    cell->strategy.name, cell->red, cell->runs);
+    }
+}
+
 void matrix_print(FILE *to, const struct matrix *matrix)
 {
     print_heads(to, matrix);
@@ -138,9 +157,8 @@ void matrix_print(FILE *to, const struct matrix *matrix)
     for (size_t i = 0; i < matrix->count; i++)
         print_cell(to, &matrix->cells[i]);
     for (size_t i = 0; i < fault_count(); i++) {
-        if (has_column(matrix, fault_at(i)) && !matrix_proves(matrix, fault_at(i)))
-            fprintf(to, "%s proves nothing: none of its controls was seen to fail in this matrix\n",
-                    fault_at(i)->name);
+        if (has_column(matrix, fault_at(i)))
+            say_what_is_proven(to, matrix, fault_at(i));
     }
 }
 

@@ -36,6 +36,14 @@ static bool is_enough(const struct cell *cell, int64_t runs, int64_t made)
     return (int64_t)cell->runs >= runs;
 }
 
+/* A release has no test's strategies. */
+static const char *server_of(const struct harness *harness, const struct cell *cell)
+{
+    bool other = cell->control && cell->control->needs_failpoints;
+    return other && *harness->options->control_binary ? harness->options->control_binary
+                                                      : harness->binary;
+}
+
 static bool run_cell(const struct harness *harness, const struct matrix *matrix, struct cell *cell,
                      struct error *error)
 {
@@ -46,7 +54,8 @@ static bool run_cell(const struct harness *harness, const struct matrix *matrix,
         const struct trial_plan plan = {.options = options,
                                         .fault = cell->fault,
                                         .strategy = &cell->strategy,
-                                        .binary = harness->binary,
+                                        .control = cell->control,
+                                        .binary = server_of(harness, cell),
                                         .folder = harness->folder,
                                         .seed = matrix->seed + made++};
         if (!trial_run(&plan, &result, error))

@@ -1,34 +1,89 @@
 /* See faults_plan.h. */
 #include "loadtest/commands/faults/faults_plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Each tells a family apart from the one before: a lock without and with a fence, the row itself,
  * the merged queue, what is kept in Redis alone, a lock that a crash or a lost reply leaves behind,
- * and who does not know whether it has committed. */
-static const char *const short_cells[] = {
-    "redis-token/stall",  "redis-fenced/stall", "conditional/stall",   "redis-queue/stall",
-    "redis-token/forget", "redis-stock/forget", "redis-fenced/forget", "redis-queue/forget",
-    "redis-setnx/kill",   "redis-token/kill",   "conditional/kill",    "redis-setnx/reply",
-    "redis-queue/reply",  "none/commit",        "conditional/commit",  "batch/commit"};
+ * and who does not know whether it has committed. Each column's control is among them. */
+static const char *const short_cells[] = {"redis-token/stall",   "redis-fenced/stall",
+                                          "conditional/stall",   "redis-queue/stall",
+                                          "redis-token/forget",  "redis-stock/forget",
+                                          "redis-fenced/forget", "redis-queue/forget",
+                                          "redis-setnx/kill",    "redis-token/kill",
+                                          "conditional/kill",    "redis-setnx/reply",
+                                          "redis-queue/reply",   "control-guess-commit/commit",
+                                          "conditional/commit",  "batch/commit"};
 
-static bool add_cell(struct matrix *matrix, const struct fault *fault,
-                     const struct api_strategy *strategy, struct error *error)
+/* A row of the matrix: a strategy that the servers offer, or a control that they do not. */
+struct row {
+    struct api_strategy strategy;
+    const struct fault_control *control; /* NULL: offered */
+};
+
+/* A control sells by PostgreSQL alone, and is right as long as its fault is not made. */
+static struct row row_of_control(const struct fault_control *control)
+{
+    struct row row = {.strategy = {.available = true,
+                                   .needs = " postgresql ",
+                                   .promise = {.one_instance = true, .many_instances = true}},
+                      .control = control};
+    snprintf(row.strategy.name, sizeof row.strategy.name, "%s", control->name);
+    return row;
+}
+
+/* Whether there is a server that has it. They look at the query before the body, which is none. */
+static bool can_run(const struct harness *harness, const struct fault_control *control)
+{
+    char path[100];
+    struct api_answer answer;
+    struct error ignored;
+    if (!control || !control->needs_failpoints || *harness->options->control_binary)
+        return true;
+    snprintf(path, sizeof path, "/orders?strategy=%s", control->strategy);
+    return api_post(harness->api, harness->fleet.urls[0], path, "", &answer, &ignored) &&
+           strcmp(answer.code, "unknown_strategy") != 0;
+}
+
+static const char needed[] = "it needs a server with failpoints, by --control-binary";
+
+static void say_left_out(const char *name, const char *reason)
+{
+    fprintf(stderr, "seckill-loadtest: left out: %s (%s)\n", name, reason);
+}
+
+static bool choose(const struct harness *harness, const char *name, struct row *out,
+                   struct error *error)
+{
+    const struct fault_control *control = fault_find_control(name);
+    const struct api_strategy *strategy = control ? NULL : harness_choose(harness, name, error);
+    if (control)
+        *out = row_of_control(control);
+    else if (strategy)
+        *out = (struct row){.strategy = *strategy};
+    return control || strategy;
+}
+
+static bool add_cell(struct matrix *matrix, const struct fault *fault, const struct row *row,
+                     struct error *error)
 {
     struct cell *grown = realloc(matrix->cells, (matrix->count + 1) * sizeof *grown);
     if (!grown)
         return error_fail(error, "out of memory");
     matrix->cells = grown;
-    matrix->cells[matrix->count++] = (struct cell){
-        .fault = fault, .strategy = *strategy, .expected = cell_expectation_of(fault, strategy)};
+    matrix->cells[matrix->count++] =
+        (struct cell){.fault = fault,
+                      .strategy = row->strategy,
+                      .control = row->control,
+                      .expected = cell_expectation_of(fault, &row->strategy)};
     return true;
 }
 
 /* "redis-token/stall", of which the first part is `length` long. */
 static bool split(const struct harness *harness, const char *name, const char *flag,
-                  const struct api_strategy **strategy, const struct fault **fault,
-                  struct error *error)
+                  struct row *row, const struct fault **fault, struct error *error)
 {
     char first[64];
     const char *slash = strchr(name, '/');
@@ -37,20 +92,38 @@ static bool split(const struct harness *harness, const char *name, const char *f
         return false;
     }
     snprintf(first, sizeof first, "%.*s", (int)(slash - name), name);
-    *strategy = harness_choose(harness, first, error);
-    *fault = *strategy ? fault_find(slash + 1, error) : NULL;
+    if (!choose(harness, first, row, error))
+        return false;
+    *fault = fault_find(slash + 1, error);
     if (!*fault)
         error_prefix(error, "%s", flag);
     return *fault != NULL;
 }
 
-static bool add_named(struct matrix *matrix, const struct harness *harness, const char *name,
-                      const char *flag, struct error *error)
+static bool reproduce(struct matrix *matrix, const struct harness *harness, struct error *error)
 {
-    const struct api_strategy *strategy = NULL;
+    struct row row;
     const struct fault *fault = NULL;
-    return split(harness, name, flag, &strategy, &fault, error) &&
-           add_cell(matrix, fault, strategy, error);
+    if (!split(harness, harness->options->reproduce, "--reproduce", &row, &fault, error))
+        return false;
+    if (!can_run(harness, row.control))
+        return error_fail(error, "%s: %s", row.strategy.name, needed);
+    return add_cell(matrix, fault, &row, error);
+}
+
+static bool add_short(struct matrix *matrix, const struct harness *harness, struct error *error)
+{
+    for (size_t i = 0; i < sizeof short_cells / sizeof short_cells[0]; i++) {
+        struct row row;
+        const struct fault *fault = NULL;
+        if (!split(harness, short_cells[i], "--short", &row, &fault, error))
+            return false;
+        if (!can_run(harness, row.control))
+            say_left_out(row.strategy.name, needed);
+        else if (!add_cell(matrix, fault, &row, error))
+            return false;
+    }
+    return true;
 }
 
 static bool is_all(const struct option_list *list)
@@ -58,41 +131,89 @@ static bool is_all(const struct option_list *list)
     return list->count == 1 && strcmp(list->items[0], "all") == 0;
 }
 
-static bool add_row(struct matrix *matrix, const struct options *options,
-                    const struct api_strategy *strategy, struct error *error)
+static bool is_asked_for(const struct options *options, const struct fault *fault)
 {
-    for (size_t i = 0; is_all(&options->faults) && i < fault_count(); i++) {
-        bool can = *options->stack || !fault_at(i)->needs_stack;
-        if (can && !add_cell(matrix, fault_at(i), strategy, error))
+    if (is_all(&options->faults))
+        return *options->stack || !fault->needs_stack;
+    for (size_t i = 0; i < options->faults.count; i++) {
+        if (strcmp(options->faults.items[i], fault->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A control has a cell in its own column, and one where nothing is done. */
+static bool has_cell(const struct row *row, const struct fault *fault)
+{
+    return !row->control || row->control == fault->own || fault == &fault_calm;
+}
+
+static bool add_row(struct matrix *matrix, const struct options *options, const struct row *row,
+                    struct error *error)
+{
+    for (size_t i = 0; i < fault_count(); i++) {
+        const struct fault *fault = fault_at(i);
+        if (is_asked_for(options, fault) && has_cell(row, fault) &&
+            !add_cell(matrix, fault, row, error))
             return false;
     }
+    return true;
+}
+
+static bool knows_faults(const struct options *options, struct error *error)
+{
     for (size_t i = 0; !is_all(&options->faults) && i < options->faults.count; i++) {
         const struct fault *fault = fault_find(options->faults.items[i], error);
         if (!fault)
             return error_prefix(error, "--faults");
         if (fault->needs_stack && !*options->stack)
             return error_fail(error, "--faults %s needs --stack", fault->name);
-        if (!add_cell(matrix, fault, strategy, error))
+    }
+    return true;
+}
+
+static bool add_controls(struct matrix *matrix, const struct harness *harness, struct error *error)
+{
+    for (size_t i = 0; i < fault_count(); i++) {
+        const struct fault *fault = fault_at(i);
+        if (!fault->own || !is_asked_for(harness->options, fault))
+            continue;
+        struct row row = row_of_control(fault->own);
+        if (!can_run(harness, fault->own))
+            say_left_out(fault->own->name, needed);
+        else if (!add_row(matrix, harness->options, &row, error))
             return false;
     }
     return true;
 }
 
+static bool add_everything(struct matrix *matrix, const struct harness *harness,
+                           struct error *error)
+{
+    for (size_t i = 0; i < harness->strategies_count; i++) {
+        const struct row row = {.strategy = harness->strategies[i]};
+        if (!row.strategy.available)
+            say_left_out(row.strategy.name, row.strategy.unavailable_reason);
+        else if (!add_row(matrix, harness->options, &row, error))
+            return false;
+    }
+    return add_controls(matrix, harness, error);
+}
+
 static bool add_rows(struct matrix *matrix, const struct harness *harness, struct error *error)
 {
     const struct options *options = harness->options;
-    for (size_t i = 0; is_all(&options->strategies) && i < harness->strategies_count; i++) {
-        const struct api_strategy *strategy = &harness->strategies[i];
-        if (!strategy->available)
-            fprintf(stderr, "seckill-loadtest: left out: %s (%s)\n", strategy->name,
-                    strategy->unavailable_reason);
-        else if (!add_row(matrix, options, strategy, error))
+    if (!knows_faults(options, error))
+        return false;
+    if (is_all(&options->strategies))
+        return add_everything(matrix, harness, error);
+    for (size_t i = 0; i < options->strategies.count; i++) {
+        struct row row;
+        if (!choose(harness, options->strategies.items[i], &row, error))
             return false;
-    }
-    for (size_t i = 0; !is_all(&options->strategies) && i < options->strategies.count; i++) {
-        const struct api_strategy *strategy =
-            harness_choose(harness, options->strategies.items[i], error);
-        if (!strategy || !add_row(matrix, options, strategy, error))
+        if (!can_run(harness, row.control))
+            return error_fail(error, "%s: %s", row.strategy.name, needed);
+        if (!add_row(matrix, options, &row, error))
             return false;
     }
     return true;
@@ -102,7 +223,7 @@ static bool expect(struct matrix *matrix, const struct harness *harness, const c
                    struct error *error)
 {
     char name[128];
-    const struct api_strategy *strategy = NULL;
+    struct row row;
     const struct fault *fault = NULL;
     const char *equals = strchr(text, '=');
     bool holds = equals && strcmp(equals, "=holds") == 0;
@@ -110,11 +231,11 @@ static bool expect(struct matrix *matrix, const struct harness *harness, const c
         return error_fail(error, "--expect takes STRATEGY/FAULT=holds or =breaks, not '%.80s'",
                           text);
     snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
-    if (!split(harness, name, "--expect", &strategy, &fault, error))
+    if (!split(harness, name, "--expect", &row, &fault, error))
         return false;
     for (size_t i = 0; i < matrix->count; i++) {
         struct cell *cell = &matrix->cells[i];
-        if (cell->fault == fault && strcmp(cell->strategy.name, strategy->name) == 0)
+        if (cell->fault == fault && strcmp(cell->strategy.name, row.strategy.name) == 0)
             cell->expected = holds ? CELL_HOLDS : CELL_BREAKS;
     }
     return true;
@@ -123,15 +244,13 @@ static bool expect(struct matrix *matrix, const struct harness *harness, const c
 bool faults_plan_make(struct matrix *out, const struct harness *harness, struct error *error)
 {
     const struct options *options = harness->options;
-    bool good = true;
+    bool good;
     *out = (struct matrix){.seed = options->seed, .runs = options->runs};
     if (*options->reproduce)
-        good = add_named(out, harness, options->reproduce, "--reproduce", error);
-    for (size_t i = 0; options->short_form && good && !*options->reproduce &&
-                       i < sizeof short_cells / sizeof short_cells[0];
-         i++)
-        good = add_named(out, harness, short_cells[i], "--short", error);
-    if (!*options->reproduce && !options->short_form)
+        good = reproduce(out, harness, error);
+    else if (options->short_form)
+        good = add_short(out, harness, error);
+    else
         good = add_rows(out, harness, error);
     for (size_t i = 0; good && i < options->expect.count; i++)
         good = expect(out, harness, options->expect.items[i], error);

@@ -2,6 +2,10 @@
  * PostgreSQL is killed with all its processes (SIGKILL), and started again: it recovers from its
  * log. What somebody was told before that has to be there afterwards. For a private PostgreSQL
  * alone, by the script that started it (--stack).
+ *
+ * The control is a strategy that is right, on sessions whose commits do not wait for the log to
+ * leave PostgreSQL's memory: its newest orders are acknowledged and gone (PostgreSQL documentation,
+ * "Asynchronous Commit").
  */
 #include "loadtest/faults/fault.h"
 
@@ -58,11 +62,14 @@ static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEX
     return trial->count > 0 && failed > 0 && sold_before > 0;
 }
 
+static const struct fault_control unflushed = {
+    .name = "control-unflushed", .strategy = "conditional", .session = "-c synchronous_commit=off"};
+
 const struct fault fault_database = {
     .name = "database",
     .summary = "PostgreSQL is killed and started again (needs --stack)",
     .asks = FAULT_ASKS_MANY,
-    .controls = {"none"},
+    .own = &unflushed,
     .needs_stack = true,
     .settings = {.lease_ms = 1200,
                  .work_timeout_ms = 1000,

@@ -133,11 +133,14 @@ static bool reset_bit(const struct fault_trial *trial, char evidence[FAULT_TEXT_
     return say_bitten(trial, RELAY_RESET_PEER, "a connection was reset", evidence);
 }
 
+static const struct fault_control guesses = {
+    .name = "control-guess-commit", .strategy = "control-guess-commit", .needs_failpoints = true};
+
 const struct fault fault_commit = {
     .name = "commit",
     .summary = "the reply to a COMMIT is lost after PostgreSQL has made it",
     .asks = FAULT_ASKS_MANY,
-    .controls = {"none"},
+    .own = &guesses,
     .relays = FAULT_RELAY_POSTGRES,
     .settings = {.lease_ms = 1200,
                  .work_timeout_ms = 1000,

@@ -7,6 +7,9 @@
  * control-lease-less-lock-row is article 004's: the row is inserted without an end (here: one that
  * nobody lives to see), so it is right until a holder dies, and then the product cannot be sold
  * until somebody deletes the row by hand.
+ *
+ * control-guess-commit is `pessimistic` as most shops have it: a COMMIT whose reply is lost counts
+ * as one that failed, and the buyer is told that nothing was done.
  */
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -115,4 +118,20 @@ const struct strategy strategy_control_lease_less_lock_row = {
     .summary = "Control: a lock row without a lease, stuck for ever once its holder dies.",
     .lock = &lock_lease_less,
     DATABASE_CONTROL_ROW,
+};
+
+static void buy_and_guess(struct session *session, struct order *order)
+{
+    strategy_pessimistic.buy(session, order);
+    if (order->outcome == ORDER_UNSETTLED)
+        order->outcome = order->if_not_done;
+}
+
+const struct strategy strategy_control_guess_commit = {
+    .name = "control-guess-commit",
+    .summary = "Test control: pessimistic, which takes a lost reply to COMMIT for a failure.",
+    .family = FAMILY_DATABASE,
+    .needs = NEED_POSTGRESQL,
+    .buy = buy_and_guess,
+    CONTROL_ROW,
 };

@@ -107,6 +107,25 @@ static void what_is_promised_is_expected(void **state)
     assert_int_equal(cell_expectation_of(&fault_kill, &token), CELL_MAY_BREAK);
 }
 
+/* Each column has somebody who must fail in it, and `none`, who fails anyway, in no other. */
+static void each_column_has_a_control_that_calm_does_not_break(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < fault_count(); i++) {
+        const struct fault *fault = fault_at(i);
+        assert_true(fault->controls[0] || fault->own);
+        assert_int_equal(fault_has_control(fault, "none"), fault == &fault_calm);
+        if (!fault->own)
+            continue;
+        assert_true(fault_has_control(fault, fault->own->name));
+        assert_ptr_equal(fault_find_control(fault->own->name), fault->own);
+        struct api_strategy own = strategy(fault->own->name, false, false);
+        assert_int_equal(cell_expectation_of(fault, &own), CELL_BREAKS);
+        assert_int_equal(cell_expectation_of(&fault_calm, &own), CELL_HOLDS);
+    }
+    assert_null(fault_find_control("conditional"));
+}
+
 static struct cell run(enum cell_expectation expected, size_t clean, size_t red, size_t invalid)
 {
     struct cell cell = {
@@ -390,6 +409,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_makes_the_same_schedule),
         cmocka_unit_test(a_schedule_does_not_depend_on_the_machine),
         cmocka_unit_test(what_is_promised_is_expected),
+        cmocka_unit_test(each_column_has_a_control_that_calm_does_not_break),
         cmocka_unit_test(a_cell_says_what_its_runs_say),
         cmocka_unit_test(the_exit_status_follows),
         cmocka_unit_test(names_are_known_or_guessed),

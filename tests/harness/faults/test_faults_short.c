@@ -14,6 +14,7 @@ static void every_cell_is_as_expected(void **state)
     if (status != 0)
         fail_msg("exit status %d: %s", status, bed->output);
     assert_null(strstr(bed->output, "proves nothing"));
+    assert_non_null(strstr(bed->output, "commit is proven: control-guess-commit broke"));
     bed_destroy(bed);
 }
 
