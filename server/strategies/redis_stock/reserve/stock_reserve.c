@@ -88,8 +88,8 @@ static int drop_known_keys(struct session *session, struct order **orders, int c
 enum { KEY_NAME_MAX = STOCK_KEY_MAX + 1 + ORDER_KEY_MAX };
 
 /* The id of the key's first order that Redis knows of. */
-static bool read_key(struct stock_link *link, const struct order *order, char name[KEY_NAME_MAX],
-                     struct uuid *id)
+static enum stock_result read_key(struct stock_link *link, const struct order *order,
+                                  char name[KEY_NAME_MAX], struct uuid *id)
 {
     struct redis_reply *reply;
     char text[UUID_TEXT_LENGTH + 1];
@@ -99,37 +99,47 @@ static bool read_key(struct stock_link *link, const struct order *order, char na
     snprintf(name, KEY_NAME_MAX, "%s:%s", of_user, order->key);
     if (redis_call(link->redis, 2, (const char *const[]){"GET", name}, link->until_us, &reply) !=
         REDIS_OK)
-        return false;
+        return stock_redis_failed(link->redis);
     const char *value = redis_reply_text(reply);
     snprintf(text, sizeof text, "%s", value ? value : "");
     redis_reply_free(reply);
-    return uuid_parse(text, id);
+    return uuid_parse(text, id) ? STOCK_DONE : STOCK_ABSENT;
 }
 
-/* A repeat of a key whose first order has been reserved: that order as it is now. */
+/* Redis has the key and not its order, which is decided; or which no store has, because the key is
+ * left of a sale that a PUT has ended. */
+static void drop_key_of_nothing(struct session *session, const struct order *order,
+                                const char *name)
+{
+    if (pg_exec(session->pg, SQL_ORDER_BY_KEY,
+                PG_ARGS(pg_int8(order->user_id), pg_text(order->key)),
+                session->work_until_us) == PG_OK &&
+        pg_rows(session->pg) == 0)
+        redis_send(session->stock, 2, (const char *const[]){"DEL", name}, session->work_until_us);
+}
+
+/* A repeat of a key whose first order has been reserved: that order as it is now. Only where Redis
+ * has said that it is not there may it be gone: it may wait where the look has failed. */
 static void replay(struct session *session, struct order *order)
 {
     struct stock_link link = stock_link_of(session);
     char name[KEY_NAME_MAX];
     struct uuid id;
     struct waiting_order first;
+    enum stock_result known = read_key(&link, order, name, &id);
+    enum stock_result waits = known == STOCK_DONE ? stock_waiting_find(&link, &id, &first) : known;
 
-    order->outcome = ORDER_KEY_TAKEN; /* decided since: settle.c finds it */
-    if (!read_key(&link, order, name, &id))
-        return;
-    if (stock_waiting_find(&link, &id, &first) == STOCK_DONE) {
+    if (waits == STOCK_DONE) {
         waiting_record(&first, &order->record);
         order->outcome = first.product_id == order->product_id && first.quantity == order->quantity
                              ? ORDER_REPLAYED
                              : ORDER_IDEMPOTENCY_MISMATCH;
         return;
     }
-    /* No store has the order: the key is left of a sale that a PUT has ended. */
-    if (pg_exec(session->pg, SQL_ORDER_BY_KEY,
-                PG_ARGS(pg_int8(order->user_id), pg_text(order->key)),
-                session->work_until_us) == PG_OK &&
-        pg_rows(session->pg) == 0)
-        redis_send(session->stock, 2, (const char *const[]){"DEL", name}, session->work_until_us);
+    /* Decided since: settle.c finds it. */
+    order->outcome = waits == STOCK_ABSENT ? ORDER_KEY_TAKEN : ORDER_BACKEND_UNAVAILABLE;
+    if (known == STOCK_DONE && waits == STOCK_ABSENT)
+        drop_key_of_nothing(session, order, name);
 }
 
 /* The mirror's window is wrong. An order that is tried again loads the mirror, after the other
