@@ -177,7 +177,13 @@ const char options_shop_text[] =
     "not\n"
     "run out, or the load was not alone).\n"
     "\n"
-    "Exit status: 0 kept; 1 a claim is broken; 2 INVALID, or it could not be done.\n";
+    "--fail-if has up to 16 conditions with commas between: p50, p90, p99 or max (us, ms, s), or\n"
+    "orders, committed (in the shop's books), accepted, refused or failed (none, /s, %), one of\n"
+    "< <= > >=, and a number.\n"
+    "\n"
+    "Exit status: 0 kept; 1 a claim is broken, or a threshold failed; 2 INVALID, or it could not "
+    "be\n"
+    "done.\n";
 
 const char options_zoo_text[] =
     "An exhibit is the shortest interleaving of two or three buyers that breaks a strategy, and\n"

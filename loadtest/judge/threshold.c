@@ -46,18 +46,32 @@ static bool is_time(enum threshold_measure measure)
     return measure < THRESHOLD_ORDERS;
 }
 
+enum { KNOWN_SIZE = 120 };
+
+/* "p50, p90 and max": all but those that are missing; NULL: none is. */
+static void list_names(const char *const missing[THRESHOLD_MEASURES], char out[KNOWN_SIZE])
+{
+    size_t last = THRESHOLD_MEASURES;
+    while (missing && last > 0 && missing[last - 1])
+        last--;
+    *out = '\0';
+    for (size_t i = 0; i < last; i++) {
+        if (!missing || !missing[i])
+            snprintf(out + strlen(out), KNOWN_SIZE - strlen(out), "%s%s",
+                     !*out           ? ""
+                     : i + 1 == last ? " and "
+                                     : ", ",
+                     names[i]);
+    }
+}
+
 static bool refuse_measure(const struct reader *reader, size_t length)
 {
-    char known[120] = "", meant[NEAREST_TEXT_SIZE];
+    char known[KNOWN_SIZE], meant[NEAREST_TEXT_SIZE];
     struct nearest nearest = nearest_to(reader->at, length);
-    for (size_t i = 0; i < THRESHOLD_MEASURES; i++) {
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
-                 i == 0                        ? ""
-                 : i + 1 == THRESHOLD_MEASURES ? " and "
-                                               : ", ",
-                 names[i]);
+    list_names(NULL, known);
+    for (size_t i = 0; i < THRESHOLD_MEASURES; i++)
         nearest_offer(&nearest, names[i]);
-    }
     if (length == 0)
         return error_fail(reader->error, "--%s: character %ld: a measure is missing; there are %s",
                           reader->flag, place(reader), known);
@@ -170,6 +184,35 @@ bool thresholds_parse(const char *flag, const char *text, struct thresholds *out
     }
 }
 
+void measured_set_times(struct measured *measured, const struct latency *latency)
+{
+    const struct latency_figures figures = latency_read(latency);
+    measured->values[THRESHOLD_P50] = (double)figures.p50_us;
+    measured->values[THRESHOLD_P90] = (double)figures.p90_us;
+    measured->values[THRESHOLD_P99] = (double)figures.p99_us;
+    measured->values[THRESHOLD_MAX] = (double)figures.max_us;
+}
+
+void measured_set_rates(struct measured *measured, int64_t took_us)
+{
+    for (int i = THRESHOLD_ORDERS; i < THRESHOLD_MEASURES; i++)
+        measured->per_s[i] = took_us > 0 ? measured->values[i] * 1e6 / (double)took_us : 0;
+}
+
+bool thresholds_are_measured(const char *flag, const struct thresholds *thresholds,
+                             const char *const missing[THRESHOLD_MEASURES], struct error *error)
+{
+    char known[KNOWN_SIZE];
+    list_names(missing, known);
+    for (size_t i = 0; i < thresholds->count; i++) {
+        enum threshold_measure measure = thresholds->items[i].measure;
+        if (missing[measure])
+            return error_fail(error, "--%s: %s is not measured here: %s; there are %s", flag,
+                              names[measure], missing[measure], known);
+    }
+    return true;
+}
+
 double threshold_value(const struct threshold *threshold, const struct measured *measured)
 {
     double all = measured->values[THRESHOLD_ORDERS];
@@ -233,4 +276,21 @@ const char *threshold_say(const struct threshold *threshold, const struct measur
     else
         snprintf(out, size, "%s: %s", threshold->text, is);
     return out;
+}
+
+size_t thresholds_say_met(const struct thresholds *thresholds, const struct measured *measured,
+                          char *out, size_t size)
+{
+    size_t met = 0;
+    *out = '\0';
+    for (size_t i = 0; i < thresholds->count; i++) {
+        const struct threshold *one = &thresholds->items[i];
+        char said[200];
+        if (!threshold_is_met(one, measured))
+            continue;
+        snprintf(out + strlen(out), size - strlen(out), "%s%s", met ? "\n" : "",
+                 threshold_say(one, measured, said, sizeof said));
+        met++;
+    }
+    return met;
 }

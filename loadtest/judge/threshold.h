@@ -12,6 +12,7 @@
 #define SECKILL_LOADTEST_JUDGE_THRESHOLD_H
 
 #include "base/error.h"
+#include "loadtest/load/latency.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,10 +55,20 @@ struct measured {
     double per_s[THRESHOLD_MEASURES]; /* of what counts orders */
 };
 
+/* Its times, of a histogram; and what its orders are a second, of a load that took so long. */
+void measured_set_times(struct measured *measured, const struct latency *latency);
+void measured_set_rates(struct measured *measured, int64_t took_us);
+
 /* False: `error` names the flag, the character at which the list is wrong, and what may stand
  * there. */
 bool thresholds_parse(const char *flag, const char *text, struct thresholds *out,
                       struct error *error);
+
+/* `missing`: what a load does not measure, each with the reason; NULL: it is measured. False when a
+ * condition is about one of these: `error` names the flag, the measure, the reason, and what there
+ * is. */
+bool thresholds_are_measured(const char *flag, const struct thresholds *thresholds,
+                             const char *const missing[THRESHOLD_MEASURES], struct error *error);
 
 /* What was measured, in the threshold's unit. Of no orders at all a share is 0. */
 double threshold_value(const struct threshold *threshold, const struct measured *measured);
@@ -69,6 +80,9 @@ const struct threshold *thresholds_find(const struct thresholds *thresholds,
 
 /* "p99>250ms: 312.4 ms, 62.4 ms more", of one that is met or not; returns `out`. */
 const char *threshold_say(const struct threshold *threshold, const struct measured *measured,
+                          char *out, size_t size);
+/* The same of each that is met, a line each; returns how many these are. */
+size_t thresholds_say_met(const struct thresholds *thresholds, const struct measured *measured,
                           char *out, size_t size);
 
 #endif

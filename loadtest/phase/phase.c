@@ -80,9 +80,7 @@ bool phase_measured(const struct phase_result *result, struct measured *out)
         count_as_offered(load, out->values);
     else
         count_as_answered(result, out->values);
-    for (int i = THRESHOLD_ORDERS; i < THRESHOLD_MEASURES; i++)
-        out->per_s[i] =
-            load->duration_us > 0 ? out->values[i] * 1e6 / (double)load->duration_us : 0;
+    measured_set_rates(out, load->duration_us);
     out->per_s[THRESHOLD_COMMITTED] = phase_committed_per_s(result);
     return true;
 }

@@ -1,7 +1,8 @@
 /*
  * `shop`: loads somebody's shop as its target file says, and judges it by its own books. Exit
- * status 0 when every claim that was checked holds, 1 when one is broken, 2 when nothing can be
- * said.
+ * status 0 when every claim that was checked holds, 1 when one is broken or a threshold failed, 2
+ * when nothing can be said. What is wrong on the command line or in the target is said before
+ * anything is sent.
  */
 #include "loadtest/commands/commands.h"
 
@@ -9,6 +10,8 @@
 #include "loadtest/base/terminal.h"
 #include "loadtest/load/client.h"
 #include "loadtest/report/files.h"
+#include "loadtest/report/pipeline/gate.h"
+#include "loadtest/shop/sale/sale_gate.h"
 #include "loadtest/shop/sale/told.h"
 
 #include <stdio.h>
@@ -21,44 +24,59 @@ static void show(void *context, size_t answered)
     fflush(stderr);
 }
 
-static bool tell(const struct told *told, struct error *error)
+struct shop_run {
+    const struct options *options; /* borrowed */
+    struct target target;
+    struct thresholds fail_if;
+    struct junit junit; /* owned */
+};
+
+/* Its files, the output, and the cases. Sets the exit status. */
+static bool tell(struct shop_run *run, const struct told *told, int *status, struct error *error)
 {
+    const struct gate_load load = {.measured = *told->measured};
+    struct gate gate;
     told_print(stdout, told);
+    gate_print_loads(stdout, &run->fail_if, &load, 1, &gate);
+    sale_add_cases(&run->junit, &run->target, told->sale);
+    gate_add_load(&run->junit, run->target.name, &run->fail_if, told->measured);
     if (!told_write(told, error) || !told_page(told, error))
         return false;
     printf("Files: %s/report.html, results.json, ledger.jsonl\n", told->plan->folder);
+    *status = gate_exit_status(&gate, shop_verdict_exit_status(told->sale->judgement.verdict));
     return true;
 }
 
-static int judge(const struct sale_plan *plan)
+static bool judge(struct shop_run *run, const struct sale_plan *plan, int *status,
+                  struct error *error)
 {
     struct sale_answers answers[SHOP_MEANINGS];
+    struct measured measured;
     struct sale sale;
-    struct error error;
-    bool made = sale_hold(plan, &sale, &error);
+    bool made = sale_hold(plan, &sale, error);
     if (plan->tick)
         fputs("\r\033[K", stderr);
     if (!made && sale.sent.failures > 0)
         fprintf(stderr, "%zu requests went wrong, the first: %s\n", sale.sent.failures,
                 sale.sent.first_failure);
-    const struct told told = {plan, &sale, answers};
-    made = made && (sale_count(&sale, answers) || error_fail(&error, "out of memory")) &&
-           tell(&told, &error);
-    int status = made ? shop_verdict_exit_status(sale.judgement.verdict) : process_fail(error.text);
+    sale_measure(&run->target, &sale, &measured);
+    const struct told told = {plan, &sale, answers, &run->fail_if, &measured};
+    made = made && (sale_count(&sale, answers) || error_fail(error, "out of memory")) &&
+           tell(run, &told, status, error);
     sale_fini(&sale);
-    return status;
+    return made;
 }
 
-static int sell(const struct options *options, struct target *target)
+static bool sell(struct shop_run *run, int *status, struct error *error)
 {
+    const struct options *options = run->options;
     char folder[1024];
     bool made = false;
-    struct error error;
-    if (!client_allow(options->connections, &error) ||
-        !files_make_folder(options->out, folder, sizeof folder, &made, &error))
-        return process_fail(error.text);
+    if (!client_allow(options->connections, error) ||
+        !files_make_folder(options->out, folder, sizeof folder, &made, error))
+        return false;
     const struct sale_plan plan = {
-        .target = target,
+        .target = &run->target,
         .folder = folder,
         .call = {options->timeout_s * 1000, options->ca_file},
         .connections = options->connections,
@@ -68,18 +86,47 @@ static int sell(const struct options *options, struct target *target)
         .arrivals = options->arrivals,
         .seed = options->seed,
         .tick = terminal_rewrites(stderr) ? show : NULL,
-        .context = target,
+        .context = &run->target,
     };
-    return judge(&plan);
+    return judge(run, &plan, status, error);
+}
+
+static bool begin(struct shop_run *run, struct error *error)
+{
+    const struct options *options = run->options;
+    const char *missing[THRESHOLD_MEASURES];
+    if (!target_read(options->folders.items[0], &run->target, error))
+        return false;
+    sale_missing(&run->target, missing);
+    return thresholds_are_measured("fail-if", &run->fail_if, missing, error);
+}
+
+/* `ended`: why there is no verdict; NULL: there is one. */
+static bool write_junit(struct shop_run *run, const char *ended, struct error *error)
+{
+    if (ended) {
+        struct junit_case one = {
+            .group = "shop", .name = "made", .outcome = JUNIT_ERROR, .type = "ended"};
+        snprintf(one.text, sizeof one.text, "%s", ended);
+        junit_add(&run->junit, &one);
+    }
+    return junit_close(&run->junit, "seckill-loadtest shop", error);
 }
 
 int command_shop(const struct options *options)
 {
-    struct target target;
+    struct shop_run run = {.options = options};
     struct error error;
-    if (!target_read(options->folders.items[0], &target, &error))
+    int status = 2;
+    if ((*options->fail_if &&
+         !thresholds_parse("fail-if", options->fail_if, &run.fail_if, &error)) ||
+        !junit_open(&run.junit, options->junit, &error))
         return process_fail(error.text);
-    int status = sell(options, &target);
-    target_fini(&target);
+    bool made = begin(&run, &error) && sell(&run, &status, &error);
+    if (!made)
+        status = process_fail(error.text);
+    if (!write_junit(&run, made ? NULL : error.text, &error))
+        status = process_fail(error.text);
+    target_fini(&run.target);
     return status;
 }

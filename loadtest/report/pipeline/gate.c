@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+static const char title[] = "\nThresholds (--fail-if)\n";
+
 static bool has_thresholds(const struct phase_result *run)
 {
     return run->plan.fail_if && run->plan.fail_if->count > 0 && run->plan.kind != PHASE_TRUTH;
@@ -18,31 +20,18 @@ static void say_phase(const struct phase_result *run, char *out, size_t size)
              run->instances == 1 ? "" : "s", run->plan.round);
 }
 
-/* Each threshold that is met, a line; returns how many. */
-static size_t say_failures(const struct phase_result *run, const struct measured *measured,
-                           char *out, size_t size)
+static void print_lines(FILE *to, const char *whose, const char *text)
 {
-    size_t failures = 0;
-    *out = '\0';
-    for (size_t i = 0; i < run->plan.fail_if->count; i++) {
-        const struct threshold *one = &run->plan.fail_if->items[i];
-        char said[200];
-        if (!threshold_is_met(one, measured))
-            continue;
-        snprintf(out + strlen(out), size - strlen(out), "%s%s", failures ? "\n" : "",
-                 threshold_say(one, measured, said, sizeof said));
-        failures++;
-    }
-    return failures;
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        fprintf(to, "  %s%s%.*s\n", whose, *whose ? ": " : "", (int)strcspn(line, "\n"), line);
 }
 
 static void print_phase(FILE *to, const struct phase_result *run, const char *text)
 {
-    char phase[100];
+    char phase[100], whose[200];
     say_phase(run, phase, sizeof phase);
-    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
-        fprintf(to, "  %s, %s: %.*s\n", run->plan.strategy->name, phase, (int)strcspn(line, "\n"),
-                line);
+    snprintf(whose, sizeof whose, "%s, %s", run->plan.strategy->name, phase);
+    print_lines(to, whose, text);
 }
 
 void gate_print(FILE *to, const struct phase_result *runs, size_t count, struct gate *gate)
@@ -54,14 +43,14 @@ void gate_print(FILE *to, const struct phase_result *runs, size_t count, struct 
         if (!has_thresholds(&runs[i]))
             continue;
         if (gate->judged + gate->unjudged == 0)
-            fputs("\nThresholds (--fail-if)\n", to);
+            fputs(title, to);
         if (!phase_measured(&runs[i], &measured)) {
             gate->unjudged++;
             print_phase(to, &runs[i], "not judged, for there are no figures");
             continue;
         }
         gate->judged++;
-        if (say_failures(&runs[i], &measured, text, sizeof text) == 0)
+        if (thresholds_say_met(runs[i].plan.fail_if, &measured, text, sizeof text) == 0)
             continue;
         gate->failed++;
         print_phase(to, &runs[i], text);
@@ -106,7 +95,7 @@ static void judge_phase(const struct phase_result *run, struct junit_case *one)
         one->outcome = JUNIT_ERROR;
         snprintf(one->text, sizeof one->text, "the thresholds were not judged: no figures");
     } else if (has_thresholds(run) &&
-               say_failures(run, &measured, one->text, sizeof one->text) > 0) {
+               thresholds_say_met(run->plan.fail_if, &measured, one->text, sizeof one->text) > 0) {
         one->outcome = JUNIT_FAILED;
         snprintf(one->type, sizeof one->type, "threshold");
     } else if (run->verdict == VERDICT_PROVED_NOTHING) {
@@ -168,14 +157,56 @@ void gate_add_cases(struct junit *junit, const struct phase_result *runs, size_t
 json_t *gate_json(const struct phase_result *run)
 {
     struct measured measured;
-    if (!has_thresholds(run) || !phase_measured(run, &measured))
-        return NULL;
+    return has_thresholds(run) && phase_measured(run, &measured)
+               ? gate_load_json(run->plan.fail_if, &measured)
+               : NULL;
+}
+
+void gate_print_loads(FILE *to, const struct thresholds *thresholds, const struct gate_load *loads,
+                      size_t count, struct gate *gate)
+{
+    char text[1200];
+    *gate = (struct gate){.judged = thresholds->count > 0 ? count : 0};
+    if (gate->judged == 0)
+        return;
+    fputs(title, to);
+    for (size_t i = 0; i < count; i++) {
+        if (thresholds_say_met(thresholds, &loads[i].measured, text, sizeof text) == 0)
+            continue;
+        gate->failed++;
+        print_lines(to, loads[i].name, text);
+    }
+    if (gate->failed == 0 && count == 1)
+        fputs("  no threshold failed\n", to);
+    else if (gate->failed == 0)
+        fprintf(to, "  no threshold failed in %zu runs\n", count);
+}
+
+void gate_add_load(struct junit *junit, const char *group, const struct thresholds *thresholds,
+                   const struct measured *measured)
+{
+    for (size_t i = 0; i < thresholds->count; i++) {
+        const struct threshold *one = &thresholds->items[i];
+        struct junit_case is = {.outcome = JUNIT_PASSED};
+        snprintf(is.group, sizeof is.group, "%s", group);
+        snprintf(is.name, sizeof is.name, "%s", one->text);
+        threshold_say(one, measured, is.text, sizeof is.text);
+        if (threshold_is_met(one, measured)) {
+            is.outcome = JUNIT_FAILED;
+            snprintf(is.type, sizeof is.type, "threshold");
+        }
+        junit_add(junit, &is);
+    }
+}
+
+json_t *gate_load_json(const struct thresholds *thresholds, const struct measured *measured)
+{
     json_t *list = json_array();
-    for (size_t i = 0; i < run->plan.fail_if->count; i++) {
-        const struct threshold *one = &run->plan.fail_if->items[i];
+    for (size_t i = 0; i < thresholds->count; i++) {
+        const struct threshold *one = &thresholds->items[i];
         json_array_append_new(list, json_pack("{ss sf sb}", "threshold", one->text, "value",
-                                              threshold_value(one, &measured), "failed",
-                                              (int)threshold_is_met(one, &measured)));
+                                              threshold_value(one, measured), "failed",
+                                              (int)threshold_is_met(one, measured)));
     }
     return list;
 }

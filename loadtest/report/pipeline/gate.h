@@ -33,4 +33,16 @@ void gate_add_cases(struct junit *junit, const struct phase_result *runs, size_t
 /* A phase's "thresholds", owned by the caller; NULL: it has none, or no figures. */
 json_t *gate_json(const struct phase_result *run);
 
+/* The same of loads that are no phases: a shop's, a run among faults. Printed, a case for each
+ * threshold of one, and as JSON, which the caller owns. */
+struct gate_load {
+    char name[96]; /* "": there is no other */
+    struct measured measured;
+};
+void gate_print_loads(FILE *to, const struct thresholds *thresholds, const struct gate_load *loads,
+                      size_t count, struct gate *gate);
+void gate_add_load(struct junit *junit, const char *group, const struct thresholds *thresholds,
+                   const struct measured *measured);
+json_t *gate_load_json(const struct thresholds *thresholds, const struct measured *measured);
+
 #endif

@@ -2,6 +2,7 @@
 #include "loadtest/shop/sale/told.h"
 
 #include "loadtest/report/files.h"
+#include "loadtest/report/pipeline/gate.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -120,6 +121,8 @@ bool told_write(const struct told *told, struct error *error)
         "limit", (json_int_t)target->limit, "verdict", shop_verdict_name(judgement->verdict), "why",
         judgement->why, "claims", claims_json(judgement), "answers", answers_json(told->answers),
         "books", books_json(&told->sale->books), "load", load_json(told));
+    if (all && told->fail_if->count > 0)
+        json_object_set_new(all, "thresholds", gate_load_json(told->fail_if, told->measured));
     bool made = all && json_dumpf(all, file, JSON_INDENT(1)) == 0;
     json_decref(all);
     fputc('\n', file);

@@ -2,6 +2,7 @@
 #ifndef SECKILL_LOADTEST_SHOP_SALE_TOLD_H
 #define SECKILL_LOADTEST_SHOP_SALE_TOLD_H
 
+#include "loadtest/judge/threshold.h"
 #include "loadtest/shop/sale/sale.h"
 
 #include <stdio.h>
@@ -11,6 +12,8 @@ struct told {
     const struct sale_plan *plan;
     const struct sale *sale;
     const struct sale_answers *answers; /* SHOP_MEANINGS of them */
+    const struct thresholds *fail_if;
+    const struct measured *measured;
 };
 
 void told_print(FILE *to, const struct told *told);

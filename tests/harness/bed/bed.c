@@ -104,18 +104,22 @@ static void start(struct bed *bed, const char *program, const char *arguments,
     snprintf(words, sizeof words, "%s", arguments);
     for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         argv[count++] = word;
-    argv[count++] = "--database";
-    argv[count++] = bed->options.database;
     bool is_zoo = strncmp(arguments, "zoo", 3) == 0;
-    if (!is_zoo) {
+    bool is_shop = strncmp(arguments, "shop", 4) == 0;
+    bool looks = strncmp(arguments, "audit", 5) == 0 || strncmp(arguments, "check", 5) == 0;
+    if (!is_shop) {
+        argv[count++] = "--database";
+        argv[count++] = bed->options.database;
+    }
+    if (!is_zoo && !is_shop) {
         argv[count++] = "--schema";
         argv[count++] = bed->options.schema;
     }
-    if (strncmp(arguments, "audit", 5) != 0 && strncmp(arguments, "check", 5) != 0) {
+    if (!looks && !is_shop) {
         argv[count++] = "--redis";
         argv[count++] = bed->options.redis;
     }
-    if (!is_zoo && strncmp(arguments, "audit", 5) != 0 && strncmp(arguments, "check", 5) != 0) {
+    if (!looks && !is_zoo) {
         argv[count++] = "--out";
         argv[count++] = bed->folder;
     }

@@ -21,8 +21,8 @@ struct bed *bed_create(size_t count);
 void bed_destroy(struct bed *bed);
 
 /* Runs seckill-loadtest; `arguments` are separated by blanks, and --database, --redis and --out
- * (unless it is audit or check; zoo has no --out either) are added. Returns its exit status, or -1
- * when a signal ended it.
+ * (unless it is audit or check; zoo has no --out either, and shop nothing else) are added. Returns
+ * its exit status, or -1 when a signal ended it.
  */
 int bed_run(struct bed *bed, const char *arguments);
 

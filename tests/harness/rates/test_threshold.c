@@ -161,6 +161,33 @@ static void it_says_by_how_much(void **state)
     says("committed<200/s", "committed<200/s: 190.0 orders/s, 10.0 orders/s less");
 }
 
+static void what_is_not_measured_is_refused_with_its_reason(void **state)
+{
+    (void)state;
+    const char *missing[THRESHOLD_MEASURES] = {
+        [THRESHOLD_MAX] = "nobody has a clock", [THRESHOLD_FAILED] = "nobody fails"};
+    take("p99>1s,orders<1");
+    assert_true(thresholds_are_measured("fail-if", &list, missing, &error));
+    take("p99>1s,max>2s");
+    assert_false(thresholds_are_measured("fail-if", &list, missing, &error));
+    assert_string_equal(error.text,
+                        "--fail-if: max is not measured here: nobody has a clock; there are p50, "
+                        "p90, p99, orders, committed, accepted and refused");
+}
+
+static void those_that_are_met_are_said_line_by_line(void **state)
+{
+    (void)state;
+    char said[400];
+    take("p99>200ms,failed>50%,p50<1ms,orders<5000");
+    assert_int_equal(thresholds_say_met(&list, &ten_seconds, said, sizeof said), 2);
+    assert_string_equal(said, "p99>200ms: 250.0 ms, 50.0 ms more\n"
+                              "orders<5000: 2000 orders, 3000 orders less");
+    take("failed>50%");
+    assert_int_equal(thresholds_say_met(&list, &ten_seconds, said, sizeof said), 0);
+    assert_string_equal(said, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +197,8 @@ int main(void)
         cmocka_unit_test(no_orders_are_no_share),
         cmocka_unit_test(the_first_that_is_met_is_found),
         cmocka_unit_test(it_says_by_how_much),
+        cmocka_unit_test(what_is_not_measured_is_refused_with_its_reason),
+        cmocka_unit_test(those_that_are_met_are_said_line_by_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,75 @@
+/* See sale_gate.h. */
+#include "loadtest/shop/sale/sale_gate.h"
+
+#include <string.h>
+
+void sale_missing(const struct target *target, const char *missing[THRESHOLD_MEASURES])
+{
+    memset(missing, 0, THRESHOLD_MEASURES * sizeof *missing);
+    if (!shop_query_is_given(&target->orders))
+        missing[THRESHOLD_COMMITTED] = "the target's audit names no orders";
+}
+
+static void count_purchase(const struct target *target, const struct shop_purchase *one,
+                           double *values)
+{
+    bool asked_for = target->poll.method != NULL;
+    values[THRESHOLD_ORDERS]++;
+    values[THRESHOLD_ACCEPTED] += one->first == SHOP_ACCEPTED;
+    values[THRESHOLD_REFUSED] += one->last == SHOP_SOLD_OUT || one->last == SHOP_REFUSED;
+    values[THRESHOLD_FAILED] += one->last == SHOP_UNKNOWN || one->last == SHOP_SHED ||
+                                (one->last == SHOP_ACCEPTED && asked_for);
+}
+
+void sale_measure(const struct target *target, const struct sale *sale, struct measured *out)
+{
+    struct latency latency = {.count = 0};
+    *out = (struct measured){.values = {[THRESHOLD_COMMITTED] = (double)sale->books.count}};
+    for (size_t i = 0; i < sale->history.count; i++) {
+        const struct shop_purchase *one = &sale->history.items[i];
+        count_purchase(target, one, out->values);
+        if (one->end_us)
+            latency_add(&latency, one->end_us - one->due_us);
+    }
+    measured_set_times(out, &latency);
+    measured_set_rates(out, sale->sent.ended_us - sale->sent.began_us);
+}
+
+static struct junit_case case_of(const struct target *target, const char *name, const char *text)
+{
+    struct junit_case one = {.outcome = JUNIT_PASSED};
+    snprintf(one.group, sizeof one.group, "%s", target->name);
+    snprintf(one.name, sizeof one.name, "%s", name);
+    snprintf(one.text, sizeof one.text, "%s", text);
+    return one;
+}
+
+static void end_as(struct junit_case *one, enum junit_outcome outcome, const char *type)
+{
+    one->outcome = outcome;
+    if (outcome != JUNIT_PASSED)
+        snprintf(one->type, sizeof one->type, "%s", type);
+}
+
+void sale_add_cases(struct junit *junit, const struct target *target, const struct sale *sale)
+{
+    static const enum junit_outcome of_claims[] = {[CLAIM_KEPT] = JUNIT_PASSED,
+                                                   [CLAIM_NOT_CHECKED] = JUNIT_SKIPPED,
+                                                   [CLAIM_BROKEN] = JUNIT_FAILED};
+    static const enum junit_outcome of_verdicts[] = {[SHOP_VERDICT_KEPT] = JUNIT_PASSED,
+                                                     [SHOP_VERDICT_BROKEN] = JUNIT_FAILED,
+                                                     [SHOP_VERDICT_INVALID] = JUNIT_ERROR};
+    const struct shop_judgement *judgement = &sale->judgement;
+    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
+        const struct claim_finding *finding = &judgement->claims[i];
+        if (finding->result == CLAIM_NOT_ASKED)
+            continue;
+        struct junit_case one = case_of(target, shop_claim_name((enum shop_claim)i), finding->text);
+        end_as(&one, of_claims[finding->result], claim_result_name(finding->result));
+        junit_add(junit, &one);
+    }
+    struct junit_case verdict = case_of(target, "verdict", judgement->why);
+    verdict.seconds = (double)(sale->sent.ended_us - sale->sent.began_us) / 1e6;
+    end_as(&verdict, of_verdicts[judgement->verdict], shop_verdict_name(judgement->verdict));
+    junit_add(junit, &verdict);
+}

@@ -1,0 +1,191 @@
+/* What --fail-if and a JUnit file make of a sale, by hand: which purchase counts as what, and which
+ * case passes, fails or is left out. */
+#include "hand_shop.h"
+#include "lib/t.h"
+#include "loadtest/shop/sale/sale_gate.h"
+
+#include <string.h>
+
+static struct hand_shop shop;
+static struct sale sale;
+static struct measured measured;
+
+static int begin(void **state)
+{
+    (void)state;
+    hand_shop_init(&shop);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    hand_shop_fini(&shop);
+    return 0;
+}
+
+static void measure(void)
+{
+    sale = (struct sale){.history = shop.history,
+                         .books = shop.books,
+                         .sent = {.began_us = 1000000, .ended_us = 3000000}};
+    sale_measure(&shop.target, &sale, &measured);
+}
+
+static void counts(enum threshold_measure measure, int wanted)
+{
+    if ((int)measured.values[measure] != wanted)
+        fail_msg("measure %d is %d, not %d", (int)measure, (int)measured.values[measure], wanted);
+}
+
+static void each_purchase_is_counted_for_what_became_of_it(void **state)
+{
+    (void)state;
+    hand_shop_told(&shop, "ann", SHOP_SOLD, "1");
+    hand_shop_told(&shop, "bob", SHOP_ACCEPTED, "2")->last = SHOP_SOLD;
+    hand_shop_told(&shop, "cid", SHOP_ACCEPTED, "3")->last = SHOP_SOLD_OUT;
+    hand_shop_told(&shop, "dan", SHOP_REFUSED, NULL);
+    hand_shop_told(&shop, "eve", SHOP_SHED, NULL);
+    hand_shop_told(&shop, "fay", SHOP_UNKNOWN, NULL);
+    hand_shop_told(&shop, "gus", SHOP_ACCEPTED, "4");
+    hand_shop_row(&shop, "1", "ann", 1);
+    hand_shop_row(&shop, "2", "bob", 3);
+    measure();
+    counts(THRESHOLD_ORDERS, 7);
+    counts(THRESHOLD_COMMITTED, 2);
+    counts(THRESHOLD_ACCEPTED, 3);
+    counts(THRESHOLD_REFUSED, 2);
+    counts(THRESHOLD_FAILED, 2);
+    assert_int_equal((int)(measured.per_s[THRESHOLD_ORDERS] * 10), 35);
+}
+
+/* Only who asks for the end of an order can miss it. */
+static void what_is_never_decided_failed_where_it_is_asked_for(void **state)
+{
+    (void)state;
+    static char get[] = "GET";
+    hand_shop_told(&shop, "ann", SHOP_ACCEPTED, "1");
+    measure();
+    counts(THRESHOLD_FAILED, 0);
+    shop.target.poll.method = get;
+    measure();
+    counts(THRESHOLD_FAILED, 1);
+    shop.target.poll.method = NULL;
+}
+
+/* From when it was due, not from when it was sent; what has no answer has no time. */
+static void times_are_those_of_the_first_answer(void **state)
+{
+    (void)state;
+    struct shop_purchase *one = hand_shop_told(&shop, "ann", SHOP_SOLD, "1");
+    one->due_us = 1000000;
+    one->start_us = 1400000;
+    one->end_us = 1500000;
+    one = hand_shop_told(&shop, "bob", SHOP_UNKNOWN, NULL);
+    one->due_us = 1000000;
+    one->start_us = one->end_us = 0;
+    measure();
+    counts(THRESHOLD_MAX, 500000);
+    assert_true(measured.values[THRESHOLD_P50] >= 500000);
+}
+
+static void what_is_missing_is_what_the_audit_lacks(void **state)
+{
+    (void)state;
+    static char sql[] = "SELECT 1";
+    const char *missing[THRESHOLD_MEASURES];
+    sale_missing(&shop.target, missing);
+    for (int i = 0; i < THRESHOLD_MEASURES; i++)
+        assert_int_equal(missing[i] != NULL, i == THRESHOLD_COMMITTED);
+    shop.target.orders.sql = sql;
+    sale_missing(&shop.target, missing);
+    assert_null(missing[THRESHOLD_COMMITTED]);
+    shop.target.orders.sql = NULL;
+}
+
+static void judge(void)
+{
+    struct error error;
+    measure();
+    if (!claims_judge(&shop.target, &sale.history, &sale.books, &sale.judgement, &error))
+        fail_msg("%s", error.text);
+}
+
+static struct junit junit;
+
+static const struct junit_case *find_case(const char *name)
+{
+    for (size_t i = 0; i < junit.count; i++) {
+        if (strcmp(junit.cases[i].name, name) == 0)
+            return &junit.cases[i];
+    }
+    fail_msg("no case %s", name);
+    return NULL;
+}
+
+static void has_outcome(const char *name, enum junit_outcome outcome, const char *type)
+{
+    const struct junit_case *one = find_case(name);
+    assert_int_equal(one->outcome, outcome);
+    assert_string_equal(one->type, type);
+}
+
+/* What was put into a file that is thrown away. */
+static void make_cases(void)
+{
+    struct error error;
+    judge();
+    if (!junit_open(&junit, "/dev/null", &error))
+        fail_msg("%s", error.text);
+    sale_add_cases(&junit, &shop.target, &sale);
+}
+
+static void throw_away(void)
+{
+    struct error error;
+    assert_true(junit_close(&junit, "a shop", &error));
+}
+
+static void a_broken_claim_is_a_failure(void **state)
+{
+    (void)state;
+    hand_shop_told(&shop, "ann", SHOP_SOLD, "1");
+    hand_shop_told(&shop, "bob", SHOP_SOLD, "2");
+    hand_shop_told(&shop, "cid", SHOP_SOLD, "3");
+    hand_shop_row(&shop, "1", "ann", 1);
+    hand_shop_row(&shop, "2", "bob", 1);
+    hand_shop_row(&shop, "3", "cid", 1);
+    make_cases();
+    has_outcome("never_oversold", JUNIT_FAILED, "BROKEN");
+    has_outcome("sold_has_its_row", JUNIT_PASSED, "");
+    has_outcome("nothing_left", JUNIT_SKIPPED, "not checked");
+    has_outcome("verdict", JUNIT_FAILED, "BROKEN");
+    assert_non_null(strstr(find_case("never_oversold")->text, "1 too many"));
+    throw_away();
+}
+
+static void a_sale_of_nothing_is_an_error(void **state)
+{
+    (void)state;
+    shop.target.claims[SHOP_ONE_A_KEY] = false;
+    hand_shop_told(&shop, "ann", SHOP_SHED, NULL);
+    hand_shop_left(&shop, 2);
+    make_cases();
+    has_outcome("verdict", JUNIT_ERROR, "INVALID");
+    assert_int_equal(junit.count, SHOP_CLAIMS); /* all but one, and the verdict */
+    throw_away();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_purchase_is_counted_for_what_became_of_it, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_never_decided_failed_where_it_is_asked_for, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(times_are_those_of_the_first_answer, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_missing_is_what_the_audit_lacks, begin, end),
+        cmocka_unit_test_setup_teardown(a_broken_claim_is_a_failure, begin, end),
+        cmocka_unit_test_setup_teardown(a_sale_of_nothing_is_an_error, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,114 @@
+/* `shop` as a pipeline calls it: a threshold that cannot hold is exit status 1 and is named, in the
+ * output, in results.json and in the JUnit file, though every claim is kept; what a shop's books do
+ * not say is no measure there, and that is said before the shop is asked for anything. */
+#include "lib/t.h"
+#include "shop_bed.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char junit[200], content[1 << 16];
+
+static int gated(const char *fail_if)
+{
+    char arguments[600];
+    snprintf(junit, sizeof junit, "%s/junit.xml", bed->folder);
+    snprintf(arguments, sizeof arguments, "--fail-if %s --junit %s", fail_if, junit);
+    return shop_bed_run(arguments);
+}
+
+static void expect_status(int status, int wanted)
+{
+    if (status != wanted)
+        fail_msg("exit status %d instead of %d: %s", status, wanted, bed->output);
+}
+
+static void junit_says(const char *text)
+{
+    FILE *from = t_open(junit);
+    size_t got = fread(content, 1, sizeof content - 1, from);
+    content[got] = '\0';
+    fclose(from);
+    if (!strstr(content, text))
+        fail_msg("no '%s' in %s", text, content);
+}
+
+static void one_that_holds_is_0(void **state)
+{
+    (void)state;
+    shop_bed_write(SHOP_BED_AUDIT);
+    expect_status(gated("orders<80,committed<20,committed>20,max>1000s"), 0);
+    own_bed_says("Thresholds (--fail-if)\n  no threshold failed\n");
+    junit_says("<testcase classname=\"our shop\" name=\"never_oversold\"");
+    junit_says("<testcase classname=\"our shop\" name=\"verdict\"");
+    junit_says("<system-out>committed&lt;20: 20 orders</system-out>");
+    junit_says("failures=\"0\" errors=\"0\"");
+}
+
+static void one_that_cannot_hold_is_1_and_is_named(void **state)
+{
+    (void)state;
+    shop_bed_write(SHOP_BED_AUDIT);
+    expect_status(gated("committed<21,orders<80"), 1);
+    own_bed_says("kept: ");
+    own_bed_says("Thresholds (--fail-if)\n  committed<21: 20 orders, 1 orders less\n");
+    own_bed_file_says("results.json", "\"threshold\": \"committed<21\"");
+    junit_says("name=\"committed&lt;21\" time=\"0.000\"><failure message=\"committed&lt;21: 20 "
+               "orders, 1 orders less\" type=\"threshold\">");
+    junit_says("failures=\"1\" errors=\"0\"");
+}
+
+/* The shop is not asked: no ledger was begun. The other measures are there without these books. */
+static void what_the_books_do_not_say_is_no_measure(void **state)
+{
+    (void)state;
+    shop_bed_write("  stock: {sql: 'SELECT stock FROM seckill.product WHERE id = {product}'}\n");
+    expect_status(gated("p99>1s,committed<1"), 2);
+    own_bed_says("--fail-if: committed is not measured here: the target's audit names no orders; "
+                 "there are p50, p90, p99, max, orders, accepted, refused and failed");
+    junit_says("<error message=\"--fail-if: committed is not measured here");
+    char ledger[200];
+    snprintf(ledger, sizeof ledger, "%s/ledger.jsonl", bed->folder);
+    assert_int_equal(access(ledger, F_OK), -1);
+    expect_status(gated("p99>1000s,orders<80"), 0);
+}
+
+static void what_is_wrong_is_said_before_the_load(void **state)
+{
+    (void)state;
+    shop_bed_write("");
+    expect_status(shop_bed_run("--fail-if p99>250"), 2);
+    own_bed_says("--fail-if: character 8: p99 is a time");
+    expect_status(shop_bed_run("--junit /nowhere/junit.xml"), 2);
+    own_bed_says("--junit: cannot write /nowhere/junit.xml");
+}
+
+/* Nothing was sold: no threshold makes that a pass, and one that failed is said all the same. */
+static void a_shop_that_is_not_there_passes_nothing(void **state)
+{
+    (void)state;
+    shop_bed_write("");
+    expect_status(gated("orders<1"), 2);
+    own_bed_says("INVALID: ");
+    junit_says("name=\"verdict\"");
+    junit_says("type=\"INVALID\"");
+    junit_says("failures=\"0\" errors=\"1\"");
+    expect_status(gated("failed>99%"), 1);
+    own_bed_says("failed>99%: 100.0 %, 1.000 % more");
+}
+
+#define ONE(name)   cmocka_unit_test_setup_teardown(name, own_bed_one, own_bed_end)
+#define ALONE(name) cmocka_unit_test_setup_teardown(name, own_bed_alone, own_bed_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ONE(one_that_holds_is_0),
+        ONE(one_that_cannot_hold_is_1_and_is_named),
+        ONE(what_the_books_do_not_say_is_no_measure),
+        ALONE(what_is_wrong_is_said_before_the_load),
+        ALONE(a_shop_that_is_not_there_passes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
