@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The matrix of faults in one command: every strategy under every fault, three runs of each (docs/FAULTS.md). Installs
 # what is missing, builds, starts a private PostgreSQL, Redis and what else strategies need, breaks them while they
-# sell, and stops everything again. About an hour and a half on two cores; with --short some two minutes.
+# sell, and stops everything again. About two hours on two cores; with --short some two minutes.
 #
 # Other arguments go to seckill-loadtest faults and win over those given here: faults.sh --runs 20 --faults stall
 # The exit status is the harness's: 0 when every cell is as its promise has it and every control was seen to fail.

@@ -81,7 +81,7 @@ static const struct option_row rows[] = {
     OPTION_ROW("reproduce", FAULTS, OPTION_TEXT, AT(reproduce), "", 0, 0, false, "STRATEGY/FAULT",
                "one run of one cell, with the schedule of --seed, and all that was found"),
     OPTION_ROW("stack", FAULTS, OPTION_TEXT, AT(stack), "", 0, 0, false, "COMMAND",
-               "kills and starts the private PostgreSQL: scripts/stack.sh --dir DIR"),
+               "kills, starts and stops the private backends: scripts/stack.sh --dir DIR"),
     OPTION_ROW("control-binary", FAULTS, OPTION_TEXT, AT(control_binary), "", 0, 0, false, "PATH",
                "a seckill-server with failpoints, for the controls that a release has not"),
     OPTION_ROW("expect", FAULTS, OPTION_LIST, AT(expect), NULL, 0, 0, false,

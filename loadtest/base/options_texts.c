@@ -121,6 +121,7 @@ const char options_faults_text[] =
     "  calm      nothing is done: who is wrong here is wrong without a fault\n"
     "  stall     an instance is stopped for longer than a lock's lease, and goes on\n"
     "  forget    the Redis that holds locks, counters or queues forgets all of them\n"
+    "  freeze    what holds the lock or the queue stops and goes on, by --stack, as database\n"
     "  kill      an instance is killed while it sells, and started again\n"
     "  database  PostgreSQL is killed and started again, by --stack; left out without it\n"
     "  commit    the reply to a COMMIT is lost after PostgreSQL has made it\n"

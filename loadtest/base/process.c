@@ -209,13 +209,18 @@ void process_describe(int status, char *out, size_t size)
         snprintf(out, size, "exit status %d", WEXITSTATUS(status));
 }
 
+static bool gives_up(const struct process_capture *capture)
+{
+    return process_interrupted() && !capture->to_its_end;
+}
+
 /* Reads until the end of its output; what does not fit is read and dropped, so that it never
  * blocks. */
 static bool collect(struct process *child, const struct process_capture *capture, size_t *length,
                     int64_t deadline_ms)
 {
     for (;;) {
-        if (process_interrupted() || clock_mono_ms() > deadline_ms)
+        if (gives_up(capture) || clock_mono_ms() > deadline_ms)
             return false;
         if (capture->tick)
             capture->tick(capture->context);
@@ -247,7 +252,7 @@ bool process_capture(const char *const argv[], const struct process_capture *cap
     size_t length = 0;
     if (!collect(&child, capture, &length, clock_mono_ms() + capture->limit_ms)) {
         process_stop(&child, SIGKILL, 0, NULL);
-        return process_interrupted()
+        return gives_up(capture)
                    ? error_fail(error, "interrupted")
                    : error_fail(error, "%s did not end within %d ms", argv[0], capture->limit_ms);
     }

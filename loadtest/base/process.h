@@ -56,6 +56,7 @@ struct process_capture {
     char *output;
     size_t size;
     int limit_ms;
+    bool to_its_end; /* an interrupt does not end it: what heals, and has to be done all the same */
     void (*tick)(void *context);
     void *context;
     pid_t *child; /* gets its id before the first tick; may be NULL */

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-static const struct fault *const faults[] = {&fault_calm,  &fault_stall,    &fault_forget,
-                                             &fault_kill,  &fault_database, &fault_commit,
-                                             &fault_reply, &fault_hold,     &fault_reset};
+static const struct fault *const faults[] = {
+    &fault_calm,     &fault_stall,  &fault_forget, &fault_freeze, &fault_kill,
+    &fault_database, &fault_commit, &fault_reply,  &fault_hold,   &fault_reset};
 
 size_t fault_count(void)
 {

@@ -42,6 +42,11 @@ enum fault_way { FAULT_WAY_POSTGRES, FAULT_WAY_REDIS, FAULT_WAY_STOCK, FAULT_WAY
 enum { FAULT_REDLOCK_MAX = 5, FAULT_WAYS = FAULT_WAY_REDLOCK + FAULT_REDLOCK_MAX };
 enum { FAULT_RELAY_POSTGRES = 1, FAULT_RELAY_REDIS = 2 };
 
+/* When something was done, by the monotonic clock. */
+struct fault_interval {
+    int64_t begin_us, heal_us;
+};
+
 /* What a fault works on, and what it remembers from one call to the next. */
 struct fault_site {
     const struct options *options; /* borrowed: as the servers were started */
@@ -53,11 +58,7 @@ struct fault_site {
     struct api *api;             /* borrowed; the nemesis's alone while it works */
     struct way ways[FAULT_WAYS]; /* owned: the trial's */
     int64_t begun, forgotten, restarted;
-};
-
-/* When something was done, by the monotonic clock. */
-struct fault_interval {
-    int64_t begin_us, heal_us;
+    struct fault_interval frozen; /* from where it stood still until it was told to go on */
 };
 
 /* What there is to judge by. */
@@ -95,8 +96,8 @@ struct fault {
     bool (*did_it_bite)(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE]);
 };
 
-extern const struct fault fault_calm, fault_stall, fault_forget, fault_kill, fault_database,
-    fault_commit, fault_reply, fault_hold, fault_reset;
+extern const struct fault fault_calm, fault_stall, fault_forget, fault_freeze, fault_kill,
+    fault_database, fault_commit, fault_reply, fault_hold, fault_reset;
 
 size_t fault_count(void);
 const struct fault *fault_at(size_t index);

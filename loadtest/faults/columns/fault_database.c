@@ -9,40 +9,23 @@
  */
 #include "loadtest/faults/fault.h"
 
+#include "loadtest/faults/columns/stack_words.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-enum { WORDS_MAX = 12, STEP_LIMIT_MS = 120000, OUTPUT_BYTES = 2000 };
-
-/* --stack's words, then these. */
-static bool tell(const struct fault_site *site, const char *const words[], struct error *error)
-{
-    const char *argv[WORDS_MAX + 4] = {NULL};
-    char stack[1000], output[OUTPUT_BYTES], *rest = NULL;
-    size_t count = 0;
-    const struct process_capture capture = {
-        .output = output, .size = sizeof output, .limit_ms = STEP_LIMIT_MS};
-    snprintf(stack, sizeof stack, "%s", site->options->stack);
-    for (char *word = strtok_r(stack, " ", &rest); word && count < WORDS_MAX;
-         word = strtok_r(NULL, " ", &rest))
-        argv[count++] = word;
-    for (size_t i = 0; words[i]; i++)
-        argv[count++] = words[i];
-    return process_capture(argv, &capture, error);
-}
 
 static bool begin(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
     (void)event;
-    return tell(site, (const char *const[]){"signal", "postgres", "KILL", NULL}, error);
+    return stack_tell(site->options, (const char *const[]){"signal", "postgres", "KILL", NULL},
+                      error);
 }
 
 static bool heal(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
     (void)event;
     site->restarted++;
-    return tell(site, (const char *const[]){"start", "postgres", NULL}, error);
+    return stack_tell(site->options, (const char *const[]){"start", "postgres", NULL}, error);
 }
 
 /* Orders that nobody could decide, or whose fate nobody knew, while it was away. */

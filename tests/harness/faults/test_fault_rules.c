@@ -322,6 +322,46 @@ static void a_calm_in_which_nothing_was_sold_proves_nothing(void **state)
     ledger_fini(&ledger);
 }
 
+/* Not for longer than a lease, or while nobody came. */
+static void a_freeze_that_nobody_waited_for_did_not_bite(void **state)
+{
+    (void)state;
+    char evidence[FAULT_TEXT_SIZE];
+    struct fault_site site = {.frozen = {1000000, 7000000}};
+    struct ledger ledger = {0};
+    const struct fault_trial trial = {
+        .site = &site, .settings = &fault_freeze.settings, .ledger = &ledger, .count = 1};
+    sale(&ledger, 900000, LEDGER_FAIL, 503);  /* came before it */
+    sale(&ledger, 2000000, LEDGER_OK, 201);   /* sold all the same */
+    sale(&ledger, 7500000, LEDGER_FAIL, 503); /* came after it */
+    assert_false(fault_freeze.did_it_bite(&trial, evidence));
+    sale(&ledger, 3000000, LEDGER_FAIL, 503);
+    assert_true(fault_freeze.did_it_bite(&trial, evidence));
+    sale(&ledger, 7200000, LEDGER_OK, 201);
+    ledger.ops[4].start_us = 4000000;
+    assert_true(fault_freeze.did_it_bite(&trial, evidence));
+    assert_non_null(strstr(evidence, "2 orders"));
+    site.frozen.heal_us = site.frozen.begin_us + 4400000; /* a session may have outlived it */
+    assert_false(fault_freeze.did_it_bite(&trial, evidence));
+    ledger_fini(&ledger);
+}
+
+/* memcached, ZooKeeper and Redlock, whom a stalled instance cannot show, have a cell here. */
+static void a_freeze_concerns_who_keeps_something_elsewhere(void **state)
+{
+    (void)state;
+    static const char *const needs[] = {" postgresql redis ", " postgresql stock-redis ",
+                                        " postgresql redlock ", " postgresql memcached ",
+                                        " postgresql zookeeper "};
+    struct api_strategy row = strategy("a", true, true);
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
+        snprintf(row.needs, sizeof row.needs, "%s", needs[i]);
+        assert_int_equal(cell_expectation_of(&fault_freeze, &row), CELL_HOLDS);
+    }
+    snprintf(row.needs, sizeof row.needs, " postgresql ");
+    assert_int_equal(cell_expectation_of(&fault_freeze, &row), CELL_NOTHING);
+}
+
 /* A relay through which nothing went has swallowed, held and reset nothing. */
 static void a_relay_that_met_nobody_did_not_bite(void **state)
 {
@@ -418,6 +458,8 @@ int main(void)
         cmocka_unit_test(a_stall_without_a_lapsed_lease_did_not_bite_a_lock),
         cmocka_unit_test(what_forgot_nothing_did_not_bite),
         cmocka_unit_test(a_calm_in_which_nothing_was_sold_proves_nothing),
+        cmocka_unit_test(a_freeze_that_nobody_waited_for_did_not_bite),
+        cmocka_unit_test(a_freeze_concerns_who_keeps_something_elsewhere),
         cmocka_unit_test(a_relay_that_met_nobody_did_not_bite),
         cmocka_unit_test(a_way_keeps_what_stands_around_the_address),
         cmocka_unit_test(a_database_that_nobody_missed_was_not_killed),

@@ -127,6 +127,12 @@ static void an_interrupt_ends_what_waits(void **state)
     assert_false(capture("sleep 60", 60000));
     assert_string_equal(error.text, "interrupted");
     assert_false(process_sleep_ms(1));
+    /* What heals is done all the same. */
+    const char *const argv[] = {"sh", "-c", "echo healed", NULL};
+    const struct process_capture healing = {
+        .output = output, .size = sizeof output, .limit_ms = 60000, .to_its_end = true};
+    assert_true(process_capture(argv, &healing, &error));
+    assert_string_equal(output, "healed\n");
 }
 
 int main(void)
