@@ -43,15 +43,36 @@ static struct http_client *open_kept(void)
     return client;
 }
 
-static void send_order(struct http_client *client, int user)
+static void send_order_by(struct http_client *client, const char *strategy, int user)
 {
+    char target[80];
     char body[64];
     char *text;
 
+    snprintf(target, sizeof target, "/orders?strategy=%s&wait_ms=60000", strategy);
     snprintf(body, sizeof body, "{\"product_id\": 1, \"user_id\": %d}", user);
-    text = http_request("POST", "/orders?strategy=pessimistic&wait_ms=60000", NULL, body);
+    text = http_request("POST", target, NULL, body);
     send_text(client, text);
     free(text);
+}
+
+static void send_order(struct http_client *client, int user)
+{
+    send_order_by(client, "pessimistic", user);
+}
+
+/* Reads the answer to the order that was sent there, which is sold or refused like this; its
+ * status. */
+static int read_answer(struct http_client *client, const char *refusal)
+{
+    struct http_reply reply;
+
+    assert_int_equal(http_client_read(client, false, patience(), &reply), HTTP_REPLY);
+    int status = reply.status;
+    if (status != 201)
+        assert_problem(&reply, status, refusal, NULL);
+    http_reply_fini(&reply);
+    return status;
 }
 
 static void wait_for_in_flight(int64_t count)
@@ -120,6 +141,80 @@ static void what_was_accepted_is_answered(void **state)
     assert_int_equal(witness_sale(witness, 1).orders, ORDERS);
     http_client_close(kept);
     http_client_close(watcher);
+}
+
+/* The sale opens, and its row is held; unless `at_once`, it opens when that is let go. */
+static struct witness *open_sale(bool at_once)
+{
+    static const char opens[] = "UPDATE product SET opens_at = NULL WHERE id = 1";
+
+    if (at_once)
+        witness_run(witness, opens);
+    struct witness *bell = witness_hold(stage_database(), 1);
+    if (!at_once)
+        witness_run(bell, opens);
+    return bell;
+}
+
+/* The server is told to stop when the sale has opened and nobody has been sold anything yet; unless
+ * `rung`, not even the transaction that opens it is committed, and the bell rings in the drain.
+ * Whoever stood at the door by then is served as at any other time; who came after the stop is told
+ * so, and who came too early has been. */
+static void stop_at_the_bell(const char *strategy, bool rung)
+{
+    enum { STOCK = 20, AT_THE_DOOR = 30, LATE = 5, FIRST_EARLY = 100, FIRST_LATE = 200 };
+    struct http_client *at_the_door[AT_THE_DOOR];
+    struct http_client *late[LATE];
+    int sold = 0;
+
+    server = server_start(NULL, NULL);
+    put_product(server, 1, "{\"stock\": 20, \"opens_at\": \"2100-01-01T00:00:00Z\"}");
+    for (int i = 0; i < LATE; i++) {
+        late[i] = open_kept();
+        send_order_by(late[i], strategy, FIRST_EARLY + i);
+        assert_int_equal(read_answer(late[i], "sale_not_open"), 409);
+    }
+    struct witness *bell = open_sale(rung);
+    for (int i = 0; i < AT_THE_DOOR; i++) {
+        at_the_door[i] = open_client();
+        send_order_by(at_the_door[i], strategy, i + 1);
+    }
+    wait_for_in_flight(AT_THE_DOOR + 1);
+    witness_wait_blocked(witness, 1);
+    server_signal(server, SIGTERM);
+    wait_until_refused();
+    for (int i = 0; i < LATE; i++) {
+        send_order_by(late[i], strategy, FIRST_LATE + i);
+        assert_int_equal(read_answer(late[i], "shutting_down"), 503);
+        http_client_close(late[i]);
+    }
+    witness_run(bell, "COMMIT");
+    witness_close(bell);
+
+    for (int i = 0; i < AT_THE_DOOR; i++) {
+        int status = read_answer(at_the_door[i], "sold_out");
+        assert_true(status == 201 || status == 409);
+        sold += status == 201;
+        http_client_close(at_the_door[i]);
+    }
+    assert_int_equal(sold, STOCK);
+    assert_int_equal(server_wait(server, NULL, 0), 0);
+    server = NULL;
+    witness_expect_exact(witness, 1);
+    assert_int_equal(witness_sale(witness, 1).orders, STOCK);
+    assert_int_equal(witness_sale(witness, 1).stock, 0);
+    assert_int_equal(
+        witness_number(witness, "SELECT count(*) FROM orders WHERE user_id > %d", AT_THE_DOOR), 0);
+}
+
+static void a_stop_in_the_opening_bell_loses_nothing(void **state)
+{
+    (void)state;
+    stop_at_the_bell("pessimistic", false);
+    stop_at_the_bell("pessimistic", true);
+    stop_at_the_bell("batch", true);
+    /* It does not wait for a row that says that the sale is closed. */
+    stop_at_the_bell("conditional", true);
 }
 
 static void idle_and_unfinished_requests_do_not_hold_it_up(void **state)
@@ -297,6 +392,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STAGE_TEST(what_was_accepted_is_answered),
+        STAGE_TEST(a_stop_in_the_opening_bell_loses_nothing),
         STAGE_TEST(idle_and_unfinished_requests_do_not_hold_it_up),
         STAGE_TEST(a_second_stop_ends_it_at_once),
         STAGE_TEST(more_stops_do_not_put_the_end_off),
