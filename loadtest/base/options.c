@@ -190,6 +190,8 @@ static const struct option_row rows[] = {
                "N", "started servers hold their protection N ms longer"),
     OPTION_ROW("body", WRKS | CROWDS | CAPACITY, OPTION_TEXT, AT(body), "", 0, 0, false,
                "plain|guarded", "what runs under the lock, for strategies that have the choice"),
+    OPTION_ROW("header", RUN, OPTION_SECRETS, AT(header), NULL, 0, 0, false, "'Name: value'",
+               "a header field that is sent with each order, and may be repeated"),
     OPTION_ROW("wait-ms", WRKS | CROWDS | CAPACITY, OPTION_MS, AT(wait_ms), "-1", 0, 60000, false,
                "N", "how long an order may wait"),
     OPTION_ROW("redis", CHECK, OPTION_SECRET, AT(redis), "", 0, 0, true, "URL",
@@ -309,6 +311,18 @@ bool options_use_wrk(const struct options *options)
            options->scenario != SCENARIO_ARTICLES && options->scenario != SCENARIO_UNPAID;
 }
 
+static bool settle_headers(struct options *options, struct error *error)
+{
+    if (!headers_read(&options->header, options->headers, error))
+        return false;
+    if (*options->headers && options->scenario == SCENARIO_UNPAID)
+        return error_fail(error, "--header is not for --scenario unpaid");
+    return options->scenario != SCENARIO_COUNTER ||
+           !headers_have(options->headers, "Authorization") ||
+           error_fail(error, "--header: Authorization cannot be set for --scenario counter: a "
+                             "restock's is --admin-token");
+}
+
 bool options_settle(struct options *options, struct error *error)
 {
     if (options->scenario == SCENARIO_BELL && options->rate_per_s == 0)
@@ -330,6 +344,8 @@ bool options_settle(struct options *options, struct error *error)
                                  "all the same");
     if (options->scenario == SCENARIO_UNPAID && (*options->fail_if || *options->junit))
         return error_fail(error, "--fail-if and --junit are not for --scenario unpaid");
+    if (!settle_headers(options, error))
+        return false;
     if (options->paid + options->paid_late > 100)
         return error_fail(error, "--paid and --paid-late are more than 100 of a hundred orders");
     if (options->servers.count > OPTIONS_MAX_INSTANCES)
@@ -371,7 +387,7 @@ static bool check_articles(const struct options *options, const struct option_gi
     static const char *const fixed[] = {"strategies", "instances", "connections", "threads",
                                         "duration",   "stock",     "products",    "rounds",
                                         "work-ms",    "body",      "wait-ms",     "server",
-                                        "rate",       "fail-if",   "junit"};
+                                        "rate",       "fail-if",   "junit",       "header"};
     if (options->scenario != SCENARIO_ARTICLES)
         return true;
     for (size_t i = 0; i < given->count; i++) {

@@ -10,6 +10,7 @@
 #define SECKILL_LOADTEST_BASE_OPTIONS_H
 
 #include "base/options/option_program.h"
+#include "loadtest/base/headers.h"
 
 enum command {
     COMMAND_RUN = 1,
@@ -64,6 +65,8 @@ struct options {
     int64_t lock_ttl_ms, work_timeout_ms;
     int64_t redis_delay_us; /* sweep's, the same */
     const char *body;       /* "": the strategy's own */
+    struct option_texts header;
+    char headers[HEADERS_SIZE]; /* the same as lines of a request */
     int64_t seed;
     int64_t first_product;
     int64_t product; /* audit: 0 = all */

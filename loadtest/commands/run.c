@@ -92,6 +92,7 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     struct phase_plan plan = harness_plan(&run->harness, strategy, round);
     plan.kind = kind;
     plan.products = products_of(options);
+    plan.headers = options->headers;
     plan.rate_per_s = options->rate_per_s;
     plan.arrivals = options->arrivals;
     plan.surge = options->surge;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-enum { CLIENT_BUFFER_BYTES = 2048, CLIENT_REQUEST_BYTES = 1024 };
+enum { CLIENT_BUFFER_BYTES = 4096, CLIENT_REQUEST_BYTES = 4096 };
 
 enum answer_state { ANSWER_PARTIAL, ANSWER_WHOLE, ANSWER_UNEXPECTED };
 

@@ -36,8 +36,10 @@ struct counted {
 struct load {
     const char *const *targets; /* borrowed: http://HOST:PORT, one an instance */
     size_t targets_count;
-    const char *path;  /* with its query; a counted call's wait_ms is added to it */
-    const char *token; /* "": none */
+    const char *path;    /* with its query; a counted call's wait_ms is added to it */
+    const char *token;   /* "": none */
+    const char *headers; /* borrowed: more lines of each request, as headers_read makes them; may be
+                            NULL */
     bool restock;
     int64_t connections;
     int64_t first_user;

@@ -138,8 +138,9 @@ static size_t write_request(struct open_loop *loop, const struct client *client,
         snprintf(token, sizeof token, "Authorization: Bearer %.512s\r\n", load->token);
     int length = snprintf(out, CLIENT_REQUEST_BYTES,
                           "POST %s%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
-                          "%sContent-Length: %zu\r\n\r\n%s",
-                          load->path, wait, client->target->authority, token, strlen(body), body);
+                          "%s%sContent-Length: %zu\r\n\r\n%s",
+                          load->path, wait, client->target->authority, token,
+                          load->headers ? load->headers : "", strlen(body), body);
     return length < CLIENT_REQUEST_BYTES ? (size_t)length : CLIENT_REQUEST_BYTES - 1;
 }
 

@@ -167,6 +167,8 @@ static bool write_script(const struct load *load, struct error *error)
     write_string(to, load->path);
     fputs(", token = ", to);
     write_string(to, load->token);
+    fputs(", headers = ", to);
+    write_string(to, load->headers ? load->headers : "");
     fprintf(to,
             ", restock = %s, user = %" PRId64 ", users = %" PRId64 ", product = %" PRId64
             ", products = %" PRId64 ", seed = %" PRId64 ", watch = %s, sold_out = %" PRId64 "}\n",

@@ -27,6 +27,7 @@ struct phase_plan {
     const struct api_strategy *strategy; /* borrowed */
     const char *body;                    /* "": the strategy has no choice, or its default */
     const char *flush;                   /* "own", "shared"; NULL: its default */
+    const char *headers;                 /* borrowed: more lines of each request; may be NULL */
     int64_t wait_ms;                     /* -1: the server's own */
     int64_t connections, threads;
     int64_t rate_per_s; /* 0: wrk makes the load; else the open-loop generator at this rate */

@@ -202,19 +202,22 @@ bool results_json_write(const char *folder, const char *name, json_t *document, 
            (written || error_fail(error, "cannot write %s", name));
 }
 
-/* No connection strings and no token: a results file is for passing on. */
+/* No connection strings, no token, no header's value: a results file is for passing on. */
 static json_t *json_settings(const struct options *options, const struct machine *machine)
 {
     json_t *instances = json_array();
     for (size_t i = 0; i < options->instances.count; i++)
         json_array_append_new(instances, json_integer(options->instances.items[i]));
-    return json_pack(
-        "{ss so sI sI sI sI sI sI sI sI sI ss si so}", "scenario", scenario_name(options->scenario),
-        "instances", instances, "connections", options->connections, "threads", options->threads,
-        "rate_per_s", options->rate_per_s, "duration_s", options->duration_s, "stock",
-        options->stock, "products", options->products, "rounds", options->rounds, "work_ms",
-        options->work_ms, "wait_ms", options->wait_ms, "body", options->body, "servers",
-        (int)options->servers.count, "postgresql", results_json_database(machine));
+    char headers[HEADERS_SIZE];
+    headers_names(options->headers, headers, sizeof headers);
+    return json_pack("{ss so sI sI sI sI sI sI sI sI sI ss ss si so}", "scenario",
+                     scenario_name(options->scenario), "instances", instances, "connections",
+                     options->connections, "threads", options->threads, "rate_per_s",
+                     options->rate_per_s, "duration_s", options->duration_s, "stock",
+                     options->stock, "products", options->products, "rounds", options->rounds,
+                     "work_ms", options->work_ms, "wait_ms", options->wait_ms, "body",
+                     options->body, "headers", headers, "servers", (int)options->servers.count,
+                     "postgresql", results_json_database(machine));
 }
 
 json_t *results_json_document(json_t *runs, const struct options *options,

@@ -198,7 +198,8 @@ static void put_zsh_arguments(FILE *to, const struct option_program *program, un
     const struct option_row *row;
     fputs("_arguments", to);
     while ((row = pages_next(&rows, commands)) != NULL) {
-        fprintf(to, " \\\n    '--%s%s[", row->flag, row->kind == OPTION_SWITCH ? "" : "=");
+        fprintf(to, " \\\n    '%s--%s%s[", row->kind == OPTION_SECRETS ? "*" : "", row->flag,
+                row->kind == OPTION_SWITCH ? "" : "=");
         put_quoted(to, row->help, "[]:\\");
         fputs("]", to);
         put_zsh_value(to, row);

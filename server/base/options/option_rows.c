@@ -86,6 +86,11 @@ void option_takes(const struct option_row *row, char *out, size_t size)
         snprintf(out, size, "%s", row->takes ? row->takes : row->value);
 }
 
+static bool is_secret(const struct option_row *row)
+{
+    return row->kind == OPTION_SECRET || row->kind == OPTION_SECRETS;
+}
+
 /* `text` NULL: there is none. A secret is not repeated. */
 static bool refuse(const struct option_row *row, const char *name, const char *text,
                    struct error *error)
@@ -95,7 +100,7 @@ static bool refuse(const struct option_row *row, const char *name, const char *t
     option_takes(row, takes, sizeof takes);
     if (!text)
         return error_set(error, ERROR_INVALID, "%s needs a value: %s", name, takes);
-    if (row->kind == OPTION_SECRET)
+    if (is_secret(row))
         return error_set(error, ERROR_INVALID, "%s takes %s", name, takes);
     return error_set(error, ERROR_INVALID, "%s takes %s, not \"%.64s\"", name, takes, text);
 }
@@ -201,6 +206,16 @@ static bool read_choice(const char *words, const char *text, int *out)
     }
 }
 
+static bool add_text(const char *name, const char *text, struct option_texts *out,
+                     struct error *error)
+{
+    if (out->count == OPTION_TEXTS_MAX)
+        return error_set(error, ERROR_INVALID, "%s may be given %d times at most", name,
+                         OPTION_TEXTS_MAX);
+    out->items[out->count++] = text;
+    return true;
+}
+
 const char *option_text(const struct option_row *row, const void *options)
 {
     return *(const char *const *)((const char *)options + row->offset);
@@ -219,6 +234,8 @@ static bool read_value(void *options, const struct option_row *row, const char *
             break;
         *(const char **)field = text;
         return true;
+    case OPTION_SECRETS:
+        return add_text(name, text, field, error);
     case OPTION_COUNT:
     case OPTION_US:
     case OPTION_MS:
@@ -282,13 +299,28 @@ static const struct option_row *find_row(const struct option_table *table, unsig
     return NULL;
 }
 
-/* Where the flag's text stands in `given`, or shall stand. */
-static size_t find_given(const struct option_given *given, const char *flag)
+/* Where a text of the flag stands in `given` from number `i` on; none: at its end. */
+static size_t find_given(const struct option_given *given, size_t i, const char *flag)
 {
-    size_t i = 0;
     while (i < given->count && strcmp(given->flags[i], flag) != 0)
         i++;
     return i;
+}
+
+/* What the flag has said, each of its texts; *any: there is one. */
+static bool fill_given(void *out, const struct option_row *row, const struct option_given *given,
+                       bool *any, struct error *error)
+{
+    char name[NAME_SIZE];
+
+    snprintf(name, sizeof name, "--%s", row->flag);
+    *any = false;
+    for (size_t i = 0; (i = find_given(given, i, row->flag)) < given->count; i++) {
+        *any = true;
+        if (!read_value(out, row, name, given->texts[i], error))
+            return false;
+    }
+    return true;
 }
 
 static bool fill_all(const struct option_table *table, unsigned commands, void *out,
@@ -298,13 +330,11 @@ static bool fill_all(const struct option_table *table, unsigned commands, void *
     for (; table; table = table->more) {
         for (size_t i = 0; i < table->count; i++) {
             const struct option_row *row = &table->rows[i];
-            size_t said = find_given(given, row->flag);
-            char name[NAME_SIZE];
+            bool said = false;
             if (!(row->commands & commands))
                 continue;
-            snprintf(name, sizeof name, "--%s", row->flag);
-            if (said < given->count ? !read_value(out, row, name, given->texts[said], error)
-                                    : !fill(out, row, environment, error))
+            if (!fill_given(out, row, given, &said, error) ||
+                (!said && !fill(out, row, environment, error)))
                 return false;
         }
     }
@@ -316,7 +346,8 @@ static bool take_flag(const struct option_row *row, const struct option_line *li
                       struct option_given *given, struct error *error)
 {
     char name[NAME_SIZE];
-    size_t said = find_given(given, row->flag);
+    bool adds = row->kind == OPTION_SECRETS;
+    size_t said = adds ? given->count : find_given(given, 0, row->flag);
     char *value = strchr(line->argv[*at], '=');
 
     snprintf(name, sizeof name, "--%s", row->flag);
@@ -334,7 +365,7 @@ static bool take_flag(const struct option_row *row, const struct option_line *li
     else
         return refuse(row, name, NULL, error);
     given->flags[said] = row->flag;
-    given->texts[said] = row->kind == OPTION_SECRET ? secret_take_argument(value) : value;
+    given->texts[said] = is_secret(row) ? secret_take_argument(value) : value;
     if (said == given->count)
         given->count++;
     return true;

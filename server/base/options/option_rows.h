@@ -4,8 +4,8 @@
  * the bench have one each.
  *
  * Precedence: flag, then environment, then default. A flag may be written `--name value` or
- * `--name=value`. Where one is given twice, the last one counts. Where one is mistyped, the message
- * says which one may have been meant (nearest.h).
+ * `--name=value`. Where one is given twice, the last one counts, but for a kind that takes all of
+ * them. Where one is mistyped, the message says which one may have been meant (nearest.h).
  */
 #ifndef SECKILL_BASE_OPTIONS_OPTION_ROWS_H
 #define SECKILL_BASE_OPTIONS_OPTION_ROWS_H
@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { OPTION_LIST_MAX = 64 };
+enum { OPTION_LIST_MAX = 64, OPTION_TEXTS_MAX = 16 };
 
 /* A list as it was typed: "a,b,c". The items are copies. */
 struct option_list {
@@ -30,12 +30,20 @@ struct option_numbers {
     int items[OPTION_LIST_MAX];
 };
 
+/* A flag's texts, in the order in which they were said: borrowed. */
+struct option_texts {
+    size_t count;
+    const char *items[OPTION_TEXTS_MAX];
+};
+
 /* The type of what is filled is the kind's. */
 enum option_kind {
-    OPTION_TEXT,   /* const char * */
-    OPTION_SECRET, /* a text that is, or may hold, a password: overwritten in argv once it is read,
-                      never printed, and its variable may have _FILE behind it (secret.h) */
-    OPTION_COUNT,  /* int64_t */
+    OPTION_TEXT,    /* const char * */
+    OPTION_SECRET,  /* a text that is, or may hold, a password: overwritten in argv once it is read,
+                       never printed, and its variable may have _FILE behind it (secret.h) */
+    OPTION_SECRETS, /* struct option_texts: each time it is given it adds one. No default, no
+                       variable; begins as {0} */
+    OPTION_COUNT,   /* int64_t */
     /* int64_t: a number of these, or a duration that is a whole number of them: 500ms, 2s, 1m */
     OPTION_US,
     OPTION_MS,
@@ -96,7 +104,7 @@ struct option_line {
 
 /* What was said, so that a command can refuse what does not belong together. */
 struct option_given {
-    const char *flags[64]; /* each once */
+    const char *flags[64]; /* each once; one that takes all of its texts, for each of them */
     const char *texts[64]; /* the last that was said */
     size_t count;
     int stop; /* the number of the stop that was met; 0: none, and everything is filled */

@@ -284,6 +284,24 @@ static const struct {
     {"audit --stock 5", "--stock"},
     {"audit --product 0", "--product"},
     {"run --full", "--full"},
+    {"run --header", "--header"},
+    {"run --header X-Shop", "--header takes 'Name: value'"},
+    {"run --header :1", "--header takes 'Name: value'"},
+    {"run --header X-Shop:", "the value of X-Shop is missing"},
+    {"run --header X-Shop:1 --header x-shop:2", "x-shop is given twice"},
+    {"run --header host:a", "host cannot be set: the harness sets it"},
+    {"run --header Content-Type:text/plain", "Content-Type cannot be set"},
+    {"run --header Content-Length:3", "Content-Length cannot be set"},
+    {"run --header Idempotency-Key:k", "Idempotency-Key cannot be set"},
+    {"run --header Accept-Encoding:gzip", "Accept-Encoding cannot be set"},
+    {"run --header Connection:close", "Connection cannot be set"},
+    {"run --header Expect:100-continue", "Expect cannot be set"},
+    {"run --header Transfer-Encoding:chunked", "Transfer-Encoding cannot be set"},
+    {"run --header Upgrade:h2c", "Upgrade cannot be set"},
+    {"run --scenario counter --header Authorization:x", "a restock's is --admin-token"},
+    {"run --scenario unpaid --header X-Shop:1", "--header is not for --scenario unpaid"},
+    {"run --scenario articles --header X-Shop:1", "--header is not for --scenario articles"},
+    {"sweep --over work-ms=1 --header X-Shop:1", "unknown flag --header"},
     {"bench", "argument 1"},
 };
 
@@ -332,6 +350,64 @@ static void secrets_are_those_of_the_server(void **state)
     assert_string_equal(options.amqp, "amqp://u:p@h");
     assert_string_equal(split_line.argv[4], "--amqp=************");
     assert_string_equal(split_line.argv[6], "h:1");
+}
+
+static void headers_are_lines(void **state)
+{
+    (void)state;
+    char names[64];
+    assert_true(parse("run", no_environment));
+    assert_string_equal(options.headers, "");
+    assert_true(
+        parse("run --header X-Shop:hush --header=Authorization:Basic= --stock 3", no_environment));
+    assert_string_equal(options.headers, "X-Shop: hush\r\nAuthorization: Basic=\r\n");
+    assert_string_equal(split_line.argv[3], "***********");
+    assert_string_equal(split_line.argv[4], "--header=********************");
+    headers_names(options.headers, names, sizeof names);
+    assert_string_equal(names, "X-Shop, Authorization");
+    assert_true(headers_have(options.headers, "authorization"));
+    assert_false(headers_have(options.headers, "X-Sho"));
+}
+
+/* What no word of a command line has in it. A value is not repeated. */
+static void a_header_is_whole(void **state)
+{
+    (void)state;
+    static char lines[HEADERS_SIZE], much[HEADERS_SIZE];
+    struct option_texts texts = {1, {"X-Shop: \t one, two;\tthree \t"}};
+    assert_true(headers_read(&texts, lines, &error));
+    assert_string_equal(lines, "X-Shop: one, two;\tthree\r\n");
+    static const char *const bad[] = {"X-Shop: hush\r\nX-More: 1", "X-Shop: hush\x7f",
+                                      "X-Shop: hush \xc3\xa9", "X Shop: hush", "X-Shop : hush"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        texts.items[0] = bad[i];
+        if (headers_read(&texts, lines, &error))
+            fail_msg("'%s' was taken", bad[i]);
+        assert_null(strstr(error.text, "hush"));
+    }
+    memset(much, 'x', sizeof much - 1);
+    memcpy(much, "A: ", 3);
+    much[HEADERS_SIZE - 3] = '\0'; /* with its end it has HEADERS_SIZE - 1 bytes */
+    texts.items[0] = much;
+    assert_true(headers_read(&texts, lines, &error));
+    assert_int_equal(strlen(lines), HEADERS_SIZE - 1);
+    much[HEADERS_SIZE - 3] = 'x';
+    much[HEADERS_SIZE - 2] = '\0';
+    assert_false(headers_read(&texts, lines, &error));
+    assert_non_null(strstr(error.text, "more than 2047 bytes"));
+}
+
+static void a_header_may_be_repeated_often(void **state)
+{
+    (void)state;
+    char text[512] = "run";
+    for (int i = 0; i < OPTION_TEXTS_MAX; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " --header=H%d:1", i);
+    assert_true(parse(text, no_environment));
+    assert_int_equal(options.header.count, OPTION_TEXTS_MAX);
+    strncat(text, " --header=Last:1", sizeof text - strlen(text) - 1);
+    assert_false(parse(text, no_environment));
+    assert_non_null(strstr(error.text, "--header may be given 16 times at most"));
 }
 
 /* A flag wins over a file that is not even there; without the flag the file is missed. */
@@ -405,6 +481,9 @@ int main(void)
         cmocka_unit_test(help_and_version),
         cmocka_unit_test(bad_arguments_are_named),
         cmocka_unit_test(secrets_are_those_of_the_server),
+        cmocka_unit_test(headers_are_lines),
+        cmocka_unit_test(a_header_is_whole),
+        cmocka_unit_test(a_header_may_be_repeated_often),
         cmocka_unit_test(a_secret_may_stand_in_a_file),
         cmocka_unit_test(the_bench_has_its_own),
     };

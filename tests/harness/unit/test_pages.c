@@ -157,14 +157,15 @@ static void the_other_shells_do_too(void **state)
             for (size_t n = 0; (row = row_at(program, program->commands[k].command, n)) != NULL;
                  n++) {
                 flags++;
-                snprintf(part, sizeof part, "\n    '--%s%s[", row->flag,
+                snprintf(part, sizeof part, "\n    '%s--%s%s[",
+                         row->kind == OPTION_SECRETS ? "*" : "", row->flag,
                          row->kind == OPTION_SWITCH ? "" : "=");
                 assert_has(zsh, part);
                 snprintf(part, sizeof part, " -l %s -", row->flag);
                 assert_has(fish, part);
             }
         }
-        assert_int_equal(count_of(zsh, "\n    '--"), flags + stops);
+        assert_int_equal(count_of(zsh, "\n    '--") + count_of(zsh, "\n    '*--"), flags + stops);
         assert_int_equal(count_of(fish, " -l "), flags + stops);
         free(zsh);
         free(fish);
