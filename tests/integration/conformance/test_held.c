@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { PATIENCE_US = 60000000, WAIT_US = 300000, LATE_US = 3000000, GUILTY = 1, INNOCENT = 100 };
+enum { PATIENCE_US = 60000000, WAIT_US = 300000, LATE_US = 20000000, GUILTY = 1, INNOCENT = 100 };
 
 /* False: its time was over before anybody had taken it up, as it may be on a slow machine. */
 static bool expect_timeout(const struct crowd_call *call, int64_t wait_us)
@@ -65,7 +65,7 @@ static struct crowd *expect_alone(struct test_case *the, struct buy guilty)
     witness_wait_blocked(the->witness, 1);
     for (int i = 0; i < OTHERS; i++) {
         struct buy buy = case_buy(the, INNOCENT + i);
-        buy.more = "&wait_ms=8000";
+        buy.more = "&wait_ms=20000";
         shop_expect_buy(case_server(the, 0), &buy, 201, "", NULL);
     }
     assert_false(crowd_wait(waiting, 1, clock_mono_us()));
@@ -181,7 +181,9 @@ int conformance_held(void)
         {"its key", its_key},
         {"the order at its cancel", the_order_at_its_cancel},
     };
-    static const char *const flags[] = {"--lock-wait-ms", "300", NULL};
+    /* Late is what comes near the work's allowance. */
+    static const char *const flags[] = {
+        "--lock-wait-ms", "300", "--work-timeout-ms", "120000", "--lock-ttl-ms", "180000", NULL};
 
     return cases_run("held", tests, sizeof tests / sizeof *tests, flags);
 }

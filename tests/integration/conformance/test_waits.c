@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* More than any lane works on at once, so that what comes later has to wait in line. An answer may
- * be late, but not as late as the blockers' work's allowance, which is 20 s. */
-enum { BLOCKERS = 24, PATIENCE_US = 60000000, WAIT_US = 300000, LATE_US = 5000000 };
+ * be late, but not as late as the blockers' work's allowance, which is two minutes. */
+enum { BLOCKERS = 24, PATIENCE_US = 60000000, WAIT_US = 300000, LATE_US = 20000000 };
 
 /* Fills the case's lanes with orders that can get no further while the row is held. */
 static struct crowd *send_blockers(const struct test_case *the)
@@ -190,7 +190,7 @@ int conformance_waits(void)
         {"no wait takes what is free", no_wait_takes_what_is_free},
         {"a crowd that will not wait", a_crowd_that_will_not_wait},
     };
-    static const char *const flags[] = {"--work-timeout-ms", "20000", "--lock-ttl-ms", "60000",
+    static const char *const flags[] = {"--work-timeout-ms", "120000", "--lock-ttl-ms", "180000",
                                         NULL};
 
     return cases_run("waits", tests, sizeof tests / sizeof *tests, flags);

@@ -48,7 +48,7 @@ static int close_all(void **state)
 static int start(void **state)
 {
     (void)state;
-    here.server = server_start("--work-timeout-ms", "20000", "--lock-ttl-ms", "60000",
+    here.server = server_start("--work-timeout-ms", "120000", "--lock-ttl-ms", "180000",
                                "--lock-wait-ms", "60000");
     return 0;
 }
@@ -181,7 +181,7 @@ static void a_run_may_be_mixed(void **state)
  * comes near the work's allowance, for which the first may keep the others waiting. */
 static void an_impatient_order_behind_a_patient_one(void **state)
 {
-    enum { WAIT_US = 2000000, LATE_US = 10000000 };
+    enum { WAIT_US = 2000000, LATE_US = 20000000 };
 
     (void)state;
     for (int i = 0; i < STRATEGIES; i++) {
@@ -267,8 +267,8 @@ static void an_answer_does_not_wait_for_slow_work(void **state)
     enum { ORDERS = 4 };
 
     (void)state;
-    here.server = server_start("--work-ms", "500", "--work-timeout-ms", "20000", "--lock-ttl-ms",
-                               "60000", "--lock-wait-ms", "60000");
+    here.server = server_start("--work-ms", "500", "--work-timeout-ms", "120000", "--lock-ttl-ms",
+                               "180000", "--lock-wait-ms", "60000");
     for (int i = 0; i < STRATEGIES; i++) {
         char labels[64];
         snprintf(labels, sizeof labels, "strategy=\"%s\"", strategies[i].name);
