@@ -20,12 +20,18 @@ enum { TRIES = 10 };
 static struct witness *witness;
 static int64_t product;
 
-static struct server *start(const char *failpoints, const char *lease_ms)
+static struct server *start(const char *failpoints, const char *lease_ms, const char *work_ms)
 {
     server_use_failpoints(failpoints);
-    struct server *server = server_start("--lock-ttl-ms", lease_ms, "--work-timeout-ms", "1900");
+    struct server *server = server_start("--lock-ttl-ms", lease_ms, "--work-timeout-ms", work_ms);
     server_use_failpoints(NULL);
     return server;
+}
+
+/* Whose own lease is nobody's matter. */
+static struct server *start_patient(void)
+{
+    return start(NULL, "60000", "50000");
 }
 
 static struct buy buy_by(const char *strategy, int64_t user)
@@ -40,9 +46,9 @@ static bool is_locked(void)
 }
 
 /* A server takes the lock and is gone. */
-static void die_holding(const char *strategy, const char *lease_ms)
+static void die_holding(const char *strategy, const char *lease_ms, const char *work_ms)
 {
-    struct server *server = start("lock.acquired=kill", lease_ms);
+    struct server *server = start("lock.acquired=kill", lease_ms, work_ms);
     struct crowd *crowd = crowd_create();
     struct buy buy = buy_by(strategy, 1);
 
@@ -55,21 +61,40 @@ static void die_holding(const char *strategy, const char *lease_ms)
     assert_true(is_locked());
 }
 
+/* By PostgreSQL's clock. */
+static void let_lease_end_in(int seconds)
+{
+    witness_run(witness,
+                "UPDATE product_lock SET lease_until = clock_timestamp() + interval '%d s'"
+                " WHERE product_id = %lld",
+                seconds, (long long)product);
+}
+
+/* The row has the lease that it is to have; then its end is the test's, so that no buyer comes too
+ * late to meet it. */
 static void a_dead_holders_lease_ends(void **state)
 {
     (void)state;
-    struct server *server = start(NULL, "6000");
+    struct server *server = start_patient();
     int64_t until_us = clock_mono_us() + PATIENCE_US;
-    die_holding("lock-row", "6000");
+    die_holding("lock-row", "6000", "5900");
+    assert_int_equal(
+        witness_number(witness,
+                       "SELECT (lease_until <= clock_timestamp() + interval '6 s')::int"
+                       " FROM product_lock WHERE product_id = %lld",
+                       (long long)product),
+        1);
+    let_lease_end_in(3600);
     struct buy buy = buy_by("lock-row", 2);
     struct buy at_once = buy_by("lock-row", 3);
     at_once.more = "&wait_ms=0";
     shop_expect_buy(server, &at_once, 503, "wait_timeout", NULL);
+    let_lease_end_in(1);
     buy.more = "&wait_ms=30000";
     shop_expect_buy(server, &buy, 201, "", NULL);
     while (is_locked()) /* the answer comes before the release */
         assert_true(clock_mono_us() < until_us);
-    at_once.more = "&wait_ms=3000"; /* half a lease */
+    at_once.more = "&wait_ms=30000"; /* it is free */
     shop_expect_buy(server, &at_once, 201, "", NULL);
     witness_expect_exact(witness, product);
     server_stop(server);
@@ -78,13 +103,14 @@ static void a_dead_holders_lease_ends(void **state)
 static void without_a_lease_it_is_for_ever(void **state)
 {
     (void)state;
-    struct server *server = start(NULL, "2000");
-    die_holding("control-lease-less-lock-row", "2000");
+    struct server *server = start_patient();
+    die_holding("control-lease-less-lock-row", "2000", "1900");
     struct buy buy = buy_by("control-lease-less-lock-row", 2);
-    buy.more = "&wait_ms=3000"; /* more than the others' lease */
+    buy.more = "&wait_ms=3000"; /* more than the other's lease */
     shop_expect_buy(server, &buy, 503, "wait_timeout", NULL);
     assert_true(is_locked());
     witness_run(witness, "DELETE FROM product_lock WHERE product_id = %lld", (long long)product);
+    buy.more = "&wait_ms=30000";
     shop_expect_buy(server, &buy, 201, "", NULL);
     server_stop(server);
 }
@@ -131,7 +157,7 @@ static void an_upsert_excludes_nobody(void **state)
 static void only_the_owner_deletes_it(void **state)
 {
     (void)state;
-    struct server *server = start("lock.acquired=hold", "60000");
+    struct server *server = start("lock.acquired=hold", "60000", "50000");
     struct crowd *crowd = crowd_create();
     struct buy buy = buy_by("lock-row", 1);
     int64_t until_us = clock_mono_us() + PATIENCE_US;
