@@ -26,6 +26,12 @@ static void dies_holding(const char *strategy, const char *failpoint)
     crowd_destroy(lost);
 }
 
+/* Its own lease is nobody's matter. */
+static struct server *start_patient(void)
+{
+    return rival_start(NULL, "60000", "50000");
+}
+
 static void a_death_before_the_expiry_locks_for_ever(void **state)
 {
     (void)state;
@@ -33,7 +39,7 @@ static void a_death_before_the_expiry_locks_for_ever(void **state)
         {"redis-setnx", "redis-setnx", "redis-setnx.expire=kill"},
         {"control-setnx-no-expiry", "setnx-no-expiry", "lock.acquired=kill"},
     };
-    struct server *b = rival_start(NULL, "1000", "900");
+    struct server *b = start_patient();
 
     for (int i = 0; i < 2; i++) {
         dies_holding(rows[i][0], rows[i][2]);
@@ -54,7 +60,7 @@ static void a_death_under_a_lease_locks_for_one_lease(void **state)
     static const char *const strategies[] = {
         "redis-setnx",     "redis-getset",   "redis-expiry", "redis-uuid", "redis-token",
         "redis-reentrant", "redis-watchdog", "redis-fenced", "wllock",     "redis-queue"};
-    struct server *b = rival_start(NULL, "1000", "900");
+    struct server *b = start_patient();
 
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
         dies_holding(strategies[i], "lock.acquired=kill");
