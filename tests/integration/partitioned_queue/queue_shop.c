@@ -151,6 +151,38 @@ void queue_expect_cancel(struct server *server, const char *id, int status, cons
     shop_expect(server, "POST", target, NULL, NULL, status, code);
 }
 
+static bool backend_up(const struct http_reply *readiness, const char *name)
+{
+    char path[32];
+    char is[32] = "";
+    int i = 0;
+
+    while (i < http_reply_count(readiness, "backends")) {
+        snprintf(path, sizeof path, "backends.%d.name", i);
+        http_reply_text(readiness, path, is, sizeof is);
+        snprintf(path, sizeof path, "backends.%d.up", i++);
+        if (strcmp(is, name) == 0)
+            return http_reply_bool(readiness, path);
+    }
+    fail_msg("/readyz does not name %s", name);
+    return false;
+}
+
+void queue_wait_noticed(struct server *server)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+
+    for (bool up = true; up;) {
+        struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
+        assert_int_equal(reply.status, 200);
+        up = backend_up(&reply, "rabbitmq");
+        http_reply_fini(&reply);
+        if (clock_mono_us() >= until_us)
+            fail_msg("the broker is dead and nobody notices");
+        clock_sleep_until(clock_mono_us() + POLL_US);
+    }
+}
+
 int queue_run(const char *name, const struct CMUnitTest *tests, size_t count)
 {
     if (!stack_amqp()) {

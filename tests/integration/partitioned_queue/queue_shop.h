@@ -34,6 +34,8 @@ struct buy queue_buy(int64_t product, int64_t user);
 void queue_expect_accepted(struct server *server, const struct buy *buy, char id[SHOP_ID_SIZE]);
 /* Buys, and does not wait for long: decided or not. */
 void queue_buy_briefly(struct server *server, const struct buy *buy);
+/* Until the server says that it has lost the broker. */
+void queue_wait_noticed(struct server *server);
 /* Waits until one of them is accepted, and undecided. */
 void queue_wait_accepted(struct crowd *crowd);
 /* Waits until no order of the product is queued. */
