@@ -102,11 +102,21 @@ static void a_queued_order_is_decided_then_cancelled(void **state)
     struct buy buy = queue_buy(PRODUCT, 1);
 
     (void)state;
-    queue_shop_open(&shop, "300", -1, NULL);
+    queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 2, ", \"limit_per_user\": 2");
     buy.quantity = 2;
+    struct witness *holder = witness_hold(shop.conninfo, PRODUCT);
     queue_expect_accepted(shop.servers[0], &buy, id);
-    queue_expect_cancel(shop.servers[1], id, 200, "");
+    struct crowd *crowd = crowd_create();
+    shop_crowd_cancel(crowd, shop.servers[1], id);
+    crowd_send(crowd);
+    witness_wait_blocked(shop.witness, 1);
+    assert_false(crowd_wait(crowd, 1, clock_mono_us()));
+    witness_release(holder);
+    crowd_finish(crowd, QUEUE_PATIENCE_US);
+    if (crowd_count(crowd, 200, "") != 1)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
     queue_expect_status(shop.servers[2], id, "cancelled", NULL);
     assert_int_equal(witness_sale(shop.witness, PRODUCT).stock, 2);
     /* Stock and limit are back. */
@@ -235,8 +245,7 @@ static void a_refused_key_may_come_again(void **state)
     struct buy restock = queue_buy(PRODUCT, 0);
 
     (void)state;
-    /* A decision takes half a second, so that who does not wait for it sees a queued order. */
-    queue_shop_open(&shop, "500", -1, NULL);
+    queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 0, NULL);
     buy.key = "again";
     shop_expect_buy(shop.servers[0], &buy, 409, "sold_out", NULL);
@@ -250,7 +259,10 @@ static void a_refused_key_may_come_again(void **state)
     queue_expect_status(shop.servers[0], id, "failed", "sold_out");
     restock.quantity = 1;
     shop_expect_restock(shop.servers[1], &restock, 200, "");
+    struct witness *holder =
+        witness_hold(shop.conninfo, PRODUCT); /* so that it is not yet decided */
     queue_expect_accepted(shop.servers[2], &buy, id);
+    witness_release(holder);
     shop_expect_buy(shop.servers[1], &buy, 200, "", NULL);
     queue_expect_status(shop.servers[0], id, "confirmed", NULL);
     shop_expect_buy(shop.servers[0], &buy, 200, "", NULL);
