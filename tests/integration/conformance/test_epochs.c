@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATIENCE_US = 30000000 };
+enum { PATIENCE_US = 60000000 };
 
 /* Orders of ended sales that anybody can still see. */
 static int64_t visible_ghosts(const struct test_case *the)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { REPEATS = 20, PATIENCE_US = 30000000 };
+enum { REPEATS = 20, PATIENCE_US = 60000000 };
 
 static void expect_replay(struct server *server, const struct buy *buy, const char *id)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CANCELS = 50, PATIENCE_US = 30000000 };
+enum { CANCELS = 50, PATIENCE_US = 60000000 };
 
 static void expect_cancel(struct server *server, const char *id, int status, const char *code)
 {

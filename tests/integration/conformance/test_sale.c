@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { BUYERS = 64, STOCK = 20, PATIENCE_US = 30000000 };
+enum { BUYERS = 64, STOCK = 20, PATIENCE_US = 60000000 };
 
 static void a_crowd_buys_what_there_is(struct test_case *the)
 {

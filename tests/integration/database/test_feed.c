@@ -183,7 +183,8 @@ static void the_list_comes_back_for_an_id_made_before(void **state)
 {
     (void)state;
     server_use_failpoints("lock.acquired=stop");
-    struct server *stopped = server_start(NULL);
+    struct server *stopped = /* for less than its lease */
+        server_start("--lock-ttl-ms", "90000", "--work-timeout-ms", "60000");
     server_use_failpoints(NULL);
     struct server *server = open_shop();
     struct buy late = {.strategy = "redis-token", .body = "guarded", .product = 1, .user = 2};

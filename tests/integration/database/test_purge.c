@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#define PATIENCE_US INT64_C(30000000)
+#define PATIENCE_US t_patience_us()
 
 static char *conninfo; /* owned */
 static struct witness *holder;
