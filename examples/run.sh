@@ -4,9 +4,10 @@
 #   run.sh SHOP [--way WAY] [--unsafe] [--port N] [--stack DIR] [--judge | -- COMMAND...]
 #
 # SHOP is flask, node, mariadb (WAY: pessimistic, which is the usual one, optimistic, short, redis-lock), recipes or
-# recipes-node (WAY: conditional, the usual one, optimistic, early-release, redis-token, redis-stock). --unsafe takes the
-# protection out; with recipes it takes the mistake in the recipe's place. With a COMMAND the shop runs as long as that
-# does, and the exit status is the command's: run.sh flask --unsafe -- seckill-loadtest shop examples/flask/shop.yaml
+# recipes-node (WAY: conditional, the usual one, optimistic, early-release, redis-token, redis-stock), or vendure, a real one
+# from npm (WAY: 3.7.3, the usual one, or next). --unsafe takes the protection out; with recipes it takes the mistake in the
+# recipe's place. With a COMMAND the shop runs as long as that does, and the exit status is the command's:
+# run.sh flask --unsafe -- seckill-loadtest shop examples/flask/shop.yaml
 #
 # --judge is that command: it builds the harness first, and what stands behind `--` are the harness's options.
 #
@@ -66,8 +67,31 @@ case $shop in
     export SHOP_WAY=${SHOP_WAY:-conditional}
     program=(node "$here/recipes/node/host.js")
     ;;
-  *) usage "there is no shop ${shop:-without a name}: flask, node, mariadb, recipes or recipes-node" ;;
+  vendure)
+    [ -z "${SHOP_UNSAFE:-}" ] || usage "vendure is judged as it is; its versions are its ways: 3.7.3 and next"
+    packages=()
+    export SHOP_WAY=${SHOP_WAY:-3.7.3}
+    program=(node "$here/vendure/shop.js")
+    ;;
+  *) usage "there is no shop ${shop:-without a name}: flask, node, mariadb, recipes, recipes-node or vendure" ;;
 esac
+
+# Vendure and what it needs, as the versions were when it was judged; no package's script is run.
+find_vendure() {
+  local kept=$root/.cache/examples/vendure-$SHOP_WAY wanted=$here/vendure/package-$SHOP_WAY.json
+  [ -f "$wanted" ] || usage "no such version of vendure: 3.7.3 or next"
+  command -v npm >/dev/null || { say "there is no npm: apt-get install nodejs npm"; exit 77; }
+  node -e 'process.exit(parseInt(process.versions.node) < 20)' ||
+    { say "vendure wants Node 20 or newer, and this is $(node --version)"; exit 77; }
+  export NODE_PATH=$kept/node_modules
+  cmp -s "$wanted" "$kept/node_modules/seckill-wanted" && return
+  mkdir -p "$kept"
+  cp "$wanted" "$kept/package.json"
+  say "npm install: $(sed -n 's/.*"\(@vendure.core\)": "\([^"]*\)".*/\1 \2/p' "$wanted"), some 450 packages"
+  npm install --prefix "$kept" --before 2026-11-26 --ignore-scripts --no-audit --no-fund >"$kept/npm.log" 2>&1 ||
+    { tail -n 20 "$kept/npm.log" >&2; say "npm has not fetched them"; exit 77; }
+  cp "$wanted" "$kept/node_modules/seckill-wanted"
+}
 
 # Node's packages: Debian's own where they are installed, else those of package-lock.json, fetched once and kept.
 find_modules() {
@@ -134,7 +158,10 @@ if [ -n "$judge" ]; then
   build release seckill-loadtest
   set -- "$root/build/release/loadtest/seckill-loadtest" shop "$here/${shop%-node}/shop.yaml" "$@"
 fi
-[ "${program[0]}" != node ] || find_modules
+case $shop in
+  vendure) find_vendure ;;
+  *) [ "${program[0]}" != node ] || find_modules ;;
+esac
 trap pass_on INT TERM HUP
 find_backends
 start_shop

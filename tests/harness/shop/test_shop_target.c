@@ -232,6 +232,51 @@ static void a_csv_names_the_fields_of_its_users(void **state)
     target_fini(&plain);
 }
 
+/* Those that no test buys by, since their shop comes from a registry, are at least read. */
+static void the_targets_of_the_examples_are_read(void **state)
+{
+    static const char *const shops[] = {"flask", "mariadb", "node", "recipes", "vendure"};
+    struct error error = {.code = ERROR_NONE};
+
+    (void)state;
+    setenv("SHOP_URL", "http://127.0.0.1:3000", 1);
+    setenv("SHOP_DATABASE", "dbname=shop", 1);
+    setenv("SHOP_MARIADB", "/run/mariadb.sock", 1);
+    setenv("SHOP_WAY", "pessimistic", 1);
+    for (size_t i = 0; i < sizeof shops / sizeof *shops; i++) {
+        char path[4096];
+        struct target example;
+        snprintf(path, sizeof path, "%s/%s/shop.yaml", EXAMPLES, shops[i]);
+        if (!target_read(path, &example, &error))
+            fail_msg("%s", error.text);
+        assert_int_equal(example.stock, 100);
+        assert_true(shop_query_is_given(&example.orders));
+        target_fini(&example);
+    }
+}
+
+/* A checkout of several steps, whose long bodies are folded: JSON has no line break in a text. */
+static void vendure_is_bought_at_in_four_requests(void **state)
+{
+    struct error error = {.code = ERROR_NONE};
+    struct target vendure;
+
+    (void)state;
+    setenv("SHOP_URL", "http://127.0.0.1:3000", 1);
+    setenv("SHOP_DATABASE", "dbname=shop", 1);
+    if (!target_read(EXAMPLES "/vendure/shop.yaml", &vendure, &error))
+        fail_msg("%s", error.text);
+    assert_int_equal(vendure.step_count, 3);
+    for (size_t i = 0; i < vendure.step_count; i++) {
+        assert_string_equal(vendure.steps[i].method, "POST");
+        assert_null(strchr(vendure.steps[i].body, '\n'));
+    }
+    assert_null(strchr(vendure.purchase.body, '\n'));
+    assert_int_equal(vendure.rules[0].meaning, SHOP_SOLD);
+    assert_string_equal(vendure.rules[0].order, "/data/addPaymentToOrder/id");
+    target_fini(&vendure);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +288,8 @@ int main(void)
         cmocka_unit_test(the_books_are_read_by_sql_or_a_command),
         cmocka_unit_test(what_is_not_given_has_a_default),
         cmocka_unit_test(a_csv_names_the_fields_of_its_users),
+        cmocka_unit_test(the_targets_of_the_examples_are_read),
+        cmocka_unit_test(vendure_is_bought_at_in_four_requests),
     };
     return cmocka_run_group_tests(tests, read_whole, forget);
 }
