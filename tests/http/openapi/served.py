@@ -32,12 +32,12 @@ PATIENT = ["--lock-wait-ms", "20000", "--work-timeout-ms", "20000", "--lock-ttl-
 
 
 class Server:
-    """A server of our own on a free port; `stop` wants exit status 0."""
+    """A server of our own on a free port; `stop` wants exit status 0. `failpoints`: tests/README.md."""
 
-    def __init__(self, *flags, database=None):
+    def __init__(self, *flags, database=None, failpoints=""):
         self.process = subprocess.Popen(
             [SERVER, "--listen", "127.0.0.1:0", "--database", database or DATABASE, *PATIENT, *flags],
-            stdout=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, text=True, env={**os.environ, "SECKILL_FAILPOINTS": failpoints})
         line = self.process.stdout.readline()
         assert line.startswith("listening on http://"), f"the server does not start: {line!r}"
         self.port = int(line.rsplit(":", 1)[1])
@@ -94,6 +94,12 @@ def is_blocked(command):
     """Does a statement of a server of ours that begins with `command` wait for a row?"""
     return sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
                f" application_name = 'seckill' AND wait_event_type = 'Lock' AND query LIKE '{command} %'") != "0"
+
+
+def is_at_work():
+    """Has a server of ours read, and not yet written?"""
+    return sql("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
+               " application_name = 'seckill' AND state = 'idle in transaction'") != "0"
 
 
 def wait_until_blocked(command):
