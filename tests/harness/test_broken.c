@@ -195,7 +195,8 @@ static int run_lied_to(struct bed *bed, const char *more)
     return status;
 }
 
-/* Ctrl-C in the second phase of a strategy: half of one proves nothing, but that it is broken. */
+/* Ctrl-C in the second phase of a strategy: half of one proves nothing, but that it is broken.
+ * There is more stock than that phase sells, so it goes on until the signal comes. */
 static void an_interrupt_hides_nothing(void **state)
 {
     struct bed *bed = *state;
@@ -203,7 +204,7 @@ static void an_interrupt_hides_nothing(void **state)
     char arguments[256];
     struct liar liar;
     begin_lying(bed, &liar);
-    say_command(&liar, "--strategies none", arguments);
+    say_command(&liar, "--strategies none --stock 100000000", arguments);
     bed_start(bed, arguments, &harness);
     bed_read_until(&harness, "1 of 2: none, 1 instance, round 1, speed");
     kill(harness.pid, SIGINT);
