@@ -146,8 +146,13 @@ const char options_faults_text[] =
     "server with failpoints is left out without --control-binary. A run in which the fault\n"
     "met nobody does not count, and is made again too.\n"
     "\n"
-    "Exit status: 0 every cell is as expected; 1 one contradicts what is expected of it; 2 a cell\n"
-    "could not be run or is invalid, or a column's control was never seen to fail.\n";
+    "--fail-if takes the conditions of run. Each run that counts is judged for itself, a "
+    "control's\n"
+    "too, by its buys: what they met while the fault was in force is in the figures.\n"
+    "\n"
+    "Exit status: 0 every cell is as expected; 1 one contradicts what is expected of it, or a\n"
+    "threshold failed; 2 a cell could not be run or is invalid, or a column's control was never\n"
+    "seen to fail.\n";
 
 const char options_capacity_text[] =
     "Orders come at a rate, as with run's --rate, for --duration. The rate is doubled until\n"

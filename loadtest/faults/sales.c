@@ -81,3 +81,36 @@ void sales_look(struct sales *out, const struct ledger *ledger, int64_t start_us
     look_at_heals(out, times, sold, intervals, count);
     free(times);
 }
+
+static void measure_buy(const struct ledger_op *op, struct latency *latency, double *values)
+{
+    bool refused = op->result == LEDGER_FAIL && op->status >= 400 && op->status < 500;
+    values[THRESHOLD_ORDERS]++;
+    values[THRESHOLD_ACCEPTED] += op->result == LEDGER_OK && op->status == 202;
+    values[THRESHOLD_REFUSED] += refused;
+    values[THRESHOLD_FAILED] += op->result != LEDGER_OK && !refused;
+    if (op->status != 0)
+        latency_add(latency, op->end_us - op->start_us);
+}
+
+static size_t count_committed(const struct rows *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows->orders_count; i++)
+        count +=
+            rows->orders[i].state == LEDGER_CONFIRMED || rows->orders[i].state == LEDGER_CANCELLED;
+    return count;
+}
+
+void sales_measure(struct measured *out, const struct ledger *ledger, const struct rows *rows,
+                   int64_t duration_us)
+{
+    struct latency latency = {.count = 0};
+    *out = (struct measured){.values = {[THRESHOLD_COMMITTED] = (double)count_committed(rows)}};
+    for (size_t i = 0; i < ledger->ops_count; i++) {
+        if (ledger->ops[i].kind == LEDGER_BUY)
+            measure_buy(&ledger->ops[i], &latency, out->values);
+    }
+    measured_set_times(out, &latency);
+    measured_set_rates(out, duration_us);
+}

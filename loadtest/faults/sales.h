@@ -1,11 +1,14 @@
 /*
  * What a run sold and when, from its ledger: sales a tenth of a second, and the times without one.
- * A sale is a buy that was answered with success, when it was answered.
+ * A sale is a buy that was answered with success, when it was answered. And what all buys came to,
+ * for --fail-if.
  */
 #ifndef SECKILL_LOADTEST_FAULTS_SALES_H
 #define SECKILL_LOADTEST_FAULTS_SALES_H
 
+#include "loadtest/check/rows.h"
 #include "loadtest/faults/fault.h"
+#include "loadtest/judge/threshold.h"
 
 enum { SALES_STEPS_MAX = 600, SALES_STEP_US = 100000 };
 
@@ -22,5 +25,11 @@ struct sales {
 /* `start_us` and `end_us`: of the load. */
 void sales_look(struct sales *out, const struct ledger *ledger, int64_t start_us, int64_t end_us,
                 const struct fault_interval *intervals, size_t count);
+
+/* Times are those of answers. Committed is what PostgreSQL holds as sold, what was cancelled since
+ * among it; accepted are answers 202, refused definite noes, failed those that said nothing was
+ * done, or nothing at all. A second is one of the load's. */
+void sales_measure(struct measured *out, const struct ledger *ledger, const struct rows *rows,
+                   int64_t duration_us);
 
 #endif

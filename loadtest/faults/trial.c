@@ -270,6 +270,7 @@ static bool judge(struct trial *trial, struct trial_result *result, struct error
            check_run(&check, &trial->ledger, &rows, &limits, error);
     if (good) {
         take_findings(&check, result);
+        sales_measure(&result->measured, &trial->ledger, &rows, trial->schedule.duration_us);
         result->verdict = check.verdict == CHECK_CLEAN      ? TRIAL_CLEAN
                           : check.verdict == CHECK_VIOLATED ? TRIAL_RED
                                                             : TRIAL_INVALID;

@@ -30,6 +30,7 @@ struct trial_result {
     int64_t seed;
     size_t violations[FINDING_KIND_COUNT];
     struct sales sales;
+    struct measured measured;
     char evidence[FAULT_TEXT_SIZE]; /* that it bit, or why it did not */
     char example[FAULT_TEXT_SIZE];  /* the first violation; "": none */
     char ledger[1200];

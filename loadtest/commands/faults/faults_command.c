@@ -7,6 +7,7 @@
  */
 #include "loadtest/commands/commands.h"
 
+#include "loadtest/commands/faults/faults_gate.h"
 #include "loadtest/commands/faults/faults_plan.h"
 #include "loadtest/faults/plan.h"
 #include "loadtest/report/html/html_matrix.h"
@@ -44,9 +45,17 @@ static const char *server_of(const struct harness *harness, const struct cell *c
                                                       : harness->binary;
 }
 
-static bool run_cell(const struct harness *harness, const struct matrix *matrix, struct cell *cell,
-                     struct error *error)
+/* Everything that a run adds to. */
+struct faults_run {
+    struct harness harness;
+    struct matrix matrix; /* owned: cells */
+    struct faults_gate gate;
+};
+
+static bool run_cell(struct faults_run *run, struct cell *cell, struct error *error)
 {
+    const struct harness *harness = &run->harness;
+    const struct matrix *matrix = &run->matrix;
     const struct options *options = harness->options;
     int64_t made = 0;
     while (!is_enough(cell, matrix->runs, made)) {
@@ -62,15 +71,18 @@ static bool run_cell(const struct harness *harness, const struct matrix *matrix,
             return error_prefix(error, "%s/%s", cell->strategy.name, cell->fault->name);
         cell_add(cell, &result);
         say_run(cell, &result);
+        if (!faults_gate_add(&run->gate, cell, &result, error))
+            return false;
     }
     return true;
 }
 
-static bool run_cells(const struct harness *harness, struct matrix *matrix, struct error *error)
+static bool run_cells(struct faults_run *run, struct error *error)
 {
+    struct matrix *matrix = &run->matrix;
     for (size_t i = 0; i < matrix->count; i++) {
         struct cell *cell = &matrix->cells[i];
-        if (cell->expected != CELL_NOTHING && !run_cell(harness, matrix, cell, error)) {
+        if (cell->expected != CELL_NOTHING && !run_cell(run, cell, error)) {
             matrix->count = i; /* what is complete */
             return false;
         }
@@ -85,41 +97,48 @@ static bool prepare(struct harness *harness, struct matrix *matrix, struct error
            harness_close_fleet(harness, error);
 }
 
-static int report(const struct harness *harness, const struct matrix *matrix)
+static int report(const struct faults_run *run)
 {
+    const char *folder = run->harness.folder;
+    const struct matrix *matrix = &run->matrix;
     struct error error;
     matrix_print(stdout, matrix);
-    if (!matrix_write(harness->folder, matrix, &error) ||
-        !html_write_matrix(harness->folder, matrix, &error))
+    int status = faults_gate_print(&run->gate, stdout, matrix_status(matrix));
+    if (!matrix_write(folder, matrix, &error) || !html_write_matrix(folder, matrix, &error))
         return process_fail(error.text);
     printf("\nFiles: %s/faults.json, faults.md, and the ledgers of red runs\nReport: "
            "%s/report.html\n",
-           harness->folder, harness->folder);
-    return matrix_status(matrix);
+           folder, folder);
+    return status;
 }
 
 int command_faults(const struct options *options)
 {
-    struct harness *harness = calloc(1, sizeof *harness);
-    struct matrix matrix = {.cells = NULL};
+    struct faults_run *run = calloc(1, sizeof *run);
     struct error error = {.text = ""};
-    if (!harness)
+    if (!run)
         return process_fail("out of memory");
     printf("seed %" PRId64 "\n", options->seed);
     fflush(stdout);
-    bool made = harness_init(harness, options, &error) && prepare(harness, &matrix, &error);
+    bool begun = faults_gate_open(&run->gate, options, &error) &&
+                 harness_init(&run->harness, options, &error) &&
+                 prepare(&run->harness, &run->matrix, &error);
     if (*options->reproduce)
-        matrix.runs = 1;
-    bool begun = made;
-    made = made && run_cells(harness, &matrix, &error);
-    int status = begun && matrix.count > 0 ? report(harness, &matrix) : 2;
+        run->matrix.runs = 1;
+    bool made = begun && run_cells(run, &error);
+    int status = begun && run->matrix.count > 0 ? report(run) : 2;
     if (!made) {
         process_fail(error.text);
         status = status == 1 ? 1 : 2;
     }
+    if (!begun)
+        run->matrix.count = 0;
+    faults_gate_add_cases(&run->gate, &run->matrix, made ? NULL : error.text);
+    if (!faults_gate_close(&run->gate, &error))
+        status = process_fail(error.text);
     printf("seed %" PRId64 "\n", options->seed);
-    free(matrix.cells);
-    harness_fini(harness);
-    free(harness);
+    free(run->matrix.cells);
+    harness_fini(&run->harness);
+    free(run);
     return status;
 }

@@ -234,6 +234,40 @@ static void gaps_and_heals_are_measured(void **state)
     ledger_fini(&ledger);
 }
 
+/* Buys alone count, and what was sold counts though it was cancelled since. */
+static void buys_are_measured(void **state)
+{
+    (void)state;
+    struct ledger ledger = {0};
+    struct measured measured;
+    struct row_order orders[] = {{.state = LEDGER_CONFIRMED},
+                                 {.state = LEDGER_CANCELLED},
+                                 {.state = LEDGER_QUEUED},
+                                 {.state = LEDGER_FAILED}};
+    const struct rows rows = {.orders = orders, .orders_count = 4};
+    sale(&ledger, 1100000, LEDGER_OK, 201);
+    sale(&ledger, 1200000, LEDGER_OK, 202);
+    sale(&ledger, 1300000, LEDGER_FAIL, 409);
+    sale(&ledger, 1400000, LEDGER_FAIL, 503);
+    sale(&ledger, 1500000, LEDGER_FAIL, 0);
+    sale(&ledger, 9000000, LEDGER_INFO, 0);
+    sale(&ledger, 1600000, LEDGER_OK, 200);
+    ledger.ops[6].kind = LEDGER_CANCEL;
+    for (size_t i = 0; i < ledger.ops_count; i++)
+        ledger.ops[i].start_us = ledger.ops[i].end_us - 20000;
+    ledger.ops[2].start_us = ledger.ops[2].end_us - 50000;
+    ledger.ops[5].start_us = 0;
+    sales_measure(&measured, &ledger, &rows, 2000000);
+    assert_int_equal((int)measured.values[THRESHOLD_ORDERS], 6);
+    assert_int_equal((int)measured.values[THRESHOLD_COMMITTED], 2);
+    assert_int_equal((int)measured.values[THRESHOLD_ACCEPTED], 1);
+    assert_int_equal((int)measured.values[THRESHOLD_REFUSED], 1);
+    assert_int_equal((int)measured.values[THRESHOLD_FAILED], 3);
+    assert_int_equal((int)measured.values[THRESHOLD_MAX], 50000);
+    assert_int_equal((int)measured.per_s[THRESHOLD_ORDERS], 3);
+    ledger_fini(&ledger);
+}
+
 /* One order under way in the stopped instance, from 50 ms before the pause to 10 ms after it, and
  * one of the same product sold by another in the middle. */
 static bool stall_bites(int64_t pause_us, int64_t other_end_us, char evidence[FAULT_TEXT_SIZE])
@@ -454,6 +488,7 @@ int main(void)
         cmocka_unit_test(the_exit_status_follows),
         cmocka_unit_test(names_are_known_or_guessed),
         cmocka_unit_test(gaps_and_heals_are_measured),
+        cmocka_unit_test(buys_are_measured),
         cmocka_unit_test(a_stall_that_met_nobody_did_not_bite),
         cmocka_unit_test(a_stall_without_a_lapsed_lease_did_not_bite_a_lock),
         cmocka_unit_test(what_forgot_nothing_did_not_bite),

@@ -55,6 +55,51 @@ static void a_cell_is_reproduced(void **state)
     assert_string_equal(last, "seed 5\n");
 }
 
+static void file_says(const char *path, const char *text)
+{
+    static char content[1 << 16];
+    FILE *from = t_open(path);
+    size_t got = fread(content, 1, sizeof content - 1, from);
+    content[got] = '\0';
+    fclose(from);
+    if (!strstr(content, text))
+        fail_msg("no '%s' in %s", text, content);
+}
+
+/* The cell is as expected, and what a pipeline asks for besides does not hold. */
+static void a_threshold_that_failed_is_the_exit_status(void **state)
+{
+    (void)state;
+    char arguments[600], junit[100];
+    snprintf(junit, sizeof junit, "%s/junit.xml", bed->folder);
+    snprintf(arguments, sizeof arguments,
+             FAULTS "--reproduce redis-token/forget --fail-if max>1000s,orders>0 --junit %s",
+             junit);
+    assert_int_equal(bed_run(bed, arguments), 1);
+    own_bed_says("fails, as stated");
+    own_bed_says("Thresholds (--fail-if)\n  redis-token/forget, seed ");
+    own_bed_says(": orders>0: ");
+    file_says(junit, "<testcase classname=\"redis-token\" name=\"forget\" time=\"0.000\">"
+                     "<system-out>fails, as stated");
+    file_says(junit, "<testcase classname=\"controls\" name=\"forget\" time=\"0.000\"/>");
+    file_says(junit, "name=\"max&gt;1000s\" time=\"0.000\"><system-out>");
+    file_says(junit, "name=\"orders&gt;0\" time=\"0.000\"><failure ");
+}
+
+static void what_is_wrong_with_a_threshold_is_said_first(void **state)
+{
+    (void)state;
+    char arguments[400], junit[100];
+    assert_int_equal(bed_run(bed, FAULTS "--fail-if p99>250"), 2);
+    own_bed_says("--fail-if: character 8: p99 is a time");
+    assert_int_equal(bed_run(bed, FAULTS "--junit /nowhere/junit.xml"), 2);
+    own_bed_says("--junit: cannot write /nowhere/junit.xml");
+    snprintf(junit, sizeof junit, "%s/junit.xml", bed->folder);
+    snprintf(arguments, sizeof arguments, FAULTS "--faults stal --junit %s", junit);
+    assert_int_equal(bed_run(bed, arguments), 2);
+    file_says(junit, "<error message=\"--faults: there is no fault");
+}
+
 /* Nobody who is known to fail takes part: the column proves nothing. */
 static void a_column_without_a_control_proves_nothing(void **state)
 {
@@ -124,6 +169,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_contradiction_is_the_exit_status, own_bed_alone,
                                         own_bed_end),
         cmocka_unit_test_setup_teardown(a_cell_is_reproduced, own_bed_alone, own_bed_end),
+        cmocka_unit_test_setup_teardown(a_threshold_that_failed_is_the_exit_status, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(what_is_wrong_with_a_threshold_is_said_first, own_bed_alone,
+                                        own_bed_end),
         cmocka_unit_test_setup_teardown(a_column_without_a_control_proves_nothing, own_bed_alone,
                                         own_bed_end),
         cmocka_unit_test_setup_teardown(an_interrupt_leaves_nothing_running, own_bed_alone,

@@ -1,0 +1,104 @@
+/* See faults_gate.h. */
+#include "loadtest/commands/faults/faults_gate.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+bool faults_gate_open(struct faults_gate *gate, const struct options *options, struct error *error)
+{
+    return (!*options->fail_if ||
+            thresholds_parse("fail-if", options->fail_if, &gate->fail_if, error)) &&
+           junit_open(&gate->junit, options->junit, error);
+}
+
+bool faults_gate_add(struct faults_gate *gate, const struct cell *cell,
+                     const struct trial_result *result, struct error *error)
+{
+    if (result->verdict == TRIAL_INVALID)
+        return true;
+    if (gate->count == gate->room) {
+        size_t room = gate->room ? gate->room * 2 : 32;
+        struct gate_load *grown = reallocarray(gate->runs, room, sizeof *grown);
+        if (!grown)
+            return error_fail(error, "out of memory");
+        gate->runs = grown;
+        gate->room = room;
+    }
+    struct gate_load *run = &gate->runs[gate->count++];
+    run->measured = result->measured;
+    snprintf(run->name, sizeof run->name, "%s/%s, seed %" PRId64, cell->strategy.name,
+             cell->fault->name, result->seed);
+    return true;
+}
+
+int faults_gate_print(const struct faults_gate *gate, FILE *to, int status)
+{
+    struct gate judged;
+    gate_print_loads(to, &gate->fail_if, gate->runs, gate->count, &judged);
+    return gate_exit_status(&judged, status);
+}
+
+static void add_cell(struct junit *junit, const struct cell *cell)
+{
+    static const enum junit_outcome outcomes[] = {
+        [CELL_HELD] = JUNIT_PASSED,     [CELL_SEEN] = JUNIT_PASSED,
+        [CELL_NOT_SEEN] = JUNIT_PASSED, [CELL_OUTSIDE] = JUNIT_SKIPPED,
+        [CELL_INVALID] = JUNIT_ERROR,   [CELL_CONTRADICTED] = JUNIT_FAILED};
+    enum cell_verdict verdict = cell_verdict(cell);
+    struct junit_case one = {.outcome = outcomes[verdict]};
+    snprintf(one.group, sizeof one.group, "%s", cell->strategy.name);
+    snprintf(one.name, sizeof one.name, "%s", cell->fault->name);
+    if (one.outcome != JUNIT_PASSED)
+        snprintf(one.type, sizeof one.type, "%s", cell_verdict_name(verdict));
+    snprintf(one.text, sizeof one.text, "%s, %zu of %zu runs red%s%s", cell_verdict_name(verdict),
+             cell->red, cell->runs, *cell->shown.example ? ": " : "", cell->shown.example);
+    junit_add(junit, &one);
+}
+
+static bool has_column(const struct matrix *matrix, const struct fault *fault)
+{
+    for (size_t i = 0; i < matrix->count; i++) {
+        if (matrix->cells[i].fault == fault && cell_verdict(&matrix->cells[i]) != CELL_OUTSIDE)
+            return true;
+    }
+    return false;
+}
+
+/* A column whose control was not seen to fail proves nothing of its cells. */
+static void add_column(struct junit *junit, const struct matrix *matrix, const struct fault *fault)
+{
+    struct junit_case one = {.group = "controls", .outcome = JUNIT_PASSED};
+    if (!has_column(matrix, fault))
+        return;
+    snprintf(one.name, sizeof one.name, "%s", fault->name);
+    if (!matrix_proves(matrix, fault)) {
+        one.outcome = JUNIT_ERROR;
+        snprintf(one.type, sizeof one.type, "proves nothing");
+        snprintf(one.text, sizeof one.text, "none of its controls was seen to fail");
+    }
+    junit_add(junit, &one);
+}
+
+void faults_gate_add_cases(struct faults_gate *gate, const struct matrix *matrix, const char *ended)
+{
+    for (size_t i = 0; i < matrix->count; i++)
+        add_cell(&gate->junit, &matrix->cells[i]);
+    for (size_t i = 0; i < fault_count(); i++)
+        add_column(&gate->junit, matrix, fault_at(i));
+    for (size_t i = 0; i < gate->count; i++)
+        gate_add_load(&gate->junit, gate->runs[i].name, &gate->fail_if, &gate->runs[i].measured);
+    if (ended) {
+        struct junit_case one = {
+            .group = "faults", .name = "made", .outcome = JUNIT_ERROR, .type = "ended"};
+        snprintf(one.text, sizeof one.text, "%s", ended);
+        junit_add(&gate->junit, &one);
+    }
+}
+
+bool faults_gate_close(struct faults_gate *gate, struct error *error)
+{
+    bool written = junit_close(&gate->junit, "seckill-loadtest faults", error);
+    free(gate->runs);
+    *gate = (struct faults_gate){0};
+    return written;
+}
