@@ -307,7 +307,15 @@ static void test_books_that_cannot_be_read(void **state)
     expect_refusal(&(struct shop_query){NULL, text("echo '[1]'")}, &none, "row 1 is no array");
     expect_refusal(&(struct shop_query){NULL, text("echo '[[1, 2, -3]]'")}, &none,
                    "units of row 1");
+    expect_refusal(&(struct shop_query){NULL, text("echo '[[1, 2, 3], [4, 5, 1000000001]]'")},
+                   &none, "units of row 2 are no whole number from 0 to 1000000000");
+    expect_refusal(&(struct shop_query){NULL, text("echo '[[1, 2, \"9223372036854775807\"]]'")},
+                   &none, "units of row 1 are no whole number from 0 to 1000000000");
     expect_refusal(&none, &(struct shop_query){NULL, text("echo '\"many\"'")}, "one whole number");
+    expect_refusal(&none, &(struct shop_query){NULL, text("echo 9223372036854775807")},
+                   "one whole number from -1000000000000 to 1000000000000");
+    expect_refusal(&none, &(struct shop_query){NULL, text("echo -1000000000001")},
+                   "one whole number from -1000000000000 to 1000000000000");
     asker.limit_ms = 100;
     expect_refusal(&(struct shop_query){NULL, text("exec sleep 600")}, &none,
                    "orders: sh did not end within 100 ms");
