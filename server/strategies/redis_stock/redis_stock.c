@@ -16,7 +16,7 @@
  *
  * A refusal costs less than a sale: stock_flag.h answers "sold out" without a lane for 20 ms after
  * a script has said so. A restock or a cancel goes to PostgreSQL first, corrects the mirror, and
- * waits that long before it answers.
+ * waits that long before it answers. Where Redis does not hear of it: stock_mend.h.
  *
  * Sources: Redis documentation, "Redis Streams", "Scripting with Lua", "Redis persistence".
  */

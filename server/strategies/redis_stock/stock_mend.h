@@ -1,6 +1,15 @@
 /*
  * Products whose mirrors missed a commit, a PUT or returned units, because Redis was out of reach.
  * The writer unloads these mirrors as soon as Redis answers, and reconciles. Any thread.
+ *
+ * Until then the mirror that came back with Redis is short of the units that were returned, and
+ * "sold out" and "limit reached" may be false, through any instance. The bound: this instance's
+ * writer tries each 0.1 s, and a failed attempt of any thread keeps it from trying for 0.31 s at
+ * most; so 0.6 s from when Redis answers again, and the batch (work_timeout_ms) that the writer is
+ * at. If the process dies first it is the next round of the reconciler that finds the mirror at
+ * rest. Nothing is sold twice meanwhile. To have each refusal compared with the row instead, while
+ * it is not known whether something was missed, takes the row's lock: a product whose row is held
+ * could refuse nobody then.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MEND_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_MEND_H
