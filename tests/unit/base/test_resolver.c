@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SHORT_US = 50000, PAUSE_MS = 3000 }; /* the pause as in main */
+enum { SHORT_US = 50000, PAUSE_MS = 6000 }; /* the pause as in main */
 
 static int count_threads(void)
 {
@@ -123,7 +123,7 @@ static void who_waits_is_not_held(void **state)
 
 int main(void)
 {
-    static const char failpoints[] = "resolver.ask=hold,resolver.ask=pause:3000@3+";
+    static const char failpoints[] = "resolver.ask=hold,resolver.ask=pause:6000@3+";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_digits_are_an_address),
         cmocka_unit_test(who_waits_is_not_held),

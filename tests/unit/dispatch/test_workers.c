@@ -16,7 +16,7 @@
 #include <time.h>
 
 /* Less than an idle worker's time, at the end of which it looks around whatever was heard. */
-enum { PATIENCE_S = 5 };
+enum { PATIENCE_S = 60 };
 
 enum { LANES = 3, ORDERS = 4, PERMITS = 2 };
 
