@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { PATIENCE_US = 30000000, OLD_STOCK = 10, NEW_STOCK = 40 };
+enum { PATIENCE_US = 60000000, OLD_STOCK = 10, NEW_STOCK = 40 };
 
 enum what { BUY, CANCEL };
 
@@ -59,6 +59,13 @@ static struct crowd *begin_buy(struct server *server, const struct buy *buy)
     return crowd;
 }
 
+/* A server whose orders have time enough for what the test does meanwhile. */
+static struct server *start_patient(const char *conninfo)
+{
+    return server_start("--database", conninfo, "--work-timeout-ms", "60000", "--lock-ttl-ms",
+                        "90000", "--lock-wait-ms", "60000", "--buckets", "4");
+}
+
 /* With an Idempotency-Key the statements go one by one. */
 #define IN_STEPS "late"
 
@@ -66,8 +73,8 @@ static struct crowd *begin_buy(struct server *server, const struct buy *buy)
 static void sell_one_unit(const char *strategy, const char *key, const char *statement,
                           const char *rival)
 {
-    struct server *late = server_start("--database", here.db.through);
-    struct server *other = server_start(NULL);
+    struct server *late = start_patient(here.db.through);
+    struct server *other = start_patient(here.db.conninfo);
     int64_t product = ++here.product;
     struct buy buy = {.strategy = strategy, .product = product, .user = product, .key = key};
     struct buy beside = {.strategy = rival, .product = product, .user = product + 1000};
@@ -126,8 +133,8 @@ static void batch_holds_its_rows(void **state)
 static void of_two_cancels_one_returns_the_units(void **state)
 {
     (void)state;
-    struct server *late = server_start("--database", here.db.through);
-    struct server *other = server_start(NULL);
+    struct server *late = start_patient(here.db.through);
+    struct server *other = start_patient(here.db.conninfo);
     struct crowd *crowd = crowd_create();
     char id[SHOP_ID_SIZE];
     char target[96];
@@ -187,8 +194,8 @@ static void a_stopped_client_loses_its_row(void **state)
 static void buckets_are_locked_while_they_are_filled(void **state)
 {
     (void)state;
-    struct server *late = server_start("--database", here.db.through, "--buckets", "4");
-    struct server *other = server_start("--buckets", "4");
+    struct server *late = start_patient(here.db.through);
+    struct server *other = start_patient(here.db.conninfo);
     struct buy buy = {.strategy = "buckets", .product = ++here.product, .user = 1};
 
     shop_put(other, here.product, 17, NULL);
@@ -214,8 +221,8 @@ static void buckets_are_locked_while_they_are_filled(void **state)
 /* `statement`: what the strategy writes the stock with. */
 static void meet_the_next_sale(const char *strategy, const char *statement, enum what what)
 {
-    struct server *late = server_start("--database", here.db.through);
-    struct server *other = server_start(NULL);
+    struct server *late = start_patient(here.db.through);
+    struct server *other = start_patient(here.db.conninfo);
     struct buy buy = {.strategy = strategy, .product = ++here.product, .user = 1};
     struct crowd *crowd = crowd_create();
     char id[SHOP_ID_SIZE];
