@@ -17,6 +17,7 @@ enum {
     SCHEMA_TIMEOUT_US = 300000000, /* an index of a large table */
     OTHERS_TIMEOUT_US = 1000000,
     PURGE_TIMEOUT_US = 5000000, /* no probe is made meanwhile */
+    PURGE_ENOUGH_US = 1000000,  /* then a piece is committed, with so many sales as it has */
     PURGE_ROWS = 2000,
     PURGE_SALES = 100,
     PURGE_PAUSE_US = 20000,
@@ -31,6 +32,7 @@ struct background {
     struct pg *pg;        /* owned; the thread's */
     struct error last;    /* what was logged, so that a dead backend is not logged twice a second */
     bool purge_fails;     /* that was logged, too */
+    int64_t purge_rows;   /* most of a piece: fewer where these took too long */
     char told[TOLD_SIZE]; /* to who manages the process */
     void *with[BACKEND_COUNT]; /* owned: a session of each other backend that is probed */
     int first;                 /* of their nodes: which is asked first the next time */
@@ -121,6 +123,7 @@ struct piece {
     struct error error; /* of the statement that failed */
     int64_t product_id; /* the last sale that was looked at */
     int64_t epoch;
+    int64_t most; /* rows */
     int64_t rows; /* that were deleted, the sales that were ended among them */
     int sales;
 };
@@ -141,7 +144,7 @@ static bool purge_rows(struct pg *pg, enum sql statement, const struct pg_value 
     if (!purge_exec(pg, statement, values, count, until_us, piece))
         return false;
     piece->rows += pg_affected(pg);
-    return pg_affected(pg) < PURGE_ROWS;
+    return pg_affected(pg) < piece->most;
 }
 
 /* Rows of the next ended sale. False when there is none, or a statement failed. */
@@ -156,7 +159,7 @@ static bool purge_sale(struct pg *pg, int64_t until_us, struct piece *piece)
     piece->sales++;
     struct pg_value product = pg_int8(piece->product_id);
     struct pg_value epoch = pg_int8(piece->epoch);
-    struct pg_value most = pg_int8(PURGE_ROWS);
+    struct pg_value most = pg_int8(piece->most);
     bool done =
         purge_rows(pg, SQL_PURGE_PURCHASES, PG_ARGS(product, epoch, most), until_us, piece) &&
         purge_rows(pg, SQL_PURGE_ORDERS, PG_ARGS(product, epoch, most), until_us, piece) &&
@@ -177,23 +180,37 @@ static void note_purge(struct background *background, const struct error *error)
     background->purge_fails = fails;
 }
 
+/* A piece that takes too long is undone, so the next one is smaller, until one is not. It grows
+ * again when it was full: one with nothing in it may have met what PostgreSQL still undoes. */
+static int64_t next_piece_rows(const struct piece *piece)
+{
+    if (piece->error.code != ERROR_NONE)
+        return piece->most > 1 ? piece->most / 2 : 1;
+    if (piece->rows < piece->most)
+        return piece->most;
+    return piece->most < PURGE_ROWS / 2 ? piece->most * 2 : PURGE_ROWS;
+}
+
 /* One piece: part of a large sale, or many small ones. True when there may be more that is not
  * locked. */
 static bool purge(struct background *background)
 {
     struct pg *pg = background->pg;
-    int64_t until_us = clock_mono_us() + PURGE_TIMEOUT_US;
-    struct piece piece = {.error = {ERROR_NONE, ""}};
+    int64_t now_us = clock_mono_us();
+    int64_t until_us = now_us + PURGE_TIMEOUT_US;
+    int64_t enough_us = now_us + PURGE_ENOUGH_US;
+    struct piece piece = {.error = {ERROR_NONE, ""}, .most = background->purge_rows};
 
     if (!pg_connect(pg, until_us))
         return false;
     pg_begin(pg);
-    if (purge_rows(pg, SQL_REENTER_ORDERS, PG_ARGS(pg_int8(PURGE_ROWS)), until_us, &piece))
-        purge_rows(pg, SQL_REENTER_CHANGES, PG_ARGS(pg_int8(PURGE_ROWS)), until_us, &piece);
-    while (piece.error.code == ERROR_NONE && piece.rows < PURGE_ROWS && piece.sales < PURGE_SALES &&
-           purge_sale(pg, until_us, &piece))
+    if (purge_rows(pg, SQL_REENTER_ORDERS, PG_ARGS(pg_int8(piece.most)), until_us, &piece))
+        purge_rows(pg, SQL_REENTER_CHANGES, PG_ARGS(pg_int8(piece.most)), until_us, &piece);
+    while (piece.error.code == ERROR_NONE && piece.rows < piece.most && piece.sales < PURGE_SALES &&
+           purge_sale(pg, until_us, &piece) && clock_mono_us() < enough_us)
         ;
     note_purge(background, &piece.error);
+    background->purge_rows = next_piece_rows(&piece);
     /* It may wait for a standby that is gone, which the next probe has to find out. */
     bool more = piece.error.code == ERROR_NONE && piece.rows > 0 &&
                 pg_commit(pg, clock_mono_us() + PROBE_TIMEOUT_US) == PG_OK;
@@ -289,6 +306,7 @@ struct background *background_create(const struct services *services,
         return NULL;
     background->services = services;
     background->calls = *calls;
+    background->purge_rows = PURGE_ROWS;
     background->pg = pg_create(services_store(services));
     pthread_mutex_init(&background->shared.mutex, NULL);
     clock_cond_init(&background->shared.changed);

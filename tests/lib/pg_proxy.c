@@ -59,6 +59,16 @@ int64_t pg_proxy_bytes(struct pg_proxy *proxy)
     return counts.bytes[RELAY_UPSTREAM] + counts.bytes[RELAY_DOWNSTREAM];
 }
 
+void pg_proxy_far_away(struct pg_proxy *proxy, int64_t round_trip_us)
+{
+    struct relay_toxic latency = {
+        .type = RELAY_LATENCY, .stream = RELAY_DOWNSTREAM, .amount = round_trip_us};
+    struct error error;
+
+    if (!relay_set(proxy->relay, &latency, &error))
+        fail_msg("%s", error.text);
+}
+
 void pg_proxy_arm_later(struct pg_proxy *proxy, const char *statement, int passing,
                         enum pg_fault fault)
 {

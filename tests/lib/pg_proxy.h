@@ -28,6 +28,9 @@ const char *pg_proxy_folder(const struct pg_proxy *proxy);
 /* What it has read so far, from both sides. */
 int64_t pg_proxy_bytes(struct pg_proxy *proxy);
 
+/* From now on every call takes so much longer. */
+void pg_proxy_far_away(struct pg_proxy *proxy, int64_t round_trip_us);
+
 /* The next time a session binds `statement`, once, when `passing` have been let through. */
 void pg_proxy_arm_later(struct pg_proxy *proxy, const char *statement, int passing,
                         enum pg_fault fault);
