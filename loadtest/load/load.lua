@@ -1,7 +1,7 @@
 -- What wrk sends. The harness puts one line in front of this file, a table P:
 --   targets        {{host=, port=}, …}: the instances; thread i talks to target i modulo their number
 --   path, token    the request's path and the admin token ("" for none)
---   headers        more lines of each request, with their ends
+--   headers        more lines of each request, with their ends; may be left out
 --   restock        true: POST the same restock again and again; false: orders
 --   user, users    the first user id of thread 0, and how many ids each thread has for itself
 --   product, products, seed   the products, and what decides their order
@@ -34,7 +34,7 @@ function init(args)
     if P.token ~= "" then
         head = head .. "Authorization: Bearer " .. P.token .. "\r\n"
     end
-    head = head .. P.headers
+    head = head .. (P.headers or "")
     user = P.user + number * P.users
     random = (P.seed + number * 7919) % 2147483646 + 1
     local body = P.restock and '{"quantity":1}' or
