@@ -128,7 +128,10 @@ static bool is_due(struct point *point)
 {
     if (point->goes_on && point->passages_left <= 1)
         return true;
-    return point->passages_left > 0 && --point->passages_left == 0;
+    if (point->passages_left <= 0)
+        return false;
+    point->passages_left--;
+    return point->passages_left == 0;
 }
 
 /* The point of this name whose turn it is at this passage. */
