@@ -81,7 +81,7 @@ find_vendure() {
   local kept=$root/.cache/examples/vendure-$SHOP_WAY wanted=$here/vendure/package-$SHOP_WAY.json
   [ -f "$wanted" ] || usage "no such version of vendure: 3.7.3 or next"
   command -v npm >/dev/null || { say "there is no npm: apt-get install nodejs npm"; exit 77; }
-  node -e 'process.exit(parseInt(process.versions.node) < 20)' ||
+  node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' ||
     { say "vendure wants Node 20 or newer, and this is $(node --version)"; exit 77; }
   export NODE_PATH=$kept/node_modules
   cmp -s "$wanted" "$kept/node_modules/seckill-wanted" && return
