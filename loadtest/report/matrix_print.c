@@ -132,7 +132,7 @@ static void say_what_is_proven(FILE *to, const struct matrix *matrix, const stru
         fprintf(to, "%s proves nothing: none of its controls was seen to fail in this matrix (",
                 fault->name);
         for (const char *const *control = fault->controls; *control; control++)
-            fprintf(to, "%s%s", control == fault->controls ? "" : ", ", *control);
+            fprintf(to, "%s%s", *control, control[1] || fault->own ? ", " : "");
         fprintf(to, "%s)\n", fault->own ? fault->own->name : "");
         return;
     }

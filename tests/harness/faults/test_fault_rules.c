@@ -2,8 +2,9 @@
  */
 #include "lib/t.h"
 
+#include "harness/faults/hand_cell.h"
+
 #include "loadtest/faults/confidence.h"
-#include "loadtest/faults/matrix.h"
 #include "loadtest/faults/plan.h"
 
 #include <math.h>
@@ -126,19 +127,6 @@ static void each_column_has_a_control_that_calm_does_not_break(void **state)
     assert_null(fault_find_control("conditional"));
 }
 
-static struct cell run(enum cell_expectation expected, size_t clean, size_t red, size_t invalid)
-{
-    struct cell cell = {
-        .fault = &fault_stall, .strategy = strategy("a", false, false), .expected = expected};
-    struct trial_result result = {.seed = 1};
-    size_t all = clean + red + invalid;
-    for (size_t i = 0; i < all; i++) {
-        result.verdict = i < clean ? TRIAL_CLEAN : i < clean + red ? TRIAL_RED : TRIAL_INVALID;
-        cell_add(&cell, &result);
-    }
-    return cell;
-}
-
 static void a_cell_says_what_its_runs_say(void **state)
 {
     (void)state;
@@ -146,15 +134,15 @@ static void a_cell_says_what_its_runs_say(void **state)
         struct cell cell;
         enum cell_verdict verdict;
     } cases[] = {
-        {run(CELL_HOLDS, 3, 0, 0), CELL_HELD},
-        {run(CELL_HOLDS, 3, 0, 2), CELL_HELD},
-        {run(CELL_HOLDS, 2, 1, 0), CELL_CONTRADICTED},
-        {run(CELL_HOLDS, 0, 0, 3), CELL_INVALID}, /* it met nobody: not fine */
-        {run(CELL_BREAKS, 0, 1, 0), CELL_SEEN},
-        {run(CELL_BREAKS, 9, 0, 0), CELL_INVALID}, /* a control that is never red */
-        {run(CELL_MAY_BREAK, 3, 0, 0), CELL_NOT_SEEN},
-        {run(CELL_MAY_BREAK, 2, 1, 0), CELL_SEEN},
-        {run(CELL_NOTHING, 0, 0, 0), CELL_OUTSIDE},
+        {hand_cell(CELL_HOLDS, 3, 0, 0), CELL_HELD},
+        {hand_cell(CELL_HOLDS, 3, 0, 2), CELL_HELD},
+        {hand_cell(CELL_HOLDS, 2, 1, 0), CELL_CONTRADICTED},
+        {hand_cell(CELL_HOLDS, 0, 0, 3), CELL_INVALID}, /* it met nobody: not fine */
+        {hand_cell(CELL_BREAKS, 0, 1, 0), CELL_SEEN},
+        {hand_cell(CELL_BREAKS, 9, 0, 0), CELL_INVALID}, /* a control that is never red */
+        {hand_cell(CELL_MAY_BREAK, 3, 0, 0), CELL_NOT_SEEN},
+        {hand_cell(CELL_MAY_BREAK, 2, 1, 0), CELL_SEEN},
+        {hand_cell(CELL_NOTHING, 0, 0, 0), CELL_OUTSIDE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_int_equal(cell_verdict(&cases[i].cell), cases[i].verdict);
@@ -176,16 +164,17 @@ static struct cell control(struct cell cell)
 static void the_exit_status_follows(void **state)
 {
     (void)state;
-    struct cell seen = control(run(CELL_BREAKS, 1, 1, 0));
-    assert_int_equal(status_of(seen, run(CELL_HOLDS, 3, 0, 0)), 0);
-    assert_int_equal(status_of(seen, run(CELL_MAY_BREAK, 3, 0, 0)), 0);
-    assert_int_equal(status_of(seen, run(CELL_HOLDS, 2, 1, 0)), 1);
-    assert_int_equal(status_of(seen, run(CELL_HOLDS, 0, 0, 3)), 2);
+    struct cell seen = control(hand_cell(CELL_BREAKS, 1, 1, 0));
+    assert_int_equal(status_of(seen, hand_cell(CELL_HOLDS, 3, 0, 0)), 0);
+    assert_int_equal(status_of(seen, hand_cell(CELL_MAY_BREAK, 3, 0, 0)), 0);
+    assert_int_equal(status_of(seen, hand_cell(CELL_HOLDS, 2, 1, 0)), 1);
+    assert_int_equal(status_of(seen, hand_cell(CELL_HOLDS, 0, 0, 3)), 2);
     /* Nobody known to fail was seen to. */
-    assert_int_equal(status_of(run(CELL_HOLDS, 3, 0, 0), run(CELL_HOLDS, 3, 0, 0)), 2);
-    assert_int_equal(status_of(control(run(CELL_BREAKS, 3, 0, 0)), run(CELL_HOLDS, 3, 0, 0)), 2);
+    assert_int_equal(status_of(hand_cell(CELL_HOLDS, 3, 0, 0), hand_cell(CELL_HOLDS, 3, 0, 0)), 2);
+    assert_int_equal(
+        status_of(control(hand_cell(CELL_BREAKS, 3, 0, 0)), hand_cell(CELL_HOLDS, 3, 0, 0)), 2);
     /* What contradicts is worse than what proves nothing. */
-    assert_int_equal(status_of(run(CELL_HOLDS, 0, 0, 3), run(CELL_HOLDS, 0, 1, 0)), 1);
+    assert_int_equal(status_of(hand_cell(CELL_HOLDS, 0, 0, 3), hand_cell(CELL_HOLDS, 0, 1, 0)), 1);
 }
 
 static void names_are_known_or_guessed(void **state)

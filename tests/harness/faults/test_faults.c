@@ -55,17 +55,6 @@ static void a_cell_is_reproduced(void **state)
     assert_string_equal(last, "seed 5\n");
 }
 
-static void file_says(const char *path, const char *text)
-{
-    static char content[1 << 16];
-    FILE *from = t_open(path);
-    size_t got = fread(content, 1, sizeof content - 1, from);
-    content[got] = '\0';
-    fclose(from);
-    if (!strstr(content, text))
-        fail_msg("no '%s' in %s", text, content);
-}
-
 /* The cell is as expected, and what a pipeline asks for besides does not hold. */
 static void a_threshold_that_failed_is_the_exit_status(void **state)
 {
@@ -79,11 +68,13 @@ static void a_threshold_that_failed_is_the_exit_status(void **state)
     own_bed_says("fails, as stated");
     own_bed_says("Thresholds (--fail-if)\n  redis-token/forget, seed ");
     own_bed_says(": orders>0: ");
-    file_says(junit, "<testcase classname=\"redis-token\" name=\"forget\" time=\"0.000\">"
-                     "<system-out>fails, as stated");
-    file_says(junit, "<testcase classname=\"controls\" name=\"forget\" time=\"0.000\"/>");
-    file_says(junit, "name=\"max&gt;1000s\" time=\"0.000\"><system-out>");
-    file_says(junit, "name=\"orders&gt;0\" time=\"0.000\"><failure ");
+    own_bed_file_says("junit.xml",
+                      "<testcase classname=\"redis-token\" name=\"forget\" time=\"0.000\">"
+                      "<system-out>fails, as stated");
+    own_bed_file_says("junit.xml",
+                      "<testcase classname=\"controls\" name=\"forget\" time=\"0.000\"/>");
+    own_bed_file_says("junit.xml", "name=\"max&gt;1000s\" time=\"0.000\"><system-out>");
+    own_bed_file_says("junit.xml", "name=\"orders&gt;0\" time=\"0.000\"><failure ");
 }
 
 static void what_is_wrong_with_a_threshold_is_said_first(void **state)
@@ -97,7 +88,7 @@ static void what_is_wrong_with_a_threshold_is_said_first(void **state)
     snprintf(junit, sizeof junit, "%s/junit.xml", bed->folder);
     snprintf(arguments, sizeof arguments, FAULTS "--faults stal --junit %s", junit);
     assert_int_equal(bed_run(bed, arguments), 2);
-    file_says(junit, "<error message=\"--faults: there is no fault");
+    own_bed_file_says("junit.xml", "<error message=\"--faults: there is no fault");
 }
 
 /* Nobody who is known to fail takes part: the column proves nothing. */

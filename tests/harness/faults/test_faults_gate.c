@@ -2,21 +2,10 @@
  * and column passes, fails or cannot be judged. */
 #include "lib/t.h"
 
+#include "harness/faults/hand_cell.h"
 #include "loadtest/commands/faults/faults_gate.h"
 
 #include <string.h>
-
-static struct cell cell_of(enum cell_expectation expected, size_t clean, size_t red, size_t invalid)
-{
-    struct cell cell = {.fault = &fault_stall, .strategy = {.name = "a"}, .expected = expected};
-    struct trial_result result = {.seed = 1};
-    size_t all = clean + red + invalid;
-    for (size_t i = 0; i < all; i++) {
-        result.verdict = i < clean ? TRIAL_CLEAN : i < clean + red ? TRIAL_RED : TRIAL_INVALID;
-        cell_add(&cell, &result);
-    }
-    return cell;
-}
 
 /* Each cell is a case, and so is the column, whose cells prove nothing without its control. */
 static void cells_and_columns_are_cases(void **state)
@@ -24,8 +13,8 @@ static void cells_and_columns_are_cases(void **state)
     (void)state;
     static const enum junit_outcome outcomes[] = {JUNIT_PASSED, JUNIT_FAILED, JUNIT_ERROR,
                                                   JUNIT_SKIPPED, JUNIT_ERROR};
-    struct cell cells[] = {cell_of(CELL_HOLDS, 3, 0, 0), cell_of(CELL_HOLDS, 2, 1, 0),
-                           cell_of(CELL_HOLDS, 0, 0, 3), cell_of(CELL_NOTHING, 0, 0, 0)};
+    struct cell cells[] = {hand_cell(CELL_HOLDS, 3, 0, 0), hand_cell(CELL_HOLDS, 2, 1, 0),
+                           hand_cell(CELL_HOLDS, 0, 0, 3), hand_cell(CELL_NOTHING, 0, 0, 0)};
     const struct matrix matrix = {.cells = cells, .count = 4};
     struct faults_gate gate = {.count = 0};
     struct error error;
@@ -45,7 +34,7 @@ static void runs_that_count_are_judged(void **state)
 {
     (void)state;
     struct faults_gate gate = {.count = 0};
-    struct cell cell = cell_of(CELL_HOLDS, 1, 0, 0);
+    struct cell cell = hand_cell(CELL_HOLDS, 1, 0, 0);
     struct error error;
     struct trial_result result = {
         .verdict = TRIAL_INVALID, .seed = 7, .measured = {.values = {[THRESHOLD_ORDERS] = 3}}};

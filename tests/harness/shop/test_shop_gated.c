@@ -8,13 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static char junit[200], content[1 << 16];
-
 static int gated(const char *fail_if)
 {
     char arguments[600];
-    snprintf(junit, sizeof junit, "%s/junit.xml", bed->folder);
-    snprintf(arguments, sizeof arguments, "--fail-if %s --junit %s", fail_if, junit);
+    snprintf(arguments, sizeof arguments, "--fail-if %s --junit %s/junit.xml", fail_if,
+             bed->folder);
     return shop_bed_run(arguments);
 }
 
@@ -24,26 +22,16 @@ static void expect_status(int status, int wanted)
         fail_msg("exit status %d instead of %d: %s", status, wanted, bed->output);
 }
 
-static void junit_says(const char *text)
-{
-    FILE *from = t_open(junit);
-    size_t got = fread(content, 1, sizeof content - 1, from);
-    content[got] = '\0';
-    fclose(from);
-    if (!strstr(content, text))
-        fail_msg("no '%s' in %s", text, content);
-}
-
 static void one_that_holds_is_0(void **state)
 {
     (void)state;
     shop_bed_write(SHOP_BED_AUDIT);
     expect_status(gated("orders<80,committed<20,committed>20,max>1000s"), 0);
     own_bed_says("Thresholds (--fail-if)\n  no threshold failed\n");
-    junit_says("<testcase classname=\"our shop\" name=\"never_oversold\"");
-    junit_says("<testcase classname=\"our shop\" name=\"verdict\"");
-    junit_says("<system-out>committed&lt;20: 20 orders</system-out>");
-    junit_says("failures=\"0\" errors=\"0\"");
+    own_bed_file_says("junit.xml", "<testcase classname=\"our shop\" name=\"never_oversold\"");
+    own_bed_file_says("junit.xml", "<testcase classname=\"our shop\" name=\"verdict\"");
+    own_bed_file_says("junit.xml", "<system-out>committed&lt;20: 20 orders</system-out>");
+    own_bed_file_says("junit.xml", "failures=\"0\" errors=\"0\"");
 }
 
 static void one_that_cannot_hold_is_1_and_is_named(void **state)
@@ -54,9 +42,11 @@ static void one_that_cannot_hold_is_1_and_is_named(void **state)
     own_bed_says("kept: ");
     own_bed_says("Thresholds (--fail-if)\n  committed<21: 20 orders, 1 orders less\n");
     own_bed_file_says("results.json", "\"threshold\": \"committed<21\"");
-    junit_says("name=\"committed&lt;21\" time=\"0.000\"><failure message=\"committed&lt;21: 20 "
-               "orders, 1 orders less\" type=\"threshold\">");
-    junit_says("failures=\"1\" errors=\"0\"");
+    own_bed_file_says(
+        "junit.xml",
+        "name=\"committed&lt;21\" time=\"0.000\"><failure message=\"committed&lt;21: 20 "
+        "orders, 1 orders less\" type=\"threshold\">");
+    own_bed_file_says("junit.xml", "failures=\"1\" errors=\"0\"");
 }
 
 /* The shop is not asked: no ledger was begun. The other measures are there without these books. */
@@ -67,7 +57,7 @@ static void what_the_books_do_not_say_is_no_measure(void **state)
     expect_status(gated("p99>1s,committed<1"), 2);
     own_bed_says("--fail-if: committed is not measured here: the target's audit names no orders; "
                  "there are p50, p90, p99, max, orders, accepted, refused and failed");
-    junit_says("<error message=\"--fail-if: committed is not measured here");
+    own_bed_file_says("junit.xml", "<error message=\"--fail-if: committed is not measured here");
     char ledger[200];
     snprintf(ledger, sizeof ledger, "%s/ledger.jsonl", bed->folder);
     assert_int_equal(access(ledger, F_OK), -1);
@@ -91,9 +81,9 @@ static void a_shop_that_is_not_there_passes_nothing(void **state)
     shop_bed_write("");
     expect_status(gated("orders<1"), 2);
     own_bed_says("INVALID: ");
-    junit_says("name=\"verdict\"");
-    junit_says("type=\"INVALID\"");
-    junit_says("failures=\"0\" errors=\"1\"");
+    own_bed_file_says("junit.xml", "name=\"verdict\"");
+    own_bed_file_says("junit.xml", "type=\"INVALID\"");
+    own_bed_file_says("junit.xml", "failures=\"0\" errors=\"1\"");
     expect_status(gated("failed>99%"), 1);
     own_bed_says("failed>99%: 100.0 %, 1.000 % more");
 }
