@@ -80,6 +80,8 @@ static const struct option_row rows[] = {
                "only the cells that tell the strategies apart, one run of each"),
     OPTION_ROW("reproduce", FAULTS, OPTION_TEXT, AT(reproduce), "", 0, 0, false, "STRATEGY/FAULT",
                "one run of one cell, with the schedule of --seed, and all that was found"),
+    OPTION_ROW("join", FAULTS, OPTION_LIST, AT(join), NULL, 0, 0, false, "FOLDER,...",
+               "break nothing: add up the runs of matrices made before, in one"),
     OPTION_ROW("stack", FAULTS, OPTION_TEXT, AT(stack), "", 0, 0, false, "COMMAND",
                "kills, starts and stops the private backends: scripts/stack.sh --dir DIR"),
     OPTION_ROW("control-binary", FAULTS, OPTION_TEXT, AT(control_binary), "", 0, 0, false, "PATH",
@@ -404,6 +406,22 @@ static bool check_articles(const struct options *options, const struct option_gi
     return true;
 }
 
+/* Nothing is run, so nothing that says how can be meant. */
+static bool check_faults(const struct options *options, const struct option_given *given,
+                         struct error *error)
+{
+    static const char *const idle[] = {"strategies", "faults", "runs",           "short",
+                                       "reproduce",  "stack",  "control-binary", "expect",
+                                       "fail-if",    "seed",   "server-binary"};
+    for (size_t i = 0; options->join.count > 0 && i < given->count; i++) {
+        for (size_t j = 0; j < sizeof idle / sizeof idle[0]; j++) {
+            if (strcmp(given->flags[i], idle[j]) == 0)
+                return error_fail(error, "--%s is not for --join, which runs nothing", idle[j]);
+        }
+    }
+    return true;
+}
+
 /* A closed loop or an open one. */
 static bool check_shop(const struct options *options, const struct option_given *given,
                        struct error *error)
@@ -513,7 +531,8 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
         return check_shop(out, &given, error);
     if (takes_files || out->command == COMMAND_ZOO)
         return true;
-    return options_settle(out, error) && check_articles(out, &given, error);
+    return options_settle(out, error) && check_articles(out, &given, error) &&
+           check_faults(out, &given, error);
 }
 
 void options_print_help(FILE *to, enum command command)

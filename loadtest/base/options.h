@@ -105,7 +105,7 @@ struct options {
     int64_t timeout_s;
     const char *ca_file; /* "": the system's */
     /* faults's */
-    struct option_list faults, expect;
+    struct option_list faults, expect, join;
     const char *reproduce;      /* "": everything */
     const char *control_binary; /* "": the servers' own */
     const char *stack;          /* the words that kill and start a private backend; "": none */

@@ -1,6 +1,10 @@
 /* See matrix.h. */
 #include "loadtest/faults/matrix.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
 enum cell_expectation cell_expectation_of(const struct fault *fault,
                                           const struct api_strategy *strategy)
 {
@@ -16,8 +20,22 @@ static int64_t later(int64_t a, int64_t b)
     return a < 0 || b < 0 ? -1 : a > b ? a : b;
 }
 
+/* A stretch goes on, or a new one begins. False: there are too many. */
+static bool add_seeds(struct cell *cell, struct seeds seeds)
+{
+    struct seeds *end = cell->seeds_count ? &cell->seeds[cell->seeds_count - 1] : NULL;
+    if (end && end->last + 1 == seeds.first)
+        end->last = seeds.last;
+    else if (cell->seeds_count < CELL_SEEDS_MAX)
+        cell->seeds[cell->seeds_count++] = seeds;
+    else
+        return false;
+    return true;
+}
+
 void cell_add(struct cell *cell, const struct trial_result *result)
 {
+    (void)add_seeds(cell, (struct seeds){result->seed, result->seed});
     if (result->verdict == TRIAL_INVALID) {
         cell->invalid++;
         if (cell->runs == 0)
@@ -88,4 +106,119 @@ int matrix_status(const struct matrix *matrix)
             status = 2;
     }
     return status;
+}
+
+static size_t column_of(const struct fault *fault)
+{
+    size_t column = 0;
+    while (fault_at(column) != fault)
+        column++;
+    return column;
+}
+
+static bool is_of(const struct cell *a, const struct cell *b)
+{
+    return strcmp(a->strategy.name, b->strategy.name) == 0;
+}
+
+/* Where a cell that the matrix has not belongs: in its strategy's row, in the columns' order. */
+static size_t place_of(const struct matrix *matrix, const struct cell *cell)
+{
+    size_t place = matrix->count;
+    for (size_t i = 0; i < matrix->count; i++) {
+        const struct cell *other = &matrix->cells[i];
+        if (!is_of(other, cell))
+            continue;
+        if (column_of(other->fault) > column_of(cell->fault))
+            return i;
+        place = i + 1;
+    }
+    return place;
+}
+
+static bool insert(struct matrix *matrix, const struct cell *cell, struct error *error)
+{
+    struct cell *grown = reallocarray(matrix->cells, matrix->count + 1, sizeof *grown);
+    if (!grown)
+        return error_fail(error, "out of memory");
+    matrix->cells = grown;
+    size_t place = place_of(matrix, cell);
+    memmove(&grown[place + 1], &grown[place], (matrix->count - place) * sizeof *grown);
+    grown[place] = *cell;
+    matrix->count++;
+    return true;
+}
+
+/* A run that is counted twice says less than two. */
+static bool have_no_seed_in_common(const struct cell *a, const struct cell *b, struct error *error)
+{
+    for (size_t i = 0; i < a->seeds_count; i++) {
+        for (size_t j = 0; j < b->seeds_count; j++) {
+            int64_t first =
+                a->seeds[i].first > b->seeds[j].first ? a->seeds[i].first : b->seeds[j].first;
+            if (first <= a->seeds[i].last && first <= b->seeds[j].last)
+                return error_fail(error,
+                                  "%s/%s, seed %" PRId64 ": a run of it is in another one already",
+                                  a->strategy.name, a->fault->name, first);
+        }
+    }
+    return true;
+}
+
+static bool merge(struct cell *to, const struct cell *from, struct error *error)
+{
+    if (to->expected != from->expected)
+        return error_fail(error, "%s/%s: expected here: %s, in another one: %s",
+                          from->strategy.name, from->fault->name,
+                          cell_expectation_name(from->expected),
+                          cell_expectation_name(to->expected));
+    if (!have_no_seed_in_common(to, from, error))
+        return false;
+    for (size_t i = 0; i < from->seeds_count; i++) {
+        if (!add_seeds(to, from->seeds[i]))
+            return error_fail(error, "%s/%s: more than %d stretches of seeds", from->strategy.name,
+                              from->fault->name, CELL_SEEDS_MAX);
+    }
+    if (to->red == 0 && (from->runs > 0 || to->runs == 0))
+        to->shown = from->shown;
+    to->runs += from->runs;
+    to->red += from->red;
+    to->invalid += from->invalid;
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
+        to->violations[i] += from->violations[i];
+    if (from->longest_gap_us > to->longest_gap_us)
+        to->longest_gap_us = from->longest_gap_us;
+    if (from->runs > 0)
+        to->first_after_us = later(to->first_after_us, from->first_after_us);
+    return true;
+}
+
+static int64_t least_runs(const struct matrix *matrix)
+{
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < matrix->count; i++) {
+        const struct cell *cell = &matrix->cells[i];
+        if (cell->expected != CELL_NOTHING && (int64_t)cell->runs < least)
+            least = (int64_t)cell->runs;
+    }
+    return least == INT64_MAX ? 0 : least;
+}
+
+bool matrix_join(struct matrix *to, const struct matrix *from, struct error *error)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        const struct cell *cell = &from->cells[i];
+        struct cell *same = NULL;
+        for (size_t j = 0; j < to->count && !same; j++) {
+            if (to->cells[j].fault == cell->fault && is_of(&to->cells[j], cell))
+                same = &to->cells[j];
+        }
+        if (same ? !merge(same, cell, error) : !insert(to, cell, error))
+            return false;
+    }
+    if (to->joined == 0)
+        to->seed = from->seed;
+    to->joined++;
+    to->runs = least_runs(to);
+    return true;
 }

@@ -20,12 +20,21 @@ enum cell_verdict {
     CELL_CONTRADICTED, /* promised, and red */
 };
 
+/* Of runs one after the other: the first's and the last's. */
+struct seeds {
+    int64_t first, last;
+};
+
+enum { CELL_SEEDS_MAX = 64 };
+
 struct cell {
     const struct fault *fault;           /* borrowed */
     struct api_strategy strategy;        /* or the control's, by its row's name */
     const struct fault_control *control; /* borrowed; NULL: the servers offer the strategy */
     enum cell_expectation expected;
-    size_t runs, red, invalid; /* runs: those that count, red ones among them */
+    size_t runs, red, invalid;          /* runs: those that count, red ones among them */
+    struct seeds seeds[CELL_SEEDS_MAX]; /* of all runs that were made */
+    size_t seeds_count;
     size_t violations[FINDING_KIND_COUNT];
     int64_t longest_gap_us;
     int64_t first_after_us;    /* -1: after one heal no sale came; the longest of the runs */
@@ -35,8 +44,9 @@ struct cell {
 struct matrix {
     struct cell *cells; /* owned; a strategy's together, in the order of the columns */
     size_t count;
-    int64_t seed;
-    int64_t runs; /* asked for */
+    int64_t seed;  /* that it began with; of a joined one, the first's */
+    int64_t runs;  /* asked for; of a joined one, what every cell has at least */
+    size_t joined; /* of how many it was joined; 0: it was made in one go */
 };
 
 enum cell_expectation cell_expectation_of(const struct fault *fault,
@@ -46,6 +56,10 @@ void cell_add(struct cell *cell, const struct trial_result *result);
 enum cell_verdict cell_verdict(const struct cell *cell);
 const char *cell_verdict_name(enum cell_verdict verdict);
 const char *cell_expectation_name(enum cell_expectation expectation);
+
+/* Adds the runs of `from` to those of `to`, and the cells that it has not. False, and `to` is of no
+ * use any more: a run is in both, a cell is not expected to do the same in both, out of memory. */
+bool matrix_join(struct matrix *to, const struct matrix *from, struct error *error);
 
 /* Whether the column has a control that was red. */
 bool matrix_proves(const struct matrix *matrix, const struct fault *fault);

@@ -29,31 +29,45 @@ static json_t *sales_json(const struct sales *sales)
                      shades);
 }
 
+static json_t *seeds_json(const struct cell *cell)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < cell->seeds_count; i++)
+        json_array_append_new(all, json_pack("[II]", cell->seeds[i].first, cell->seeds[i].last));
+    return all;
+}
+
 static json_t *cell_json(const struct cell *cell)
 {
     char says[120];
     struct confidence bounds = confidence_of(cell->red, cell->runs);
     confidence_say(cell->red, cell->runs, says, sizeof says);
-    return json_pack("{ss ss ss ss sI sI sI so sf sf ss sI sI sI ss ss so}", "strategy",
-                     cell->strategy.name, "fault", cell->fault->name, "expected",
-                     cell_expectation_name(cell->expected), "verdict",
-                     cell_verdict_name(cell_verdict(cell)), "runs", (json_int_t)cell->runs, "red",
-                     (json_int_t)cell->red, "not_counted", (json_int_t)cell->invalid, "violations",
-                     violations_json(cell), "red_share_least", bounds.least, "red_share_most",
-                     bounds.most, "says", says, "longest_gap_us", (json_int_t)cell->longest_gap_us,
-                     "first_after_heal_us", (json_int_t)cell->first_after_us, "seed",
-                     (json_int_t)cell->shown.seed, "evidence", cell->shown.evidence, "example",
-                     cell->shown.example, "timeline", sales_json(&cell->shown.sales));
+    return json_pack(
+        "{ss ss ss ss sI sI sI so so sf sf ss sI sI sI ss ss so}", "strategy", cell->strategy.name,
+        "fault", cell->fault->name, "expected", cell_expectation_name(cell->expected), "verdict",
+        cell_verdict_name(cell_verdict(cell)), "runs", (json_int_t)cell->runs, "red",
+        (json_int_t)cell->red, "not_counted", (json_int_t)cell->invalid, "seeds", seeds_json(cell),
+        "violations", violations_json(cell), "red_share_least", bounds.least, "red_share_most",
+        bounds.most, "says", says, "longest_gap_us", (json_int_t)cell->longest_gap_us,
+        "first_after_heal_us", (json_int_t)cell->first_after_us, "seed",
+        (json_int_t)cell->shown.seed, "evidence", cell->shown.evidence, "example",
+        cell->shown.example, "timeline", sales_json(&cell->shown.sales));
 }
 
-static json_t *matrix_json(const struct matrix *matrix)
+json_t *matrix_made_on(const struct machine *machine)
+{
+    return json_pack("{so so}", "machine", results_json_machine(machine), "versions",
+                     results_json_versions(machine));
+}
+
+static json_t *matrix_json(const struct matrix *matrix, json_t *made_on)
 {
     json_t *cells = json_array();
     for (size_t i = 0; i < matrix->count; i++)
         json_array_append_new(cells, cell_json(&matrix->cells[i]));
-    return json_pack("{sI sI sb so}", "seed", (json_int_t)matrix->seed, "runs",
-                     (json_int_t)matrix->runs, "as_expected", matrix_status(matrix) == 0, "cells",
-                     cells);
+    return json_pack("{sI sI sI sb so so}", "seed", (json_int_t)matrix->seed, "runs",
+                     (json_int_t)matrix->runs, "joined", (json_int_t)matrix->joined, "as_expected",
+                     matrix_status(matrix) == 0, "made_on", made_on, "cells", cells);
 }
 
 static bool write_markdown(const char *folder, const struct matrix *matrix, struct error *error)
@@ -65,8 +79,9 @@ static bool write_markdown(const char *folder, const struct matrix *matrix, stru
     return files_close(file, "faults.md", error);
 }
 
-bool matrix_write(const char *folder, const struct matrix *matrix, struct error *error)
+bool matrix_write(const char *folder, const struct matrix *matrix, json_t *made_on,
+                  struct error *error)
 {
-    return results_json_write(folder, "faults.json", matrix_json(matrix), error) &&
+    return results_json_write(folder, "faults.json", matrix_json(matrix, made_on), error) &&
            write_markdown(folder, matrix, error);
 }

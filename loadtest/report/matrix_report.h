@@ -3,7 +3,9 @@
 #define SECKILL_LOADTEST_REPORT_MATRIX_REPORT_H
 
 #include "loadtest/faults/matrix.h"
+#include "loadtest/fleet/machine.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 /* For a terminal: the matrix, then what is to be said of each cell. */
@@ -14,7 +16,15 @@ void matrix_print_markdown(FILE *to, const struct matrix *matrix);
 /* The matrix alone, as a table. */
 void matrix_print_html(FILE *to, const struct matrix *matrix);
 
-/* faults.json, faults.md. */
-bool matrix_write(const char *folder, const struct matrix *matrix, struct error *error);
+/* What it was made on, for faults.json; the caller's. NULL: out of memory. */
+json_t *matrix_made_on(const struct machine *machine);
+
+/* faults.json, faults.md. Takes `made_on`. */
+bool matrix_write(const char *folder, const struct matrix *matrix, json_t *made_on,
+                  struct error *error);
+
+/* FOLDER/faults.json, or the file itself, as it was written. The cells are the caller's to free,
+ * also on failure, and so is *made_on. False: what is wrong, and in which cell. */
+bool matrix_read(const char *path, struct matrix *out, json_t **made_on, struct error *error);
 
 #endif

@@ -8,8 +8,10 @@
 #include "loadtest/commands/commands.h"
 
 #include "loadtest/commands/faults/faults_gate.h"
+#include "loadtest/commands/faults/faults_join.h"
 #include "loadtest/commands/faults/faults_plan.h"
 #include "loadtest/faults/plan.h"
+#include "loadtest/report/files.h"
 #include "loadtest/report/html/html_matrix.h"
 #include "loadtest/report/matrix_report.h"
 
@@ -97,23 +99,55 @@ static bool prepare(struct harness *harness, struct matrix *matrix, struct error
            harness_close_fleet(harness, error);
 }
 
-static int report(const struct faults_run *run)
+/* `made_on` is taken. */
+static int report(const struct matrix *matrix, const struct faults_gate *gate, const char *folder,
+                  json_t *made_on)
 {
-    const char *folder = run->harness.folder;
-    const struct matrix *matrix = &run->matrix;
     struct error error;
     matrix_print(stdout, matrix);
-    int status = faults_gate_print(&run->gate, stdout, matrix_status(matrix));
-    if (!matrix_write(folder, matrix, &error) || !html_write_matrix(folder, matrix, &error))
+    int status = faults_gate_print(gate, stdout, matrix_status(matrix));
+    if (!matrix_write(folder, matrix, made_on, &error) ||
+        !html_write_matrix(folder, matrix, &error))
         return process_fail(error.text);
-    printf("\nFiles: %s/faults.json, faults.md, and the ledgers of red runs\nReport: "
-           "%s/report.html\n",
-           folder, folder);
+    printf("\nFiles: %s/faults.json, faults.md%s\nReport: %s/report.html\n", folder,
+           matrix->joined ? "" : ", and the ledgers of red runs", folder);
+    return status;
+}
+
+static int close_gate(struct faults_gate *gate, int status)
+{
+    struct error error;
+    return faults_gate_close(gate, &error) ? status : process_fail(error.text);
+}
+
+/* What was made before; nothing is started. */
+static int join(const struct options *options)
+{
+    struct matrix matrix = {.count = 0};
+    struct faults_gate gate = {.count = 0};
+    struct error error;
+    json_t *made_on = NULL;
+    char folder[1024];
+    bool made_folder;
+    int status = 2;
+    bool joined = faults_gate_open(&gate, options, &error) &&
+                  faults_join(&options->join, &matrix, &made_on, &error);
+    if (joined && files_make_folder(options->out, folder, sizeof folder, &made_folder, &error)) {
+        status = report(&matrix, &gate, folder, json_incref(made_on));
+        faults_gate_add_cases(&gate, &matrix, NULL);
+    } else {
+        process_fail(error.text);
+    }
+    status = close_gate(&gate, status);
+    json_decref(made_on);
+    free(matrix.cells);
     return status;
 }
 
 int command_faults(const struct options *options)
 {
+    if (options->join.count > 0)
+        return join(options);
     struct faults_run *run = calloc(1, sizeof *run);
     struct error error = {.text = ""};
     if (!run)
@@ -126,7 +160,10 @@ int command_faults(const struct options *options)
     if (*options->reproduce)
         run->matrix.runs = 1;
     bool made = begun && run_cells(run, &error);
-    int status = begun && run->matrix.count > 0 ? report(run) : 2;
+    int status = 2;
+    if (begun && run->matrix.count > 0)
+        status = report(&run->matrix, &run->gate, run->harness.folder,
+                        matrix_made_on(&run->harness.machine));
     if (!made) {
         process_fail(error.text);
         status = status == 1 ? 1 : 2;
@@ -134,8 +171,7 @@ int command_faults(const struct options *options)
     if (!begun)
         run->matrix.count = 0;
     faults_gate_add_cases(&run->gate, &run->matrix, made ? NULL : error.text);
-    if (!faults_gate_close(&run->gate, &error))
-        status = process_fail(error.text);
+    status = close_gate(&run->gate, status);
     printf("seed %" PRId64 "\n", options->seed);
     free(run->matrix.cells);
     harness_fini(&run->harness);

@@ -100,8 +100,14 @@ static void describe(FILE *to, const struct cell *cell)
 static void content(FILE *to, const void *context)
 {
     const struct matrix *matrix = context;
-    fputs("<p class=\"note\"><a href=\"faults.json\">faults.json</a> · seed ", to);
-    fprintf(to, "%" PRId64 "</p>\n<div class=\"scroll\">", matrix->seed);
+    fputs("<p class=\"note\"><a href=\"faults.json\">faults.json</a> · ", to);
+    if (matrix->joined > 0) {
+        fprintf(to, "%zu ", matrix->joined);
+        words_spans(to, "matrices in one", "份矩阵合并");
+    } else {
+        fprintf(to, "seed %" PRId64, matrix->seed);
+    }
+    fputs("</p>\n<div class=\"scroll\">", to);
     matrix_print_html(to, matrix);
     fputs("</div>\n<p class=\"note\">", to);
     words_spans(

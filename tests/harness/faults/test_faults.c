@@ -100,6 +100,28 @@ static void a_column_without_a_control_proves_nothing(void **state)
     own_bed_says("0/1 held");
 }
 
+/* One piece has the control and the other what is held to it: alone the second proves nothing. */
+static void pieces_are_joined(void **state)
+{
+    (void)state;
+    char arguments[400], first[100];
+    assert_int_equal(bed_run(bed, FAULTS "--reproduce redis-token/forget --seed 5"), 0);
+    snprintf(arguments, sizeof arguments, "%s/faults.json", bed->folder);
+    snprintf(first, sizeof first, "%s/first.json", bed->folder);
+    assert_int_equal(rename(arguments, first), 0);
+    assert_int_equal(bed_run(bed, FAULTS "--strategies redis-fenced --faults forget --runs 1"), 2);
+    snprintf(arguments, sizeof arguments, "faults --join %s/faults.json,%s", bed->folder, first);
+    assert_int_equal(bed_run(bed, arguments), 0);
+    own_bed_says("forget is proven: redis-token broke, as it has to (1 of 1 runs)");
+    own_bed_says("redis-fenced/forget: expected: holds; held.");
+    own_bed_file_says("report.html", "2 <span");
+    snprintf(arguments, sizeof arguments, "faults --join %s,%s", first, first);
+    assert_int_equal(bed_run(bed, arguments), 2);
+    own_bed_says("redis-token/forget, seed 5: a run of it is in another one already");
+    assert_int_equal(bed_run(bed, "faults --join a --runs 2"), 2);
+    own_bed_says("--runs is not for --join, which runs nothing");
+}
+
 /* The harness's children, two at most; how many there are. */
 static int children_of(pid_t harness, pid_t found[2])
 {
@@ -166,6 +188,7 @@ int main(void)
                                         own_bed_end),
         cmocka_unit_test_setup_teardown(a_column_without_a_control_proves_nothing, own_bed_alone,
                                         own_bed_end),
+        cmocka_unit_test_setup_teardown(pieces_are_joined, own_bed_alone, own_bed_end),
         cmocka_unit_test_setup_teardown(an_interrupt_leaves_nothing_running, own_bed_alone,
                                         own_bed_end),
     };

@@ -1,0 +1,323 @@
+/* A matrix in pieces: what was written is read as it was, pieces are added up, and what cannot be
+ * added is refused, and said which cell it is. */
+#include "lib/t.h"
+
+#include "harness/faults/hand_cell.h"
+#include "loadtest/commands/faults/faults_join.h"
+#include "loadtest/report/matrix_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Folders of a test, each with a faults.json. */
+struct folders {
+    char names[3][64];
+    size_t count;
+};
+
+static int begin(void **state)
+{
+    *state = calloc(1, sizeof(struct folders));
+    return *state ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    struct folders *folders = *state;
+    static const char *const files[] = {"faults.json", "faults.md"};
+    for (size_t i = 0; i < folders->count; i++) {
+        char path[100];
+        for (size_t j = 0; j < 2; j++) {
+            snprintf(path, sizeof path, "%s/%s", folders->names[i], files[j]);
+            unlink(path);
+        }
+        rmdir(folders->names[i]);
+    }
+    free(folders);
+    return 0;
+}
+
+static const char *new_folder(struct folders *folders)
+{
+    char *name = folders->names[folders->count++];
+    snprintf(name, sizeof folders->names[0], "/tmp/seckill-join-XXXXXX");
+    assert_non_null(mkdtemp(name));
+    return name;
+}
+
+static void write_cells(struct folders *folders, struct cell *cells, size_t count,
+                        const char *server)
+{
+    const struct matrix matrix = {.cells = cells, .count = count, .seed = 7, .runs = 2};
+    struct machine machine = {.cores = 2};
+    struct error error;
+    snprintf(machine.server, sizeof machine.server, "%s", server);
+    assert_true(matrix_write(new_folder(folders), &matrix, matrix_made_on(&machine), &error));
+}
+
+static struct cell cell_of(const char *strategy, const struct fault *fault, struct cell cell,
+                           int64_t seed)
+{
+    cell.fault = fault;
+    snprintf(cell.strategy.name, sizeof cell.strategy.name, "%s", strategy);
+    cell.seeds[0] = (struct seeds){seed, seed + (int64_t)(cell.runs + cell.invalid) - 1};
+    cell.seeds_count = 1;
+    cell.shown.seed = seed;
+    return cell;
+}
+
+static bool join(const struct folders *folders, struct matrix *out, struct error *error)
+{
+    struct option_list list = {.count = folders->count};
+    json_t *made_on = NULL;
+    for (size_t i = 0; i < folders->count; i++)
+        snprintf(list.items[i], sizeof list.items[i], "%s", folders->names[i]);
+    bool joined = faults_join(&list, out, &made_on, error);
+    json_decref(made_on);
+    return joined;
+}
+
+static void expect_refusal(const struct folders *folders, const char *text)
+{
+    struct matrix matrix;
+    struct error error;
+    assert_false(join(folders, &matrix, &error));
+    free(matrix.cells);
+    if (!strstr(error.text, text))
+        fail_msg("'%s' does not say '%s'", error.text, text);
+}
+
+static void what_was_written_is_read(void **state)
+{
+    struct folders *folders = *state;
+    struct matrix matrix;
+    json_t *made_on = NULL;
+    struct error error;
+    struct cell cell = cell_of("redis-token", &fault_stall, hand_cell(CELL_BREAKS, 1, 2, 1), 4);
+    cell.violations[FINDING_OVERSOLD] = 3;
+    cell.violations[FINDING_ABSENT] = 1;
+    cell.longest_gap_us = 1234567;
+    cell.first_after_us = -1;
+    snprintf(cell.shown.evidence, sizeof cell.shown.evidence, "2 \"leases\" lapsed");
+    snprintf(cell.shown.example, sizeof cell.shown.example, "A3 oversold, product 1000001: 多了");
+    cell.shown.sales.steps[0] = 5;
+    cell.shown.sales.steps[1] = 9;
+    cell.shown.sales.count = 2;
+    cell.shown.sales.shades[0] = (struct fault_interval){100, 900};
+    cell.shown.sales.shades_count = 1;
+    write_cells(folders, &cell, 1, "1.0");
+    assert_true(matrix_read(folders->names[0], &matrix, &made_on, &error));
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(made_on, "machine"), "cores")), 2);
+    assert_int_equal(matrix.count, 1);
+    assert_int_equal(matrix.seed, 7);
+    assert_int_equal(matrix.runs, 2);
+    const struct cell *read = &matrix.cells[0];
+    assert_ptr_equal(read->fault, &fault_stall);
+    assert_string_equal(read->strategy.name, "redis-token");
+    assert_int_equal(read->expected, CELL_BREAKS);
+    assert_int_equal(read->runs, 3);
+    assert_int_equal(read->red, 2);
+    assert_int_equal(read->invalid, 1);
+    assert_int_equal(read->seeds_count, 1);
+    assert_int_equal(read->seeds[0].first, 4);
+    assert_int_equal(read->seeds[0].last, 7);
+    assert_memory_equal(read->violations, cell.violations, sizeof cell.violations);
+    assert_int_equal(read->longest_gap_us, 1234567);
+    assert_int_equal(read->first_after_us, -1);
+    assert_int_equal(read->shown.seed, 4);
+    assert_string_equal(read->shown.evidence, cell.shown.evidence);
+    assert_string_equal(read->shown.example, cell.shown.example);
+    assert_memory_equal(&read->shown.sales.steps, &cell.shown.sales.steps, 2 * sizeof(int));
+    assert_int_equal(read->shown.sales.count, 2);
+    assert_int_equal(read->shown.sales.shades[0].heal_us, 900);
+    assert_int_equal(read->shown.sales.shades_count, 1);
+    json_decref(made_on);
+    free(matrix.cells);
+}
+
+/* A column of another piece stands in its strategy's row, and its control proves it there. */
+static void columns_of_other_pieces_stand_where_they_belong(void **state)
+{
+    struct folders *folders = *state;
+    struct matrix matrix;
+    struct error error;
+    struct cell first[] = {
+        cell_of("conditional", &fault_stall, hand_cell(CELL_HOLDS, 2, 0, 0), 1),
+        cell_of("redis-token", &fault_stall, hand_cell(CELL_BREAKS, 0, 2, 0), 1)};
+    struct cell second[] = {cell_of("none", &fault_calm, hand_cell(CELL_BREAKS, 0, 2, 0), 1),
+                            cell_of("conditional", &fault_calm, hand_cell(CELL_HOLDS, 3, 0, 0), 1)};
+    write_cells(folders, first, 2, "1.0");
+    write_cells(folders, second, 2, "1.0");
+    assert_true(join(folders, &matrix, &error));
+    assert_int_equal(matrix.count, 4);
+    assert_ptr_equal(matrix.cells[0].fault, &fault_calm);
+    assert_string_equal(matrix.cells[0].strategy.name, "conditional");
+    assert_ptr_equal(matrix.cells[1].fault, &fault_stall);
+    assert_string_equal(matrix.cells[3].strategy.name, "none");
+    assert_int_equal(matrix.joined, 2);
+    assert_int_equal(matrix.runs, 2);
+    assert_int_equal(matrix_status(&matrix), 0);
+    free(matrix.cells);
+}
+
+/* The second night has other seeds: one cell of all the runs, which shows the first red one. */
+static void runs_of_one_cell_are_added_up(void **state)
+{
+    struct folders *folders = *state;
+    struct matrix matrix;
+    struct error error;
+    struct cell first = cell_of("batch", &fault_stall, hand_cell(CELL_MAY_BREAK, 3, 0, 1), 1);
+    struct cell second = cell_of("batch", &fault_stall, hand_cell(CELL_MAY_BREAK, 2, 1, 0), 5);
+    struct cell third = cell_of("batch", &fault_stall, hand_cell(CELL_MAY_BREAK, 2, 2, 0), 101);
+    first.longest_gap_us = 5;
+    first.first_after_us = 40;
+    second.first_after_us = 70;
+    third.first_after_us = -1;
+    second.violations[FINDING_OVERSOLD] = 1;
+    third.violations[FINDING_OVERSOLD] = 2;
+    snprintf(second.shown.example, sizeof second.shown.example, "the second's");
+    snprintf(third.shown.example, sizeof third.shown.example, "the third's");
+    write_cells(folders, &first, 1, "1.0");
+    write_cells(folders, &second, 1, "1.0");
+    write_cells(folders, &third, 1, "1.0");
+    assert_true(join(folders, &matrix, &error));
+    assert_int_equal(matrix.count, 1);
+    const struct cell *cell = &matrix.cells[0];
+    assert_int_equal(cell->runs, 10);
+    assert_int_equal(cell->red, 3);
+    assert_int_equal(cell->invalid, 1);
+    assert_int_equal(cell->violations[FINDING_OVERSOLD], 3);
+    assert_int_equal(cell->longest_gap_us, 5);
+    assert_int_equal(cell->first_after_us, -1); /* in one of them none came */
+    assert_string_equal(cell->shown.example, "the second's");
+    assert_int_equal(cell->seeds_count, 2); /* 1 to 7 is one stretch */
+    assert_int_equal(cell->seeds[0].last, 7);
+    assert_int_equal(cell->seeds[1].first, 101);
+    free(matrix.cells);
+}
+
+static void a_run_is_not_counted_twice(void **state)
+{
+    struct folders *folders = *state;
+    struct cell first = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 1);
+    struct cell second = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 3);
+    write_cells(folders, &first, 1, "1.0");
+    write_cells(folders, &second, 1, "1.0");
+    expect_refusal(folders, "batch/stall, seed 3: a run of it is in another one already");
+}
+
+static void pieces_must_expect_the_same(void **state)
+{
+    struct folders *folders = *state;
+    struct cell first = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 1);
+    struct cell second = cell_of("batch", &fault_stall, hand_cell(CELL_MAY_BREAK, 3, 0, 0), 4);
+    write_cells(folders, &first, 1, "1.0");
+    write_cells(folders, &second, 1, "1.0");
+    expect_refusal(folders, "batch/stall: expected here: may break, in another one: holds");
+}
+
+static void pieces_must_be_of_one_server(void **state)
+{
+    struct folders *folders = *state;
+    struct cell first = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 1);
+    struct cell second = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 4);
+    write_cells(folders, &first, 1, "1.0");
+    write_cells(folders, &second, 1, "1.1");
+    expect_refusal(folders, "is of another server (1.1) than those before it (1.0)");
+}
+
+/* A cell that reads well, with one of its members put in another's place. */
+static void a_damaged_file_is_refused(void **state)
+{
+    struct folders *folders = *state;
+    static const struct {
+        const char *name, *value, *says;
+    } rows[] = {
+        {"strategy", "3", "\"strategy\" is not a text"},
+        {"fault", "\"stal\"", "there is no fault 'stal'"},
+        {"expected", "\"maybe\"", "'maybe', which is no expectation"},
+        {"runs", "-1", "\"runs\" is not a whole number from 0 on"},
+        {"runs", "2.5", "\"runs\" is not a whole number from 0 on"},
+        {"red", "4", "4 runs were red, of 3"},
+        {"not_counted", "null", "\"not_counted\" is not a whole number"},
+        {"seeds", "null", "\"seeds\" is no list"},
+        {"seeds", "[[1]]", "\"seeds\"[0] is not a first and a last one"},
+        {"seeds", "[[1,2],[9,8]]", "\"seeds\"[1] is not a first and a last one"},
+        {"violations", "[]", "\"violations\" is no object"},
+        {"violations", "{\"theft\":1}", "has 'theft', which is none"},
+        {"violations", "{\"oversold\":-1}", "\"oversold\" is not a whole number from 0 on"},
+        {"longest_gap_us", "-5", "\"longest_gap_us\" is not"},
+        {"first_after_heal_us", "-2", "\"first_after_heal_us\" is not a whole number from -1 on"},
+        {"seed", "\"1\"", "\"seed\" is not"},
+        {"evidence", "null", "\"evidence\" is not a text of at most"},
+        {"example", "[]", "\"example\" is not a text"},
+        {"timeline", "{}", "\"timeline\" has no list of at most 600 \"sales\""},
+        {"timeline", "{\"sales\":[1,-1]}", "\"timeline\", \"sales\"[1] is no number of sales"},
+        {"timeline", "{\"sales\":[1]}", "\"timeline\" has no list of at most"},
+        {"timeline", "{\"sales\":[],\"faults\":[{}]}",
+         "\"timeline\", \"faults\"[0]: \"begin_us\" is not"},
+    };
+    struct cell cell = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 1);
+    char path[100];
+    write_cells(folders, &cell, 1, "1.0");
+    snprintf(path, sizeof path, "%s/faults.json", folders->names[0]);
+    json_t *whole = json_load_file(path, 0, NULL);
+    assert_non_null(whole);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char says[200];
+        json_t *damaged = json_deep_copy(whole);
+        json_t *value = json_loads(rows[i].value, JSON_DECODE_ANY, NULL);
+        assert_non_null(value);
+        json_object_set_new(json_array_get(json_object_get(damaged, "cells"), 0), rows[i].name,
+                            value);
+        assert_int_equal(json_dump_file(damaged, path, 0), 0);
+        json_decref(damaged);
+        snprintf(says, sizeof says, "%s: cells[0]: ", path);
+        expect_refusal(folders, says);
+        expect_refusal(folders, rows[i].says);
+    }
+    json_decref(whole);
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void what_is_no_matrix_is_refused(void **state)
+{
+    struct folders *folders = *state;
+    char path[100];
+    snprintf(path, sizeof path, "%s/faults.json", new_folder(folders));
+    expect_refusal(folders, "faults.json: No such file or directory");
+    put(path, "{\n\"cells\": [\n");
+    expect_refusal(folders, "faults.json: line 3: ");
+    put(path, "{\"runs\": []}");
+    expect_refusal(folders, "it is no faults.json");
+    put(path, "{\"cells\": [{}]}");
+    expect_refusal(folders, "\"seed\" is not a whole number");
+    put(path, "{\"cells\": [{}], \"seed\": 1, \"runs\": 3}");
+    expect_refusal(folders, "cells[0]: \"strategy\" is not a text");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_written_is_read, begin, end),
+        cmocka_unit_test_setup_teardown(columns_of_other_pieces_stand_where_they_belong, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(runs_of_one_cell_are_added_up, begin, end),
+        cmocka_unit_test_setup_teardown(a_run_is_not_counted_twice, begin, end),
+        cmocka_unit_test_setup_teardown(pieces_must_expect_the_same, begin, end),
+        cmocka_unit_test_setup_teardown(pieces_must_be_of_one_server, begin, end),
+        cmocka_unit_test_setup_teardown(a_damaged_file_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_no_matrix_is_refused, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
