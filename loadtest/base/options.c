@@ -140,6 +140,8 @@ static const struct option_row rows[] = {
                "least 300)"),
     OPTION_ROW("timeout", SHOP, OPTION_SECONDS, AT(timeout_s), "30s", 1, 3600, false, "30s",
                "how long a request may take; what is not answered then is unknown"),
+    OPTION_ROW("judge", SHOP, OPTION_TEXT, AT(judge), "", 0, 0, false, "LEDGER",
+               "send nothing: judge the ledger.jsonl that an earlier run has left"),
     OPTION_ROW("ca-file", SHOP, OPTION_TEXT, AT(ca_file), "", 0, 0, false, "FILE",
                "certificates (PEM) that an https shop is trusted by (the system's)"),
     OPTION_ROW("operations", RECORD, OPTION_COUNT, AT(operations), "0", 0, 1000000000, false, "N",
@@ -422,6 +424,28 @@ static bool check_faults(const struct options *options, const struct option_give
     return true;
 }
 
+/* What is of a load means nothing where there is none. A name that is empty, as a script's variable
+ * may be, is no wish for a load. */
+static bool check_judge(const struct options *options, const struct option_given *given,
+                        struct error *error)
+{
+    static const char *const taken[] = {"judge", "out", "fail-if", "junit"};
+    bool judges = false;
+    for (size_t i = 0; i < given->count; i++)
+        judges = judges || strcmp(given->flags[i], "judge") == 0;
+    for (size_t i = 0; judges && i < given->count; i++) {
+        size_t at = 0;
+        while (at < sizeof taken / sizeof taken[0] && strcmp(given->flags[i], taken[at]) != 0)
+            at++;
+        if (at == sizeof taken / sizeof taken[0])
+            return error_fail(error,
+                              "--%s is for a load, and with --judge nothing is sent: there are "
+                              "--out, --fail-if and --junit",
+                              given->flags[i]);
+    }
+    return !judges || *options->judge || error_fail(error, "--judge: which ledger? Name its file");
+}
+
 /* A closed loop or an open one. */
 static bool check_shop(const struct options *options, const struct option_given *given,
                        struct error *error)
@@ -528,7 +552,7 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
                                      ? "shop: which one? Name its target file (docs/SHOPS.md)"
                                      : "report: which run? Name the folder of its results.json");
     if (out->command == COMMAND_SHOP)
-        return check_shop(out, &given, error);
+        return check_judge(out, &given, error) && check_shop(out, &given, error);
     if (takes_files || out->command == COMMAND_ZOO)
         return true;
     return options_settle(out, error) && check_articles(out, &given, error) &&

@@ -104,6 +104,7 @@ struct options {
     int64_t buyers; /* 0: by the stock */
     int64_t timeout_s;
     const char *ca_file; /* "": the system's */
+    const char *judge;   /* a ledger; "": none, it loads */
     /* faults's */
     struct option_list faults, expect, join;
     const char *reproduce;      /* "": everything */

@@ -1,6 +1,8 @@
 /* See ledger_read.h. */
 #include "loadtest/ledger/ledger_read.h"
 
+#include "loadtest/ledger/line_fields.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -11,32 +13,6 @@ enum { FORMAT = 1, LINE_BYTES_MAX = 16384 };
 /* So that no sum of them overflows, whoever wrote the file. */
 enum { QUANTITY_MAX = 1000000000, STATUS_MAX = 999, HOLD_S_MAX = 86400 };
 #define STOCK_MAX INT64_C(9007199254740991)
-
-/* A number of the line; one that is not there is `otherwise`, and one that is something else is
- * an error. */
-static bool take_number(const json_t *line, const char *name, int64_t otherwise, int64_t *out,
-                        struct error *error)
-{
-    const json_t *value = json_object_get(line, name);
-    *out = value ? json_integer_value(value) : otherwise;
-    return !value || json_is_integer(value) || error_fail(error, "\"%s\" is no integer", name);
-}
-
-/* One that may be left out, and then is 0. */
-static bool take_count(const json_t *line, const char *name, int64_t most, int64_t *out,
-                       struct error *error)
-{
-    return take_number(line, name, 0, out, error) &&
-           ((*out >= 0 && *out <= most) ||
-            error_fail(error, "\"%s\" is not from 0 to %lld", name, (long long)most));
-}
-
-static bool need_number(const json_t *line, const char *name, int64_t least, int64_t *out,
-                        struct error *error)
-{
-    return take_number(line, name, INT64_MIN, out, error) &&
-           (*out >= least || error_fail(error, "\"%s\" is missing or too small", name));
-}
 
 /* A text of the line, "" when it is not there. */
 static bool take_text(const json_t *line, const char *name, char *out, size_t size,
@@ -53,21 +29,25 @@ static bool take_text(const json_t *line, const char *name, char *out, size_t si
 static bool read_head(struct ledger *out, const json_t *line, struct error *error)
 {
     int64_t format;
-    if (!need_number(line, "ledger", 1, &format, error))
+    if (json_object_get(line, "shop_ledger"))
+        return error_fail(error,
+                          "a shop's ledger: seckill-loadtest shop TARGET.yaml --judge judges "
+                          "it");
+    if (!line_need_number(line, "ledger", 1, &format, error))
         return false;
     if (format != FORMAT)
         return error_fail(error, "format %lld, and this program reads %d", (long long)format,
                           FORMAT);
-    return take_number(line, "seed", 0, &out->seed, error);
+    return line_take_number(line, "seed", 0, &out->seed, error);
 }
 
 static bool read_product(struct ledger *out, const json_t *line, struct error *error)
 {
     struct ledger_product product = {0};
-    return need_number(line, "product", 1, &product.id, error) &&
-           need_number(line, "stock", 0, &product.stock, error) &&
-           take_count(line, "limit", INT64_MAX, &product.limit, error) &&
-           take_count(line, "epoch", INT64_MAX, &product.epoch, error) &&
+    return line_need_number(line, "product", 1, &product.id, error) &&
+           line_need_number(line, "stock", 0, &product.stock, error) &&
+           line_take_count(line, "limit", INT64_MAX, &product.limit, error) &&
+           line_take_count(line, "epoch", INT64_MAX, &product.epoch, error) &&
            (product.stock <= STOCK_MAX || error_fail(error, "\"stock\" is too large")) &&
            (ledger_add_product(out, &product) || error_fail(error, "out of memory"));
 }
@@ -103,12 +83,12 @@ static bool read_begin(struct ledger *out, const json_t *line, const char *kind,
         return true;
     }
     op.kind = (enum ledger_kind)known;
-    if (!need_number(line, "op", 1, &op.number, error) ||
-        !need_number(line, "at_us", 0, &op.start_us, error) ||
-        !take_number(line, "user", 0, &op.user, error) ||
-        !take_number(line, "product", 0, &op.product, error) ||
-        !take_number(line, "quantity", 0, &op.quantity, error) ||
-        !take_count(line, "hold_s", HOLD_S_MAX, &op.hold_s, error) ||
+    if (!line_need_number(line, "op", 1, &op.number, error) ||
+        !line_need_number(line, "at_us", 0, &op.start_us, error) ||
+        !line_take_number(line, "user", 0, &op.user, error) ||
+        !line_take_number(line, "product", 0, &op.product, error) ||
+        !line_take_number(line, "quantity", 0, &op.quantity, error) ||
+        !line_take_count(line, "hold_s", HOLD_S_MAX, &op.hold_s, error) ||
         !take_text(line, "strategy", op.strategy, sizeof op.strategy, error) ||
         !take_text(line, "order", op.order, sizeof op.order, error) || !is_whole(&op, error))
         return false;
@@ -125,13 +105,13 @@ static bool take_answer(const json_t *line, struct ledger_op *op, struct error *
 {
     char is[8], state[LEDGER_NAME_SIZE], order[LEDGER_ID_SIZE];
     int64_t status;
-    if (!need_number(line, "end_us", op->start_us, &op->end_us, error) ||
+    if (!line_need_number(line, "end_us", op->start_us, &op->end_us, error) ||
         !take_text(line, "is", is, sizeof is, error) ||
-        !take_count(line, "status", STATUS_MAX, &status, error) ||
+        !line_take_count(line, "status", STATUS_MAX, &status, error) ||
         !take_text(line, "code", op->code, sizeof op->code, error) ||
         !take_text(line, "order", order, sizeof order, error) ||
         !take_text(line, "state", state, sizeof state, error) ||
-        !take_number(line, "fence", 0, &op->fence, error))
+        !line_take_number(line, "fence", 0, &op->fence, error))
         return false;
     int result = ledger_result_of(is);
     int known = ledger_state_of(state);
@@ -149,7 +129,7 @@ static bool take_answer(const json_t *line, struct ledger_op *op, struct error *
 static bool read_end(struct ledger *out, const json_t *line, struct error *error)
 {
     int64_t number;
-    if (!need_number(line, "op", 1, &number, error))
+    if (!line_need_number(line, "op", 1, &number, error))
         return false;
     struct ledger_op *op = ledger_find_op(out, number);
     if (!op) { /* of a sort that was skipped, or of nothing */

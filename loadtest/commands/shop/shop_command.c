@@ -1,8 +1,8 @@
 /*
- * `shop`: loads somebody's shop as its target file says, and judges it by its own books. Exit
- * status 0 when every claim that was checked holds, 1 when one is broken or a threshold failed, 2
- * when nothing can be said. What is wrong on the command line or in the target is said before
- * anything is sent.
+ * `shop`: loads somebody's shop as its target file says, and judges it by its own books; or with
+ * --judge a sale that is over, by its ledger, without the shop. Exit status 0 when every claim that
+ * was checked holds, 1 when one is broken or a threshold failed, 2 when nothing can be said. What
+ * is wrong on the command line or in the target is said before anything is sent.
  */
 #include "loadtest/commands/commands.h"
 
@@ -11,6 +11,7 @@
 #include "loadtest/load/client.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/pipeline/gate.h"
+#include "loadtest/shop/sale/sale_again.h"
 #include "loadtest/shop/sale/sale_gate.h"
 #include "loadtest/shop/sale/told.h"
 
@@ -42,16 +43,27 @@ static bool tell(struct shop_run *run, const struct told *told, int *status, str
     gate_add_load(&run->junit, run->target.name, &run->fail_if, told->measured);
     if (!told_write(told, error) || !told_page(told, error))
         return false;
-    printf("Files: %s/report.html, results.json, ledger.jsonl\n", told->plan->folder);
+    printf("Files: %s/report.html, results.json%s\n", told->plan->folder,
+           *run->options->judge ? "" : ", ledger.jsonl");
     *status = gate_exit_status(&gate, shop_verdict_exit_status(told->sale->judgement.verdict));
     return true;
 }
 
-static bool judge(struct shop_run *run, const struct sale_plan *plan, int *status,
-                  struct error *error)
+/* A sale that is judged: counted, measured, told. */
+static bool conclude(struct shop_run *run, const struct sale_plan *plan, const struct sale *sale,
+                     int *status, struct error *error)
 {
     struct sale_answers answers[SHOP_MEANINGS];
     struct measured measured;
+    const struct told told = {plan, sale, answers, &run->fail_if, &measured};
+    sale_measure(&run->target, sale, &measured);
+    return (sale_count(sale, answers) || error_fail(error, "out of memory")) &&
+           tell(run, &told, status, error);
+}
+
+static bool hold(struct shop_run *run, const struct sale_plan *plan, int *status,
+                 struct error *error)
+{
     struct sale sale;
     bool made = sale_hold(plan, &sale, error);
     if (plan->tick)
@@ -59,10 +71,7 @@ static bool judge(struct shop_run *run, const struct sale_plan *plan, int *statu
     if (!made && sale.sent.failures > 0)
         fprintf(stderr, "%zu requests went wrong, the first: %s\n", sale.sent.failures,
                 sale.sent.first_failure);
-    sale_measure(&run->target, &sale, &measured);
-    const struct told told = {plan, &sale, answers, &run->fail_if, &measured};
-    made = made && (sale_count(&sale, answers) || error_fail(error, "out of memory")) &&
-           tell(run, &told, status, error);
+    made = made && conclude(run, plan, &sale, status, error);
     sale_fini(&sale);
     return made;
 }
@@ -88,7 +97,26 @@ static bool sell(struct shop_run *run, int *status, struct error *error)
         .tick = terminal_rewrites(stderr) ? show : NULL,
         .context = &run->target,
     };
-    return judge(run, &plan, status, error);
+    return hold(run, &plan, status, error);
+}
+
+/* No folder is made for a ledger that is refused. */
+static bool judge_again(struct shop_run *run, int *status, struct error *error)
+{
+    const struct options *options = run->options;
+    struct sale_plan plan = {.target = &run->target};
+    struct sale sale;
+    char folder[1024];
+    bool made = false;
+    bool good = sale_judge_again(options->judge, &plan, &sale, error) &&
+                files_make_folder(options->out, folder, sizeof folder, &made, error);
+    if (good) {
+        plan.folder = folder;
+        printf("Judged again by %s; nothing was sent.\n\n", options->judge);
+        good = conclude(run, &plan, &sale, status, error);
+    }
+    sale_fini(&sale);
+    return good;
 }
 
 static bool begin(struct shop_run *run, struct error *error)
@@ -122,7 +150,8 @@ int command_shop(const struct options *options)
          !thresholds_parse("fail-if", options->fail_if, &run.fail_if, &error)) ||
         !junit_open(&run.junit, options->junit, &error))
         return process_fail(error.text);
-    bool made = begin(&run, &error) && sell(&run, &status, &error);
+    bool made = begin(&run, &error) && (*options->judge ? judge_again(&run, &status, &error)
+                                                        : sell(&run, &status, &error));
     if (!made)
         status = process_fail(error.text);
     if (!write_junit(&run, made ? NULL : error.text, &error))

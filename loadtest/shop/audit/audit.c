@@ -11,11 +11,6 @@
 
 enum { QUIET_EVERY_MS = 100 };
 
-/* A shop may print anything. Within these no sum of what it prints leaves 64 bits: a target's stock
- * is a billion at most, and what is left of it may be below 0. */
-#define UNITS_MAX INT64_C(1000000000)
-#define LEFT_MAX  INT64_C(1000000000000)
-
 /* A value stands alone, or is the first of the first row. Borrowed; NULL: there is none. */
 static const json_t *value_of(const json_t *answer)
 {
@@ -81,12 +76,12 @@ static bool read_left(const struct shop_asker *asker, struct shop_books *out, st
     json_t *answer = query_ask(asker, "stock_left", &asker->target->stock_left, error);
     if (!answer)
         return false;
-    out->has_left =
-        number_of(value_of(answer), &out->left) && out->left >= -LEFT_MAX && out->left <= LEFT_MAX;
+    out->has_left = number_of(value_of(answer), &out->left) && out->left >= -SHOP_LEFT_MAX &&
+                    out->left <= SHOP_LEFT_MAX;
     json_decref(answer);
     return out->has_left ||
            error_fail(error, "stock_left: it must be one whole number from %" PRId64 " to %" PRId64,
-                      -LEFT_MAX, LEFT_MAX);
+                      -SHOP_LEFT_MAX, SHOP_LEFT_MAX);
 }
 
 /* Owned; NULL: none. */
@@ -109,10 +104,10 @@ static bool add_row(struct shop_books *out, const json_t *values, size_t number,
     row->user = name_of(json_array_get(values, 1));
     row->units = 1;
     if (units && !json_is_null(units) &&
-        (!number_of(units, &row->units) || row->units < 0 || row->units > UNITS_MAX))
+        (!number_of(units, &row->units) || row->units < 0 || row->units > SHOP_UNITS_MAX))
         return error_fail(error,
                           "orders: the units of row %zu are no whole number from 0 to %" PRId64,
-                          number, UNITS_MAX);
+                          number, SHOP_UNITS_MAX);
     return true;
 }
 

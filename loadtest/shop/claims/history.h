@@ -25,15 +25,20 @@ struct shop_history {
     size_t count, room;
 };
 
+/* Within these no sum of what books say leaves 64 bits: a target's stock is a billion at most, and
+ * what is left of it may be below 0. */
+#define SHOP_UNITS_MAX INT64_C(1000000000)
+#define SHOP_LEFT_MAX  INT64_C(1000000000000)
+
 /* An order in the shop's books. */
 struct shop_row {
     char *id, *user; /* owned; NULL: not named */
-    int64_t units;
+    int64_t units;   /* 0 .. SHOP_UNITS_MAX */
 };
 
 struct shop_books {
-    bool has_left; /* `left` was read */
-    int64_t left;
+    bool has_left;         /* `left` was read */
+    int64_t left;          /* -SHOP_LEFT_MAX .. SHOP_LEFT_MAX */
     bool has_rows;         /* the orders were read */
     struct shop_row *rows; /* owned */
     size_t count, room;

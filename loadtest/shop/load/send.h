@@ -11,6 +11,7 @@
 
 #include "loadtest/load/arrivals.h"
 #include "loadtest/shop/load/call.h"
+#include "loadtest/shop/load/send_result.h"
 #include "loadtest/shop/load/shop_ledger.h"
 #include "loadtest/shop/load/users.h"
 
@@ -24,13 +25,6 @@ struct send_plan {
     int64_t seed;
     void (*tick)(void *context, size_t answered); /* some five times a second; may be NULL */
     void *context;
-};
-
-struct send_result {
-    int64_t began_us, ended_us;
-    size_t answered;
-    size_t failures;         /* visits that did not go as they should */
-    char first_failure[400]; /* "": none */
 };
 
 /* Everything that was asked stands in `history`, and in the ledger. False: it could not be done, or

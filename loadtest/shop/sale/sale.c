@@ -59,6 +59,7 @@ static bool hold(const struct sale_plan *plan, const struct shop_asker *asker, s
     if (!load(plan, asker, out, ledger, error) || !audit_wait_quiet(asker, error) ||
         !audit_read(asker, &out->books, error))
         return false;
+    shop_ledger_sent(ledger, &out->sent);
     shop_ledger_books(ledger, &out->books);
     return claims_judge(plan->target, &out->history, &out->books, &out->judgement, error);
 }
@@ -68,10 +69,11 @@ bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *err
     char path[1200], log[1200];
     struct error ignored;
     const struct shop_asker asker = {plan->target, log, QUERY_LIMIT_MS};
+    const struct shop_load made = {plan->connections, plan->rate_per_s, plan->seed};
     *out = (struct sale){.judgement = {.verdict = SHOP_VERDICT_INVALID}};
     snprintf(path, sizeof path, "%s/ledger.jsonl", plan->folder);
     snprintf(log, sizeof log, "%s/shop.log", plan->folder);
-    struct json_lines *ledger = shop_ledger_create(path, plan->target, error);
+    struct json_lines *ledger = shop_ledger_create(path, plan->target, &made, error);
     if (!ledger)
         return false;
     bool held = hold(plan, &asker, out, ledger, error);

@@ -150,6 +150,8 @@ static void what_is_no_ledger_is_refused(void **state)
     refuses("{\"ledger\":1", "line 1"); /* cut in its first line: nothing says what it is */
     refuses("{\"ledger\":2}\n", "format 2");
     refuses("{\"runs\":[]}\n", "\"ledger\"");
+    refuses("{\"shop_ledger\":2,\"shop\":\"ours\"}\n",
+            "line 1: a shop's ledger: seckill-loadtest shop TARGET.yaml --judge judges it");
     refuses(HEAD "nonsense\n" BUY, "line 3");
     refuses(HEAD "[1]\n", "line 3");
     refuses(HEAD BUY BUY, "op 1");

@@ -1,0 +1,263 @@
+/*
+ * A ledger that is judged again, without a shop: a whole one keeps every claim, one in which
+ * something is not as it ought to be breaks those that it ought to break and no other, and one of
+ * another sale than the target's is refused.
+ */
+#include "lib/t.h"
+
+#include "loadtest/shop/sale/sale_again.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/seckill-shop-again.XXXXXX";
+
+/* Two units, one a user: ann and bob have bought, ann's key came twice, cid was told the truth. */
+static const char whole[] =
+    "{\"shop_ledger\":2,\"shop\":\"ours\",\"product\":7,\"stock\":2,\"limit\":1,\"connections\":3,"
+    "\"rate_per_s\":9,\"seed\":5}\n"
+    "{\"op\":0,\"due_us\":1,\"user\":\"ann\",\"key\":\"a\"}\n"
+    "{\"op\":1,\"due_us\":2,\"user\":\"bob\",\"key\":\"b\"}\n"
+    "{\"op\":2,\"due_us\":3,\"user\":\"ann\",\"key\":\"a\",\"repeat\":true}\n"
+    "{\"op\":0,\"sent_us\":4,\"end_us\":7,\"status\":201,\"is\":\"sold\",\"order\":\"o-a\"}\n"
+    "{\"op\":1,\"sent_us\":4,\"end_us\":7,\"status\":202,\"is\":\"accepted\",\"became\":\"sold\","
+    "\"order\":\"o-b\"}\n"
+    "{\"op\":2,\"sent_us\":5,\"end_us\":8,\"status\":200,\"is\":\"sold\",\"order\":\"o-a\"}\n"
+    "{\"op\":3,\"due_us\":9,\"user\":\"cid\",\"key\":\"c\"}\n"
+    "{\"op\":3,\"sent_us\":9,\"end_us\":12,\"status\":409,\"is\":\"sold_out\"}\n"
+    "{\"failures\":2,\"first_failure\":\"why\",\"began_us\":1,\"ended_us\":12}\n"
+    "{\"stock_left\":0}\n"
+    "{\"orders\":2}\n"
+    "{\"row\":[\"o-a\",\"ann\",1]}\n"
+    "{\"row\":[\"o-b\",\"bob\",1]}\n"
+    "{\"done\":true,\"at_us\":20}\n";
+
+/* One place in the ledger, and what stands there instead; NULL: no more. */
+struct edit {
+    const char *from, *to;
+};
+
+static void put(const char *text)
+{
+    FILE *to = fopen(path, "we");
+    assert_non_null(to);
+    fputs(text, to);
+    bool closed = fclose(to) == 0;
+    assert_true(closed);
+}
+
+static void put_edited(const struct edit *edits, size_t count)
+{
+    char text[4096], tail[4096];
+    snprintf(text, sizeof text, "%s", whole);
+    for (size_t i = 0; i < count && edits[i].from; i++) {
+        char *at = strstr(text, edits[i].from);
+        if (!at)
+            fail_msg("the ledger has no %s", edits[i].from);
+        snprintf(tail, sizeof tail, "%s", at + strlen(edits[i].from));
+        snprintf(at, sizeof text - (size_t)(at - text), "%s%s", edits[i].to, tail);
+    }
+    put(text);
+}
+
+static char name[] = "ours", file[] = "shop.yaml", sql[] = "SELECT 1";
+
+static struct target target_of(void)
+{
+    struct target target = {.path = file,
+                            .name = name,
+                            .product = 7,
+                            .stock = 2,
+                            .limit = 1,
+                            .stock_left = {.sql = sql},
+                            .orders = {.sql = sql}};
+    for (size_t i = 0; i < SHOP_CLAIMS; i++)
+        target.claims[i] = true;
+    return target;
+}
+
+static struct sale sale;
+static struct sale_plan plan;
+static struct error error;
+
+static bool judge(const struct target *target)
+{
+    sale_fini(&sale);
+    plan = (struct sale_plan){.target = target};
+    error.text[0] = '\0';
+    return sale_judge_again(path, &plan, &sale, &error);
+}
+
+/* `broken` has a bit for each claim that must be. */
+static void expect_broken(unsigned broken)
+{
+    const struct target target = target_of();
+    if (!judge(&target))
+        fail_msg("%s", error.text);
+    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
+        const struct claim_finding *finding = &sale.judgement.claims[i];
+        if ((finding->result == CLAIM_BROKEN) != ((broken >> i & 1) != 0))
+            fail_msg("%s: %s %s", shop_claim_name((enum shop_claim)i),
+                     claim_result_name(finding->result), finding->text);
+    }
+    assert_int_equal(sale.judgement.verdict, broken ? SHOP_VERDICT_BROKEN : SHOP_VERDICT_KEPT);
+}
+
+static void a_whole_one_keeps_every_claim(void **state)
+{
+    (void)state;
+    put(whole);
+    expect_broken(0);
+    for (size_t i = 0; i < SHOP_CLAIMS; i++)
+        assert_int_equal(sale.judgement.claims[i].result, CLAIM_KEPT);
+    assert_int_equal(sale.history.count, 4);
+    assert_int_equal(sale.books.count, 2);
+    assert_int_equal(sale.sent.failures, 2);
+    assert_int_equal(plan.connections, 3);
+    assert_int_equal(plan.rate_per_s, 9);
+    assert_int_equal(plan.seed, 5);
+}
+
+#define BIT(claim) (1U << (claim))
+
+static void what_is_not_as_it_ought_to_be_is_broken(void **state)
+{
+    (void)state;
+    static const struct {
+        struct edit edits[3];
+        unsigned broken;
+    } cases[] = {
+        {{{"\"bob\",1]", "\"bob\",2]"}},
+         BIT(SHOP_NEVER_OVERSOLD) | BIT(SHOP_ONE_A_USER) | BIT(SHOP_CONSERVED)},
+        {{{"{\"orders\":2}", "{\"orders\":3}"},
+          {"{\"done\"", "{\"row\":[\"o-d\",\"cid\",0]}\n{\"done\""}},
+         BIT(SHOP_NOTHING_BEHIND_A_NO)},
+        {{{"\"order\":\"o-b\"", "\"order\":\"o-x\""}}, BIT(SHOP_SOLD_HAS_ITS_ROW)},
+        {{{"\"accepted\",\"became\":\"sold\",\"order\":\"o-b\"", "\"refused\""}},
+         BIT(SHOP_NOTHING_BEHIND_A_NO)},
+        {{{"\"stock_left\":0", "\"stock_left\":1"}}, BIT(SHOP_NOTHING_LEFT) | BIT(SHOP_CONSERVED)},
+        {{{"\"stock_left\":0", "\"stock_left\":1"}, {"\"sold_out\"", "\"refused\""}},
+         BIT(SHOP_CONSERVED)},
+        {{{"\"stock_left\":0", "\"stock_left\":-1"}},
+         BIT(SHOP_NEVER_OVERSOLD) | BIT(SHOP_CONSERVED)},
+        {{{"\"status\":200,\"is\":\"sold\",\"order\":\"o-a\"",
+           "\"status\":200,\"is\":\"sold\",\"order\":\"o-b\""}},
+         BIT(SHOP_ONE_A_KEY) | BIT(SHOP_SOLD_HAS_ITS_ROW)},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        print_message("edit %zu\n", i);
+        put_edited(cases[i].edits, 3);
+        expect_broken(cases[i].broken);
+    }
+}
+
+/* What the target does not ask for is not judged, and what it asks for is judged by the ledger. */
+static void the_claims_are_the_targets(void **state)
+{
+    (void)state;
+    const struct edit oversold = {"\"bob\",1]", "\"bob\",2]"};
+    struct target target = target_of();
+    put_edited(&oversold, 1);
+    for (size_t i = 0; i < SHOP_CLAIMS; i++)
+        target.claims[i] = i == SHOP_SOLD_HAS_ITS_ROW;
+    assert_true(judge(&target));
+    assert_int_equal(sale.judgement.claims[SHOP_NEVER_OVERSOLD].result, CLAIM_NOT_ASKED);
+    assert_int_equal(sale.judgement.claims[SHOP_SOLD_HAS_ITS_ROW].result, CLAIM_KEPT);
+}
+
+static void is_refused(const struct target *target, const char *why)
+{
+    char text[600];
+    snprintf(text, sizeof text,
+             "%s is of another sale than shop.yaml: %s; a ledger is judged with the target file "
+             "that it was made with",
+             path, why);
+    assert_false(judge(target));
+    assert_string_equal(error.text, text);
+    assert_null(sale.history.items);
+    assert_null(sale.books.rows);
+}
+
+static void a_ledger_of_another_sale_is_refused(void **state)
+{
+    (void)state;
+    static char theirs[] = "theirs";
+    struct target target = target_of();
+    put(whole);
+    target.name = theirs;
+    is_refused(&target, "its shop is called ours, and there it is theirs (name)");
+    target = target_of();
+    target.product = 8;
+    is_refused(&target, "its product is 7, and there it is 8");
+    target = target_of();
+    target.stock = 3;
+    is_refused(&target, "its stock is 2, and there it is 3");
+    target = target_of();
+    target.limit = 0;
+    is_refused(&target, "its limit is 1, and there it is 0");
+    target = target_of();
+    target.stock_left.sql = NULL;
+    is_refused(&target, "it has audit.stock, which is not asked for there");
+    target = target_of();
+    target.orders.sql = NULL;
+    is_refused(&target, "it has audit.orders, which is not asked for there");
+}
+
+/* The file asks for more than it did; that is no reason to say "not checked". */
+static void a_ledger_without_the_books_is_refused(void **state)
+{
+    (void)state;
+    const struct edit no_left = {"{\"stock_left\":0}\n", ""};
+    const struct edit no_orders[] = {{"{\"orders\":2}\n", ""},
+                                     {"{\"row\":[\"o-a\",\"ann\",1]}\n", ""},
+                                     {"{\"row\":[\"o-b\",\"bob\",1]}\n", ""}};
+    const struct target target = target_of();
+    put_edited(&no_left, 1);
+    is_refused(&target, "it has no audit.stock, which is asked for there");
+    put_edited(no_orders, 3);
+    is_refused(&target, "it has no audit.orders, which is asked for there");
+}
+
+static void what_cannot_be_read_is_refused(void **state)
+{
+    (void)state;
+    const struct edit cut = {"{\"done\":true,\"at_us\":20}\n", ""};
+    const struct target target = target_of();
+    char text[200];
+    put_edited(&cut, 1);
+    assert_false(judge(&target));
+    snprintf(text, sizeof text,
+             "%s: it was cut off: the run did not come to its end (no line \"done\"), so it has no "
+             "verdict",
+             path);
+    assert_string_equal(error.text, text);
+    assert_null(sale.history.items);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    return fd >= 0 && close(fd) == 0 ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    sale_fini(&sale);
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_one_keeps_every_claim),
+        cmocka_unit_test(what_is_not_as_it_ought_to_be_is_broken),
+        cmocka_unit_test(the_claims_are_the_targets),
+        cmocka_unit_test(a_ledger_of_another_sale_is_refused),
+        cmocka_unit_test(a_ledger_without_the_books_is_refused),
+        cmocka_unit_test(what_cannot_be_read_is_refused),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

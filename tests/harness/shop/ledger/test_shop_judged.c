@@ -1,0 +1,241 @@
+/*
+ * `shop --judge` as a user calls it: a sale is made and judged, its shop is stopped and has sold
+ * since, and its ledger has the same verdict, the same figures and the same exit status as before,
+ * kept, BROKEN and INVALID. What is no such ledger is refused, and nothing is written then.
+ */
+#include "base/clock.h"
+#include "harness/shop/shop_bed.h"
+#include "lib/t.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Twice what was bought, so that a shop that keeps its stock looks as one that does not. */
+#define BROKEN_AUDIT                                                                               \
+    "  orders:\n"                                                                                  \
+    "    sql: SELECT o.id, user_id, 2 * quantity FROM seckill.orders o JOIN seckill.product p\n"   \
+    "      ON p.id = product_id AND p.epoch = o.epoch WHERE p.id = {product} AND status = 1\n"
+
+struct text {
+    char *bytes; /* owned */
+    size_t length;
+};
+
+static struct text read_file(const char *name)
+{
+    enum { MOST = 1 << 20 };
+    char path[200];
+    struct text text = {.bytes = malloc(MOST + 1)};
+    assert_non_null(text.bytes);
+    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
+    FILE *from = t_open(path);
+    text.length = fread(text.bytes, 1, MOST, from);
+    fclose(from);
+    text.bytes[text.length] = '\0';
+    assert_true(text.length < MOST);
+    return text;
+}
+
+static bool is_there(const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
+    return access(path, F_OK) == 0;
+}
+
+static void take_away(const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void write_file(const char *name, const char *text, size_t length)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
+    FILE *to = fopen(path, "we");
+    assert_non_null(to);
+    assert_int_equal(fwrite(text, 1, length, to), length);
+    bool closed = fclose(to) == 0;
+    assert_true(closed);
+}
+
+static int judge(const char *ledger, const char *arguments)
+{
+    char all[900];
+    snprintf(all, sizeof all, "shop %s/shop.yaml --judge %s/%s %s", bed->folder, bed->folder,
+             ledger, arguments);
+    return bed_run(bed, all);
+}
+
+/* A file that a run has left is taken away, and is then the same again. */
+static void expect_same(const char *name, struct text *before)
+{
+    struct text after = read_file(name);
+    if (after.length != before->length || memcmp(after.bytes, before->bytes, after.length) != 0)
+        fail_msg("%s was\n%s\nand is\n%s", name, before->bytes, after.bytes);
+    free(after.bytes);
+    free(before->bytes);
+}
+
+static void close_shop(void)
+{
+    struct error error = {.text = ""};
+    char sql[120];
+    if (!instance_stop_all(bed->servers, bed->count, &error))
+        fail_msg("%s", error.text);
+    bed->count = 0;
+    snprintf(sql, sizeof sql, "UPDATE seckill.product SET stock = 5 WHERE id = %d",
+             SHOP_BED_PRODUCT);
+    own_bed_sql(NULL, sql);
+}
+
+/* Judged when it is made and, when its shop is gone, once more. */
+static void is_judged_twice(const char *arguments, int status, const char *verdict)
+{
+    assert_int_equal(shop_bed_run(arguments), status);
+    own_bed_says(verdict);
+    struct text results = read_file("results.json"), page = read_file("report.html");
+    struct text ledger = read_file("ledger.jsonl");
+    take_away("results.json");
+    take_away("report.html");
+    if (bed->count)
+        close_shop();
+    assert_int_equal(judge("ledger.jsonl", arguments), status);
+    own_bed_says("/ledger.jsonl; nothing was sent.\n");
+    own_bed_says(verdict);
+    expect_same("results.json", &results);
+    expect_same("report.html", &page);
+    expect_same("ledger.jsonl", &ledger);
+}
+
+static void what_was_kept_is_kept(void **state)
+{
+    (void)state;
+    shop_bed_write(SHOP_BED_AUDIT);
+    is_judged_twice("--fail-if orders<80,committed<20,p99>1000s,orders>1000000/s", 0, "\nkept: ");
+}
+
+static void what_was_broken_is_broken(void **state)
+{
+    (void)state;
+    shop_bed_write(BROKEN_AUDIT);
+    is_judged_twice("", 1, "\nBROKEN: ");
+    own_bed_says("40 units in 20 orders, 20 were on sale: 20 too many");
+}
+
+/* Nobody answers: nothing was sold, and that is no pass the second time either. */
+static void what_proved_nothing_proves_nothing(void **state)
+{
+    (void)state;
+    shop_bed_write("");
+    is_judged_twice("", 2, "\nINVALID: ");
+    own_bed_says("80 requests went wrong, the first: http://127.0.0.1:1/orders");
+}
+
+static void a_pipeline_has_its_files(void **state)
+{
+    char arguments[200];
+    (void)state;
+    shop_bed_write(SHOP_BED_AUDIT);
+    assert_int_equal(shop_bed_run(""), 0);
+    snprintf(arguments, sizeof arguments, "--fail-if committed<21 --junit %s/junit.xml",
+             bed->folder);
+    assert_int_equal(judge("ledger.jsonl", arguments), 1);
+    own_bed_says("Thresholds (--fail-if)\n  committed<21: 20 orders, 1 orders less\n");
+    own_bed_file_says("junit.xml", "<testcase classname=\"our shop\" name=\"never_oversold\"");
+    own_bed_file_says("junit.xml", "failures=\"1\" errors=\"0\"");
+}
+
+static void is_refused(const char *ledger, const char *why)
+{
+    assert_int_equal(judge(ledger, ""), 2);
+    own_bed_says(why);
+    assert_false(is_there("results.json"));
+    assert_false(is_there("report.html"));
+}
+
+/* The run is ended while it sells; what it has left says so. */
+static void a_run_that_was_ended_has_no_verdict(void **state)
+{
+    struct process shop;
+    char path[200], arguments[300], line[4096];
+    bool sells = false;
+    (void)state;
+    shop_bed_write("");
+    snprintf(path, sizeof path, "%s/ledger.jsonl", bed->folder);
+    snprintf(arguments, sizeof arguments, "shop %s/shop.yaml --rate 50 --duration 3600s",
+             bed->folder);
+    bed_start(bed, arguments, &shop);
+    for (int64_t until_us = clock_mono_us() + t_patience_us(); !sells;) {
+        assert_true(clock_mono_us() < until_us);
+        FILE *from = fopen(path, "re");
+        while (from && fgets(line, sizeof line, from))
+            sells = sells || strstr(line, "\"is\":");
+        if (from)
+            fclose(from);
+        clock_sleep_until(clock_mono_us() + 10000);
+    }
+    kill(shop.pid, SIGINT);
+    assert_int_equal(bed_finish(bed, &shop), 2);
+    own_bed_says("interrupted");
+    is_refused("ledger.jsonl", "/ledger.jsonl: it was cut off: the run did not come to its end");
+}
+
+static void what_is_no_ledger_of_this_sale_is_refused(void **state)
+{
+    static const char record[] = "{\"ledger\":1,\"seed\":7}\n{\"done\":true}\n";
+    char *at;
+    (void)state;
+    shop_bed_write("");
+    assert_int_equal(shop_bed_run(""), 2);
+    struct text ledger = read_file("ledger.jsonl");
+    take_away("results.json");
+    take_away("report.html");
+    is_refused("nothing.jsonl", "/nothing.jsonl: No such file or directory");
+    is_refused("shop.yaml", "/shop.yaml: line 1: no JSON object");
+    write_file("record.jsonl", record, strlen(record));
+    is_refused("record.jsonl", "line 1: a ledger of `record`: seckill-loadtest check judges it");
+    at = strstr(ledger.bytes, "{\"op\":1,");
+    assert_non_null(at);
+    *at = '<';
+    write_file("damaged.jsonl", ledger.bytes, ledger.length);
+    is_refused("damaged.jsonl", "/damaged.jsonl: line ");
+    free(ledger.bytes);
+    shop_bed_write("  stock: {sql: 'SELECT 1'}\n");
+    is_refused("ledger.jsonl",
+               "it has no audit.stock, which is asked for there; a ledger is judged "
+               "with the target file that it was made with");
+}
+
+static void check_says_what_to_use(void **state)
+{
+    char arguments[200];
+    (void)state;
+    shop_bed_write("");
+    assert_int_equal(shop_bed_run(""), 2);
+    snprintf(arguments, sizeof arguments, "check %s/ledger.jsonl", bed->folder);
+    assert_int_equal(bed_run(bed, arguments), 2);
+    own_bed_says("line 1: a shop's ledger: seckill-loadtest shop TARGET.yaml --judge judges it");
+}
+
+#define ONE(name)   cmocka_unit_test_setup_teardown(name, own_bed_one, own_bed_end)
+#define ALONE(name) cmocka_unit_test_setup_teardown(name, own_bed_alone, own_bed_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ONE(what_was_kept_is_kept),
+        ONE(what_was_broken_is_broken),
+        ALONE(what_proved_nothing_proves_nothing),
+        ONE(a_pipeline_has_its_files),
+        ALONE(a_run_that_was_ended_has_no_verdict),
+        ALONE(what_is_no_ledger_of_this_sale_is_refused),
+        ALONE(check_says_what_to_use),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,348 @@
+/* A shop's ledger: what is written is read; what is cut off, damaged, or of another kind is refused
+ * with its line. */
+#include "lib/t.h"
+
+#include "loadtest/shop/load/shop_ledger_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEAD                                                                                       \
+    "{\"shop_ledger\":2,\"shop\":\"ours\",\"product\":7,\"stock\":2,\"limit\":1,"                  \
+    "\"connections\":64,\"rate_per_s\":0,\"seed\":1}\n"
+#define BEGUN "{\"op\":0,\"at_us\":5,\"due_us\":4,\"user\":\"ann\",\"key\":\"k\"}\n"
+#define ENDED                                                                                      \
+    "{\"op\":0,\"sent_us\":5,\"end_us\":9,\"status\":201,\"is\":\"sold\",\"order\":\"o\"}\n"
+#define SENT   "{\"failures\":0,\"began_us\":3,\"ended_us\":9}\n"
+#define LEFT   "{\"stock_left\":1}\n"
+#define ORDERS "{\"orders\":1}\n"
+#define ROW    "{\"row\":[\"o\",\"ann\",1]}\n"
+#define DONE   "{\"done\":true,\"at_us\":20}\n"
+#define WHOLE  HEAD BEGUN ENDED SENT LEFT ORDERS ROW DONE
+
+static struct shop_record record;
+static struct error error;
+
+static bool read_bytes(const char *text, size_t length)
+{
+    char *copy = malloc(length + 1);
+    assert_non_null(copy);
+    memcpy(copy, text, length);
+    FILE *from = fmemopen(copy, length, "r");
+    assert_non_null(from);
+    shop_record_fini(&record);
+    error.text[0] = '\0';
+    bool good = shop_ledger_read(&record, from, &error);
+    fclose(from);
+    free(copy);
+    return good;
+}
+
+static void takes(const char *text)
+{
+    if (!read_bytes(text, strlen(text)))
+        fail_msg("%s: %s", error.text, text);
+}
+
+static void refuses(const char *text, const char *why)
+{
+    if (read_bytes(text, strlen(text)))
+        fail_msg("it took: %s", text);
+    if (strcmp(error.text, why) != 0)
+        fail_msg("'%s' is not '%s'", error.text, why);
+    assert_null(record.shop);
+    assert_null(record.history.items);
+    assert_null(record.books.rows);
+}
+
+/* A purchase that became sold, one that was never asked, a repeat that is refused, and the books.
+ */
+static void write_all(const char *path)
+{
+    static char name[] = "Laden \"7\"", user[] = "Li \xe6\x9d\x8e", key[] = "k1", order[] = "o-1";
+    static char empty[] = "";
+    const struct target target = {.name = name, .product = 7, .stock = 5, .limit = 2};
+    const struct shop_load load = {32, 500, 9};
+    const struct send_result sent = {1000, 9000, 2, 1, "step 1 was answered with status 500"};
+    struct json_lines *to = shop_ledger_create(path, &target, &load, &error);
+    assert_non_null(to);
+    struct shop_purchase sold = {.user = user, .key = key, .due_us = 1000};
+    struct shop_purchase failed = {.user = empty, .due_us = 1100};
+    struct shop_purchase again = {.user = user, .key = key, .repeat = true, .due_us = 1200};
+    shop_ledger_begin(to, 0, &sold);
+    shop_ledger_begin(to, 1, &failed);
+    shop_ledger_end(to, 1, &failed);
+    shop_ledger_begin(to, 2, &again);
+    again.asked = sold.asked = true;
+    again.start_us = sold.start_us = 1300;
+    again.end_us = sold.end_us = 1400;
+    again.first = again.last = SHOP_REFUSED;
+    again.status = 409;
+    shop_ledger_end(to, 2, &again);
+    sold.first = SHOP_ACCEPTED;
+    sold.last = SHOP_SOLD;
+    sold.status = 202;
+    sold.order = order;
+    shop_ledger_end(to, 0, &sold);
+    shop_ledger_sent(to, &sent);
+    struct shop_row rows[] = {{order, user, 1}, {NULL, empty, 3}};
+    const struct shop_books books = {
+        .has_left = true, .left = -4, .has_rows = true, .rows = rows, .count = 2};
+    shop_ledger_books(to, &books);
+    assert_true(json_lines_close(to, &error));
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/seckill-shop-ledger.XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    write_all(path);
+    shop_record_fini(&record);
+    bool good = shop_ledger_read_file(&record, path, &error);
+    unlink(path);
+    if (!good)
+        fail_msg("%s", error.text);
+    assert_string_equal(record.shop, "Laden \"7\"");
+    assert_int_equal(record.product, 7);
+    assert_int_equal(record.stock, 5);
+    assert_int_equal(record.limit, 2);
+    assert_int_equal(record.load.connections, 32);
+    assert_int_equal(record.load.rate_per_s, 500);
+    assert_int_equal(record.load.seed, 9);
+    assert_int_equal(record.sent.began_us, 1000);
+    assert_int_equal(record.sent.ended_us, 9000);
+    assert_int_equal(record.sent.answered, 2);
+    assert_int_equal(record.sent.failures, 1);
+    assert_string_equal(record.sent.first_failure, "step 1 was answered with status 500");
+
+    assert_int_equal(record.history.count, 3);
+    const struct shop_purchase *one = &record.history.items[0];
+    assert_string_equal(one->user, "Li \xe6\x9d\x8e");
+    assert_string_equal(one->key, "k1");
+    assert_string_equal(one->order, "o-1");
+    assert_true(one->asked && !one->repeat);
+    assert_int_equal(one->due_us, 1000);
+    assert_int_equal(one->start_us, 1300);
+    assert_int_equal(one->end_us, 1400);
+    assert_int_equal(one->status, 202);
+    assert_int_equal(one->first, SHOP_ACCEPTED);
+    assert_int_equal(one->last, SHOP_SOLD);
+    one++;
+    assert_string_equal(one->user, "");
+    assert_null(one->key);
+    assert_false(one->asked);
+    assert_int_equal(one->end_us, 0);
+    assert_int_equal(one->status, 0);
+    assert_int_equal(one->last, SHOP_UNKNOWN);
+    one++;
+    assert_true(one->repeat);
+    assert_null(one->order);
+    assert_int_equal(one->last, SHOP_REFUSED);
+
+    assert_true(record.books.has_left && record.books.has_rows);
+    assert_int_equal(record.books.left, -4);
+    assert_int_equal(record.books.count, 2);
+    assert_string_equal(record.books.rows[0].id, "o-1");
+    assert_null(record.books.rows[1].id);
+    assert_string_equal(record.books.rows[1].user, "");
+    assert_int_equal(record.books.rows[1].units, 3);
+}
+
+/* A run may be killed at any byte; what it had written by then has no verdict. */
+static void every_cut_is_refused(void **state)
+{
+    (void)state;
+    static const char text[] = WHOLE;
+    const char *const cut =
+        "it was cut off: the run did not come to its end (no line \"done\"), so "
+        "it has no verdict";
+    for (size_t used = strlen(HEAD); used < strlen(text) - 1; used++) {
+        if (read_bytes(text, used))
+            fail_msg("cut at %zu, and taken", used);
+        if (strcmp(error.text, cut) != 0)
+            fail_msg("cut at %zu: %s", used, error.text);
+    }
+    takes(text);
+    assert_true(read_bytes(text, strlen(text) - 1)); /* its last line has no end, and is whole */
+}
+
+static void what_is_of_another_kind_is_refused(void **state)
+{
+    (void)state;
+    refuses("\n", "line 1: no JSON object");
+    refuses("[1]\n", "line 1: no JSON object");
+    refuses("{\"shop_ledger\":2", "line 1: no JSON object");
+    refuses("{\"ledger\":1,\"seed\":7}\n",
+            "line 1: a ledger of `record`: seckill-loadtest check judges it");
+    refuses("{\"verdict\":\"kept\"}\n", "line 1: no ledger of a shop");
+    refuses(BEGUN, "line 1: no ledger of a shop");
+    refuses("{\"shop_ledger\":\"2\"}\n", "line 1: \"shop_ledger\" is no integer");
+    refuses("{\"shop_ledger\":1,\"shop\":\"ours\",\"product\":7,\"stock\":2,\"limit\":1}\n" DONE,
+            "line 1: format 1, of an earlier version, which did not note all that a verdict needs: "
+            "run the sale again");
+    refuses("{\"shop_ledger\":3}\n", "line 1: format 3, and this program reads 2");
+    assert_false(shop_ledger_read_file(&record, "/nowhere/ledger.jsonl", &error));
+    assert_string_equal(error.text, "/nowhere/ledger.jsonl: No such file or directory");
+    assert_false(shop_ledger_read_file(&record, "/", &error));
+    assert_string_equal(error.text, "/: Is a directory");
+    assert_false(shop_ledger_read_file(&record, "/dev/null", &error));
+    assert_string_equal(error.text, "/dev/null: it is empty");
+}
+
+static const struct {
+    const char *text, *why;
+} damaged[] = {
+    {HEAD "{\"op\":0\n" DONE, "line 2: no JSON object"},
+    {HEAD "{\"op\":0,\"op\":0}\n", "line 2: no JSON object"},
+    {HEAD "{\"weather\":\"fine\"}\n", "line 2: no line of a ledger"},
+    {HEAD HEAD, "line 2: no line of a ledger"},
+    {HEAD "{\"done\":false}\n", "line 2: no line of a ledger"},
+    {HEAD "{\"op\":-1}\n", "line 2: \"op\" is missing or too small"},
+    {HEAD "{\"op\":1,\"due_us\":4}\n", "line 2: op 1 begins where op 0 should"},
+    {HEAD BEGUN BEGUN, "line 3: op 0 begins where op 1 should"},
+    {HEAD "{\"op\":0}\n", "line 2: \"due_us\" is missing or too small"},
+    {HEAD "{\"op\":0,\"due_us\":4,\"user\":7}\n", "line 2: \"user\" is no text"},
+    {HEAD "{\"op\":0,\"due_us\":4,\"key\":[]}\n", "line 2: \"key\" is no text"},
+    {HEAD "{\"op\":0,\"due_us\":4,\"repeat\":1}\n", "line 2: \"repeat\" is neither true nor false"},
+    {HEAD ENDED, "line 2: op 0 ends, and has not begun"},
+    {HEAD BEGUN ENDED ENDED, "line 4: op 0 ends twice"},
+    {HEAD BEGUN "{\"op\":0,\"is\":\"bought\"}\n",
+     "line 3: \"is\" is none of the meanings of an answer"},
+    {HEAD BEGUN "{\"op\":0,\"is\":1}\n", "line 3: \"is\" is none of the meanings of an answer"},
+    {HEAD BEGUN "{\"op\":0,\"is\":\"sold\"}\n", "line 3: \"sent_us\" is missing or too small"},
+    {HEAD BEGUN "{\"op\":0,\"is\":\"sold\",\"sent_us\":3,\"end_us\":9}\n",
+     "line 3: \"sent_us\" is missing or too small"},
+    {HEAD BEGUN "{\"op\":0,\"is\":\"sold\",\"sent_us\":5,\"end_us\":4}\n",
+     "line 3: \"end_us\" is missing or too small"},
+    {HEAD BEGUN "{\"op\":0,\"is\":\"sold\",\"sent_us\":5,\"end_us\":9,\"status\":1000}\n",
+     "line 3: \"status\" is not from 0 to 999"},
+    {HEAD BEGUN "{\"op\":0,\"is\":\"accepted\",\"sent_us\":5,\"end_us\":9,\"became\":\"x\"}\n",
+     "line 3: \"became\" is none of the meanings of an answer"},
+    {HEAD BEGUN "{\"op\":0,\"is\":\"shed\",\"sent_us\":5,\"end_us\":9,\"became\":\"sold\"}\n",
+     "line 3: only what was accepted becomes something else"},
+    {HEAD BEGUN "{\"op\":0,\"is\":\"sold\",\"sent_us\":5,\"end_us\":9,\"order\":5}\n",
+     "line 3: \"order\" is no text"},
+    {HEAD BEGUN "{\"op\":0,\"asked\":false,\"is\":\"sold\"}\n",
+     "line 3: op 0 was not asked, and was answered"},
+    {HEAD BEGUN "{\"op\":0,\"asked\":false,\"is\":\"unknown\",\"status\":500}\n",
+     "line 3: op 0 was not asked, and was answered"},
+    {HEAD BEGUN "{\"op\":0,\"asked\":false,\"is\":\"unknown\",\"order\":\"o\"}\n",
+     "line 3: op 0 was not asked, and was answered"},
+    {HEAD BEGUN "{\"op\":0,\"asked\":0,\"is\":\"unknown\"}\n",
+     "line 3: \"asked\" is neither true nor false"},
+    {HEAD SENT SENT, "line 3: the load ends twice"},
+    {HEAD SENT BEGUN, "line 3: op 0 stands behind the end of the load"},
+    {HEAD "{\"failures\":-1}\n", "line 2: \"failures\" is missing or too small"},
+    {HEAD "{\"failures\":1,\"first_failure\":2}\n",
+     "line 2: \"first_failure\" is no text of at most 399 bytes"},
+    {HEAD "{\"failures\":0,\"began_us\":3,\"ended_us\":2}\n",
+     "line 2: \"ended_us\" is missing or too small"},
+    {HEAD SENT LEFT LEFT, "line 4: \"stock_left\" stands there twice"},
+    {HEAD SENT "{\"stock_left\":\"1\"}\n", "line 3: \"stock_left\" is no integer"},
+    {HEAD SENT "{\"stock_left\":1000000000001}\n", "line 3: \"stock_left\" is too large"},
+    {HEAD SENT "{\"stock_left\":-1000000000001}\n",
+     "line 3: \"stock_left\" is missing or too small"},
+    {HEAD SENT ORDERS ORDERS, "line 4: \"orders\" stands there twice"},
+    {HEAD SENT ROW, "line 3: \"orders\" is 0, and here is one more"},
+    {HEAD SENT ORDERS ROW ROW, "line 5: \"orders\" is 1, and here is one more"},
+    {HEAD SENT ORDERS "{\"row\":\"o\"}\n", "line 4: \"row\" is no order's id, user and units"},
+    {HEAD SENT ORDERS "{\"row\":[\"o\",\"ann\"]}\n",
+     "line 4: \"row\" is no order's id, user and units"},
+    {HEAD SENT ORDERS "{\"row\":[1,\"ann\",1]}\n",
+     "line 4: \"row\" is no order's id, user and units"},
+    {HEAD SENT ORDERS "{\"row\":[\"o\",2,1]}\n",
+     "line 4: \"row\" is no order's id, user and units"},
+    {HEAD SENT ORDERS "{\"row\":[\"o\",\"ann\",-1]}\n",
+     "line 4: \"row\" is no order's id, user and units"},
+    {HEAD SENT ORDERS "{\"row\":[\"o\",\"ann\",1000000001]}\n",
+     "line 4: \"row\" is no order's id, user and units"},
+    {HEAD BEGUN SENT DONE, "line 4: the end, and op 0 has none"},
+    {HEAD DONE, "line 2: the end, and the load has none"},
+    {HEAD SENT ORDERS DONE, "line 4: the end, and there are 0 of 1 orders"},
+    {WHOLE DONE, "line 9: it stands behind the end"},
+    {WHOLE ROW, "line 9: it stands behind the end"},
+};
+
+static void a_damaged_line_is_named(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++)
+        refuses(damaged[i].text, damaged[i].why);
+}
+
+static void a_head_without_its_figures_is_refused(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {"product",     "stock",      "limit",
+                                         "connections", "rate_per_s", "seed"};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        char text[] = HEAD SENT DONE, why[100];
+        char *at = strstr(text, fields[i]);
+        assert_non_null(at);
+        *at = 'X';
+        snprintf(why, sizeof why, "line 1: \"%s\" is missing or too small", fields[i]);
+        refuses(text, why);
+    }
+    takes(HEAD SENT DONE);
+}
+
+/* What nobody has asked for has no books; that is not the same as books without an order. */
+static void books_are_told_from_none(void **state)
+{
+    (void)state;
+    takes(HEAD SENT DONE);
+    assert_false(record.books.has_left || record.books.has_rows);
+    takes(HEAD SENT LEFT DONE);
+    assert_true(record.books.has_left && !record.books.has_rows);
+    takes(HEAD SENT "{\"orders\":0}\n" DONE);
+    assert_true(record.books.has_rows && record.books.count == 0);
+}
+
+static void a_line_may_have_8_mib(void **state)
+{
+    (void)state;
+    enum { MOST = 8 << 20 };
+    static const char begins[] = "{\"row\":[\"", ends[] = "\",\"ann\",1]}\n";
+    char *text = NULL;
+    size_t size = 0;
+    for (size_t more = 0; more < 2; more++) {
+        FILE *to = open_memstream(&text, &size);
+        assert_non_null(to);
+        fputs(HEAD SENT ORDERS, to);
+        fputs(begins, to);
+        for (size_t i = strlen(begins) + strlen(ends); i < MOST + more; i++)
+            fputc('o', to);
+        fprintf(to, "%s" DONE, ends);
+        assert_int_equal(fclose(to), 0);
+        if (more == 0)
+            takes(text);
+        else
+            refuses(text, "line 4: longer than 8388608 bytes");
+        free(text);
+    }
+}
+
+static int end(void **state)
+{
+    (void)state;
+    shop_record_fini(&record);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(every_cut_is_refused),
+        cmocka_unit_test(what_is_of_another_kind_is_refused),
+        cmocka_unit_test(a_damaged_line_is_named),
+        cmocka_unit_test(a_head_without_its_figures_is_refused),
+        cmocka_unit_test(books_are_told_from_none),
+        cmocka_unit_test(a_line_may_have_8_mib),
+    };
+    return cmocka_run_group_tests(tests, NULL, end);
+}
