@@ -19,21 +19,32 @@ static char *fill_sql(const struct target *target, const char *sql)
     return fill(sql, fields, sizeof fields / sizeof fields[0], FILL_PLAIN);
 }
 
+/* NULL: a text in it is not in UTF-8, so it cannot be told. */
 static json_t *row_of(const PGresult *result, int row)
 {
     json_t *values = json_array();
     for (int i = 0; i < PQnfields(result); i++) {
         bool null = PQgetisnull(result, row, i) == 1;
-        json_array_append_new(values, null ? json_null() : json_string(PQgetvalue(result, row, i)));
+        json_t *value = null ? json_null() : json_string(PQgetvalue(result, row, i));
+        if (json_array_append_new(values, value) != 0) {
+            json_decref(values);
+            return NULL;
+        }
     }
     return values;
 }
 
-static json_t *rows_of(const PGresult *result)
+/* NULL with the error. */
+static json_t *rows_of(const PGresult *result, struct error *error)
 {
     json_t *rows = json_array();
-    for (int i = 0; i < PQntuples(result); i++)
-        json_array_append_new(rows, row_of(result, i));
+    for (int i = 0; i < PQntuples(result); i++) {
+        if (json_array_append_new(rows, row_of(result, i)) != 0) {
+            error_fail(error, "row %d is not text in UTF-8", i + 1);
+            json_decref(rows);
+            return NULL;
+        }
+    }
     return rows;
 }
 
@@ -49,6 +60,13 @@ static PGresult *run_sql(PGconn *connection, const char *sql, struct error *erro
     return NULL;
 }
 
+/* Whatever the shop's database keeps its texts in. */
+static bool speak_utf8(PGconn *connection, struct error *error)
+{
+    return PQsetClientEncoding(connection, "UTF8") == 0 ||
+           connect_failed(connection, "PostgreSQL", error);
+}
+
 static PGresult *ask_sql(const struct target *target, const char *text, struct error *error)
 {
     char *sql = fill_sql(target, text);
@@ -58,7 +76,8 @@ static PGresult *ask_sql(const struct target *target, const char *text, struct e
     }
     PGconn *connection =
         connect_open(target->database ? target->database : "", "seckill-loadtest", error);
-    PGresult *result = connection ? run_sql(connection, sql, error) : NULL;
+    PGresult *result =
+        connection && speak_utf8(connection, error) ? run_sql(connection, sql, error) : NULL;
     PQfinish(connection);
     free(sql);
     return result;
@@ -140,7 +159,7 @@ json_t *query_ask(const struct shop_asker *asker, const char *name, const struct
     json_t *answer = NULL;
     if (query->sql) {
         PGresult *result = ask_sql(asker->target, query->sql, error);
-        answer = result ? rows_of(result) : NULL;
+        answer = result ? rows_of(result, error) : NULL;
         PQclear(result);
     } else
         answer = ask_command(asker, query->command, error);

@@ -2,6 +2,7 @@
 #include "loadtest/shop/load/users.h"
 
 #include "loadtest/base/process.h"
+#include "loadtest/base/utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -72,11 +73,24 @@ static bool read_line(struct shop_users *out, char **at, size_t *room, const cha
                       out->count, cells, out->columns);
 }
 
+/* The ledger is JSON: it could not say who bought. */
+static bool is_text(const char *text, const char *where, struct error *error)
+{
+    size_t line = 1, left = strlen(text);
+    for (size_t length; left > 0; text += length, left -= length) {
+        length = utf8_sequence(text, left);
+        if (length == 0)
+            return error_fail(error, "%s: line %zu is not text in UTF-8", where, line);
+        line += *text == '\n';
+    }
+    return true;
+}
+
 static bool read_table(struct shop_users *out, const char *where, struct error *error)
 {
     size_t room = 0;
     char *at = out->text + (strncmp(out->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
-    bool good = read_names(out, &at, where, error);
+    bool good = is_text(at, where, error) && read_names(out, &at, where, error);
     while (good && *at)
         good = read_line(out, &at, &room, where, error);
     return good && (out->count > 0 || error_fail(error, "%s: it has no users", where));

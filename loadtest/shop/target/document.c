@@ -5,6 +5,8 @@
  */
 #include "loadtest/shop/target/document.h"
 
+#include "loadtest/base/utf8.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,28 +53,12 @@ static bool read_file(const struct document *document, struct text *out)
     return read;
 }
 
-/* The length of the UTF-8 sequence that begins here (RFC 3629, section 4); 0: none does. */
-static size_t sequence_length(const unsigned char *at, size_t left)
-{
-    size_t length = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-    if (length == 0 || at[0] > 0xf4 || length > left)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if (length == 3 && ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f)))
-        return 0;
-    if (length == 4 && ((at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f)))
-        return 0;
-    return length;
-}
-
 static bool check_utf8(const struct document *document, const struct text *text)
 {
     size_t line = 1;
     for (size_t i = 0, length; i < text->length; i += length) {
-        const unsigned char *at = (const unsigned char *)text->bytes + i;
-        length = sequence_length(at, text->length - i);
+        const char *at = text->bytes + i;
+        length = utf8_sequence(at, text->length - i);
         if (length == 0 || *at == '\0')
             return refuse_line(document, line, "not text in UTF-8");
         line += *at == '\n';

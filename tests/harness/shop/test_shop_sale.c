@@ -321,6 +321,29 @@ static void test_books_that_cannot_be_read(void **state)
                    "orders: sh did not end within 100 ms");
 }
 
+/* The session's own encoding does not matter; what is no text in any is refused, and does not move
+ * what stands behind it. */
+static void test_books_in_another_encoding(void **state)
+{
+    (void)state;
+    struct error error = {.text = ""};
+    struct shop_books books;
+    describe("conditional");
+    asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
+    target.database = text("%s client_encoding=LATIN1", bed_database());
+    target.stock_left.sql = NULL;
+    target.orders.sql = text("SELECT 7, 'Jos' || chr(233), 2");
+    if (!audit_read(&asker, &books, &error))
+        fail_msg("%s", error.text);
+    assert_string_equal(books.rows[0].user, "Jos\xc3\xa9");
+    assert_int_equal(books.rows[0].units, 2);
+    shop_books_fini(&books);
+    expect_refusal(&(struct shop_query){text("SET client_encoding = LATIN1; "
+                                             "SELECT 7, 'Jos' || chr(233), 2"),
+                                        NULL},
+                   &(struct shop_query){NULL, NULL}, "orders: row 1 is not text in UTF-8");
+}
+
 static void test_books_by_a_command(void **state)
 {
     (void)state;
@@ -379,6 +402,7 @@ int main(void)
         ALONE(test_a_shop_that_is_not_there_proves_nothing),
         ONE(test_a_sale_that_does_not_begin),
         ALONE(test_books_that_cannot_be_read),
+        ALONE(test_books_in_another_encoding),
         ALONE(test_books_by_a_command),
         ALONE(test_a_shop_that_is_never_quiet),
     };

@@ -103,6 +103,17 @@ static void no_table_of_users(void **state)
            "users.csv: more than 32 columns");
 }
 
+/* What is no text could stand in no ledger: nobody would know afterwards who bought. */
+static void what_is_no_text_is_no_user(void **state)
+{
+    (void)state;
+    refuse("user\n7\nJos\xe9\n", "users.csv: line 3 is not text in UTF-8");
+    refuse("\xef\xbb\xbfuser,na\xff\n", "users.csv: line 1 is not text in UTF-8");
+    expect_users("user\nJos\xc3\xa9\n", 1);
+    expect_cell(0, "user", "Jos\xc3\xa9");
+    users_close(&users);
+}
+
 static void many_users(void **state)
 {
     (void)state;
@@ -148,13 +159,10 @@ static void a_range_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_cells),
-        cmocka_unit_test(quoted_cells),
-        cmocka_unit_test(line_ends),
-        cmocka_unit_test(a_mark_before_a_quote),
-        cmocka_unit_test(no_table_of_users),
-        cmocka_unit_test(many_users),
-        cmocka_unit_test(a_command_prints_them),
+        cmocka_unit_test(plain_cells),       cmocka_unit_test(quoted_cells),
+        cmocka_unit_test(line_ends),         cmocka_unit_test(a_mark_before_a_quote),
+        cmocka_unit_test(no_table_of_users), cmocka_unit_test(what_is_no_text_is_no_user),
+        cmocka_unit_test(many_users),        cmocka_unit_test(a_command_prints_them),
         cmocka_unit_test(a_range_counts),
     };
     return cmocka_run_group_tests(tests, shop_file_setup, shop_file_teardown);
