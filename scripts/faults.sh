@@ -55,7 +55,7 @@ if [ -z "$at_once" ]; then
 fi
 
 [ -n "$columns" ] && [ "$columns" != all ] ||
-  columns=$("$loadtest" faults --help | awk '/^Faults$/ { on = 1; next } on && NF == 0 { exit } on { print $1 }')
+  columns=$("$loadtest" faults --help | awk '/^Faults$/ { on = 1; next } NF == 0 { on = 0 } on { print $1 }')
 columns=${columns//,/ }
 for column in $columns; do
   [ ! -e "$out/$column" ] || die "$out/$column is there already: --out takes a new folder"
