@@ -78,6 +78,8 @@ static const struct option_row rows[] = {
                "how often each cell is run, with another seed each time"),
     OPTION_ROW("short", FAULTS, OPTION_SWITCH, AT(short_form), NULL, 0, 0, false, NULL,
                "only the cells that tell the strategies apart, one run of each"),
+    OPTION_ROW("promised", FAULTS, OPTION_SWITCH, AT(promised), NULL, 0, 0, false, NULL,
+               "only the cells that a promise is held to: more seeds for --join"),
     OPTION_ROW("reproduce", FAULTS, OPTION_TEXT, AT(reproduce), "", 0, 0, false, "STRATEGY/FAULT",
                "one run of one cell, with the schedule of --seed, and all that was found"),
     OPTION_ROW("join", FAULTS, OPTION_LIST, AT(join), NULL, 0, 0, false, "FOLDER,...",
@@ -412,9 +414,9 @@ static bool check_articles(const struct options *options, const struct option_gi
 static bool check_faults(const struct options *options, const struct option_given *given,
                          struct error *error)
 {
-    static const char *const idle[] = {"strategies", "faults", "runs",           "short",
-                                       "reproduce",  "stack",  "control-binary", "expect",
-                                       "fail-if",    "seed",   "server-binary"};
+    static const char *const idle[] = {"strategies", "faults",  "runs",           "short",
+                                       "reproduce",  "stack",   "control-binary", "expect",
+                                       "promised",   "fail-if", "seed",           "server-binary"};
     for (size_t i = 0; options->join.count > 0 && i < given->count; i++) {
         for (size_t j = 0; j < sizeof idle / sizeof idle[0]; j++) {
             if (strcmp(given->flags[i], idle[j]) == 0)

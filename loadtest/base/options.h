@@ -111,7 +111,7 @@ struct options {
     const char *control_binary; /* "": the servers' own */
     const char *stack;          /* the words that kill and start a private backend; "": none */
     int64_t runs;
-    bool short_form;
+    bool short_form, promised;
     enum options_zoo_format zoo_format;
     bool step;
 };

@@ -154,6 +154,7 @@ static bool add_row(struct matrix *matrix, const struct options *options, const 
     for (size_t i = 0; i < fault_count(); i++) {
         const struct fault *fault = fault_at(i);
         if (is_asked_for(options, fault) && has_cell(row, fault) &&
+            (!options->promised || cell_expectation_of(fault, &row->strategy) == CELL_HOLDS) &&
             !add_cell(matrix, fault, row, error))
             return false;
     }
@@ -254,5 +255,8 @@ bool faults_plan_make(struct matrix *out, const struct harness *harness, struct 
         good = add_rows(out, harness, error);
     for (size_t i = 0; good && i < options->expect.count; i++)
         good = expect(out, harness, options->expect.items[i], error);
+    if (good && out->count == 0)
+        return error_fail(error, options->promised ? "no cell is held to a promise there"
+                                                   : "there is no cell to run");
     return good;
 }

@@ -109,7 +109,11 @@ static void pieces_are_joined(void **state)
     snprintf(arguments, sizeof arguments, "%s/faults.json", bed->folder);
     snprintf(first, sizeof first, "%s/first.json", bed->folder);
     assert_int_equal(rename(arguments, first), 0);
-    assert_int_equal(bed_run(bed, FAULTS "--strategies redis-fenced --faults forget --runs 1"), 2);
+    assert_int_equal(bed_run(bed, FAULTS "--strategies redis-token,redis-fenced --promised "
+                                         "--faults forget --runs 1"),
+                     2);
+    own_bed_says("redis-fenced/forget: expected: holds; held.");
+    assert_null(strstr(bed->output, "redis-token/forget"));
     snprintf(arguments, sizeof arguments, "faults --join %s/faults.json,%s", bed->folder, first);
     assert_int_equal(bed_run(bed, arguments), 0);
     own_bed_says("forget is proven: redis-token broke, as it has to (1 of 1 runs)");
@@ -118,6 +122,8 @@ static void pieces_are_joined(void **state)
     snprintf(arguments, sizeof arguments, "faults --join %s,%s", first, first);
     assert_int_equal(bed_run(bed, arguments), 2);
     own_bed_says("redis-token/forget, seed 5: a run of it is in another one already");
+    assert_int_equal(bed_run(bed, FAULTS "--strategies redis-token --promised --faults forget"), 2);
+    own_bed_says("no cell is held to a promise there");
     assert_int_equal(bed_run(bed, "faults --join a --runs 2"), 2);
     own_bed_says("--runs is not for --join, which runs nothing");
 }
