@@ -13,9 +13,10 @@
  * and takes a lone LF for a line's end. 1.0 refuses all of that. Both leave the head where it was
  * read and write NULs over the ends of names, values and lines: what stands between the end of one
  * part and the beginning of the next says whether anything was passed over. What 0.9.75 has
- * written NULs over cannot be told from a CRLF: a lone LF beside a NUL, and one behind a line that
- * is nothing but a colon, at which it ends the head. Nor is it known what stood in a line before
- * the request's that began with a NUL: it takes that for an empty one.
+ * written NULs over cannot be told from a CRLF: a lone LF beside a NUL, or as the empty line behind
+ * a NUL and a CRLF, and one behind a line that is nothing but a colon, at which it ends the head.
+ * Nor is it known what stood in a line before the request's that began with a NUL: it takes that
+ * for an empty one.
  */
 #include "http/head.h"
 
