@@ -148,6 +148,10 @@ static const struct option_row rows[] = {
                "certificates (PEM) that an https shop is trusted by (the system's)"),
     OPTION_ROW("operations", RECORD, OPTION_COUNT, AT(operations), "0", 0, 1000000000, false, "N",
                "end after so many, if that is before --duration; 0: any number"),
+    OPTION_ROW("users", WRKS | CAPACITY, OPTION_COUNT, AT(users), "0", 1, 1000000000, false, "N",
+               "orders are given by N users, drawn one by one (each by a user of its own)"),
+    OPTION_ROW("limit", RUN, OPTION_COUNT, AT(limit), "0", 1, 1000000000, false, "N",
+               "units that one of the --users may have of a product (any number)"),
     OPTION_ROW("users", RECORD, OPTION_COUNT, AT(users), "200", 1, 1000000000, false, "N",
                "how many users they buy for"),
     OPTION_ROW("limit", RECORD, OPTION_COUNT, AT(limit), "0", 0, 1000000000, false, "N",
@@ -261,10 +265,6 @@ static const struct option_table table = {.rows = rows,
                                           .more = &option_table_backends,
                                           .stops = stops};
 
-/* Without a flag. The first is enough for wrk to keep any server busy; with the second a server
- * that is slow for a tenth of a second at 10,000 orders a second makes nobody start late. */
-enum { WRK_CONNECTIONS = 64, OPEN_CONNECTIONS = 1024, BELL_RATE = 500 };
-
 static const struct option_command commands[] = {
     {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept",
      options_run_text},
@@ -319,83 +319,14 @@ bool options_use_wrk(const struct options *options)
            options->scenario != SCENARIO_ARTICLES && options->scenario != SCENARIO_UNPAID;
 }
 
-static bool settle_headers(struct options *options, struct error *error)
-{
-    if (!headers_read(&options->header, options->headers, error))
-        return false;
-    if (*options->headers && options->scenario == SCENARIO_UNPAID)
-        return error_fail(error, "--header is not for --scenario unpaid");
-    return options->scenario != SCENARIO_COUNTER ||
-           !headers_have(options->headers, "Authorization") ||
-           error_fail(error, "--header: Authorization cannot be set for --scenario counter: a "
-                             "restock's is --admin-token");
-}
-
-bool options_settle(struct options *options, struct error *error)
-{
-    if (options->scenario == SCENARIO_BELL && options->rate_per_s == 0)
-        options->rate_per_s = BELL_RATE;
-    if (options->connections == 0)
-        options->connections = options->rate_per_s > 0 ? OPEN_CONNECTIONS : WRK_CONNECTIONS;
-    if (*options->body && strcmp(options->body, "plain") != 0 &&
-        strcmp(options->body, "guarded") != 0)
-        return error_fail(error, "--body takes plain or guarded, not '%s'", options->body);
-    if (options->wide && options->format > FORMAT_WIDE)
-        return error_fail(error,
-                          "--wide is a form of the table: not with --format md, json or csv");
-    if (options->wide)
-        options->format = FORMAT_WIDE;
-    if (options->scenario == SCENARIO_UNPAID &&
-        (options->format != FORMAT_TABLE || options->rate_per_s > 0))
-        return error_fail(error, "--format, --wide and --rate are not for --scenario unpaid, which "
-                                 "prints its own lines; results.json and results.csv are written "
-                                 "all the same");
-    if (options->scenario == SCENARIO_UNPAID && (*options->fail_if || *options->junit))
-        return error_fail(error, "--fail-if and --junit are not for --scenario unpaid");
-    if (!settle_headers(options, error))
-        return false;
-    if (options->paid + options->paid_late > 100)
-        return error_fail(error, "--paid and --paid-late are more than 100 of a hundred orders");
-    if (options->servers.count > OPTIONS_MAX_INSTANCES)
-        return error_fail(error, "--server takes at most %d URLs", OPTIONS_MAX_INSTANCES);
-    if (options->servers.count > 0 && options->work_ms >= 0)
-        return error_fail(error,
-                          "--work-ms needs servers that the harness starts: not with --server");
-    if (options->servers.count > 0 && *options->server_binary)
-        return error_fail(error, "--server-binary makes no sense with --server");
-    if (options->servers.count == 0 && options->reset)
-        return error_fail(error,
-                          "--reset is for --server: started servers' products are always reset");
-    for (size_t i = 0; i < options->servers.count; i++) {
-        if (strncmp(options->servers.items[i], "http://", 7) != 0)
-            return error_fail(error, "--server takes http:// URLs, not '%s'",
-                              options->servers.items[i]);
-    }
-    if (options->instances.count == 0) {
-        options->instances.items[0] = options->servers.count ? (int)options->servers.count : 1;
-        options->instances.count = 1;
-    }
-    if ((options->command & (CROWDS | CAPACITY)) && options->instances.count > 1)
-        return error_fail(error, "--instances takes one figure here");
-    if (options->command == COMMAND_OASIS && options->tickets < options->products)
-        return error_fail(error, "--tickets must be at least one for each of --products");
-    for (size_t i = 0; i < options->instances.count; i++) {
-        if (options->servers.count > 0 &&
-            (size_t)options->instances.items[i] > options->servers.count)
-            return error_fail(error, "--instances %d is more than the URLs of --server",
-                              options->instances.items[i]);
-    }
-    return true;
-}
-
 /* What the articles' experiments say themselves. */
 static bool check_articles(const struct options *options, const struct option_given *given,
                            struct error *error)
 {
-    static const char *const fixed[] = {"strategies", "instances", "connections", "threads",
-                                        "duration",   "stock",     "products",    "rounds",
-                                        "work-ms",    "body",      "wait-ms",     "server",
-                                        "rate",       "fail-if",   "junit",       "header"};
+    static const char *const fixed[] = {
+        "strategies", "instances", "connections", "threads", "duration", "stock",
+        "products",   "rounds",    "work-ms",     "body",    "wait-ms",  "server",
+        "rate",       "fail-if",   "junit",       "header",  "users",    "limit"};
     if (options->scenario != SCENARIO_ARTICLES)
         return true;
     for (size_t i = 0; i < given->count; i++) {

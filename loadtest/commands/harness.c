@@ -173,6 +173,8 @@ struct phase_plan harness_plan(const struct harness *harness, const struct api_s
         .threads = options->threads,
         .duration_s = options->duration_s,
         .stock = HARNESS_STOCK,
+        .users = options->users,
+        .limit = options->limit,
         .first_product = options->first_product,
         .products = options->products,
         .seed = options->seed + INT64_C(1000) * round,

@@ -170,10 +170,12 @@ static void print_table(const struct run *run, const struct outputs *to,
 {
     const struct options *options = run->harness.options;
     struct table_style style = {options->format, terminal_has_colours(to->table)};
+    char buyers[120];
+    options_buyers_text(options, buyers, sizeof buyers);
     fprintf(to->notes,
-            "\nscenario %s, %" PRId64 " connections, %" PRId64 " round%s of %" PRId64 " s\n\n",
+            "\nscenario %s, %" PRId64 " connections, %" PRId64 " round%s of %" PRId64 " s%s\n\n",
             scenario_name(options->scenario), run->results.items[0].plan.connections,
-            options->rounds, options->rounds == 1 ? "" : "s", options->duration_s);
+            options->rounds, options->rounds == 1 ? "" : "s", options->duration_s, buyers);
     table_print(to->table, run->results.items, run->results.count, &style, tally);
     table_print_legend(to->notes, &style, tally);
     open_results_print(to->notes, run->results.items, run->results.count,

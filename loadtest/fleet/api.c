@@ -193,24 +193,41 @@ int api_strategies(struct api *api, const char *server, struct api_strategy *out
     return (int)count;
 }
 
-bool api_put_products(struct api *api, const char *server, const struct api_sale *sale,
-                      struct error *error)
+static bool put_product(struct api *api, const char *server, const struct api_sale *sale,
+                        int64_t id, struct error *error)
 {
-    char path[64] = "/products", body[300], opens[80] = "", limit[48] = "";
+    char path[64], body[300], opens[80] = "", limit[48] = "";
     if (sale->opens_at)
         snprintf(opens, sizeof opens, ",\"opens_at\":\"%s\"", sale->opens_at);
     if (sale->limit)
         snprintf(limit, sizeof limit, ",\"limit_per_user\":%" PRId64, sale->limit);
-    if (sale->count == 1) {
-        snprintf(path, sizeof path, "/products/%" PRId64, sale->first);
-        snprintf(body, sizeof body, "{\"stock\":%" PRId64 ",\"name\":\"%.60s\"%s%s}", sale->stock,
-                 sale->name ? sale->name : "load test", opens, limit);
-    } else {
-        snprintf(body, sizeof body,
-                 "{\"first_id\":%" PRId64 ",\"count\":%" PRId64 ",\"stock\":%" PRId64 "%s}",
-                 sale->first, sale->count, sale->stock, opens);
-    }
+    snprintf(path, sizeof path, "/products/%" PRId64, id);
+    snprintf(body, sizeof body, "{\"stock\":%" PRId64 ",\"name\":\"%.60s\"%s%s}", sale->stock,
+             sale->name ? sale->name : "load test", opens, limit);
     return call_json(api, server, path, body, NULL, error);
+}
+
+/* In one call, which takes a stock and nothing else. */
+static bool put_run(struct api *api, const char *server, const struct api_sale *sale,
+                    struct error *error)
+{
+    char body[160];
+    snprintf(body, sizeof body,
+             "{\"first_id\":%" PRId64 ",\"count\":%" PRId64 ",\"stock\":%" PRId64 "}", sale->first,
+             sale->count, sale->stock);
+    return call_json(api, server, "/products", body, NULL, error);
+}
+
+bool api_put_products(struct api *api, const char *server, const struct api_sale *sale,
+                      struct error *error)
+{
+    if (sale->count > 1 && !sale->limit && !sale->name && !sale->opens_at)
+        return put_run(api, server, sale, error);
+    for (int64_t i = 0; i < sale->count; i++) {
+        if (!put_product(api, server, sale, sale->first + i, error))
+            return false;
+    }
+    return true;
 }
 
 static bool integer(const json_t *object, const char *name, int64_t *out, struct error *error)

@@ -35,8 +35,8 @@ int api_strategies(struct api *api, const char *server, struct api_strategy *out
 struct api_sale {
     int64_t first, count;
     int64_t stock;        /* of each */
-    int64_t limit;        /* units a user may have, of a single product; 0: any */
-    const char *name;     /* of a single product, as JSON takes it; NULL: "load test" */
+    int64_t limit;        /* units of each that a user may have; 0: any */
+    const char *name;     /* as JSON takes it; NULL: "load test" where there is one product */
     const char *opens_at; /* a time that is still to come; NULL: at once */
 };
 bool api_put_products(struct api *api, const char *server, const struct api_sale *sale,

@@ -27,7 +27,7 @@ static const struct {
     {"replayed", MEMBER(other_2xx), MEMBER(other_2xx)},
     {"cancelled", MEMBER(other_2xx), MEMBER(other_2xx)},
     {"sold_out", MEMBER(refused), MEMBER(sold_out)},
-    {"limit_reached", MEMBER(refused), MEMBER(refused)},
+    {"limit_reached", MEMBER(refused), MEMBER(limited)},
     {"sale_not_open", MEMBER(refused), MEMBER(refused)},
     {"idempotency_mismatch", MEMBER(refused), MEMBER(refused)},
     {"not_cancellable", MEMBER(refused), MEMBER(refused)},

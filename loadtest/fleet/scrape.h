@@ -15,7 +15,8 @@ struct counts {
     int64_t accepted;  /* 202: decided later */
     int64_t other_2xx; /* replayed, cancelled */
     int64_t sold_out;
-    int64_t refused; /* final noes, sold_out among them */
+    int64_t limited; /* told that their user has all that the limit allows */
+    int64_t refused; /* final noes, sold_out and limited among them */
     int64_t failed;  /* shed: nothing was done; internal_error among them */
     int64_t internal_errors;
     int64_t unknown;   /* 504: may have been done */

@@ -58,7 +58,8 @@ static const char audit_sql[] =
     " SELECT i.id, i.epoch, i.initial_stock, i.stock, coalesce(refilled.units, 0),"
     "   coalesce(sold.units, 0), coalesce(sold.waiting, 0), coalesce(doubled.rows, 0),"
     "   coalesce(greedy.users, 0), coalesce(sold.rows, 0), coalesce(refilled.rows, 0),"
-    "   coalesce(names.list, ''), coalesce(denied.rows, 0), coalesce(sold.held, 0)"
+    "   coalesce(names.list, ''), coalesce(denied.rows, 0), coalesce(sold.held, 0),"
+    "   coalesce(i.limit_per_user, 0)"
     " FROM item i LEFT JOIN sold USING (id) LEFT JOIN refilled USING (id)"
     "   LEFT JOIN doubled USING (id) LEFT JOIN greedy USING (id) LEFT JOIN names USING (id)"
     "   LEFT JOIN denied USING (id)"
@@ -155,6 +156,7 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
         struct witness_product product = {
             .id = number(rows, i, 0),
             .epoch = number(rows, i, 1),
+            .limit = number(rows, i, 14),
             .audit = {.initial_stock = number(rows, i, 2),
                       .stock = number(rows, i, 3),
                       .restocked = number(rows, i, 4),

@@ -25,6 +25,7 @@ const char *witness_schema(const struct witness *witness);
 /* Calls `each` for every product from `first` to `last`, in id order, all from one snapshot. */
 struct witness_product {
     int64_t id, epoch;
+    int64_t limit;      /* units that a user may have; 0: any number */
     struct books audit; /* computed */
 };
 bool witness_audit(struct witness *witness, int64_t first, int64_t last,

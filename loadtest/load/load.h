@@ -42,8 +42,10 @@ struct load {
                             NULL */
     bool restock;
     int64_t connections;
-    int64_t first_user;
+    int64_t first_user;       /* each order is another user's, from this one on */
+    int64_t users, user_from; /* or, where users is not 0, one's of so many, who is drawn */
     int64_t first_product, products;
+    int64_t seed;                /* decides products and users */
     void (*tick)(void *context); /* about five times a second; may be NULL */
     void *context;
     int64_t *answers;           /* kept up by a generator that counts as it goes; may be NULL */
@@ -53,7 +55,6 @@ struct load {
     int64_t threads; /* and connections: from wrk_shape */
     int64_t duration_s;
     int64_t users_per_thread;
-    int64_t seed;
     bool watch_sold_out; /* of one product; it costs the generator, so the figures are not speed */
     int64_t sold_out_us; /* a sold_out_us of an earlier run of the same sale; 0: none */
     pid_t servers[USAGE_PROCESSES]; /* whose threads are watched */

@@ -3,8 +3,9 @@
 --   path, token    the request's path and the admin token ("" for none)
 --   headers        more lines of each request, with their ends; may be left out
 --   restock        true: POST the same restock again and again; false: orders
---   user, users    the first user id of thread 0, and how many ids each thread has for itself
---   product, products, seed   the products, and what decides their order
+--   user, each     the first user id of thread 0, and how many ids each thread has for itself: one an order
+--   users, user_from   0, or how many users give the orders, drawn one by one, and the first one's id
+--   product, products, seed   the products, and what decides who buys which
 --   watch, sold_out   may be left out; true: look at the answers for a false "sold out"; when it was answered first
 -- Ids have a fixed number of digits, so that a request is a prefix, two numbers and a suffix: init() does next
 -- to nothing (wrk's first thread is loading already while the others initialise) and there is no response(), but for
@@ -35,7 +36,7 @@ function init(args)
         head = head .. "Authorization: Bearer " .. P.token .. "\r\n"
     end
     head = head .. (P.headers or "")
-    user = P.user + number * P.users
+    user = P.user + number * P.each
     random = (P.seed + number * 7919) % 2147483646 + 1
     local body = P.restock and '{"quantity":1}' or
         string.format('{"product_id":%d,"user_id":%d,"quantity":1}', P.product, user)
@@ -46,20 +47,29 @@ function init(args)
     after = ',"quantity":1}'
 end
 
+-- Park and Miller's generator: exact in a double.
+local function draw()
+    random = random * 16807 % 2147483647
+    return random
+end
+
 function request()
     if whole then
         return whole
     end
     local product = P.product
     if P.products > 1 then
-        random = random * 16807 % 2147483647 -- Park and Miller's generator: exact in a double
-        product = product + random % P.products
+        product = product + draw() % P.products
     end
     user = user + 1
-    if sent then
-        sent[user] = now_us()
+    local buyer = user
+    if P.users > 0 then
+        buyer = P.user_from + math.floor(draw() / 2147483647 * P.users)
     end
-    return before_product .. product .. before_user .. user .. after
+    if sent then
+        note_sent(buyer)
+    end
+    return before_product .. product .. before_user .. buyer .. after
 end
 
 if P.watch then
@@ -72,15 +82,29 @@ if P.watch then
         return tonumber(time.s) * 1000000 + math.floor(tonumber(time.ns) / 1000)
     end
 
-    sent = {}     -- by user
+    sent = {}     -- by user: when their orders had been sent
     sold = {}     -- when the orders that were sold had been sent
     sold_out = 0  -- when this thread was first told so
 
+    function note_sent(buyer)
+        local times = sent[buyer]
+        if not times then
+            times = {sold = 0}
+            sent[buyer] = times
+        end
+        times[#times + 1] = now_us()
+    end
+
+    -- An answer does not say which of its user's orders it is. The earliest that may have been sold: so nobody is
+    -- taken for a later one than they are.
+    local function note_sold(times)
+        times.sold = times.sold + 1
+        sold[#sold + 1] = times[times.sold]
+    end
+
     function response(status, headers, body)
         if status == 201 or status == 202 then
-            local buyer = tonumber(body:match('"user_id":%s*(%d+)'))
-            sold[#sold + 1] = sent[buyer]
-            sent[buyer] = nil
+            note_sold(sent[tonumber(body:match('"user_id":%s*(%d+)'))])
         elseif status == 409 and sold_out == 0 and body:find('"sold_out"', 1, true) then
             sold_out = now_us()
         end

@@ -108,6 +108,11 @@ static void count_answer(struct open_loop *loop, const struct client *client, in
         loop->result->committed_in_time++;
 }
 
+static int64_t pick(struct open_loop *loop, int64_t below)
+{
+    return (int64_t)(erand48(loop->random) * (double)below);
+}
+
 /* The next order. Where a schedule says when, its ids have a fixed number of digits, so that every
  * request has the same length, as with wrk. */
 static struct counted_call next_call(struct open_loop *loop)
@@ -115,10 +120,10 @@ static struct counted_call next_call(struct open_loop *loop)
     const struct load *load = loop->load;
     if (load->counted)
         return load->counted->calls[loop->next_count];
-    int64_t product = (int64_t)(erand48(loop->random) * (double)load->products);
-    return (struct counted_call){.product = load->first_product + product,
-                                 .user = load->first_user + loop->next_count,
-                                 .quantity = 1};
+    int64_t product = load->first_product + pick(loop, load->products);
+    int64_t user = load->users > 0 ? load->user_from + pick(loop, load->users)
+                                   : load->first_user + loop->next_count;
+    return (struct counted_call){.product = product, .user = user, .quantity = 1};
 }
 
 static size_t write_request(struct open_loop *loop, const struct client *client, char *out)
@@ -444,7 +449,8 @@ static bool run(const struct load *load, struct load_result *result, struct erro
         return error_fail(error, "out of memory");
     loop->load = load;
     loop->result = result;
-    loop->random[0] = (unsigned short)load->arrivals.seed;
+    loop->random[0] = (unsigned short)load->seed;
+    loop->random[1] = (unsigned short)(load->seed >> 16);
     arrivals_init(&loop->due, &load->arrivals);
     arrivals_init(&loop->next, &load->arrivals);
     bool made = prepare(loop, error) && drive(loop, error);

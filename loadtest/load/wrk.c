@@ -170,10 +170,11 @@ static bool write_script(const struct load *load, struct error *error)
     fputs(", headers = ", to);
     write_string(to, load->headers ? load->headers : "");
     fprintf(to,
-            ", restock = %s, user = %" PRId64 ", users = %" PRId64 ", product = %" PRId64
-            ", products = %" PRId64 ", seed = %" PRId64 ", watch = %s, sold_out = %" PRId64 "}\n",
-            load->restock ? "true" : "false", load->first_user, load->users_per_thread,
-            load->first_product, load->products, load->seed,
+            ", restock = %s, user = %" PRId64 ", each = %" PRId64 ", users = %" PRId64
+            ", user_from = %" PRId64 ", product = %" PRId64 ", products = %" PRId64
+            ", seed = %" PRId64 ", watch = %s, sold_out = %" PRId64 "}\n",
+            load->restock ? "true" : "false", load->first_user, load->users_per_thread, load->users,
+            load->user_from, load->first_product, load->products, load->seed,
             load->watch_sold_out ? "true" : "false", load->sold_out_us);
     fwrite(load_lua, 1, load_lua_length, to);
     bool written = !ferror(to);

@@ -37,6 +37,7 @@ static bool announce(const struct fleet *fleet, const struct phase_plan *plan, i
                             &(struct api_sale){.first = plan->first_product,
                                                .count = 1,
                                                .stock = plan->stock,
+                                               .limit = plan->limit,
                                                .opens_at = opens_at},
                             error);
 }

@@ -104,6 +104,16 @@ static bool same_audit(const struct witness_product *ours, const struct books *t
     return true;
 }
 
+/* A limit that did not reach the rows is one that nobody can break. */
+static bool same_limit(const struct witness_product *product, int64_t limit, struct error *error)
+{
+    return product->limit == limit ||
+           error_fail(error,
+                      "product %" PRId64 " has a limit of %" PRId64 " a user, and was put on sale "
+                      "with one of %" PRId64 " (0: none): the sale was reset by somebody else",
+                      product->id, product->limit, limit);
+}
+
 static void compare(void *context, const struct witness_product *product)
 {
     struct comparing *comparing = context;
@@ -112,6 +122,7 @@ static void compare(void *context, const struct witness_product *product)
     bool consistent = false;
     books_add(&comparing->result->audit, &product->audit);
     comparing->good = comparing->good &&
+                      same_limit(product, comparing->result->plan.limit, comparing->error) &&
                       api_audit(fleet->api, fleet->urls[0], product->id, &theirs, &consistent,
                                 comparing->error) &&
                       same_audit(product, &theirs, consistent, comparing->error);

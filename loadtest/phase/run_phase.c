@@ -237,6 +237,8 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
         .duration_s = seconds,
         .first_user = FIRST_USER + number * USERS_PER_RUN,
         .users_per_thread = USERS_PER_RUN / plan->threads,
+        .users = plan->users,
+        .user_from = FIRST_USER,
         .first_product = plan->first_product,
         .products = plan->products,
         .seed = plan->seed * 31 + result->runs,
@@ -378,7 +380,8 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
                  api_put_products(fleet->api, fleet->urls[0],
                                   &(struct api_sale){.first = plan->first_product,
                                                      .count = plan->products,
-                                                     .stock = plan->stock},
+                                                     .stock = plan->stock,
+                                                     .limit = plan->limit},
                                   error) &&
                  same_sale(fleet, plan, error) &&
                  phase_wait_clean(fleet, plan->first_product, last_product(plan), error);

@@ -130,12 +130,12 @@ json_t *results_json_run(const struct phase_result *run)
                             plan->round, "connections", plan->connections, "threads", plan->threads,
                             "duration_s", (double)wrk->duration_us / 1e6, "stock", plan->stock,
                             "products", plan->products);
-    json_t *figures = json_pack("{sI sf sI sf sI sI sI s{sI sI sI sI}}", "requests", wrk->requests,
-                                "requests_per_s", phase_per_s(run, wrk->requests), "committed",
-                                phase_committed(run), "committed_per_s", phase_committed_per_s(run),
-                                "refused", counts->refused, "failed", counts->failed, "unknown",
-                                counts->unknown, "latency_us", "p50", wrk->p50_us, "p90",
-                                wrk->p90_us, "p99", wrk->p99_us, "max", wrk->max_us);
+    json_t *figures = json_pack(
+        "{sI sf sI sf sI sI sI sI s{sI sI sI sI}}", "requests", wrk->requests, "requests_per_s",
+        phase_per_s(run, wrk->requests), "committed", phase_committed(run), "committed_per_s",
+        phase_committed_per_s(run), "refused", counts->refused, "limit_reached", counts->limited,
+        "failed", counts->failed, "unknown", counts->unknown, "latency_us", "p50", wrk->p50_us,
+        "p90", wrk->p90_us, "p99", wrk->p99_us, "max", wrk->max_us);
     json_object_update(row, figures);
     json_decref(figures);
     const struct load_detail *detail = plan->detail;
@@ -210,14 +210,15 @@ static json_t *json_settings(const struct options *options, const struct machine
         json_array_append_new(instances, json_integer(options->instances.items[i]));
     char headers[HEADERS_SIZE];
     headers_names(options->headers, headers, sizeof headers);
-    return json_pack("{ss so sI sI sI sI sI sI sI sI sI ss ss si so}", "scenario",
+    return json_pack("{ss so sI sI sI sI sI sI sI sI sI sI sI ss ss si so}", "scenario",
                      scenario_name(options->scenario), "instances", instances, "connections",
                      options->connections, "threads", options->threads, "rate_per_s",
                      options->rate_per_s, "duration_s", options->duration_s, "stock",
-                     options->stock, "products", options->products, "rounds", options->rounds,
-                     "work_ms", options->work_ms, "wait_ms", options->wait_ms, "body",
-                     options->body, "headers", headers, "servers", (int)options->servers.count,
-                     "postgresql", results_json_database(machine));
+                     options->stock, "users", options->users, "limit_per_user", options->limit,
+                     "products", options->products, "rounds", options->rounds, "work_ms",
+                     options->work_ms, "wait_ms", options->wait_ms, "body", options->body,
+                     "headers", headers, "servers", (int)options->servers.count, "postgresql",
+                     results_json_database(machine));
 }
 
 json_t *results_json_document(json_t *runs, const struct options *options,
@@ -231,7 +232,8 @@ json_t *results_json_document(json_t *runs, const struct options *options,
 /* Of each run's object: what an article's row has comes last, and is empty elsewhere. */
 static const char columns[] =
     "strategy,body,instances,scenario,phase,round,connections,threads,duration_s:3,stock,products,"
-    "requests,requests_per_s:1,committed,committed_per_s:1,refused,failed,unknown,latency_us_p50,"
+    "requests,requests_per_s:1,committed,committed_per_s:1,refused,limit_reached,failed,unknown,"
+    "latency_us_p50,"
     "latency_us_p90,latency_us_p99,latency_us_max,audit_sold,audit_oversold,audit_lost_updates,"
     "audit_duplicate_orders,audit_limit_violations,audit_queued,audit_held,audit_consistent,audit_"
     "undersold,"

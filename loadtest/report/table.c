@@ -35,6 +35,7 @@ static double figure(const struct phase_result *run, enum table_figure which)
         [TABLE_REQUESTS] = phase_per_s(run, run->load.requests),
         [TABLE_COMMITTED] = phase_committed_per_s(run),
         [TABLE_REFUSED] = phase_per_s(run, run->counts.refused),
+        [TABLE_LIMITED] = phase_per_s(run, run->counts.limited),
         [TABLE_FAILED] = phase_per_s(run, run->counts.failed + run->counts.unknown),
         [TABLE_P50] = (double)run->load.p50_us / 1000,
         [TABLE_P99] = (double)run->load.p99_us / 1000,
@@ -64,8 +65,9 @@ void table_gather(const struct phase_result *runs, size_t count, const struct ph
         line->undersold += run->audit.undersold;
         line->missing += run->audit.missing;
         line->resold += run->audit.resold;
-        line->others +=
-            run->audit.duplicate_orders + run->audit.limit_violations + run->audit.negative;
+        line->limits += run->audit.limit_violations;
+        line->others += run->audit.duplicate_orders + run->audit.negative;
+        line->limited += run->plan.kind == PHASE_SPEED ? run->counts.limited : 0;
         if (run->audit.lost_updates > line->lost_updates)
             line->lost_updates = run->audit.lost_updates;
         if (run->plan.kind != PHASE_SPEED && is_worse(run, line->worst))
@@ -94,7 +96,11 @@ void table_print_alarms(FILE *to, const char *before, const struct table_line *l
         {line->missing, "", " orders were answered 201 or 202 and have no row"},
         {line->undersold, "sold out was answered with ", " units left"},
         {line->resold, "sold out was answered, and ", " orders that came later were sold"},
-        {line->others, "", " duplicate orders, limits exceeded or negative stocks"},
+        {line->limits, "", " users have more than the limit"},
+        {line->others, "", " duplicate orders or negative stocks"},
+        {line->limited, "",
+         " orders were refused by the limit while the speed was measured: with "
+         "more --users, or a higher --limit, there would be fewer"},
         {(int64_t)line->generators, "no figures of ",
          " rounds: wrk was never idle and the servers were, so they would be wrk's own (--threads, "
          "or another machine)"},

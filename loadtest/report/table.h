@@ -39,6 +39,7 @@ enum table_figure {
     TABLE_REQUESTS,
     TABLE_COMMITTED,
     TABLE_REFUSED,
+    TABLE_LIMITED, /* of those that were refused */
     TABLE_FAILED,
     TABLE_P50,
     TABLE_P99,
@@ -53,8 +54,10 @@ struct table_line {
     const struct phase_result *worst; /* of the phase that sells out, where there is one */
     int64_t lost_updates;
     enum verdict verdict;
-    const char *error;                                           /* NULL: each could be made */
-    int64_t internal_errors, undersold, missing, resold, others; /* violations without a column */
+    const char *error; /* NULL: each could be made */
+    /* Violations without a column. */
+    int64_t internal_errors, undersold, missing, resold, limits, others;
+    int64_t limited; /* refused by the limit where the speed was measured */
 };
 void table_gather(const struct phase_result *runs, size_t count, const struct phase_result *of,
                   struct table_line *line);

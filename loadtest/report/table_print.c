@@ -62,6 +62,11 @@ static void write_refused(const struct row *row, struct cell *cell)
     write_rate(row, TABLE_REFUSED, cell);
 }
 
+static void write_limited(const struct row *row, struct cell *cell)
+{
+    write_rate(row, TABLE_LIMITED, cell);
+}
+
 static void write_failed(const struct row *row, struct cell *cell)
 {
     write_rate(row, TABLE_FAILED, cell);
@@ -167,7 +172,8 @@ static void write_right_if(const struct row *row, struct cell *cell)
         cell->paint = promise.one_instance ? YELLOW : RED;
 }
 
-enum { SHORT = 1, WIDE = 2 };
+/* IF_LIMITED: only where there was a limit a user. */
+enum { SHORT = 1, WIDE = 2, IF_LIMITED = 4 };
 
 /* Words begin together, figures end together. What a column has nothing for is "-". */
 static const struct column {
@@ -182,6 +188,7 @@ static const struct column {
     {"committed/s", WIDE, false, write_committed},
     {"committed/s", SHORT, false, write_compared},
     {"refused/s", WIDE, false, write_refused},
+    {"limited/s", WIDE | IF_LIMITED, false, write_limited},
     {"failed/s", WIDE, false, write_failed},
     {"p50 ms", SHORT | WIDE, false, write_p50},
     {"p99 ms", SHORT | WIDE, false, write_p99},
@@ -203,12 +210,14 @@ struct table {
     FILE *to;
     struct row *rows; /* owned */
     size_t count;
+    bool limited; /* one of them has a limit a user */
     int widths[COLUMNS];
 };
 
 static bool is_shown(const struct table *table, const struct column *column)
 {
-    return (column->views & (table->style.format == FORMAT_WIDE ? WIDE : SHORT)) != 0;
+    return (column->views & (table->style.format == FORMAT_WIDE ? WIDE : SHORT)) != 0 &&
+           (table->limited || !(column->views & IF_LIMITED));
 }
 
 /* Of a text on the screen: ± is two bytes and one column. */
@@ -374,6 +383,7 @@ void table_print(FILE *to, const struct phase_result *runs, size_t count,
             continue;
         struct row *row = &table.rows[table.count++];
         row->of = &runs[i];
+        table.limited = table.limited || runs[i].plan.limit > 0;
         table_gather(runs, count, &runs[i], &row->line);
         tally->counts[row->line.verdict]++;
     }

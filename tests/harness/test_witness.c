@@ -30,6 +30,7 @@ static const char tables[] =
 
 static struct bed *bed;
 static char conninfo[512];
+static int64_t limit; /* of the product that was audited last */
 
 static void sql(const char *text)
 {
@@ -57,6 +58,7 @@ static struct books audited(int64_t product)
         fail_msg("%s", error.text);
     witness_destroy(witness);
     assert_int_equal(found.id, product);
+    limit = found.limit;
     return found.audit;
 }
 
@@ -124,6 +126,7 @@ static void duplicates_and_limits(void **state)
         "INSERT INTO orders VALUES (4, 1, 3, 2, 1), (4, 1, 3, 1, 2), (4, 1, 4, 1, 1),"
         " (4, 1, 4, 2, 0), (4, 1, 5, 3, 1)");
     struct books audit = audited(4);
+    assert_int_equal(limit, 2);
     assert_int_equal(audit.duplicate_orders, 1);
     /* User 5; the cancelled unit of 3 is back, and what 4 waits for may be refused. */
     assert_int_equal(audit.limit_violations, 1);

@@ -302,6 +302,20 @@ static const struct {
     {"run --scenario unpaid --header X-Shop:1", "--header is not for --scenario unpaid"},
     {"run --scenario articles --header X-Shop:1", "--header is not for --scenario articles"},
     {"sweep --over work-ms=1 --header X-Shop:1", "unknown flag --header"},
+    {"run --users 0", "--users"},
+    {"run --users 9 --limit 0", "--limit"},
+    {"run --limit 2", "--limit needs --users"},
+    {"run --users 10 --limit 3", "30 units of --stock 100, so that it cannot sell out: at least "
+                                 "--users 34 or --limit 11 would do"},
+    {"run --users 50 --limit 2", "--users 51 or --limit 3 would do"},
+    {"run --users 9 --limit 2 --scenario soldout", "--limit is not for --scenario soldout"},
+    {"run --users 9 --scenario counter", "--users is not for --scenario counter"},
+    {"run --limit 9 --scenario counter", "--limit is not for --scenario counter"},
+    {"run --users 9 --scenario unpaid", "--users is not for --scenario unpaid"},
+    {"run --users 9 --scenario articles", "--users is not for --scenario articles"},
+    {"run --limit 9 --scenario articles", "--limit is not for --scenario articles"},
+    {"sweep --over work-ms=1 --users 9 --limit 2", "unknown flag --limit"},
+    {"capacity --users 9 --limit 2", "unknown flag --limit"},
     {"bench", "argument 1"},
 };
 
@@ -350,6 +364,29 @@ static void secrets_are_those_of_the_server(void **state)
     assert_string_equal(options.amqp, "amqp://u:p@h");
     assert_string_equal(split_line.argv[4], "--amqp=************");
     assert_string_equal(split_line.argv[6], "h:1");
+}
+
+static void buyers_are_drawn_of_so_many(void **state)
+{
+    (void)state;
+    char text[120];
+    assert_true(parse("run", no_environment));
+    assert_int_equal(options.users, 0);
+    options_buyers_text(&options, text, sizeof text);
+    assert_string_equal(text, "");
+    assert_true(parse("run --users 51 --limit 2", no_environment));
+    assert_int_equal(options.users, 51);
+    assert_int_equal(options.limit, 2);
+    options_buyers_text(&options, text, sizeof text);
+    assert_string_equal(text, ", 51 users of at most 2 units each");
+    assert_true(parse("run --users 9 --scenario soldout", no_environment));
+    assert_true(
+        parse("run --users 1000000000 --limit 1000000000 --stock 1000000000", no_environment));
+    assert_true(parse("sweep --over work-ms=1 --users 9", no_environment));
+    assert_int_equal(options.users, 9);
+    assert_true(parse("capacity --users 9", no_environment));
+    assert_true(parse("record --limit 2", no_environment));
+    assert_int_equal(options.users, 200);
 }
 
 static void headers_are_lines(void **state)
@@ -481,6 +518,7 @@ int main(void)
         cmocka_unit_test(help_and_version),
         cmocka_unit_test(bad_arguments_are_named),
         cmocka_unit_test(secrets_are_those_of_the_server),
+        cmocka_unit_test(buyers_are_drawn_of_so_many),
         cmocka_unit_test(headers_are_lines),
         cmocka_unit_test(a_header_is_whole),
         cmocka_unit_test(a_header_may_be_repeated_often),

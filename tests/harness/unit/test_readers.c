@@ -150,6 +150,7 @@ static void metrics_by_class(void **state)
     assert_int_equal(scrape.counts.committed, 100);
     assert_int_equal(scrape.counts.sold_out, 40);
     assert_int_equal(scrape.counts.refused, 43);
+    assert_int_equal(scrape.counts.limited, 3);
     assert_int_equal(scrape.counts.failed, 9);
     assert_int_equal(scrape.counts.internal_errors, 2);
     assert_int_equal(scrape.counts.unknown, 1);

@@ -87,6 +87,33 @@ static void columns_stand_under_each_other(void **state)
     free(text);
 }
 
+/* Where there is a limit, what it refused has a column, and is told apart where it is in the speed.
+ */
+static void limits_have_a_column(void **state)
+{
+    (void)state;
+    struct phase_result runs[] = {result(&short_name, 1, 1, 10, VERDICT_KEPT),
+                                  result(&long_name, 1, 1, 10, VERDICT_BROKEN)};
+    struct verdict_tally tally = {{0}};
+    char *text = printed(runs, 2, FORMAT_WIDE, &tally);
+    assert_null(strstr(text, "limited/s"));
+    free(text);
+    runs[1].plan.limit = 2;
+    runs[1].plan.kind = PHASE_SPEED;
+    runs[1].counts.limited = 321;
+    runs[1].audit.limit_violations = 4;
+    text = printed(runs, 2, FORMAT_TABLE, &tally);
+    assert_null(strstr(text, "limited/s"));
+    assert_non_null(strstr(text, "! 4 users have more than the limit\n"));
+    assert_non_null(strstr(text, "! 321 orders were refused by the limit while the speed"));
+    free(text);
+    text = printed(runs, 2, FORMAT_WIDE, &tally);
+    char *lines[16];
+    split(text, lines);
+    assert_int_equal(column_of(lines[2], " 321 ") + 5, column_of(lines[0], "limited/s") + 10);
+    free(text);
+}
+
 static void verdicts_are_counted(void **state)
 {
     (void)state;
@@ -322,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_stand_under_each_other),
+        cmocka_unit_test(limits_have_a_column),
         cmocka_unit_test(verdicts_are_counted),
         cmocka_unit_test(the_fastest_stands_first),
         cmocka_unit_test(a_promise_says_when_it_holds),
