@@ -152,6 +152,9 @@ static const struct option_row rows[] = {
                "orders are given by N users, drawn one by one (each by a user of its own)"),
     OPTION_ROW("limit", RUN, OPTION_COUNT, AT(limit), "0", 1, 1000000000, false, "N",
                "units that one of the --users may have of a product (any number)"),
+    OPTION_ROW(
+        "keys", WRKS | CAPACITY, OPTION_TEXT, AT(keys), "", 0, 0, false, "5%",
+        "each order has an Idempotency-Key, and so many of a hundred are sent again with it"),
     OPTION_ROW("users", RECORD, OPTION_COUNT, AT(users), "200", 1, 1000000000, false, "N",
                "how many users they buy for"),
     OPTION_ROW("limit", RECORD, OPTION_COUNT, AT(limit), "0", 0, 1000000000, false, "N",
@@ -324,9 +327,9 @@ static bool check_articles(const struct options *options, const struct option_gi
                            struct error *error)
 {
     static const char *const fixed[] = {
-        "strategies", "instances", "connections", "threads", "duration", "stock",
-        "products",   "rounds",    "work-ms",     "body",    "wait-ms",  "server",
-        "rate",       "fail-if",   "junit",       "header",  "users",    "limit"};
+        "strategies", "instances", "connections", "threads", "duration", "stock", "products",
+        "rounds",     "work-ms",   "body",        "wait-ms", "server",   "rate",  "fail-if",
+        "junit",      "header",    "users",       "limit",   "keys"};
     if (options->scenario != SCENARIO_ARTICLES)
         return true;
     for (size_t i = 0; i < given->count; i++) {
@@ -451,8 +454,13 @@ static bool take_folders(struct options *out, struct option_line *line, struct e
 
 void options_begin(struct options *out)
 {
-    *out = (struct options){
-        .body = "", .work_ms = -1, .wait_ms = -1, .server_binary = "", .fail_if = "", .junit = ""};
+    *out = (struct options){.body = "",
+                            .work_ms = -1,
+                            .wait_ms = -1,
+                            .server_binary = "",
+                            .fail_if = "",
+                            .junit = "",
+                            .keys = ""};
 }
 
 bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,

@@ -96,6 +96,9 @@ struct options {
     int64_t within_s;
     const char *strategy; /* record's, oasis's and capacity's; and how record buys */
     int64_t operations;
+    const char *keys; /* "": orders have none; else "5%" are sent again */
+    bool keyed;       /* the same: whether they have, and the share, 0 to 1 */
+    double repeats;
     int64_t users, limit; /* 0 and 0: each order is another user's; any number of units */
     int64_t holds, hold_s, paid, paid_late; /* record's: percents, and seconds */
     int64_t tickets;                        /* oasis: of all products together */
@@ -131,8 +134,8 @@ extern const struct option_program options_program;
 void options_begin(struct options *out);
 bool options_settle(struct options *options, struct error *error);
 
-/* ", 200 users of at most 2 units each", for a line above results; "" when there is nothing to say
- * of who gives the orders. */
+/* ", 200 users of at most 2 units each, 5% sent again", for a line above results; "" when there is
+ * nothing to say of who gives the orders. */
 void options_buyers_text(const struct options *options, char *out, size_t size);
 
 void options_print_help(FILE *to, enum command command); /* 0: the commands alone */

@@ -2,6 +2,8 @@
  * was said, and what cannot be said together, each with what would mend it. */
 #include "loadtest/base/options.h"
 
+#include "loadtest/base/share.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,15 +35,8 @@ static bool sells_out(const struct options *options, struct error *error)
                       options->stock / options->limit + 1, options->stock / options->users + 1);
 }
 
-static bool settle_buyers(const struct options *options, struct error *error)
+static bool settle_limit(const struct options *options, struct error *error)
 {
-    if (options->command != COMMAND_RUN || options->scenario == SCENARIO_ARTICLES ||
-        (options->users == 0 && options->limit == 0))
-        return true;
-    const char *flag = options->users > 0 ? "--users" : "--limit";
-    const char *reason = why_not(options);
-    if (reason)
-        return error_fail(error, "%s is not for --scenario %s", flag, reason);
     if (options->limit == 0)
         return true;
     if (options->scenario == SCENARIO_SOLDOUT)
@@ -50,6 +45,23 @@ static bool settle_buyers(const struct options *options, struct error *error)
         return error_fail(error, "--limit needs --users: without it each order is another user's, "
                                  "and nobody comes to a limit");
     return sells_out(options, error);
+}
+
+/* Articles say themselves what they do not take, and other commands have other flags. */
+static bool settle_buyers(struct options *options, struct error *error)
+{
+    options->keyed = *options->keys != '\0';
+    const char *flag = options->keyed ? "--keys" : options->users > 0 ? "--users" : "--limit";
+    const char *reason = why_not(options);
+    if (options->keyed && !share_read(options->keys, &options->repeats))
+        return error_fail(error,
+                          "--keys takes a share of the orders from 0%% to 100%%, as 5%%, not '%s'",
+                          options->keys);
+    if (options->command != COMMAND_RUN || options->scenario == SCENARIO_ARTICLES)
+        return true;
+    if (reason && (options->keyed || options->users > 0 || options->limit > 0))
+        return error_fail(error, "%s is not for --scenario %s", flag, reason);
+    return settle_limit(options, error);
 }
 
 static bool settle_headers(struct options *options, struct error *error)
@@ -128,6 +140,8 @@ void options_buyers_text(const struct options *options, char *out, size_t size)
     if (options->users > 0)
         used = snprintf(out, size, ", %" PRId64 " users", options->users);
     if (options->limit > 0)
-        snprintf(out + used, size - (size_t)used, " of at most %" PRId64 " units each",
-                 options->limit);
+        used += snprintf(out + used, size - (size_t)used, " of at most %" PRId64 " units each",
+                         options->limit);
+    if (options->keyed)
+        snprintf(out + used, size - (size_t)used, ", %.16s sent again", options->keys);
 }

@@ -175,6 +175,8 @@ struct phase_plan harness_plan(const struct harness *harness, const struct api_s
         .stock = HARNESS_STOCK,
         .users = options->users,
         .limit = options->limit,
+        .keyed = options->keyed,
+        .repeats = options->repeats,
         .first_product = options->first_product,
         .products = options->products,
         .seed = options->seed + INT64_C(1000) * round,

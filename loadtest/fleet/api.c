@@ -1,6 +1,7 @@
 /* See api.h. */
 #include "loadtest/fleet/api.h"
 
+#include "loadtest/base/headers.h"
 #include "loadtest/base/process.h"
 
 #include <curl/curl.h>
@@ -378,6 +379,34 @@ bool api_post(struct api *api, const char *server, const char *path, const char 
     copy_text(document, "code", out->code, sizeof out->code);
     json_decref(document);
     return true;
+}
+
+/* NULL: out of memory. Owned by the caller. */
+static struct curl_slist *list_of(const char *lines)
+{
+    struct curl_slist *list = curl_slist_append(NULL, "Content-Type: application/json");
+    for (const char *line = lines; list && *line; line = strchr(line, '\n') + 1) {
+        char one[HEADERS_SIZE];
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(line, "\r\n"), line);
+        struct curl_slist *longer = curl_slist_append(list, one);
+        if (!longer)
+            curl_slist_free_all(list);
+        list = longer;
+    }
+    return list;
+}
+
+bool api_buy(struct api *api, const char *server, const struct api_order *order,
+             struct api_answer *out, struct error *error)
+{
+    struct curl_slist *headers = list_of(order->lines);
+    if (!headers)
+        return error_fail(error, "out of memory");
+    curl_easy_setopt(api->curl, CURLOPT_HTTPHEADER, headers);
+    bool answered = api_post(api, server, order->path, order->body, out, error);
+    curl_easy_setopt(api->curl, CURLOPT_HTTPHEADER, api->headers);
+    curl_slist_free_all(headers);
+    return answered;
 }
 
 bool api_ready(struct api *api, const char *server, bool *durable, struct error *error)

@@ -73,6 +73,14 @@ struct api_answer {
 bool api_post(struct api *api, const char *server, const char *path, const char *body,
               struct api_answer *out, struct error *error);
 
+/* POSTs an order as a buyer does: without the admin token, with `lines` of headers as headers_read
+ * makes them. */
+struct api_order {
+    const char *path, *body, *lines; /* borrowed */
+};
+bool api_buy(struct api *api, const char *server, const struct api_order *order,
+             struct api_answer *out, struct error *error);
+
 /* GET /readyz says 200; `durable` is its word on PostgreSQL. */
 bool api_ready(struct api *api, const char *server, bool *durable, struct error *error);
 

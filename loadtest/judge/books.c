@@ -66,5 +66,5 @@ int64_t books_violations(const struct books *audit)
 {
     return audit->oversold + audit->lost_updates + audit->duplicate_orders +
            audit->limit_violations + audit->negative + audit->undersold + audit->missing +
-           audit->resold;
+           audit->resold + audit->unrepeatable;
 }

@@ -28,6 +28,7 @@ struct books {
     int64_t undersold;    /* books_undersell decides */
     int64_t missing;      /* 201s and 202s without their row: the phase knows the answers */
     int64_t resold;       /* sales that were begun after somebody had been told "sold out" */
+    int64_t unrepeatable; /* orders that a repeat of their key does not name: the phase asks */
     int64_t lowest_stock; /* the least K of any product; all before it are sums */
     char strategies[BOOKS_STRATEGIES_MAX]; /* names seen, separated by ',', each once */
     size_t strategies_count;

@@ -87,6 +87,16 @@ static const char hold_sql[] =
     "  JOIN {schema}.product p ON p.id = o.product_id AND p.epoch = o.epoch"
     "  WHERE p.id BETWEEN $1 AND $2 AND o.status = 1 GROUP BY o.user_id) AS by_user";
 
+#define SOLD                                                                                       \
+    " FROM {schema}.orders o JOIN {schema}.product p ON p.id = o.product_id AND p.epoch = o.epoch" \
+    " WHERE p.id BETWEEN $1 AND $2 AND o.status = 1 AND coalesce(o.idempotency_key, '') "
+
+static const char keyed_sql[] =
+    "SELECT o.id, o.idempotency_key, o.product_id, o.user_id, o.quantity" SOLD "<> ''"
+    " ORDER BY reverse(o.id::text) LIMIT $3";
+
+static const char keyless_sql[] = "SELECT count(*)" SOLD "= ''";
+
 const char *witness_schema(const struct witness *witness)
 {
     return witness->place.schema;
@@ -200,6 +210,40 @@ bool witness_hold(struct witness *witness, int64_t first, int64_t last,
         return false;
     *holdings = (struct witness_holdings){
         .orders = number(rows, 0, 0), .buyers = number(rows, 0, 1), .most = number(rows, 0, 2)};
+    PQclear(rows);
+    return true;
+}
+
+bool witness_keyed(struct witness *witness, const struct witness_sample *sample,
+                   bool (*each)(void *context, const struct witness_order *order), void *context,
+                   struct error *error)
+{
+    char from[24], to[24], most[24];
+    snprintf(from, sizeof from, "%lld", (long long)sample->first);
+    snprintf(to, sizeof to, "%lld", (long long)sample->last);
+    snprintf(most, sizeof most, "%lld", (long long)sample->most);
+    const char *values[] = {from, to, most};
+    PGresult *rows = query(witness, keyed_sql, 3, values, error);
+    bool good = rows != NULL;
+    for (int i = 0; good && i < PQntuples(rows); i++) {
+        const struct witness_order order = {.id = PQgetvalue(rows, i, 0),
+                                            .key = PQgetvalue(rows, i, 1),
+                                            .product = number(rows, i, 2),
+                                            .user = number(rows, i, 3),
+                                            .quantity = number(rows, i, 4)};
+        good = each(context, &order);
+    }
+    PQclear(rows);
+    return good;
+}
+
+bool witness_count_keyless(struct witness *witness, int64_t first, int64_t last, int64_t *count,
+                           struct error *error)
+{
+    PGresult *rows = query_range(witness, keyless_sql, first, last, error);
+    if (!rows)
+        return false;
+    *count = number(rows, 0, 0);
     PQclear(rows);
     return true;
 }

@@ -52,6 +52,23 @@ struct witness_holdings {
 bool witness_hold(struct witness *witness, int64_t first, int64_t last,
                   struct witness_holdings *holdings, struct error *error);
 
+/* Sold orders of the products from `first` to `last` that have an Idempotency-Key, `most` of them,
+ * by the ends of their ids: as good as drawn, and the same each time. Goes on while `each` is true;
+ * what ends it has set the error. */
+struct witness_order {
+    const char *id, *key; /* borrowed */
+    int64_t product, user, quantity;
+};
+struct witness_sample {
+    int64_t first, last, most;
+};
+bool witness_keyed(struct witness *witness, const struct witness_sample *sample,
+                   bool (*each)(void *context, const struct witness_order *order), void *context,
+                   struct error *error);
+/* How many sold orders have none. */
+bool witness_count_keyless(struct witness *witness, int64_t first, int64_t last, int64_t *count,
+                           struct error *error);
+
 bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, struct error *error);
 
 /* PostgreSQL's clock `after_us` from now, as the API writes times. */

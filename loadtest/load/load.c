@@ -21,6 +21,7 @@ void load_add(struct load_result *sum, const struct load_result *one)
     sum->duration_us += one->duration_us;
     sum->requests += one->requests;
     sum->not_2xx += one->not_2xx;
+    sum->repeats += one->repeats;
     sum->abandoned += one->abandoned;
     raise_to(&sum->p50_us, one->p50_us);
     raise_to(&sum->p90_us, one->p90_us);

@@ -45,7 +45,9 @@ struct load {
     int64_t first_user;       /* each order is another user's, from this one on */
     int64_t users, user_from; /* or, where users is not 0, one's of so many, who is drawn */
     int64_t first_product, products;
-    int64_t seed;                /* decides products and users */
+    bool keyed;     /* each order has an Idempotency-Key of its own */
+    double repeats; /* 0 to 1: this share of them is sent again, with the same key and body */
+    int64_t seed;   /* decides products, users and repeats */
     void (*tick)(void *context); /* about five times a second; may be NULL */
     void *context;
     int64_t *answers;           /* kept up by a generator that counts as it goes; may be NULL */
@@ -89,6 +91,7 @@ struct load_result {
     int64_t duration_us; /* a schedule's, or until the last answer if that came later */
     int64_t requests;
     int64_t not_2xx;
+    int64_t repeats;   /* of the requests that were sent: orders once more */
     int64_t abandoned; /* sent, or perhaps sent, without an answer: at most so many */
     int64_t p50_us, p90_us, p99_us, max_us;
 

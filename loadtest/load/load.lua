@@ -6,6 +6,8 @@
 --   user, each     the first user id of thread 0, and how many ids each thread has for itself: one an order
 --   users, user_from   0, or how many users give the orders, drawn one by one, and the first one's id
 --   product, products, seed   the products, and what decides who buys which
+--   keys, repeats, later   may be left out; true: each order has an Idempotency-Key, this share of them is sent again, and
+--                  of these every other one so many requests later, when the first has its answer; the others at once
 --   watch, sold_out   may be left out; true: look at the answers for a false "sold out"; when it was answered first
 -- Ids have a fixed number of digits, so that a request is a prefix, two numbers and a suffix: init() does next
 -- to nothing (wrk's first thread is loading already while the others initialise) and there is no response(), but for
@@ -26,7 +28,9 @@ function setup(thread)
     threads[started] = thread
 end
 
-local before_product, before_user, after, user, random, whole
+local before_key, before_product, before_user, after, user, random, whole
+local asked, planned, later = 0, 0, {} -- requests so far; repeats, and by the number of their request
+repeats = 0 -- that were sent
 
 function init(args)
     local target = P.targets[number % #P.targets + 1]
@@ -40,9 +44,10 @@ function init(args)
     random = (P.seed + number * 7919) % 2147483646 + 1
     local body = P.restock and '{"quantity":1}' or
         string.format('{"product_id":%d,"user_id":%d,"quantity":1}', P.product, user)
-    head = head .. "Content-Length: " .. #body .. "\r\n\r\n"
-    whole = P.restock and head .. body
-    before_product = head .. '{"product_id":'
+    local length = "Content-Length: " .. #body .. "\r\n\r\n"
+    whole = P.restock and head .. length .. body
+    before_key = head .. "Idempotency-Key: "
+    before_product = (P.keys and "\r\n" or head) .. length .. '{"product_id":'
     before_user = ',"user_id":'
     after = ',"quantity":1}'
 end
@@ -53,9 +58,34 @@ local function draw()
     return random
 end
 
+-- The repeat that is due; nil: none is.
+local function again()
+    asked = asked + 1
+    local text = later[asked]
+    later[asked] = nil
+    repeats = repeats + (text and 1 or 0)
+    return text
+end
+
+local function plan_repeat(text)
+    if draw() / 2147483647 >= P.repeats then
+        return
+    end
+    planned = planned + 1
+    local at = asked + (planned % 2 == 1 and 1 or P.later)
+    while later[at] do
+        at = at + 1
+    end
+    later[at] = text
+end
+
 function request()
     if whole then
         return whole
+    end
+    local due = P.keys and again()
+    if due then
+        return due
     end
     local product = P.product
     if P.products > 1 then
@@ -69,7 +99,12 @@ function request()
     if sent then
         note_sent(buyer)
     end
-    return before_product .. product .. before_user .. buyer .. after
+    local text = before_product .. product .. before_user .. buyer .. after
+    if P.keys then
+        text = before_key .. user .. text
+        plan_repeat(text)
+    end
+    return text
 end
 
 if P.watch then
@@ -98,13 +133,15 @@ if P.watch then
     -- An answer does not say which of its user's orders it is. The earliest that may have been sold: so nobody is
     -- taken for a later one than they are.
     local function note_sold(times)
-        times.sold = times.sold + 1
-        sold[#sold + 1] = times[times.sold]
+        if times then
+            times.sold = times.sold + 1
+            sold[#sold + 1] = times[times.sold]
+        end
     end
 
     function response(status, headers, body)
         if status == 201 or status == 202 then
-            note_sold(sent[tonumber(body:match('"user_id":%s*(%d+)'))])
+            note_sold(sent[tonumber(body:match('"user_id":%s*(%d+)') or 0)])
         elseif status == 409 and sold_out == 0 and body:find('"sold_out"', 1, true) then
             sold_out = now_us()
         end
@@ -164,12 +201,16 @@ end
 
 function done(summary, latency, requests)
     local errors = summary.errors
+    local sent_again = 0
+    for _, thread in ipairs(threads) do
+        sent_again = sent_again + thread:get("repeats")
+    end
     local first, resold = look_for_resold()
     io.write(string.format(
         "seckill-wrk duration_us=%d requests=%d connect=%d read=%d write=%d status=%d timeout=%d " ..
-        "p50=%d p90=%d p99=%d max=%d sold_out=%d resold=%d\n",
+        "p50=%d p90=%d p99=%d max=%d sold_out=%d resold=%d repeats=%d\n",
         summary.duration, summary.requests, errors.connect, errors.read, errors.write, errors.status,
         errors.timeout, latency:percentile(50), latency:percentile(90), latency:percentile(99),
-        latency.max, first, resold))
+        latency.max, first, resold, sent_again))
     io.write("seckill-wrk-steps ", table.concat(histogram(latency), " "), "\n")
 end

@@ -28,6 +28,19 @@ enum {
     ANSWER_LIMIT_US = 70000000 /* longer than any order may take: 60 s of waiting, then its work */
 };
 
+/* An order as it was sent, so that it can be sent again. */
+struct sent_order {
+    int64_t number;
+    struct counted_call call;
+};
+
+/* What a client carries. */
+struct carried {
+    struct sent_order order;
+    bool is_repeat;
+    bool comes_back; /* it is to be sent again when its answer is there */
+};
+
 struct open_loop {
     const struct load *load;    /* borrowed */
     struct load_result *result; /* borrowed */
@@ -36,6 +49,11 @@ struct open_loop {
     struct client *clients; /* owned */
     struct client **idle;   /* owned: a ring of those without an order */
     size_t count, idle_at, idle_count;
+    struct carried *carried; /* owned: by client */
+    struct sent_order
+        *repeats; /* owned: a ring of those to be sent again; each waits for a client */
+    size_t repeats_at, repeats_count;
+    int64_t repeats_planned;
     int64_t began_us, counted_from_us, end_us, ticked_us, timer_us, turned_us, answered_us;
     struct arrivals due, next;
     int64_t due_count, next_count;
@@ -70,6 +88,24 @@ static struct client *take_idle(struct open_loop *loop)
     return client;
 }
 
+static struct carried *carried_by(struct open_loop *loop, const struct client *client)
+{
+    return &loop->carried[client - loop->clients];
+}
+
+/* Of a repeat that is to be sent at once there is one, of those that come back one a client. */
+static size_t repeats_room(const struct open_loop *loop)
+{
+    return loop->count + 1;
+}
+
+static void add_repeat(struct open_loop *loop, const struct sent_order *order)
+{
+    size_t room = repeats_room(loop);
+    if (loop->repeats_count < room)
+        loop->repeats[(loop->repeats_at + loop->repeats_count++) % room] = *order;
+}
+
 static void count_latency(struct open_loop *loop, size_t part, enum load_class class,
                           int64_t due_us, int64_t now_us)
 {
@@ -82,17 +118,29 @@ static void count_failure(struct open_loop *loop, size_t part, int64_t due_us)
     count_latency(loop, part, LOAD_FAILED, due_us, clock_mono_us());
 }
 
+/* Its order is over. Who comes back does so whatever the answer was, and without one as well: that
+ * is what a key is for. */
+static void free_client(struct open_loop *loop, struct client *client)
+{
+    const struct carried *carried = carried_by(loop, client);
+    if (carried->comes_back)
+        add_repeat(loop, &carried->order);
+    give_back(loop, client);
+}
+
+/* A repeat is nobody's order of the schedule, and in none of its figures. */
 static void lose(struct open_loop *loop, struct client *client)
 {
     loop->result->abandoned++;
-    if (!loop->load->counted)
+    if (!loop->load->counted && !carried_by(loop, client)->is_repeat)
         count_failure(loop, client->part, client->due_us);
-    give_back(loop, client);
+    free_client(loop, client);
 }
 
 static void count_answer(struct open_loop *loop, const struct client *client, int status)
 {
     enum load_class class = class_of(status);
+    bool is_repeat = carried_by(loop, client)->is_repeat;
     loop->answered_us = clock_mono_us();
     loop->result->requests++;
     loop->result->not_2xx += status >= 400;
@@ -102,6 +150,8 @@ static void count_answer(struct open_loop *loop, const struct client *client, in
         call->took_us = loop->answered_us - client->due_us;
         return;
     }
+    if (is_repeat)
+        return;
     count_latency(loop, client->part, class, client->due_us, loop->answered_us);
     if (class == LOAD_COMMITTED && loop->answered_us > loop->counted_from_us &&
         loop->answered_us <= loop->end_us)
@@ -126,11 +176,11 @@ static struct counted_call next_call(struct open_loop *loop)
     return (struct counted_call){.product = product, .user = user, .quantity = 1};
 }
 
-static size_t write_request(struct open_loop *loop, const struct client *client, char *out)
+static size_t write_request(const struct load *load, const struct client *client,
+                            const struct sent_order *order, char *out)
 {
-    const struct load *load = loop->load;
-    const struct counted_call call = next_call(loop);
-    char body[160], wait[32] = "", token[600] = "";
+    const struct counted_call call = order->call;
+    char body[160], wait[32] = "", token[600] = "", key[48] = "";
     if (load->restock)
         snprintf(body, sizeof body, "{\"quantity\":%d}", call.quantity);
     else
@@ -141,11 +191,14 @@ static size_t write_request(struct open_loop *loop, const struct client *client,
         snprintf(wait, sizeof wait, "&wait_ms=%d", call.wait_ms);
     if (*load->token)
         snprintf(token, sizeof token, "Authorization: Bearer %.512s\r\n", load->token);
+    if (load->keyed)
+        snprintf(key, sizeof key, "Idempotency-Key: %" PRId64 "\r\n",
+                 load->first_user + order->number);
     int length = snprintf(out, CLIENT_REQUEST_BYTES,
                           "POST %s%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
-                          "%s%sContent-Length: %zu\r\n\r\n%s",
+                          "%s%s%sContent-Length: %zu\r\n\r\n%s",
                           load->path, wait, client->target->authority, token,
-                          load->headers ? load->headers : "", strlen(body), body);
+                          load->headers ? load->headers : "", key, strlen(body), body);
     return length < CLIENT_REQUEST_BYTES ? (size_t)length : CLIENT_REQUEST_BYTES - 1;
 }
 
@@ -171,18 +224,51 @@ static void note_order(struct open_loop *loop, struct client *client)
         loop->result->parts[loop->next.part].late_starts++;
 }
 
-/* Starts what is due, as far as there are clients. */
+static void send_carried(struct open_loop *loop, struct client *client)
+{
+    char request[CLIENT_REQUEST_BYTES];
+    size_t length = write_request(loop->load, client, &carried_by(loop, client)->order, request);
+    if (!client_send(client, loop->epoll_fd, request, length))
+        lose(loop, client);
+}
+
+static void start_repeats(struct open_loop *loop)
+{
+    while (loop->repeats_count > 0 && loop->idle_count > 0) {
+        struct client *client = take_idle(loop);
+        *carried_by(loop, client) =
+            (struct carried){.order = loop->repeats[loop->repeats_at], .is_repeat = true};
+        loop->repeats_at = (loop->repeats_at + 1) % repeats_room(loop);
+        loop->repeats_count--;
+        loop->result->repeats++;
+        send_carried(loop, client);
+    }
+}
+
+/* Every other one is sent at once, so that it meets the first under way; the others come back. */
+static void plan_repeat(struct open_loop *loop, struct carried *carried)
+{
+    if (!loop->load->keyed || erand48(loop->random) >= loop->load->repeats)
+        return;
+    carried->comes_back = loop->repeats_planned++ % 2 == 1;
+    if (!carried->comes_back)
+        add_repeat(loop, &carried->order);
+}
+
+/* Starts what is due, as far as there are clients. Repeats go first, so few of them wait. */
 static void start(struct open_loop *loop)
 {
+    start_repeats(loop);
     while (loop->next_count < loop->due_count && loop->idle_count > 0) {
-        char request[CLIENT_REQUEST_BYTES];
         struct client *client = take_idle(loop);
+        struct carried *carried = carried_by(loop, client);
         note_order(loop, client);
-        size_t length = write_request(loop, client, request);
-        if (!client_send(client, loop->epoll_fd, request, length))
-            lose(loop, client);
+        *carried = (struct carried){.order = {loop->next_count, next_call(loop)}};
+        plan_repeat(loop, carried);
+        send_carried(loop, client);
         loop->next_count++;
         arrivals_next(&loop->next);
+        start_repeats(loop);
     }
     if (loop->next_count < loop->due_count && !loop->load->counted)
         loop->late_until = loop->due_count;
@@ -241,7 +327,7 @@ static void take_events(struct open_loop *loop)
         switch (client_turn(client, loop->epoll_fd, &answer)) {
         case CLIENT_ANSWERS:
             count_answer(loop, client, answer.status);
-            give_back(loop, client);
+            free_client(loop, client);
             break;
         case CLIENT_FAILS:
             lose(loop, client);
@@ -303,7 +389,9 @@ static bool follow_schedule(struct open_loop *loop, struct error *error)
             return false;
     }
     give_up_waiting(loop);
-    while (loop->idle_count < loop->count && clock_mono_us() < loop->end_us + ANSWER_LIMIT_US) {
+    while ((loop->idle_count < loop->count || loop->repeats_count > 0) &&
+           clock_mono_us() < loop->end_us + ANSWER_LIMIT_US) {
+        start_repeats(loop);
         take_events(loop);
         if (!tick(loop, error))
             return false;
@@ -364,8 +452,10 @@ static bool prepare(struct open_loop *loop, struct error *error)
     loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     loop->clients = calloc((size_t)load->connections, sizeof *loop->clients);
     loop->idle = calloc((size_t)load->connections, sizeof *loop->idle);
-    if (!loop->clients || !loop->idle || loop->epoll_fd < 0 || loop->timer_fd < 0 ||
-        epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->timer_fd, &timer) != 0)
+    loop->carried = calloc((size_t)load->connections, sizeof *loop->carried);
+    loop->repeats = calloc((size_t)load->connections + 1, sizeof *loop->repeats);
+    if (!loop->clients || !loop->idle || !loop->carried || !loop->repeats || loop->epoll_fd < 0 ||
+        loop->timer_fd < 0 || epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->timer_fd, &timer) != 0)
         return error_fail(error, "no resources for the generator: %s", strerror(errno));
     if (!client_allow(load->connections, error))
         return false;
@@ -470,6 +560,8 @@ static bool run(const struct load *load, struct load_result *result, struct erro
         close(loop->epoll_fd);
     free(loop->clients);
     free(loop->idle);
+    free(loop->carried);
+    free(loop->repeats);
     free(loop);
     return made;
 }

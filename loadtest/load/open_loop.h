@@ -14,6 +14,9 @@
  * arrival in a hundred lags by more than the limit, the figures are the generator's and not the
  * servers': `too_late` is set, and nobody may report them.
  *
+ * With keys a share of the orders is sent again beside the schedule: every other one at once, the
+ * others when the first has its answer. Repeats are counted among the requests, and in no latency.
+ *
  * It also sends the calls of a list, each once, so many at a time, and keeps what was answered with
  * each. wrk ends by time and abandons what is in flight then; the experiments of the articles are
  * "5,000 times" and "two at once".

@@ -60,6 +60,7 @@ bool wrk_parse(const char *output, struct load_result *result, struct error *err
         {"max", &result->max_us},
         {"sold_out", &result->sold_out_us},
         {"resold", &result->resold},
+        {"repeats", &result->repeats},
     };
     *result = (struct load_result){0};
     const char *line = strstr(output, "seckill-wrk ");
@@ -172,10 +173,12 @@ static bool write_script(const struct load *load, struct error *error)
     fprintf(to,
             ", restock = %s, user = %" PRId64 ", each = %" PRId64 ", users = %" PRId64
             ", user_from = %" PRId64 ", product = %" PRId64 ", products = %" PRId64
-            ", seed = %" PRId64 ", watch = %s, sold_out = %" PRId64 "}\n",
+            ", seed = %" PRId64 ", watch = %s, sold_out = %" PRId64
+            ", keys = %s, repeats = %.6f, later = %" PRId64 "}\n",
             load->restock ? "true" : "false", load->first_user, load->users_per_thread, load->users,
             load->user_from, load->first_product, load->products, load->seed,
-            load->watch_sold_out ? "true" : "false", load->sold_out_us);
+            load->watch_sold_out ? "true" : "false", load->sold_out_us,
+            load->keyed ? "true" : "false", load->repeats, 2 * load->connections / load->threads);
     fwrite(load_lua, 1, load_lua_length, to);
     bool written = !ferror(to);
     written = fclose(to) == 0 && written;

@@ -37,8 +37,10 @@ struct phase_plan {
     int64_t duration_s;
     int64_t lead_s; /* with a rate: offered first, for so long, and not in committed_in_time */
     int64_t stock;
-    int64_t users; /* who give the orders; 0: each order is another user's */
-    int64_t limit; /* units that a user may have of a product; 0: any number */
+    int64_t users;  /* who give the orders; 0: each order is another user's */
+    int64_t limit;  /* units that a user may have of a product; 0: any number */
+    bool keyed;     /* each order has an Idempotency-Key */
+    double repeats; /* the share of them that is sent again */
     int64_t first_product, products;
     int64_t seed;
     int round;

@@ -4,6 +4,7 @@
 #include "loadtest/load/open_loop.h"
 #include "loadtest/phase/phase_open.h"
 #include "loadtest/phase/reconcile.h"
+#include "loadtest/phase/repeats.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -238,6 +239,8 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, 
         .first_user = FIRST_USER + number * USERS_PER_RUN,
         .users_per_thread = USERS_PER_RUN / plan->threads,
         .users = plan->users,
+        .keyed = plan->keyed,
+        .repeats = plan->repeats,
         .user_from = FIRST_USER,
         .first_product = plan->first_product,
         .products = plan->products,
@@ -405,6 +408,14 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
     return true;
 }
 
+static bool check_repeats(const struct fleet *fleet, const struct phase_plan *plan,
+                          struct phase_result *result, struct error *error)
+{
+    char path[300];
+    request_path(plan, path, sizeof path);
+    return !plan->keyed || repeats_check(fleet, plan, path, &result->audit, error);
+}
+
 bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
                struct phase_result *result, struct error *error)
 {
@@ -418,7 +429,7 @@ bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
     struct scrape scrapes[OPTIONS_MAX_INSTANCES];
     bool made = take_steps(fleet, plan, scrapes, result, error);
     if (made && reconcile_counts(scrapes, fleet->count, result, error) &&
-        reconcile_audits(fleet, result, error)) {
+        reconcile_audits(fleet, result, error) && check_repeats(fleet, plan, result, error)) {
         judge(plan, result);
         return true;
     }

@@ -84,12 +84,13 @@ json_t *results_json_audit(const struct books *audit)
     char *rest = NULL;
     for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
         json_array_append_new(strategies, json_string(name));
-    return json_pack("{sI sI sI sI sI sI sI so sb sI sI sI sI}", "sold", audit->sold, "oversold",
+    return json_pack("{sI sI sI sI sI sI sI so sb sI sI sI sI sI}", "sold", audit->sold, "oversold",
                      audit->oversold, "lost_updates", audit->lost_updates, "duplicate_orders",
                      audit->duplicate_orders, "limit_violations", audit->limit_violations, "queued",
                      audit->queued, "held", audit->held, "strategies", strategies, "consistent",
                      books_consistent(audit), "undersold", audit->undersold, "missing",
-                     audit->missing, "resold", audit->resold, "stock", audit->stock);
+                     audit->missing, "resold", audit->resold, "unrepeatable", audit->unrepeatable,
+                     "stock", audit->stock);
 }
 
 json_t *results_json_promise(const struct promise *promise)
@@ -130,12 +131,13 @@ json_t *results_json_run(const struct phase_result *run)
                             plan->round, "connections", plan->connections, "threads", plan->threads,
                             "duration_s", (double)wrk->duration_us / 1e6, "stock", plan->stock,
                             "products", plan->products);
-    json_t *figures = json_pack(
-        "{sI sf sI sf sI sI sI sI s{sI sI sI sI}}", "requests", wrk->requests, "requests_per_s",
-        phase_per_s(run, wrk->requests), "committed", phase_committed(run), "committed_per_s",
-        phase_committed_per_s(run), "refused", counts->refused, "limit_reached", counts->limited,
-        "failed", counts->failed, "unknown", counts->unknown, "latency_us", "p50", wrk->p50_us,
-        "p90", wrk->p90_us, "p99", wrk->p99_us, "max", wrk->max_us);
+    json_t *figures =
+        json_pack("{sI sI sf sI sf sI sI sI sI s{sI sI sI sI}}", "requests", wrk->requests,
+                  "repeats", wrk->repeats, "requests_per_s", phase_per_s(run, wrk->requests),
+                  "committed", phase_committed(run), "committed_per_s", phase_committed_per_s(run),
+                  "refused", counts->refused, "limit_reached", counts->limited, "failed",
+                  counts->failed, "unknown", counts->unknown, "latency_us", "p50", wrk->p50_us,
+                  "p90", wrk->p90_us, "p99", wrk->p99_us, "max", wrk->max_us);
     json_object_update(row, figures);
     json_decref(figures);
     const struct load_detail *detail = plan->detail;
@@ -210,15 +212,15 @@ static json_t *json_settings(const struct options *options, const struct machine
         json_array_append_new(instances, json_integer(options->instances.items[i]));
     char headers[HEADERS_SIZE];
     headers_names(options->headers, headers, sizeof headers);
-    return json_pack("{ss so sI sI sI sI sI sI sI sI sI sI sI ss ss si so}", "scenario",
+    return json_pack("{ss so sI sI sI sI sI sI sI sI sI sI sI ss ss ss si so}", "scenario",
                      scenario_name(options->scenario), "instances", instances, "connections",
                      options->connections, "threads", options->threads, "rate_per_s",
                      options->rate_per_s, "duration_s", options->duration_s, "stock",
                      options->stock, "users", options->users, "limit_per_user", options->limit,
                      "products", options->products, "rounds", options->rounds, "work_ms",
                      options->work_ms, "wait_ms", options->wait_ms, "body", options->body,
-                     "headers", headers, "servers", (int)options->servers.count, "postgresql",
-                     results_json_database(machine));
+                     "headers", headers, "keys", options->keyed ? options->keys : "", "servers",
+                     (int)options->servers.count, "postgresql", results_json_database(machine));
 }
 
 json_t *results_json_document(json_t *runs, const struct options *options,
@@ -232,12 +234,13 @@ json_t *results_json_document(json_t *runs, const struct options *options,
 /* Of each run's object: what an article's row has comes last, and is empty elsewhere. */
 static const char columns[] =
     "strategy,body,instances,scenario,phase,round,connections,threads,duration_s:3,stock,products,"
-    "requests,requests_per_s:1,committed,committed_per_s:1,refused,limit_reached,failed,unknown,"
-    "latency_us_p50,"
+    "requests,repeats,requests_per_s:1,committed,committed_per_s:1,refused,limit_reached,failed,"
+    "unknown,latency_us_p50,"
     "latency_us_p90,latency_us_p99,latency_us_max,audit_sold,audit_oversold,audit_lost_updates,"
     "audit_duplicate_orders,audit_limit_violations,audit_queued,audit_held,audit_consistent,audit_"
     "undersold,"
-    "audit_missing,audit_resold,audit_stock,promise,verdict:q,error:q,article_number:q,"
+    "audit_missing,audit_resold,audit_unrepeatable,audit_stock,promise,verdict:q,error:q,article_"
+    "number:q,"
     "article_experiment:q,article_did:q,article_published:q,article_ours:q";
 
 bool results_write(const char *folder, const struct results *results, const struct options *options,

@@ -65,6 +65,7 @@ void table_gather(const struct phase_result *runs, size_t count, const struct ph
         line->undersold += run->audit.undersold;
         line->missing += run->audit.missing;
         line->resold += run->audit.resold;
+        line->unrepeatable += run->audit.unrepeatable;
         line->limits += run->audit.limit_violations;
         line->others += run->audit.duplicate_orders + run->audit.negative;
         line->limited += run->plan.kind == PHASE_SPEED ? run->counts.limited : 0;
@@ -97,10 +98,11 @@ void table_print_alarms(FILE *to, const char *before, const struct table_line *l
         {line->undersold, "sold out was answered with ", " units left"},
         {line->resold, "sold out was answered, and ", " orders that came later were sold"},
         {line->limits, "", " users have more than the limit"},
+        {line->unrepeatable, "",
+         " orders have no key in their row, or their key repeated was not answered with them"},
         {line->others, "", " duplicate orders or negative stocks"},
         {line->limited, "",
-         " orders were refused by the limit while the speed was measured: with "
-         "more --users, or a higher --limit, there would be fewer"},
+         " orders were refused by the limit while the speed was measured (more --users?)"},
         {(int64_t)line->generators, "no figures of ",
          " rounds: wrk was never idle and the servers were, so they would be wrk's own (--threads, "
          "or another machine)"},

@@ -56,7 +56,7 @@ struct table_line {
     enum verdict verdict;
     const char *error; /* NULL: each could be made */
     /* Violations without a column. */
-    int64_t internal_errors, undersold, missing, resold, limits, others;
+    int64_t internal_errors, undersold, missing, resold, limits, others, unrepeatable;
     int64_t limited; /* refused by the limit where the speed was measured */
 };
 void table_gather(const struct phase_result *runs, size_t count, const struct phase_result *of,

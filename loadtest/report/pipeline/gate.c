@@ -74,10 +74,10 @@ static void say_violations(const struct phase_result *run, char *out, size_t siz
              "sold %" PRId64 " of %" PRId64 ": %" PRId64 " oversold, %" PRId64
              " lost updates, %" PRId64 " duplicate orders, %" PRId64 " limits exceeded, %" PRId64
              " undersold, %" PRId64 " without a row, %" PRId64 " resold, %" PRId64
-             " internal errors",
+             " not repeatable, %" PRId64 " internal errors",
              audit->sold, audit->initial_stock, audit->oversold, audit->lost_updates,
              audit->duplicate_orders, audit->limit_violations, audit->undersold, audit->missing,
-             audit->resold, run->counts.internal_errors);
+             audit->resold, audit->unrepeatable, run->counts.internal_errors);
 }
 
 static void judge_phase(const struct phase_result *run, struct junit_case *one)

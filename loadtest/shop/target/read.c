@@ -7,6 +7,7 @@
  */
 #include "loadtest/shop/target.h"
 
+#include "loadtest/base/share.h"
 #include "loadtest/shop/target/reading.h"
 
 #include <libpq-fe.h>
@@ -52,16 +53,13 @@ static bool read_limit(const struct place *place, void *into)
 static bool read_repeats(const struct place *place, void *into)
 {
     struct target *target = ((struct reading *)into)->target;
-    char quoted[PLACE_QUOTE_SIZE], *end = NULL;
+    char quoted[PLACE_QUOTE_SIZE];
     const char *word = value_word(place, "a share (5%)");
     if (!word)
         return false;
-    double percent = strtod(word, &end);
-    if (strspn(word, "0123456789.") != (size_t)(end - word) || end == word ||
-        strcmp(end, "%") != 0 || percent > 100)
+    if (!share_read(word, &target->repeats))
         return place_refuse(place, "%s is no share from 0%% to 100%%: 5%%",
                             place_quote(word, quoted));
-    target->repeats = percent / 100;
     return target->repeats <= 0 || shop_request_names(&target->purchase, "key") ||
            place_refuse(place, "{key} stands nowhere in \"request\", so the shop could not tell a "
                                "repeat from a second purchase");

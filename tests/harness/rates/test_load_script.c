@@ -100,6 +100,40 @@ static void a_sale_is_the_earliest_that_it_may_be(void **state)
         "1 2, 4");
 }
 
+/* Every order twice: the first, third … at once, the others four requests later. */
+static void a_share_is_sent_again(void **state)
+{
+    (void)state;
+    static const char acts[] = "local texts = {}\n"
+                               "for i = 1, 8 do\n"
+                               "  local text = request()\n"
+                               "  local key = text:match('\\r\\nIdempotency%-Key: (%d+)\\r\\n')\n"
+                               "  assert(texts[key] == nil or texts[key] == text)\n"
+                               "  texts[key] = text\n"
+                               "  io.write(key - 1000000000000, ' ')\n"
+                               "end\n"
+                               "io.write('repeats ', repeats)";
+    assert_string_equal(play("users = 9, seed = 1, keys = true, repeats = 1, later = 4", acts),
+                        "1 1 2 3 3 4 2 5 repeats 3");
+    assert_string_equal(play("users = 9, seed = 1, keys = true, repeats = 0, later = 4", acts),
+                        "1 2 3 4 5 6 7 8 repeats 0");
+}
+
+static void half_of_them_is_half(void **state)
+{
+    (void)state;
+    const char *said = play("users = 0, seed = 1, keys = true, repeats = 0.5, later = 64",
+                            "for i = 1, 3000 do request() end io.write(repeats)");
+    assert_in_range(strtol(said, NULL, 10), 900, 1100);
+}
+
+static void without_keys_there_is_none(void **state)
+{
+    (void)state;
+    assert_string_equal(play("users = 0, seed = 1", "io.write(tostring(request():match('Idem')))"),
+                        "nil");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +141,9 @@ int main(void)
         cmocka_unit_test(the_same_seed_draws_the_same_users),
         cmocka_unit_test(every_user_is_drawn_and_nobody_else),
         cmocka_unit_test(a_sale_is_the_earliest_that_it_may_be),
+        cmocka_unit_test(a_share_is_sent_again),
+        cmocka_unit_test(half_of_them_is_half),
+        cmocka_unit_test(without_keys_there_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
  * What the harness's own generator sends, byte by byte: the user's header lines stand in every
- * request, once, and the longest that are allowed fit beside everything else.
+ * request, once, and the longest that are allowed fit beside everything else; users are drawn by
+ * the seed; repeats are the same bytes once more.
  */
 #include "harness/shop/listener.h"
 #include "lib/t.h"
@@ -74,12 +75,103 @@ static void the_longest_lines_fit(void **state)
     assert_int_equal(count_of(heard, lines), 3);
 }
 
+/* So many milliseconds of a schedule, over one connection; how many requests came. */
+static size_t send_schedule(int64_t seed, double repeats, struct load_result *result)
+{
+    static const char answer[] = "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}";
+    struct error error = {.text = ""};
+    char url[64];
+    struct listener *listener = listener_start(LISTENER_ANSWERS, answer);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", listener_port(listener));
+    const char *const targets[] = {url};
+    const struct load load = {.targets = targets,
+                              .targets_count = 1,
+                              .path = "/orders",
+                              .token = "",
+                              .connections = 1,
+                              .first_user = 1000000000000,
+                              .users = 1000000,
+                              .user_from = 5000000000000,
+                              .first_product = 7,
+                              .products = 1,
+                              .keyed = true,
+                              .repeats = repeats,
+                              .seed = seed,
+                              .lag_limit_us = 60000000,
+                              .arrivals = {.kind = ARRIVALS_CONSTANT,
+                                           .parts = {{"steady", 500, 100000}},
+                                           .parts_count = 1}};
+    bool made = generator_open_loop.run(&load, result, &error);
+    size_t count = listener_stop(listener, heard, sizeof heard);
+    if (!made)
+        fail_msg("%s", error.text);
+    assert_true(count > 0);
+    return count;
+}
+
+/* Requests have one length each, so many bytes. */
+static size_t one_request(size_t count)
+{
+    assert_int_equal(strlen(heard) % count, 0);
+    return strlen(heard) / count;
+}
+
+static void a_repeat_is_the_same_request(void **state)
+{
+    (void)state;
+    struct load_result result;
+    size_t count = send_schedule(1, 1, &result);
+    size_t length = one_request(count);
+    assert_int_equal(count % 2, 0);
+    for (size_t i = 0; i < count; i += 2)
+        assert_memory_equal(heard + i * length, heard + (i + 1) * length, length);
+    assert_int_equal(count_of(heard, "\r\nIdempotency-Key: 1000000000000\r\n"), 2);
+    assert_int_equal(result.requests, count);
+    assert_int_equal(result.repeats, count / 2);
+    assert_int_equal(result.parts[0].classes[LOAD_COMMITTED].count, count / 2);
+    assert_true(result.committed_in_time <= (int64_t)count / 2);
+}
+
+/* The users of the first `count` requests; "" behind them. */
+static void users_of(char users[50][14], size_t count)
+{
+    const char *at = heard;
+    for (size_t i = 0; i < 50; i++) {
+        users[i][0] = '\0';
+        if (i >= count)
+            continue;
+        at = strstr(at, "\"user_id\":");
+        assert_non_null(at);
+        at += strlen("\"user_id\":");
+        snprintf(users[i], 14, "%.13s", at);
+        assert_int_equal(users[i][0], '5');
+    }
+}
+
+static void the_seed_decides_who_buys(void **state)
+{
+    (void)state;
+    static char first[50][14], second[50][14];
+    struct load_result result;
+    size_t count = send_schedule(3, 0, &result);
+    assert_int_equal(result.repeats, 0);
+    users_of(first, count);
+    size_t again = send_schedule(3, 0, &result);
+    users_of(second, again);
+    for (size_t i = 0; i < count && i < again; i++)
+        assert_string_equal(first[i], second[i]);
+    users_of(second, send_schedule(4, 0, &result));
+    assert_string_not_equal(first[0], second[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_has_the_lines),
         cmocka_unit_test(without_them_nothing_is_added),
         cmocka_unit_test(the_longest_lines_fit),
+        cmocka_unit_test(a_repeat_is_the_same_request),
+        cmocka_unit_test(the_seed_decides_who_buys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

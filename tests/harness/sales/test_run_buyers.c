@@ -1,11 +1,12 @@
 /*
  * What `run` sends with its orders, on real servers: header fields of the user's, and buyers who
- * come again. A limit is put on sale with each product, and found broken where a trigger makes
- * PostgreSQL forget what users have.
+ * come again, or send an order twice. Limits and keys are found broken where a trigger makes
+ * PostgreSQL forget what users have, or their keys, and where the rows are not the server's.
  */
 #include "lib/t.h"
 
 #include "harness/bed/own_bed.h"
+#include "loadtest/phase/repeats.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -158,11 +159,143 @@ static void a_broken_limit_is_found(void **state)
     own_bed_says("Verdicts: 1 BROKEN.");
 }
 
+static const char limitless[] =
+    "CREATE FUNCTION seckill.no_limit() RETURNS trigger LANGUAGE plpgsql AS"
+    " 'BEGIN NEW.limit_per_user := NULL; RETURN NEW; END';"
+    "CREATE TRIGGER no_limit BEFORE INSERT OR UPDATE ON seckill.product"
+    " FOR EACH ROW EXECUTE FUNCTION seckill.no_limit()";
+
+/* Nobody can break a limit that is not there. */
+static void a_limit_that_is_lost_is_no_run(void **state)
+{
+    (void)state;
+    char line[900];
+    own_bed_sql("seckill", limitless);
+    against_the_server("--strategies conditional --stock 40 --users 41 --limit 1", line);
+    assert_int_equal(bed_run(bed, line), 2);
+    json_t *results = bed_results(bed);
+    assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "no run");
+    json_decref(results);
+    own_bed_says("has a limit of 0 a user, and was put on sale with one of 1");
+}
+
 static int forget_no_more(void **state)
 {
-    own_bed_sql("seckill", "DROP TRIGGER IF EXISTS forget_units ON seckill.purchase;"
+    own_bed_sql("seckill", "DROP TRIGGER IF EXISTS no_limit ON seckill.product;"
+                           "DROP FUNCTION IF EXISTS seckill.no_limit();"
+                           "DROP TRIGGER IF EXISTS forget_units ON seckill.purchase;"
                            "DROP FUNCTION IF EXISTS seckill.forget_units()");
     return own_bed_end(state);
+}
+
+static int64_t audited(const json_t *results, size_t run, const char *name)
+{
+    const json_t *runs = json_object_get(results, "runs");
+    return json_integer_value(
+        json_object_get(json_object_get(json_array_get(runs, run), "audit"), name));
+}
+
+/* Half of the orders come twice, with a limit and without stock for all: each has one order. */
+static void repeats_are_no_sales(const char *load)
+{
+    char line[256];
+    snprintf(line, sizeof line, RUN "--instances 2 --keys 50%% --users 60 --limit 1 --stock 50 %s",
+             load);
+    assert_int_equal(bed_run(bed, line), 0);
+    struct witness_holdings holdings = holdings_by_rows();
+    assert_int_equal(holdings.orders, 50);
+    assert_int_equal(holdings.buyers, 50);
+    json_t *results = bed_results(bed);
+    size_t count = json_array_size(json_object_get(results, "runs"));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(audited(results, i, "duplicate_orders"), 0);
+        assert_int_equal(audited(results, i, "unrepeatable"), 0);
+        assert_int_equal(audited(results, i, "missing"), 0);
+        assert_int_equal(audited(results, i, "sold"), figure(results, i, "committed"));
+        assert_true(figure(results, i, "repeats") > 0);
+    }
+    json_decref(results);
+    own_bed_file_says("results.json", "\"keys\": \"50%\"");
+}
+
+static void repeats_are_no_sales_under_wrk(void **state)
+{
+    (void)state;
+    repeats_are_no_sales("--strategies conditional,batch,redis-stock");
+}
+
+static void repeats_are_no_sales_at_a_rate(void **state)
+{
+    (void)state;
+    repeats_are_no_sales("--strategies redis-stock --rate 600 --max-lag-ms 60000");
+}
+
+static const char key_losing[] =
+    "CREATE FUNCTION seckill.lose_key() RETURNS trigger LANGUAGE plpgsql AS"
+    " 'BEGIN NEW.idempotency_key := NULL; RETURN NEW; END';"
+    "CREATE TRIGGER lose_key BEFORE INSERT ON seckill.orders"
+    " FOR EACH ROW EXECUTE FUNCTION seckill.lose_key()";
+
+/* Each repeat is a sale of its own then, and no row says that it is a repeat. */
+static void lost_keys_are_found(void **state)
+{
+    (void)state;
+    char line[900];
+    own_bed_sql("seckill", key_losing);
+    against_the_server("--strategies conditional --keys 50% --stock 40", line);
+    assert_int_equal(bed_run(bed, line), 1);
+    json_t *results = bed_results(bed);
+    assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "BROKEN");
+    assert_int_equal(audited(results, 1, "unrepeatable"), 40);
+    json_decref(results);
+    own_bed_says("orders have no key in their row, or their key repeated was not answered");
+}
+
+static int lose_no_more(void **state)
+{
+    own_bed_sql("seckill", "DROP TRIGGER IF EXISTS lose_key ON seckill.orders;"
+                           "DROP FUNCTION IF EXISTS seckill.lose_key();"
+                           "DROP SCHEMA IF EXISTS altered CASCADE");
+    return own_bed_end(state);
+}
+
+static int64_t unrepeatable(const char *schema, const char *path, struct error *error)
+{
+    const struct phase_plan plan = {.first_product = FIRST, .products = 1, .headers = ""};
+    struct books audit = {.products = 1};
+    struct fleet fleet;
+    bed_open_fleet(bed, &fleet);
+    witness_destroy(fleet.witness);
+    fleet.witness = witness_create(bed_database(), schema, error);
+    assert_non_null(fleet.witness);
+    bool asked = repeats_check(&fleet, &plan, path, &audit, error);
+    bed_close_fleet(&fleet);
+    return asked ? audit.unrepeatable : -1;
+}
+
+/* The witness's rows are altered, so that each of the server's answers is another order than
+ * theirs: 7 have another id, and two no key. */
+static void another_order_is_no_answer(void **state)
+{
+    (void)state;
+    static const char by_conditional[] = "/orders?strategy=conditional";
+    struct error error = {.text = ""};
+    char line[900];
+    against_the_server("--strategies conditional --keys 0% --stock 9", line);
+    assert_int_equal(bed_run(bed, line), 0);
+    assert_int_equal(unrepeatable("seckill", by_conditional, &error), 0);
+    own_bed_sql("seckill",
+                "CREATE SCHEMA altered; CREATE TABLE altered.product AS TABLE seckill.product;"
+                "CREATE TABLE altered.orders AS TABLE seckill.orders");
+    assert_int_equal(unrepeatable("altered", by_conditional, &error), 0);
+    own_bed_sql("seckill",
+                "UPDATE altered.orders SET idempotency_key = NULL WHERE id IN"
+                "  (SELECT o.id FROM altered.orders o JOIN altered.product p"
+                "   ON p.id = o.product_id AND p.epoch = o.epoch WHERE p.id = 1000001 LIMIT 2);"
+                "UPDATE altered.orders SET id = gen_random_uuid()");
+    assert_int_equal(unrepeatable("altered", by_conditional, &error), 9);
+    assert_int_equal(unrepeatable("seckill", "/orders?strategy=redlock", &error), -1);
+    assert_non_null(strstr(error.text, "503 strategy_unavailable, though nothing is under way"));
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, own_bed_alone, own_bed_end)
@@ -177,6 +310,12 @@ int main(void)
         CASE(each_product_of_a_spread_has_the_limit),
         CASE(a_bell_has_the_limit),
         cmocka_unit_test_setup_teardown(a_broken_limit_is_found, own_bed_one, forget_no_more),
+        cmocka_unit_test_setup_teardown(a_limit_that_is_lost_is_no_run, own_bed_one,
+                                        forget_no_more),
+        CASE(repeats_are_no_sales_under_wrk),
+        CASE(repeats_are_no_sales_at_a_rate),
+        cmocka_unit_test_setup_teardown(lost_keys_are_found, own_bed_one, lose_no_more),
+        cmocka_unit_test_setup_teardown(another_order_is_no_answer, own_bed_one, lose_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

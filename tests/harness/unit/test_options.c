@@ -302,6 +302,16 @@ static const struct {
     {"run --scenario unpaid --header X-Shop:1", "--header is not for --scenario unpaid"},
     {"run --scenario articles --header X-Shop:1", "--header is not for --scenario articles"},
     {"sweep --over work-ms=1 --header X-Shop:1", "unknown flag --header"},
+    {"run --keys 5", "--keys takes a share of the orders from 0% to 100%, as 5%, not '5'"},
+    {"run --keys 100.1%", "not '100.1%'"},
+    {"run --keys %", "not '%'"},
+    {"run --keys -1%", "not '-1%'"},
+    {"run --keys nan%", "not 'nan%'"},
+    {"run --keys 5%%", "not '5%%'"},
+    {"sweep --over work-ms=1 --keys x", "--keys takes a share"},
+    {"run --keys 5% --scenario counter", "--keys is not for --scenario counter"},
+    {"run --keys 5% --scenario unpaid", "--keys is not for --scenario unpaid"},
+    {"run --keys 5% --scenario articles", "--keys is not for --scenario articles"},
     {"run --users 0", "--users"},
     {"run --users 9 --limit 0", "--limit"},
     {"run --limit 2", "--limit needs --users"},
@@ -379,7 +389,15 @@ static void buyers_are_drawn_of_so_many(void **state)
     assert_int_equal(options.limit, 2);
     options_buyers_text(&options, text, sizeof text);
     assert_string_equal(text, ", 51 users of at most 2 units each");
-    assert_true(parse("run --users 9 --scenario soldout", no_environment));
+    assert_false(options.keyed);
+    assert_true(parse("run --users 9 --scenario soldout --keys 2.5%", no_environment));
+    assert_true(options.keyed);
+    assert_true(options.repeats > 0.0249 && options.repeats < 0.0251);
+    options_buyers_text(&options, text, sizeof text);
+    assert_string_equal(text, ", 9 users, 2.5% sent again");
+    assert_true(parse("capacity --keys 0%", no_environment));
+    assert_true(options.keyed);
+    assert_true(options.repeats >= 0 && options.repeats <= 0);
     assert_true(
         parse("run --users 1000000000 --limit 1000000000 --stock 1000000000", no_environment));
     assert_true(parse("sweep --over work-ms=1 --users 9", no_environment));

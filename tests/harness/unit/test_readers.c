@@ -20,7 +20,8 @@ static void wrk_figures(void **state)
                           "  2 threads and 64 connections\n"
                           "Requests/sec:   1000.00\n"
                           "seckill-wrk duration_us=1001000 requests=1001 connect=1 read=2 write=3 "
-                          "status=900 timeout=4 p50=10 p90=20 p99=30 max=40 sold_out=50 resold=6\n",
+                          "status=900 timeout=4 p50=10 p90=20 p99=30 max=40 sold_out=50 resold=6 "
+                          "repeats=7\n",
                           &result, &error));
     assert_int_equal(result.duration_us, 1001000);
     assert_int_equal(result.requests, 1001);
@@ -34,6 +35,7 @@ static void wrk_figures(void **state)
     assert_int_equal(result.max_us, 40);
     assert_int_equal(result.sold_out_us, 50);
     assert_int_equal(result.resold, 6);
+    assert_int_equal(result.repeats, 7);
 }
 
 /* Runs of one sale: what was first, and all that came after. */
@@ -42,12 +44,14 @@ static void wrk_runs_are_summed(void **state)
     (void)state;
     struct load_result sum = {.requests = 1};
     load_add(&sum, &(struct load_result){.requests = 2});
-    load_add(&sum, &(struct load_result){.sold_out_us = 70, .resold = 1, .connect_errors = 3});
-    load_add(&sum, &(struct load_result){.sold_out_us = 70, .resold = 2, .connect_errors = 4});
+    load_add(&sum, &(struct load_result){.sold_out_us = 70, .resold = 1, .repeats = 2});
+    load_add(&sum, &(struct load_result){.sold_out_us = 80, .connect_errors = 3});
+    load_add(&sum, &(struct load_result){.resold = 2, .repeats = 3, .connect_errors = 4});
     assert_int_equal(sum.requests, 3);
     assert_int_equal(sum.connect_errors, 7);
     assert_int_equal(sum.sold_out_us, 70);
     assert_int_equal(sum.resold, 3);
+    assert_int_equal(sum.repeats, 5);
 }
 
 static void wrk_without_figures(void **state)
@@ -59,7 +63,7 @@ static void wrk_without_figures(void **state)
     assert_non_null(strstr(error.text, "Connection refused"));
     assert_false(wrk_parse("seckill-wrk duration_us=5 requests=1 connect=0\n", &result, &error));
     assert_false(wrk_parse("seckill-wrk duration_us=5 requests=1 connect=0 read=0 write=0 status=2 "
-                           "timeout=0 p50=1 p90=1 p99=1 max=1 sold_out=0 resold=0\n",
+                           "timeout=0 p50=1 p90=1 p99=1 max=1 sold_out=0 resold=0 repeats=0\n",
                            &result, &error));
 }
 

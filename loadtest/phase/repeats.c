@@ -1,0 +1,67 @@
+/* See repeats.h. */
+#include "loadtest/phase/repeats.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ASKED = 100, TRIES = 20, PAUSE_MS = 100, LINES_BYTES = HEADERS_SIZE + 320 };
+
+struct asking {
+    const struct fleet *fleet;
+    const struct phase_plan *plan;
+    const char *path;
+    size_t asked;
+    int64_t broken;
+    struct error *error;
+};
+
+/* What is shed may be sent again. */
+static bool buy_again(struct asking *asking, const char *server, const struct api_order *order,
+                      struct api_answer *answer)
+{
+    for (int tries = 0; tries < TRIES; tries++) {
+        if (!api_buy(asking->fleet->api, server, order, answer, asking->error))
+            return false;
+        if (answer->status < 500)
+            return true;
+        if (!process_sleep_ms(PAUSE_MS))
+            return error_fail(asking->error, "interrupted");
+    }
+    return error_fail(asking->error,
+                      "%s answers the repeat of an order with %ld %s, though nothing is under way",
+                      server, answer->status, answer->code);
+}
+
+static bool ask_again(void *context, const struct witness_order *order)
+{
+    struct asking *asking = context;
+    const struct fleet *fleet = asking->fleet;
+    const char *server = fleet->urls[asking->asked++ % fleet->count];
+    const char *headers = asking->plan->headers;
+    char body[160], lines[LINES_BYTES];
+    struct api_answer answer;
+    snprintf(body, sizeof body,
+             "{\"product_id\":%" PRId64 ",\"user_id\":%" PRId64 ",\"quantity\":%" PRId64 "}",
+             order->product, order->user, order->quantity);
+    snprintf(lines, sizeof lines, "%sIdempotency-Key: %s\r\n", headers ? headers : "", order->key);
+    if (!buy_again(asking, server, &(struct api_order){asking->path, body, lines}, &answer))
+        return false;
+    asking->broken += answer.status != 200 || strcmp(answer.id, order->id) != 0;
+    return true;
+}
+
+bool repeats_check(const struct fleet *fleet, const struct phase_plan *plan, const char *path,
+                   struct books *audit, struct error *error)
+{
+    struct asking asking = {.fleet = fleet, .plan = plan, .path = path, .error = error};
+    const struct witness_sample sample = {.first = plan->first_product,
+                                          .last = plan->first_product + plan->products - 1,
+                                          .most = ASKED};
+    int64_t without_key = 0;
+    if (!witness_count_keyless(fleet->witness, sample.first, sample.last, &without_key, error) ||
+        !witness_keyed(fleet->witness, &sample, ask_again, &asking, error))
+        return false;
+    audit->unrepeatable += without_key + asking.broken;
+    return true;
+}
