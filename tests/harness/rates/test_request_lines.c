@@ -3,7 +3,7 @@
  * request, once, and the longest that are allowed fit beside everything else; users are drawn by
  * the seed; repeats are the same bytes once more.
  */
-#include "harness/shop/listener.h"
+#include "harness/shop/wire/listener.h"
 #include "lib/t.h"
 #include "loadtest/base/headers.h"
 #include "loadtest/load/open_loop.h"

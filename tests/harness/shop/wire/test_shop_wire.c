@@ -1,6 +1,6 @@
 /* What a shop gets on the wire, and what its answers' limits are: lengths and chunks, connections
  * kept or closed, nothing sent twice by itself, too much and too late, and the ledger of it. */
-#include "harness/shop/listener.h"
+#include "harness/shop/wire/listener.h"
 #include "lib/t.h"
 #include "loadtest/shop/sale/sale.h"
 

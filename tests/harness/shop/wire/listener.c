@@ -1,5 +1,5 @@
 /* See listener.h. */
-#include "harness/shop/listener.h"
+#include "harness/shop/wire/listener.h"
 
 #include "lib/t.h"
 

@@ -2,8 +2,8 @@
  * A shop of a few lines that remembers every byte it was sent: a thread that serves one connection
  * after the other, on a free port of 127.0.0.1, with the same answer to each request.
  */
-#ifndef SECKILL_TESTS_HARNESS_SHOP_LISTENER_H
-#define SECKILL_TESTS_HARNESS_SHOP_LISTENER_H
+#ifndef SECKILL_TESTS_HARNESS_SHOP_WIRE_LISTENER_H
+#define SECKILL_TESTS_HARNESS_SHOP_WIRE_LISTENER_H
 
 #include <stddef.h>
 
