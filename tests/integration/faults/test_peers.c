@@ -3,7 +3,7 @@
  * that sends a byte at a time. Neither ends the server, and neither gets more than a call's time.
  */
 #include "lib/fixtures/shop.h"
-#include "lib/peer.h"
+#include "lib/net/peer.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 

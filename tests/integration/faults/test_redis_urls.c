@@ -5,6 +5,7 @@
  * No message repeats a password.
  */
 #include "lib/fixtures/shop.h"
+#include "lib/net/certificates.h"
 #include "lib/redis/redis_own.h"
 #include "lib/stack.h"
 #include "lib/t.h"
@@ -174,23 +175,6 @@ static void an_ipv6_address_stands_in_brackets(void **state)
 }
 
 #ifdef SECKILL_REDIS_TLS
-static void make_certificates(char *folder)
-{
-    static char script[] =
-        "set -e; cd \"$1\"; exec >/dev/null 2>&1\n"
-        "for ca in ca other; do\n"
-        "  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=$ca -keyout $ca.key "
-        "-out $ca.pem\n"
-        "done\n"
-        "openssl req -newkey rsa:2048 -nodes -subj /CN=redis -keyout redis.key -out redis.csr\n"
-        "printf 'subjectAltName=DNS:localhost' >ext\n"
-        "openssl x509 -req -in redis.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 "
-        "-extfile ext -out redis.pem\n";
-
-    if (t_call((char *const[]){"sh", "-c", script, "sh", folder, NULL}) != 0)
-        fail_msg("openssl failed");
-}
-
 static void tls_is_spoken_with_a_server_that_proves_its_name(void **state)
 {
     char folder[] = "/tmp/seckill-tls.XXXXXX";
@@ -202,11 +186,11 @@ static void tls_is_spoken_with_a_server_that_proves_its_name(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(folder));
-    make_certificates(folder);
+    certificates_make(folder);
     snprintf(ca, sizeof ca, "%s/ca.pem", folder);
     snprintf(other, sizeof other, "%s/other.pem", folder);
-    snprintf(key, sizeof key, "%s/redis.key", folder);
-    snprintf(certificate, sizeof certificate, "%s/redis.pem", folder);
+    snprintf(key, sizeof key, "%s/server.key", folder);
+    snprintf(certificate, sizeof certificate, "%s/server.pem", folder);
     struct redis_own *redis = redis_own_start((const char *const[]){
         "--tls-port", "PORT", "--tls-auth-clients", "no", "--tls-cert-file", certificate,
         "--tls-key-file", key, "--tls-ca-cert-file", ca, "--requirepass", "closed", NULL});

@@ -1,5 +1,5 @@
 /* See peer.h: one thread, which looks every few milliseconds whether it is to end. */
-#include "lib/peer.h"
+#include "lib/net/peer.h"
 
 #include "lib/t.h"
 

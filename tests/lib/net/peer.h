@@ -3,8 +3,8 @@
  * listens on a free port of 127.0.0.1 and on a unix socket, and serves one connection after the
  * other in a thread of its own.
  */
-#ifndef SECKILL_TESTS_LIB_PEER_H
-#define SECKILL_TESTS_LIB_PEER_H
+#ifndef SECKILL_TESTS_LIB_NET_PEER_H
+#define SECKILL_TESTS_LIB_NET_PEER_H
 
 #include <stdint.h>
 
