@@ -15,7 +15,9 @@
 #include "loadtest/shop/sale/sale_gate.h"
 #include "loadtest/shop/sale/told.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 static void show(void *context, size_t answered)
 {
@@ -119,10 +121,30 @@ static bool judge_again(struct shop_run *run, int *status, struct error *error)
     return good;
 }
 
+/* What can be seen of --ca-file without TLS; curl would say it of each purchase. */
+static bool check_ca_file(const char *path, struct error *error)
+{
+    static const char begins[] = "-----BEGIN ";
+    char line[256];
+    bool found = false;
+    FILE *from = fopen(path, "re");
+    if (!from)
+        return error_fail(error, "--ca-file: %.300s: %s", path, strerror(errno));
+    while (!found && fgets(line, sizeof line, from))
+        found = strncmp(line, begins, sizeof begins - 1) == 0 && strstr(line, "CERTIFICATE-----");
+    fclose(from);
+    return found || error_fail(error,
+                               "--ca-file: %.300s has no certificate in it: PEM is wanted, with a "
+                               "line -----BEGIN CERTIFICATE-----",
+                               path);
+}
+
 static bool begin(struct shop_run *run, struct error *error)
 {
     const struct options *options = run->options;
     const char *missing[THRESHOLD_MEASURES];
+    if (*options->ca_file && !check_ca_file(options->ca_file, error))
+        return false;
     if (!target_read(options->folders.items[0], &run->target, error))
         return false;
     sale_missing(&run->target, missing);

@@ -63,6 +63,7 @@ bool call_init(struct call *call, const struct call_settings *settings, struct e
     if (!call->easy)
         return error_fail(error, "libcurl: out of memory");
     CURL *easy = call->easy;
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->reason);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -166,6 +167,7 @@ bool call_prepare(struct call *call, const struct shop_request *request,
     drop_request(call);
     call->body_length = call->body_sent = call->length = 0;
     call->too_long = call->left = false;
+    call->reason[0] = '\0';
     call->url = fill(request->url, fields, count, FILL_URL);
     if (!call->url)
         return error_fail(error, "%.200s: a field has no value here", request->url);
@@ -190,4 +192,21 @@ struct shop_answer call_answer(const struct call *call, CURLcode result)
     if (result == CURLE_OK)
         curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     return (struct shop_answer){(int)status, call->answer ? call->answer : "", call->length};
+}
+
+void call_explain(const struct call *call, CURLcode result, struct error *error)
+{
+    const char *reason = *call->reason ? call->reason : curl_easy_strerror(result);
+    error->text[0] = '\0';
+    if (call->too_long)
+        error_fail(error, "an answer of %.200s has more than %d bytes", call->url, CALL_ANSWER_MAX);
+    else if (result == CURLE_PEER_FAILED_VERIFICATION)
+        error_fail(error,
+                   "%.120s: its certificate is refused (%.120s): --ca-file names the CA that "
+                   "vouches for it, the URL the host that it is made out to",
+                   call->url, reason);
+    else if (result == CURLE_SSL_CACERT_BADFILE)
+        error_fail(error, "--ca-file cannot be used: %.200s", reason);
+    else if (result != CURLE_OK)
+        error_fail(error, "%.200s: %s", call->url, curl_easy_strerror(result));
 }

@@ -28,8 +28,9 @@ struct call {
     size_t body_length, body_sent;
     char *answer; /* owned */
     size_t length, room;
-    bool too_long; /* the answer; it was cut off */
-    bool left;     /* the request was on its way */
+    bool too_long;                /* the answer; it was cut off */
+    bool left;                    /* the request was on its way */
+    char reason[CURL_ERROR_SIZE]; /* curl's, of what went wrong; "": it has none */
 };
 
 bool call_init(struct call *call, const struct call_settings *settings, struct error *error);
@@ -44,5 +45,9 @@ bool call_prepare(struct call *call, const struct shop_request *request,
 
 /* After curl is done with it. The status is 0 of what did not come whole. */
 struct shop_answer call_answer(const struct call *call, CURLcode result);
+
+/* Why it has no answer; of a certificate that is refused also what would help. An empty text: it
+ * has one. */
+void call_explain(const struct call *call, CURLcode result, struct error *error);
 
 #endif

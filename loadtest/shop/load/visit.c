@@ -167,12 +167,7 @@ bool visit_answered(struct visit *visit, const struct target *target,
                     struct shop_purchase *purchase, CURLcode result, struct error *error)
 {
     const struct shop_answer answer = call_answer(&visit->call, result);
-    error->text[0] = '\0';
-    if (visit->call.too_long)
-        error_fail(error, "an answer of %.200s has more than %d bytes", visit->call.url,
-                   CALL_ANSWER_MAX);
-    else if (result != CURLE_OK)
-        error_fail(error, "%.200s: %s", visit->call.url, curl_easy_strerror(result));
+    call_explain(&visit->call, result, error);
     if (visit->state == VISIT_STEP)
         return result == CURLE_OK ? end_step(visit, target, purchase, &answer, error)
                                   : leave(visit);

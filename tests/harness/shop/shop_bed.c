@@ -6,8 +6,12 @@
 
 void shop_bed_write(const char *audit)
 {
+    shop_bed_write_at(bed->count ? bed->servers[0].url : "http://127.0.0.1:1", audit);
+}
+
+void shop_bed_write_at(const char *server, const char *audit)
+{
     char path[200];
-    const char *url = bed->count ? bed->servers[0].url : "http://127.0.0.1:1";
     snprintf(path, sizeof path, "%s/shop.yaml", bed->folder);
     FILE *to = fopen(path, "we");
     assert_non_null(to);
@@ -27,13 +31,13 @@ void shop_bed_write(const char *audit)
             "  - sold_out: {status: 409, json: {/code: sold_out}}\n"
             "  - refused: 409\n"
             "  - shed: 503\n",
-            url, bed_database(), SHOP_BED_PRODUCT, SHOP_BED_STOCK);
+            server, bed_database(), SHOP_BED_PRODUCT, SHOP_BED_STOCK);
     if (bed->count)
         fprintf(to,
                 "reset:\n"
                 "  command: |\n"
                 "    curl -fsS -X PUT -d '{\"stock\": '$STOCK'}' %s/products/$PRODUCT\n",
-                url);
+                bed->servers[0].url);
     if (*audit)
         fprintf(to, "audit:\n%s", audit);
     bool closed = fclose(to) == 0;

@@ -12,6 +12,8 @@ enum { SHOP_BED_PRODUCT = 1000078, SHOP_BED_STOCK = 20 };
 /* Writes shop.yaml into the bed's folder, of its first server; one without a server names an
  * address where nobody listens, and has no reset. `audit`: the lines of the file's audit. */
 void shop_bed_write(const char *audit);
+/* The same of a shop that is bought from at another URL than the server's own. */
+void shop_bed_write_at(const char *server, const char *audit);
 /* The usual ones: what is left, and the orders. */
 #define SHOP_BED_AUDIT                                                                             \
     "  stock: {sql: 'SELECT stock FROM seckill.product WHERE id = {product}'}\n"                   \

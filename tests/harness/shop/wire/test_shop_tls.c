@@ -1,0 +1,140 @@
+/*
+ * A shop behind TLS, which is our own server behind a real HAProxy: judged as any other, closed and
+ * open, once its certificate is vouched for; and what is said of one that is not, of one that is
+ * made out to another host, and of a --ca-file that can vouch for nobody.
+ */
+#include "harness/shop/shop_bed.h"
+#include "harness/shop/wire/tls_front.h"
+#include "lib/net/certificates.h"
+#include "lib/t.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static int port;
+
+/* `vouching` names a file of the certificates' folder; NULL: no --ca-file. */
+static int judge(const char *host, const char *vouching, const char *arguments)
+{
+    char server[100], all[700], option[200] = "";
+    snprintf(server, sizeof server, "https://%s:%d", host, port);
+    shop_bed_write_at(server, SHOP_BED_AUDIT);
+    if (vouching)
+        snprintf(option, sizeof option, "--ca-file %s/%s", bed->folder, vouching);
+    snprintf(all, sizeof all, "shop %s/shop.yaml --timeout 300s %s %s", bed->folder, option,
+             arguments);
+    return bed_run(bed, all);
+}
+
+static void expect_kept(int status)
+{
+    if (status != 0)
+        fail_msg("exit status %d: %s", status, bed->output);
+    own_bed_says("\nkept: ");
+    if (strstr(bed->output, "went wrong"))
+        fail_msg("a request went wrong: %s", bed->output);
+    own_bed_file_says("results.json", "\"units\": 20");
+}
+
+static void a_closed_sale_is_judged(void **state)
+{
+    (void)state;
+    expect_kept(judge("localhost", "ca.pem", "--buyers 80 --connections 8"));
+}
+
+static void an_open_sale_is_judged(void **state)
+{
+    (void)state;
+    expect_kept(judge("localhost", "ca.pem",
+                      "--rate 60 --duration 1s --arrivals constant --connections 8"));
+}
+
+/* Two purchases: for each curl reads all the CAs of the system again. */
+#define TWO "--buyers 2 --connections 1"
+
+/* Nothing was bought, and the reason names the way out. */
+static void expect_refusal(int status)
+{
+    if (status != 2)
+        fail_msg("exit status %d: %s", status, bed->output);
+    own_bed_says("INVALID: ");
+    own_bed_says("2 requests went wrong, the first: https://");
+    own_bed_says(": its certificate is refused (");
+    own_bed_says("): --ca-file names the CA that vouches for it, the URL the host that it is made "
+                 "out to\n");
+    own_bed_file_says("results.json", "\"units\": 0");
+}
+
+static void one_that_nobody_vouches_for_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal(judge("localhost", NULL, TWO));
+    expect_refusal(judge("localhost", "other.pem", TWO));
+}
+
+static void one_that_is_made_out_to_another_host_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal(judge("127.0.0.1", "ca.pem", TWO));
+}
+
+/* The shop is not asked: no ledger was begun. */
+static void expect_unasked(const char *vouching, const char *said)
+{
+    char ledger[200];
+    snprintf(ledger, sizeof ledger, "%s/ledger.jsonl", bed->folder);
+    unlink(ledger);
+    assert_int_equal(judge("localhost", vouching, TWO), 2);
+    own_bed_says(said);
+    assert_int_equal(access(ledger, F_OK), -1);
+}
+
+static void a_file_that_can_vouch_for_nobody_is_said_first(void **state)
+{
+    (void)state;
+    expect_unasked("nowhere.pem", "/nowhere.pem: No such file or directory");
+    expect_unasked("server.key", "/server.key has no certificate in it: PEM is wanted, with a line "
+                                 "-----BEGIN CERTIFICATE-----");
+}
+
+/* It looks like a certificate, so that curl alone finds out. */
+static void a_damaged_file_is_named(void **state)
+{
+    char path[200];
+    (void)state;
+    snprintf(path, sizeof path, "%s/damaged.pem", bed->folder);
+    FILE *to = fopen(path, "we");
+    assert_non_null(to);
+    fputs("-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n", to);
+    bool closed = fclose(to) == 0;
+    assert_true(closed);
+    assert_int_equal(judge("localhost", "damaged.pem", TWO), 2);
+    own_bed_says("2 requests went wrong, the first: --ca-file cannot be used: ");
+}
+
+static int set_up(void **state)
+{
+    int made = own_bed_one(state);
+    certificates_make(bed->folder);
+    port = tls_front_start(bed->folder, bed->servers[0].url);
+    return made;
+}
+
+static int tear_down(void **state)
+{
+    tls_front_stop();
+    return own_bed_end(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_closed_sale_is_judged),
+        cmocka_unit_test(an_open_sale_is_judged),
+        cmocka_unit_test(one_that_nobody_vouches_for_is_refused),
+        cmocka_unit_test(one_that_is_made_out_to_another_host_is_refused),
+        cmocka_unit_test(a_file_that_can_vouch_for_nobody_is_said_first),
+        cmocka_unit_test(a_damaged_file_is_named),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
