@@ -60,6 +60,8 @@ struct shop_request {
     enum fill_form body_form;
     bool chunked, closes;
     int expect;              /* the status that a step must have; 0: 200 to 299 */
+    struct shop_rule *rules; /* owned; of a step: a no of it, which ends the purchase there */
+    size_t rule_count;
     struct shop_take *takes; /* owned; of a step */
     size_t take_count;
 };

@@ -162,7 +162,7 @@ static void nothing_behind_a_no(const struct evidence *is, struct claim_finding 
     size_t refused = 0, with = 0;
     for (size_t i = 0; i < is->people->count; i++) {
         const struct shop_person *one = &is->people->items[i];
-        bool all_noes = one->asked > 0 && one->noes == one->asked;
+        bool all_noes = one->heard > 0 && one->noes == one->heard;
         refused += all_noes;
         with += all_noes && one->rows > 0;
         example = all_noes && one->rows > 0 && !example ? one : example;

@@ -11,13 +11,14 @@
 struct shop_purchase {
     char *user, *key; /* owned; a key is the purchase's own, but of a repeat */
     bool repeat;      /* its key was sent before */
-    bool asked;       /* false: a step before it failed, so the shop was never asked to sell */
+    bool asked;       /* false: a step before it ended it, so the shop was never asked to sell */
     int64_t due_us;   /* CLOCK_MONOTONIC; when its user meant to buy */
-    int64_t start_us, end_us; /* the purchase's request; 0: not sent, not over */
-    int status;               /* HTTP's, of the purchase's answer; 0: none */
-    enum shop_meaning first;  /* what that answer meant */
-    enum shop_meaning last;   /* after polling, where `first` is SHOP_ACCEPTED; else the same */
-    char *order;              /* owned; the id that was told; NULL: none */
+    int64_t start_us; /* of the purchase's request; 0: not sent */
+    int64_t end_us;   /* when it was answered, by a step that said no or itself; 0: never */
+    int status;       /* HTTP's, of that answer; 0: none */
+    enum shop_meaning first; /* what that answer meant */
+    enum shop_meaning last;  /* after polling, where `first` is SHOP_ACCEPTED; else the same */
+    char *order;             /* owned; the id that was told; NULL: none */
 };
 
 struct shop_history {

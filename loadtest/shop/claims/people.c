@@ -36,11 +36,11 @@ static void name_everybody(struct shop_people *out, const struct shop_history *h
 
 static void count_purchase(struct shop_person *person, const struct shop_purchase *purchase)
 {
-    if (!purchase->asked)
-        return;
-    person->asked++;
-    person->keys += !purchase->repeat;
-    person->noes += purchase->last == SHOP_SOLD_OUT || purchase->last == SHOP_REFUSED;
+    bool is_no = purchase->last == SHOP_SOLD_OUT || purchase->last == SHOP_REFUSED;
+    person->heard += purchase->asked || is_no;
+    person->noes += is_no;
+    person->asked += purchase->asked;
+    person->keys += purchase->asked && !purchase->repeat;
     person->sold += purchase->last == SHOP_SOLD;
 }
 

@@ -10,7 +10,8 @@ struct shop_person {
     const char *user; /* borrowed */
     size_t asked;     /* purchases of which the shop heard, repeats too */
     size_t keys;      /* of these, with a key of their own */
-    size_t noes;      /* answered with a definite no */
+    size_t heard;     /* these, and those to which a step before has said no */
+    size_t noes;      /* of those, answered with a definite no */
     size_t sold;
     size_t rows;
     int64_t units;

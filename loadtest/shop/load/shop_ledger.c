@@ -48,10 +48,10 @@ void shop_ledger_end(struct json_lines *ledger, size_t number, const struct shop
     json_lines_set_number(line, "op", (int64_t)number);
     if (!purchase->asked)
         json_object_set_new(line, "asked", json_false());
-    if (purchase->end_us) {
+    if (purchase->end_us && purchase->start_us)
         json_lines_set_number(line, "sent_us", purchase->start_us);
+    if (purchase->end_us)
         json_lines_set_number(line, "end_us", purchase->end_us);
-    }
     if (purchase->status)
         json_lines_set_number(line, "status", purchase->status);
     json_lines_set_text(line, "is", shop_meaning_name(purchase->first));

@@ -131,6 +131,28 @@ static bool take_answer(struct shop_record *out, const json_t *line, struct shop
            error_fail(error, "only what was accepted becomes something else");
 }
 
+static bool is_no(enum shop_meaning meaning)
+{
+    return meaning == SHOP_SOLD_OUT || meaning == SHOP_REFUSED || meaning == SHOP_SHED;
+}
+
+/* Of what was not sent, since a step failed, or said no. */
+static bool take_unasked(struct shop_record *out, const json_t *line, struct shop_purchase *one,
+                         struct error *error)
+{
+    int64_t status;
+    one->last = one->first;
+    one->status = 0;
+    if (one->first == SHOP_UNKNOWN)
+        return true;
+    if (!line_need_number(line, "end_us", one->due_us, &one->end_us, error) ||
+        !line_take_count(line, "status", STATUS_MAX, &status, error))
+        return false;
+    one->status = (int)status;
+    out->sent.answered++;
+    return true;
+}
+
 static bool read_end(struct shop_record *out, const json_t *line, int64_t number,
                      struct error *error)
 {
@@ -144,10 +166,11 @@ static bool read_end(struct shop_record *out, const json_t *line, int64_t number
         return false;
     if (one->asked)
         return take_answer(out, line, one, error);
-    bool answered = json_object_get(line, "status") || json_object_get(line, "order");
-    one->status = 0;
-    return (one->first == SHOP_UNKNOWN && !answered) ||
-           error_fail(error, "op %lld was not asked, and was answered", (long long)number);
+    bool told = one->first == SHOP_UNKNOWN ? json_object_get(line, "status") != NULL
+                                           : !is_no(one->first) || json_object_get(line, "sent_us");
+    if (told || json_object_get(line, "order"))
+        return error_fail(error, "op %lld was not asked, and was answered", (long long)number);
+    return take_unasked(out, line, one, error);
 }
 
 static bool read_op(struct shop_reader *reader, const json_t *line, struct error *error)

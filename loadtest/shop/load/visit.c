@@ -90,11 +90,29 @@ static bool leave(struct visit *visit)
     return false;
 }
 
+/* A step that says no has answered for the purchase, which is then never sent. */
+static bool says_no(const struct shop_request *step, struct shop_purchase *purchase,
+                    const struct shop_answer *answer)
+{
+    char *order = NULL; /* a no has none */
+    enum shop_meaning meaning = SHOP_UNKNOWN;
+    if (step->rule_count > 0)
+        meaning = meaning_of(step->rules, step->rule_count, answer, &order);
+    if (meaning == SHOP_UNKNOWN)
+        return false;
+    purchase->first = purchase->last = meaning;
+    purchase->status = answer->status;
+    purchase->end_us = clock_mono_us();
+    return true;
+}
+
 static bool end_step(struct visit *visit, const struct target *target,
                      struct shop_purchase *purchase, const struct shop_answer *answer,
                      struct error *error)
 {
     const struct shop_request *step = &target->steps[visit->step];
+    if (says_no(step, purchase, answer))
+        return leave(visit);
     bool wanted = step->expect ? answer->status == step->expect
                                : answer->status >= 200 && answer->status < 300;
     if (!wanted) {

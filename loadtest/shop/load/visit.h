@@ -1,7 +1,7 @@
 /*
  * One user's purchase from beginning to end, a request at a time: the steps before it, the purchase
- * itself, and asking what became of what was accepted. A step that fails ends it, and the shop was
- * never asked to sell.
+ * itself, and asking what became of what was accepted. A step that fails, or that says no, ends it,
+ * and the shop was never asked to sell.
  *
  * No thread, no waiting: the loop (send.h) sends what is prepared and says what came.
  */

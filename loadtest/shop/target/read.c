@@ -142,6 +142,17 @@ bool target_read(const char *path, struct target *out, struct error *error)
 
 /* --- the end --- */
 
+static void free_rules(struct shop_rule *rules, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(rules[i].pointer);
+        free(rules[i].equals);
+        free(rules[i].contains);
+        free(rules[i].order);
+    }
+    free(rules);
+}
+
 static void fini_request(struct shop_request *request)
 {
     for (size_t i = 0; i < request->header_count; i++) {
@@ -154,20 +165,10 @@ static void fini_request(struct shop_request *request)
     }
     free(request->headers);
     free(request->takes);
+    free_rules(request->rules, request->rule_count);
     free(request->method);
     free(request->url);
     free(request->body);
-}
-
-static void free_rules(struct shop_rule *rules, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        free(rules[i].pointer);
-        free(rules[i].equals);
-        free(rules[i].contains);
-        free(rules[i].order);
-    }
-    free(rules);
 }
 
 static void fini_query(struct shop_query *query)

@@ -39,6 +39,7 @@ bool reading_poll(const struct place *place, void *reading);
 /* rules.c */
 bool reading_outcome(const struct place *place, void *reading);
 bool reading_poll_rules(const struct place *place, struct target *target);
+bool reading_step_rules(const struct place *place, struct shop_request *step);
 
 /* users.c */
 bool reading_users(const struct place *place, void *reading);

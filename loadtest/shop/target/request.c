@@ -248,6 +248,11 @@ static bool read_expect(const struct place *place, void *into)
     return read;
 }
 
+static bool read_step_outcome(const struct place *place, void *into)
+{
+    return reading_step_rules(place, ((struct request_reading *)into)->request);
+}
+
 static bool read_take(const struct place *place, struct request_reading *at)
 {
     struct shop_request *request = at->request;
@@ -296,8 +301,10 @@ static bool find_method(const struct place *place, struct shop_request *request,
 
 static bool read_step(const struct place *place, struct reading *reading)
 {
-    static const struct place_field fields[] = {
-        REQUEST_FIELDS, {"expect", read_expect, false}, {"take", read_takes, false}};
+    static const struct place_field fields[] = {REQUEST_FIELDS,
+                                                {"expect", read_expect, false},
+                                                {"outcome", read_step_outcome, false},
+                                                {"take", read_takes, false}};
     struct target *target = reading->target;
     struct shop_request *grown =
         reading_grow(place, target->steps, target->step_count, sizeof *grown);

@@ -1,6 +1,7 @@
 /*
- * What a target's answers mean: "outcome", and the one of "poll". A line names a meaning and its
- * conditions; one with several statuses becomes a rule for each.
+ * What a target's answers mean: "outcome", the one of "poll", and those of steps, which can only
+ * say no. A line names a meaning and its conditions; one with several statuses becomes a rule for
+ * each.
  */
 #include "loadtest/shop/target/reading.h"
 
@@ -16,6 +17,7 @@ struct status_range {
 
 /* A line while it is read. What it owns goes over to the rules, or is freed. */
 struct line {
+    bool of_step;
     enum shop_meaning meaning; /* SHOP_UNKNOWN: none yet */
     struct status_range statuses[STATUSES_MAX];
     size_t status_count;               /* 0: any */
@@ -124,6 +126,9 @@ static bool read_meaning(const struct place *place, struct line *line, enum shop
     if (line->meaning != SHOP_UNKNOWN)
         return place_refuse(place, "a line has one meaning, and this one has \"%s\" too",
                             meanings[line->meaning]);
+    if (line->of_step && (meaning == SHOP_SOLD || meaning == SHOP_ACCEPTED))
+        return place_refuse(place, "a step sells nothing: sold_out, refused or shed end the "
+                                   "purchase there");
     line->meaning = meaning;
     return read_conditions(place, line);
 }
@@ -172,7 +177,8 @@ static bool read_line(const struct place *place, struct line *line)
     if (!place_read(place, fields, sizeof fields / sizeof *fields, line))
         return false;
     return line->meaning != SHOP_UNKNOWN ||
-           place_refuse(place, "what it means is missing: sold, accepted, sold_out, refused, shed");
+           place_refuse(place, "what it means is missing: %ssold_out, refused, shed",
+                        line->of_step ? "" : "sold, accepted, ");
 }
 
 static bool copy_text(const struct place *place, const char *text, char **out)
@@ -207,14 +213,24 @@ static bool add_rule(const struct place *place, const struct line *line, struct 
            copy_text(place, line->order, &rule->order);
 }
 
-static bool add_line(const struct place *place, struct shop_rule **rules, size_t *count)
+/* Where rules go. */
+struct rules {
+    struct shop_rule **items;
+    size_t *count;
+    bool of_step;
+};
+
+static bool add_line(const struct place *place, const struct rules *to)
 {
-    struct line line = {.meaning = SHOP_UNKNOWN};
+    struct line line = {.of_step = to->of_step};
     bool added = read_line(place, &line);
     size_t many = line.status_count > 0 ? line.status_count : 1;
 
     for (size_t i = 0; added && i < many; i++)
-        added = add_rule(place, &line, line.statuses[i], rules, count);
+        added = add_rule(place, &line, line.statuses[i], to->items, to->count);
+    if (added && to->of_step && is_catch_all(&(*to->items)[*to->count - 1]))
+        added = place_refuse(place, "any answer would end the purchase here: name a status, json "
+                                    "or text of it");
     free(line.pointer);
     free(line.equals);
     free(line.contains);
@@ -222,13 +238,13 @@ static bool add_line(const struct place *place, struct shop_rule **rules, size_t
     return added;
 }
 
-static bool read_rules(const struct place *place, struct shop_rule **rules, size_t *count)
+static bool read_rules(const struct place *place, const struct rules *to)
 {
-    if (!place_is_list(place, "- sold: 201"))
+    if (!place_is_list(place, to->of_step ? "- refused: 403" : "- sold: 201"))
         return false;
     for (size_t i = 0; i < place_count(place); i++) {
         struct place child = place_child(place, i);
-        if (!add_line(&child, rules, count))
+        if (!add_line(&child, to))
             return false;
     }
     return true;
@@ -245,7 +261,7 @@ static bool has_meaning(const struct shop_rule *rules, size_t count, enum shop_m
 bool reading_outcome(const struct place *place, void *into)
 {
     struct target *target = ((struct reading *)into)->target;
-    if (!read_rules(place, &target->rules, &target->rule_count))
+    if (!read_rules(place, &(struct rules){&target->rules, &target->rule_count, false}))
         return false;
     return has_meaning(target->rules, target->rule_count, SHOP_SOLD) ||
            has_meaning(target->rules, target->rule_count, SHOP_ACCEPTED) ||
@@ -254,8 +270,13 @@ bool reading_outcome(const struct place *place, void *into)
 
 bool reading_poll_rules(const struct place *place, struct target *target)
 {
-    if (!read_rules(place, &target->poll_rules, &target->poll_rule_count))
+    if (!read_rules(place, &(struct rules){&target->poll_rules, &target->poll_rule_count, false}))
         return false;
     return has_meaning(target->poll_rules, target->poll_rule_count, SHOP_SOLD) ||
            place_refuse(place, "no answer is \"sold\": nothing could be bought");
+}
+
+bool reading_step_rules(const struct place *place, struct shop_request *step)
+{
+    return read_rules(place, &(struct rules){&step->rules, &step->rule_count, true});
 }

@@ -304,6 +304,39 @@ static void test_what_was_never_asked(void **state)
     assert_int_equal(judged.verdict, SHOP_VERDICT_KEPT);
 }
 
+static void tell_before(const char *user, enum shop_meaning meaning)
+{
+    hand_shop_told(&shop, user, meaning, NULL)->asked = false;
+}
+
+/* A step said no: it counts as any no, and a user who got nothing else has no order. */
+static void test_a_no_before_the_purchase(void **state)
+{
+    (void)state;
+    sell_rightly();
+    tell_before("4", SHOP_REFUSED);
+    tell_before("1", SHOP_SOLD_OUT);
+    expect(SHOP_NOTHING_BEHIND_A_NO, CLAIM_KEPT, "2 users were refused each time");
+    expect(SHOP_NOTHING_LEFT, CLAIM_KEPT, "2 answers `sold_out`");
+    hand_shop_row(&shop, "c", "4", 1);
+    expect(SHOP_NOTHING_BEHIND_A_NO, CLAIM_BROKEN, "user 4 has order c");
+}
+
+/* It puts no limit to the test: the shop was not asked to sell. Nor does what was shed there. */
+static void test_a_no_before_the_purchase_asks_for_nothing(void **state)
+{
+    (void)state;
+    hand_shop_told(&shop, "1", SHOP_SOLD, "a");
+    hand_shop_told(&shop, "2", SHOP_SOLD, "b");
+    tell_before("1", SHOP_REFUSED);
+    tell_before("2", SHOP_SHED);
+    hand_shop_row(&shop, "a", "1", 1);
+    hand_shop_row(&shop, "b", "2", 1);
+    hand_shop_left(&shop, 0);
+    expect(SHOP_ONE_A_USER, CLAIM_NOT_CHECKED, "no user asked for more than 1");
+    expect(SHOP_NOTHING_BEHIND_A_NO, CLAIM_NOT_CHECKED, "no user was refused for good");
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -331,6 +364,8 @@ int main(void)
         CASE(test_an_audit_that_names_nothing),
         CASE(test_a_claim_that_is_not_asked_is_not_judged),
         CASE(test_what_was_never_asked),
+        CASE(test_a_no_before_the_purchase),
+        CASE(test_a_no_before_the_purchase_asks_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ __attribute__((format(printf, 1, 2))) static char *text(const char *format, ...)
 }
 
 static struct target target;
-static struct shop_rule rules[8], poll_rules[4];
+static struct shop_rule rules[8], poll_rules[4], step_rules[1];
 static struct shop_request steps[1];
 static struct shop_take takes[1];
 static struct shop_header headers[1];
@@ -184,6 +184,29 @@ static void test_a_step_before_the_purchase(void **state)
     target.purchase.body = text("{\"product_id\": {token}, \"user_id\": {user}}");
     hold_sale();
     expect_verdict(SHOP_VERDICT_KEPT);
+}
+
+/* Who looks when everything is gone is told so before he buys; who came before that buys. */
+static void test_a_step_that_says_sold_out(void **state)
+{
+    (void)state;
+    size_t before = 0;
+    describe("conditional");
+    step_rules[0] = (struct shop_rule){
+        .meaning = SHOP_SOLD_OUT, .pointer = text("/stock"), .equals = text("0")};
+    steps[0] = (struct shop_request){.method = text("GET"),
+                                     .url = text("%s/products/{product}", bed->servers[0].url),
+                                     .rules = step_rules,
+                                     .rule_count = 1};
+    target.steps = steps;
+    target.step_count = 1;
+    hold_sale();
+    expect_verdict(SHOP_VERDICT_KEPT);
+    assert_int_equal(sale.judgement.claims[SHOP_NOTHING_LEFT].result, CLAIM_KEPT);
+    for (size_t i = 0; i < sale.history.count; i++)
+        before += !sale.history.items[i].asked && sale.history.items[i].last == SHOP_SOLD_OUT;
+    assert_true(before > 0);
+    assert_int_equal(sale.sent.failures, 0);
 }
 
 static void test_a_step_that_fails_asks_for_nothing(void **state)
@@ -395,6 +418,7 @@ int main(void)
         ONE(test_a_shop_that_protects_its_stock_keeps_every_claim),
         ALONE(test_a_shop_without_protection_is_broken),
         ONE(test_a_step_before_the_purchase),
+        ONE(test_a_step_that_says_sold_out),
         ONE(test_a_step_that_fails_asks_for_nothing),
         ONE(test_bodies_in_chunks_and_connections_that_close),
         ONE(test_what_is_accepted_is_asked_for),

@@ -93,6 +93,24 @@ static void write_all(const char *path)
     assert_true(json_lines_close(to, &error));
 }
 
+/* A step said no: it has an end, and was never sent. */
+static void what_a_step_ended_is_read(void **state)
+{
+    (void)state;
+    takes(HEAD BEGUN
+          "{\"op\":0,\"asked\":false,\"end_us\":9,\"status\":200,\"is\":\"refused\"}\n" SENT LEFT
+              ORDERS ROW DONE);
+    const struct shop_purchase *one = &record.history.items[0];
+    assert_false(one->asked);
+    assert_int_equal(one->first, SHOP_REFUSED);
+    assert_int_equal(one->last, SHOP_REFUSED);
+    assert_int_equal(one->status, 200);
+    assert_int_equal(one->start_us, 0);
+    assert_int_equal(one->end_us, 9);
+    assert_int_equal(record.sent.answered, 1);
+    shop_record_fini(&record);
+}
+
 static void what_is_written_is_read(void **state)
 {
     (void)state;
@@ -232,6 +250,12 @@ static const struct {
      "line 3: op 0 was not asked, and was answered"},
     {HEAD BEGUN "{\"op\":0,\"asked\":false,\"is\":\"unknown\",\"order\":\"o\"}\n",
      "line 3: op 0 was not asked, and was answered"},
+    {HEAD BEGUN "{\"op\":0,\"asked\":false,\"is\":\"refused\",\"end_us\":9,\"sent_us\":5}\n",
+     "line 3: op 0 was not asked, and was answered"},
+    {HEAD BEGUN "{\"op\":0,\"asked\":false,\"is\":\"refused\",\"end_us\":9,\"order\":\"o\"}\n",
+     "line 3: op 0 was not asked, and was answered"},
+    {HEAD BEGUN "{\"op\":0,\"asked\":false,\"is\":\"refused\"}\n",
+     "line 3: \"end_us\" is missing or too small"},
     {HEAD BEGUN "{\"op\":0,\"asked\":0,\"is\":\"unknown\"}\n",
      "line 3: \"asked\" is neither true nor false"},
     {HEAD SENT SENT, "line 3: the load ends twice"},
@@ -336,6 +360,7 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_step_ended_is_read),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(every_cut_is_refused),
         cmocka_unit_test(what_is_of_another_kind_is_refused),

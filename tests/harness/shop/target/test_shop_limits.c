@@ -100,6 +100,8 @@ static void of_nothing_are_there_more_than_a_shop_needs(void **state)
         {"before:\n", "  - path: /a", "\n", 16, "", "shop:4: before: too many steps: 16 at most"},
         {"before: [{path: /a, take: {", "t", ": /a, ", 16, "}}]\n",
          "shop:4: before[0].take: too many: 16 at most"},
+        {"before:\n  - path: /a\n    outcome:\n", "      - shed: ", "\n", 64, "",
+         "shop:71: before[0].outcome[64]: too many rules: 64 at most, one for each status"},
         {"users: {command: x, columns: [user, ", "c", ", ", 45, "]}\n",
          "shop:4: users.columns[46]: too many fields: 48 at most"},
         {"outcome: [{sold: [", "", ", ", 16, "]}]\n",

@@ -164,6 +164,28 @@ static const struct mistake mistakes[] = {
     {"", "before: []\n", "shop:5: before: an empty list: - {method: POST, path: /login}"},
     {"", "before:\n  - path: /a\n  - {path: /b, expect: 600}\n",
      "shop:7: before[1].expect: \"600\" is no whole number from 100 to 599"},
+    {"", "before:\n  - {path: /a, outcome: {refused: 403}}\n",
+     "shop:6: before[0].outcome: a map, and a list is wanted: - refused: 403"},
+    {"", "before:\n  - {path: /a, outcome: []}\n",
+     "shop:6: before[0].outcome: an empty list: - refused: 403"},
+    {"", "before:\n  - path: /a\n    outcome:\n      - refused: 403\n      - sold: 200\n",
+     "shop:9: before[0].outcome[1].sold: a step sells nothing: sold_out, refused or shed end the "
+     "purchase there"},
+    {"", "before:\n  - path: /a\n    outcome:\n      - accepted: 202\n",
+     "shop:8: before[0].outcome[0].accepted: a step sells nothing: sold_out, refused or shed end "
+     "the purchase there"},
+    {"", "before:\n  - path: /a\n    outcome:\n      - refuse: 403\n",
+     "shop:8: before[0].outcome[0]: there is no field \"refuse\": did you mean refused?"},
+    {"", "before:\n  - path: /a\n    outcome:\n      - refused: {json: {code: 1}}\n",
+     "shop:8: before[0].outcome[0].refused.json.code: \"code\" is no JSON pointer: /id, or "
+     "/data/0/id for what is further in"},
+    {"", "before:\n  - path: /a\n    outcome:\n      - {refused: 403, order: /id}\n",
+     "shop:8: before[0].outcome[0].order: only what is sold or accepted has an order"},
+    {"", "before:\n  - path: /a\n    outcome:\n      - order: /id\n",
+     "shop:8: before[0].outcome[0]: what it means is missing: sold_out, refused, shed"},
+    {"", "before:\n  - path: /a\n    outcome:\n      - shed: 429\n      - refused: any\n",
+     "shop:9: before[0].outcome[1]: any answer would end the purchase here: name a status, json or "
+     "text of it"},
     {"", "before:\n  - {path: /a, take: {token: token}}\n",
      "shop:6: before[0].take.token: \"token\" is no JSON pointer: /id, or /data/0/id for what is "
      "further in"},

@@ -20,6 +20,9 @@ static const char whole[] =
     "  - path: /login\n"
     "    body: '{\"name\": \"{user}\", \"password\": \"{password}\"}'\n"
     "    expect: 204\n"
+    "    outcome:\n"
+    "      - refused: {status: 200, json: {/code: 5001}}\n"
+    "      - shed: [429, 503]\n"
     "    take: {token: /data/token}\n"
     "  - {path: 'https://ids.test/a?u={user}', headers: {A: '{token}'}, keep_alive: false}\n"
     "request:\n"
@@ -115,6 +118,28 @@ static void steps_take_what_those_behind_them_send(void **state)
     assert_null(other->body);
 }
 
+static void is_rule(const struct shop_rule *rule, enum shop_meaning meaning, int from, int to)
+{
+    assert_int_equal(rule->meaning, meaning);
+    assert_int_equal(rule->status_from, from);
+    assert_int_equal(rule->status_to, to);
+}
+
+static void a_step_has_its_own_outcome(void **state)
+{
+    const struct shop_request *login = &target.steps[0];
+
+    (void)state;
+    assert_int_equal(login->rule_count, 3);
+    is_rule(&login->rules[0], SHOP_REFUSED, 200, 200);
+    assert_string_equal(login->rules[0].pointer, "/code");
+    assert_string_equal(login->rules[0].equals, "5001");
+    is_rule(&login->rules[1], SHOP_SHED, 429, 429);
+    is_rule(&login->rules[2], SHOP_SHED, 503, 503);
+    assert_int_equal(target.steps[1].rule_count, 0);
+    assert_int_equal(target.purchase.rule_count, 0);
+}
+
 /* What the environment holds, and "$${", begin no field. */
 static void the_purchase_is_sent_as_the_file_says(void **state)
 {
@@ -131,13 +156,6 @@ static void the_purchase_is_sent_as_the_file_says(void **state)
     assert_true(target.purchase.chunked);
     free(header);
     free(body);
-}
-
-static void is_rule(const struct shop_rule *rule, enum shop_meaning meaning, int from, int to)
-{
-    assert_int_equal(rule->meaning, meaning);
-    assert_int_equal(rule->status_from, from);
-    assert_int_equal(rule->status_to, to);
 }
 
 static void each_line_of_the_outcome_is_a_rule_for_each_status(void **state)
@@ -282,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_shop_is_as_the_file_says),
         cmocka_unit_test(steps_take_what_those_behind_them_send),
+        cmocka_unit_test(a_step_has_its_own_outcome),
         cmocka_unit_test(the_purchase_is_sent_as_the_file_says),
         cmocka_unit_test(each_line_of_the_outcome_is_a_rule_for_each_status),
         cmocka_unit_test(an_accepted_order_is_asked_for),
