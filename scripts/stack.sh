@@ -456,15 +456,22 @@ all_stopped() { # PID...
   done
 }
 
-# PostgreSQL's first process comes first and once more at the end: what it may have begun meanwhile is met too.
+# While its first process stands still, nobody collects those of its children that end: their ids stay theirs, and none
+# that is in the list can be a stranger's by the time that it gets its signal. Nor does it begin another.
+hold_still() { # SERVER PID
+  kill -s STOP "$2" || die "$1 cannot be stopped"
+  until all_stopped "$2"; do sleep 0.01; done
+}
+
 signal() { # SERVER STOP|CONT|KILL
   local pid pids
   known "$1"
   [[ $2 == @(STOP|CONT|KILL) ]] || die "signal takes STOP, CONT or KILL"
   pid=$(pid_of "$1") || die "$1 is not running"
-  kill -s "$2" "$pid" || die "$1 cannot be sent $2"
-  mapfile -t pids < <(processes_of "$1")
+  hold_still "$1" "$pid"
+  mapfile -t pids < <(processes_of "$1" | grep -vx "$pid")
   [ ${#pids[@]} = 0 ] || kill -s "$2" "${pids[@]}" 2>/dev/null || true
+  kill -s "$2" "$pid" || die "$1 cannot be sent $2"
   case $2 in
     KILL) wait_gone "$1" 20 || die "processes of the killed $1 are still there" ;;
     STOP) until all_stopped "$pid" "${pids[@]}"; do sleep 0.01; done ;;
@@ -474,15 +481,18 @@ signal() { # SERVER STOP|CONT|KILL
 # The error is EFBIG where a full disk's is ENOSPC; PostgreSQL takes both the same way. It ignores the signal that comes
 # with it, which would end any other server.
 limit_files() { # SERVER BYTES|unlimited
-  local pid pids
+  local first pid pids failed=''
   known "$1"
   [[ $1 == @(postgres|standby) ]] || die "fsize is for a PostgreSQL"
   [[ $2 =~ ^([0-9]+|unlimited)$ ]] || die "fsize takes a number of bytes, or: unlimited"
-  pid_of "$1" >/dev/null || die "$1 is not running"
+  first=$(pid_of "$1") || die "$1 is not running"
+  hold_still "$1" "$first"
   mapfile -t pids < <(processes_of "$1")
   for pid in "${pids[@]}"; do
-    "${as_owner[@]}" prlimit --pid "$pid" --fsize="$2:" || [ ! -d "/proc/$pid" ] || die "$1 cannot be limited"
+    "${as_owner[@]}" prlimit --pid "$pid" --fsize="$2:" || failed=1
   done
+  kill -s CONT "$first"
+  [ -z "$failed" ] || die "$1 cannot be limited"
 }
 
 stop() { # SERVER: gently, and after half a minute not

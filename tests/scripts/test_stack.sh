@@ -193,6 +193,17 @@ test_rabbitmq() {
 }
 
 # What stands in when another one fails: by name alone, one at a time stopped, killed and started, and gone after down.
+# While processes are listed and signalled, the one that would collect their ids stands still: a find that looks.
+watched() { # COMMAND...
+  rm -f "$work/seen"
+  mkdir -p "$work/bin"
+  printf '#!/bin/sh\nsed "s/.*) //; s/ .*//" /proc/%s/stat >>%q 2>&1\nexec %s "$@"\n' "$(pid postgres)" "$work/seen" \
+    "$(command -v find)" >"$work/bin/find"
+  chmod 755 "$work/bin/find"
+  PATH=$work/bin:$PATH "$@"
+  expect "PostgreSQL's first process, while others are listed for $*" T "$(head -n 1 "$work/seen")"
+}
+
 test_doubles() {
   local settings before
   dir=$work/doubles
@@ -204,12 +215,12 @@ test_doubles() {
   expect 'the Sentinel' sentinel "$(redis-cli -s "${SECKILL_SENTINEL#unix://}" role | head -n 1)"
 
   sql 'CREATE TABLE kept (n int)'
-  "$stack" --dir "$dir" signal postgres STOP
+  watched "$stack" --dir "$dir" signal postgres STOP
   timeout 1 psql -X -q -d "$SECKILL_DATABASE" -c 'SELECT 1' >/dev/null && fail "a stopped PostgreSQL has answered"
   "$stack" --dir "$dir" signal postgres CONT
   sql 'INSERT INTO kept VALUES (1)'
 
-  "$stack" --dir "$dir" fsize postgres 0
+  watched "$stack" --dir "$dir" fsize postgres 0
   sql 'INSERT INTO kept SELECT generate_series(1, 100000)' 2>/dev/null && fail "a full disk took rows"
   "$stack" --dir "$dir" fsize locks 0 2>/dev/null && fail "a Redis was given a limit, which would end it"
 
@@ -217,6 +228,9 @@ test_doubles() {
   while pid_lives postgres; do sleep 0.1; done
   "$stack" --dir "$dir" signal locks KILL
   "$stack" --dir "$dir" signal locks KILL 2>/dev/null && fail "one that is gone was killed"
+  "$stack" --dir "$dir" start postgres
+  expect 'the rows' 1 "$(sql 'SELECT count(*) FROM kept')"
+  watched "$stack" --dir "$dir" signal postgres KILL
   "$stack" --dir "$dir" start postgres
   expect 'the rows' 1 "$(sql 'SELECT count(*) FROM kept')"
   ! lives "$before" || fail "locks was not killed, or was started with PostgreSQL"
