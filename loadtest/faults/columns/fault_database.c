@@ -54,14 +54,16 @@ const struct fault fault_database = {
     .asks = FAULT_ASKS_MANY,
     .own = &unflushed,
     .needs_stack = true,
-    .settings = {.lease_ms = 1200,
+    /* A COMMIT among those that wait for a PostgreSQL which has just come back takes long: the
+     * lease is not to end meanwhile, which is another column's. */
+    .settings = {.lease_ms = 3000,
                  .work_timeout_ms = 1000,
                  .work_ms = 5,
                  .events = 2,
                  .shortest_ms = 300,
                  .longest_ms = 500,
                  .gap_ms = 1500,
-                 .rest_ms = 3000},
+                 .rest_ms = 4000},
     .begin = begin,
     .heal = heal,
     .did_it_bite = did_it_bite,

@@ -201,14 +201,16 @@ const struct fault fault_reset = {
     .asks = FAULT_ASKS_MANY,
     .controls = {"redis-setnx"},
     .relays = FAULT_RELAY_POSTGRES | FAULT_RELAY_REDIS,
-    .settings = {.lease_ms = 1200,
+    /* So much longer than the work that no pause of a busy machine outlasts it, which is another
+     * column's. */
+    .settings = {.lease_ms = 3000,
                  .work_timeout_ms = 1000,
                  .work_ms = 5,
                  .events = 6,
                  .shortest_ms = 20,
                  .longest_ms = 100,
                  .gap_ms = 300,
-                 .rest_ms = 2000},
+                 .rest_ms = 3500},
     .begin = begin_reset,
     .heal = heal_reset,
     .did_it_bite = reset_bit,
