@@ -8,7 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUIET_LIMIT_US = 5000000, SCAN_LIMIT_US = 30000000, LOOK_AGAIN_US = 50000 };
+enum {
+    QUIET_LIMIT_US = 5000000,
+    SCAN_LIMIT_US = 30000000,
+    LOOK_AGAIN_US = 50000,
+    AGREE_LIMIT_US = 5000000, /* the reconciler begins 0.2 s after the last entry */
+    READ_AGAIN_US = 250000
+};
 
 static int64_t number_of(const redisReply *reply)
 {
@@ -125,14 +131,41 @@ static bool look_at_locks(struct rows *out, const struct redis_place *place, str
     return good;
 }
 
-bool redis_look(struct rows *out, const struct ledger *ledger, const struct redis_place *place,
-                struct error *error)
+/* Mirrors first, so that the rows are no older. */
+static bool look(struct rows *out, const struct ledger *ledger, const struct redis_place *place,
+                 struct error *error)
 {
     if (!*place->locks && !*place->stock)
         return true;
     out->mirrors = calloc(ledger->products_count + 1, sizeof *out->mirrors);
     if (!out->mirrors)
         return error_fail(error, "out of memory");
-    return look_at_stock(out, ledger, place, error) &&
+    return (place->nobody_sells || look_at_stock(out, ledger, place, error)) &&
            (!*place->locks || look_at_locks(out, place, error));
+}
+
+static bool agree(const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->mirrors_count; i++) {
+        const struct row_product *row = rows_find_product(rows, rows->mirrors[i].product);
+        if (row && rows->mirrors[i].stock != row->stock)
+            return false;
+    }
+    return true;
+}
+
+bool redis_look_and_read(struct rows *out, const struct ledger *ledger,
+                         const struct redis_place *place, const char *conninfo, const char *schema,
+                         struct error *error)
+{
+    int64_t until_us = clock_mono_us() + AGREE_LIMIT_US;
+    for (;;) {
+        if (!look(out, ledger, place, error) || !rows_read(out, ledger, conninfo, schema, error))
+            return false;
+        if (agree(out) || clock_mono_us() > until_us)
+            return true;
+        rows_fini(out);
+        *out = (struct rows){0};
+        clock_sleep_until(clock_mono_us() + READ_AGAIN_US);
+    }
 }

@@ -14,11 +14,14 @@ struct redis_place {
     const char *locks; /* the locks' Redis, "": not looked at; redis://… or unix:///path */
     const char *stock; /* redis-stock's, "": the same */
     const char *system_name;
+    bool nobody_sells; /* from mirrors: they are not looked at */
 };
 
-/* Adds to rows that rows_read has filled, or will; call it before, so that the rows are no older.
- */
-bool redis_look(struct rows *out, const struct ledger *ledger, const struct redis_place *place,
-                struct error *error);
+/* Reads the rows, too (rows_read), and looks at both again, for at most some seconds, while a
+ * mirror is not what its row says: what a crash has left in it stays until the reconciler comes by,
+ * which waits for a moment of quiet. `out` begins as (struct rows){0}; free it in either case. */
+bool redis_look_and_read(struct rows *out, const struct ledger *ledger,
+                         const struct redis_place *place, const char *conninfo, const char *schema,
+                         struct error *error);
 
 #endif

@@ -35,11 +35,13 @@ int command_check(const struct options *options)
     struct error error;
     if (!ledger_read_file(&ledger, options->folders.items[0], &error))
         return process_fail(error.text);
-    const struct redis_place place = {options->redis, options->stock_redis, options->system_name};
-    int status = redis_look(&rows, &ledger, &place, &error) &&
-                         rows_read(&rows, &ledger, options->database, options->schema, &error)
-                     ? judge(&ledger, &rows, options)
-                     : process_fail(error.text);
+    const struct redis_place place = {.locks = options->redis,
+                                      .stock = options->stock_redis,
+                                      .system_name = options->system_name};
+    int status =
+        redis_look_and_read(&rows, &ledger, &place, options->database, options->schema, &error)
+            ? judge(&ledger, &rows, options)
+            : process_fail(error.text);
     rows_fini(&rows);
     ledger_fini(&ledger);
     return status;

@@ -258,16 +258,18 @@ static void take_findings(const struct check_result *check, struct trial_result 
 static bool judge(struct trial *trial, struct trial_result *result, struct error *error)
 {
     const struct options *options = trial->plan->options;
-    const struct redis_place place = {options->redis, options->stock_redis, options->system_name};
+    /* A mirror of a product that others sell is not kept up: it is loaded anew when it is used. */
+    const struct redis_place place = {.locks = options->redis,
+                                      .stock = options->stock_redis,
+                                      .system_name = options->system_name,
+                                      .nobody_sells =
+                                          !api_needs(trial->plan->strategy, "stock-redis")};
     const struct exact_limits limits = {0, EXACT_BUDGET};
     struct rows rows = {0};
     struct check_result check = {.verdict = CHECK_PROVED_NOTHING};
-    bool good = redis_look(&rows, &trial->ledger, &place, error);
-    /* A mirror of a product that others sell is not kept up: it is loaded anew when it is used. */
-    if (!api_needs(trial->plan->strategy, "stock-redis"))
-        rows.mirrors_count = 0;
-    good = good && rows_read(&rows, &trial->ledger, options->database, options->schema, error) &&
-           check_run(&check, &trial->ledger, &rows, &limits, error);
+    bool good = redis_look_and_read(&rows, &trial->ledger, &place, options->database,
+                                    options->schema, error) &&
+                check_run(&check, &trial->ledger, &rows, &limits, error);
     if (good) {
         take_findings(&check, result);
         sales_measure(&result->measured, &trial->ledger, &rows, trial->schedule.duration_us);

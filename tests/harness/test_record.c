@@ -65,6 +65,20 @@ static void redis(const char *command)
     redisFree(context);
 }
 
+/* How often Redis has been asked for a mirror. */
+static int64_t looks(void)
+{
+    redisContext *context = redisConnectUnix(stock_redis() + strlen("unix://"));
+    assert_true(context && !context->err);
+    redisReply *reply = redisCommand(context, "INFO commandstats");
+    assert_true(reply && reply->str);
+    const char *calls = strstr(reply->str, "cmdstat_hmget:calls=");
+    int64_t count = calls ? strtoll(strchr(calls, '=') + 1, NULL, 10) : 0;
+    freeReplyObject(reply);
+    redisFree(context);
+    return count;
+}
+
 static void is_found(const char *text)
 {
     assert_int_equal(check(), 1);
@@ -140,6 +154,27 @@ static void accepted_orders_are_seen_to_their_end(void **state)
     redis("HINCRBY {seckill}:stock:mirror:1000002 stock -3");
 }
 
+/* As when the reconciler comes by: once it has been seen to differ, it is mended. */
+static void a_mirror_has_a_moment_to_be_mended(void **state)
+{
+    (void)state;
+    char line[600];
+    struct process checker;
+    record("--strategy redis-stock --connections 8 --operations 60 --products 1 --stock 20");
+    redis("HINCRBY {seckill}:stock:mirror:1000001 stock -2");
+    int64_t before = looks(), until_us = clock_mono_us() + t_patience_us();
+    snprintf(line, sizeof line, "check %s/ledger.jsonl --stock-redis %s", bed->folder,
+             stock_redis());
+    bed_start(bed, line, &checker);
+    while (looks() == before) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 1000);
+    }
+    redis("HINCRBY {seckill}:stock:mirror:1000001 stock 2");
+    assert_int_equal(bed_finish(bed, &checker), 0);
+    own_bed_says("no violation found");
+}
+
 /* A lock whose holder died between taking it and giving it a lease. */
 static void a_lock_without_a_lease_is_found(void **state)
 {
@@ -208,6 +243,8 @@ int main(void)
                                         own_bed_end),
         cmocka_unit_test_setup_teardown(none_is_found_to_oversell, own_bed_alone, own_bed_end),
         cmocka_unit_test_setup_teardown(accepted_orders_are_seen_to_their_end, own_bed_alone,
+                                        own_bed_end),
+        cmocka_unit_test_setup_teardown(a_mirror_has_a_moment_to_be_mended, own_bed_alone,
                                         own_bed_end),
         cmocka_unit_test_setup_teardown(a_lock_without_a_lease_is_found, own_bed_alone,
                                         own_bed_end),

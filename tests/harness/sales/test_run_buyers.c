@@ -64,7 +64,7 @@ static struct witness_product product_by_rows(int64_t id)
 static struct witness_holdings holdings_by_rows(void)
 {
     struct error error = {.text = ""};
-    struct witness_holdings holdings;
+    struct witness_holdings holdings = {.orders = 0};
     struct witness *witness = witness_create(bed_database(), "seckill", &error);
     if (!witness || !witness_hold(witness, FIRST, FIRST, &holdings, &error))
         fail_msg("%s", error.text);
