@@ -50,7 +50,8 @@ int stage_clear(void **state)
     server_teardown(state);
     witness_run(witness, "ROLLBACK");
     witness_number(witness, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                            " WHERE datname = current_database() AND pid <> pg_backend_pid()");
+                            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                            " AND backend_type = 'client backend'"); /* no autovacuum worker */
     return 0;
 }
 
