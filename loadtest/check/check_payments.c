@@ -10,6 +10,7 @@
 #include "base/clock.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void tell(const struct view *view, const struct view_order *order, enum finding_kind kind,
                  const char *what, const struct ledger_op *one, const struct ledger_op *two)
@@ -73,13 +74,25 @@ static void check_order(const struct view *view, const struct view_order *order)
         tell(view, order, FINDING_HOLD_OPEN, "has a hold that is over", order->buy, order->expired);
 }
 
+/* Of one that is not there; who pays twice has lost one order. */
+static bool is_first_payment(const struct ledger *ledger, const struct ledger_op *op)
+{
+    for (const struct ledger_op *other = ledger->ops; other < op; other++) {
+        if (other->kind == LEDGER_PAY && other->result == LEDGER_OK &&
+            strcmp(other->order, op->order) == 0)
+            return false;
+    }
+    return true;
+}
+
 void check_payments(const struct view *view)
 {
     for (size_t i = 0; i < view->rows->orders_count; i++)
         check_order(view, &view->orders[i]);
     for (size_t i = 0; i < view->ledger->ops_count; i++) {
         const struct ledger_op *op = &view->ledger->ops[i];
-        if (op->kind == LEDGER_PAY && op->result == LEDGER_OK && !view_find(view, op->order))
+        if (op->kind == LEDGER_PAY && op->result == LEDGER_OK && !view_find(view, op->order) &&
+            is_first_payment(view->ledger, op))
             finding_show(findings_add(view->findings, FINDING_PAID_LOST, op->product, 0,
                                       "order %s was told to be paid, and is not there", op->order),
                          op);

@@ -76,7 +76,7 @@ static void check_bounds(const struct shop_record *record)
         FUZZ_HOLDS(one->user && one->due_us >= 0 && one->status >= 0 && one->status <= 999);
         FUZZ_HOLDS(one->asked ? one->start_us >= one->due_us && one->end_us >= one->start_us &&
                                     one->end_us > 0
-                              : one->end_us == 0 && !one->order);
+                              : (one->end_us == 0) == (one->first == SHOP_UNKNOWN) && !one->order);
         FUZZ_HOLDS(one->first == one->last || one->first == SHOP_ACCEPTED);
     }
     for (size_t i = 0; i < record->books.count; i++)

@@ -48,7 +48,7 @@ void shop_ledger_end(struct json_lines *ledger, size_t number, const struct shop
     json_lines_set_number(line, "op", (int64_t)number);
     if (!purchase->asked)
         json_object_set_new(line, "asked", json_false());
-    if (purchase->end_us && purchase->start_us)
+    if (purchase->end_us && purchase->asked)
         json_lines_set_number(line, "sent_us", purchase->start_us);
     if (purchase->end_us)
         json_lines_set_number(line, "end_us", purchase->end_us);

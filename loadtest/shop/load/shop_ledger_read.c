@@ -145,7 +145,7 @@ static bool take_unasked(struct shop_record *out, const json_t *line, struct sho
     one->status = 0;
     if (one->first == SHOP_UNKNOWN)
         return true;
-    if (!line_need_number(line, "end_us", one->due_us, &one->end_us, error) ||
+    if (!line_need_number(line, "end_us", one->due_us > 0 ? one->due_us : 1, &one->end_us, error) ||
         !line_take_count(line, "status", STATUS_MAX, &status, error))
         return false;
     one->status = (int)status;

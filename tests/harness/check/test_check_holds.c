@@ -91,6 +91,8 @@ static void paid_and_lost(void **state)
     is_clean();
     pay("x", 50, 60, 200, "");
     finds(FINDING_PAID_LOST, 1, 0); /* of an order that nobody has seen */
+    pay("x", 70, 80, 200, "");      /* once more, by whom it was not answered at once */
+    finds(FINDING_PAID_LOST, 1, 0);
 }
 
 static void paid_and_expired(void **state)

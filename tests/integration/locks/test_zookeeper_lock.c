@@ -101,7 +101,7 @@ static void zookeeper_serves_in_the_order_of_coming(void **state)
     assert_int_equal(lock_let_go(&lock_zookeeper, &rig.two, &first.lease), LOCK_RELEASED);
     assert_int_equal(end_waiting(&second), LOCK_OWNED);
     assert_int_equal(lock_let_go(&lock_zookeeper, &rig.one, &second.lease), LOCK_RELEASED);
-    assert_true(clock_mono_us() - begun_us < LONG_MS / 2 * CLOCK_US_PER_MS);
+    assert_true(clock_mono_us() - begun_us < LONG_MS * 5 / 6 * CLOCK_US_PER_MS);
 }
 
 /* The one before has given up, the one before that still owns. */
@@ -149,7 +149,7 @@ static void a_lost_connection_is_a_lost_lease(void **state)
         assert_true(clock_mono_us() - begun_us < LOCK_PATIENCE_US);
     begun_us = clock_mono_us();
     wait_line(0);
-    assert_true(clock_mono_us() - begun_us < LONG_MS / 2 * CLOCK_US_PER_MS);
+    assert_true(clock_mono_us() - begun_us < LONG_MS * 5 / 6 * CLOCK_US_PER_MS);
     assert_int_equal(atomic_load(&told), 1);
 }
 
