@@ -57,7 +57,7 @@ start_load() { # STRATEGY
   local host=${url#http://}
   { printf 'P = {targets = {{host = "%s", port = "%s", authority = "%s"}}, path = "/orders?strategy=%s", token = "",\n' \
       "${host%:*}" "${host##*:}" "$host" "$1"
-    printf '    user = 1000000000, users = 1000000000, product = %d, products = %d, seed = 1}\n' $first_product "$products"
+    printf '    user = 1000000000, each = 1000000000, users = 0, product = %d, products = %d, seed = 1}\n' $first_product "$products"
     cat "$root/loadtest/load/load.lua"
   } >"$work/load.lua"
   wrk -t2 -c "$connections" -d 3600 -s "$work/load.lua" "$url" >"$work/wrk.log" 2>&1 8>&- 3<&- &
