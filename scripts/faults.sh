@@ -3,7 +3,7 @@
 # what is missing, builds, starts a private PostgreSQL, Redis and what else strategies need, breaks them while they
 # sell, and stops everything again. About two hours on two cores; with --short some two minutes.
 #
-#   faults.sh --at-once 4 [OPTION...]   the columns on four stacks at once, joined in one matrix: a run is mostly waiting
+#   faults.sh --at-once 4 [OPTION...]   the columns on four stacks at once, joined in one matrix
 #
 # Other arguments go to seckill-loadtest faults and win over those given here: faults.sh --runs 20 --faults stall
 # The exit status is the harness's: 0 when every cell is as its promise has it and every control was seen to fail.
@@ -76,7 +76,6 @@ work() { # NUMBER
     say "$column: begun at $(date +%H:%M); $out/$column/said.txt"
     break_things --faults "$column" --out "$out/$column" ${options[0]+"${options[@]}"} >"$out/$column/said.txt" 2>&1 ||
       true # the join judges it
-    child=''
     [ -e "$out/$column/faults.json" ] || say "$column: $(tail -n 1 "$out/$column/said.txt")"
     [ -z "$stopped" ] || exit 130
   done
@@ -92,8 +91,9 @@ for ((i = 1; i <= at_once; i++)); do
   workers+=($!)
 done
 trap stop_workers INT TERM HUP
-for worker in "${workers[@]}"; do
-  while kill -0 "$worker" 2>/dev/null; do wait "$worker" || true; done
+for i in "${!workers[@]}"; do
+  while kill -0 "${workers[i]}" 2>/dev/null; do wait "${workers[i]}" || true; done
+  unset "workers[i]" # its id may soon be a stranger's
 done
 [ -z "$stopped" ] || die "stopped; what is complete is below $out"
 "$loadtest" faults --join "$(for column in $columns; do printf '%s,' "$out/$column"; done | sed 's/,$//')" --out "$out" \

@@ -136,6 +136,6 @@ wait_child() { # to the end of it; its exit status
   while :; do
     interrupted='' code=0
     wait "$child" || code=$?
-    [ -n "$interrupted" ] || return $code
+    [ -n "$interrupted" ] || { child='' && return $code; } # its id may soon be a stranger's
   done
 }

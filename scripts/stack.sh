@@ -501,7 +501,7 @@ stop() { # SERVER: gently, and after half a minute not
   if pid=$(pid_of "$name"); then
     kill -s $gentle "$pid" 2>/dev/null || true
     kill -s CONT "$pid" 2>/dev/null || true   # it may have been stopped
-    wait_gone "$name" 30 || kill -s $hard "$pid" 2>/dev/null || true
+    wait_gone "$name" 30 || { pid=$(pid_of "$name") && kill -s $hard "$pid" 2>/dev/null; } || true
   fi
   wait_gone "$name" 20 || die "$name does not stop; its log is $dir/$name.log"
   rm -f "$dir/$name.id"

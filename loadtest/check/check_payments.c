@@ -10,6 +10,7 @@
 #include "base/clock.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void tell(const struct view *view, const struct view_order *order, enum finding_kind kind,
@@ -74,27 +75,43 @@ static void check_order(const struct view *view, const struct view_order *order)
         tell(view, order, FINDING_HOLD_OPEN, "has a hold that is over", order->buy, order->expired);
 }
 
-/* Of one that is not there; who pays twice has lost one order. */
-static bool is_first_payment(const struct ledger *ledger, const struct ledger_op *op)
+static int by_order(const void *a, const void *b)
 {
-    for (const struct ledger_op *other = ledger->ops; other < op; other++) {
-        if (other->kind == LEDGER_PAY && other->result == LEDGER_OK &&
-            strcmp(other->order, op->order) == 0)
-            return false;
+    const struct ledger_op *left = *(const struct ledger_op *const *)a;
+    const struct ledger_op *right = *(const struct ledger_op *const *)b;
+    int order = strcmp(left->order, right->order);
+    return order != 0 ? order : (left > right) - (left < right);
+}
+
+/* Orders that were paid and are not there; who pays twice has lost one. */
+static void check_absent(const struct view *view, const struct ledger_op **paid, size_t count)
+{
+    if (count > 0)
+        qsort(paid, count, sizeof *paid, by_order);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && strcmp(paid[i]->order, paid[i - 1]->order) == 0)
+            continue;
+        finding_show(findings_add(view->findings, FINDING_PAID_LOST, paid[i]->product, 0,
+                                  "order %s was told to be paid, and is not there", paid[i]->order),
+                     paid[i]);
     }
-    return true;
 }
 
 void check_payments(const struct view *view)
 {
+    const struct ledger *ledger = view->ledger;
+    const struct ledger_op **paid = calloc(ledger->ops_count + 1, sizeof *paid);
+    size_t count = 0;
     for (size_t i = 0; i < view->rows->orders_count; i++)
         check_order(view, &view->orders[i]);
-    for (size_t i = 0; i < view->ledger->ops_count; i++) {
-        const struct ledger_op *op = &view->ledger->ops[i];
-        if (op->kind == LEDGER_PAY && op->result == LEDGER_OK && !view_find(view, op->order) &&
-            is_first_payment(view->ledger, op))
-            finding_show(findings_add(view->findings, FINDING_PAID_LOST, op->product, 0,
-                                      "order %s was told to be paid, and is not there", op->order),
-                         op);
+    for (size_t i = 0; paid && i < ledger->ops_count; i++) {
+        const struct ledger_op *op = &ledger->ops[i];
+        if (op->kind == LEDGER_PAY && op->result == LEDGER_OK && !view_find(view, op->order))
+            paid[count++] = op;
     }
+    if (paid)
+        check_absent(view, paid, count);
+    else
+        view->findings->no_memory = true;
+    free(paid);
 }
