@@ -14,7 +14,7 @@
  * read and write NULs over the ends of names, values and lines: what stands between the end of one
  * part and the beginning of the next says whether anything was passed over. What 0.9.75 has
  * written NULs over cannot be told from a CRLF: a lone LF beside a NUL, or as the empty line behind
- * a NUL and a CRLF, and one behind a line that is nothing but a colon, at which it ends the head.
+ * a NUL and a CRLF, and one beside a line that is nothing but a colon, at which it ends the head.
  * Nor is it known what stood in a line before the request's that began with a NUL: it takes that
  * for an empty one.
  */
@@ -128,6 +128,13 @@ static enum MHD_Result follow(void *cls, enum MHD_ValueKind kind, const char *na
     return walk->plain ? MHD_YES : MHD_NO;
 }
 
+/* Overwritten or not, there stood a CRLF. White space did where the head was ended at a line
+ * without a name: what follows that is no body. */
+static bool is_empty_line(const char *at)
+{
+    return (at[0] == '\0' || at[0] == '\r') && (at[1] == '\0' || at[1] == '\n');
+}
+
 static bool line_is_plain(const struct head_line *line)
 {
     return line->target == line->method + strlen(line->method) + 1 &&
@@ -144,7 +151,8 @@ bool head_is_plain(struct MHD_Connection *mhd, const struct head_line *line,
     if (walk.plain)
         MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, follow, &walk);
     /* Behind the last line is the empty one, of two characters. */
-    if (walk.plain && info && is_line_end(walk.end, line->method + info->header_size - 2))
+    const char *empty = info ? line->method + info->header_size - 2 : NULL;
+    if (walk.plain && empty && is_line_end(walk.end, empty) && is_empty_line(empty))
         return true;
     return problem_set(problem, 400, "invalid_header", NULL,
                        "A line of the head is folded, holds a NUL, or does not end with CRLF.");

@@ -187,12 +187,13 @@ static bool is_named(const char *line, size_t length, const char *name)
            strncasecmp(line, name, strlen(name)) == 0;
 }
 
-/* What 0.9.75 does not show (head.c): a lone LF beside a NUL or a colon, and one that is the empty
- * line behind a NUL and a CRLF. */
+/* What 0.9.75 does not show (head.c): a lone LF beside a NUL or behind a colon, one before a line
+ * that is nothing but a colon, and one that is the empty line behind a NUL and a CRLF. */
 static bool is_blind_spot(void)
 {
     for (size_t i = 0; i + 3 < sent_size; i++)
-        if (memcmp(sent + i, "\0\r\n\n", 4) == 0)
+        if (memcmp(sent + i, "\0\r\n\n", 4) == 0 ||
+            (memcmp(sent + i, "\n:\r\n", 4) == 0 && (i == 0 || sent[i - 1] != '\r')))
             return true;
     for (size_t i = 0; i + 1 < sent_size; i++)
         if (((sent[i] == '\0' || sent[i] == ':') && sent[i + 1] == '\n') ||

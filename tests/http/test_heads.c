@@ -270,6 +270,8 @@ static void a_character_that_hides_others_is_refused(void **state)
     /* A field that goes on in the next line. */
     expect_refused(keyed, "\r\n", 2, " one\r\n\r\n" RAW_BODY);
     expect_refused(keyed, "\r\n", 2, "\tone\r\nX: y\r\n\r\n" RAW_BODY);
+    /* A line without a name, at which 0.9.75 would end the head. */
+    expect_refused(RAW_POST RAW_LENGTH "X: a", "\n", 1, ": \n" RAW_BODY);
     assert_int_equal(rows(), 0);
 }
 
