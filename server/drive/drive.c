@@ -264,6 +264,19 @@ static void announce_stock(struct session *session, const struct strategy *strat
     external_state_stock_added(session, strategy, &gains);
 }
 
+/* A lost commit may be looked into for longer than the lease lasts. What would be freed after that
+ * is the next holder's lock, by those that delete it without asking whose it is. */
+static void settle(struct session *session, const struct strategy *strategy, struct batch *batch)
+{
+    bool lost = false;
+
+    for (const struct order *order = batch->orders; order; order = order->next)
+        lost |= order->outcome == ORDER_UNSETTLED;
+    if (!settle_batch(session, batch) ||
+        (lost && strategy->lock && !lease_holds(&session->hold.lease)))
+        session->hold.abandoned = true;
+}
+
 static void drive_attempt(struct session *session, const struct strategy *strategy,
                           struct batch *batch)
 {
@@ -299,8 +312,7 @@ static void drive_attempt(struct session *session, const struct strategy *strate
     }
     call_strategy(session, strategy, batch);
     blame_lost_lease(session, batch);
-    if (!settle_batch(session, batch))
-        session->hold.abandoned = true;
+    settle(session, strategy, batch);
     announce_stock(session, strategy, batch);
 }
 

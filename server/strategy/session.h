@@ -25,7 +25,7 @@ struct session {
     unsigned opened; /* of `pg`, when it was given */
     struct hold {
         bool held;
-        bool abandoned; /* an unknown COMMIT ran under it: let the lease end it */
+        bool abandoned; /* a lost COMMIT outlasted it, or is unknown: the lease ends it */
         struct lease lease;
         int64_t fence;         /* registered once a hold; 0: not yet */
         unsigned fence_opened; /* pg_opened then: a crash may have taken it back since */

@@ -320,6 +320,32 @@ static void an_unknown_commit_keeps_its_lock(void **state)
     server_stop(here.server);
 }
 
+/* When it is known what became of the commit the lease has ended, and the lock is another's: those
+ * who delete it without asking whose it is leave it alone, too. */
+static void a_lock_whose_lease_ended_meanwhile_is_another_s(void **state)
+{
+    static const char *const strategies[] = {"redis-expiry", "redis-setnx"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        here.server = server_start("--work-timeout-ms", "1500", "--lock-ttl-ms", "2000",
+                                   "--lock-wait-ms", "60000");
+        struct way way = {.strategy = strategies[i], .statement = "commit"};
+        char lock[96];
+        pg_proxy_refuse_after_fault(here.db.proxy, true);
+        struct crowd *crowd = begin(&way, PG_FAULT_LOSE_REPLY);
+        snprintf(lock, sizeof lock, "seckill:lock:%s:%lld", way.strategy, (long long)here.product);
+        assert_int_equal(redis_probe(NULL, 0, "EXISTS %s", lock), 1);
+        while (redis_probe(NULL, 0, "EXISTS %s", lock))
+            clock_sleep_until(clock_mono_us() + ANSWER_POLL_US);
+        redis_probe(NULL, 0, "SET %s another's", lock);
+        pg_proxy_refuse_after_fault(here.db.proxy, false);
+        end(crowd, way.strategy, 201, "");
+        server_stop(here.server); /* whatever it frees is freed */
+        assert_int_equal(redis_probe(NULL, 0, "DEL %s", lock), 1);
+    }
+}
+
 /* Restocks are settled the same way; a cancel that was not done is made again. */
 static void restocks_and_cancels(void **state)
 {
@@ -557,6 +583,7 @@ int main(void)
                                         server_teardown),
         cmocka_unit_test_setup_teardown(nobody_knows, start_server, server_teardown),
         cmocka_unit_test_teardown(an_unknown_commit_keeps_its_lock, server_teardown),
+        cmocka_unit_test_teardown(a_lock_whose_lease_ended_meanwhile_is_another_s, server_teardown),
         cmocka_unit_test_setup_teardown(restocks_and_cancels, start_server, server_teardown),
         cmocka_unit_test_teardown(a_cancel_without_a_wait_is_looked_up, server_teardown),
         cmocka_unit_test_teardown(a_cancels_slow_commit_is_waited_for, server_teardown),
