@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "strategies/redis_stock/stock_flag.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,6 +58,41 @@ static void stock_that_comes_back_is_seen_at_once(void **state)
         shop_expect_buy(buying, &buy, 201, "", id);
         bed_expect_settled();
     }
+    bed_stop_all();
+}
+
+/* Every session with Redis is reset between a cancel's commit and its telling the mirror. The
+ * writer, who would mend that some time later, is busy: it is the cancel's answer that waits. */
+static void a_cancel_is_answered_when_the_mirror_knows(void **state)
+{
+    struct crowd *crowd = crowd_create();
+    char id[SHOP_ID_SIZE];
+    char other[SHOP_ID_SIZE];
+
+    (void)state;
+    bed.product++;
+    struct server *server =
+        bed_start("stock-writer-read=pause:600000@2,stock-correcting=stop", NULL);
+    shop_put(server, bed.product, 2, NULL);
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 201, "", id);
+    buy.user = 2;
+    bed_accept(server, &buy, other);
+    buy.user = 3;
+    shop_expect_buy(server, &buy, 409, "sold_out", NULL);
+    shop_crowd_cancel(crowd, server, id);
+    crowd_send(crowd);
+    server_wait_stopped(server);
+    assert_true(bed_redis("CLIENT KILL TYPE normal") > 0);
+    server_resume(server);
+    crowd_finish(crowd, BED_PATIENCE_US);
+    assert_int_equal(crowd_count(crowd, 200, ""), 1);
+    crowd_destroy(crowd);
+    bed_accept(server, &buy, other);
+    server_signal(server, SIGKILL); /* its writer sleeps */
+    bed_bury(server);
+    bed_start(NULL, NULL);
+    bed_expect_settled();
     bed_stop_all();
 }
 
@@ -368,6 +404,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(stock_that_comes_back_is_seen_at_once, bed_teardown),
+        cmocka_unit_test_teardown(a_cancel_is_answered_when_the_mirror_knows, bed_teardown),
         cmocka_unit_test_teardown(who_finds_it_done_tells_the_mirror, bed_teardown),
         cmocka_unit_test_teardown(a_new_sale_amid_the_old_one, bed_teardown),
         cmocka_unit_test_teardown(a_new_sale_amid_orders_without_keys, bed_teardown),

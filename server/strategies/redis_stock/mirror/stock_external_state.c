@@ -18,7 +18,6 @@
 
 #include <stdio.h>
 
-enum { SALE_TIMEOUT_US = 400000, SALE_PAUSE_US = 20000 };
 enum { TIMEOUT_US = 1000000, FIELD_MAX = 2 * STOCK_NUMBER_MAX, PIECE = 12 };
 
 static int64_t soon(int64_t until_us)
@@ -110,11 +109,11 @@ static void add_reserved(void *instance, struct product *products, int count, in
 /* Tries again, because a failed attempt of another thread keeps all from trying for a moment. */
 static struct redis *lend_in_time(struct redis_stock *stock)
 {
-    int64_t until_us = clock_mono_us() + SALE_TIMEOUT_US;
+    int64_t until_us = clock_mono_us() + STOCK_SOON_US;
     struct redis *redis = stock_lend(&stock->lent, TIMEOUT_US);
 
     while (!redis && clock_mono_us() < until_us) {
-        clock_sleep_until(clock_mono_us() + SALE_PAUSE_US);
+        clock_sleep_until(clock_mono_us() + STOCK_PAUSE_US);
         redis = stock_lend(&stock->lent, TIMEOUT_US);
     }
     return redis;
@@ -166,11 +165,13 @@ static void add_stock(void *instance, struct session *session, const int64_t *pr
     for (int i = 0; i < count; i++) {
         int64_t gone = 0;
         link.until_us = until_us;
-        if (!redis_connect(session->stock, link.until_us) ||
-            stock_mirror_forget(&link, products[i], 1, &gone) != STOCK_DONE) {
-            stock_mend_ask(&stock->mend, products[i]);
-            continue;
+        bool told = redis_connect(session->stock, link.until_us);
+        if (told && stock_mirror_forget(&link, products[i], 1, &gone) != STOCK_DONE) {
+            told = stock_mirror_forget_soon(&link, products[i]) == STOCK_DONE;
+            gone = told; /* for all that is known */
         }
+        if (!told)
+            stock_mend_ask(&stock->mend, products[i]);
         mirrored += gone;
     }
     if (mirrored > 0)

@@ -59,6 +59,20 @@ enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, in
     return STOCK_DONE;
 }
 
+enum stock_result stock_mirror_forget_soon(struct stock_link *link, int64_t product_id)
+{
+    int64_t gone;
+
+    link->until_us = clock_mono_us() + STOCK_SOON_US;
+    do {
+        if (redis_connect(link->redis, link->until_us) &&
+            stock_mirror_forget(link, product_id, 1, &gone) == STOCK_DONE)
+            return STOCK_DONE;
+        clock_sleep_until(clock_mono_us() + STOCK_PAUSE_US);
+    } while (clock_mono_us() < link->until_us);
+    return STOCK_UNREACHABLE;
+}
+
 enum stock_result stock_mirror_generation(struct stock_link *link, int64_t product_id,
                                           char out[STOCK_GENERATION_MAX])
 {
@@ -122,6 +136,7 @@ enum stock_result stock_mirror_correct(struct stock_link *link, int64_t product_
     stock_number(units, more);
     if (user_id)
         stock_number(user_id, user);
+    FAILPOINT("stock-correcting");
     if (*generation &&
         redis_script(link->redis, LUA_STOCK_CORRECT, 1, 6,
                      (const char *const[]){mirror, prefix, product, generation, more, user},
