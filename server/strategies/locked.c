@@ -9,7 +9,7 @@
  * two holders (not lock-row's, which is in the database itself). With body=guarded the database
  * decides and no lock can do harm. What makes an order wait is another holder; wait_ms=0 asks once.
  * A crash loses no answered order and leaves the lock until its lease ends (redis-setnx: perhaps
- * for ever), and so does a COMMIT whose reply is lost.
+ * for ever), and so does a lost COMMIT that is looked into for longer.
  *
  * wllock alone has a lane of its own: a fair local queue, one order of a product at a time, and one
  * representative that spins for the lock (docs/WLLOCK.md).
