@@ -17,7 +17,7 @@
  * A refusal costs less than a sale: stock_flag.h answers "sold out" without a lane for 20 ms after
  * a script has said so. A restock or a cancel goes to PostgreSQL first, corrects the mirror, and
  * waits that long before it answers. Where Redis is lost in between it is told as soon as it is
- * back, and the answer waits for it, 0.4 s at most; after that: stock_mend.h.
+ * back, and the answer waits for that as it would for a lost COMMIT; after that: stock_mend.h.
  *
  * Sources: Redis documentation, "Redis Streams", "Scripting with Lua", "Redis persistence".
  */
@@ -64,7 +64,7 @@ static bool change(struct session *session, struct order *order,
         *generation = '\0';
     if (stock_mirror_correct(&link, order->product_id, generation, order->quantity,
                              order->user_id) != STOCK_DONE &&
-        stock_mirror_forget_soon(&link, order->product_id) != STOCK_DONE)
+        stock_mirror_forget_late(&link, order->product_id, order->settle_until_us) != STOCK_DONE)
         stock_mend_ask(&stock->mend, order->product_id); /* it shows too little until then */
     return true;
 }

@@ -1,6 +1,6 @@
 /*
  * Products whose mirrors missed a commit, a PUT or returned units, because Redis was out of reach
- * for longer than the answer could wait (stock_mirror_forget_soon).
+ * for longer than the answer could wait (stock_mirror_forget_late).
  * The writer unloads these mirrors as soon as Redis answers, and reconciles. Any thread.
  *
  * Until then the mirror that came back with Redis is short of the units that were returned, and

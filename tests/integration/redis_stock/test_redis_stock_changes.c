@@ -3,6 +3,7 @@
  * middle, windows, a mirror that is deleted or wrong, other strategies on the same product.
  */
 #include "lib/fixtures/stock_bed.h"
+#include "lib/stack.h"
 
 #include "base/clock.h"
 #include "strategies/redis_stock/stock_flag.h"
@@ -61,39 +62,50 @@ static void stock_that_comes_back_is_seen_at_once(void **state)
     bed_stop_all();
 }
 
-/* Every session with Redis is reset between a cancel's commit and its telling the mirror. The
- * writer, who would mend that some time later, is busy: it is the cancel's answer that waits. */
+/* Redis is lost between a cancel's commit and its telling the mirror: every session is reset, or it
+ * stands still for longer than the work may take. The writer, who would mend that some time later,
+ * is busy: it is the cancel's answer that waits. */
 static void a_cancel_is_answered_when_the_mirror_knows(void **state)
 {
-    struct crowd *crowd = crowd_create();
     char id[SHOP_ID_SIZE];
     char other[SHOP_ID_SIZE];
 
     (void)state;
-    bed.product++;
-    struct server *server =
-        bed_start("stock-writer-read=pause:600000@2,stock-correcting=stop", NULL);
-    shop_put(server, bed.product, 2, NULL);
-    struct buy buy = bed_buy(1, 1);
-    shop_expect_buy(server, &buy, 201, "", id);
-    buy.user = 2;
-    bed_accept(server, &buy, other);
-    buy.user = 3;
-    shop_expect_buy(server, &buy, 409, "sold_out", NULL);
-    shop_crowd_cancel(crowd, server, id);
-    crowd_send(crowd);
-    server_wait_stopped(server);
-    assert_true(bed_redis("CLIENT KILL TYPE normal") > 0);
-    server_resume(server);
-    crowd_finish(crowd, BED_PATIENCE_US);
-    assert_int_equal(crowd_count(crowd, 200, ""), 1);
-    crowd_destroy(crowd);
-    bed_accept(server, &buy, other);
-    server_signal(server, SIGKILL); /* its writer sleeps */
-    bed_bury(server);
-    bed_start(NULL, NULL);
-    bed_expect_settled();
-    bed_stop_all();
+    for (int frozen = 0; frozen < 2; frozen++) {
+        struct crowd *crowd = crowd_create();
+        struct server *server =
+            bed_start("stock-writer-read=pause:600000@2,stock-correcting=stop", NULL);
+        bed.product++;
+        shop_put(server, bed.product, 2, NULL);
+        struct buy buy = bed_buy(1, 1);
+        shop_expect_buy(server, &buy, 201, "", id);
+        buy.user = 2;
+        bed_accept(server, &buy, other);
+        buy.user = 3;
+        shop_expect_buy(server, &buy, 409, "sold_out", NULL);
+        shop_crowd_cancel(crowd, server, id);
+        crowd_send(crowd);
+        server_wait_stopped(server);
+        if (frozen)
+            stack_kill("stock", SIGSTOP);
+        else
+            assert_true(bed_redis("CLIENT KILL TYPE normal") > 0);
+        server_resume(server);
+        if (frozen) {
+            BED_WAIT(server_says(server, "redis-stock: Redis"));
+            assert_false(crowd_wait(crowd, 1, clock_mono_us() + 2 * STOCK_LEASE_US));
+            stack_kill("stock", SIGCONT);
+        }
+        crowd_finish(crowd, BED_PATIENCE_US);
+        assert_int_equal(crowd_count(crowd, 200, ""), 1);
+        crowd_destroy(crowd);
+        bed_accept(server, &buy, other);
+        server_signal(server, SIGKILL); /* its writer sleeps */
+        bed_bury(server);
+        bed_start(NULL, NULL);
+        bed_expect_settled();
+        bed_stop_all();
+    }
 }
 
 /* A unit on the shelf of which the mirror has not heard. */

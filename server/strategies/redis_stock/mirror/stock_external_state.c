@@ -167,7 +167,8 @@ static void add_stock(void *instance, struct session *session, const int64_t *pr
         link.until_us = until_us;
         bool told = redis_connect(session->stock, link.until_us);
         if (told && stock_mirror_forget(&link, products[i], 1, &gone) != STOCK_DONE) {
-            told = stock_mirror_forget_soon(&link, products[i]) == STOCK_DONE;
+            told = stock_mirror_forget_late(&link, products[i], clock_mono_us() + STOCK_SOON_US) ==
+                   STOCK_DONE;
             gone = told; /* for all that is known */
         }
         if (!told)

@@ -59,17 +59,18 @@ enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, in
     return STOCK_DONE;
 }
 
-enum stock_result stock_mirror_forget_soon(struct stock_link *link, int64_t product_id)
+enum stock_result stock_mirror_forget_late(struct stock_link *link, int64_t product_id,
+                                           int64_t until_us)
 {
     int64_t gone;
 
-    link->until_us = clock_mono_us() + STOCK_SOON_US;
+    link->until_us = until_us;
     do {
         if (redis_connect(link->redis, link->until_us) &&
             stock_mirror_forget(link, product_id, 1, &gone) == STOCK_DONE)
             return STOCK_DONE;
         clock_sleep_until(clock_mono_us() + STOCK_PAUSE_US);
-    } while (clock_mono_us() < link->until_us);
+    } while (clock_mono_us() < until_us);
     return STOCK_UNREACHABLE;
 }
 

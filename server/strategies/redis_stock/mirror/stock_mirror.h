@@ -22,12 +22,13 @@ enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id,
 enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, int64_t count,
                                       int64_t *gone);
 
-/* Unloads a mirror after units have come back to the row, whose caller had a session with Redis and
- * lost it: tries to have another for STOCK_SOON_US, longer than a failed attempt of another thread
- * keeps all from trying. So whoever is answered after a reset has had the mirror told. */
+/* Unloads a mirror after units have come back to the row, for a caller who had a session with Redis
+ * and lost it: tries to have another until then. Less than STOCK_SOON_US is in vain where an
+ * attempt of another thread has just failed. */
 #define STOCK_SOON_US  INT64_C(400000)
 #define STOCK_PAUSE_US INT64_C(20000)
-enum stock_result stock_mirror_forget_soon(struct stock_link *link, int64_t product_id);
+enum stock_result stock_mirror_forget_late(struct stock_link *link, int64_t product_id,
+                                           int64_t until_us);
 
 /* Unloads the mirror if it is of this sale, which has ended; *gone says whether it was. */
 enum stock_result stock_mirror_forget_ended(struct stock_link *link, int64_t product_id,
