@@ -62,16 +62,34 @@ static void stock_that_comes_back_is_seen_at_once(void **state)
     bed_stop_all();
 }
 
-/* Redis is lost between a cancel's commit and its telling the mirror: every session is reset, or it
- * stands still for longer than the work may take. The writer, who would mend that some time later,
- * is busy: it is the cancel's answer that waits. */
+/* Redis is lost between a cancel's commit and its telling the mirror. */
+static void reset_redis(struct server *server, struct crowd *crowd)
+{
+    (void)crowd;
+    assert_true(bed_redis("CLIENT KILL TYPE normal") > 0);
+    server_resume(server);
+}
+
+/* For longer than the work may take. */
+static void freeze_redis(struct server *server, struct crowd *crowd)
+{
+    stack_kill("stock", SIGSTOP);
+    server_resume(server);
+    BED_WAIT(server_says(server, "redis-stock: Redis"));
+    assert_false(crowd_wait(crowd, 1, clock_mono_us() + 2 * STOCK_LEASE_US));
+    stack_kill("stock", SIGCONT);
+}
+
+/* The writer, who would mend the mirror some time later, is busy: it is the cancel's answer that
+ * waits. */
 static void a_cancel_is_answered_when_the_mirror_knows(void **state)
 {
+    static void (*const lose[])(struct server *, struct crowd *) = {reset_redis, freeze_redis};
     char id[SHOP_ID_SIZE];
     char other[SHOP_ID_SIZE];
 
     (void)state;
-    for (int frozen = 0; frozen < 2; frozen++) {
+    for (int i = 0; i < 2; i++) {
         struct crowd *crowd = crowd_create();
         struct server *server =
             bed_start("stock-writer-read=pause:600000@2,stock-correcting=stop", NULL);
@@ -86,16 +104,7 @@ static void a_cancel_is_answered_when_the_mirror_knows(void **state)
         shop_crowd_cancel(crowd, server, id);
         crowd_send(crowd);
         server_wait_stopped(server);
-        if (frozen)
-            stack_kill("stock", SIGSTOP);
-        else
-            assert_true(bed_redis("CLIENT KILL TYPE normal") > 0);
-        server_resume(server);
-        if (frozen) {
-            BED_WAIT(server_says(server, "redis-stock: Redis"));
-            assert_false(crowd_wait(crowd, 1, clock_mono_us() + 2 * STOCK_LEASE_US));
-            stack_kill("stock", SIGCONT);
-        }
+        lose[i](server, crowd);
         crowd_finish(crowd, BED_PATIENCE_US);
         assert_int_equal(crowd_count(crowd, 200, ""), 1);
         crowd_destroy(crowd);
