@@ -62,6 +62,11 @@ for column in $columns; do
 done
 mkdir -p "$out" "$root/.stack"
 
+# No strategy of those chosen has a cell there, or (--promised) one that is held to anything.
+has_no_cell() { # COLUMN
+  grep -qsE ': (there is no cell to run|no cell is held to a promise there)$' "$out/$1/said.txt"
+}
+
 # Each worker takes the next column that nobody has, until there is none; the stacks are started one after the other,
 # or two could choose the same port. A column that was not finished has no faults.json, and the join says so.
 work() { # NUMBER
@@ -96,5 +101,6 @@ for i in "${!workers[@]}"; do
   unset "workers[i]" # its id may soon be a stranger's
 done
 [ -z "$stopped" ] || die "stopped; what is complete is below $out"
-"$loadtest" faults --join "$(for column in $columns; do printf '%s,' "$out/$column"; done | sed 's/,$//')" --out "$out" \
-  ${junit[0]+"${junit[@]}"}
+made=$(for column in $columns; do has_no_cell "$column" || printf ',%s' "$out/$column"; done)
+[ -n "$made" ] || die "there is no cell to run in any of these columns"
+"$loadtest" faults --join "${made#,}" --out "$out" ${junit[0]+"${junit[@]}"}
