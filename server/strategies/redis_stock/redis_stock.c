@@ -10,14 +10,12 @@
  *
  * It cannot oversell, whatever Redis says: the writer takes stock with a guarded statement under
  * the row's lock. A Redis that is wrong costs 202s that end `failed`, and the mirror is unloaded.
- * What a Redis loses that was not written yet may be lost; hence no promise F. A writer that dies
- * between COMMIT and XACK leaves its entries to another, who finds the orders in their table and
- * writes nothing.
+ * What it loses that was not written yet may be lost; hence no promise F. A writer that dies
+ * between COMMIT and XACK leaves its entries to another, who finds the orders in their table.
  *
  * A refusal costs less than a sale: stock_flag.h answers "sold out" without a lane for 20 ms after
- * a script has said so. A restock or a cancel goes to PostgreSQL first, corrects the mirror, and
- * waits that long before it answers. Where Redis is lost in between it is told as soon as it is
- * back, and the answer waits for that as it would for a lost COMMIT; after that: stock_mend.h.
+ * a script has said so. A restock or a cancel goes to PostgreSQL first, corrects the mirror (which
+ * it waits for as for a lost COMMIT; then: stock_mend.h), and waits that long before it answers.
  *
  * Sources: Redis documentation, "Redis Streams", "Scripting with Lua", "Redis persistence".
  */
