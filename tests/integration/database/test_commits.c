@@ -328,7 +328,7 @@ static void a_lock_whose_lease_ended_meanwhile_is_another_s(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        here.server = server_start("--work-timeout-ms", "1500", "--lock-ttl-ms", "2000",
+        here.server = server_start("--work-timeout-ms", "5000", "--lock-ttl-ms", "7000",
                                    "--lock-wait-ms", "60000");
         struct way way = {.strategy = strategies[i], .statement = "commit"};
         char lock[96];

@@ -91,8 +91,8 @@ static void a_cancel_is_answered_when_the_mirror_knows(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct crowd *crowd = crowd_create();
-        struct server *server =
-            bed_start("stock-writer-read=pause:600000@2,stock-correcting=stop", NULL);
+        struct server *server = bed_start_working(
+            "stock-writer-read=pause:600000@2,stock-correcting=stop", NULL, "4000");
         bed.product++;
         shop_put(server, bed.product, 2, NULL);
         struct buy buy = bed_buy(1, 1);
