@@ -106,7 +106,9 @@ static void expect_confirmed(struct crowd *crowd, const char *strategy)
     crowd_destroy(crowd);
 }
 
-static void sell_beside_a_stranger(const char *strategy)
+/* False when the order that stood on the lock has given that wait up, as it does after a while,
+ * before it was let go: the stranger came before all of the run, which shows nothing. */
+static bool sell_beside_a_stranger(const char *strategy)
 {
     shop_put(here.server, ++here.product, STOCK, NULL);
     hold(STOCK - 1);
@@ -127,20 +129,24 @@ static void sell_beside_a_stranger(const char *strategy)
     /* Nothing is sold any more from now on: whichever order the stranger came before, it waits. */
     witness_await(here.stranger, clock_mono_us() + PATIENCE_US);
     int sold = (int)witness_sale(here.witness, here.product).orders;
-    assert_in_range(sold, 2, 1 + RUN);
-    if (!crowd_wait(run, sold - 1, clock_mono_us() + ANSWER_US))
+    assert_in_range(sold, 1, 1 + RUN);
+    if (sold > 1 && !crowd_wait(run, sold - 1, clock_mono_us() + ANSWER_US))
         fail_msg("%s: %d of the run were sold: %s", strategy, sold - 1, crowd_summary(run));
     witness_run(here.stranger, "ROLLBACK");
     expect_confirmed(first, strategy);
     expect_confirmed(run, strategy);
     witness_expect_exact(here.witness, here.product);
+    return sold > 1;
 }
 
 static void who_was_sold_something_is_told(void **state)
 {
     (void)state;
-    for (int round = 0; round < ROUNDS; round++)
-        sell_beside_a_stranger("pipelined");
+    for (int round = 0; round < ROUNDS; round++) {
+        int64_t until_us = clock_mono_us() + PATIENCE_US;
+        while (!sell_beside_a_stranger("pipelined"))
+            assert_true(clock_mono_us() < until_us);
+    }
 }
 
 int main(void)
