@@ -191,6 +191,15 @@ struct order *parking_take_overdue(struct parking *parking, int64_t until_us)
     return list;
 }
 
+void parking_put_overdue(struct parking *parking, struct order *order)
+{
+    pthread_mutex_lock(&parking->shared.mutex);
+    order->next = parking->shared.overdue;
+    parking->shared.overdue = order;
+    pthread_cond_broadcast(&parking->shared.changed);
+    pthread_mutex_unlock(&parking->shared.mutex);
+}
+
 void parking_return(struct parking *parking, int count)
 {
     pthread_mutex_lock(&parking->shared.mutex);

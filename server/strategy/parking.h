@@ -39,7 +39,9 @@ void parking_put(struct parking *parking, struct order *list);
 const struct uuid *parking_id(const struct order *order);
 /* The order of this kind and id; NULL when it is not here (any more). */
 struct order *parking_take(struct parking *parking, enum order_kind kind, const struct uuid *id);
-/* Cancels, expiries and restocks that are overdue; waits for one until `until_us`. */
+/* One that was taken, and of which a thread with a PostgreSQL session is to find out more. */
+void parking_put_overdue(struct parking *parking, struct order *order);
+/* Those, and cancels, expiries and restocks that are overdue; waits for one until `until_us`. */
 struct order *parking_take_overdue(struct parking *parking, int64_t until_us);
 /* Every order that was taken ends here, its outcome set; NULL is an empty list. */
 void parking_complete(struct parking *parking, struct order *list);

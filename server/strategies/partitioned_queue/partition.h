@@ -66,6 +66,7 @@ struct partition_entry {
     int64_t hold_until_us; /* of a buy that is confirmed; 0: it is, else it is pending until then */
     int message;           /* which of the batch's messages it came in */
     enum order_outcome outcome;
+    bool missing; /* its row, or its sale, is not in this database; perhaps in another */
 };
 
 /* The queue of a product's set: "seckill.orders.4.2" is number 2 of 4. */
@@ -103,8 +104,9 @@ struct held;
 struct held *partition_held(void);
 
 /* Decide entries of one kind; each gets its outcome, also when it had been decided before, but for
- * those for which somebody else holds a lock: they are RETRY, to be asked for again. False:
- * PostgreSQL is out of reach, and what was done is unknown; the same may be asked again. */
+ * those for which somebody else holds a lock: they are RETRY, to be asked for again; what is not
+ * there is `missing`, of which a buy and its cancel are OUTCOME_UNKNOWN. False: PostgreSQL is out
+ * of reach, and what was done is unknown; the same may be asked again. */
 bool partition_decide_buys(struct session *session, struct partition_entry *entries, int count);
 bool partition_decide_cancel(struct session *session, struct partition_entry *entry);
 bool partition_decide_restock(struct session *session, struct partition_entry *entry);

@@ -8,6 +8,9 @@
  * Failure modes:
  * - Anything fails on the way: the consumer closes its connection. The broker gives the messages,
  * in their order, to the next consumer, which may be this one again after a pause.
+ * - A row is not there: the consumer closes its connection, once a message, for somebody may see
+ * the database that has it (a primary was failed over from, and this process still sees it). Where
+ * nobody has it, "unknown" is replied, and the resender of whoever asked looks.
  * - PostgreSQL is away: the instance does not consume, so that another instance gets its sets.
  * - A product's row is held: the product's entries are put off and tried again when the row is
  * free; entries of other products are decided meanwhile. Buys that are put off are acknowledged
@@ -55,6 +58,7 @@ struct consumer {
     int count;
     char reply_to[MESSAGES_MAX][RABBIT_NAME_MAX + 1];
     uint64_t tags[MESSAGES_MAX];
+    bool again[MESSAGES_MAX]; /* the message cannot be handed back, or has been */
     int messages;
     struct put_off *put_off; /* owned */
     int64_t look_at_us;      /* for what was put off */
@@ -124,6 +128,7 @@ static void take_in(struct consumer *consumer, const struct rabbit_message *mess
     for (int i = first; i < consumer->count; i++)
         consumer->entries[i].message = consumer->messages;
     consumer->tags[consumer->messages] = message->tag;
+    consumer->again[consumer->messages] = message->again;
     memcpy(consumer->reply_to[consumer->messages++], message->reply_to, sizeof message->reply_to);
 }
 
@@ -139,6 +144,7 @@ static bool take_put_off(struct consumer *consumer)
     consumer->count =
         put_off_take(consumer->put_off, product_id, consumer->entries, consumer->reply_to,
                      consumer->tags, MESSAGES_MAX, &consumer->messages);
+    memset(consumer->again, true, sizeof consumer->again);
     return true;
 }
 
@@ -218,6 +224,15 @@ static bool put_off(struct consumer *consumer)
     return true;
 }
 
+/* Whether there is something that this process, and nobody else so far, has found no row of. */
+static bool is_to_be_handed_back(const struct consumer *consumer)
+{
+    for (int i = 0; i < consumer->count; i++)
+        if (consumer->entries[i].missing && !consumer->again[consumer->entries[i].message])
+            return true;
+    return false;
+}
+
 /* Announces returned units to the external state, also those that an earlier delivery has
  * committed: its consumer may have died before it announced them. */
 static void announce_stock(const struct consumer *consumer)
@@ -286,6 +301,7 @@ static bool serve(struct consumer *consumer)
 {
     struct session *session = consumer->session;
     enum rabbit_result result = gather(consumer);
+    struct error error;
 
     if (result == RABBIT_NOTHING) {
         if (clock_mono_us() - consumer->busy_us > SESSION_IDLE_US)
@@ -300,6 +316,11 @@ static bool serve(struct consumer *consumer)
     if (!decide(consumer) || !put_off(consumer)) {
         cost_charge(consumer->services, &strategy_partitioned_queue, COST_OTHER, 0);
         fail(consumer, pg_error(session->pg));
+        return false;
+    }
+    if (is_to_be_handed_back(consumer)) {
+        error_set(&error, ERROR_UNAVAILABLE, "orders are not in this database: handed back");
+        fail(consumer, &error);
         return false;
     }
     charge(consumer);

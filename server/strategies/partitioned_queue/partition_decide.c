@@ -90,10 +90,12 @@ static void take_row(struct work *work, int row)
     if (!work->tally.known[sale] || pg_get_int8(pg, row, 1) != work->tally.rows[sale].epoch)
         sale = -1;
     work->rows[at].sale = sale;
+    entry->missing = false;
     work->rows[at].user = pg_get_int8(pg, row, 2);
     work->rows[at].quantity = pg_get_int8(pg, row, 3);
     work->rows[at].hold_s = pg_is_null(pg, row, 7) ? ORDER_HOLD_NOT_SAID : pg_get_int8(pg, row, 7);
     entry->hold_until_us = 0;
+    entry->outcome = ORDER_SALE_NOT_OPEN;
     if (sale < 0)
         return; /* the row is dead, whatever it says */
     switch ((enum order_status)pg_get_int2(pg, row, 4)) {
@@ -116,8 +118,9 @@ static void take_row(struct work *work, int row)
     }
 }
 
-/* Entries without a row, or with one of an ended sale, stay SALE_NOT_OPEN: the sale they were for
- * is over. */
+/* A row of an ended sale is refused. No row is no refusal: the purge may have had it, but it may as
+ * well be in a database that this process does not see (a failover's new primary, another shop's),
+ * and be confirmed there. */
 static enum pg_status read_rows(struct work *work)
 {
     struct tally *tally = &work->tally;
@@ -127,7 +130,8 @@ static enum pg_status read_rows(struct work *work)
         ids[i] = work->entries[i].id;
         work->rows[i].left =
             tally->busy[work->rows[i].sale] || held_rests(&held, &work->entries[i].id);
-        work->entries[i].outcome = work->rows[i].left ? ORDER_RETRY : ORDER_SALE_NOT_OPEN;
+        work->entries[i].missing = !work->rows[i].left;
+        work->entries[i].outcome = work->rows[i].left ? ORDER_RETRY : ORDER_OUTCOME_UNKNOWN;
         work->rows[i].queued = false;
     }
     enum pg_status status =

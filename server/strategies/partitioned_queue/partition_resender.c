@@ -7,6 +7,8 @@
  *
  * Failure modes:
  * - A reply arrives after its order's wait has ended: the receiver drops it.
+ * - The consumer does not know the order: the resender looks, in the database that it was written
+ *   into.
  * - No reply to a cancel or a restock arrives in time: the resender reads the order's row and
  *   completes the order.
  * - A message was never sent or never confirmed, or its queue has gone: the order's row stays
@@ -74,6 +76,12 @@ static void take_replies(struct parking *parking, const char *body)
         struct order *order = parking_take(parking, reply.kind, &reply.id);
         if (!order)
             continue;
+        if (reply.outcome == ORDER_OUTCOME_UNKNOWN) {
+            if (order->kind != ORDER_BUY)
+                order->outcome = reply.outcome;
+            parking_put_overdue(parking, order);
+            continue;
+        }
         apply(order, &reply);
         order->next = done;
         done = order;
@@ -111,12 +119,26 @@ static void *receiver_main(void *argument)
     return NULL;
 }
 
-/* --- what is overdue --- */
+/* --- what is overdue, or unknown to a consumer --- */
 
-/* The broker has the cancel, so a consumer will do it; the order's row says whether one already
- * has. */
+/* It was written here. Is it still, or has its sale ended since? */
+static void settle_buy(struct session *session, struct order *order)
+{
+    if (order->outcome != ORDER_REPLAYED)
+        parking_accept(order);
+    if (pg_connect(session->pg, order->settle_until_us) &&
+        pg_exec(session->pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(parking_id(order))),
+                order->settle_until_us) == PG_OK &&
+        pg_rows(session->pg) == 0)
+        order->outcome = ORDER_SALE_NOT_OPEN;
+}
+
+/* The broker has the cancel, so a consumer will do it, unless it was unknown to those who had it;
+ * the order's row says whether one already has. */
 static void settle_cancel(struct session *session, struct order *order)
 {
+    bool dropped = order->outcome == ORDER_OUTCOME_UNKNOWN;
+
     order->outcome = ORDER_OUTCOME_UNKNOWN;
     if (!pg_connect(session->pg, order->settle_until_us) ||
         pg_exec(session->pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(&order->id)),
@@ -138,7 +160,7 @@ static void settle_cancel(struct session *session, struct order *order)
         order->outcome = ORDER_NOT_CANCELLABLE;
         break;
     default:
-        order->outcome = ORDER_ACCEPTED;
+        order->outcome = dropped ? ORDER_OUTCOME_UNKNOWN : ORDER_ACCEPTED;
     }
 }
 
@@ -169,7 +191,9 @@ static void settle_overdue(struct resender *at, struct order *list)
     for (struct order *next; list; list = next) {
         next = list->next;
         list->next = NULL;
-        if (list->kind == ORDER_CANCEL || list->kind == ORDER_EXPIRE)
+        if (list->kind == ORDER_BUY)
+            settle_buy(at->session, list);
+        else if (list->kind == ORDER_CANCEL || list->kind == ORDER_EXPIRE)
             settle_cancel(at->session, list);
         else
             settle_restock(at->session, list);

@@ -75,7 +75,7 @@ bool partition_decide_cancel(struct session *session, struct partition_entry *en
 
     if (!partition_decide_buys(session, entry, 1))
         return false;
-    if (entry->outcome == ORDER_RETRY)
+    if (entry->outcome == ORDER_RETRY || entry->missing)
         return true;
     if (!begin_work(session) || !read_order(session, &order))
         return false;
@@ -130,7 +130,8 @@ static enum pg_status restock(struct session *session, struct partition_entry *e
     entry->outcome = ORDER_SALE_NOT_OPEN;
     enum pg_status status =
         pg_exec(pg, SQL_STOCK_RETURN, PG_ARGS(product, epoch, quantity), session->work_until_us);
-    if (status != PG_OK || pg_affected(pg) == 0)
+    entry->missing = status == PG_OK && pg_affected(pg) == 0;
+    if (status != PG_OK || entry->missing)
         return status; /* a PUT has ended the sale that it was for */
     status = pg_exec(pg, SQL_QUEUE_RESTOCK_INSERT,
                      PG_ARGS(pg_uuid(&entry->id), product, epoch, quantity,

@@ -36,6 +36,7 @@ struct rabbit_message {
     size_t length;
     char reply_to[RABBIT_NAME_MAX + 1]; /* "" when nobody waits */
     uint64_t tag;
+    bool again; /* somebody had it before, and has not acknowledged it */
 };
 
 /* Makes sure of an open connection; cheap when there is one. After a failed attempt others fail at

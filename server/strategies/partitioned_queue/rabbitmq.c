@@ -338,8 +338,10 @@ static bool fill(struct rabbit *rabbit, struct rabbit_message *out)
     if (message->body.len > 0)
         memcpy(rabbit->body, message->body.bytes, message->body.len);
     rabbit->body[message->body.len] = '\0';
-    *out = (struct rabbit_message){
-        .body = rabbit->body, .length = message->body.len, .tag = rabbit->envelope.delivery_tag};
+    *out = (struct rabbit_message){.body = rabbit->body,
+                                   .length = message->body.len,
+                                   .tag = rabbit->envelope.delivery_tag,
+                                   .again = rabbit->envelope.redelivered};
     if ((message->properties._flags & AMQP_BASIC_REPLY_TO_FLAG) && reply_to->len <= RABBIT_NAME_MAX)
         memcpy(out->reply_to, reply_to->bytes, reply_to->len);
     return true;
