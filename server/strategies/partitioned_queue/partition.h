@@ -69,8 +69,9 @@ struct partition_entry {
     bool missing; /* its row, or its sale, is not in this database; perhaps in another */
 };
 
-/* The queue of a product's set: "seckill.orders.4.2" is number 2 of 4. */
-void partition_queue(const struct settings *settings, int64_t product_id,
+/* The queue of a product's set: "seckill.orders.31337.4.2" is number 2 of 4, of the database whose
+ * epochs begin at 31337 times PG_EPOCHS; where that is 0 it is left out. After pg_connect. */
+void partition_queue(const struct session *session, int64_t product_id,
                      char out[RABBIT_NAME_MAX + 1]);
 
 /* Writes the batch's buys as queued rows and learns the sale's epoch. Orders that are to be sent on

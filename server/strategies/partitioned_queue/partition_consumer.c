@@ -50,6 +50,7 @@ struct consumer {
     pthread_t thread;
     struct session *session; /* owned */
     bool listening;
+    int64_t base;    /* of the database whose queues it listens to */
     int64_t busy_us; /* when it last had a message */
     int64_t pause_us;
     struct error last; /* what was logged last */
@@ -92,8 +93,9 @@ static bool consume_sets(struct consumer *consumer)
     const struct settings *settings = consumer->services->settings;
     char queue[RABBIT_NAME_MAX + 1];
 
+    consumer->base = pg_epoch_base(consumer->session->pg);
     for (int64_t set = consumer->number; set < settings->sets; set += PARTITION_CONSUMERS) {
-        partition_queue(settings, set, queue);
+        partition_queue(consumer->session, set, queue);
         if (!rabbit_declare(partition_rabbit(consumer->session), RABBIT_WORK, queue) ||
             !rabbit_consume(partition_rabbit(consumer->session), RABBIT_WORK, queue))
             return false;
@@ -296,6 +298,16 @@ static bool acknowledge(struct consumer *consumer)
     return done;
 }
 
+/* The database was made again: what is in its queues is another one's. */
+static void leave_old_queues(struct consumer *consumer)
+{
+    if (consumer->listening && consumer->base != pg_epoch_base(consumer->session->pg)) {
+        rabbit_close(partition_rabbit(consumer->session));
+        consumer->listening = false;
+        put_off_forget_unacknowledged(consumer->put_off);
+    }
+}
+
 /* False: the connection is closed, and the messages that were not acknowledged come again. */
 static bool serve(struct consumer *consumer)
 {
@@ -341,9 +353,11 @@ static void *consumer_main(void *argument)
 {
     struct consumer *consumer = argument;
 
-    while (!atomic_load(&consumer->queue->stopping))
+    while (!atomic_load(&consumer->queue->stopping)) {
+        leave_old_queues(consumer);
         if ((!consumer->listening && !listen_to_sets(consumer)) || !serve(consumer))
             pause_after_failure(consumer);
+    }
     return NULL;
 }
 

@@ -21,11 +21,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-void partition_queue(const struct settings *settings, int64_t product_id,
+void partition_queue(const struct session *session, int64_t product_id,
                      char out[RABBIT_NAME_MAX + 1])
 {
-    snprintf(out, RABBIT_NAME_MAX + 1, "%s.orders.%" PRId64 ".%" PRId64, settings->system_name,
-             settings->sets, product_id % settings->sets);
+    const struct settings *settings = session->services->settings;
+    int64_t mark = pg_epoch_base(session->pg) / PG_EPOCHS;
+    int n = snprintf(out, RABBIT_NAME_MAX + 1, "%s.orders", settings->system_name);
+
+    if (mark > 0)
+        n += snprintf(out + n, (size_t)(RABBIT_NAME_MAX + 1 - n), ".%" PRId64, mark);
+    snprintf(out + n, (size_t)(RABBIT_NAME_MAX + 1 - n), ".%" PRId64 ".%" PRId64, settings->sets,
+             product_id % settings->sets);
 }
 
 void partition_write_product(FILE *to, int64_t product_id)
@@ -187,11 +193,10 @@ bool partition_read_reply(const char **body, struct partition_entry *out)
 bool partition_publish(struct session *session, int64_t product_id, const char *reply_to,
                        const char *body, size_t length, int64_t until_us)
 {
-    const struct settings *settings = session->services->settings;
     struct rabbit *rabbit = partition_rabbit(session);
     char queue[RABBIT_NAME_MAX + 1];
 
-    partition_queue(settings, product_id, queue);
+    partition_queue(session, product_id, queue);
     if (rabbit_connect(rabbit, until_us) &&
         rabbit_publish(rabbit, queue, reply_to, body, length, until_us))
         return true;

@@ -24,9 +24,14 @@ static struct {
 } here;
 
 /* redis-stock first: before its reconciler has seen that the products are gone. */
-static const char *const strategies[] = {"redis-stock", "conditional", "pessimistic", "batch",
-                                         "buckets"};
-enum { STRATEGIES = sizeof strategies / sizeof *strategies };
+static const char *const strategies[] = {"redis-stock", "conditional", "pessimistic",
+                                         "batch",       "buckets",     "partitioned-queue"};
+
+/* The last one's broker may not be installed. */
+static int count_strategies(void)
+{
+    return (int)(sizeof strategies / sizeof *strategies) - !stack_amqp();
+}
 
 static struct buy next_buy(int i)
 {
@@ -45,7 +50,7 @@ static int start(void **state)
     (void)state;
     make_database();
     here.server = server_start(NULL);
-    for (int i = 0; i < STRATEGIES; i++) {
+    for (int i = 0; i < count_strategies(); i++) {
         struct buy buy = next_buy(i);
         shop_put(here.server, i + 1, STOCK, NULL);
         shop_expect_buy(here.server, &buy, 201, "", NULL);
@@ -75,7 +80,7 @@ static void buy_until(int status)
 {
     int64_t until_us = clock_mono_us() + t_patience_us();
 
-    for (int i = 0; i < STRATEGIES;) {
+    for (int i = 0; i < count_strategies();) {
         struct buy buy = next_buy(i);
         struct http_reply reply = shop_send(here.server, &buy);
         int found = reply.status;
@@ -103,7 +108,7 @@ static void wait_ready(int status)
 /* As many as a new sale has, whatever was left of the old one. */
 static void sell_anew(void)
 {
-    for (int i = 0; i < STRATEGIES; i++) {
+    for (int i = 0; i < count_strategies(); i++) {
         shop_put(here.server, i + 1, LEFT, NULL);
         for (int n = 0; n <= LEFT; n++) {
             struct buy buy = next_buy(i);
