@@ -27,9 +27,7 @@ enum {
     ENTRY_BYTES = 64,        /* struct MHD_HTTP_Header, aligned; the same in 0.9.75 and 1.0 */
     READ_BYTES_LEAST = 1536, /* below that libmicrohttpd enlarges the buffer for the body */
     REPLY_BYTES = 768,       /* all of our header fields together are shorter */
-    TRAILERS_MAX = 4,
-    TRAILER_BYTES_MAX = 512,
-    VERSION_LENGTH = 8 /* HTTP/1.1 */
+    VERSION_LENGTH = 8       /* HTTP/1.1 */
 };
 
 bool head_target_fits(const char *target, struct problem *problem)
@@ -66,35 +64,6 @@ bool head_fits(struct MHD_Connection *mhd, const struct headers *headers, struct
         (size_t)entries * ENTRY_BYTES + copy + REPLY_BYTES <= HALF)
         return true;
     return head_too_large(problem);
-}
-
-struct trailers {
-    int count;
-    size_t bytes;
-};
-
-static enum MHD_Result add_trailer(void *cls, enum MHD_ValueKind kind, const char *name,
-                                   size_t name_length, const char *value, size_t value_length)
-{
-    struct trailers *trailers = cls;
-
-    (void)kind;
-    (void)name;
-    (void)value;
-    trailers->count++;
-    trailers->bytes += name_length + value_length;
-    return MHD_YES;
-}
-
-bool head_trailers_fit(struct MHD_Connection *mhd, struct problem *problem)
-{
-    struct trailers trailers = {0};
-
-    MHD_get_connection_values_n(mhd, MHD_FOOTER_KIND, add_trailer, &trailers);
-    if (trailers.count <= TRAILERS_MAX && trailers.bytes <= TRAILER_BYTES_MAX)
-        return true;
-    return problem_set(problem, 431, "invalid_header", NULL,
-                       "There are too many fields after the body.");
 }
 
 /* Whether nothing but a CRLF, and white space before it, stood there. 0.9.75 has overwritten both

@@ -31,10 +31,6 @@ bool head_fits(struct MHD_Connection *mhd, const struct headers *headers, struct
 /* Says so; false. */
 bool head_too_large(struct problem *problem);
 
-/* 431 when what came after a chunked body takes memory that the reply needs. For the last access
- * call. */
-bool head_trailers_fit(struct MHD_Connection *mhd, struct problem *problem);
-
 /* The request line: its parts where they stand in libmicrohttpd's memory. */
 struct head_line {
     const char *method;

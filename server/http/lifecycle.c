@@ -126,13 +126,6 @@ static enum MHD_Result begin(struct request *request, const char *method, const 
 static enum MHD_Result take_body(struct request *request, const char *data, size_t length)
 {
     request->body_seen += length;
-    if (request->body_seen > REQUEST_BODY_DROP)
-        return MHD_NO;
-    if (request->body_seen > REQUEST_BODY_MAX) {
-        problem_set(&request->problem, 413, "body_too_large", NULL,
-                    "A body may have %d bytes at most.", REQUEST_BODY_MAX);
-        request_refuse(request);
-    }
     if (request->refused)
         return MHD_YES;
     if (request->body == request->body_inline && request->body_seen > REQUEST_BODY_INLINE) {
@@ -156,9 +149,6 @@ static enum MHD_Result answer(struct request *request)
 
 static enum MHD_Result handle(struct request *request)
 {
-    if (request->headers.encodings > 0 &&
-        !head_trailers_fit(request->connection->mhd, &request->problem))
-        return refuse_bare(request);
     if (!request->refused)
         request->route->handle(request);
     if (request->pending)

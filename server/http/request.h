@@ -28,8 +28,6 @@ struct stream;
 
 enum {
     REQUEST_BODY_MAX = 16 * 1024,
-    REQUEST_BODY_DROP =
-        1024 * 1024,          /* a chunked body is read and dropped up to here, to be answered */
     REQUEST_BODY_INLINE = 256 /* an order's body fits: no second allocation */
 };
 

@@ -38,12 +38,6 @@ static void broken_framing_is_refused_and_closes(void **state)
         {RAW_POST "Content-Length: 0x1c\r\n\r\n" RAW_BODY, 0},
         {RAW_POST "Content-Length:  28x\r\n\r\n" RAW_BODY, 0},
         {RAW_POST "Content-Length: 18446744073709551644\r\n\r\n" RAW_BODY, 413},
-        {RAW_POST "Transfer-Encoding: xchunked\r\n\r\n1c\r\n" RAW_BODY "\r\n0\r\n\r\n", 501},
-        {RAW_POST "Transfer-Encoding: gzip, chunked\r\n\r\n1c\r\n" RAW_BODY "\r\n0\r\n\r\n", 501},
-        {RAW_POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 501},
-        {RAW_POST "Transfer-Encoding: chunked\r\n\r\n-1\r\nx\r\n0\r\n\r\n", 0},
-        {RAW_POST "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nx\r\n0\r\n\r\n", 413},
-        {RAW_POST "Transfer-Encoding: chunked\r\n\r\n\r\nx\r\n0\r\n\r\n", 0},
         {"GET /healthz HTTP/1.1\r\n\r\n", 0},
         {"GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", 0},
         {"GET /healthz HTTP/1.1\r\nHost : x\r\n\r\n", 0},
@@ -73,51 +67,62 @@ static void broken_framing_is_refused_and_closes(void **state)
     assert_int_equal(witness_sale(witness, 1).orders, 0);
 }
 
-static void a_chunked_body_is_read(void **state)
+/* Whose chunks end where is told differently by different readers: nobody's are read. */
+static void chunks_are_refused_and_nothing_behind_them_is_read(void **state)
 {
-    static const char request[] =
-        RAW_POST "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"pro\r\n17\r\nduct_id\":1,\"user_id\":2}"
-                 "\r\n0\r\n\r\n" RAW_GET "\r\n";
-    struct http_client *client;
+    static const char *const heads[] = {
+        RAW_POST "Transfer-Encoding: chunked\r\n\r\n",
+        "POST /orders HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST /orders HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: Chunked\r\n\r\n",
+        RAW_GET "Transfer-Encoding: chunked\r\n\r\n",
+        RAW_POST "Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n",
+    };
+    static const char *const bodies[] = {
+        "1c\r\n" RAW_BODY "\r\n0\r\n\r\n",
+        "1c;a\n" RAW_BODY "\r\n0\r\n\r\n",
+        "1c\r\n" RAW_BODY "\r\n0\r\nA: b\x01\r\n\r\n",
+        "",
+    };
 
     (void)state;
     put_product(server, 1, "{\"stock\": 100}");
-    client = raw_send(server, request);
-    assert_int_equal(raw_status(client), 201);
-    assert_int_equal(raw_status(client), 200);
-    http_client_close(client);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+            char *start = raw_fill(heads[i], bodies[k], 1, "");
+            char *text = raw_fill(start, RAW_POST RAW_LENGTH "\r\n" RAW_BODY, 1, "");
+            struct http_client *client = raw_send(server, text);
+            struct http_reply reply;
+
+            assert_int_equal(http_client_read(client, false, raw_patience(), &reply), HTTP_REPLY);
+            assert_problem(&reply, 411, "length_required", "Transfer-Encoding");
+            http_reply_fini(&reply);
+            assert_int_equal(raw_status(client), 0);
+            http_client_close(client);
+            free(text);
+            free(start);
+        }
+    assert_int_equal(witness_sale(witness, 1).orders, 0);
 }
 
-/* Sends `count` chunks of 1 KiB, and the end. */
-static struct http_client *send_chunks(int count)
+/* By the server or, 1.0, by libmicrohttpd. */
+static void other_transfer_codings_are_refused(void **state)
 {
-    char *spaces = raw_fill("", " ", 1024, "");
-    char *chunk = raw_fill("400\r\n", spaces, 1, "\r\n");
-    char *request =
-        raw_fill(RAW_POST "Transfer-Encoding: chunked\r\n\r\n", chunk, count, "0\r\n\r\n");
-    struct http_client *client = raw_send(server, request);
-
-    free(spaces);
-    free(chunk);
-    free(request);
-    return client;
-}
-
-static void a_chunked_body_is_counted(void **state)
-{
-    struct http_client *client = send_chunks(17);
-    struct http_reply reply;
+    static const char *const values[] = {"xchunked", "gzip, chunked", "identity",
+                                         "chunked\r\nTransfer-Encoding: chunked"};
 
     (void)state;
-    assert_int_equal(http_client_read(client, false, raw_patience(), &reply), HTTP_REPLY);
-    assert_problem(&reply, 413, "body_too_large", NULL);
-    assert_true(reply.keeps_alive);
-    http_reply_fini(&reply);
-    http_client_close(client);
-    client = send_chunks(1100);
-    assert_int_equal(raw_status(client), 0);
-    http_client_close(client);
-    expect_alive();
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char *head = raw_fill(RAW_POST "Transfer-Encoding: ", values[i], 1, "\r\n\r\n");
+        char *text = raw_fill(head, "0\r\n\r\n" RAW_GET "\r\n", 1, "");
+        struct http_client *client = raw_send(server, text);
+        int status = raw_status(client);
+
+        assert_true(status == 411 || status == 400);
+        assert_int_equal(raw_status(client), 0);
+        http_client_close(client);
+        free(text);
+        free(head);
+    }
 }
 
 static void a_long_body_is_refused_before_it_comes(void **state)
@@ -199,8 +204,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_framing_is_refused_and_closes),
-        cmocka_unit_test(a_chunked_body_is_read),
-        cmocka_unit_test(a_chunked_body_is_counted),
+        cmocka_unit_test(chunks_are_refused_and_nothing_behind_them_is_read),
+        cmocka_unit_test(other_transfer_codings_are_refused),
         cmocka_unit_test(a_long_body_is_refused_before_it_comes),
         cmocka_unit_test(expect_continue_is_answered),
         cmocka_unit_test(long_targets_and_headers_are_414_and_431),

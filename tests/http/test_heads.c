@@ -180,32 +180,6 @@ static void what_is_sent_ahead_leaves_room_for_the_reply(void **state)
     free(ahead);
 }
 
-/* Each takes 96 bytes of the memory, which is less than a reply's head: none can step over it. */
-static void fields_after_the_body_leave_room_for_the_reply(void **state)
-{
-    static const char head[] = "Transfer-Encoding: chunked\r\n\r\n1c\r\n" RAW_BODY "\r\n0\r\n";
-    char *full = raw_fill(RAW_POST "Cookie: a=", "c", 7000, "\r\n");
-    char *start = raw_fill(full, head, 1, "");
-    int64_t sold = 0;
-
-    (void)state;
-    put_product(server, 1, "{\"stock\": 1000000}");
-    for (int n = 0; n < 240; n++) {
-        char *text = raw_fill(start, "Trailer-Field: with more in it\r\n", n, "\r\n");
-        struct http_client *client = raw_send(server, text);
-        int status = raw_status(client);
-
-        if (status != 201 && (n < 3 || status / 100 != 4))
-            fail_msg("%d fields after the body: answered with %d", n, status);
-        sold += status == 201;
-        http_client_close(client);
-        free(text);
-    }
-    assert_int_equal(rows(), sold);
-    free(start);
-    free(full);
-}
-
 /* Sends exact bytes, which may hold NULs; the first answer, behind which only the end may come. */
 static int status_of_bytes(const char *before, const char *bytes, size_t length, const char *after)
 {
@@ -329,7 +303,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_head_of_any_length_is_refused_or_answered),
         cmocka_unit_test(what_is_sent_ahead_leaves_room_for_the_reply),
-        cmocka_unit_test(fields_after_the_body_leave_room_for_the_reply),
         cmocka_unit_test(a_character_that_hides_others_is_refused),
         cmocka_unit_test(what_may_stand_in_a_head_is_served),
         cmocka_unit_test(a_target_of_too_many_parameters_is_refused_at_once),

@@ -88,6 +88,8 @@ static const char *title(int status)
         return "Conflict";
     case 410:
         return "Gone";
+    case 411:
+        return "Length Required";
     case 412:
         return "Precondition Failed";
     case 413:

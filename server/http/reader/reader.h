@@ -66,10 +66,9 @@ struct headers {
     unsigned matches; /* If-Match */
     unsigned authorizations;
     unsigned cookies;
-    bool forwarded;   /* a proxy's, a CDN's or a browser's mark: it came through somebody else */
-    bool bad_field;   /* a name that is no token, or a control character in a value */
-    bool not_chunked; /* a Transfer-Encoding other than "chunked" */
-    bool bad_length;  /* a Content-Length that is not a decimal number */
+    bool forwarded;  /* a proxy's, a CDN's or a browser's mark: it came through somebody else */
+    bool bad_field;  /* a name that is no token, or a control character in a value */
+    bool bad_length; /* a Content-Length that is not a decimal number */
     int64_t content_length;
     const char *host;
     size_t host_length;
@@ -92,7 +91,7 @@ void reader_header(struct headers *headers, const char *name, size_t name_length
 bool reader_line(const char *method, const char *target, struct problem *problem);
 
 /* 400 invalid_header when a field is malformed, or two readers of this request could disagree where
- * its body ends. */
+ * its body ends; 411 when it has a transfer coding. */
 bool reader_framing(const struct headers *headers, struct problem *problem);
 
 /* Copies the Idempotency-Key, or "" when there is none; 400 invalid_header when it breaks the
