@@ -50,17 +50,24 @@ bool head_too_large(struct problem *problem)
                        "The header fields are too long or too many; 8 KiB and 100 are served.");
 }
 
-bool head_fits(struct MHD_Connection *mhd, const struct headers *headers, struct problem *problem)
+size_t head_length(struct MHD_Connection *mhd)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+    return info ? info->header_size : 0;
+}
+
+bool head_fits(struct MHD_Connection *mhd, const struct headers *headers, struct problem *problem)
+{
+    size_t length = head_length(mhd);
     /* libmicrohttpd's kinds are bits.
      * NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
     enum MHD_ValueKind kinds = MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND;
     int entries = MHD_get_connection_values(mhd, kinds, NULL, NULL);
     size_t copy = headers->cookies > 0 ? headers->cookie_length + ENTRY_BYTES : 0;
 
-    if (info && info->header_size + READ_BYTES_LEAST <= HALF &&
+    if (length > 0 && length + READ_BYTES_LEAST <= HALF &&
         (size_t)entries * ENTRY_BYTES + copy + REPLY_BYTES <= HALF)
         return true;
     return head_too_large(problem);
@@ -113,14 +120,13 @@ static bool line_is_plain(const struct head_line *line)
 bool head_is_plain(struct MHD_Connection *mhd, const struct head_line *line,
                    struct problem *problem)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    size_t length = head_length(mhd);
     struct walk walk = {.end = line->version + VERSION_LENGTH, .plain = line_is_plain(line)};
 
     if (walk.plain)
         MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, follow, &walk);
     /* Behind the last line is the empty one, of two characters. */
-    const char *empty = info ? line->method + info->header_size - 2 : NULL;
+    const char *empty = length > 0 ? line->method + length - 2 : NULL;
     if (walk.plain && empty && is_line_end(walk.end, empty) && is_empty_line(empty))
         return true;
     return problem_set(problem, 400, "invalid_header", NULL,

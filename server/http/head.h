@@ -24,6 +24,9 @@ enum {
 /* 414 when the target is longer than HEAD_TARGET_MAX bytes, or has too many parameters. */
 bool head_target_fits(const char *target, struct problem *problem);
 
+/* In bytes, with its empty line; 0 while it has not come. */
+size_t head_length(struct MHD_Connection *mhd);
+
 /* 431 when so little memory is left that a request could be worked on and its reply not be built.
  * For the first access call; `headers` are the request's. */
 bool head_fits(struct MHD_Connection *mhd, const struct headers *headers, struct problem *problem);

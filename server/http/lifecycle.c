@@ -99,6 +99,7 @@ static enum MHD_Result begin(struct request *request, const char *method, const 
     struct headers *headers = &request->headers;
     const struct head_line line = {method, request->target_at, request->target_length, version};
 
+    request->head_bytes = head_length(mhd);
     MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, take_header, headers);
     if (!head_fits(mhd, headers, &request->problem))
         return refuse_bare(request);

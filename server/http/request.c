@@ -53,7 +53,7 @@ struct request *request_create(struct http *http, struct connection *connection,
     request->target_length = length;
     http->requests++;
     connection->request = request;
-    connection_enter(&http->connections, connection, CONNECTION_READING, http->now_us);
+    connection_begin(&http->connections, connection, http->now_us);
     return request;
 }
 
@@ -105,7 +105,8 @@ void request_complete(struct request *request)
     if (request->accepted)
         http->accepted--;
     connection->request = NULL;
-    connection_enter(&http->connections, connection, CONNECTION_IDLE, http->now_us);
+    connection->taken += request->head_bytes + request->body_seen;
+    connection_enter(&http->connections, connection, CONNECTION_FRESH, http->now_us);
     if (request->pending)
         request->connection = NULL;
     else

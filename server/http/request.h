@@ -100,6 +100,7 @@ struct request {
     struct order order;
     struct call *call; /* owned; NULL until the first call */
 
+    size_t head_bytes;
     uint64_t body_seen;
     size_t body_length;
     char *body; /* `body_inline`, or owned once it has outgrown that */

@@ -6,7 +6,6 @@
 #include "http/edge/edge.h"
 #include "http/request.h"
 
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -199,22 +198,13 @@ static void drop(struct stream *stream)
     wake(stream);
 }
 
-/* Suspended, it is not among those that libmicrohttpd watches. */
-static bool has_left(const struct stream *stream)
-{
-    char byte;
-    ssize_t got = recv(stream->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
-
-    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
-}
-
 /* Those who read too slowly, and those who have left. */
 static void drop_lost(struct http *http)
 {
     for (struct stream *stream = http->streams.first; stream; stream = stream->next) {
         bool slow = is_slow(stream);
 
-        if (stream->dropped || (!slow && !has_left(stream)))
+        if (stream->dropped || (!slow && !stream->request->connection->ended))
             continue;
         metrics_add(http->streams_dropped, slow);
         drop(stream);

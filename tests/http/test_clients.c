@@ -112,26 +112,88 @@ static void a_client_that_vanishes_harms_nobody(void **state)
     witness_expect_exact(witness, 1);
 }
 
-/* Each of these would stay for long; the third fills libmicrohttpd's buffer so that it cannot go
- * on. */
+/* Each of these would stay for as long as an idle connection may, and the last does while nothing
+ * comes from it. The byte that ends its silence comes after the first of them is closed. */
 static void an_unfinished_request_is_dropped_in_time(void **state)
 {
-    enum { CLIENTS = 3 };
-    char *endless = raw_fill(RAW_POST "Transfer-Encoding: chunked\r\n\r\n", "0", 100000, "");
+    static const char *const texts[] = {
+        RAW_POST RAW_LENGTH "\r\n{", RAW_POST, "GET /hea", "\x16\x03\x01", RAW_GET "\r\nGET", ""};
+    enum { CLIENTS = sizeof texts / sizeof *texts, SILENT = CLIENTS - 1 };
     struct http_client *clients[CLIENTS];
     int64_t began_us = clock_mono_us();
 
     (void)state;
-    clients[0] = raw_send(server, RAW_POST RAW_LENGTH "\r\n{");
-    clients[1] = raw_send(server, RAW_POST);
-    clients[2] = raw_send(server, endless);
+    for (int i = 0; i < CLIENTS; i++)
+        clients[i] = raw_send(server, texts[i]);
     for (int i = 0; i < CLIENTS; i++) {
-        assert_int_equal(raw_status(clients[i]) / 100 % 4, 0); /* none, or a 4xx */
+        if (i == SILENT) {
+            began_us = clock_mono_us();
+            assert_true(http_client_send(clients[i], "G", 1, raw_patience()));
+        }
+        if (strstr(texts[i], "\r\nGET"))
+            assert_int_equal(raw_status(clients[i]), 200);
+        assert_int_equal(raw_status(clients[i]), 0);
+        http_client_close(clients[i]);
+        assert_true(clock_mono_us() - began_us < 30 * CLOCK_US_PER_S);
+    }
+    wait_until_quiet();
+}
+
+/* Its last bytes and its end come together, before, in and after a request. It does not close the
+ * connection, so that its slot is the server's to give up. */
+static void a_client_that_is_gone_gives_up_its_connection(void **state)
+{
+    static const struct {
+        const char *text;
+        int replies;
+    } cases[] = {
+        {"", 0},
+        {"GET /hea", 0},
+        {"\x16\x03\x01\x02\x01\x01\xfc\x03\x03", 0},
+        {RAW_GET, 0},
+        {RAW_POST RAW_LENGTH "\r\n{", 0},
+        {"POST /nope HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n{", 0},
+        {RAW_GET "\r\n", 1},
+        {RAW_GET "\r\nGET", 1},
+        {RAW_GET "\r\n" RAW_GET "\r\n" RAW_POST RAW_LENGTH "\r\n" RAW_BODY, 3},
+        {RAW_POST RAW_LENGTH "\r\n" RAW_BODY RAW_GET "\r\n" RAW_POST RAW_LENGTH "\r\n{", 2},
+    };
+    enum { CASES = sizeof cases / sizeof *cases };
+    struct http_client *clients[CASES];
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 100}");
+    server_pause(server);
+    for (int i = 0; i < CASES; i++) {
+        clients[i] = raw_send(server, cases[i].text);
+        http_client_finish_sending(clients[i]);
+    }
+    int64_t until_us = clock_mono_us() + 5 * CLOCK_US_PER_S; /* half of what a request may take */
+    server_resume(server);
+    for (int i = 0; i < CASES; i++) {
+        for (int k = 0; k < cases[i].replies; k++)
+            assert_int_equal(raw_status(clients[i]) / 100, 2);
+        if (!http_client_ended(clients[i], until_us))
+            fail_msg("the connection of %s is open", cases[i].text);
         http_client_close(clients[i]);
     }
-    assert_true(clock_mono_us() - began_us < 30 * CLOCK_US_PER_S);
     wait_until_quiet();
-    free(endless);
+}
+
+/* More than libmicrohttpd reads at once, then the end. */
+static void a_long_row_of_requests_is_served_after_its_client_has_finished(void **state)
+{
+    enum { REQUESTS = 2000 };
+    char *text = raw_fill("", RAW_GET "\r\n", REQUESTS, "");
+    struct http_client *client = raw_send(server, text);
+
+    (void)state;
+    http_client_finish_sending(client);
+    for (int i = 0; i < REQUESTS; i++)
+        assert_int_equal(raw_status(client), 200);
+    assert_int_equal(raw_status(client), 0);
+    http_client_close(client);
+    free(text);
 }
 
 int main(void)
@@ -143,6 +205,8 @@ int main(void)
         cmocka_unit_test(an_idle_connection_is_closed_in_its_time),
         cmocka_unit_test(a_client_that_vanishes_harms_nobody),
         cmocka_unit_test(an_unfinished_request_is_dropped_in_time),
+        cmocka_unit_test(a_client_that_is_gone_gives_up_its_connection),
+        cmocka_unit_test(a_long_row_of_requests_is_served_after_its_client_has_finished),
     };
 
     return stage_run("clients", tests, sizeof tests / sizeof *tests);

@@ -1,22 +1,38 @@
 /*
  * Connections: a list per phase, in the order of their deadlines.
  *
- * Failure mode: a connection misses its deadline. Its socket is shut down both ways, which
- * libmicrohttpd takes for an error in whatever state the connection is, and closes.
+ * Failure modes:
+ * - A connection misses its deadline. Its socket is shut down both ways, which libmicrohttpd takes
+ *   for an error in whatever state the connection is, and closes.
+ * - The peer has ended. What it sent before is still served; when all of it is read and there is no
+ *   whole request, the connection goes the same way.
+ * - The epoll set does not take a connection: it has its deadlines alone.
  */
 #include "http/edge/connection.h"
 
 #include "base/clock.h"
 
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
-enum { READING_S = 10, WRITING_S = 60 };
+enum { READING_S = 10, WRITING_S = 60, EVENTS = 64 };
+
+#define FRESH_US (1 * CLOCK_US_PER_S)
+/* From one look at an ended connection to the next: libmicrohttpd reads a buffer at a time. */
+#define ENDED_US (10 * CLOCK_US_PER_MS)
+#define LOOKS    (READING_S * CLOCK_US_PER_S / ENDED_US)
 
 static int64_t allowance_us(const struct connections *connections, enum connection_phase phase)
 {
+    if (phase == CONNECTION_FRESH)
+        return clock_earlier(FRESH_US, connections->idle_us);
     if (phase == CONNECTION_IDLE)
-        return connections->idle_us;
+        return connections->idle_us - clock_earlier(FRESH_US, connections->idle_us);
+    if (phase == CONNECTION_ENDED)
+        return ENDED_US;
     return (phase == CONNECTION_READING ? READING_S : WRITING_S) * CLOCK_US_PER_S;
 }
 
@@ -54,6 +70,10 @@ void connection_enter(struct connections *connections, struct connection *connec
     leave(connections, connection);
     if (phase == CONNECTION_WAITING)
         return;
+    if (connection->ended && phase < CONNECTION_ENDED) {
+        phase = CONNECTION_ENDED;
+        connection->looks_left = LOOKS;
+    }
     list = &connections->phases[phase];
     connection->phase = phase;
     connection->until_us = now_us + allowance_us(connections, phase);
@@ -66,15 +86,37 @@ void connection_enter(struct connections *connections, struct connection *connec
     list->last = connection;
 }
 
+void connection_begin(struct connections *connections, struct connection *connection,
+                      int64_t now_us)
+{
+    if (connection->phase < CONNECTION_READING)
+        connection_enter(connections, connection, CONNECTION_READING, now_us);
+}
+
+/* Its end is always reported, once. */
+static void watch(const struct connections *connections, int operation,
+                  struct connection *connection, bool next_byte)
+{
+    struct epoll_event event = {.events = EPOLLET | EPOLLRDHUP | (next_byte ? EPOLLIN : 0),
+                                .data.ptr = connection};
+
+    connection->watched = next_byte;
+    epoll_ctl(connections->watch_fd, operation, connection->fd, &event);
+}
+
 static void *open_connection(struct connections *connections, struct MHD_Connection *mhd)
 {
-    struct connection *connection = calloc(1, sizeof *connection);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct connection *connection = info ? calloc(1, sizeof *connection) : NULL;
 
     if (!connection)
         return NULL;
     connection->mhd = mhd;
+    connection->fd = info->connect_fd;
     connection->phase = CONNECTION_WAITING;
-    connection_enter(connections, connection, CONNECTION_IDLE, clock_mono_us());
+    watch(connections, EPOLL_CTL_ADD, connection, false);
+    connection_enter(connections, connection, CONNECTION_FRESH, clock_mono_us());
     return connection;
 }
 
@@ -99,18 +141,75 @@ void connection_on_change(void *cls, struct MHD_Connection *mhd, void **context,
     free(connection);
 }
 
+void connection_watch(struct connections *connections, int64_t now_us)
+{
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(connections->watch_fd, events, EVENTS, 0);
+
+    for (int i = 0; i < count; i++) {
+        struct connection *connection = events[i].data.ptr;
+
+        if (connection->watched)
+            watch(connections, EPOLL_CTL_MOD, connection, false);
+        if (events[i].events & ~(uint32_t)EPOLLIN) {
+            connection->ended = true;
+            if (connection->phase < CONNECTION_ENDED)
+                connection_enter(connections, connection, connection->phase, now_us);
+        } else {
+            connection_begin(connections, connection, now_us);
+        }
+    }
+}
+
+/* Whether more has come than the requests that are complete. */
+static bool has_begun(const struct connection *connection)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+
+    return getsockopt(connection->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+           info.tcpi_bytes_received > connection->taken;
+}
+
+/* Whether there are bytes that libmicrohttpd has not read. */
+static bool has_unread(const struct connection *connection)
+{
+    char byte;
+
+    return recv(connection->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* False: the connection is to be closed. */
+static bool go_on(struct connections *connections, struct connection *connection, int64_t now_us)
+{
+    if (connection->phase == CONNECTION_FRESH) {
+        bool begun = has_begun(connection);
+
+        if (!begun)
+            watch(connections, EPOLL_CTL_MOD, connection, true);
+        connection_enter(connections, connection, begun ? CONNECTION_READING : CONNECTION_IDLE,
+                         now_us);
+        return true;
+    }
+    if (connection->phase == CONNECTION_ENDED && connection->looks_left > 0 &&
+        has_unread(connection)) {
+        connection->looks_left--;
+        connection_enter(connections, connection, CONNECTION_ENDED, now_us);
+        return true;
+    }
+    return false;
+}
+
 void connection_expire(struct connections *connections, int64_t now_us)
 {
     for (int phase = 0; phase < CONNECTION_PHASES; phase++) {
         struct connection *connection;
 
         while ((connection = connections->phases[phase].first) && connection->until_us <= now_us) {
-            const union MHD_ConnectionInfo *info =
-                MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-
+            if (go_on(connections, connection, now_us))
+                continue;
             leave(connections, connection);
-            if (info)
-                shutdown(info->connect_fd, SHUT_RDWR);
+            shutdown(connection->fd, SHUT_RDWR);
         }
     }
 }

@@ -26,6 +26,8 @@
  *                                             every suspended connection at each resume
  *   absolute deadlines         connection.c   http/test_clients.c, an_unfinished_request_…: its
  *                                             timeout is one of inactivity
+ *   peers that end watched     connection.c   http/test_clients.c, a_client_that_is_gone_…: it may
+ *                                             not see an end that comes with bytes
  *   suspended one pass later   request.h      http/test_clients.c, a_client_that_has_finished…
  *   memory for the reply       head.c         http/test_heads.c, a_head_of_any_length…
  */
@@ -48,6 +50,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -123,8 +126,9 @@ struct http *http_create(const struct services *services, const struct route *ro
     http->tasks_last = &http->tasks_first;
     pthread_mutex_init(&http->done.mutex, NULL);
     http->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (http->event_fd < 0) {
-        error_set(error, ERROR_INTERNAL, "eventfd: %s", strerror(errno));
+    http->connections.watch_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (http->event_fd < 0 || http->connections.watch_fd < 0) {
+        error_set(error, ERROR_INTERNAL, "eventfd or epoll: %s", strerror(errno));
         http_destroy(http);
         return NULL;
     }
@@ -289,6 +293,7 @@ static void wait_for_events(struct http *http, int64_t until_us)
         {.fd = edge_pace_pauses(http) ? -1 : http->event_fd, .events = POLLIN},
         {.events = POLLIN},
         {.fd = http->draining ? -1 : stop_fd(), .events = POLLIN},
+        {.fd = http->connections.watch_fd, .events = POLLIN},
     };
     int64_t next_us =
         clock_earlier(connection_next_us(&http->connections), edge_pace_next_us(http));
@@ -303,6 +308,8 @@ static void wait_for_events(struct http *http, int64_t until_us)
     if (ready <= 0)
         return;
     http->knocked = fds[2].revents != 0;
+    if (fds[4].revents != 0)
+        connection_watch(&http->connections, http->now_us);
     if (fds[1].revents != 0) {
         ssize_t ignored = read(http->event_fd, &count, sizeof count);
 
@@ -319,12 +326,12 @@ static bool is_quiet(const struct http *http)
 /* The last reply may just have been written: then a drain has nothing left to wait for. */
 static void turn(struct http *http, int64_t until_us)
 {
-    connection_expire(&http->connections, http->now_us);
     if (http->knocked)
         edge_accept(http);
     http->knocked = false;
     streams_tick(http);
     MHD_run(http->daemon);
+    connection_expire(&http->connections, http->now_us);
     if (!edge_pace_pauses(http)) {
         publish(http);
         edge_pace_handed_over(http);
@@ -411,6 +418,8 @@ void http_destroy(struct http *http)
     edge_accept_close(http);
     if (http->event_fd >= 0)
         close(http->event_fd);
+    if (http->connections.watch_fd >= 0)
+        close(http->connections.watch_fd);
     pthread_mutex_destroy(&http->done.mutex);
     free(http);
 }
