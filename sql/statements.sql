@@ -166,9 +166,11 @@ SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     expire_at = excluded.expire_at, entered = excluded.entered
 WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
+-- It names the status ($3) that was read before its transaction began: what became of the order while this waited for
+-- the product's row has a higher number, and would come behind it in the feed.
 -- name: order_cancel
 WITH changed AS (
-    UPDATE orders SET status = 2 WHERE id = $1::uuid AND epoch = $2::bigint AND status IN (1, 4)
+    UPDATE orders SET status = 2 WHERE id = $1::uuid AND epoch = $2::bigint AND status = $3::bigint
     RETURNING id, product_id, epoch, status
 )
 INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed
@@ -256,25 +258,31 @@ ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- The orders' rows as they were written, and what they became, behind a position: the transaction, the order and the
 -- status. Only a queued row has been published, only one that was pending has a hold, and of the others only a confirmed one is
--- cancelled.
+-- cancelled. Each half begins at its position and looks up what stands behind a row: OFFSET 0 keeps the planner from
+-- beginning with a whole table, as it would, since it takes a product and its epoch for independent of each other.
 -- name: feed_page
 SELECT id, product_id, user_id, quantity, strategy, became, CASE WHEN became = 3 THEN reason END, created_at, epoch, early,
        hold_until, entered::text::bigint
 FROM ((SELECT orders.id, orders.product_id, user_id, quantity, strategy, became, reason, created_at, orders.epoch,
               early, hold_until, entered
-       FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch,
+       FROM orders,
+            LATERAL (SELECT early FROM product WHERE product.id = orders.product_id AND product.epoch = orders.epoch
+                     OFFSET 0) AS sale,
             LATERAL (SELECT CASE WHEN published_at IS NOT NULL THEN 0::smallint WHEN hold_until IS NOT NULL THEN 4::smallint
                             WHEN status = 2 THEN 1::smallint ELSE status END AS became) AS first
        WHERE (entered, orders.id, became) > ($1::bigint::text::xid8, $2::uuid, $3::bigint)
          AND entered < pg_snapshot_xmin(pg_current_snapshot())
        ORDER BY entered, orders.id, became LIMIT $4::bigint)
       UNION ALL
-      (SELECT orders.id, orders.product_id, user_id, quantity, strategy, change.status, reason, created_at, orders.epoch,
+      (SELECT change.id, change.product_id, user_id, quantity, strategy, change.status, reason, created_at, change.epoch,
               early, hold_until, change.entered
-       FROM order_change AS change
-       JOIN orders ON orders.id = change.id
-       JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
-       WHERE (change.entered, change.id, change.status) > ($1::bigint::text::xid8, $2::uuid, $3::bigint)
+       FROM order_change AS change,
+            LATERAL (SELECT early FROM product WHERE product.id = change.product_id AND product.epoch = change.epoch
+                     OFFSET 0) AS sale,
+            LATERAL (SELECT user_id, quantity, strategy, reason, created_at, hold_until FROM orders
+                     WHERE orders.id = change.id OFFSET 0) AS sold
+       WHERE (change.entered, change.id, change.status)
+             > ($1::bigint::text::xid8, $2::uuid, $3::bigint)
          AND change.entered < pg_snapshot_xmin(pg_current_snapshot())
        ORDER BY change.entered, change.id, change.status LIMIT $4::bigint)) AS event
 ORDER BY entered, id, became LIMIT $4::bigint
@@ -763,9 +771,9 @@ WHERE pid = $1::bigint AND wait_event_type = 'Lock'
 
 -- What a session relies on, whatever is set for its role or its database; a setting that this PostgreSQL does not know,
 -- and one whose value is NULL, is left out. No plan here depends on its values, and to plan anew costs more than a short
--- statement's work (what depends on the tables' size: discard_plans). Text travels as it is stored. $4 is the process that
--- serves this session, as the client was told; where it is another one there is a pooler in between, and nothing is set.
--- NULL: for this transaction alone, and planned anew, since no session can be told to forget its plans.
+-- statement's work (what depends on the tables' size: discard_plans), as does to compile one. Text travels as it is
+-- stored. $4 is the process that serves this session, as the client was told; where it is another one there is a pooler
+-- in between, and nothing is set. NULL: for this transaction alone, and planned anew, since no session can be told to forget its plans.
 -- name: session_settings
 SELECT count(set_config(name, value, $4::bigint IS NULL)), pg_postmaster_start_time()
 FROM (VALUES ('statement_timeout', $1::text),
@@ -776,6 +784,7 @@ FROM (VALUES ('statement_timeout', $1::text),
              ('client_connection_check_interval', '1s'),
              ('default_transaction_isolation', 'read committed'),
              ('default_transaction_deferrable', 'off'),
+             ('jit', 'off'),
              ('plan_cache_mode', CASE WHEN $4::bigint IS NULL THEN 'force_custom_plan' ELSE 'force_generic_plan' END),
              ('client_min_messages', 'warning'),
              ('client_encoding', current_setting('server_encoding'))) AS setting (name, value)
