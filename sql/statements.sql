@@ -258,8 +258,9 @@ ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- The orders' rows as they were written, and what they became, behind a position: the transaction, the order and the
 -- status. Only a queued row has been published, only one that was pending has a hold, and of the others only a confirmed one is
--- cancelled. Each half begins at its position and looks up what stands behind a row: OFFSET 0 keeps the planner from
--- beginning with a whole table, as it would, since it takes a product and its epoch for independent of each other.
+-- cancelled. What bears one number is told in the order in which an order may become it: 0, 4, 1, 5, 2, 3. Each half
+-- begins at its position and looks up what stands behind a row: OFFSET 0 keeps the planner from beginning with a whole
+-- table, as it would, since it takes a product and its epoch for independent of each other.
 -- name: feed_page
 SELECT id, product_id, user_id, quantity, strategy, became, CASE WHEN became = 3 THEN reason END, created_at, epoch, early,
        hold_until, entered::text::bigint
@@ -270,9 +271,9 @@ FROM ((SELECT orders.id, orders.product_id, user_id, quantity, strategy, became,
                      OFFSET 0) AS sale,
             LATERAL (SELECT CASE WHEN published_at IS NOT NULL THEN 0::smallint WHEN hold_until IS NOT NULL THEN 4::smallint
                             WHEN status = 2 THEN 1::smallint ELSE status END AS became) AS first
-       WHERE (entered, orders.id, became) > ($1::bigint::text::xid8, $2::uuid, $3::bigint)
+       WHERE (entered, orders.id, became % 4, became) > ($1::bigint::text::xid8, $2::uuid, $3::bigint % 4, $3::bigint)
          AND entered < pg_snapshot_xmin(pg_current_snapshot())
-       ORDER BY entered, orders.id, became LIMIT $4::bigint)
+       ORDER BY entered, orders.id, became % 4, became LIMIT $4::bigint)
       UNION ALL
       (SELECT change.id, change.product_id, user_id, quantity, strategy, change.status, reason, created_at, change.epoch,
               early, hold_until, change.entered
@@ -281,11 +282,11 @@ FROM ((SELECT orders.id, orders.product_id, user_id, quantity, strategy, became,
                      OFFSET 0) AS sale,
             LATERAL (SELECT user_id, quantity, strategy, reason, created_at, hold_until FROM orders
                      WHERE orders.id = change.id OFFSET 0) AS sold
-       WHERE (change.entered, change.id, change.status)
-             > ($1::bigint::text::xid8, $2::uuid, $3::bigint)
+       WHERE (change.entered, change.id, change.status % 4, change.status)
+             > ($1::bigint::text::xid8, $2::uuid, $3::bigint % 4, $3::bigint)
          AND change.entered < pg_snapshot_xmin(pg_current_snapshot())
-       ORDER BY change.entered, change.id, change.status LIMIT $4::bigint)) AS event
-ORDER BY entered, id, became LIMIT $4::bigint
+       ORDER BY change.entered, change.id, change.status % 4, change.status LIMIT $4::bigint)) AS event
+ORDER BY entered, id, became % 4, became LIMIT $4::bigint
 
 -- What the numbers of transactions hang on. A database that was restored, or taken over from a primary that has failed,
 -- counts them otherwise, and another one begins anew.
@@ -921,7 +922,9 @@ UPDATE orders SET entered = pg_current_xact_id() WHERE id = ANY (ARRAY(
     SELECT id FROM orders WHERE entered >= pg_snapshot_xmax(pg_current_snapshot())
     ORDER BY entered, id LIMIT $1::bigint FOR UPDATE SKIP LOCKED))
 
+-- After all the orders: a change comes in the feed behind the row that it changes.
 -- name: reenter_changes
 UPDATE order_change SET entered = pg_current_xact_id() WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM order_change WHERE entered >= pg_snapshot_xmax(pg_current_snapshot())
+      AND NOT EXISTS (SELECT FROM orders WHERE entered >= pg_snapshot_xmax(pg_current_snapshot()))
     ORDER BY entered, id LIMIT $1::bigint FOR UPDATE SKIP LOCKED))

@@ -23,8 +23,7 @@ static bool may_return(const struct order *order)
            (order->record.status == STATUS_CONFIRMED && order->kind == ORDER_CANCEL);
 }
 
-/* The order's present row in order->record. */
-static bool read_order(struct session *session, struct order *order, int64_t *epoch)
+bool purchase_cancel_look(struct session *session, struct order *order)
 {
     enum pg_status status =
         pg_exec(session->pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(&order->id)), session->work_until_us);
@@ -36,7 +35,6 @@ static bool read_order(struct session *session, struct order *order, int64_t *ep
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_NOT_FOUND);
     order_record_read(session->pg, 0, &order->record);
-    *epoch = order->record.epoch;
     if (order->record.status == order_returned_status(order->kind))
         return purchase_flush_read(session, order, session->work_until_us) &&
                purchase_refuse(session, order, order_returned_outcome(order->kind));
@@ -47,10 +45,8 @@ static bool read_order(struct session *session, struct order *order, int64_t *ep
  * or not there is time left to try again. */
 static bool was_late(struct session *session, struct order *order)
 {
-    int64_t epoch;
-
     if (order->outcome == ORDER_RETRY)
-        read_order(session, order, &epoch);
+        purchase_cancel_look(session, order);
     return false;
 }
 
@@ -63,10 +59,27 @@ bool purchase_cancel_by(struct session *session, struct order *order,
                         enum pg_status (*return_stock)(struct session *, const struct order *,
                                                        int64_t epoch))
 {
-    int64_t epoch = 0;
+    return purchase_cancel_look(session, order) &&
+           purchase_cancel_write(session, order, return_stock);
+}
 
-    if (!read_order(session, order, &epoch))
-        return false;
+/* The order's row is written by the status that was read. */
+static enum pg_status write_status(struct session *session, const struct order *order)
+{
+    const struct pg_value values[] = {pg_uuid(&order->id), pg_int8(order->record.epoch),
+                                      pg_int8(order->record.status)};
+
+    return order->kind == ORDER_EXPIRE
+               ? pg_exec(session->pg, SQL_ORDER_EXPIRE, values, 2, session->work_until_us)
+               : pg_exec(session->pg, SQL_ORDER_CANCEL, values, 3, session->work_until_us);
+}
+
+bool purchase_cancel_write(struct session *session, struct order *order,
+                           enum pg_status (*return_stock)(struct session *, const struct order *,
+                                                          int64_t epoch))
+{
+    int64_t epoch = order->record.epoch;
+
     session_work_pause(session);
     pg_begin(session->pg);
     enum pg_status status = return_stock(session, order, epoch);
@@ -85,9 +98,7 @@ bool purchase_cancel_by(struct session *session, struct order *order,
                                  pg_int8(epoch), pg_int8(order->quantity)),
                          session->work_until_us);
     if (status == PG_OK)
-        status =
-            pg_exec(session->pg, order->kind == ORDER_EXPIRE ? SQL_ORDER_EXPIRE : SQL_ORDER_CANCEL,
-                    PG_ARGS(pg_uuid(&order->id), pg_int8(epoch)), session->work_until_us);
+        status = write_status(session, order);
     if (status == PG_OK && pg_affected(session->pg) == 0) {
         purchase_refuse(session, order, ORDER_RETRY);
         return was_late(session, order);

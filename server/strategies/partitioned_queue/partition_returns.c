@@ -44,25 +44,6 @@ static bool put_off(struct partition_entry *entry, enum pg_status status)
     return status == PG_BUSY;
 }
 
-/* What purchase_cancel wants to know of the order is in its row. */
-static bool read_order(struct session *session, struct order *order)
-{
-    struct order_record record;
-    enum pg_status status =
-        pg_exec(session->pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(&order->id)), session->work_until_us);
-
-    if (status != PG_OK)
-        return false;
-    order->outcome = ORDER_NOT_FOUND;
-    if (pg_rows(session->pg) == 1) {
-        order_record_read(session->pg, 0, &record);
-        order->outcome = ORDER_RETRY;
-        order->user_id = record.user_id;
-        order->quantity = record.quantity;
-    }
-    return true;
-}
-
 bool partition_decide_cancel(struct session *session, struct partition_entry *entry)
 {
     /* No wait that ends early may be answered with "not done": an earlier delivery's COMMIT may
@@ -71,19 +52,25 @@ bool partition_decide_cancel(struct session *session, struct partition_entry *en
                           .strategy = &strategy_partitioned_queue,
                           .id = entry->id,
                           .product_id = entry->product_id,
+                          .outcome = ORDER_RETRY,
                           .wait_until_us = INT64_MAX};
 
     if (!partition_decide_buys(session, entry, 1))
         return false;
     if (entry->outcome == ORDER_RETRY || entry->missing)
         return true;
-    if (!begin_work(session) || !read_order(session, &order))
-        return false;
     for (int i = 0; order.outcome == ORDER_RETRY && i < ATTEMPTS_MAX; i++) {
+        if (!begin_work(session))
+            return false;
+        order.outcome = ORDER_PENDING;
+        if (!purchase_cancel_look(session, &order))
+            continue;
+        order.user_id = order.record.user_id;
+        order.quantity = order.record.quantity;
         enum pg_status status = begin_work_on(session, entry);
         if (status != PG_OK)
             return put_off(entry, status);
-        purchase_cancel(session, &order);
+        purchase_cancel_write(session, &order, purchase_return_stock);
         if (order.waited) {
             held_waited(partition_held(), &entry->id);
             return put_off(entry, PG_BUSY);

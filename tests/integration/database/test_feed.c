@@ -426,25 +426,87 @@ static void the_feed_goes_on_over_a_put(void **state)
     server_stop(server);
 }
 
+/* What the feed has told of the order, in turn. */
+static void expect_story(const char *id, const char *expected)
+{
+    char story[TARGET_SIZE] = "";
+
+    for (int i = 0; i < follower.count; i++)
+        if (strcmp(follower.events[i].id, id) == 0)
+            snprintf(story + strlen(story), sizeof story - strlen(story), " %s",
+                     follower.events[i].status);
+    assert_string_equal(story, expected);
+}
+
+static void buy_held(struct server *server, const char *strategy, char id[SHOP_ID_SIZE])
+{
+    struct buy buy = {
+        .strategy = strategy, .product = 1, .user = 1, .members = ", \"hold_s\": 600"};
+    struct http_reply reply = shop_buy(server, &buy);
+
+    assert_int_equal(reply.status, 201);
+    http_reply_text(&reply, "id", id, SHOP_ID_SIZE);
+    http_reply_fini(&reply);
+}
+
+/* A cancel waits for the product's row; it is paid meanwhile, which needs the order's row alone. */
+static void a_cancel_comes_behind_what_was_paid_before(void **state)
+{
+    (void)state;
+    struct server *server = open_shop();
+
+    for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++) {
+        char id[SHOP_ID_SIZE];
+        struct crowd *crowd = crowd_create();
+        bool queued = strcmp(strategies[s], "partitioned-queue") == 0;
+
+        if (queued && !stack_amqp())
+            continue;
+        buy_held(server, strategies[s], id);
+        struct witness *holder = witness_hold(conninfo, 1);
+        shop_crowd_cancel(crowd, server, id);
+        crowd_send(crowd);
+        witness_wait_blocked(witness, 1);
+        shop_expect_pay(server, id, 200, "");
+        witness_release(holder);
+        crowd_answers(crowd, PATIENCE_US);
+        assert_int_equal(crowd_at(crowd, 0)->reply.status, 200);
+        crowd_destroy(crowd);
+        follow_from_the_beginning("/orders/feed", 1);
+        wait_seen(server, id, "cancelled");
+        wait_seen(server, id, "confirmed");
+        expect_story(id, queued ? " queued pending confirmed cancelled"
+                                : " pending confirmed cancelled");
+    }
+    server_stop(server);
+}
+
 /* Rows that a dump has brought from a PostgreSQL that had counted further come once more. */
 static void restored_orders_are_not_lost(void **state)
 {
     (void)state;
     struct server *server = open_shop();
     char id[SHOP_ID_SIZE];
+    char paid[SHOP_ID_SIZE];
     char later[SHOP_ID_SIZE];
     char target[96];
 
+    buy_held(server, stack_amqp() ? "partitioned-queue" : "conditional", paid);
+    shop_expect_pay(server, paid, 200, "");
     buy_of(server, 1, id);
     snprintf(target, sizeof target, "/orders/%s/cancel", id);
     shop_expect(server, "POST", target, NULL, NULL, 200, "");
+    witness_run(witness, "BEGIN");
     witness_run(witness, "UPDATE orders SET entered = '1000000000000'");
     witness_run(witness, "UPDATE order_change SET entered = '1000000000001'");
+    witness_run(witness, "COMMIT");
     buy_of(server, 1, later);
     follow_from_the_beginning("/orders/feed", 1);
     wait_seen(server, later, "confirmed");
     wait_seen(server, id, "confirmed");
     wait_seen(server, id, "cancelled");
+    wait_seen(server, paid, "confirmed");
+    expect_story(paid, stack_amqp() ? " queued pending confirmed" : " pending confirmed");
     follow_from_the_beginning("/orders", 1);
     wait_seen(server, later, "confirmed");
     wait_seen(server, id, "cancelled");
@@ -519,6 +581,7 @@ int main(void)
         FEED_TEST(the_list_begins_anew_behind_an_ended_sale),
         FEED_TEST(the_feed_does_not_pass_a_waiter),
         FEED_TEST(each_change_comes_once),
+        FEED_TEST(a_cancel_comes_behind_what_was_paid_before),
         FEED_TEST(the_feed_goes_on_over_a_put),
         FEED_TEST(restored_orders_are_not_lost),
         FEED_TEST(a_position_is_one_of_ours),
