@@ -37,6 +37,13 @@ void check_quiet(const struct view *view)
             findings_add(view->findings, FINDING_RESIDUE, 0, 0, "%" PRId64 " %s", kinds[i].count,
                          kinds[i].what);
     }
+    for (size_t i = 0; i < rows->orders_count; i++) {
+        const struct row_order *row = &rows->orders[i];
+        if (row->told != LEDGER_STATE_NONE)
+            findings_add(view->findings, FINDING_FEED, row->product, 0,
+                         "order %s is %s, and %s by the feed", row->id,
+                         ledger_state_name(row->state), ledger_state_name(row->told));
+    }
     for (size_t i = 0; i < rows->mirrors_count; i++)
         check_mirror(view, &rows->mirrors[i]);
 }

@@ -27,7 +27,7 @@ size_t check_refusals(const struct view *view);
 /* A8, A13: answers and tokens that go back behind what was answered before. */
 void check_order_in_time(const struct view *view);
 
-/* A15, A17: what differs, or is left, when all is quiet. */
+/* A15 to A17: what differs, or is left, when all is quiet. */
 void check_quiet(const struct view *view);
 
 #endif

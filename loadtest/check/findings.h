@@ -27,6 +27,7 @@
     X(FENCING, "A13", "fencing order", "a later operation under an earlier token")                 \
     X(UNFINISHED, "A14", "unfinished", "accepted, and never decided")                              \
     X(CACHE, "A15", "cache differs", "Redis's stock is not the database's")                        \
+    X(FEED, "A16", "feed differs", "the feed's last word of an order is not its state")            \
     X(RESIDUE, "A17", "residue", "left behind when all was quiet")                                 \
     X(PAID_LOST, "H1", "paid but not sold", "told that it is paid, and it is not sold")            \
     X(PAID_EXPIRED, "H2", "paid and expired", "paid by one answer or the row, expired by another") \

@@ -10,7 +10,9 @@
 
 /* Rows in the order of bytes, as bsearch looks for them. Status: 0 queued, 1 confirmed, 2
  * cancelled, 3 failed, 4 pending, 5 expired. The end of a hold by its name, so that tables without
- * that column can be read. */
+ * that column can be read. The last column is what the feed says of the order last, where that is
+ * not its status: its last change, unless that comes before the row itself, which says what the
+ * order was at first. */
 static const char products_sql[] =
     "SELECT id, epoch, initial_stock, stock + coalesce((SELECT sum(stock) FROM {schema}.bucket b"
     "   WHERE b.product_id = p.id AND b.epoch = p.epoch), 0),"
@@ -20,8 +22,14 @@ static const char products_sql[] =
 static const char orders_sql[] =
     "SELECT o.id::text, o.product_id, o.user_id, o.quantity, o.status, o.idempotency_key,"
     "  o.status = 4 AND coalesce((to_jsonb(o) ->> 'hold_until')::timestamptz"
-    "   < clock_timestamp() - interval '10 s', true)"
+    "   < clock_timestamp() - interval '10 s', true),"
+    "  nullif(CASE WHEN c.entered >= o.entered THEN c.status WHEN o.published_at IS NOT NULL THEN 0"
+    "   WHEN to_jsonb(o) ->> 'hold_until' IS NOT NULL THEN 4 WHEN o.status = 2 THEN 1"
+    "   ELSE o.status END, o.status)"
     " FROM {schema}.orders o JOIN {schema}.product p ON p.id = o.product_id AND p.epoch = o.epoch"
+    " LEFT JOIN (SELECT DISTINCT ON (id) id, status, entered FROM {schema}.order_change"
+    "   WHERE product_id = ANY ($1::bigint[])"
+    "   ORDER BY id, entered DESC, status % 4 DESC, status DESC) c ON c.id = o.id"
     " WHERE p.id = ANY ($1::bigint[]) AND (o.status <> 3 OR"
     "  o.reason IS DISTINCT FROM 'not_committed') ORDER BY o.id::text COLLATE \"C\"";
 
@@ -86,18 +94,23 @@ static bool take_products(struct rows *out, const PGresult *result, struct error
     return out->products;
 }
 
-static bool take_order(struct row_order *to, const PGresult *result, int i)
+static enum ledger_state state(int64_t status)
 {
     static const enum ledger_state states[] = {LEDGER_QUEUED, LEDGER_CONFIRMED, LEDGER_CANCELLED,
                                                LEDGER_FAILED, LEDGER_PENDING,   LEDGER_EXPIRED};
-    int64_t status = number(result, i, 4);
+    return states[status >= 0 && status <= 5 ? status : 3];
+}
+
+static bool take_order(struct row_order *to, const PGresult *result, int i)
+{
     *to = (struct row_order){
         .product = number(result, i, 1),
         .user = number(result, i, 2),
         .quantity = number(result, i, 3),
-        .state = states[status >= 0 && status <= 5 ? status : 3],
+        .state = state(number(result, i, 4)),
         .overdue = PQgetvalue(result, i, 6)[0] == 't',
         .key = PQgetisnull(result, i, 5) ? NULL : strdup(PQgetvalue(result, i, 5)),
+        .told = PQgetisnull(result, i, 7) ? LEDGER_STATE_NONE : state(number(result, i, 7)),
     };
     snprintf(to->id, sizeof to->id, "%s", PQgetvalue(result, i, 0));
     return to->key || PQgetisnull(result, i, 5);

@@ -21,6 +21,7 @@ struct row_order {
     enum ledger_state state; /* never LEDGER_STATE_NONE */
     bool overdue;            /* pending, and its hold has been over for 10 s, or has no end */
     char *key;               /* owned; NULL: none */
+    enum ledger_state told;  /* the feed's last word, where it is another; else LEDGER_STATE_NONE */
 };
 
 struct row_restock {

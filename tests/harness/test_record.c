@@ -120,6 +120,13 @@ static void conditional_is_clean_until_somebody_meddles(void **state)
     own_bed_says("A1  conservation");
     sql("DELETE FROM orders WHERE user_id = 9000001");
     assert_int_equal(check(), 0);
+    sql("INSERT INTO order_change SELECT id, product_id, epoch, 1, entered FROM orders WHERE id ="
+        " " ONE("2"));
+    assert_int_equal(check(), 0); /* it became cancelled after that */
+    sql("UPDATE order_change SET entered = '9000000000000' WHERE status = 1");
+    is_found("A16 feed differs: 1 ");
+    sql("DELETE FROM order_change WHERE status = 1");
+    assert_int_equal(check(), 0);
     sql("DELETE FROM orders WHERE id = " ONE("1"));
     is_found("A4  acknowledged but absent");
 

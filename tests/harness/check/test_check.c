@@ -163,6 +163,14 @@ static void residue(void **state)
     finds(FINDING_RESIDUE, 4, 0);
 }
 
+static void a_feed_that_differs(void **state)
+{
+    (void)state;
+    begin_clean();
+    hand.orders[0].told = LEDGER_PENDING;
+    finds(FINDING_FEED, 1, 0);
+}
+
 static void a_cache_that_differs(void **state)
 {
     (void)state;
@@ -252,6 +260,7 @@ int main(void)
         cmocka_unit_test(false_sold_out),
         cmocka_unit_test(a_unit_in_somebody_s_hands),
         cmocka_unit_test(residue),
+        cmocka_unit_test(a_feed_that_differs),
         cmocka_unit_test(a_cache_that_differs),
         cmocka_unit_test(only_the_search_sees_it),
         cmocka_unit_test(a_search_that_gives_up_is_no_pass),
