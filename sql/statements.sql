@@ -774,7 +774,8 @@ WHERE pid = $1::bigint AND wait_event_type = 'Lock'
 -- and one whose value is NULL, is left out. No plan here depends on its values, and to plan anew costs more than a short
 -- statement's work (what depends on the tables' size: discard_plans), as does to compile one. Text travels as it is
 -- stored. $4 is the process that serves this session, as the client was told; where it is another one there is a pooler
--- in between, and nothing is set. NULL: for this transaction alone, and planned anew, since no session can be told to forget its plans.
+-- in between, and nothing is set. NULL: for this transaction alone, and planned anew, since no session can be told to
+-- forget its plans.
 -- name: session_settings
 SELECT count(set_config(name, value, $4::bigint IS NULL)), pg_postmaster_start_time()
 FROM (VALUES ('statement_timeout', $1::text),

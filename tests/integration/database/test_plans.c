@@ -148,6 +148,7 @@ static void a_page_of_the_feed_begins_at_its_position(void **state)
                 PRODUCTS, PRODUCTS, ROWS);
     witness_run(here.witness, "INSERT INTO order_change SELECT id, product_id, epoch, 2, '2'"
                               " FROM orders WHERE status = 2");
+    witness_run(here.witness, "SELECT pg_stat_force_next_flush()");
     int64_t before = witness_number(here.witness, READ);
     probe();
     assert_true(pg_connect(here.pg, soon()));
