@@ -35,6 +35,8 @@ static void count(struct check_result *result, const struct view *view)
         const struct ledger_op *op = &view->ledger->ops[i];
         result->results[op->result]++;
         result->paid += op->kind == LEDGER_PAY && op->result == LEDGER_OK;
+        result->believed += op->kind == LEDGER_BUY && op->result == LEDGER_FAIL &&
+                            !view_is_code(op, "sold_out") && !view_is_code(op, "limit_reached");
         result->too_late += op->kind == LEDGER_PAY && view_is_code(op, "expired");
     }
     for (size_t i = 0; i < view->rows->orders_count; i++) {
@@ -110,6 +112,8 @@ static void print_rates(FILE *to, const struct check_result *result)
     if (result->sold_out)
         fprintf(to, "sold out was answered %zu times, falsely for sure %zu (%.2f %%)\n",
                 result->sold_out, wrong, 100.0 * (double)wrong / (double)result->sold_out);
+    if (result->believed)
+        fprintf(to, "refused for other reasons, which is believed: %zu buys\n", result->believed);
     fprintf(to,
             "exact search: %zu products linearizable, %zu not, %zu unknown, %zu not tried (too "
             "long, or not decided at once)\n",

@@ -19,6 +19,7 @@ struct check_result {
     size_t pending, expired; /* orders by their rows */
     size_t paid, too_late;   /* payments by their answers */
     size_t sold_out;         /* answers */
+    size_t believed;         /* buys refused for another reason than the units and the limit */
     size_t exact[EXACT_ANSWERS];
     enum check_verdict verdict;
 };

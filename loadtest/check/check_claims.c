@@ -228,6 +228,19 @@ static void check_shared(const struct view *view)
     free(named);
 }
 
+/* The answer shows another order than it was asked about. */
+static void check_named(const struct view *view)
+{
+    for (size_t i = 0; i < view->ledger->ops_count; i++) {
+        const struct ledger_op *op = &view->ledger->ops[i];
+        if (*op->named)
+            finding_show(findings_add(view->findings, FINDING_OTHERWISE, op->product, 0,
+                                      "order %s was asked about, and %s shown", op->order,
+                                      op->named),
+                         op);
+    }
+}
+
 void check_claims(const struct view *view)
 {
     const size_t rows_count = view->rows->orders_count;
@@ -252,4 +265,5 @@ void check_claims(const struct view *view)
     for (; row < rows_count; row++)
         check_invented(view, view->sold[row]);
     check_shared(view);
+    check_named(view);
 }

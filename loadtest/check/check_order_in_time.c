@@ -139,7 +139,7 @@ static void check_states(struct sights *sights)
     for (size_t i = 0; i < sights->view->ledger->ops_count; i++) {
         const struct ledger_op *op = &sights->view->ledger->ops[i];
         bool missing = op->kind == LEDGER_READ && op->status == 404;
-        if (*op->order && (op->state || missing))
+        if (*op->order && !*op->named && (op->state || missing))
             sights->by_start[sights->count++] = (struct sight){op, rank_of(op->state)};
     }
     walk_groups(sights, by_order);

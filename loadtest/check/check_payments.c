@@ -10,6 +10,7 @@
 #include "base/clock.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,13 @@ static void tell(const struct view *view, const struct view_order *order, enum f
         order->row->id, what, ledger_state_name(order->row->state));
     finding_show(finding, one);
     finding_show(finding, two);
+}
+
+static void tell_told(const struct view *view, const struct view_order *order)
+{
+    char what[40];
+    snprintf(what, sizeof what, "was told to be %s", ledger_state_name(order->told->state));
+    tell(view, order, FINDING_ABSENT, what, order->told, NULL);
 }
 
 /* What was told of it is for good. */
@@ -35,8 +43,8 @@ static void check_told(const struct view *view, const struct view_order *order)
         tell(view, order, FINDING_PAID_EXPIRED, "was told to be too late", expired, NULL);
     else if (order->paid && (state == LEDGER_PENDING || state == LEDGER_EXPIRED))
         tell(view, order, FINDING_PAID_LOST, "was told to be paid", order->paid, NULL);
-    else if (order->expired_seen_us != LEDGER_NEVER && state != LEDGER_EXPIRED)
-        tell(view, order, FINDING_ABSENT, "was seen as expired", expired, NULL);
+    else if (order->told && !view_may_become(order->told->state, state))
+        tell_told(view, order);
 }
 
 /* By its own clock a hold that begins after the buy was sent cannot be over so soon. */
@@ -83,35 +91,42 @@ static int by_order(const void *a, const void *b)
     return order != 0 ? order : (left > right) - (left < right);
 }
 
-/* Orders that were paid and are not there; who pays twice has lost one. */
-static void check_absent(const struct view *view, const struct ledger_op **paid, size_t count)
+/* Orders that were paid, or seen as sold, and are not there; who pays twice has lost one. */
+static void check_absent(const struct view *view, const struct ledger_op **told, size_t count)
 {
     if (count > 0)
-        qsort(paid, count, sizeof *paid, by_order);
+        qsort(told, count, sizeof *told, by_order);
     for (size_t i = 0; i < count; i++) {
-        if (i > 0 && strcmp(paid[i]->order, paid[i - 1]->order) == 0)
+        bool paid = told[i]->kind == LEDGER_PAY;
+        if (i > 0 && strcmp(told[i]->order, told[i - 1]->order) == 0)
             continue;
-        finding_show(findings_add(view->findings, FINDING_PAID_LOST, paid[i]->product, 0,
-                                  "order %s was told to be paid, and is not there", paid[i]->order),
-                     paid[i]);
+        finding_show(findings_add(view->findings, paid ? FINDING_PAID_LOST : FINDING_ABSENT,
+                                  told[i]->product, 0,
+                                  "order %s was told to be %s, and is not "
+                                  "there",
+                                  told[i]->order,
+                                  paid ? "paid" : ledger_state_name(told[i]->state)),
+                     told[i]);
     }
 }
 
 void check_payments(const struct view *view)
 {
     const struct ledger *ledger = view->ledger;
-    const struct ledger_op **paid = calloc(ledger->ops_count + 1, sizeof *paid);
+    const struct ledger_op **told = calloc(ledger->ops_count + 1, sizeof *told);
     size_t count = 0;
     for (size_t i = 0; i < view->rows->orders_count; i++)
         check_order(view, &view->orders[i]);
-    for (size_t i = 0; paid && i < ledger->ops_count; i++) {
+    for (size_t i = 0; told && i < ledger->ops_count; i++) {
         const struct ledger_op *op = &ledger->ops[i];
-        if (op->kind == LEDGER_PAY && op->result == LEDGER_OK && !view_find(view, op->order))
-            paid[count++] = op;
+        bool sold = (op->kind == LEDGER_PAY && op->result == LEDGER_OK) ||
+                    (op->kind == LEDGER_READ && view_is_taken(op->state) && !*op->named);
+        if (sold && !view_find(view, op->order))
+            told[count++] = op;
     }
-    if (paid)
-        check_absent(view, paid, count);
+    if (told)
+        check_absent(view, told, count);
     else
         view->findings->no_memory = true;
-    free(paid);
+    free(told);
 }

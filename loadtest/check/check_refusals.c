@@ -27,6 +27,7 @@ struct shelf {
     int64_t product;
     const char *refusal; /* the code of the refusals that are looked at */
     int64_t units;       /* free before the first operation */
+    int64_t limit;       /* a user's; 0: none */
     struct view_order *const *orders;
     size_t orders_count;
     const struct ledger_op *const *ops; /* restocks among them are the shelf's */
@@ -190,8 +191,8 @@ static void check_user(struct shelf *shelf)
         if (is_refusal(shelf, op) && judge_refusal(shelf, op) != REFUSAL_JUSTIFIED)
             finding_show(findings_add(shelf->view->findings, FINDING_FALSE_LIMIT, op->product, 0,
                                       "limit reached for %" PRId64 ", and user %" PRId64
-                                      " had fewer all the while, of %" PRId64,
-                                      op->quantity, op->user, shelf->units),
+                                      " had fewer all the while, of %" PRId64 " (0: no limit)",
+                                      op->quantity, op->user, shelf->limit),
                          op);
     }
 }
@@ -238,7 +239,8 @@ static void check_limits(struct shelf *shelf, const struct ledger_product *produ
     if (count > 1)
         qsort(buys, count, sizeof(void *), by_user);
     shelf->refusal = "limit_reached";
-    shelf->units = product->limit;
+    shelf->limit = product->limit;
+    shelf->units = product->limit ? product->limit : INT64_MAX / 2;
     check_users(shelf, buys, count, orders, orders_count);
 }
 
@@ -263,7 +265,9 @@ size_t check_refusals(const struct view *view)
             const struct ledger_product *product = &view->ledger->products[i];
             shelf.product = product->id;
             refusals += check_stock_of(&shelf, product);
-            if (product->limit)
+            const struct row_product *row = rows_find_product(view->rows, product->id);
+            /* Where there is no limit, every unit is anybody's. */
+            if (product->limit || !row->limit)
                 check_limits(&shelf, product, buys);
         }
     } else {

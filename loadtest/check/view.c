@@ -121,6 +121,15 @@ int64_t view_expired_sure_us(const struct view_order *order)
     return order->accepted ? LEDGER_NEVER : order->expired_seen_us;
 }
 
+bool view_may_become(enum ledger_state from, enum ledger_state to)
+{
+    if (from == LEDGER_STATE_NONE || from == LEDGER_QUEUED)
+        return true;
+    if (from == LEDGER_PENDING)
+        return view_is_taken(to);
+    return from == to || (from == LEDGER_CONFIRMED && to == LEDGER_CANCELLED);
+}
+
 static void take_buy(struct view_order *order, const struct ledger_op *op)
 {
     bool is_sale = view_is_sale(op);
@@ -146,6 +155,10 @@ static void take_read(struct view_order *order, const struct ledger_op *op)
 static void take_state(struct view_order *order, const struct ledger_op *op)
 {
     bool too_late = op->kind == LEDGER_PAY && view_is_code(op, "expired");
+    bool is_back = order->told && op->state != order->told->state &&
+                   view_may_become(op->state, order->told->state);
+    if ((op->kind == LEDGER_READ || op->kind == LEDGER_PAY) && op->state && !is_back)
+        order->told = op;
     order->held = order->held || op->state == LEDGER_PENDING;
     if (op->state == LEDGER_CONFIRMED && !order->paid)
         order->paid = op;
@@ -209,7 +222,7 @@ static void join(struct view *view)
         const struct ledger_op *op = &view->ledger->ops[i];
         struct view_order *order =
             op->kind == LEDGER_BUY ? view_find_made(view, op) : view_find(view, op->order);
-        if (!order)
+        if (!order || *op->named)
             continue;
         if (op->kind == LEDGER_BUY)
             take_buy(order, op);

@@ -30,6 +30,7 @@ struct view_order {
     const struct ledger_op *pay_failed; /* the last payment that was refused */
     bool pay_done, pay_unknown;         /* one was done; one has no answer */
     int64_t expired_seen_us;            /* somebody had seen it expired */
+    const struct ledger_op *told;       /* of reads and payments, what showed it furthest */
 };
 
 struct view {
@@ -64,6 +65,9 @@ const struct ledger_op *const *view_of_product(const struct view *view, int64_t 
 
 /* The orders of a product, in `by_user`. */
 struct view_order *const *view_orders_of(const struct view *view, int64_t product, size_t *count);
+
+/* An order that was shown in one state may later be in the other, or still. */
+bool view_may_become(enum ledger_state from, enum ledger_state to);
 
 /* The answer says that the unit is sold, and not only that it was accepted. */
 bool view_is_sale(const struct ledger_op *op);

@@ -91,6 +91,8 @@ static void read_order(struct ledger_op *op, const json_t *body)
     int state = ledger_state_of(text_of(body, "status"));
     if (op->kind == LEDGER_BUY && strlen(id) < sizeof op->order)
         snprintf(op->order, sizeof op->order, "%s", id);
+    else if (op->result == LEDGER_OK)
+        ledger_take_named(op, id);
     if (op->result == LEDGER_OK && state > 0)
         op->state = (enum ledger_state)state;
 }

@@ -1,6 +1,7 @@
 /* See ledger.h. */
 #include "loadtest/ledger/ledger.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,12 @@ bool ledger_add_op(struct ledger *ledger, const struct ledger_op *op)
     ledger->ops = items;
     items[ledger->ops_count++] = *op;
     return true;
+}
+
+void ledger_take_named(struct ledger_op *op, const char *id)
+{
+    if (*op->order && strcmp(op->order, id) != 0)
+        snprintf(op->named, sizeof op->named, "%s", id);
 }
 
 static int op_by_number(const void *key, const void *item)

@@ -67,7 +67,8 @@ struct ledger_op {
     char code[LEDGER_CODE_SIZE];
     char order[LEDGER_ID_SIZE]; /* whose it is, or which one the answer named; "": none */
     enum ledger_state state;
-    int64_t fence; /* the lock's token under which it was done; 0: not recorded */
+    char named[LEDGER_ID_SIZE]; /* another order than was asked about, which the answer shows; "" */
+    int64_t fence;              /* the lock's token under which it was done; 0: not recorded */
 };
 
 /* A product as it was put on sale before the first operation. */
@@ -94,6 +95,9 @@ void ledger_fini(struct ledger *ledger);
 /* False when there is no memory. The op's key becomes the ledger's, or is freed. */
 bool ledger_add_product(struct ledger *ledger, const struct ledger_product *product);
 bool ledger_add_op(struct ledger *ledger, const struct ledger_op *op);
+
+/* `id`: the order that the answer to an operation on an order names. */
+void ledger_take_named(struct ledger_op *op, const char *id);
 
 /* NULL: there is none. */
 struct ledger_op *ledger_find_op(const struct ledger *ledger, int64_t number);

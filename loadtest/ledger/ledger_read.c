@@ -100,7 +100,7 @@ static bool read_begin(struct ledger *out, const json_t *line, const char *kind,
            (ledger_add_op(out, &op) || error_fail(error, "out of memory"));
 }
 
-/* The answer of `op`. What an answer names as the order replaces nothing: a cancel's is its own. */
+/* The answer of `op`. */
 static bool take_answer(const json_t *line, struct ledger_op *op, struct error *error)
 {
     char is[8], state[LEDGER_NAME_SIZE], order[LEDGER_ID_SIZE];
@@ -117,11 +117,15 @@ static bool take_answer(const json_t *line, struct ledger_op *op, struct error *
     int known = ledger_state_of(state);
     if (result < 0)
         return error_fail(error, "\"is\" is none of ok, fail and info");
+    if (known < 0)
+        return error_fail(error, "\"state\" is no state of an order");
     op->result = (enum ledger_result)result;
     op->status = (int)status;
-    op->state = known < 0 ? LEDGER_STATE_NONE : (enum ledger_state)known;
+    op->state = (enum ledger_state)known;
     if (op->kind == LEDGER_BUY)
         memcpy(op->order, order, sizeof op->order);
+    else
+        ledger_take_named(op, order);
     return op->kind != LEDGER_BUY || op->result != LEDGER_OK || op->key || *op->order ||
            error_fail(error, "a buy that is ok needs a key or an order");
 }
@@ -163,10 +167,10 @@ static bool read_line(struct ledger *out, const json_t *line, struct error *erro
 static bool take_line(struct ledger *out, const char *text, size_t length, size_t number,
                       struct error *error)
 {
-    json_error_t fault;
     bool ends = length > 0 && text[length - 1] == '\n';
-    json_t *line =
-        length <= LINE_BYTES_MAX ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault) : NULL;
+    if (number > 1 && line_is_blank(text, length))
+        return true;
+    json_t *line = length <= LINE_BYTES_MAX ? line_load(text, length, number) : NULL;
     bool good = json_is_object(line);
     if (good)
         good = number == 1 ? read_head(out, line, error) : read_line(out, line, error);

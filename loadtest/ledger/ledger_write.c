@@ -56,8 +56,7 @@ void ledger_write_end(struct json_lines *writer, const struct ledger_op *op)
     if (op->status)
         json_lines_set_number(line, "status", op->status);
     json_lines_set_text(line, "code", op->code);
-    if (op->kind == LEDGER_BUY)
-        json_lines_set_text(line, "order", op->order);
+    json_lines_set_text(line, "order", op->kind == LEDGER_BUY ? op->order : op->named);
     json_lines_set_text(line, "state", ledger_state_name(op->state));
     if (op->fence)
         json_lines_set_number(line, "fence", op->fence);

@@ -23,4 +23,9 @@ bool line_take_count(const json_t *line, const char *name, int64_t most, int64_t
 bool line_need_number(const json_t *line, const char *name, int64_t least, int64_t *out,
                       struct error *error);
 
+/* A line of a file that somebody has edited may begin with a byte order mark (the first one), and
+ * be blank. NULL: no JSON. Owned by the caller. */
+json_t *line_load(const char *text, size_t length, size_t number);
+bool line_is_blank(const char *text, size_t length);
+
 #endif

@@ -292,10 +292,11 @@ static bool read_line(struct shop_reader *reader, const json_t *line, struct err
 static bool take_line(struct shop_reader *reader, const char *text, size_t length, size_t number,
                       struct error *error)
 {
-    json_error_t fault;
     if (length > LINE_BYTES_MAX)
         return error_fail(error, "longer than %d bytes", LINE_BYTES_MAX);
-    json_t *line = json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault);
+    if (number > 1 && line_is_blank(text, length))
+        return true;
+    json_t *line = line_load(text, length, number);
     bool good = json_is_object(line);
     if (good)
         good = number == 1 ? read_head(reader->out, line, error) : read_line(reader, line, error);

@@ -179,7 +179,8 @@ static void an_end_that_was_taken_back(void **state)
     look("a", 2 * SECOND + 5, 3 * SECOND, LEDGER_FAILED);
     last()->start_us = 4 * SECOND;
     last()->end_us = 5 * SECOND;
-    finds(FINDING_BACKWARDS, 2, 0);
+    run();
+    assert_int_equal(hand.result.findings.counts[FINDING_BACKWARDS], 2);
 }
 
 /* Seen to be over, and by its row it is not. */
@@ -236,6 +237,11 @@ static void limit_reached_below_the_limit(void **state)
     last()->quantity = 2;
     is_clean();
     last()->quantity = 1;
+    hand.ledger.products[0].limit = 0; /* there is none to reach */
+    finds(FINDING_FALSE_LIMIT, 1, 0);
+    hand.product.limit = 2; /* but the ledger does not know it */
+    is_clean();
+    hand.ledger.products[0].limit = 2;
     buy(2, NULL, 15, 0); /* never answered: it may have had one */
     is_clean();
 }

@@ -137,10 +137,32 @@ static void what_is_unknown_is_skipped(void **state)
     assert_true(read_text(HEAD "{\"weather\":\"fine\"}\n"
                                "{\"op\":1,\"do\":\"lend\",\"at_us\":1}\n{\"op\":1,\"end_us\":2}\n"
                                "{\"op\":2,\"do\":\"read\",\"at_us\":1,\"order\":\"o\",\"x\":[1]}\n"
-                               "{\"op\":2,\"end_us\":2,\"is\":\"ok\",\"state\":\"strange\"}\n"));
+                               "{\"op\":2,\"end_us\":2,\"is\":\"ok\",\"status\":200}\n"));
     assert_int_equal(ledger.skipped, 3);
     assert_int_equal(ledger.ops_count, 1);
     assert_int_equal(ledger.ops[0].state, LEDGER_STATE_NONE);
+}
+
+/* As editors and other systems leave it: a byte order mark, CRLF, lines without anything. */
+static void what_an_editor_adds_is_read(void **state)
+{
+    (void)state;
+    assert_true(read_text("\xef\xbb\xbf" HEAD "\r\n" BUY "\n" SOLD "\r\n\n"));
+    assert_int_equal(ledger.ops_count, 1);
+    assert_false(ledger.cut);
+}
+
+/* The answer's order is kept where it is not the one that was asked about. */
+static void another_order_than_asked_is_kept(void **state)
+{
+    (void)state;
+    assert_true(read_text(HEAD "{\"op\":1,\"do\":\"read\",\"at_us\":1,\"order\":\"a\"}\n"
+                               "{\"op\":1,\"end_us\":2,\"is\":\"ok\",\"order\":\"b\"}\n"
+                               "{\"op\":2,\"do\":\"pay\",\"at_us\":1,\"order\":\"a\"}\n"
+                               "{\"op\":2,\"end_us\":2,\"is\":\"ok\",\"order\":\"a\"}\n"));
+    assert_string_equal(ledger.ops[0].order, "a");
+    assert_string_equal(ledger.ops[0].named, "b");
+    assert_string_equal(ledger.ops[1].named, "");
 }
 
 static void what_is_no_ledger_is_refused(void **state)
@@ -158,6 +180,8 @@ static void what_is_no_ledger_is_refused(void **state)
     refuses(HEAD BUY SOLD SOLD, "twice");
     refuses(HEAD BUY "{\"op\":1,\"end_us\":9,\"is\":\"ok\"}\n", "end_us");
     refuses(HEAD BUY "{\"op\":1,\"end_us\":90,\"is\":\"maybe\"}\n", "\"is\"");
+    refuses(HEAD BUY "{\"op\":1,\"end_us\":90,\"is\":\"ok\",\"state\":\"Confirmed\"}\n",
+            "\"state\"");
     refuses(HEAD BUY "{\"op\":1,\"end_us\":1.5,\"is\":\"ok\"}\n", "integer");
     refuses(HEAD BUY "{\"op\":1,\"op\":1}\n", "line 4");
     refuses(HEAD "{\"op\":1,\"do\":\"buy\",\"at_us\":1,\"product\":3}\n", "quantity");
@@ -217,6 +241,8 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(every_cut_is_forgiven),
         cmocka_unit_test(what_is_unknown_is_skipped),
+        cmocka_unit_test(what_an_editor_adds_is_read),
+        cmocka_unit_test(another_order_than_asked_is_kept),
         cmocka_unit_test(what_is_no_ledger_is_refused),
         cmocka_unit_test(a_line_that_is_too_long_is_refused),
         cmocka_unit_test(a_file_that_cannot_be_made_or_read),
