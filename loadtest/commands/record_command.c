@@ -21,15 +21,15 @@ static bool begin_sale(const struct harness *harness, struct json_lines *writer,
 {
     const struct options *options = harness->options;
     const struct fleet *fleet = &harness->fleet;
+    struct ledger_product product = {.stock = options->stock, .limit = options->limit};
     struct api_sale sale = {.first = options->first_product,
+                            .epoch = &product.epoch,
                             .count = 1,
                             .stock = options->stock,
                             .limit = options->limit};
     for (; sale.first < options->first_product + options->products; sale.first++) {
-        struct ledger_product product = {
-            .id = sale.first, .stock = sale.stock, .limit = sale.limit};
-        if (!api_put_products(harness->api, fleet->urls[0], &sale, error) ||
-            !witness_epoch(harness->witness, sale.first, &product.epoch, error))
+        product.id = sale.first;
+        if (!api_put_products(harness->api, fleet->urls[0], &sale, error))
             return false;
         ledger_write_product(writer, &product);
     }

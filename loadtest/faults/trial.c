@@ -6,7 +6,6 @@
 #include "loadtest/check/redis_look.h"
 #include "loadtest/faults/forget.h"
 #include "loadtest/faults/nemesis.h"
-#include "loadtest/judge/witness.h"
 #include "loadtest/ledger/ledger_read.h"
 #include "loadtest/ledger/recorder.h"
 
@@ -144,15 +143,14 @@ static bool set_up(struct trial *trial, struct error *error)
            forget_keys(&trial->site, &keys, error);
 }
 
-static bool begin_sale(struct trial *trial, struct witness *witness, struct json_lines *writer,
-                       struct error *error)
+static bool begin_sale(struct trial *trial, struct json_lines *writer, struct error *error)
 {
     for (int64_t i = 0; i < PRODUCTS; i++) {
         struct ledger_product product = {.id = trial->options.first_product + i,
                                          .stock = i == 0 ? STOCK_SHORT : STOCK};
-        const struct api_sale sale = {.first = product.id, .count = 1, .stock = product.stock};
-        if (!api_put_products(trial->api, trial->instances[0].url, &sale, error) ||
-            !witness_epoch(witness, product.id, &product.epoch, error))
+        const struct api_sale sale = {
+            .first = product.id, .count = 1, .stock = product.stock, .epoch = &product.epoch};
+        if (!api_put_products(trial->api, trial->instances[0].url, &sale, error))
             return false;
         ledger_write_product(writer, &product);
     }
@@ -237,10 +235,8 @@ static bool sell(struct trial *trial, struct json_lines *writer, struct error *e
 static bool record(struct trial *trial, const char *path, struct error *error)
 {
     struct error ignored;
-    struct witness *witness = witness_create(trial->options.database, trial->options.schema, error);
-    struct json_lines *writer = witness ? ledger_create(path, trial->plan->seed, error) : NULL;
-    bool made = writer && begin_sale(trial, witness, writer, error) && sell(trial, writer, error);
-    witness_destroy(witness);
+    struct json_lines *writer = ledger_create(path, trial->plan->seed, error);
+    bool made = writer && begin_sale(trial, writer, error) && sell(trial, writer, error);
     return json_lines_close(writer, made ? error : &ignored) && made;
 }
 

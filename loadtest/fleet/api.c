@@ -194,6 +194,15 @@ int api_strategies(struct api *api, const char *server, struct api_strategy *out
     return (int)count;
 }
 
+static bool integer(const json_t *object, const char *name, int64_t *out, struct error *error)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!json_is_integer(value))
+        return error_fail(error, "the answer has no integer '%s'", name);
+    *out = json_integer_value(value);
+    return true;
+}
+
 static bool put_product(struct api *api, const char *server, const struct api_sale *sale,
                         int64_t id, struct error *error)
 {
@@ -205,7 +214,12 @@ static bool put_product(struct api *api, const char *server, const struct api_sa
     snprintf(path, sizeof path, "/products/%" PRId64, id);
     snprintf(body, sizeof body, "{\"stock\":%" PRId64 ",\"name\":\"%.60s\"%s%s}", sale->stock,
              sale->name ? sale->name : "load test", opens, limit);
-    return call_json(api, server, path, body, NULL, error);
+    json_t *document = NULL;
+    int64_t epoch;
+    bool good = call_json(api, server, path, body, &document, error) &&
+                integer(document, "epoch", sale->epoch ? sale->epoch : &epoch, error);
+    json_decref(document);
+    return good;
 }
 
 /* In one call, which takes a stock and nothing else. */
@@ -228,15 +242,6 @@ bool api_put_products(struct api *api, const char *server, const struct api_sale
         if (!put_product(api, server, sale, sale->first + i, error))
             return false;
     }
-    return true;
-}
-
-static bool integer(const json_t *object, const char *name, int64_t *out, struct error *error)
-{
-    const json_t *value = json_object_get(object, name);
-    if (!json_is_integer(value))
-        return error_fail(error, "the answer has no integer '%s'", name);
-    *out = json_integer_value(value);
     return true;
 }
 

@@ -38,6 +38,7 @@ struct api_sale {
     int64_t limit;        /* units of each that a user may have; 0: any */
     const char *name;     /* as JSON takes it; NULL: "load test" where there is one product */
     const char *opens_at; /* a time that is still to come; NULL: at once */
+    int64_t *epoch;       /* gets the last one's, where the answer tells; NULL: nobody asks */
 };
 bool api_put_products(struct api *api, const char *server, const struct api_sale *sale,
                       struct error *error);

@@ -24,9 +24,10 @@ struct books {
     int64_t confirmed_rows; /* of orders that were sold: also what is, or was, to be paid */
     int64_t restock_rows;
     int64_t failed_rows;  /* accepted, and decided against; tombstones are not among them */
+    int64_t revoked_rows; /* accepted, and failed for no reason that a buyer may be given */
     int64_t negative;     /* products with K < 0 */
     int64_t undersold;    /* books_undersell decides */
-    int64_t missing;      /* 201s and 202s without their row: the phase knows the answers */
+    int64_t missing;      /* 201s and 202s without their row, or revoked: the phase knows them */
     int64_t resold;       /* sales that were begun after somebody had been told "sold out" */
     int64_t unrepeatable; /* orders that a repeat of their key does not name: the phase asks */
     int64_t lowest_stock; /* the least K of any product; all before it are sums */

@@ -10,7 +10,13 @@
 struct witness {
     PGconn *connection; /* owned */
     struct connect_place place;
+    PGresult *sales; /* owned: ids and epochs as they were remembered; NULL: none */
+    int64_t first, last;
 };
+
+/* What an order may be told after it was accepted. Whatever else has failed was taken back. */
+#define REFUSED                                                                                    \
+    "o.reason IN ('sold_out', 'limit_reached', 'sale_not_open') OR o.reason LIKE 'duplicate %'"
 
 /* One statement is one snapshot. Status: 0 queued, 1 confirmed, 2 cancelled, 3 failed, 4 pending
  * (to be paid), 5 expired. An order that failed as "not_committed" and a restock of nothing are
@@ -48,7 +54,8 @@ static const char audit_sql[] =
     "    GROUP BY s.id, s.user_id, i.limit_per_user"
     "    HAVING sum(s.quantity) > i.limit_per_user) AS by_user GROUP BY id),"
     " denied AS ("
-    "  SELECT o.product_id AS id, count(*) AS rows"
+    "  SELECT o.product_id AS id, count(*) FILTER (WHERE " REFUSED ") AS rows,"
+    "    count(*) FILTER (WHERE (" REFUSED ") IS NOT TRUE) AS revoked"
     "  FROM {schema}.orders o JOIN item i ON i.id = o.product_id AND i.epoch = o.epoch"
     "  WHERE o.status = 3 AND o.reason IS DISTINCT FROM 'not_committed' GROUP BY o.product_id),"
     " names AS ("
@@ -59,7 +66,7 @@ static const char audit_sql[] =
     "   coalesce(sold.units, 0), coalesce(sold.waiting, 0), coalesce(doubled.rows, 0),"
     "   coalesce(greedy.users, 0), coalesce(sold.rows, 0), coalesce(refilled.rows, 0),"
     "   coalesce(names.list, ''), coalesce(denied.rows, 0), coalesce(sold.held, 0),"
-    "   coalesce(i.limit_per_user, 0)"
+    "   coalesce(i.limit_per_user, 0), coalesce(denied.revoked, 0)"
     " FROM item i LEFT JOIN sold USING (id) LEFT JOIN refilled USING (id)"
     "   LEFT JOIN doubled USING (id) LEFT JOIN greedy USING (id) LEFT JOIN names USING (id)"
     "   LEFT JOIN denied USING (id)"
@@ -126,6 +133,7 @@ void witness_destroy(struct witness *witness)
 {
     if (!witness)
         return;
+    PQclear(witness->sales);
     PQfinish(witness->connection);
     free(witness);
 }
@@ -177,6 +185,7 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
                       .confirmed_rows = number(rows, i, 9),
                       .restock_rows = number(rows, i, 10),
                       .failed_rows = number(rows, i, 12),
+                      .revoked_rows = number(rows, i, 15),
                       .held = number(rows, i, 13)},
         };
         books_add_strategies(&product.audit, PQgetvalue(rows, i, 11));
@@ -200,6 +209,44 @@ bool witness_look(struct witness *witness, int64_t first, int64_t last, struct w
                                     .leftovers = number(rows, 0, 4) != 0};
     PQclear(rows);
     return true;
+}
+
+static PGresult *list_sales(struct witness *witness, struct error *error)
+{
+    static const char sql[] =
+        "SELECT id, epoch FROM {schema}.product WHERE id BETWEEN $1 AND $2 ORDER BY id";
+    return query_range(witness, sql, witness->first, witness->last, error);
+}
+
+static bool fail_again(int64_t product, struct error *error)
+{
+    return error_fail(error, "product %lld was put on sale again meanwhile", (long long)product);
+}
+
+bool witness_remember(struct witness *witness, int64_t first, int64_t last, int64_t epoch,
+                      struct error *error)
+{
+    PQclear(witness->sales);
+    witness->first = first;
+    witness->last = last;
+    witness->sales = list_sales(witness, error);
+    int rows = witness->sales ? PQntuples(witness->sales) : 0;
+    if (rows > 0 && epoch && number(witness->sales, rows - 1, 1) != epoch)
+        return fail_again(last, error);
+    return witness->sales != NULL;
+}
+
+bool witness_same_sales(struct witness *witness, struct error *error)
+{
+    PGresult *now = witness->sales ? list_sales(witness, error) : NULL;
+    bool good = now || !witness->sales;
+    for (int i = 0; good && now && i < PQntuples(witness->sales); i++) {
+        if (i >= PQntuples(now) || number(now, i, 0) != number(witness->sales, i, 0) ||
+            number(now, i, 1) != number(witness->sales, i, 1))
+            good = fail_again(number(witness->sales, i, 0), error);
+    }
+    PQclear(now);
+    return good;
 }
 
 bool witness_hold(struct witness *witness, int64_t first, int64_t last,

@@ -44,6 +44,13 @@ struct witness_state {
 bool witness_look(struct witness *witness, int64_t first, int64_t last, struct witness_state *state,
                   struct error *error);
 
+/* Remembers the sales of the products from `first` to `last`; `epoch`: of the last, as the PUT
+ * answered, or 0. The other says later whether all of them still are what they were: false, with
+ * the error, once somebody has put one on sale again, whose rows are then of another sale. */
+bool witness_remember(struct witness *witness, int64_t first, int64_t last, int64_t epoch,
+                      struct error *error);
+bool witness_same_sales(struct witness *witness, struct error *error);
+
 /* Who holds what of the products from `first` to `last` together, by the confirmed orders. */
 struct witness_holdings {
     int64_t orders, buyers;

@@ -79,6 +79,7 @@ struct phase_result {
     enum verdict verdict;
     char error[600]; /* why there is no run; "" */
     bool late;       /* there is none because of the generator, and for no other reason */
+    bool again;      /* there is none because somebody else put a product on sale meanwhile */
     struct article_note article;
 };
 

@@ -32,14 +32,17 @@ static bool announce(const struct fleet *fleet, const struct phase_plan *plan, i
                      struct error *error)
 {
     char opens_at[64];
+    int64_t epoch = 0;
     return witness_time(fleet->witness, after_us, opens_at, sizeof opens_at, error) &&
            api_put_products(fleet->api, fleet->urls[0],
                             &(struct api_sale){.first = plan->first_product,
                                                .count = 1,
                                                .stock = plan->stock,
                                                .limit = plan->limit,
-                                               .opens_at = opens_at},
-                            error);
+                                               .opens_at = opens_at,
+                                               .epoch = &epoch},
+                            error) &&
+           witness_remember(fleet->witness, plan->first_product, plan->first_product, epoch, error);
 }
 
 bool phase_open_schedule(const struct fleet *fleet, const struct phase_plan *plan,

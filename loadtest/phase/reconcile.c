@@ -53,6 +53,10 @@ bool reconcile_rows(const struct counts *counts, bool counter, struct books *aud
     int64_t found = counter ? rows : rows + audit->failed_rows;
     int64_t sure = rows < counts->committed ? counts->committed - rows : 0;
     audit->missing = told - found > sure ? told - found : sure;
+    /* Other orders, refused, may have failed beside them: what was revoked is counted by itself. */
+    int64_t revoked = counter ? 0 : audit->revoked_rows - counts->unknown;
+    if (revoked > audit->missing)
+        audit->missing = revoked;
     return true;
 }
 
@@ -148,7 +152,7 @@ bool reconcile_audits(const struct fleet *fleet, struct phase_result *result, st
     else
         books_undersell(sum, result->counts.sold_out, 1);
     /* Units of an order that failed after its 202 were back on the shelf: then both were right. */
-    if (sum->failed_rows == 0)
+    if (sum->failed_rows + sum->revoked_rows == 0)
         sum->resold = result->load.resold;
     return true;
 }

@@ -114,8 +114,9 @@ bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last, st
         if (!witness_look(fleet->witness, first, last, &state, error))
             return false;
         if (state.orders > 0)
-            return error_fail(error, "a sale that has just begun has %" PRId64 " orders",
-                              state.orders);
+            return error_fail(
+                error, "a sale that has just begun has %" PRId64 " orders: somebody else sells it",
+                state.orders);
         if (!state.leftovers)
             return true;
         if (clock_mono_ms() > deadline_ms)
@@ -378,16 +379,20 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
                        struct scrape *after, struct phase_result *result, struct error *error)
 {
     struct scrape before[OPTIONS_MAX_INSTANCES] = {0};
+    int64_t epoch = 0;
     say(fleet, "preparing");
-    bool ready = wait_quiet(fleet, plan, before, error) &&
-                 api_put_products(fleet->api, fleet->urls[0],
-                                  &(struct api_sale){.first = plan->first_product,
-                                                     .count = plan->products,
-                                                     .stock = plan->stock,
-                                                     .limit = plan->limit},
-                                  error) &&
-                 same_sale(fleet, plan, error) &&
-                 phase_wait_clean(fleet, plan->first_product, last_product(plan), error);
+    bool ready =
+        wait_quiet(fleet, plan, before, error) &&
+        api_put_products(fleet->api, fleet->urls[0],
+                         &(struct api_sale){.first = plan->first_product,
+                                            .count = plan->products,
+                                            .stock = plan->stock,
+                                            .limit = plan->limit,
+                                            .epoch = &epoch},
+                         error) &&
+        same_sale(fleet, plan, error) &&
+        witness_remember(fleet->witness, plan->first_product, last_product(plan), epoch, error) &&
+        phase_wait_clean(fleet, plan->first_product, last_product(plan), error);
     if (!ready)
         return false;
     bool loaded = false;
@@ -416,6 +421,13 @@ static bool check_repeats(const struct fleet *fleet, const struct phase_plan *pl
     return !plan->keyed || repeats_check(fleet, plan, path, &result->audit, error);
 }
 
+static void fail(struct phase_result *result, const struct error *error)
+{
+    /* What the server says of itself stands, whatever else went wrong. */
+    result->verdict = result->counts.internal_errors > 0 ? VERDICT_BROKEN : VERDICT_NO_RUN;
+    snprintf(result->error, sizeof result->error, "%s", error->text);
+}
+
 bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
                struct phase_result *result, struct error *error)
 {
@@ -427,19 +439,25 @@ bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
         .complete = true,
     };
     struct scrape scrapes[OPTIONS_MAX_INSTANCES];
-    bool made = take_steps(fleet, plan, scrapes, result, error);
-    if (made && reconcile_counts(scrapes, fleet->count, result, error) &&
-        reconcile_audits(fleet, result, error) && check_repeats(fleet, plan, result, error)) {
-        judge(plan, result);
-        return true;
-    }
     struct error death;
+    bool made = take_steps(fleet, plan, scrapes, result, error);
+    bool judged = made && reconcile_counts(scrapes, fleet->count, result, error) &&
+                  reconcile_audits(fleet, result, error) &&
+                  check_repeats(fleet, plan, result, error);
+    if (judged)
+        judge(plan, result);
+    /* Now that all of its rows are read. */
+    result->again = result->runs > 0 && !witness_same_sales(fleet->witness, error);
+    if (judged && result->again) {
+        result->audit = (struct books){.products = 0}; /* of another sale */
+        fail(result, error);
+    }
+    if (judged)
+        return true;
     if (fleet->instances && !instance_all_alive(fleet->instances, fleet->count, &death)) {
         *error = death;
         made = false;
     }
-    /* What the server says of itself stands, whatever else went wrong. */
-    result->verdict = result->counts.internal_errors > 0 ? VERDICT_BROKEN : VERDICT_NO_RUN;
-    snprintf(result->error, sizeof result->error, "%s", error->text);
+    fail(result, error);
     return made && !process_interrupted();
 }

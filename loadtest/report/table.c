@@ -94,7 +94,7 @@ void table_print_alarms(FILE *to, const char *before, const struct table_line *l
         const char *front, *back;
     } alarms[] = {
         {line->internal_errors, "the server answered internal_error ", " times: see its log"},
-        {line->missing, "", " orders were answered 201 or 202 and have no row"},
+        {line->missing, "", " orders were answered 201 or 202 and have no row, or one that failed"},
         {line->undersold, "sold out was answered with ", " units left"},
         {line->resold, "sold out was answered, and ", " orders that came later were sold"},
         {line->limits, "", " users have more than the limit"},

@@ -11,6 +11,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <libpq-fe.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -247,6 +248,95 @@ static void a_late_generator_hides_nothing(void **state)
     assert_non_null(strstr(bed->output, "could not keep up"));
 }
 
+/* Somebody who does something to a sale, once, while it is under load. */
+struct meddler {
+    struct fleet fleet;
+    int64_t done; /* so many */
+};
+
+enum { MEDDLED = 3000004 };
+
+static void put_again(void *context, int64_t elapsed_ms)
+{
+    struct meddler *meddler = context;
+    struct error error = {.text = ""};
+    struct api_sale sale = {.first = MEDDLED, .count = 1, .stock = 100000000};
+    if (elapsed_ms < 500 || meddler->done++ > 0)
+        return;
+    if (!api_put_products(meddler->fleet.api, meddler->fleet.urls[0], &sale, &error))
+        fail_msg("%s", error.text);
+}
+
+/* The units go back, so that the books are right. */
+static void fail_some(void *context, int64_t elapsed_ms)
+{
+    static const char sql[] =
+        "WITH gone AS (UPDATE orders SET status = 3, reason = NULL WHERE id IN (SELECT id FROM "
+        "orders WHERE product_id = 3000004 AND status = 1 LIMIT 30) RETURNING 1)"
+        " UPDATE product SET stock = stock + (SELECT count(*) FROM gone) WHERE id = 3000004"
+        " RETURNING (SELECT count(*) FROM gone)";
+    struct meddler *meddler = context;
+    if (elapsed_ms < 500 || meddler->done > 0)
+        return;
+    PGconn *connection = PQconnectdb(bed_database());
+    PQclear(PQexec(connection, "SET search_path = seckill"));
+    PGresult *result = PQexec(connection, sql);
+    if (PQresultStatus(result) != PGRES_TUPLES_OK)
+        fail_msg("%s", PQerrorMessage(connection));
+    meddler->done = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+    PQclear(result);
+    PQfinish(connection);
+}
+
+static void meddle(struct bed *bed, const char *name, void (*how)(void *, int64_t),
+                   struct meddler *meddler, struct phase_result *result)
+{
+    struct error error = {.text = ""};
+    struct api_strategy strategy;
+    *meddler = (struct meddler){.done = 0};
+    bed_open_fleet(bed, &meddler->fleet);
+    bed_find_strategy(&meddler->fleet, name, &strategy);
+    struct phase_plan plan = {.scenario = SCENARIO_HOT,
+                              .kind = PHASE_SPEED,
+                              .strategy = &strategy,
+                              .body = "",
+                              .wait_ms = -1,
+                              .connections = 4,
+                              .threads = 1,
+                              .duration_s = 2,
+                              .stock = 100000000,
+                              .first_product = MEDDLED,
+                              .products = 1,
+                              .round = 1,
+                              .watch = how,
+                              .watch_context = meddler};
+    if (!phase_run(&meddler->fleet, &plan, result, &error))
+        fail_msg("%s", error.text);
+    bed_close_fleet(&meddler->fleet);
+    assert_true(meddler->done > 0);
+}
+
+/* What was sold before is not there any more, and nobody has lost it. */
+static void a_sale_that_somebody_begins_again_is_no_run(void **state)
+{
+    struct meddler meddler;
+    struct phase_result result;
+    meddle(*state, "conditional", put_again, &meddler, &result);
+    assert_string_equal(verdict_name(result.verdict), "no run");
+    assert_string_equal(result.error, "product 3000004 was put on sale again meanwhile");
+    assert_int_equal(books_violations(&result.audit), 0);
+}
+
+/* 202s whose orders fail later, for no reason that a buyer may be given. */
+static void what_was_accepted_and_revoked_is_broken(void **state)
+{
+    struct meddler meddler;
+    struct phase_result result;
+    meddle(*state, "redis-stock", fail_some, &meddler, &result);
+    assert_string_equal(verdict_name(result.verdict), "BROKEN");
+    assert_int_equal(result.audit.missing, meddler.done);
+}
+
 #ifdef SECKILL_FAILPOINTS
 /* In the middle of a sale some are told "sold out", and everything is sold afterwards: the rows are
  * right, and what was said is not. */
@@ -310,6 +400,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_strategy_without_its_guard_is_broken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_interrupt_hides_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_late_generator_hides_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_sale_that_somebody_begins_again_is_no_run, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_was_accepted_and_revoked_is_broken, set_up, tear_down),
 #ifdef SECKILL_FAILPOINTS
         cmocka_unit_test(a_false_sold_out_is_seen),
 #endif

@@ -77,7 +77,8 @@ static void only_rows_of_this_sale_count(void **state)
     assert_int_equal(audit.initial_stock, 10);
     assert_int_equal(audit.sold, 2);
     assert_int_equal(audit.confirmed_rows, 1);
-    assert_int_equal(audit.failed_rows, 2);
+    assert_int_equal(audit.failed_rows, 1);
+    assert_int_equal(audit.revoked_rows, 1);
     assert_int_equal(audit.queued, 3);
     assert_int_equal(audit.restocked, 0);
     assert_string_equal(audit.strategies, "none");
@@ -115,6 +116,22 @@ static void oversold_and_lost(void **state)
     assert_int_equal(audit.oversold, 0);
     assert_int_equal(audit.lost_updates, 0);
     assert_int_equal(audit.restock_rows, 1);
+}
+
+/* By the epoch that a PUT has answered, and by those that stood there since. */
+static void a_sale_that_is_begun_again_is_seen(void **state)
+{
+    (void)state;
+    struct error error = {.text = ""};
+    struct witness *witness = witness_create(conninfo, NAME, &error);
+    sql("INSERT INTO product VALUES (4, 1, 1, NULL, 6), (5, 1, 1, NULL, 7)");
+    assert_false(witness_remember(witness, 4, 5, 6, &error));
+    assert_true(witness_remember(witness, 4, 5, 7, &error));
+    assert_true(witness_same_sales(witness, &error));
+    sql("UPDATE product SET epoch = 8 WHERE id = 5");
+    assert_false(witness_same_sales(witness, &error));
+    assert_string_equal(error.text, "product 5 was put on sale again meanwhile");
+    witness_destroy(witness);
 }
 
 static void duplicates_and_limits(void **state)
@@ -354,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_held_is_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stock_in_buckets_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(oversold_and_lost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_sale_that_is_begun_again_is_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(duplicates_and_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_it_waits_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_audit_command, set_up, tear_down),

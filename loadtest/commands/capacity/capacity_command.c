@@ -79,6 +79,8 @@ static bool try_rate(struct capacity *capacity, const struct api_strategy *strat
         return false;
     const struct phase_result *run = last_run(capacity);
     capacity->broken = run->verdict == VERDICT_BROKEN;
+    if (run->again)
+        return error_fail(error, "no run: %s", run->error);
     capacity_tell(&capacity->search, capacity_holds(run, &capacity->slo, why, sizeof why));
     return !capacity->broken ||
            error_fail(error, "%s is BROKEN at %lld orders/s: its rate is not asked for any more",

@@ -33,6 +33,8 @@ static bool put_on_sale(struct oasis *oasis, struct error *error)
 {
     const struct hall *hall = &oasis->hall;
     const struct fleet *fleet = &oasis->harness.fleet;
+    int64_t first = hall->nights[0].product, last = hall->nights[hall->count - 1].product;
+    int64_t epoch = 0;
     for (size_t i = 0; i < hall->count; i++) {
         char name[64];
         const struct night *night = &hall->nights[i];
@@ -40,13 +42,14 @@ static bool put_on_sale(struct oasis *oasis, struct error *error)
                                 .count = 1,
                                 .stock = night->tickets,
                                 .limit = BUYER_LIMIT,
-                                .name = name};
+                                .name = name,
+                                .epoch = &epoch};
         hall_name(hall, night, name, sizeof name);
         if (!api_put_products(oasis->harness.api, fleet->urls[0], &sale, error))
             return false;
     }
-    return phase_wait_clean(fleet, hall->nights[0].product, hall->nights[hall->count - 1].product,
-                            error);
+    return witness_remember(fleet->witness, first, last, epoch, error) &&
+           phase_wait_clean(fleet, first, last, error);
 }
 
 /* Rewritten on a terminal; else a line when a tenth more is sold. */
@@ -121,7 +124,8 @@ static int judge(struct oasis *oasis, size_t instances, bool ended_early, struct
                                .strategy = oasis->options->strategy,
                                .instances = instances,
                                .ended_early = ended_early};
-    if (!sale_books_audit(&books, oasis->harness.witness, error))
+    if (!sale_books_audit(&books, oasis->harness.witness, error) ||
+        !witness_same_sales(oasis->harness.witness, error))
         return process_fail(error->text);
     char machine[600];
     sale_books_print(&books, stdout);

@@ -77,8 +77,9 @@ static bool sell(const struct harness *harness, const struct api_strategy *strat
 {
     const struct options *options = harness->options;
     const struct fleet *fleet = &harness->fleet;
+    int64_t epoch = 0;
     const struct api_sale put = {
-        .first = options->first_product, .count = 1, .stock = options->stock};
+        .first = options->first_product, .count = 1, .stock = options->stock, .epoch = &epoch};
     char query[64] = "";
     size_t used = 0;
     if (options->wait_ms >= 0)
@@ -95,12 +96,14 @@ static bool sell(const struct harness *harness, const struct api_strategy *strat
                                      .query = query,
                                      .seed = options->seed};
     if (!api_put_products(harness->api, fleet->urls[0], &put, error) ||
+        !witness_remember(harness->witness, put.first, put.first, epoch, error) ||
         !phase_wait_clean(fleet, put.first, put.first, error))
         return false;
     struct unpaid_crowd *crowd = unpaid_crowd_start(&plan, error);
     bool made = crowd && watch(harness, sale, error);
     unpaid_crowd_end(crowd, &sale->told);
-    return made && wait_for_the_end(harness, sale, error);
+    return made && wait_for_the_end(harness, sale, error) &&
+           witness_same_sales(harness->witness, error);
 }
 
 /* What the sales found so far, and where it is gathered. */

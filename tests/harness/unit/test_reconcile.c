@@ -95,6 +95,10 @@ static void what_was_accepted_has_its_row(void **state)
     audit.failed_rows = 1;
     assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 2);
+    /* What was refused may have a failed row as well, which hides none that was taken back. */
+    audit = (struct books){.confirmed_rows = 12, .failed_rows = 40, .revoked_rows = 3};
+    assert_true(reconcile_rows(&counts, false, &audit, &error));
+    assert_int_equal(audit.missing, 3);
     /* No 201 may fail, so another's failed order does not hide that one is gone. */
     audit = (struct books){.confirmed_rows = 8, .failed_rows = 9};
     assert_true(reconcile_rows(&counts, false, &audit, &error));
