@@ -382,6 +382,21 @@ static bool check_judge(const struct options *options, const struct option_given
     return !judges || *options->judge || error_fail(error, "--judge: which ledger? Name its file");
 }
 
+/* One that is empty, as a script's variable may be, would judge nothing and pass. */
+static bool check_gates(const struct options *options, const struct option_given *given,
+                        struct error *error)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        const char *flag = given->flags[i];
+        bool is_empty = (strcmp(flag, "fail-if") == 0 && !*options->fail_if) ||
+                        (strcmp(flag, "slo") == 0 && !*options->slo) ||
+                        (strcmp(flag, "junit") == 0 && !*options->junit);
+        if (is_empty)
+            return error_fail(error, "--%s is empty", flag);
+    }
+    return true;
+}
+
 /* A closed loop or an open one. */
 static bool check_shop(const struct options *options, const struct option_given *given,
                        struct error *error)
@@ -492,6 +507,8 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
                                  : out->command == COMMAND_SHOP
                                      ? "shop: which one? Name its target file (docs/SHOPS.md)"
                                      : "report: which run? Name the folder of its results.json");
+    if (!check_gates(out, &given, error))
+        return false;
     if (out->command == COMMAND_SHOP)
         return check_judge(out, &given, error) && check_shop(out, &given, error);
     if (takes_files || out->command == COMMAND_ZOO)

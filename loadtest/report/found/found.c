@@ -4,6 +4,7 @@
 #include "loadtest/load/usage.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -231,12 +232,35 @@ bool found_begins(const struct found *found, size_t line)
            strcmp(its->body, its[-1].body) != 0;
 }
 
+/* No figure of a machine is larger: a page cannot show it, and a ratio to it says nothing. */
+#define FIGURE_MOST 1e15
+
+static bool is_sane(json_t *value)
+{
+    const char *name;
+    json_t *member;
+    size_t i;
+    json_object_foreach(value, name, member)
+    {
+        if (!is_sane(member))
+            return false;
+    }
+    json_array_foreach(value, i, member)
+    {
+        if (!is_sane(member))
+            return false;
+    }
+    return !json_is_real(value) || fabs(json_real_value(value)) <= FIGURE_MOST;
+}
+
 /* What every run must have. */
-static bool check_run(const json_t *run, size_t number, struct error *error)
+static bool check_run(json_t *run, size_t number, struct error *error)
 {
     struct timeline timeline;
     if (!json_is_object(run) || !*text_of(run, "strategy"))
         return error_fail(error, "runs[%zu] has no strategy", number);
+    if (!is_sane(run))
+        return error_fail(error, "runs[%zu] has a figure beyond 10^15", number);
     return answers_timeline(run, &timeline) ||
            error_fail(error, "runs[%zu]: its timeline cannot be read", number);
 }
@@ -247,7 +271,7 @@ static bool gather_all(struct found *found, struct values *values, struct error 
     const json_t *runs = json_object_get(found->document, "runs");
 
     for (size_t i = 0; i < json_array_size(runs); i++) {
-        const json_t *run = json_array_get(runs, i);
+        json_t *run = json_array_get(runs, i);
         if (!check_run(run, i, error))
             return false;
         struct found_line line = line_of(run);

@@ -26,6 +26,22 @@ static void print_answers(FILE *to, const struct sale_answers *answers)
     }
 }
 
+/* Answers that came, and that no line of the target's outcome matches. */
+static void print_unmatched(FILE *to, const struct shop_history *history)
+{
+    size_t counts[1000] = {0};
+    for (size_t i = 0; i < history->count; i++) {
+        const struct shop_purchase *one = &history->items[i];
+        if (one->first == SHOP_UNKNOWN && one->status > 0 && one->status < 1000)
+            counts[one->status]++;
+    }
+    for (size_t status = 0; status < 1000; status++) {
+        if (counts[status])
+            fprintf(to, "%zu answers of status %zu: no line of outcome matches them\n",
+                    counts[status], status);
+    }
+}
+
 void told_print(FILE *to, const struct told *told)
 {
     const struct target *target = told->plan->target;
@@ -34,6 +50,7 @@ void told_print(FILE *to, const struct told *told)
     fprintf(to, "%s: %" PRId64 " on sale, %zu purchases in %.1f s\n\n", target->name, target->stock,
             sale->history.count, ms(sale->sent.ended_us - sale->sent.began_us) / 1000);
     print_answers(to, told->answers);
+    print_unmatched(to, &sale->history);
     fputc('\n', to);
     for (size_t i = 0; i < SHOP_CLAIMS; i++) {
         const struct claim_finding *finding = &judgement->claims[i];

@@ -40,6 +40,9 @@ static bool read_bytes(const struct document *document, FILE *from, struct text 
         return error_set(document->error, ERROR_INVALID,
                          "%s: too large: a target file has %d bytes at most", document->path,
                          DOCUMENT_BYTES_MAX);
+    /* An editor's byte order mark is no part of the text. */
+    if (out->length >= 3 && memcmp(out->bytes, "\xef\xbb\xbf", 3) == 0)
+        memmove(out->bytes, out->bytes + 3, out->length -= 3);
     return true;
 }
 

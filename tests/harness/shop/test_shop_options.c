@@ -97,6 +97,8 @@ static const struct {
 } wrong[] = {
     {"shop", "shop: which one? Name its target file (docs/SHOPS.md)"},
     {"shop --rate 5", "shop: which one? Name its target file (docs/SHOPS.md)"},
+    {"shop a --fail-if=", "--fail-if is empty"},
+    {"shop a --junit=", "--junit is empty"},
     {"shop one.yaml two.yaml", "shop: at most 1 of them"},
     {"shop a --buyers 9 b", "is not a flag (see shop --help)"},
     {"shop a --database host=/here", "unknown flag --database"},

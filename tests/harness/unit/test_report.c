@@ -279,6 +279,7 @@ static void what_is_no_result_is_refused(void **state)
         "{\"runs\": [{\"strategy\": \"\"}]}",
         "{\"runs\": [{\"strategy\": \"a\", \"latency_us\": {\"steps\": \"x\"}}]}",
         "{\"runs\": [{\"strategy\": \"a\", \"open_loop\": {\"timeline\": 3}}]}",
+        "{\"runs\": [{\"strategy\": \"a\", \"latency_us\": {\"p99\": [1e308]}}]}",
     };
     static const char *const says[] = {"line 1",
                                        "no runs",
@@ -287,7 +288,8 @@ static void what_is_no_result_is_refused(void **state)
                                        "runs[0] has no strategy",
                                        "runs[0] has no strategy",
                                        "runs[0]: its latencies (steps) cannot be read",
-                                       "runs[0]: its timeline cannot be read"};
+                                       "runs[0]: its timeline cannot be read",
+                                       "runs[0] has a figure beyond 10^15"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         FILE *file = fopen(path, "w");
         assert_non_null(file);

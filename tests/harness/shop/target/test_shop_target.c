@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char whole[] =
-    "# all that there is\n"
+    "\xef\xbb\xbf# all that there is\r\n"
     "name: tickets\n"
     "server: http://127.0.0.1:3000/v1/\n"
     "database: postgresql://tester:${SHOP_TEST_SECRET}@127.0.0.1/shop\n"
