@@ -84,34 +84,68 @@ static void never_oversold(const struct evidence *is, struct claim_finding *find
              is->books->count, stock);
 }
 
+/* When the first buyer was told that nothing is left; INT64_MAX: nobody was. */
+static int64_t first_sold_out_us(const struct shop_history *history)
+{
+    int64_t first_us = INT64_MAX;
+    for (size_t i = 0; i < history->count; i++) {
+        const struct shop_purchase *one = &history->items[i];
+        if (one->last == SHOP_SOLD_OUT && one->end_us < first_us)
+            first_us = one->end_us;
+    }
+    return first_us;
+}
+
+/* Purchases that the limit alone can have stopped: by another key of a user who had been told
+ * `sold` as often as it allows, and answered while there was something to sell. */
+static size_t count_tries(const struct evidence *is, const struct shop_purchase **example)
+{
+    int64_t until_us = first_sold_out_us(is->history);
+    size_t tries = 0;
+    for (size_t i = 0; i < is->history->count; i++) {
+        const struct shop_purchase *one = &is->history->items[i];
+        const struct shop_person *person = people_find(is->people, one->user);
+        bool full = person->full_us && one->start_us > person->full_us;
+        if (!full || !one->asked || (one->repeat && one->key) || one->end_us >= until_us ||
+            (one->last != SHOP_REFUSED && one->last != SHOP_SOLD))
+            continue;
+        tries++;
+        *example = one;
+    }
+    return tries;
+}
+
 static void one_a_user(const struct evidence *is, struct claim_finding *finding)
 {
-    const struct shop_person *worst = NULL, *keenest = NULL;
+    const struct shop_person *worst = NULL;
+    const struct shop_purchase *example = NULL;
     int64_t limit = is->target->limit;
-    size_t over = 0;
+    size_t over = 0, tries = count_tries(is, &example);
     for (size_t i = 0; i < is->people->count; i++) {
         const struct shop_person *one = &is->people->items[i];
         over += one->units > limit;
         worst = !worst || one->units > worst->units ? one : worst;
-        keenest = !keenest || one->asked > keenest->asked ? one : keenest;
     }
     if (limit == 0)
         unchecked(finding, "the target has no limit");
-    else if (!is->people->rows_have_users)
-        unchecked(finding, "the audit does not name the orders' users");
     else if (over > 0)
         broken(finding,
                "%zu users have more than %" PRId64 "; user %.80s has %" PRId64
                ": orders %.80s%s%.80s",
                over, limit, worst->user, worst->units, id_of(worst->row),
                worst->second ? " and " : "", worst->second ? id_of(worst->second) : "");
-    else if (!keenest || (int64_t)keenest->asked <= limit)
+    else if (!is->people->rows_have_users)
+        unchecked(finding, "the audit does not name the orders' users");
+    else if (!example)
         unchecked(finding,
-                  "no user asked for more than %" PRId64 ": repeats, or more buyers than users",
+                  "nobody who had been told `sold` asked for more than %" PRId64
+                  " by another key while there was stock: more stock, or fewer users",
                   limit);
     else
-        kept(finding, "no user has more than %" PRId64 ", and user %.80s asked %zu times", limit,
-             keenest->user, keenest->asked);
+        kept(finding,
+             "no user has more than %" PRId64 "; %zu purchases of users who had that were "
+             "refused while there was stock, one of them user %.80s's",
+             limit, tries, example->user);
 }
 
 /* Why a `sold` answer is not borne out; NULL: it is. */
@@ -127,15 +161,33 @@ static const char *lacks_row(const struct evidence *is, const struct shop_purcha
                                                                : NULL;
 }
 
+/* Where the target has the order's id in an answer that leads to `sold`; NULL: nowhere. */
+static const char *order_pointer(const struct target *target)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < target->rule_count + target->poll_rule_count; i++) {
+        const struct shop_rule *rule = i < target->rule_count
+                                           ? &target->rules[i]
+                                           : &target->poll_rules[i - target->rule_count];
+        bool leads = rule->meaning == SHOP_SOLD || rule->meaning == SHOP_ACCEPTED;
+        found = leads && rule->order && !found ? rule->order : found;
+    }
+    return found;
+}
+
 static void sold_has_its_row(const struct evidence *is, struct claim_finding *finding)
 {
     const struct shop_purchase *example = NULL;
-    size_t without = 0, checked = 0;
+    const char *pointer = order_pointer(is->target);
+    size_t without = 0, checked = 0, named = 0, by_id = 0;
     for (size_t i = 0; i < is->history->count; i++) {
         const struct shop_purchase *one = &is->history->items[i];
         if (one->last != SHOP_SOLD)
             continue;
-        checked += (one->order && is->people->rows_have_ids) || is->people->rows_have_users;
+        bool has_id = one->order && is->people->rows_have_ids;
+        checked += has_id || is->people->rows_have_users;
+        named += one->order != NULL;
+        by_id += has_id;
         bool lacks = lacks_row(is, one) != NULL;
         without += lacks;
         example = lacks && !example ? one : example;
@@ -149,11 +201,14 @@ static void sold_has_its_row(const struct evidence *is, struct claim_finding *fi
                "%zu of %zu answers `sold` have no order; user %.80s was told order %.80s: %s",
                without, is->sold, example->user, example->order ? example->order : "(no id)",
                lacks_row(is, example));
+    else if (pointer && named == 0)
+        unchecked(finding, "none of %zu `sold` answers has anything at %.80s", is->sold, pointer);
     else if (checked < is->sold)
         unchecked(finding, "the audit names neither the orders' ids nor their users, or the "
                            "answers no ids");
     else
-        kept(finding, "%zu answers `sold`, each with its order", is->sold);
+        kept(finding, "%zu answers `sold`, each with its order: %zu by its id, %zu by its user",
+             is->sold, by_id, is->sold - by_id);
 }
 
 static void nothing_behind_a_no(const struct evidence *is, struct claim_finding *finding)
@@ -396,7 +451,7 @@ bool claims_judge(const struct target *target, const struct shop_history *histor
 {
     struct shop_people people;
     *out = (struct shop_judgement){.verdict = SHOP_VERDICT_INVALID};
-    if (!people_make(&people, history, books))
+    if (!people_make(&people, history, books, target->limit))
         return error_fail(error, "out of memory");
     struct evidence is = {.target = target, .history = history, .books = books, .people = &people};
     bool made = gather(&is);

@@ -44,6 +44,33 @@ static void count_purchase(struct shop_person *person, const struct shop_purchas
     person->sold += purchase->last == SHOP_SOLD;
 }
 
+static int compare_ends(const void *a, const void *b)
+{
+    const struct shop_purchase *const *one = a, *const *other = b;
+    return ((*one)->end_us > (*other)->end_us) - ((*one)->end_us < (*other)->end_us);
+}
+
+/* A repeat of a key that was sold is told so again: that is no second one. */
+static bool fill_up(struct shop_people *out, const struct shop_history *history, int64_t limit)
+{
+    const struct shop_purchase **sold = calloc(history->count + 1, sizeof *sold);
+    size_t count = 0;
+    for (size_t i = 0; sold && i < history->count; i++) {
+        const struct shop_purchase *one = &history->items[i];
+        if (one->last == SHOP_SOLD && !(one->repeat && one->key))
+            sold[count++] = one;
+    }
+    if (sold)
+        qsort(sold, count, sizeof(struct shop_purchase *), compare_ends);
+    for (size_t i = 0; i < count; i++) {
+        struct shop_person *person = people_find(out, sold[i]->user);
+        if (++person->bought == limit)
+            person->full_us = sold[i]->end_us;
+    }
+    free(sold);
+    return sold != NULL;
+}
+
 static void count_row(struct shop_person *person, const struct shop_row *row)
 {
     person->rows++;
@@ -55,7 +82,7 @@ static void count_row(struct shop_person *person, const struct shop_row *row)
 }
 
 bool people_make(struct shop_people *out, const struct shop_history *history,
-                 const struct shop_books *books)
+                 const struct shop_books *books, int64_t limit)
 {
     *out =
         (struct shop_people){.rows_have_ids = books->has_rows, .rows_have_users = books->has_rows};
@@ -79,7 +106,10 @@ bool people_make(struct shop_people *out, const struct shop_history *history,
             count_row(people_find(out, row->user), row);
     }
     qsort(out->by_id, out->ids, sizeof(struct shop_row *), compare_ids);
-    return true;
+    if (fill_up(out, history, limit))
+        return true;
+    people_fini(out);
+    return false;
 }
 
 void people_fini(struct shop_people *people)

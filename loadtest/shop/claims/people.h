@@ -13,6 +13,8 @@ struct shop_person {
     size_t heard;     /* these, and those to which a step before has said no */
     size_t noes;      /* of those, answered with a definite no */
     size_t sold;
+    int64_t bought;  /* the same, a repeat of a key not among them */
+    int64_t full_us; /* when this user had been told `sold` as often as the limit is; 0: never */
     size_t rows;
     int64_t units;
     const struct shop_row *row, *second; /* the first two orders; borrowed */
@@ -27,9 +29,9 @@ struct shop_people {
     bool rows_have_ids, rows_have_users; /* every one; of no rows: true */
 };
 
-/* Borrows both. False: out of memory. */
+/* Borrows both; `limit`: the target's, or 0. False: out of memory. */
 bool people_make(struct shop_people *out, const struct shop_history *history,
-                 const struct shop_books *books);
+                 const struct shop_books *books, int64_t limit);
 void people_fini(struct shop_people *people);
 
 /* NULL: nobody of that name asked or has an order; no order has that id. */

@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TICK_US = 200000, POLL_MAX_MS = 100 };
+enum { TICK_US = 200000, POLL_MAX_MS = 100, BEYOND_EVERY = 10 };
 
-/* A purchase that is to be sent again. */
+/* A purchase that is to be sent again, or another of the same user. */
 struct again {
     struct again *next;
     struct visit_fields fields;
+    int64_t bought; /* another one: the user has been told `sold` so often; 0: the same again */
 };
 
 struct sender {
@@ -26,9 +27,9 @@ struct sender {
     CURLM *multi;         /* owned */
     struct visit *visits; /* owned */
     struct arrivals walk;
-    int64_t begun; /* purchases, without repeats */
-    size_t repeats, busy;
-    struct again *first, **last; /* owned */
+    int64_t begun;                    /* purchases, without repeats */
+    size_t repeats, busy, first_ones; /* users who were told `sold` for the first time */
+    struct again *first, **last;      /* owned */
     unsigned short random[3];
     bool has_key; /* the purchase says {key} */
     int64_t ticked_us;
@@ -41,16 +42,22 @@ static void note_failure(struct sender *sender, const struct error *error)
                  error->text);
 }
 
-/* A user's fields, with a key that no other run has. */
-static bool set_fields(const struct sender *sender, struct visit_fields *fields)
+/* One that no other run has. */
+static bool set_key(struct visit_fields *fields)
 {
-    char number[24], key[UUID_TEXT_LENGTH + 1], product[24];
-    const struct shop_users *users = sender->plan->users;
+    char key[UUID_TEXT_LENGTH + 1];
     const struct uuid id = uuid_v7(clock_wall_us());
     uuid_format(&id, key);
+    return visit_fields_set(fields, "key", key);
+}
+
+/* A user's fields. */
+static bool set_fields(const struct sender *sender, struct visit_fields *fields)
+{
+    char number[24], product[24];
+    const struct shop_users *users = sender->plan->users;
     snprintf(product, sizeof product, "%" PRId64, sender->plan->target->product);
-    bool good =
-        visit_fields_set(fields, "product", product) && visit_fields_set(fields, "key", key);
+    bool good = visit_fields_set(fields, "product", product) && set_key(fields);
     if (!users->text)
         return good &&
                visit_fields_set(fields, "user", users_value(users, sender->begun, "user", number));
@@ -90,27 +97,42 @@ static struct shop_purchase *purchase_of(const struct sender *sender, const stru
     return &sender->history->items[visit->number];
 }
 
-static void finish(struct sender *sender, struct visit *visit)
-{
-    sender->busy--;
-    sender->result->answered += purchase_of(sender, visit)->end_us != 0;
-    shop_ledger_end(sender->ledger, visit->number, purchase_of(sender, visit));
-    visit_fields_drop(&visit->fields);
-}
-
-/* Puts the same purchase at the end of those that wait. */
-static void queue_again(struct sender *sender, const struct visit *visit)
+/* Puts the same purchase, or another of the same user, at the end of those that wait. */
+static void queue_again(struct sender *sender, const struct visit *visit, int64_t bought)
 {
     struct again *again = calloc(1, sizeof *again);
-    if (!again || !visit_fields_copy(&again->fields, &visit->fields)) {
+    if (!again || !visit_fields_copy(&again->fields, &visit->fields) ||
+        (bought > 0 && !set_key(&again->fields))) {
         if (again)
             visit_fields_drop(&again->fields);
         free(again);
         return;
     }
-    curl_easy_getinfo(visit->call.easy, CURLINFO_COOKIELIST, &again->fields.cookies);
+    again->bought = bought;
+    if (bought == 0)
+        curl_easy_getinfo(visit->call.easy, CURLINFO_COOKIELIST, &again->fields.cookies);
     *sender->last = again;
     sender->last = &again->next;
+}
+
+/* Every tenth of those who have bought, the first among them, asks for one more than the limit. */
+static void go_beyond_limit(struct sender *sender, const struct visit *visit)
+{
+    const struct shop_purchase *purchase = purchase_of(sender, visit);
+    if (visit->bought >= sender->plan->target->limit || purchase->last != SHOP_SOLD ||
+        purchase->repeat)
+        return;
+    if (visit->bought > 0 || sender->first_ones++ % BEYOND_EVERY == 0)
+        queue_again(sender, visit, visit->bought + 1);
+}
+
+static void finish(struct sender *sender, struct visit *visit)
+{
+    sender->busy--;
+    go_beyond_limit(sender, visit);
+    sender->result->answered += purchase_of(sender, visit)->end_us != 0;
+    shop_ledger_end(sender->ledger, visit->number, purchase_of(sender, visit));
+    visit_fields_drop(&visit->fields);
 }
 
 /* Gives the prepared request to curl, which sends it with the next look at all of them. */
@@ -118,7 +140,7 @@ static void submit(struct sender *sender, struct visit *visit)
 {
     if (visit->state == VISIT_BUYING && visit->doubles) {
         visit->doubles = false;
-        queue_again(sender, visit);
+        queue_again(sender, visit, 0);
     }
     curl_multi_add_handle(sender->multi, visit->call.easy);
 }
@@ -140,16 +162,18 @@ static bool begin(struct sender *sender, struct visit *visit, bool repeat, int64
     return true;
 }
 
-static bool begin_repeat(struct sender *sender, struct visit *visit)
+static bool begin_again(struct sender *sender, struct visit *visit)
 {
     struct again *again = sender->first;
+    bool repeat = again->bought == 0;
     sender->first = again->next;
     if (!sender->first)
         sender->last = &sender->first;
     visit->fields = again->fields;
     visit->doubles = visit->comes_back = false;
+    visit->bought = again->bought;
     free(again);
-    return begin(sender, visit, true, clock_mono_us());
+    return begin(sender, visit, repeat, clock_mono_us());
 }
 
 static bool begin_new(struct sender *sender, struct visit *visit, int64_t due_us)
@@ -158,6 +182,7 @@ static bool begin_new(struct sender *sender, struct visit *visit, int64_t due_us
     visit->doubles = repeats && sender->repeats % 2 == 0;
     visit->comes_back = repeats && sender->repeats % 2 == 1;
     sender->repeats += repeats;
+    visit->bought = 0;
     if (!set_fields(sender, &visit->fields))
         return false;
     sender->begun++;
@@ -169,13 +194,28 @@ static bool is_open(const struct sender *sender)
     return sender->plan->arrivals.parts_count > 0;
 }
 
+/* The first buyer is alone until the limit has said no, or a crowd would have the stock before.
+ * Where that would take much of it, nobody waits. */
+static bool waits_for_first(const struct sender *sender)
+{
+    const struct target *target = sender->plan->target;
+    return target->limit > 0 && target->stock / BEYOND_EVERY >= target->limit &&
+           sender->begun == 1 && (sender->busy > 0 || sender->first);
+}
+
+/* More buyers are to come at once: of a closed load, on each connection that is free. */
+static bool has_more(const struct sender *sender)
+{
+    return !is_open(sender) && sender->begun < sender->plan->buyers && !waits_for_first(sender);
+}
+
 /* Whether a new purchase is due now; *due_us: since when. */
 static bool is_due(const struct sender *sender, int64_t *due_us)
 {
     int64_t now_us = clock_mono_us();
     *due_us = now_us;
     if (!is_open(sender))
-        return sender->begun < sender->plan->buyers;
+        return has_more(sender);
     *due_us = sender->result->began_us + sender->walk.at_us;
     return !sender->walk.ended && *due_us <= now_us;
 }
@@ -195,7 +235,7 @@ static bool begin_due(struct sender *sender)
         if (visit->state != VISIT_IDLE)
             continue;
         if (sender->first) {
-            if (!begin_repeat(sender, visit))
+            if (!begin_again(sender, visit))
                 return false;
         } else if (is_due(sender, &due_us)) {
             if (is_open(sender))
@@ -235,7 +275,7 @@ static void take_answer(struct sender *sender, struct visit *visit, CURLcode res
     if (*error.text)
         note_failure(sender, &error);
     if (bought && visit->comes_back)
-        queue_again(sender, visit);
+        queue_again(sender, visit, 0);
     if (goes_on)
         submit(sender, visit);
     else if (visit->state == VISIT_IDLE)
@@ -268,8 +308,7 @@ static int patience_ms(const struct sender *sender)
         if (visit->state == VISIT_RESTING && visit->rest_until_us < until_us)
             until_us = visit->rest_until_us;
     }
-    if (idle > 0 && (sender->first || !is_open(sender)) && !is_over(sender) &&
-        (sender->first || sender->begun < sender->plan->buyers))
+    if (idle > 0 && (sender->first || has_more(sender)))
         return 0;
     int64_t due_us = sender->result->began_us + sender->walk.at_us;
     if (idle > 0 && is_open(sender) && !sender->walk.ended && due_us < until_us)

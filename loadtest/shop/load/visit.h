@@ -40,6 +40,7 @@ struct visit {
     size_t number; /* of the purchase in the history */
     size_t step;
     int64_t rest_until_us, give_up_us;
+    int64_t bought;  /* so often its user had been told `sold` before */
     bool doubles;    /* its request is to be sent again at once */
     bool comes_back; /* or when it is answered */
 };

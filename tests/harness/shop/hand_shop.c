@@ -32,7 +32,10 @@ static struct shop_purchase *add(struct hand_shop *shop, const char *user, const
     char *kept = copy_text(key);
     struct shop_purchase *one = history_add(&shop->history);
     assert_non_null(one);
+    int64_t start_us = 10 * (int64_t)shop->history.count;
     *one = (struct shop_purchase){.user = copy_text(user),
+                                  .start_us = start_us,
+                                  .end_us = start_us + 5,
                                   .key = kept,
                                   .asked = true,
                                   .first = meaning,

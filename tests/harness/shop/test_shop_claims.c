@@ -40,11 +40,13 @@ static void expect(enum shop_claim claim, enum claim_result result, const char *
         assert_int_equal(judged.verdict, SHOP_VERDICT_BROKEN);
 }
 
-/* Two units sold to two users who asked twice, a third told sold out: all of it right. */
+/* Two units sold to two users of whom one asked again, by its key and by another, a third told sold
+ * out: all of it right. */
 static void sell_rightly(void)
 {
     hand_shop_told(&shop, "1", SHOP_SOLD, "a");
     hand_shop_repeat(&shop, "1", SHOP_SOLD, "a");
+    hand_shop_told(&shop, "1", SHOP_REFUSED, NULL);
     hand_shop_told(&shop, "2", SHOP_SOLD, "b");
     hand_shop_told(&shop, "3", SHOP_SOLD_OUT, NULL);
     hand_shop_row(&shop, "a", "1", 1);
@@ -132,9 +134,57 @@ static void test_a_user_with_two(void **state)
     hand_shop_row(&shop, "b", "1", 1);
     expect(SHOP_ONE_A_USER, CLAIM_BROKEN, "1 users have more than 1; user 1 has 2: orders a and b");
     shop.target.limit = 2;
-    expect(SHOP_ONE_A_USER, CLAIM_NOT_CHECKED, "no user asked for more than 2");
+    expect(SHOP_ONE_A_USER, CLAIM_NOT_CHECKED, "asked for more than 2 by another key");
+    hand_shop_told(&shop, "1", SHOP_REFUSED, NULL);
+    expect(SHOP_ONE_A_USER, CLAIM_KEPT, "no user has more than 2; 1 purchases");
     shop.target.limit = 0;
     expect(SHOP_ONE_A_USER, CLAIM_NOT_CHECKED, "no limit");
+}
+
+/* What puts no limit to the test: the same key again, what was asked before the first was sold, and
+ * what came when nothing was left. */
+static void test_what_tries_no_limit(void **state)
+{
+    (void)state;
+    hand_shop_told(&shop, "1", SHOP_REFUSED, NULL);
+    hand_shop_told(&shop, "1", SHOP_SOLD, "a");
+    hand_shop_repeat(&shop, "1", SHOP_REFUSED, NULL);
+    hand_shop_told(&shop, "2", SHOP_SOLD, "b");
+    hand_shop_told(&shop, "1", SHOP_SHED, NULL);
+    hand_shop_told(&shop, "3", SHOP_SOLD_OUT, NULL);
+    hand_shop_told(&shop, "2", SHOP_REFUSED, NULL);
+    hand_shop_row(&shop, "a", "1", 1);
+    hand_shop_row(&shop, "b", "2", 1);
+    expect(SHOP_ONE_A_USER, CLAIM_NOT_CHECKED, "nobody who had been told `sold`");
+}
+
+/* One order that names nobody hides no user who has two. */
+static void test_a_user_with_two_beside_one_without_a_user(void **state)
+{
+    (void)state;
+    hand_shop_told(&shop, "1", SHOP_SOLD, "a");
+    hand_shop_row(&shop, "a", "1", 1);
+    hand_shop_row(&shop, "c", NULL, 1);
+    expect(SHOP_ONE_A_USER, CLAIM_NOT_CHECKED, "does not name the orders' users");
+    hand_shop_row(&shop, "b", "1", 1);
+    expect(SHOP_ONE_A_USER, CLAIM_BROKEN, "user 1 has 2: orders a and b");
+}
+
+/* A target whose pointer to the order's id meets nothing. */
+static void test_no_answer_has_its_order(void **state)
+{
+    (void)state;
+    char pointer[] = "/orderid";
+    struct shop_rule rule = {.meaning = SHOP_SOLD, .order = pointer};
+    hand_shop_told(&shop, "1", SHOP_SOLD, NULL);
+    hand_shop_told(&shop, "2", SHOP_SOLD, NULL);
+    hand_shop_row(&shop, "a", "1", 1);
+    hand_shop_row(&shop, "b", "2", 1);
+    expect(SHOP_SOLD_HAS_ITS_ROW, CLAIM_KEPT, "0 by its id, 2 by its user");
+    shop.target.rules = &rule;
+    shop.target.rule_count = 1;
+    expect(SHOP_SOLD_HAS_ITS_ROW, CLAIM_NOT_CHECKED,
+           "none of 2 `sold` answers has anything at /orderid");
 }
 
 static void test_sold_without_an_order(void **state)
@@ -333,7 +383,7 @@ static void test_a_no_before_the_purchase_asks_for_nothing(void **state)
     hand_shop_row(&shop, "a", "1", 1);
     hand_shop_row(&shop, "b", "2", 1);
     hand_shop_left(&shop, 0);
-    expect(SHOP_ONE_A_USER, CLAIM_NOT_CHECKED, "no user asked for more than 1");
+    expect(SHOP_ONE_A_USER, CLAIM_NOT_CHECKED, "nobody who had been told `sold`");
     expect(SHOP_NOTHING_BEHIND_A_NO, CLAIM_NOT_CHECKED, "no user was refused for good");
 }
 
@@ -350,6 +400,9 @@ int main(void)
         CASE(test_the_same_order_told_twice_is_one),
         CASE(test_a_stock_that_lasts_shows_no_oversale),
         CASE(test_a_user_with_two),
+        CASE(test_what_tries_no_limit),
+        CASE(test_a_user_with_two_beside_one_without_a_user),
+        CASE(test_no_answer_has_its_order),
         CASE(test_sold_without_an_order),
         CASE(test_sold_without_an_order_by_user),
         CASE(test_sold_another_users_order),

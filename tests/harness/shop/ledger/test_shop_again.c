@@ -6,6 +6,7 @@
 #include "lib/t.h"
 
 #include "loadtest/shop/sale/sale_again.h"
+#include "loadtest/shop/sale/told.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 
 static char path[] = "/tmp/seckill-shop-again.XXXXXX";
 
-/* Two units, one a user: ann and bob have bought, ann's key came twice, cid was told the truth. */
+/* Two units, one a user: ann and bob have bought, ann's key came twice and she asked for another
+ * one, cid was told the truth. */
 static const char whole[] =
     "{\"shop_ledger\":2,\"shop\":\"ours\",\"product\":7,\"stock\":2,\"limit\":1,\"connections\":3,"
     "\"rate_per_s\":9,\"seed\":5}\n"
@@ -24,8 +26,10 @@ static const char whole[] =
     "{\"op\":1,\"sent_us\":4,\"end_us\":7,\"status\":202,\"is\":\"accepted\",\"became\":\"sold\","
     "\"order\":\"o-b\"}\n"
     "{\"op\":2,\"sent_us\":5,\"end_us\":8,\"status\":200,\"is\":\"sold\",\"order\":\"o-a\"}\n"
-    "{\"op\":3,\"due_us\":9,\"user\":\"cid\",\"key\":\"c\"}\n"
-    "{\"op\":3,\"sent_us\":9,\"end_us\":12,\"status\":409,\"is\":\"sold_out\"}\n"
+    "{\"op\":3,\"due_us\":8,\"user\":\"ann\",\"key\":\"d\"}\n"
+    "{\"op\":3,\"sent_us\":8,\"end_us\":9,\"status\":409,\"is\":\"refused\"}\n"
+    "{\"op\":4,\"due_us\":9,\"user\":\"cid\",\"key\":\"c\"}\n"
+    "{\"op\":4,\"sent_us\":9,\"end_us\":12,\"status\":409,\"is\":\"sold_out\"}\n"
     "{\"failures\":2,\"first_failure\":\"why\",\"began_us\":1,\"ended_us\":12}\n"
     "{\"stock_left\":0}\n"
     "{\"orders\":2}\n"
@@ -111,12 +115,43 @@ static void a_whole_one_keeps_every_claim(void **state)
     expect_broken(0);
     for (size_t i = 0; i < SHOP_CLAIMS; i++)
         assert_int_equal(sale.judgement.claims[i].result, CLAIM_KEPT);
-    assert_int_equal(sale.history.count, 4);
+    assert_int_equal(sale.history.count, 5);
     assert_int_equal(sale.books.count, 2);
     assert_int_equal(sale.sent.failures, 2);
     assert_int_equal(plan.connections, 3);
     assert_int_equal(plan.rate_per_s, 9);
     assert_int_equal(plan.seed, 5);
+}
+
+/* As editors and other systems leave it. */
+static void what_an_editor_adds_is_read(void **state)
+{
+    (void)state;
+    char text[sizeof whole + 16];
+    snprintf(text, sizeof text, "\xef\xbb\xbf%s\r\n\n", whole);
+    put(text);
+    expect_broken(0);
+}
+
+/* An answer that no line of the outcome matches is told with its status, not as unknown alone. */
+static void unmatched_statuses_are_told(void **state)
+{
+    (void)state;
+    const struct target target = target_of();
+    const struct edit edit = {"\"status\":409,\"is\":\"sold_out\"",
+                              "\"status\":418,\"is\":\"unknown\""};
+    struct sale_answers answers[SHOP_MEANINGS];
+    char *text = NULL;
+    size_t size = 0;
+    put_edited(&edit, 1);
+    assert_true(judge(&target));
+    assert_true(sale_count(&sale, answers));
+    FILE *to = open_memstream(&text, &size);
+    assert_non_null(to);
+    told_print(to, &(struct told){.plan = &plan, .sale = &sale, .answers = answers});
+    fclose(to);
+    assert_non_null(strstr(text, "\n1 answers of status 418: no line of outcome matches them\n"));
+    free(text);
 }
 
 #define BIT(claim) (1U << (claim))
@@ -253,6 +288,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_one_keeps_every_claim),
+        cmocka_unit_test(what_an_editor_adds_is_read),
+        cmocka_unit_test(unmatched_statuses_are_told),
         cmocka_unit_test(what_is_not_as_it_ought_to_be_is_broken),
         cmocka_unit_test(the_claims_are_the_targets),
         cmocka_unit_test(a_ledger_of_another_sale_is_refused),
