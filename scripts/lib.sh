@@ -9,6 +9,10 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 stack=$root/scripts/stack.sh
 me=$(basename "$0")
+# What is on this machine is asked itself, whatever proxy the environment has for the rest.
+no_proxy=${no_proxy:-${NO_PROXY:-}}
+[ "$no_proxy" = '*' ] || no_proxy+=,127.0.0.1,localhost,::1
+export no_proxy NO_PROXY=$no_proxy
 
 # PACKAGE, or PACKAGE:COMMAND where the command is what counts, whoever installed it
 build_packages=(gcc:gcc libc6-dev cmake:cmake ninja-build:ninja pkg-config:pkg-config libmicrohttpd-dev libjansson-dev

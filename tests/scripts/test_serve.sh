@@ -24,7 +24,9 @@ printf '#!/bin/sh\n' >"$work/bin/cmake" # there is nothing to build
 chmod +x "$work/bin/cmake"
 
 serve() { # ARGUMENT...: to where it says that it serves; page is what it names
-  PATH=$work/bin:$PATH "$work/scripts/serve.sh" "$@" >"$out" 2>&1 &
+  # A proxy that is not there: what is on loopback is not asked through it.
+  env -u no_proxy -u NO_PROXY http_proxy=http://127.0.0.1:9 ALL_PROXY=http://127.0.0.1:9 PATH="$work/bin:$PATH" \
+    "$work/scripts/serve.sh" "$@" >"$out" 2>&1 &
   serving=$!
   for _ in $(seq 1200); do
     ! grep -q '^.*Ctrl-C stops all of it' "$out" || break
