@@ -47,9 +47,11 @@ void connect_set(PGconn *connection, const char *name, const char *value)
 PGconn *connect_open(const char *conninfo, const char *application, struct error *error)
 {
     /* expand_dbname: a conninfo or a URI may stand in dbname; what it says wins over what precedes
-     * it. */
-    const char *const names[] = {"connect_timeout", "application_name", "dbname", NULL};
-    const char *const values[] = {"10", application, *conninfo ? conninfo : NULL, NULL};
+     * it. What follows it is not to be said otherwise: a standby, or a primary that was replaced,
+     * has not all that was sold. */
+    const char *const names[] = {"connect_timeout", "application_name", "dbname",
+                                 "target_session_attrs", NULL};
+    const char *const values[] = {"10", application, *conninfo ? conninfo : NULL, "primary", NULL};
     if (is_conninfo(conninfo)) {
         PQconninfoOption *options = parse(conninfo, error);
         if (!options)

@@ -9,8 +9,9 @@
 
 #include <libpq-fe.h>
 
-/* Waits at most 10 s for the connection and, but behind a pooler, 5 min for each statement. NULL
- * with libpq's reason, less what it quotes of a conninfo that it cannot read. Owned by the caller.
+/* Of several hosts the one that is no standby; there must be one. Waits at most 10 s for the
+ * connection and, but behind a pooler, 5 min for each statement. NULL with libpq's reason, less
+ * what it quotes of a conninfo that it cannot read. Owned by the caller.
  */
 PGconn *connect_open(const char *conninfo, const char *application, struct error *error);
 

@@ -10,6 +10,7 @@
 #include "lib/stack.h"
 
 #include "base/clock.h"
+#include "loadtest/judge/connect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,26 @@ static void standby_stands_first(void **state)
     server_stop(server);
 }
 
+/* Who judges asks the primary alone, whatever the connection string says, and no other. */
+static void judge_reads_no_standby(void **state)
+{
+    (void)state;
+    struct error error = {.text = ""};
+    char conninfo[512];
+
+    pair_conninfo(conninfo, sizeof conninfo, pair.standby, pair.primary,
+                  " target_session_attrs=any");
+    PGconn *judge = connect_open(conninfo, "judge", &error);
+    if (!judge)
+        fail_msg("%s", error.text);
+    PGresult *result = PQexec(judge, "SELECT pg_is_in_recovery()");
+    assert_string_equal(PQgetvalue(result, 0, 0), "f");
+    PQclear(result);
+    PQfinish(judge);
+    assert_null(connect_open(postgres_conninfo(pair.standby, NULL, NULL), "judge", &error));
+    assert_non_null(strstr(error.text, "server is in hot standby mode"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +287,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_host_has_a_name_nobody_knows, silence_names,
                                         let_names_be),
         cmocka_unit_test_setup_teardown(standby_stands_first, make_pair, server_teardown),
+        cmocka_unit_test_setup_teardown(judge_reads_no_standby, make_pair, server_teardown),
         cmocka_unit_test_setup_teardown(own_host_stops, make_pair, server_teardown),
     };
 
