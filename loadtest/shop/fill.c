@@ -68,6 +68,14 @@ static bool put_value(FILE *to, const char *value, enum fill_form form)
     case FILL_JSON:
         encode_json(to, value);
         break;
+    case FILL_CONNINFO:
+        for (; *value; value++)
+            fprintf(to, "%s%c", strchr(" \t\n\v\f\r'\\", *value) ? "\\" : "", *value);
+        break;
+    case FILL_SQL:
+        for (; *value; value++)
+            fprintf(to, "%s%c", *value == '\'' ? "'" : "", *value);
+        break;
     case FILL_HEADER:
         if (has_control(value))
             return false;

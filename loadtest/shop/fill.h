@@ -19,11 +19,13 @@ struct fill_field {
 
 /* How a value is written. */
 enum fill_form {
-    FILL_PLAIN,  /* as it is */
-    FILL_URL,    /* all but letters, digits, "-._~" and '/' by percent: RFC 3986, section 2 */
-    FILL_FORM,   /* the same, '/' too: application/x-www-form-urlencoded */
-    FILL_JSON,   /* inside a string of JSON: RFC 8259, section 7 */
-    FILL_HEADER, /* as it is; a value with a control character is refused */
+    FILL_PLAIN,    /* as it is */
+    FILL_URL,      /* all but letters, digits, "-._~" and '/' by percent: RFC 3986, section 2 */
+    FILL_FORM,     /* the same, '/' too: application/x-www-form-urlencoded */
+    FILL_JSON,     /* inside a string of JSON: RFC 8259, section 7 */
+    FILL_CONNINFO, /* in a value of libpq's: a backslash before blanks, quotes and itself */
+    FILL_SQL,      /* in a literal: each quote twice */
+    FILL_HEADER,   /* as it is; a value with a control character is refused */
 };
 
 enum { FILL_NAME_MAX = 40 }; /* characters of a field's name */

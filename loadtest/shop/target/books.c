@@ -24,7 +24,7 @@ static bool read_sql(const struct place *place, void *into)
     struct query_reading *at = into;
     if (!at->target->database)
         return place_refuse(place, "SQL needs \"database\", where it is to be sent");
-    return value_fields(place, "SQL", &at->query->sql) &&
+    return value_fields(place, "SQL", standing_sql, &at->query->sql) &&
            reading_check_fields(place, at->query->sql, names, sizeof names / sizeof *names);
 }
 

@@ -24,7 +24,7 @@ static bool read_name(const struct place *place, void *into)
 static bool read_database(const struct place *place, void *into)
 {
     struct target *target = ((struct reading *)into)->target;
-    if (!value_text(place, "a connection string", &target->database))
+    if (!value_standing(place, "a connection string", standing_database, &target->database))
         return false;
     PQconninfoOption *options = PQconninfoParse(target->database, NULL);
     bool good = options != NULL;

@@ -67,9 +67,9 @@ bool reading_server(const struct place *place, void *into)
 }
 
 static bool read_fields(const struct place *place, struct request_reading *at, const char *wanted,
-                        char **out)
+                        standing *where, char **out)
 {
-    return value_fields(place, wanted, out) &&
+    return value_fields(place, wanted, where, out) &&
            reading_check_fields(place, *out, at->reading->names, at->reading->name_count);
 }
 
@@ -77,7 +77,7 @@ static bool read_path(const struct place *place, void *into)
 {
     struct request_reading *at = into;
     char *path = NULL;
-    bool read = read_fields(place, at, "a path (/orders)", &path);
+    bool read = read_fields(place, at, "a path (/orders)", standing_path, &path);
     const char *mistake = read ? url_mistake(path) : NULL;
 
     if (mistake)
@@ -160,7 +160,7 @@ static bool read_header(const struct place *place, struct request_reading *at)
     request->header_count++;
     if (!header->name)
         return out_of_memory(place);
-    if (!read_fields(place, at, "a text", &header->value))
+    if (!read_fields(place, at, "a text", standing_text, &header->value))
         return false;
     for (const char *c = header->value; *c; c++)
         if (((unsigned char)*c < ' ' && *c != '\t') || *c == 0x7f)
@@ -193,6 +193,19 @@ static bool add_json_header(const struct place *place, struct shop_request *requ
     return (header->name && header->value) || out_of_memory(place);
 }
 
+/* What a body is by its Content-Type; NULL: it has none. */
+static enum fill_form form_of(const char *type)
+{
+    return !type || strcasestr(type, "json")           ? FILL_JSON
+           : strcasestr(type, "x-www-form-urlencoded") ? FILL_FORM
+                                                       : FILL_PLAIN;
+}
+
+static standing *standing_of(enum fill_form form)
+{
+    return form == FILL_JSON ? standing_json : form == FILL_FORM ? standing_form : standing_text;
+}
+
 /* How what is filled in is written, by what the body is. */
 static bool find_form(const struct place *place, struct shop_request *request)
 {
@@ -202,9 +215,7 @@ static bool find_form(const struct place *place, struct shop_request *request)
     if (!type && first != '{' && first != '[')
         return place_refuse(place, "a body that is no JSON: say what it is in a header, "
                                    "Content-Type: application/x-www-form-urlencoded");
-    request->body_form = !type || strcasestr(type, "json")           ? FILL_JSON
-                         : strcasestr(type, "x-www-form-urlencoded") ? FILL_FORM
-                                                                     : FILL_PLAIN;
+    request->body_form = form_of(type);
     return type || add_json_header(place, request);
 }
 
@@ -216,7 +227,9 @@ static bool read_body(const struct place *place, void *into)
                             "%s, and a text is wanted: in quotes, or behind \"|\" on lines "
                             "of its own",
                             place_kind_text(place));
-    return read_fields(place, at, "a text", &at->request->body) && find_form(place, at->request);
+    const char *type = find_header(at->request, "Content-Type");
+    return read_fields(place, at, "a text", standing_of(form_of(type)), &at->request->body) &&
+           find_form(place, at->request);
 }
 
 static bool read_chunked(const struct place *place, void *into)

@@ -41,6 +41,15 @@ bool value_raw(const struct place *place, const char *wanted, char **out)
 
 /* --- the environment --- */
 
+/* A text that is being expanded. */
+struct expanding {
+    FILE *to;
+    const struct place *place;
+    const char *text; /* as it stands in the file */
+    standing *where;
+    bool has_fields;
+};
+
 static void put_variable(FILE *to, const char *value, bool has_fields)
 {
     for (; *value; value++) {
@@ -51,8 +60,10 @@ static void put_variable(FILE *to, const char *value, bool has_fields)
 }
 
 /* From a "${" on; what stands behind it, or NULL, refused. */
-static const char *expand(FILE *to, const struct place *place, const char *at, bool has_fields)
+static const char *expand(const struct expanding *is, const char *at)
 {
+    const struct place *place = is->place;
+    enum fill_form form = is->where(is->text, at);
     char name[64];
     size_t length = strspn(at + 2, NAME_CHARACTERS);
 
@@ -67,32 +78,43 @@ static const char *expand(FILE *to, const struct place *place, const char *at, b
         place_refuse(place, "${%s} is not set in the environment", name);
         return NULL;
     }
-    put_variable(to, value, has_fields);
+    /* libpq would take the next keyword for the value. */
+    if (form == FILL_CONNINFO && !*value && at[-1] == '=') {
+        place_refuse(place, "${%s} is empty", name);
+        return NULL;
+    }
+    char *written = fill("{v}", &(struct fill_field){"v", value}, 1, form);
+    if (!written) {
+        error_fail(place->document->error, "out of memory");
+        return NULL;
+    }
+    put_variable(is->to, written, is->has_fields);
+    free(written);
     return at + 2 + length + 1;
 }
 
-static bool write_expanded(FILE *to, const struct place *place, const char *text, bool has_fields)
+static bool write_expanded(const struct expanding *is)
 {
-    while (*text) {
+    for (const char *text = is->text; *text;) {
         bool escaped = strncmp(text, "$${", 3) == 0;
         if (!escaped && strncmp(text, "${", 2) == 0) {
-            text = expand(to, place, text, has_fields);
+            text = expand(is, text);
             if (!text)
                 return false;
             continue;
         }
         /* With its brace, so that this is not looked at again, and begins no field. */
         if (escaped)
-            put_variable(to, "${", has_fields);
+            put_variable(is->to, "${", is->has_fields);
         else
-            fputc(*text, to);
+            fputc(*text, is->to);
         text += escaped ? 3 : 1;
     }
     return true;
 }
 
-static bool read_expanded(const struct place *place, const char *wanted, bool has_fields,
-                          char **out)
+static bool read_expanded(const struct place *place, const char *wanted, standing *where,
+                          bool has_fields, char **out)
 {
     const char *text = value_word(place, wanted);
     char *expanded = NULL;
@@ -103,7 +125,7 @@ static bool read_expanded(const struct place *place, const char *wanted, bool ha
         return false;
     if (!to)
         return error_fail(place->document->error, "out of memory");
-    bool written = write_expanded(to, place, text, has_fields);
+    bool written = write_expanded(&(struct expanding){to, place, text, where, has_fields});
     fclose(to);
     if (written && *expanded)
         return keep(place, expanded, out);
@@ -113,12 +135,17 @@ static bool read_expanded(const struct place *place, const char *wanted, bool ha
 
 bool value_text(const struct place *place, const char *wanted, char **out)
 {
-    return read_expanded(place, wanted, false, out);
+    return read_expanded(place, wanted, standing_text, false, out);
 }
 
-bool value_fields(const struct place *place, const char *wanted, char **out)
+bool value_standing(const struct place *place, const char *wanted, standing *where, char **out)
 {
-    return read_expanded(place, wanted, true, out);
+    return read_expanded(place, wanted, where, false, out);
+}
+
+bool value_fields(const struct place *place, const char *wanted, standing *where, char **out)
+{
+    return read_expanded(place, wanted, where, true, out);
 }
 
 /* --- numbers, words, times --- */

@@ -9,14 +9,18 @@
 #define SECKILL_LOADTEST_SHOP_VALUE_H
 
 #include "loadtest/shop/target/document.h"
+#include "loadtest/shop/target/standing.h"
 
 #include <stdint.h>
 
 /* Not empty. `wanted` is said when it is no single value: "a path". */
 bool value_text(const struct place *place, const char *wanted, char **out);
 
+/* The same where what the environment holds has to be written by where it stands. */
+bool value_standing(const struct place *place, const char *wanted, standing *where, char **out);
+
 /* The same of a text with fields (fill.h): what the environment holds is none. */
-bool value_fields(const struct place *place, const char *wanted, char **out);
+bool value_fields(const struct place *place, const char *wanted, standing *where, char **out);
 
 /* As it stands, ${…} and all: for a shell. */
 bool value_raw(const struct place *place, const char *wanted, char **out);

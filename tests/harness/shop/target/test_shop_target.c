@@ -3,6 +3,8 @@
 #include "loadtest/shop/target.h"
 #include "shop_file.h"
 
+#include <libpq-fe.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +88,7 @@ static void the_shop_is_as_the_file_says(void **state)
     (void)state;
     assert_string_equal(target.path, SHOP_FILE);
     assert_string_equal(target.name, "tickets");
-    assert_string_equal(target.database, "postgresql://tester:pa55{user}@127.0.0.1/shop");
+    assert_string_equal(target.database, "postgresql://tester:pa55%7Buser%7D@127.0.0.1/shop");
     assert_int_equal(target.product, 7);
     assert_int_equal(target.stock, 100);
     assert_int_equal(target.limit, 2);
@@ -250,6 +252,76 @@ static void a_csv_names_the_fields_of_its_users(void **state)
     target_fini(&plain);
 }
 
+static struct target read_text(const char *text)
+{
+    struct error error = {.code = ERROR_NONE};
+    struct target read;
+    shop_file_write(text, strlen(text));
+    if (!target_read(SHOP_FILE, &read, &error))
+        fail_msg("%s", error.text);
+    return read;
+}
+
+/* A password with all that has a meaning somewhere is one value wherever it stands. */
+static void what_the_environment_holds_stays_one_value(void **state)
+{
+    static const struct {
+        const char *database, *wanted; /* libpq's */
+    } cases[] = {
+        {"host=db password=${SHOP_TEST_SECRET} user=u", "p w'd\\@/{k}\""},
+        {"host=db password = ${SHOP_TEST_SECRET} user=u", "p w'd\\@/{k}\""},
+        {"host=db password='is ${SHOP_TEST_SECRET}' user=u", "is p w'd\\@/{k}\""},
+        {"postgresql://u:${SHOP_TEST_SECRET}@db/shop", "p w'd\\@/{k}\""},
+        {"postgresql://db/shop?user=u&password=${SHOP_TEST_SECRET}", "p w'd\\@/{k}\""},
+        {"${SHOP_TEST_PART} password=x", "x"},
+        {"postgresql://u:x@${SHOP_TEST_HOST}/shop", "x"},
+    };
+    (void)state;
+    setenv("SHOP_TEST_SECRET", "p w'd\\@/{k}\"", 1);
+    setenv("SHOP_TEST_PART", "host=db user=u", 1);
+    setenv("SHOP_TEST_HOST", "db:5433", 1);
+    setenv("SHOP_TEST_JSON", "[\"1\"]", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "server: http://s\nstock: 1\ndatabase: \"%s\"\nrequest: {path: /}\n"
+                 "outcome: [{sold: 201}]\n",
+                 cases[i].database);
+        struct target read = read_text(text);
+        PQconninfoOption *options = PQconninfoParse(read.database, NULL);
+        assert_non_null(options);
+        for (const PQconninfoOption *one = options; one->keyword; one++) {
+            if (strcmp(one->keyword, "password") == 0)
+                assert_string_equal(one->val, cases[i].wanted);
+            if (strcmp(one->keyword, "user") == 0)
+                assert_string_equal(one->val, "u");
+        }
+        PQconninfoFree(options);
+        target_fini(&read);
+    }
+}
+
+static void the_same_in_a_request(void **state)
+{
+    (void)state;
+    struct target read = read_text(
+        "server: http://s\nstock: 1\nrequest:\n  path: /a/${SHOP_TEST_SECRET}?x\n"
+        "  headers: {A: 'B ${SHOP_TEST_SECRET}'}\n"
+        "  body: '{\"k\": \"${SHOP_TEST_SECRET}\", \"n\": ${SHOP_TEST_JSON}}'\n"
+        "database: dbname=s\n"
+        "audit: {stock: {sql: \"SELECT '${SHOP_TEST_SECRET}'\"}}\noutcome: [{sold: 201}]\n");
+    assert_string_equal(read.stock_left.sql, "SELECT 'p w''d\\@/{{k}\"'");
+    assert_string_equal(read.purchase.url, "http://s/a/p%20w%27d%5C%40/%7Bk%7D%22?x");
+    assert_string_equal(read.purchase.headers[0].value, "B p w'd\\@/{{k}\"");
+    assert_string_equal(read.purchase.body, "{\"k\": \"p w'd\\\\@/{{k}\\\"\", \"n\": [\"1\"]}");
+    target_fini(&read);
+    read = read_text("server: http://s\nstock: 1\nrequest:\n  path: /\n"
+                     "  headers: {Content-Type: application/x-www-form-urlencoded}\n"
+                     "  body: p=${SHOP_TEST_SECRET}\noutcome: [{sold: 201}]\n");
+    assert_string_equal(read.purchase.body, "p=p%20w%27d%5C%40%2F%7Bk%7D%22");
+    target_fini(&read);
+}
+
 /* Those that no test buys by, since their shop comes from a registry, are at least read. */
 static void the_targets_of_the_examples_are_read(void **state)
 {
@@ -307,6 +379,8 @@ int main(void)
         cmocka_unit_test(the_books_are_read_by_sql_or_a_command),
         cmocka_unit_test(what_is_not_given_has_a_default),
         cmocka_unit_test(a_csv_names_the_fields_of_its_users),
+        cmocka_unit_test(what_the_environment_holds_stays_one_value),
+        cmocka_unit_test(the_same_in_a_request),
         cmocka_unit_test(the_targets_of_the_examples_are_read),
         cmocka_unit_test(vendure_is_bought_at_in_four_requests),
     };
