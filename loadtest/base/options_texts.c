@@ -95,8 +95,9 @@ const char options_sweep_text[] =
     "\n"
     "Servers are started anew for each value, with that setting, and loaded with wrk as in the\n"
     "speed phase of run. Every round takes all values in turn. commit/s is the median; best, the\n"
-    "value with the highest; = best, one whose rounds overlap with its rounds: no difference is\n"
-    "shown. sweep.csv has every measurement.\n"
+    "value with the highest; = best, one of which no difference from it is shown, by Mann and\n"
+    "Whitney's test of the rounds with Holm's correction over all pairs of values: wrong at most\n"
+    "once in twenty pages, so few rounds tell nothing apart. sweep.csv has every measurement.\n"
     "\n"
     "Exit status: 0; 1 a promise was BROKEN; 2 a measurement could not be made.\n";
 

@@ -12,6 +12,7 @@
 #include "loadtest/commands/harness.h"
 #include "loadtest/commands/sweep/sweep_plan.h"
 #include "loadtest/fleet/delay.h"
+#include "loadtest/report/charts/swept.h"
 #include "loadtest/report/csv.h"
 #include "loadtest/report/html/html.h"
 #include "loadtest/report/results.h"
@@ -131,17 +132,21 @@ static bool gather(const struct sweep *sweep, const char *strategy, size_t value
     return false;
 }
 
-/* "best", "= best" where the rounds of both overlap, else nothing. */
-static const char *mark(const struct table_line *line, const struct span *best)
+/* "best", "= best" where no difference from it is shown, else nothing. */
+static const char *mark(const struct found *found, const char *strategy, int64_t value)
 {
-    const struct span *its = &line->figures[TABLE_COMMITTED];
-    if (line->rounds == 0 || its->median >= best->median)
-        return line->rounds == 0 ? "" : "best";
-    return its->most >= best->least ? "= best" : "";
+    static const char *const words[] = {
+        [SWEPT_BEST] = "best", [SWEPT_LIKE_BEST] = "= best", [SWEPT_LESS] = ""};
+    for (size_t i = 0; i < found->count; i++) {
+        const struct found_line *line = &found->lines[i];
+        if (line->rounds > 0 && line->value == value && strcmp(line->strategy, strategy) == 0)
+            return words[swept_mark_of(found, line)];
+    }
+    return "";
 }
 
-static void print_strategy(const struct sweep *sweep, const char *strategy,
-                           struct verdict_tally *tally)
+static void print_strategy(const struct sweep *sweep, const struct found *found,
+                           const char *strategy, struct verdict_tally *tally)
 {
     struct span best = {0};
     struct table_line line;
@@ -158,8 +163,9 @@ static void print_strategy(const struct sweep *sweep, const char *strategy,
         bool counts = line.verdict == VERDICT_BROKEN || line.verdict == VERDICT_NO_RUN;
         printf("%-18s %21" PRId64 " %9.0f %9.0f %9.0f %6.2f  %-6s %9.2f %9.2f %9.0f\n", strategy,
                sweep->plan.values[i], rate->median, rate->least, rate->most,
-               best.median > 0 ? rate->median / best.median : 0, mark(&line, &best),
-               its[TABLE_P50].median, its[TABLE_P99].median, its[TABLE_FAILED].median);
+               best.median > 0 ? rate->median / best.median : 0,
+               mark(found, strategy, sweep->plan.values[i]), its[TABLE_P50].median,
+               its[TABLE_P99].median, its[TABLE_FAILED].median);
         if (counts)
             printf("  ! %s %s\n", verdict_name(line.verdict), line.error ? line.error : "");
         tally->counts[counts ? line.verdict : VERDICT_KEPT]++;
@@ -207,7 +213,7 @@ static json_t *json_document(const struct sweep *sweep, json_t *rows)
     return document;
 }
 
-static bool write_files(const struct sweep *sweep, struct error *error)
+static bool write_files(const struct sweep *sweep, struct found *out, struct error *error)
 {
     const char *folder = sweep->harness.folder;
     json_t *rows = json_array();
@@ -219,25 +225,30 @@ static bool write_files(const struct sweep *sweep, struct error *error)
         return false;
     }
     return results_json_write(folder, "results.json", document, error) &&
-           html_write_run(folder, error);
+           html_write_run(folder, error) && found_read(folder, out, error);
 }
 
 static int report(const struct sweep *sweep)
 {
     struct verdict_tally tally = {{0}};
+    struct found found = {.count = 0};
     struct error error;
     char line[600];
+    bool written = write_files(sweep, &found, &error);
     printf("\n%-18s %21s %9s %9s %9s %6s  %-6s %9s %9s %9s\n", "strategy",
            sweep_dimension_name(sweep->plan.over), "commit/s", "least", "most", "ratio", "",
            "p50 ms", "p99 ms", "failed/s");
     for (size_t i = 0; i < sweep->options.strategies.count; i++)
-        print_strategy(sweep, sweep->options.strategies.items[i], &tally);
+        print_strategy(sweep, &found, sweep->options.strategies.items[i], &tally);
+    found_free(&found);
     machine_line(&sweep->harness.machine, line, sizeof line);
-    printf("\nMedians of %" PRId64 " round%s of %" PRId64
-           " s, the values in turn. = best: its rounds and the best's overlap.\n%s\n",
-           sweep->options.rounds, sweep->options.rounds == 1 ? "" : "s", sweep->options.duration_s,
-           line);
-    if (!write_files(sweep, &error))
+    printf(
+        "\nMedians of %" PRId64 " round%s of %" PRId64
+        " s, the values in turn. = best: no difference from it is shown (Mann and Whitney's test, "
+        "with Holm's correction).\n%s\n",
+        sweep->options.rounds, sweep->options.rounds == 1 ? "" : "s", sweep->options.duration_s,
+        line);
+    if (!written)
         return process_fail(error.text);
     const char *folder = sweep->harness.folder;
     printf("Files: %s/sweep.csv, %s/results.json\nReport: %s/report.html\n", folder, folder,

@@ -87,16 +87,18 @@ static void value_labels(const struct drawing *drawing)
 
 enum swept_mark swept_mark_of(const struct found *found, const struct found_line *line)
 {
-    const struct span *best = &line->committed_per_s;
+    const struct found_line *best = line;
+    int more;
     for (size_t i = 0; i < found->count; i++) {
         const struct found_line *other = &found->lines[i];
         if (strcmp(other->strategy, line->strategy) == 0 && strcmp(other->body, line->body) == 0 &&
-            other->committed_per_s.median > best->median)
-            best = &other->committed_per_s;
+            other->committed_per_s.median > best->committed_per_s.median)
+            best = other;
     }
-    if (best == &line->committed_per_s)
+    if (best == line)
         return SWEPT_BEST;
-    return line->committed_per_s.most >= best->least ? SWEPT_LIKE_BEST : SWEPT_LESS;
+    double p = apart_p(&line->committed_rounds, &best->committed_rounds, &more);
+    return p > found->apart ? SWEPT_LIKE_BEST : SWEPT_LESS;
 }
 
 static void point(const struct drawing *drawing, const struct found_line *line)

@@ -10,7 +10,7 @@
 void swept_panels(FILE *to, const struct found *found);
 
 /* How a value stands to the best of its strategy. */
-enum swept_mark { SWEPT_BEST, SWEPT_LIKE_BEST /* their rounds overlap */, SWEPT_LESS };
+enum swept_mark { SWEPT_BEST, SWEPT_LIKE_BEST /* no difference is shown */, SWEPT_LESS };
 enum swept_mark swept_mark_of(const struct found *found, const struct found_line *line);
 
 #endif

@@ -96,6 +96,12 @@ static bool take_answers(const json_t *run, struct found_line *line)
     return true;
 }
 
+static void add_round(struct apart_rounds *rounds, double value)
+{
+    if (rounds->count < APART_ROUNDS)
+        rounds->values[rounds->count++] = value;
+}
+
 static bool take_figures(const json_t *run, struct found_line *line, struct values *values)
 {
     const json_t *latency = json_object_get(run, "latency_us");
@@ -115,6 +121,8 @@ static bool take_figures(const json_t *run, struct found_line *line, struct valu
     }
     for (int i = 0; i < FIGURES; i++)
         values->of[i][line->rounds] = figures[i];
+    add_round(&line->committed_rounds, figures[0]);
+    add_round(&line->p99_rounds, figures[3]);
     line->rounds++;
     return take_answers(run, line);
 }
@@ -265,6 +273,23 @@ static bool check_run(json_t *run, size_t number, struct error *error)
            error_fail(error, "runs[%zu]: its timeline cannot be read", number);
 }
 
+/* Of all pairs of values, since which of them is the best is not known beforehand. */
+static bool set_apart(struct found *found, struct error *error)
+{
+    double *p = calloc(found->count * found->count + 1, sizeof *p);
+    size_t pairs = 0;
+    int more;
+    for (size_t i = 0; p && i < found->count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct found_line *one = &found->lines[i], *other = &found->lines[j];
+            if (strcmp(one->strategy, other->strategy) == 0 && strcmp(one->body, other->body) == 0)
+                p[pairs++] = apart_p(&one->committed_rounds, &other->committed_rounds, &more);
+        }
+    found->apart = p ? apart_limit(p, pairs) : -1;
+    free(p);
+    return p || error_fail(error, "out of memory");
+}
+
 /* `lines` has room for one of each run. */
 static bool gather_all(struct found *found, struct values *values, struct error *error)
 {
@@ -285,7 +310,7 @@ static bool gather_all(struct found *found, struct values *values, struct error 
             return false;
     }
     sort(found);
-    return true;
+    return !found->over || set_apart(found, error);
 }
 
 bool found_take(json_t *document, struct found *out, struct error *error)

@@ -10,6 +10,7 @@
 #include "loadtest/base/options.h"
 #include "loadtest/judge/verdict.h"
 #include "loadtest/report/found/answers.h"
+#include "loadtest/report/found/apart.h"
 #include "loadtest/report/table.h"
 
 #include <jansson.h>
@@ -27,6 +28,7 @@ struct found_line {
     int64_t value; /* of what a sweep varied; 0 */
     size_t rounds; /* that took time; without one the spans are 0 */
     struct span committed_per_s, p50_ms, p90_ms, p99_ms, max_ms;
+    struct apart_rounds committed_rounds, p99_rounds;
     bool sold_out; /* there was a phase with a limited stock: the worst one's figures */
     int64_t stock, sold, oversold;
     int64_t lost_updates; /* the worst of any phase */
@@ -41,6 +43,7 @@ struct found {
     struct found_line *lines; /* owned; by rate, the fastest strategy first, its lines together */
     size_t count;
     const char *over; /* borrowed: what a sweep varied; NULL: it is a run */
+    double apart;     /* of a sweep: two values of one strategy differ up to this p */
 };
 
 /* Takes the document, also on failure: it is not a results.json. */

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum figure { COMMITTED, P99 };
 
@@ -14,31 +15,67 @@ static const struct span *span_in(const struct found_line *line, enum figure fig
     return figure == COMMITTED ? &line->committed_per_s : &line->p99_ms;
 }
 
-enum compare_result compare_spans(const struct span *its, size_t its_rounds,
-                                  const struct span *first, size_t first_rounds)
+static const struct apart_rounds *rounds_in(const struct found_line *line, enum figure figure)
 {
-    if (its_rounds < 2 || first_rounds < 2)
-        return COMPARE_UNKNOWN;
-    if (its->most < first->least)
-        return COMPARE_LESS;
-    return its->least > first->most ? COMPARE_MORE : COMPARE_ALIKE;
+    return figure == COMMITTED ? &line->committed_rounds : &line->p99_rounds;
+}
+
+/* Where one of them has a single round nobody knows its spread, and nothing is claimed. */
+static bool can_compare(const struct found_line *line, const struct found_line *first)
+{
+    return first && line->rounds > 1 && first->rounds > 1;
+}
+
+/* What the table's cells are compared by. */
+struct comparison {
+    size_t pairs;
+    double limit; /* different up to this p */
+};
+
+/* Without memory nothing is called different. */
+static void compare_all(const struct html_run *runs, size_t count, struct comparison *out)
+{
+    size_t lines = 0;
+    int more;
+    for (size_t run = 1; run < count; run++)
+        lines += runs[run].found.count;
+    double *p = calloc(2 * lines + 1, sizeof *p);
+    *out = (struct comparison){.limit = -1};
+    for (size_t run = 1; p && run < count; run++)
+        for (size_t i = 0; i < runs[run].found.count; i++) {
+            const struct found_line *line = &runs[run].found.lines[i];
+            const struct found_line *first = found_same(&runs[0].found, line);
+            for (int figure = COMMITTED; can_compare(line, first) && figure <= P99; figure++)
+                p[out->pairs++] = apart_p(rounds_in(line, (enum figure)figure),
+                                          rounds_in(first, (enum figure)figure), &more);
+        }
+    if (p)
+        out->limit = apart_limit(p, out->pairs);
+    free(p);
 }
 
 /* More is better of orders, and worse of milliseconds. */
-static const char *class_of(enum compare_result result, enum figure figure)
+static const char *class_of(const char *mark, enum figure figure)
 {
-    if (result == COMPARE_LESS || result == COMPARE_MORE)
-        return (result == COMPARE_MORE) == (figure == COMMITTED) ? "safe" : "bad";
-    return "";
+    bool more = strcmp(mark, " ↑") == 0;
+    if (!more && strcmp(mark, " ↓") != 0)
+        return "";
+    return more == (figure == COMMITTED) ? "safe" : "bad";
+}
+
+static const char *mark_of(const struct found_line *line, const struct found_line *first,
+                           enum figure figure, const struct comparison *by)
+{
+    int more;
+    if (!can_compare(line, first))
+        return "";
+    double p = apart_p(rounds_in(line, figure), rounds_in(first, figure), &more);
+    return p > by->limit ? " ≈" : more ? " ↑" : " ↓";
 }
 
 static void cell(FILE *to, const struct found_line *line, const struct found_line *first,
-                 enum figure figure)
+                 enum figure figure, const struct comparison *by)
 {
-    static const char *const marks[] = {[COMPARE_UNKNOWN] = "",
-                                        [COMPARE_ALIKE] = " ≈",
-                                        [COMPARE_LESS] = " ↓",
-                                        [COMPARE_MORE] = " ↑"};
     if (!line || line->rounds == 0) {
         fputs("<td></td>", to);
         return;
@@ -49,13 +86,13 @@ static void cell(FILE *to, const struct found_line *line, const struct found_lin
         fprintf(to, "<td>%.*f</td>", decimals, its->median);
         return;
     }
-    enum compare_result result =
-        compare_spans(its, line->rounds, span_in(first, figure), first->rounds);
-    fprintf(to, "<td class=\"%s\">%.*f (×%.2f%s)</td>", class_of(result, figure), decimals,
-            its->median, its->median / span_in(first, figure)->median, marks[result]);
+    const char *mark = mark_of(line, first, figure, by);
+    fprintf(to, "<td class=\"%s\">%.*f (×%.2f%s)</td>", class_of(mark, figure), decimals,
+            its->median, its->median / span_in(first, figure)->median, mark);
 }
 
-static void row(FILE *to, const struct html_run *runs, size_t count, const struct found_line *of)
+static void row(FILE *to, const struct html_run *runs, size_t count, const struct found_line *of,
+                const struct comparison *by)
 {
     const struct found_line *first = found_same(&runs[0].found, of);
     fputs("<tr><td>", to);
@@ -66,7 +103,7 @@ static void row(FILE *to, const struct html_run *runs, size_t count, const struc
     fputs("</td>", to);
     for (int figure = COMMITTED; figure <= P99; figure++)
         for (size_t i = 0; i < count; i++)
-            cell(to, found_same(&runs[i].found, of), first, (enum figure)figure);
+            cell(to, found_same(&runs[i].found, of), first, (enum figure)figure, by);
     fputs("</tr>\n", to);
 }
 
@@ -90,13 +127,28 @@ static void run_names(FILE *to, const struct html_run *runs, size_t count)
 
 static void figures_table(FILE *to, const struct html_run *runs, size_t count)
 {
+    struct comparison by;
+    compare_all(runs, count, &by);
     words_heading(
         to, "Beside each other", "并排比较",
-        "Medians of the rounds, and × the first run's. ↑ ↓: no round of the one was like "
-        "any of the other. ≈: their rounds overlap, so no difference is shown. Neither: "
-        "one of them has a single round, and nobody knows its spread (<code>--rounds</code>).",
-        "各轮的中位数，以及与第一次运行之比。↑ ↓：两次运行的各轮没有交叠。≈：有交叠，"
-        "看不出差别。没有记号：其中一次只有一轮，无从知道波动（<code>--rounds</code>）。");
+        "Medians of the rounds, and × the first run's. ↑ ↓: different, by Mann and Whitney's test "
+        "of the rounds with Holm's correction over the table: of twenty pages on which nothing "
+        "differs at most one has such a mark. ≈: no difference is shown. Neither: one of them has "
+        "a single round, and nobody knows its spread (<code>--rounds</code>).",
+        "各轮的中位数，以及与第一次运行之比。↑ ↓：有差别（对各轮做 Mann-Whitney 检验，全表 Holm "
+        "校正：毫无差别的二十页中至多一页有此记号）。≈：看不出差别。没有记号：其中一次只有一轮，"
+        "无从知道波动（<code>--rounds</code>）。");
+    if (by.pairs > 0) {
+        char words[2][200];
+        size_t needed = apart_rounds_needed(by.pairs);
+        snprintf(words[0], sizeof words[0],
+                 "Of the %zu compared here none can be called different with fewer than %zu rounds "
+                 "on each side.",
+                 by.pairs, needed);
+        snprintf(words[1], sizeof words[1], "此表比较 %zu 对，每边少于 %zu 轮时都不能说有差别。",
+                 by.pairs, needed);
+        words_both(to, "p", words[0], words[1]);
+    }
     fprintf(to, "<div class=\"scroll\"><table>\n<tr><th></th><th colspan=\"%zu\">", count);
     words_spans(to, "committed/s", "落库/秒");
     fprintf(to, "</th><th colspan=\"%zu\">", count);
@@ -109,7 +161,7 @@ static void figures_table(FILE *to, const struct html_run *runs, size_t count)
     for (size_t run = 0; run < count; run++)
         for (size_t i = 0; i < runs[run].found.count; i++)
             if (!is_shown(runs, run, &runs[run].found.lines[i]))
-                row(to, runs, count, &runs[run].found.lines[i]);
+                row(to, runs, count, &runs[run].found.lines[i], &by);
     fputs("</table></div>\n", to);
 }
 

@@ -172,10 +172,13 @@ static void line_row(FILE *to, const struct found *found, const struct found_lin
 static void lines_notes(FILE *to, const struct found *found)
 {
     if (found->over)
-        words_heading(to, "Every line", "全部结果",
-                      "Committed orders a second, ± half the spread of the rounds. = best: no "
-                      "difference from the best value is shown.",
-                      "每秒落库的订单，± 为各轮波动的一半。= best：与最佳取值的差别不超出波动。");
+        words_heading(
+            to, "Every line", "全部结果",
+            "Committed orders a second, ± half the spread of the rounds. = best: no "
+            "difference from the best value is shown (Mann and Whitney's test, with "
+            "Holm's correction over the page: wrong at most once in twenty pages).",
+            "每秒落库的订单，± 为各轮波动的一半。= best：与最佳取值看不出差别（Mann-Whitney "
+            "检验，全页 Holm 校正：二十页至多错一次）。");
     else
         words_heading(
             to, "Every line", "全部结果",

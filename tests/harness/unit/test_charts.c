@@ -286,10 +286,16 @@ static void a_sweep_knows_its_best(void **state)
     static const struct run runs[] = {
         {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 100}"},
         {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 120}"},
+        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 121}"},
+        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 122}"},
+        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 123}"},
         {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 50}"},
         {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 60}"},
+        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 61}"},
+        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 62}"},
+        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 63}"},
         {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 90}"},
-        {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 110}"},
+        {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 99}"},
     };
     struct found found = take(runs, sizeof runs / sizeof *runs);
     static const enum swept_mark marks[] = {SWEPT_LESS, SWEPT_LIKE_BEST, SWEPT_BEST};

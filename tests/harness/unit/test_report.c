@@ -151,28 +151,36 @@ static void a_page_shows_what_was_broken(void **state)
     found_free(&run.found);
 }
 
-static void runs_are_compared_beyond_their_spread(void **state)
+static void runs_are_compared_beyond_chance(void **state)
 {
     (void)state;
     const struct run before[] = {
         {"conditional", 1, "speed", 1000, 0, 0, PROMISES, "kept", NULL},
         {"conditional", 1, "speed", 1200, 0, 0, PROMISES, "kept", NULL},
         {"batch", 1, "speed", 1000, 0, 0, PROMISES, "kept", NULL},
+        {"batch", 1, "speed", 1050, 0, 0, PROMISES, "kept", NULL},
+        {"batch", 1, "speed", 1100, 0, 0, PROMISES, "kept", NULL},
+        {"batch", 1, "speed", 1150, 0, 0, PROMISES, "kept", NULL},
         {"batch", 1, "speed", 1200, 0, 0, PROMISES, "kept", NULL},
     };
     const struct run after[] = {
         {"conditional", 1, "speed", 1190, 0, 0, PROMISES, "kept", NULL},
         {"batch", 1, "speed", 500, 0, 0, PROMISES, "kept", NULL},
+        {"batch", 1, "speed", 530, 0, 0, PROMISES, "kept", NULL},
+        {"batch", 1, "speed", 550, 0, 0, PROMISES, "kept", NULL},
+        {"batch", 1, "speed", 570, 0, 0, PROMISES, "kept", NULL},
         {"batch", 1, "speed", 600, 0, 0, PROMISES, "kept", NULL},
         {"buckets", 1, "speed", 300, 0, 0, PROMISES, "kept", NULL},
     };
-    struct html_run runs[] = {{"before", "before/", take(before, 4)},
-                              {"a <fter", "a <fter%/", take(after, 4)}};
+    struct html_run runs[] = {{"before", "before/", take(before, 7)},
+                              {"a <fter", "a <fter%/", take(after, 7)}};
 
     write_page(runs, 2);
     const char *page = read_page();
     assert_non_null(strstr(page, "1190 (×1.08)"));
     assert_non_null(strstr(page, "<td class=\"bad\">550 (×0.50 ↓)</td>"));
+    assert_non_null(strstr(page, "Of the 2 compared here none can be called different with fewer "
+                                 "than 5 rounds on each side."));
     /* One round says nothing of a spread; p99 is the same in all. */
     assert_non_null(strstr(page, "<td class=\"\">1190 (×1.08)</td>"));
     assert_non_null(strstr(page, "3.00 (×1.00 ≈)"));
@@ -183,16 +191,33 @@ static void runs_are_compared_beyond_their_spread(void **state)
     found_free(&runs[1].found);
 }
 
-static void a_spread_wants_two_rounds(void **state)
+static void is_p(const struct apart_rounds *one, const struct apart_rounds *other, double wanted)
+{
+    int more;
+    double p = apart_p(one, other, &more);
+    assert_true(p > wanted - 1e-6 && p < wanted + 1e-6);
+    assert_int_equal(more, one->values[0] > other->values[0]);
+}
+
+/* Of tables: 2 / C(10, 5) where all are apart, 2 * 2 / C(10, 5) with one pair in the other order.
+ */
+static void the_test_is_exact(void **state)
 {
     (void)state;
-    const struct span low = {10, 9, 11}, high = {20, 18, 22}, middle = {15, 11, 18};
-
-    assert_int_equal(compare_spans(&low, 2, &high, 2), COMPARE_LESS);
-    assert_int_equal(compare_spans(&high, 2, &low, 2), COMPARE_MORE);
-    assert_int_equal(compare_spans(&middle, 2, &low, 2), COMPARE_ALIKE);
-    assert_int_equal(compare_spans(&low, 1, &high, 2), COMPARE_UNKNOWN);
-    assert_int_equal(compare_spans(&low, 2, &high, 1), COMPARE_UNKNOWN);
+    const struct apart_rounds low = {{1, 2, 3, 4, 5}, 5}, high = {{9, 8, 7, 6, 5.5}, 5},
+                              near = {{9, 8, 7, 6, 4.5}, 5}, same = {{9, 8, 7, 6, 5}, 5},
+                              three = {{7, 8, 9}, 3}, few = {{1, 2}, 2};
+    is_p(&low, &high, 2.0 / 252);
+    is_p(&high, &low, 2.0 / 252);
+    is_p(&low, &near, 4.0 / 252);
+    is_p(&low, &same, 4.0 / 252); /* an equal one is none that is apart */
+    is_p(&few, &three, 2.0 / 10);
+    double p[] = {0.04, 0.001, 0.03, 0.012}; /* up to 0.0125, 0.0167, 0.025 */
+    assert_true(apart_limit(p, 4) > 0.0119 && apart_limit(p, 4) < 0.0121);
+    assert_true(apart_limit(&p[3], 1) > 0);
+    assert_true(apart_limit(p, 0) < 0);
+    assert_int_equal(apart_rounds_needed(1), 4);
+    assert_int_equal(apart_rounds_needed(104), 8);
 }
 
 /* What differs between the runs' settings, and nothing else. */
@@ -308,8 +333,8 @@ int main(void)
         cmocka_unit_test(lines_are_gathered),
         cmocka_unit_test(a_page_says_it_in_two_languages),
         cmocka_unit_test(a_page_shows_what_was_broken),
-        cmocka_unit_test(runs_are_compared_beyond_their_spread),
-        cmocka_unit_test(a_spread_wants_two_rounds),
+        cmocka_unit_test(runs_are_compared_beyond_chance),
+        cmocka_unit_test(the_test_is_exact),
         cmocka_unit_test(differing_settings_are_named),
         cmocka_unit_test(lines_are_chosen),
         cmocka_unit_test(a_picture_is_xml),
