@@ -1,4 +1,8 @@
 -- Every statement of the server, by name. `-- name: x` makes SQL_X; parameters and results are binary.
+--
+-- A trigger, a rule or a view may keep a row from being written, and nothing says so but the number of rows. Where that
+-- number is not looked at before the commit the statement does it: the CASE that ends in ::bigint cannot be converted,
+-- which ends the transaction (PG_WITHHELD), and its text is the table's name.
 
 -- name: begin
 BEGIN
@@ -86,10 +90,15 @@ SELECT fence FROM product WHERE id = $1::bigint
 -- Under the product's row lock, taken by a statement of its own: one statement that waited for the row would not
 -- see buckets made meanwhile.
 -- name: stock_fold
-WITH folded AS (DELETE FROM bucket WHERE product_id = $1::bigint AND epoch = $2::bigint RETURNING stock)
-UPDATE product SET stock = stock + coalesce((SELECT sum(stock) FROM folded), 0)::bigint, split = false,
-                   version = version + 1
-WHERE id = $1::bigint AND epoch = $2::bigint
+WITH folded AS (
+    DELETE FROM bucket WHERE product_id = $1::bigint AND epoch = $2::bigint RETURNING stock
+), gathered AS (
+    SELECT CASE WHEN count(*) <> (SELECT count(*) FROM bucket WHERE product_id = $1::bigint AND epoch = $2::bigint)
+                THEN 'bucket' ELSE coalesce(sum(stock), 0)::text END::bigint AS units
+    FROM folded
+)
+UPDATE product SET stock = stock + units, split = false, version = version + 1
+FROM gathered WHERE id = $1::bigint AND epoch = $2::bigint
 RETURNING stock
 
 -- One order, one statement -----------------------------------------------------------------------------------
@@ -106,9 +115,12 @@ WITH taken AS (
       AND (opens_at IS NULL OR opens_at <= clock_timestamp())
       AND (closes_at IS NULL OR clock_timestamp() < closes_at)
     RETURNING id, epoch
+), written AS (
+    INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
+    SELECT $1::uuid, id, epoch, $3::bigint, $4::bigint, $5::text, 1, $6::timestamptz FROM taken
+    RETURNING id
 )
-INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
-SELECT $1::uuid, id, epoch, $3::bigint, $4::bigint, $5::text, 1, $6::timestamptz FROM taken
+SELECT CASE WHEN NOT EXISTS (SELECT FROM written) THEN 'orders' END::bigint FROM taken
 
 -- The figure over the version that it came from, and the order with it; any of the two alone is nothing.
 -- name: optimistic_buy
@@ -116,41 +128,62 @@ WITH taken AS (
     UPDATE product SET stock = $9::bigint, version = version + 1
     WHERE id = $2::bigint AND epoch = $7::bigint AND version = $8::bigint
     RETURNING id, epoch
+), written AS (
+    INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
+    SELECT $1::uuid, id, epoch, $3::bigint, $4::bigint, $5::text, 1, $6::timestamptz FROM taken
+    RETURNING id
 )
-INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
-SELECT $1::uuid, id, epoch, $3::bigint, $4::bigint, $5::text, 1, $6::timestamptz FROM taken
+SELECT CASE WHEN NOT EXISTS (SELECT FROM written) THEN 'orders' END::bigint FROM taken
 
 -- The rows of one order ----------------------------------------------------------------------------------
 
--- A row of an earlier epoch counts as nothing.
+-- A row of an earlier epoch counts as nothing. Tells whether the limit allows that; if not, it is to be rolled back.
 -- name: purchase_add
 INSERT INTO purchase AS held (product_id, user_id, epoch, units)
-SELECT $1::bigint, $2::bigint, $3::bigint, $4::bigint WHERE $4::bigint <= $5::bigint
+VALUES ($1::bigint, $2::bigint, $3::bigint, $4::bigint)
 ON CONFLICT (product_id, user_id) DO UPDATE
 SET units = CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units,
     epoch = excluded.epoch
-WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units <= $5::bigint
+RETURNING units <= $5::bigint
 
 -- Before order_cancel, by the lock order. A second cancel of an order may come as far as here, where one has added to
 -- the product's row and the other to a bucket: it finds too few units, or takes another order's, and is rolled back
 -- because order_cancel matches no row.
 -- name: purchase_return
-UPDATE purchase SET units = units - $4::bigint
-WHERE product_id = $1::bigint AND user_id = $2::bigint AND epoch = $3::bigint AND units >= $4::bigint
+WITH counted AS (
+    SELECT FROM purchase
+    WHERE product_id = $1::bigint AND user_id = $2::bigint AND epoch = $3::bigint AND units >= $4::bigint FOR UPDATE
+), returned AS (
+    UPDATE purchase SET units = units - $4::bigint FROM counted
+    WHERE product_id = $1::bigint AND user_id = $2::bigint RETURNING 1
+)
+SELECT CASE WHEN NOT EXISTS (SELECT FROM returned) THEN 'purchase' END::bigint FROM counted
 
 -- The last of these three's is the end of the order's hold, by this database's clock; NULL: there is none.
 -- name: order_insert
-INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at, hold_until, expire_at)
-VALUES ($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::text,
-        CASE WHEN $8::timestamptz IS NULL THEN 1 ELSE 4 END, $7::timestamptz, $8::timestamptz, $8::timestamptz)
+WITH written AS (
+    INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at, hold_until, expire_at)
+    VALUES ($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::text,
+            CASE WHEN $8::timestamptz IS NULL THEN 1 ELSE 4 END, $7::timestamptz, $8::timestamptz, $8::timestamptz)
+    RETURNING id
+)
+SELECT CASE WHEN count(*) = 0 THEN 'orders' END::bigint FROM written
 
--- order_insert behind stock_set or stock_set_fenced in one bundle. These match no row when a PUT has started another
--- sale, or a later holder has registered its fence ($8, 0 for none); then this writes none, for the same reason.
+-- stock_set or stock_set_fenced ($8: 0 for no fence) with the order. It matches no row when a PUT has started another
+-- sale, or a later holder has registered its fence.
 -- name: order_insert_sold
-INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at, hold_until, expire_at)
-SELECT $1::uuid, id, epoch, $4::bigint, $5::bigint, $6::text, CASE WHEN $9::timestamptz IS NULL THEN 1 ELSE 4 END,
-       $7::timestamptz, $9::timestamptz, $9::timestamptz
-FROM product WHERE id = $2::bigint AND epoch = $3::bigint AND ($8::bigint = 0 OR fence = $8::bigint)
+WITH taken AS (
+    UPDATE product SET stock = $10::bigint, version = version + 1
+    WHERE id = $2::bigint AND epoch = $3::bigint AND ($8::bigint = 0 OR fence = $8::bigint)
+    RETURNING id, epoch
+), written AS (
+    INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at, hold_until, expire_at)
+    SELECT $1::uuid, id, epoch, $4::bigint, $5::bigint, $6::text, CASE WHEN $9::timestamptz IS NULL THEN 1 ELSE 4 END,
+           $7::timestamptz, $9::timestamptz, $9::timestamptz
+    FROM taken
+    RETURNING id
+)
+SELECT CASE WHEN NOT EXISTS (SELECT FROM written) THEN 'orders' END::bigint FROM taken
 
 -- A key's row of an ended sale is taken over in place; a living one stays, and 0 rows say so.
 -- name: order_insert_keyed
@@ -203,10 +236,13 @@ WITH due AS MATERIALIZED (
     JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
     WHERE status = 4 AND expire_at <= statement_timestamp() AND strategy = ANY ($2::text[])
       AND product_id <> ALL ($3::bigint[])
-    ORDER BY expire_at LIMIT $1::bigint FOR UPDATE OF orders SKIP LOCKED)
-UPDATE orders SET expire_at = clock_timestamp() + $4::bigint * interval '1 millisecond' FROM due
-WHERE orders.id = due.id AND status = 4
-RETURNING orders.id, product_id, user_id, quantity, strategy, created_at
+    ORDER BY expire_at LIMIT $1::bigint FOR UPDATE OF orders SKIP LOCKED
+), taken AS (
+    UPDATE orders SET expire_at = clock_timestamp() + $4::bigint * interval '1 millisecond' FROM due
+    WHERE orders.id = due.id AND status = 4
+    RETURNING orders.id, product_id, user_id, quantity, strategy, created_at
+)
+SELECT taken.*, CASE WHEN taken.id IS NULL THEN 'orders' END::bigint FROM due LEFT JOIN taken ON taken.id = due.id
 
 -- name: restock_insert
 INSERT INTO restock (id, product_id, epoch, quantity, strategy, idempotency_key, created_at)
@@ -304,8 +340,11 @@ WITH asked AS (
     SELECT id, epoch, early FROM product WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE
 ), marked AS (
     UPDATE product SET early_epoch = asked.epoch FROM asked WHERE product.id = asked.id AND NOT asked.early
+    RETURNING product.id
 )
-SELECT id, epoch FROM asked
+SELECT id, epoch, CASE WHEN NOT early AND NOT EXISTS (SELECT FROM marked WHERE marked.id = asked.id)
+                       THEN 'product' END::bigint
+FROM asked
 
 -- mark_early, but it passes by rows that somebody else holds.
 -- name: mark_early_free
@@ -313,8 +352,11 @@ WITH asked AS (
     SELECT id, epoch, early FROM product WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED
 ), marked AS (
     UPDATE product SET early_epoch = asked.epoch FROM asked WHERE product.id = asked.id AND NOT asked.early
+    RETURNING product.id
 )
-SELECT id, epoch FROM asked
+SELECT id, epoch, CASE WHEN NOT early AND NOT EXISTS (SELECT FROM marked WHERE marked.id = asked.id)
+                       THEN 'product' END::bigint
+FROM asked
 
 -- Whether everything that could be read before is flushed here.
 -- name: log_flushed
@@ -411,9 +453,12 @@ WITH taken AS (
       AND (opens_at IS NULL OR opens_at <= clock_timestamp())
       AND (closes_at IS NULL OR clock_timestamp() < closes_at)
     RETURNING bucket.product_id, bucket.epoch
+), written AS (
+    INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
+    SELECT $1::uuid, product_id, epoch, $3::bigint, $4::bigint, $5::text, 1, $6::timestamptz FROM taken
+    RETURNING id
 )
-INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
-SELECT $1::uuid, product_id, epoch, $3::bigint, $4::bigint, $5::text, 1, $6::timestamptz FROM taken
+SELECT CASE WHEN NOT EXISTS (SELECT FROM written) THEN 'orders' END::bigint FROM taken
 
 -- name: bucket_take
 UPDATE bucket SET stock = bucket.stock - $2::bigint
@@ -454,13 +499,21 @@ FROM (SELECT stock FROM bucket WHERE product_id = $1::bigint AND epoch = $2::big
 WITH emptied AS (
     UPDATE product SET stock = 0, split = true, version = version + 1
     WHERE id = $1::bigint AND epoch = $2::bigint
+    RETURNING id
 ), surplus AS (
-    DELETE FROM bucket WHERE product_id = $1::bigint AND n >= $4::bigint
+    DELETE FROM bucket WHERE product_id = $1::bigint AND n >= $4::bigint RETURNING n
+), spread AS (
+    INSERT INTO bucket (product_id, n, epoch, stock)
+    SELECT $1::bigint, n, $2::bigint, $3::bigint / $4::bigint + (n < $3::bigint % $4::bigint)::int
+    FROM generate_series(0, $4::bigint - 1) AS n
+    ON CONFLICT (product_id, n) DO UPDATE SET stock = excluded.stock, epoch = excluded.epoch
+    RETURNING n
 )
-INSERT INTO bucket (product_id, n, epoch, stock)
-SELECT $1::bigint, n, $2::bigint, $3::bigint / $4::bigint + (n < $3::bigint % $4::bigint)::int
-FROM generate_series(0, $4::bigint - 1) AS n
-ON CONFLICT (product_id, n) DO UPDATE SET stock = excluded.stock, epoch = excluded.epoch
+SELECT CASE WHEN NOT EXISTS (SELECT FROM emptied) THEN 'product'
+            WHEN (SELECT count(*) FROM spread) <> $4::bigint
+                 OR (SELECT count(*) FROM surplus) <> (SELECT count(*) FROM bucket
+                                                       WHERE product_id = $1::bigint AND n >= $4::bigint)
+            THEN 'bucket' END::bigint
 
 -- In a transaction: no statement of it waits longer for a lock.
 -- name: lock_within
@@ -510,10 +563,16 @@ WITH sale AS (
     FOR UPDATE SKIP LOCKED
 ), taken AS (
     UPDATE product SET stock = stock - $3::bigint, version = version + 1 FROM sale WHERE product.id = sale.id
+    RETURNING product.id, product.epoch
+), written AS (
+    INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
+    SELECT unnest($6::uuid[]), id, epoch, unnest($7::bigint[]), unnest($8::bigint[]), $1::text, 1,
+           unnest($9::timestamptz[])
+    FROM taken
+    RETURNING id
 )
-INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
-SELECT unnest($6::uuid[]), id, epoch, unnest($7::bigint[]), unnest($8::bigint[]), $1::text, 1,
-       unnest($9::timestamptz[])
+SELECT CASE WHEN NOT EXISTS (SELECT FROM taken) THEN 'product'
+            WHEN (SELECT count(*) FROM written) <> cardinality($6::uuid[]) THEN 'orders' END::bigint
 FROM sale
 
 -- name: batch_units
@@ -533,20 +592,22 @@ INSERT INTO purchase AS held (product_id, user_id, epoch, units)
 SELECT product_id, user_id, asked.epoch, units
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
          AS asked (product_id, epoch, user_id, units)
-JOIN product ON product.id = product_id AND units <= limit_per_user
 ORDER BY product_id, user_id
 ON CONFLICT (product_id, user_id) DO UPDATE
 SET units = CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units,
     epoch = excluded.epoch
-WHERE CASE WHEN held.epoch = excluded.epoch THEN held.units ELSE 0 END + excluded.units
-      <= (SELECT limit_per_user FROM product WHERE product.id = held.product_id)
+RETURNING units <= (SELECT limit_per_user FROM product WHERE product.id = product_id)
 
 -- Nobody else can have these ids, and there is no key: nothing to conflict with, and cheaper for it.
 -- name: sold_insert
-INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
-SELECT id, product_id, epoch, user_id, quantity, $1::text, 1, created_at
-FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[])
-         AS asked (id, product_id, epoch, user_id, quantity, created_at)
+WITH written AS (
+    INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)
+    SELECT id, product_id, epoch, user_id, quantity, $1::text, 1, created_at
+    FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::timestamptz[])
+             AS asked (id, product_id, epoch, user_id, quantity, created_at)
+    RETURNING id
+)
+SELECT CASE WHEN count(*) <> cardinality($2::uuid[]) THEN 'orders' END::bigint FROM written
 
 -- Sorted, so that two batches with the same keys, of different products, take their rows in one order. A hold that ends at
 -- the beginning of all time is none.
@@ -569,12 +630,16 @@ WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.pro
 -- The rows are locked and were read under the lock: one that does not fit is a bug of ours, and the CHECK says so.
 -- So the COMMIT can travel with it.
 -- name: batch_take
-UPDATE product
-SET stock = CASE WHEN epoch = sale AND stock >= units AND ($4::bigint = 0 OR fence = $4::bigint)
-                 THEN stock - units ELSE -1 END,
-    version = version + 1
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS asked (product_id, sale, units)
-WHERE id = product_id
+WITH taken AS (
+    UPDATE product
+    SET stock = CASE WHEN epoch = sale AND stock >= units AND ($4::bigint = 0 OR fence = $4::bigint)
+                     THEN stock - units ELSE -1 END,
+        version = version + 1
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS asked (product_id, sale, units)
+    WHERE id = product_id
+    RETURNING id
+)
+SELECT CASE WHEN count(*) <> cardinality($1::bigint[]) THEN 'product' END::bigint FROM taken
 
 -- Orders that wait at the broker ------------------------------------------------------------------------------
 
@@ -636,9 +701,12 @@ WITH late AS MATERIALIZED (
     JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
     WHERE status = 0 AND strategy = $1::text
       AND published_at < clock_timestamp() - greatest(interval '3 s', published_at - created_at)
-    ORDER BY published_at LIMIT $2::bigint FOR UPDATE OF orders SKIP LOCKED)
-UPDATE orders SET published_at = clock_timestamp() FROM late WHERE orders.id = late.id
-RETURNING orders.id, product_id
+    ORDER BY published_at LIMIT $2::bigint FOR UPDATE OF orders SKIP LOCKED
+), taken AS (
+    UPDATE orders SET published_at = clock_timestamp() FROM late WHERE orders.id = late.id
+    RETURNING orders.id, product_id
+)
+SELECT taken.*, CASE WHEN taken.id IS NULL THEN 'orders' END::bigint FROM late LEFT JOIN taken ON taken.id = late.id
 
 -- Those that came in while a PUT ended their sale: no purge knows of them. It waits for no row, as the purge.
 -- name: queue_bury
@@ -705,17 +773,21 @@ RETURNING epoch, version
 -- whoever has decided by the old row does not write by it. Answers 0 when it would close before it opens, 2 when it
 -- would limit a sale in which nobody has counted.
 -- name: product_patch
-UPDATE product
-SET name = CASE WHEN $2::bigint = 1 THEN $3::text ELSE name END,
-    limit_per_user = CASE WHEN $4::bigint = 1 THEN $5::bigint ELSE limit_per_user END,
-    opens_at = CASE WHEN $6::bigint = 1 THEN $7::timestamptz ELSE opens_at END,
-    closes_at = CASE WHEN $8::bigint = 1 THEN $9::timestamptz ELSE closes_at END,
-    hold_s = CASE WHEN $10::bigint = 1 THEN $11::bigint ELSE hold_s END,
-    version = version + 1
-FROM (SELECT id AS old_id, limit_per_user AS old_limit FROM product WHERE id = $1::bigint FOR UPDATE) AS old
-WHERE id = old_id
-RETURNING CASE WHEN opens_at >= closes_at THEN 0
-               WHEN limit_per_user IS NOT NULL AND old_limit IS NULL THEN 2 ELSE 1 END::bigint
+WITH old AS (
+    SELECT id AS old_id, limit_per_user AS old_limit FROM product WHERE id = $1::bigint FOR UPDATE
+), patched AS (
+    UPDATE product
+    SET name = CASE WHEN $2::bigint = 1 THEN $3::text ELSE name END,
+        limit_per_user = CASE WHEN $4::bigint = 1 THEN $5::bigint ELSE limit_per_user END,
+        opens_at = CASE WHEN $6::bigint = 1 THEN $7::timestamptz ELSE opens_at END,
+        closes_at = CASE WHEN $8::bigint = 1 THEN $9::timestamptz ELSE closes_at END,
+        hold_s = CASE WHEN $10::bigint = 1 THEN $11::bigint ELSE hold_s END,
+        version = version + 1
+    FROM old WHERE id = old_id
+    RETURNING CASE WHEN opens_at >= closes_at THEN 0
+                   WHEN limit_per_user IS NOT NULL AND old_limit IS NULL THEN 2 ELSE 1 END AS verdict
+)
+SELECT coalesce((SELECT verdict::text FROM patched), 'product')::bigint FROM old
 
 -- name: products_put
 INSERT INTO product (id, initial_stock, stock, epoch, version)
@@ -731,9 +803,13 @@ DELETE FROM bucket WHERE product_id BETWEEN $1::bigint AND $1::bigint + ($2::big
 
 -- Of a product that is new there is nothing.
 -- name: retire
-INSERT INTO retired (product_id, epoch)
-SELECT id, epoch - 1 FROM product
-WHERE id BETWEEN $1::bigint AND $1::bigint + ($2::bigint - 1) AND version > 1
+WITH ended AS (
+    SELECT id, epoch - 1 AS epoch FROM product
+    WHERE id BETWEEN $1::bigint AND $1::bigint + ($2::bigint - 1) AND version > 1
+), written AS (
+    INSERT INTO retired (product_id, epoch) SELECT id, epoch FROM ended RETURNING epoch
+)
+SELECT CASE WHEN (SELECT count(*) FROM written) <> (SELECT count(*) FROM ended) THEN 'retired' END::bigint
 
 -- name: audit
 WITH sale AS (
@@ -783,6 +859,7 @@ FROM (VALUES ('statement_timeout', $1::text),
              ('lock_timeout', $3::text),
              ('transaction_timeout', '0'),
              ('idle_session_timeout', '0'),
+             ('row_security', 'off'),
              ('client_connection_check_interval', '1s'),
              ('default_transaction_isolation', 'read committed'),
              ('default_transaction_deferrable', 'off'),

@@ -161,8 +161,10 @@ struct order {
     enum order_outcome if_not_done; /* with UNSETTLED: the answer if the commit did not happen; with
                                        RETRY: if there is no time to */
     unsigned attempts;
-    bool waited;           /* an attempt has ended because somebody held a lock for too long */
+    bool waited;           /* an attempt has ended because somebody held a lock for too long, or
+                              withheld a row */
     bool waits_alone;      /* and one that other orders of the product do not need */
+    int64_t missed;        /* what the last attempt's write should have matched (purchase_missed) */
     bool early;            /* it was decided by what a crash may undo: product_row.early */
     unsigned ticket;       /* of the flusher's session that proves the flush; 0: none does */
     int64_t hold_until_us; /* purchase_hold has decided it; 0: the order is confirmed at once */

@@ -117,6 +117,8 @@ static enum pg_status judge(struct pg *pg, PGresult *result, bool main, bool com
         pg_set_error(pg, ERROR_UNAVAILABLE, PQresultErrorMessage(result));
         const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
         status = pg_classify(state);
+        if (status == PG_WITHHELD)
+            pg_withheld(pg, PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY));
         pg->useless |= pg_ends_session(state);
         if (pg_misses_schema(state))
             store_doubt(pg->store);
@@ -177,6 +179,18 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
     if (status == PG_LOST || pg->useless)
         pg_close(pg);
     return status;
+}
+
+enum pg_status pg_withheld(struct pg *pg, const char *table)
+{
+    /* PostgreSQL has it in quotes, behind words of the server's language. */
+    const char *quote = strchr(table, '"');
+    const char *name = quote ? quote + 1 : table;
+
+    error_set(&pg->error, ERROR_UNAVAILABLE,
+              "a trigger, a rule or a view has kept a row from being written: %.*s",
+              (int)strcspn(name, "\""), name);
+    return PG_WITHHELD;
 }
 
 void pg_forget_result(struct pg *pg)

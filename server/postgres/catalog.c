@@ -116,6 +116,20 @@ static enum pg_status retire(struct pg *pg, int64_t first_id, int64_t count, int
     return status;
 }
 
+/* It has to follow another sale than the one that is there; or else its row was withheld. */
+static enum catalog_result put_missed(struct pg *pg, const struct product *product,
+                                      int64_t until_us, struct error *error)
+{
+    enum pg_status status = product->epoch == 0 ? PG_OK
+                                                : pg_exec(pg, SQL_PRODUCT_READ,
+                                                          PG_ARGS(pg_int8(product->id)), until_us);
+
+    if (status == PG_OK && product->epoch != 0 &&
+        (pg_rows(pg) == 0 || pg_get_int8(pg, 0, 1) != product->epoch))
+        return give_up(pg, CATALOG_REFUSED, until_us);
+    return undo(pg, status == PG_OK ? pg_withheld(pg, "product") : status, until_us, error);
+}
+
 enum catalog_result catalog_product_put(struct pg *pg, struct product *product, bool *created,
                                         int64_t wait_until_us, int64_t until_us,
                                         struct error *error)
@@ -134,7 +148,7 @@ enum catalog_result catalog_product_put(struct pg *pg, struct product *product, 
     if (status != PG_OK)
         return undo(pg, status, until_us, error);
     if (pg_rows(pg) == 0)
-        return give_up(pg, CATALOG_REFUSED, until_us);
+        return put_missed(pg, product, until_us, error);
     product->initial_stock = product->stock;
     product->reserved = 0;
     product->epoch = pg_get_int8(pg, 0, 0);
@@ -184,6 +198,8 @@ enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_
         write_rows(pg, SQL_PRODUCTS_PUT, PG_ARGS(pg_int8(first_id), pg_int8(count), pg_int8(stock)),
                    wait_until_us, until_us);
 
+    if (status == PG_OK && pg_affected(pg) != count)
+        status = pg_withheld(pg, "product");
     if (status == PG_OK)
         status = retire(pg, first_id, count, until_us);
     return status == PG_OK ? commit(pg, until_us, error) : undo(pg, status, until_us, error);

@@ -37,6 +37,9 @@ enum pg_status {
     PG_BUG,      /* a CHECK fired (23514), or a value is wrong (22xxx) */
     PG_REFUSED,  /* another rule of the database speaks against the row: a constraint (23xxx), a
                     trigger (P0xxx, 27xxx), a view (44xxx) */
+    PG_WITHHELD, /* a write left rows out that it had to change, and nobody said why: a trigger, a
+                    rule or a view of somebody else's; the statement did nothing, or is to be rolled
+                    back */
     PG_FAILED,   /* any other answer of the server, which speaks of its own state: a full disk, no
                     memory, read-only, cancelled, the schema, privileges; the statement did nothing
                   */
@@ -282,6 +285,10 @@ enum pg_status pg_commit(struct pg *pg, int64_t until_us);
 
 /* Leaves the transaction, if one is open; closes the session when that cannot be done in time. */
 void pg_rollback(struct pg *pg, int64_t until_us);
+
+/* What the caller has found by counting: a row of this table was withheld. PG_WITHHELD, and the
+ * error says so. */
+enum pg_status pg_withheld(struct pg *pg, const char *table);
 
 /* The kept result. */
 int pg_rows(const struct pg *pg);

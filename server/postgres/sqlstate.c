@@ -1,9 +1,10 @@
 /* What PostgreSQL's error codes mean to whoever runs a statement: the one place that knows them
  * (PostgreSQL documentation, appendix A). A table by prefix; the longer ones come first.
  *
- * Only what is listed as UNIQUE, BUG or REFUSED is the fault of a row. What is not in the table
- * speaks of the server: 25006 (read-only), 42xxx (the schema or the privileges are not there),
- * 53xxx (disk, memory, connections), 54xxx, 55xxx, 57014 (cancelled), 58xxx, XXxxx. */
+ * 22P02 is the statements' own word (sql/statements.sql): parameters are binary, there is no text
+ * to convert. Only what is listed as UNIQUE, BUG or REFUSED is the fault of a row. What is not in
+ * the table speaks of the server: 25006 (read-only), 42xxx (the schema or the privileges are not
+ * there), 53xxx (disk, memory, connections), 54xxx, 55xxx, 57014 (cancelled), 58xxx, XXxxx. */
 #include "postgres/pg_internal.h"
 
 #include <string.h>
@@ -48,8 +49,9 @@ enum pg_status pg_classify(const char *sqlstate)
         {"42P05", PG_CONFLICT}, {"0A000", PG_CONFLICT}, {"55P03", PG_BUSY},
         {"23505", PG_UNIQUE},   {"23514", PG_BUG},      {"57P", PG_LOST},
         {"25P04", PG_LOST},     {"40003", PG_LOST},     {"25P03", PG_LOST},
-        {"08", PG_LOST},        {"22", PG_BUG},         {"23", PG_REFUSED},
-        {"27", PG_REFUSED},     {"44", PG_REFUSED},     {"P0", PG_REFUSED},
+        {"08", PG_LOST},        {"22P02", PG_WITHHELD}, {"22", PG_BUG},
+        {"23", PG_REFUSED},     {"27", PG_REFUSED},     {"44", PG_REFUSED},
+        {"P0", PG_REFUSED},
     };
 
     if (!sqlstate)

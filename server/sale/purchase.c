@@ -41,6 +41,7 @@ void purchase_failed(struct session *session, struct order *order, enum pg_statu
         outcome = ORDER_INTERNAL_ERROR;
         break;
     case PG_REFUSED:
+    case PG_WITHHELD:
     case PG_FAILED:
         log_warn("order %s: %s", id, pg_error(session->pg)->text);
         break;
@@ -249,6 +250,8 @@ static bool fold_buckets(struct session *session, struct order *order)
         !purchase_run(session, order, SQL_STOCK_FOLD,
                       PG_ARGS(pg_int8(order->product_id), pg_int8(row.epoch)), until_us))
         return false;
+    if (pg_rows(session->pg) == 0)
+        return purchase_withheld(session, order, "product");
     /* Whether that was committed the next attempt sees for itself. */
     if (pg_commit(session->pg, session->work_until_us) != PG_OK)
         log_debug("product %lld: folding its buckets: %s", (long long)order->product_id,
@@ -281,7 +284,10 @@ void purchase_confirm(struct order *order)
 bool purchase_end(struct session *session, struct order *order, enum pg_status status)
 {
     if (status == PG_OK && pg_affected(session->pg) == 0)
-        return purchase_refuse(session, order, ORDER_KEY_TAKEN);
+        return order->key[0]
+                   ? purchase_refuse(session, order, ORDER_KEY_TAKEN)
+                   : purchase_withheld(session, order,
+                                       order->kind == ORDER_RESTOCK ? "restock" : "orders");
     bool committing = status == PG_OK;
     if (committing)
         status = pg_commit(session->pg, session->work_until_us);
@@ -292,6 +298,14 @@ bool purchase_end(struct session *session, struct order *order, enum pg_status s
     return status == PG_OK;
 }
 
+bool purchase_unmatched(struct session *session, struct order *order)
+{
+    struct product_row row;
+
+    return purchase_read(session, order, SQL_PRODUCT_READ, session->work_until_us, &row) &&
+           purchase_missed(session, order, row.version, "product");
+}
+
 bool purchase_register_fence(struct session *session, struct order *order, int64_t until_us)
 {
     if (session->hold.fence && session->hold.fence_opened == pg_opened(session->pg))
@@ -300,7 +314,7 @@ bool purchase_register_fence(struct session *session, struct order *order, int64
                       until_us))
         return false;
     if (pg_rows(session->pg) == 0)
-        return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
+        return purchase_unmatched(session, order);
     session->hold.fence = pg_get_int8(session->pg, 0, 0);
     session->hold.fence_opened = pg_opened(session->pg);
     fast_path_note_epoch(session->pg, order->product_id, pg_get_int8(session->pg, 0, 1));
@@ -308,10 +322,25 @@ bool purchase_register_fence(struct session *session, struct order *order, int64
     return true;
 }
 
-bool purchase_overtaken(struct session *session, struct order *order)
+bool purchase_withheld(struct session *session, struct order *order, const char *table)
+{
+    purchase_failed(session, order, pg_withheld(session->pg, table), false);
+    order->waited = true;
+    return false;
+}
+
+bool purchase_missed(struct session *session, struct order *order, int64_t mark, const char *table)
+{
+    if (order->missed == mark)
+        return purchase_withheld(session, order, table);
+    order->missed = mark;
+    return purchase_refuse(session, order, ORDER_RETRY);
+}
+
+bool purchase_overtaken(struct session *session, struct order *order, int64_t mark)
 {
     if (!session->hold.fence)
-        return purchase_refuse(session, order, ORDER_RETRY);
+        return purchase_missed(session, order, mark, "product");
     enum pg_status status = pg_exec(session->pg, SQL_FENCE_READ,
                                     PG_ARGS(pg_int8(order->product_id)), session->work_until_us);
     if (status != PG_OK) {
@@ -319,5 +348,6 @@ bool purchase_overtaken(struct session *session, struct order *order)
         return false;
     }
     bool ours = pg_rows(session->pg) == 1 && pg_get_int8(session->pg, 0, 0) == session->hold.fence;
-    return purchase_refuse(session, order, ours ? ORDER_RETRY : ORDER_LEASE_LOST);
+    return ours ? purchase_missed(session, order, mark, "product")
+                : purchase_refuse(session, order, ORDER_LEASE_LOST);
 }

@@ -94,6 +94,10 @@ bool purchase_read(struct session *session, struct order *order, enum sql statem
 void purchase_row_at(const struct pg *pg, int i, struct product_row *row);
 void purchase_row(const struct pg *pg, struct order *order, struct product_row *row);
 
+/* A write of the product's row, whatever is in it, has found none: UNKNOWN_PRODUCT, or
+ * purchase_missed. Always false. */
+bool purchase_unmatched(struct session *session, struct order *order);
+
 /* Whether the sale's window and the stock allow the buy. When the row has too little and the rest
  * stands in buckets, the buckets are folded back into the row in a transaction of its own, and the
  * order is RETRY. */
@@ -107,8 +111,18 @@ bool purchase_end(struct session *session, struct order *order, enum pg_status s
  * before anything is read, that waits for the row until `until_us`. False: the order is decided. */
 bool purchase_register_fence(struct session *session, struct order *order, int64_t until_us);
 /* A write of the stock matched no row: a PUT has started a new sale (the next attempt tells), or a
- * later holder has registered its fence (the lease is lost). Always false. */
-bool purchase_overtaken(struct session *session, struct order *order);
+ * later holder has registered its fence (the lease is lost), or it was withheld: `mark` is
+ * purchase_missed's. Always false. */
+bool purchase_overtaken(struct session *session, struct order *order, int64_t mark);
+
+/* A write of this table matched no row, and what was read says that it must: somebody was faster,
+ * so RETRY. `mark` is the version of the product's row that was read, or what else there was to
+ * match; where an earlier attempt has missed the same, nobody has changed it in between, so the
+ * write was withheld, and the answer is PostgreSQL's failure. Always false. */
+enum { MISSED_PRODUCT = -1, MISSED_ORDER = -2, MISSED_KEY = -3 };
+bool purchase_missed(struct session *session, struct order *order, int64_t mark, const char *table);
+/* The same where nobody can have been faster. */
+bool purchase_withheld(struct session *session, struct order *order, const char *table);
 
 /* Turns what PostgreSQL said into the order's outcome and leaves the transaction. `committing`: a
  * commit had been sent, so a lost reply leaves it unsettled. */

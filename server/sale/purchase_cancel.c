@@ -88,7 +88,7 @@ bool purchase_cancel_write(struct session *session, struct order *order,
         return purchase_refuse(session, order, order->outcome);
     }
     if (status == PG_OK && pg_affected(session->pg) == 0) {
-        purchase_overtaken(session, order);
+        purchase_overtaken(session, order, MISSED_PRODUCT);
         return was_late(session, order);
     }
     session->has_row = status == PG_OK;
@@ -100,7 +100,7 @@ bool purchase_cancel_write(struct session *session, struct order *order,
     if (status == PG_OK)
         status = write_status(session, order);
     if (status == PG_OK && pg_affected(session->pg) == 0) {
-        purchase_refuse(session, order, ORDER_RETRY);
+        purchase_missed(session, order, MISSED_ORDER, "orders");
         return was_late(session, order);
     }
     bool committing = status == PG_OK;

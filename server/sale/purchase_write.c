@@ -4,18 +4,21 @@
 
 #include "postgres/fast_path.h"
 
-/* The user's share of the limit; the condition is the statement's own. */
+/* The user's share of the limit. */
 static bool take_limit(struct session *session, struct order *order, const struct product_row *row)
 {
     if (row->limit_per_user == NO_LIMIT)
         return true;
+    /* It is rolled back where the limit does not allow it. */
     if (!purchase_run(session, order, SQL_PURCHASE_ADD,
                       PG_ARGS(pg_int8(order->product_id), pg_int8(order->user_id),
                               pg_int8(row->epoch), pg_int8(order->quantity),
                               pg_int8(row->limit_per_user)),
                       session->work_until_us))
         return false;
-    return pg_affected(session->pg) == 1 || purchase_refuse(session, order, ORDER_LIMIT_REACHED);
+    if (pg_rows(session->pg) == 0)
+        return purchase_withheld(session, order, "purchase");
+    return pg_get_bool(session->pg, 0, 0) || purchase_refuse(session, order, ORDER_LIMIT_REACHED);
 }
 
 static struct pg_value hold_value(const struct order *order)
@@ -70,59 +73,40 @@ void purchase_finish(struct session *session, struct order *order, const struct 
         purchase_failed(session, order, status, true);
 }
 
-/* The figure, under the hold's fence if it has one. */
-struct set_stock {
-    struct pg_value values[4];
-    struct pg_command command;
-};
-
-static void make_set_stock(const struct session *session, const struct order *order,
-                           const struct product_row *row, int64_t stock, struct set_stock *set)
-{
-    int64_t fence = session->hold.fence;
-
-    set->values[0] = pg_int8(order->product_id);
-    set->values[1] = pg_int8(row->epoch);
-    set->values[2] = pg_int8(stock);
-    set->values[3] = pg_int8(fence);
-    set->command = (struct pg_command){fence ? SQL_STOCK_SET_FENCED : SQL_STOCK_SET, set->values,
-                                       fence ? 4 : 3};
-}
-
 bool purchase_set_stock(struct session *session, struct order *order, const struct product_row *row,
                         int64_t stock)
 {
-    struct set_stock set;
+    int64_t fence = session->hold.fence;
+    const struct pg_value values[] = {pg_int8(order->product_id), pg_int8(row->epoch),
+                                      pg_int8(stock), pg_int8(fence)};
+    enum pg_status status = pg_exec(session->pg, fence ? SQL_STOCK_SET_FENCED : SQL_STOCK_SET,
+                                    values, fence ? 4 : 3, session->work_until_us);
 
-    make_set_stock(session, order, row, stock, &set);
-    enum pg_status status = pg_exec(session->pg, set.command.statement, set.values,
-                                    set.command.count, session->work_until_us);
     if (status != PG_OK) {
         purchase_failed(session, order, status, false);
         return false;
     }
-    return pg_affected(session->pg) == 1 || purchase_overtaken(session, order);
+    return pg_affected(session->pg) == 1 || purchase_overtaken(session, order, row->version);
 }
 
 /* Stock, order and COMMIT in one bundle: either both rows are written or neither. */
 static void write_together(struct session *session, struct order *order,
                            const struct product_row *row)
 {
-    struct set_stock set;
     const struct pg_value values[] = {
-        pg_uuid(&order->id),        pg_int8(order->product_id),   pg_int8(row->epoch),
-        pg_int8(order->user_id),    pg_int8(order->quantity),     pg_text(order->strategy->name),
-        pg_time(order->created_us), pg_int8(session->hold.fence), hold_value(order)};
-
-    make_set_stock(session, order, row, row->stock - order->quantity, &set);
-    const struct pg_command commands[] = {
-        set.command, {SQL_ORDER_INSERT_SOLD, values, sizeof values / sizeof *values}};
-    enum pg_status status = pg_exec_commit(session->pg, commands, 2, session->work_until_us);
+        pg_uuid(&order->id),        pg_int8(order->product_id),
+        pg_int8(row->epoch),        pg_int8(order->user_id),
+        pg_int8(order->quantity),   pg_text(order->strategy->name),
+        pg_time(order->created_us), pg_int8(session->hold.fence),
+        hold_value(order),          pg_int8(row->stock - order->quantity)};
+    const struct pg_command command = {SQL_ORDER_INSERT_SOLD, values,
+                                       sizeof values / sizeof *values};
+    enum pg_status status = pg_exec_commit(session->pg, &command, 1, session->work_until_us);
 
     if (status != PG_OK)
         purchase_failed(session, order, status, true);
     else if (pg_affected(session->pg) == 0)
-        purchase_overtaken(session, order);
+        purchase_overtaken(session, order, row->version);
     else
         purchase_confirm(order);
 }

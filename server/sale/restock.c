@@ -29,8 +29,8 @@ bool purchase_restock(struct session *session, struct order *order)
                       purchase_row_deadline(session, order)))
         return false;
     if (pg_rows(session->pg) == 0)
-        return fence ? purchase_overtaken(session, order)
-                     : purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
+        return fence ? purchase_overtaken(session, order, MISSED_PRODUCT)
+                     : purchase_unmatched(session, order);
     purchase_row(session->pg, order, &row);
     fast_path_note(session->pg, order->product_id, row.epoch, purchase_row_is_simple(&row));
     session_work_pause(session);

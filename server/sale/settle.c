@@ -39,7 +39,9 @@ static enum pg_status probe(struct session *session, struct order *order, int64_
         status = pg_exec(pg, restock ? SQL_RESTOCK_STATUS : SQL_ORDER_STATUS,
                          PG_ARGS(pg_uuid(&order->id)), until_us);
     *found = STATUS_FAILED;
-    if (status == PG_OK && pg_rows(pg) == 1) {
+    if (status == PG_OK && pg_rows(pg) == 0)
+        return pg_withheld(pg, restock ? "restock" : "orders");
+    if (status == PG_OK) {
         if (!restock) {
             *found = (enum order_status)pg_get_int2(pg, 0, 0);
             order->hold_until_us = *found == STATUS_PENDING ? pg_get_time(pg, 0, 1) : 0;
@@ -133,7 +135,7 @@ static void look_up_restock(struct session *session, struct order *order)
     if (status != PG_OK)
         purchase_failed(session, order, status, false);
     else if (pg_rows(session->pg) == 0)
-        order->outcome = ORDER_RETRY; /* its sale ended in between */
+        purchase_missed(session, order, MISSED_KEY, "restock"); /* its sale ended in between */
     else if (pg_get_int8(session->pg, 0, 0) != order->quantity)
         order->outcome = ORDER_IDEMPOTENCY_MISMATCH;
     else if (purchase_flush_read(session, order, session->work_until_us))
@@ -152,7 +154,7 @@ static void look_up_order(struct session *session, struct order *order)
     }
     if (pg_rows(session->pg) == 0) {
         if (order->outcome == ORDER_KEY_TAKEN)
-            order->outcome = ORDER_RETRY; /* its sale ended in between */
+            purchase_missed(session, order, MISSED_KEY, "orders"); /* its sale ended in between */
         return;
     }
     order_record_read(session->pg, 0, &order->record);

@@ -23,6 +23,9 @@
 #include "sale/purchase_write.h"
 #include "strategies/strategies.h"
 
+/* How often others may empty the bucket that has enough, before all of them are locked. */
+enum { MISSES_MAX = 3 };
+
 /* Of the id's random part. */
 static int64_t hash_of(const struct order *order)
 {
@@ -126,7 +129,7 @@ static void buckets_buy(struct session *session, struct order *order)
         decided = sell_in_steps(session, order, n);
     if (decided || !look(session, order, n, &next))
         return;
-    if (next < 0)
+    if (next < 0 || order->attempts > MISSES_MAX)
         sell_gathered(session, order);
     else if (!sell_in_steps(session, order, next))
         order->outcome = ORDER_RETRY;

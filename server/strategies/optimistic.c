@@ -27,7 +27,7 @@ static void write_at_once(struct session *session, struct order *order,
 {
     if (!purchase_at_once(session, order, SQL_OPTIMISTIC_BUY, row->epoch,
                           PG_ARGS(pg_int8(row->version), pg_int8(row->stock - order->quantity))))
-        order->outcome = ORDER_RETRY;
+        purchase_missed(session, order, row->version, "product");
 }
 
 static void write_in_steps(struct session *session, struct order *order,
@@ -40,7 +40,7 @@ static void write_in_steps(struct session *session, struct order *order,
                       purchase_row_deadline(session, order)))
         return;
     if (pg_affected(session->pg) == 0)
-        purchase_refuse(session, order, ORDER_RETRY);
+        purchase_missed(session, order, row->version, "product");
     else
         purchase_finish(session, order, row);
 }

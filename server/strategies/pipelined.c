@@ -61,7 +61,7 @@ static void explain(struct session *session, struct order **missed, int count, i
         if (!purchase_row_is_simple(&row) || row.epoch != epoch || row.split)
             parts->others[parts->other_count++] = missed[i];
         else if (purchase_allowed(session, missed[i], &row))
-            missed[i]->outcome = ORDER_RETRY; /* there is stock now: it came in between */
+            purchase_missed(session, missed[i], row.version, "product"); /* stock came in between */
     }
 }
 

@@ -34,7 +34,10 @@ static void serializable_buy(struct session *session, struct order *order)
                               pg_int8(row.stock - order->quantity)),
                       purchase_row_deadline(session, order)))
         return;
-    purchase_finish(session, order, &row);
+    if (pg_affected(session->pg) == 0)
+        purchase_overtaken(session, order, row.version);
+    else
+        purchase_finish(session, order, &row);
 }
 
 const struct strategy strategy_serializable = {

@@ -11,7 +11,7 @@ static void explain(struct session *session, struct order *order, struct product
         return;
     fast_path_note(session->pg, order->product_id, row->epoch, purchase_row_is_simple(row));
     if (purchase_allowed(session, order, row))
-        order->outcome = ORDER_RETRY; /* there is stock now: it came in between */
+        purchase_missed(session, order, row->version, "product"); /* stock came in between */
 }
 
 bool body_guarded_fits(const struct session *session, const struct order *order)

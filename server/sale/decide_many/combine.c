@@ -210,7 +210,10 @@ static enum attempt give_up(struct combine *combine, enum pg_status status)
     if (status != PG_TIMEOUT && status != PG_LOST && combine->count > 1)
         return PART_ORDERS;
     for (int i = 0; i < combine->count; i++)
-        purchase_failed(combine->session, orders[i], status, false);
+        if (combine->tally.key_missed)
+            purchase_missed(combine->session, orders[i], MISSED_KEY, "orders");
+        else
+            purchase_failed(combine->session, orders[i], status, false);
     return DECIDED;
 }
 

@@ -44,7 +44,7 @@ void tally_init(struct tally *tally, struct pg *pg, int64_t fence, int64_t until
 {
     tally->pg = pg;
     tally->fence = fence;
-    tally->committing = false;
+    tally->committing = tally->key_missed = false;
     tally->until_us = until_us;
     pairs_init(&tally->products);
     pairs_init(&tally->shares);

@@ -37,6 +37,7 @@ struct tally {
     struct pg *pg;    /* borrowed; the caller has begun a transaction, and ends it */
     int64_t until_us; /* for every statement but tally_lock's */
     int64_t fence;    /* that the rows must carry; 0: none */
+    bool key_missed;  /* tally_commit's PG_CONFLICT: a key of somebody else's, or rows withheld */
     bool committing;  /* a COMMIT was sent: a lost reply leaves it unknown */
 
     struct pairs products; /* (id, 0) */
@@ -77,12 +78,12 @@ enum pg_status tally_write_stocks(struct tally *tally);
 /* In place of the last one: the orders' `rows` rows, the stocks and the COMMIT in one round trip.
  * The product rows are locked and were read, so that what does not fit can only be a bug, and
  * raises an error. A key that somebody holds elsewhere does not, so where some orders are `keyed`
- * their rows are counted first, as tally_write does. */
+ * their rows are counted first: PG_CONFLICT, so all is to be decided anew. */
 enum pg_status tally_commit(struct tally *tally, const struct pg_command *insert, int rows,
                             bool keyed);
-/* Runs a statement that must match `rows` rows, exactly as many as were decided: PG_CONFLICT when
- * it has not (somebody holds a key under another product's lock), so all is to be decided anew. */
+/* Runs a statement that must match `rows` rows of a table, exactly as many as were decided, under
+ * the products' locks: PG_WITHHELD when it has not. */
 enum pg_status tally_write(struct tally *tally, enum sql statement, const struct pg_value *values,
-                           int count, int64_t rows);
+                           int count, int64_t rows, const char *table);
 
 #endif

@@ -85,6 +85,8 @@ static enum pg_status fold_buckets(struct tally *tally)
         status =
             pg_exec(tally->pg, SQL_STOCK_FOLD,
                     PG_ARGS(pg_int8(tally->products.a[i]), pg_int8(row->epoch)), tally->until_us);
+        if (status == PG_OK && pg_rows(tally->pg) == 0)
+            status = pg_withheld(tally->pg, "product");
         if (status == PG_OK)
             row->stock = pg_get_int8(tally->pg, 0, 0);
     }
@@ -119,11 +121,12 @@ enum pg_status tally_read(struct tally *tally)
 }
 
 enum pg_status tally_write(struct tally *tally, enum sql statement, const struct pg_value *values,
-                           int count, int64_t rows)
+                           int count, int64_t rows, const char *table)
 {
     enum pg_status status = pg_exec(tally->pg, statement, values, count, tally->until_us);
 
-    return status == PG_OK && pg_affected(tally->pg) != rows ? PG_CONFLICT : status;
+    return status == PG_OK && pg_affected(tally->pg) != rows ? pg_withheld(tally->pg, table)
+                                                             : status;
 }
 
 enum pg_status tally_write_shares(struct tally *tally)
@@ -136,10 +139,16 @@ enum pg_status tally_write_shares(struct tally *tally)
             add_column(&of, tally, (int)tally->shares.a[i], tally->shares.b[i], tally->added[i]);
     if (of.count == 0)
         return PG_OK;
-    return tally_write(tally, SQL_BATCH_PURCHASE_ADD,
-                       PG_ARGS(pg_int8s(of.products, of.count), pg_int8s(of.epochs, of.count),
-                               pg_int8s(of.users, of.count), pg_int8s(of.units, of.count)),
-                       of.count);
+    enum pg_status status =
+        tally_write(tally, SQL_BATCH_PURCHASE_ADD,
+                    PG_ARGS(pg_int8s(of.products, of.count), pg_int8s(of.epochs, of.count),
+                            pg_int8s(of.users, of.count), pg_int8s(of.units, of.count)),
+                    of.count, "purchase");
+    /* A bucket's buyer, who has no product's row, may have been faster. */
+    for (int i = 0; status == PG_OK && i < of.count; i++)
+        if (!pg_get_bool(tally->pg, i, 0))
+            status = PG_CONFLICT;
+    return status;
 }
 
 /* Fills the arrays and the values of SQL_BATCH_TAKE, which borrow from them. How many products. */
@@ -163,7 +172,8 @@ enum pg_status tally_write_stocks(struct tally *tally)
     struct pg_value values[STOCK_VALUES];
     int count = list_stocks(tally, &of, values);
 
-    return count == 0 ? PG_OK : tally_write(tally, SQL_BATCH_TAKE, values, STOCK_VALUES, count);
+    return count == 0 ? PG_OK
+                      : tally_write(tally, SQL_BATCH_TAKE, values, STOCK_VALUES, 1, "product");
 }
 
 enum pg_status tally_commit(struct tally *tally, const struct pg_command *insert, int rows,
@@ -176,7 +186,10 @@ enum pg_status tally_commit(struct tally *tally, const struct pg_command *insert
 
     if (rows > 0 && keyed) {
         enum pg_status status =
-            tally_write(tally, insert->statement, insert->values, insert->count, rows);
+            pg_exec(tally->pg, insert->statement, insert->values, insert->count, tally->until_us);
+        tally->key_missed = status == PG_OK && pg_affected(tally->pg) != rows;
+        if (tally->key_missed)
+            return PG_CONFLICT;
         if (status != PG_OK)
             return status;
         count = 0;

@@ -9,9 +9,10 @@
  * serialization failure is decided anew. Rows that somebody else holds are passed by: their orders
  * are RETRY, and the others are decided (held.h).
  *
- * A statement that PostgreSQL refuses as wrong, or that waits in vain for a lock which one order
- * needs, halves the entries until the guilty order is alone. The one that is refused ends `failed`,
- * reason `unwritable`; the one that has waited is RETRY; neither holds anybody up.
+ * A statement that PostgreSQL refuses as wrong, that waits in vain for a lock which one order
+ * needs, or of which rows are withheld, as if they were locked, halves the entries until the guilty
+ * order is alone. The one that is refused ends `failed`, reason `unwritable`; the one that has
+ * waited is RETRY; neither holds anybody up.
  */
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -206,11 +207,11 @@ static enum pg_status write_orders(struct work *work)
         status =
             tally_write(&work->tally, SQL_QUEUE_CONFIRM,
                         PG_ARGS(pg_uuids(confirmed, confirmations), pg_times(holds, confirmations)),
-                        confirmations);
+                        confirmations, "orders");
     if (status == PG_OK && refusals > 0)
         status = tally_write(&work->tally, SQL_QUEUE_FAIL,
                              PG_ARGS(pg_uuids(refused, refusals), pg_texts(reasons, refusals)),
-                             refusals);
+                             refusals, "orders");
     return status;
 }
 
@@ -279,7 +280,10 @@ attempt(struct session *session, struct partition_entry *entries, int count, int
     enum pg_status status = transact(session, &work);
     if (status != PG_OK)
         pg_rollback(session->pg, session->work_until_us);
-    return status;
+    if (status != PG_WITHHELD)
+        return status;
+    log_warn("%d queued orders wait: %s", count, pg_error(session->pg)->text);
+    return PG_BUSY;
 }
 
 static bool decide_range(struct session *session, struct partition_entry *entries, int count,

@@ -90,7 +90,8 @@ static void join_first(struct session *session, struct order *repeat)
         return;
     }
     if (pg_rows(session->pg) == 0) {
-        repeat->outcome = ORDER_RETRY; /* refused in between, or its sale has ended */
+        /* Refused in between, or its sale has ended. */
+        purchase_missed(session, repeat, MISSED_KEY, "orders");
         return;
     }
     order_record_read(session->pg, 0, record);
@@ -153,6 +154,9 @@ static enum pg_status write_buys(struct session *session, struct order **buys, i
     *rows = status == PG_OK ? pg_rows(session->pg) : 0;
     if (*rows > 0)
         mark_taken_keys(session, buys, count);
+    for (int i = 0; *rows > 0 && i < count; i++)
+        if (buys[i]->outcome == ORDER_KEY_TAKEN && !buys[i]->key[0])
+            purchase_withheld(session, buys[i], "orders");
     return status;
 }
 

@@ -101,7 +101,9 @@ static enum pg_status look_up(struct session *session, struct partition_entry *e
         status = pg_exec(pg, SQL_RESTOCK_BY_KEY,
                          PG_ARGS(pg_int8(entry->product_id), pg_text(entry->key)),
                          session->work_until_us);
-    if (status == PG_OK && pg_rows(pg) == 1)
+    if (status == PG_OK && pg_rows(pg) == 0)
+        return pg_withheld(pg, "restock");
+    if (status == PG_OK)
         entry->outcome =
             pg_get_int8(pg, 0, 0) == entry->quantity ? ORDER_REPLAYED : ORDER_IDEMPOTENCY_MISMATCH;
     return status;
@@ -117,9 +119,16 @@ static enum pg_status restock(struct session *session, struct partition_entry *e
     entry->outcome = ORDER_SALE_NOT_OPEN;
     enum pg_status status =
         pg_exec(pg, SQL_STOCK_RETURN, PG_ARGS(product, epoch, quantity), session->work_until_us);
-    entry->missing = status == PG_OK && pg_affected(pg) == 0;
-    if (status != PG_OK || entry->missing)
-        return status; /* a PUT has ended the sale that it was for */
+    entry->missing = false;
+    if (status == PG_OK && pg_affected(pg) == 0) {
+        status = pg_exec(pg, SQL_PRODUCT_READ, PG_ARGS(product), session->work_until_us);
+        if (status == PG_OK && pg_rows(pg) == 1 && pg_get_int8(pg, 0, 1) == entry->epoch)
+            return pg_withheld(pg, "product");
+        entry->missing = status == PG_OK; /* a PUT has ended the sale that it was for */
+        return status;
+    }
+    if (status != PG_OK)
+        return status;
     status = pg_exec(pg, SQL_QUEUE_RESTOCK_INSERT,
                      PG_ARGS(pg_uuid(&entry->id), product, epoch, quantity,
                              pg_text(strategy_partitioned_queue.name), pg_time(entry->created_us),
@@ -151,9 +160,11 @@ bool partition_decide_restock(struct session *session, struct partition_entry *e
             status = restock(session, entry);
         pg_rollback(session->pg, session->work_until_us);
     }
-    if (status == PG_BUSY) {
+    if (status == PG_WITHHELD)
+        log_warn("a restock waits: %s", pg_error(session->pg)->text);
+    if (status == PG_BUSY || status == PG_WITHHELD) {
         held_waited(partition_held(), &entry->id);
-        return put_off(entry, status);
+        return put_off(entry, PG_BUSY);
     }
     if (pg_blames_rows(status)) {
         log_error("restock of product %lld: %s", (long long)entry->product_id,

@@ -234,7 +234,7 @@ class Orders(Shared):
             wait_until("a wait for a lock", waits_for_a_lock)
             local = {"strategy": "local-lock"}
             first = Aside(self.server, "placeOrder", query=local, body={"product_id": product, "user_id": 1})
-            wait_until_blocked("UPDATE")
+            wait_until_blocked("WITH")
             buy(self.server, product, 503, query={**local, "wait_ms": 0}, phase="queue")
         self.assertEqual(first.answer().status, 201)
 

@@ -24,6 +24,7 @@ static const struct {
     {"held", conformance_held},         {"races", conformance_races},
     {"waits", conformance_waits},       {"mixing", conformance_mixing},
     {"costs", conformance_costs},       {"holds", conformance_holds},
+    {"withheld", conformance_withheld},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 

@@ -16,5 +16,6 @@ int conformance_races(void);
 int conformance_waits(void);
 int conformance_mixing(void);
 int conformance_costs(void);
+int conformance_withheld(void);
 
 #endif

@@ -264,7 +264,7 @@ static void two_cancels_give_back_once(void **state)
     struct crowd *first = begin_cancel(servers[0], id, "UPDATE seckill.bucket", 1);
     witness_run(folding, "INSERT INTO bucket SELECT * FROM was");
     witness_run(folding, "COMMIT");
-    struct crowd *second = begin_cancel(servers[1], id, "UPDATE seckill.purchase", 2);
+    struct crowd *second = begin_cancel(servers[1], id, "WITH counted", 2);
     witness_release(holder);
     crowd_finish(first, PATIENCE_US);
     crowd_finish(second, PATIENCE_US);

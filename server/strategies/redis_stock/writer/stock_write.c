@@ -229,7 +229,9 @@ static bool write_range(struct work *work, struct claim *claims, int count)
         enum pg_status status = pg_connect(link->pg, link->until_us) ? attempt(work) : PG_LOST;
         if (status == PG_OK)
             return true;
-        if (status == PG_BUSY)
+        if (status == PG_WITHHELD)
+            log_warn("redis-stock: %d orders wait: %s", count, pg_error(link->pg)->text);
+        if (status == PG_BUSY || status == PG_WITHHELD)
             return part(work, claims, count);
         if (is_trouble(status))
             return give_way(work, status, claims, count);
@@ -240,7 +242,8 @@ static bool write_range(struct work *work, struct claim *claims, int count)
                 return split(work, claims, count);
             if (++refusals == REFUSALS_MAX) {
                 status = write_poison(link, claims);
-                return status == PG_BUSY ? part(work, claims, count) : status == PG_OK;
+                return status == PG_BUSY || status == PG_WITHHELD ? part(work, claims, count)
+                                                                  : status == PG_OK;
             }
         }
         work->fresh = false; /* somebody may have been here all the same */
@@ -273,7 +276,7 @@ static bool write_held(struct work *work, struct claim *claims, int count)
         return false;
     enum pg_status status = transact(work, product_id);
     /* In vain; or one of them waits for another lock, and is to be found. */
-    if (status == PG_BUSY)
+    if (status == PG_BUSY || status == PG_WITHHELD)
         status = write_range(work, again, n) ? PG_OK : PG_FAILED;
     for (int i = 0; status == PG_OK && i < n; i++)
         claims[from[i]] = again[i];
