@@ -148,3 +148,11 @@ ALTER TABLE product ADD COLUMN early boolean GENERATED ALWAYS AS (early_epoch = 
 ALTER TABLE product ADD COLUMN hold_s bigint;
 ALTER TABLE orders ADD COLUMN hold_s bigint, ADD COLUMN hold_until timestamptz, ADD COLUMN expire_at timestamptz;
 CREATE INDEX orders_pending ON orders (expire_at) WHERE status = 4;
+
+-- version: 8
+
+-- Every table has a primary key: without one, logical replication that takes all tables refuses each UPDATE and DELETE.
+ALTER TABLE seckill_schema ADD PRIMARY KEY (version);
+ALTER TABLE epoch_base ADD PRIMARY KEY (base);
+DROP INDEX order_change_entered;
+ALTER TABLE order_change ADD PRIMARY KEY (entered, id, status) WITH (deduplicate_items = off);

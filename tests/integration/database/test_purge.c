@@ -8,6 +8,7 @@
 #include "base/clock.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define PATIENCE_US t_patience_us()
@@ -53,6 +54,38 @@ static void a_purge_leaves_the_new_sales_limits(void **state)
     assert_int_equal(witness_number(witness, "SELECT count(*) FROM purchase"), 1);
     shop_expect_buy(server, &buy, 409, "limit_reached", NULL);
     witness_close(holder);
+    witness_close(witness);
+    server_stop(server);
+}
+
+/* Change data capture of a whole database: PostgreSQL refuses to change rows that have no identity.
+ */
+static void a_publication_of_all_tables_stops_no_purge(void **state)
+{
+    (void)state;
+    struct server *server = server_start(NULL);
+    struct buy buy = {.strategy = "conditional", .product = 2, .user = 1};
+    char superuser[256];
+    char id[SHOP_ID_SIZE];
+    char target[SHOP_ID_SIZE + 32];
+
+    snprintf(superuser, sizeof superuser, "%s user=postgres", conninfo);
+    witness = witness_open(superuser);
+    witness_run(witness, "CREATE PUBLICATION everything FOR ALL TABLES");
+    shop_put(server, 2, 10, ", \"limit_per_user\": 3");
+    shop_expect_buy(server, &buy, 201, "", id);
+    snprintf(target, sizeof target, "/orders/%s/cancel", id);
+    shop_expect(server, "POST", target, NULL, NULL, 200, "");
+    shop_put(server, 2, 10, NULL);
+    wait_number(0, "SELECT count(*) FROM seckill.retired");
+    assert_int_equal(witness_number(witness, "SELECT count(*) FROM seckill.order_change"), 0);
+    assert_int_equal(witness_number(witness,
+                                    "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND"
+                                    " relnamespace = 'seckill'::regnamespace AND NOT EXISTS"
+                                    " (SELECT FROM pg_index WHERE indrelid = pg_class.oid"
+                                    " AND indisprimary)"),
+                     0);
+    witness_run(witness, "DROP PUBLICATION everything");
     witness_close(witness);
     server_stop(server);
 }
@@ -210,6 +243,7 @@ int main(void)
         cmocka_unit_test_teardown(far_away_fewer_are_cleared_together, server_teardown),
         cmocka_unit_test_teardown(what_takes_too_long_is_cleared_by_less, server_teardown),
         cmocka_unit_test_teardown(a_purge_leaves_the_new_sales_limits, server_teardown),
+        cmocka_unit_test_teardown(a_publication_of_all_tables_stops_no_purge, server_teardown),
         cmocka_unit_test_teardown(a_purge_comes_back_for_what_was_locked, server_teardown),
         cmocka_unit_test_teardown(a_purge_that_waits_gives_up, server_teardown),
         cmocka_unit_test_teardown(a_purge_that_waits_is_left, server_teardown),
