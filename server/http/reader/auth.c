@@ -1,11 +1,12 @@
 /*
  * Admin calls: a Bearer token compared in constant time, or the loopback interface.
  *
- * Without a token the connection's address alone counts. A header that says the call came through a
+ * Without a token the connection's address counts, and the Host: a name that nobody else can have.
+ * Any other could be another site's, which has it resolved to 127.0.0.1 (DNS rebinding): a browser
+ * then reads for that site's page as if it were our own. A header that says the call came through a
  * proxy, or from a page in a browser, means that somebody else stands behind that address, whatever
  * it is. The exception is the server's own page, in a browser on the same machine: there the Origin
- * is the Host, and a name that nobody else can have. Any other name could be another site's, which
- * has it resolved to 127.0.0.1 (DNS rebinding).
+ * is the Host.
  */
 #include "http/reader/auth.h"
 
@@ -31,18 +32,19 @@ static bool is_loopback(const struct sockaddr *client)
     return false;
 }
 
-/* Of HOST or HOST:PORT: a name that is this machine's wherever it is resolved. */
-static bool names_loopback(const char *host, size_t length)
+/* The Host, with a port or without, is a name that is this machine's wherever it is resolved. */
+static bool names_loopback(const struct headers *headers)
 {
     static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+    size_t length = headers->host_length;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t wanted = strlen(names[i]);
-
-        if (length >= wanted && memcmp(host, names[i], wanted) == 0 &&
-            (length == wanted || host[wanted] == ':'))
+    while (length > 0 && headers->host[length - 1] >= '0' && headers->host[length - 1] <= '9')
+        length--;
+    length = length > 0 && headers->host[length - 1] == ':' ? length - 1 : headers->host_length;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (headers->hosts == 1 && length == strlen(names[i]) &&
+            strncasecmp(headers->host, names[i], length) == 0)
             return true;
-    }
     return false;
 }
 
@@ -54,11 +56,9 @@ static bool is_own_page(const struct headers *headers)
 
     if (headers->origins == 0)
         return true;
-    return headers->origins == 1 && headers->hosts == 1 &&
-           headers->origin_length == prefix + headers->host_length &&
+    return headers->origins == 1 && headers->origin_length == prefix + headers->host_length &&
            memcmp(headers->origin, scheme, prefix) == 0 &&
-           memcmp(headers->origin + prefix, headers->host, headers->host_length) == 0 &&
-           names_loopback(headers->host, headers->host_length);
+           memcmp(headers->origin + prefix, headers->host, headers->host_length) == 0;
 }
 
 /* Takes as long for a wrong first byte as for a wrong last one; the token's length is no secret. */
@@ -93,8 +93,10 @@ bool auth_admin(const char *token, const struct headers *headers, const struct s
                                "This call needs Authorization: Bearer and the admin token.");
         return true;
     }
-    if (!is_loopback(client) || headers->forwarded || !is_own_page(headers))
+    if (!is_loopback(client) || headers->forwarded || !names_loopback(headers) ||
+        !is_own_page(headers))
         return problem_set(problem, 403, "forbidden", NULL,
-                           "Without an admin token this call is served to loopback clients alone.");
+                           "Without an admin token this call is served to loopback clients alone, "
+                           "at 127.0.0.1, localhost or [::1].");
     return true;
 }

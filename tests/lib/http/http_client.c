@@ -225,7 +225,7 @@ char *http_request(const char *method, const char *target, const char *headers, 
 
     if (body)
         snprintf(length, sizeof length, "Content-Length: %zu\r\n", strlen(body));
-    if (asprintf(&text, "%s %s HTTP/1.1\r\nHost: test\r\n%s%s\r\n%s", method, target, length,
+    if (asprintf(&text, "%s %s HTTP/1.1\r\nHost: localhost\r\n%s%s\r\n%s", method, target, length,
                  headers ? headers : "", body ? body : "") < 0)
         abort();
     return text;

@@ -25,6 +25,8 @@ static bool admit(const char *token, const char *address, const char *name, cons
     if (!is_v4)
         assert_int_equal(inet_pton(AF_INET6, address, &in6.sin6_addr), 1);
     headers = (struct headers){0};
+    if (strcmp(name, "Host") != 0)
+        add_header("Host", "localhost");
     add_header(name, value);
     return auth_admin(token, &headers,
                       is_v4 ? (const struct sockaddr *)&in : (const struct sockaddr *)&in6,
@@ -52,16 +54,16 @@ static void without_a_token_loopback_is_admin(void **state)
                                         "CF"};
 
     (void)state;
-    assert_true(admit("", "127.0.0.1", "Host", "x"));
-    assert_true(admit("", "127.8.9.1", "Host", "x"));
-    assert_true(admit("", "::1", "Host", "x"));
-    assert_true(admit("", "::ffff:127.0.0.1", "Host", "x"));
-    assert_false(admit("", "128.0.0.1", "Host", "x"));
+    assert_true(admit("", "127.0.0.1", "Host", "127.0.0.1:8080"));
+    assert_true(admit("", "127.8.9.1", "Host", "LocalHost"));
+    assert_true(admit("", "::1", "Host", "[::1]:8080"));
+    assert_true(admit("", "::ffff:127.0.0.1", "Host", "localhost:8080"));
+    assert_false(admit("", "128.0.0.1", "Host", "localhost"));
     assert_int_equal(problem.status, 403);
     assert_string_equal(problem.code, "forbidden");
     assert_false(admit("", "10.0.0.1", "Authorization", "Bearer "));
-    assert_false(admit("", "::", "Host", "x"));
-    assert_false(admit("", "::ffff:10.0.0.1", "Host", "x"));
+    assert_false(admit("", "::", "Host", "localhost"));
+    assert_false(admit("", "::ffff:10.0.0.1", "Host", "localhost"));
     assert_false(admit("", "2001:db8::1", "Host", "127.0.0.1"));
     assert_false(auth_admin("", &headers, NULL, &problem));
     for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
@@ -72,6 +74,34 @@ static void without_a_token_loopback_is_admin(void **state)
         assert_true(admit("", "127.0.0.1", plain[i], ""));
     assert_false(admit("", "127.0.0.1", "Sec-Fetch-Site", "cross-site"));
     assert_true(admit("", "127.0.0.1", "Sec-Fetch-Site", "same-origin"));
+}
+
+/* What a page reads whose site has its own name resolved to this machine: no Origin, no mark. */
+static void without_a_token_a_name_that_others_may_have_is_no_admin(void **state)
+{
+    static const char *const names[] = {"evil.example",
+                                        "evil.example:8080",
+                                        "localhost.evil.example",
+                                        "127.0.0.1.evil.example",
+                                        "localhost@evil.example",
+                                        "127.1",
+                                        "localhost:1@evil",
+                                        "localhost:8o",
+                                        "80",
+                                        ":80",
+                                        ""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (admit("", "127.0.0.1", "Host", names[i]))
+            fail_msg("admitted at %s", names[i]);
+        assert_int_equal(problem.status, 403);
+    }
+    headers = (struct headers){0};
+    assert_false(auth_admin("", &headers,
+                            (const struct sockaddr *)&(struct sockaddr_in){
+                                .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
+                            &problem));
 }
 
 /* A page's call from this machine to `host`, with one more field. */
@@ -127,7 +157,7 @@ static void without_a_token_the_page_beside_it_is_admin(void **state)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (admit_page(others[i].host, others[i].origin))
             fail_msg("a page of %s was admitted at %s", others[i].origin, others[i].host);
-    assert_false(admit("", "127.0.0.1", "Origin", "http://127.0.0.1")); /* and no Host */
+    assert_false(admit("", "127.0.0.1", "Origin", "http://127.0.0.1")); /* another name */
     assert_false(admit("", "10.0.0.1", "Host", "localhost"));
 }
 
@@ -165,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_token_loopback_is_admin),
+        cmocka_unit_test(without_a_token_a_name_that_others_may_have_is_no_admin),
         cmocka_unit_test(without_a_token_the_page_beside_it_is_admin),
         cmocka_unit_test(a_token_is_compared_whole),
     };
