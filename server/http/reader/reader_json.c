@@ -11,6 +11,8 @@
 #include <jansson.h>
 #include <string.h>
 
+#define EXACT 9007199254740992.0 /* 2^53 */
+
 /* jansson has checked that it is UTF-8: every byte that does not continue a character begins one.
  */
 static size_t utf8_length(const char *text)
@@ -36,6 +38,22 @@ static bool read_text(struct member *member, const json_t *value, struct problem
     return true;
 }
 
+/* 1.0 and 1e2 are whole numbers, too (JSON Schema); jansson reads them as doubles, of which those
+ * below 2^53 are the number that was written. */
+static bool read_integer(const json_t *value, int64_t *number)
+{
+    double real = json_real_value(value);
+
+    if (json_is_integer(value)) {
+        *number = json_integer_value(value);
+        return true;
+    }
+    if (!json_is_real(value) || real <= -EXACT || real >= EXACT || real != (double)(int64_t)real)
+        return false;
+    *number = (int64_t)real;
+    return true;
+}
+
 static bool read_value(struct member *member, const json_t *value, struct problem *problem)
 {
     switch (member->type) {
@@ -53,12 +71,10 @@ static bool read_value(struct member *member, const json_t *value, struct proble
     if (member->is_id && json_is_string(value) &&
         reader_integer(json_string_value(value), member->min, member->max, &member->number))
         return true;
-    /* 1.0 and 1e2 are reals to jansson, and so they are refused. */
-    if (!json_is_integer(value) || json_integer_value(value) < member->min ||
-        json_integer_value(value) > member->max)
+    if (!read_integer(value, &member->number) || member->number < member->min ||
+        member->number > member->max)
         return problem_field(problem, member->name, "It takes a whole number from %lld to %lld.",
                              (long long)member->min, (long long)member->max);
-    member->number = json_integer_value(value);
     return true;
 }
 

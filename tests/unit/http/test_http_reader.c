@@ -159,6 +159,9 @@ static void json_gives_its_members(void **state)
     assert_false(members[QUANTITY].given);
     assert_false(members[TITLE].given);
     assert_false(members[OPENS_AT].given);
+    assert_true(read_body("{\"product_id\": 9007199254740991.0, \"quantity\": 1e2}"));
+    assert_true(members[PRODUCT_ID].number == INT64_C(9007199254740991));
+    assert_int_equal(members[QUANTITY].number, 100);
     assert_true(read_body("{\"product_id\": 1, \"title\": \"\"}"));
     assert_true(members[TITLE].given);
     assert_true(read_body(
@@ -270,9 +273,10 @@ static void json_names_the_member_to_blame(void **state)
         {"{}", "product_id"},
         {"{\"quantity\":1}", "product_id"},
         {"{\"product_id\":null}", "product_id"},
-        {"{\"product_id\":1.0}", "product_id"},
-        {"{\"product_id\":1e2}", "product_id"},
-        {"{\"product_id\":0.5}", "product_id"},
+        {"{\"product_id\":-1.0}", "product_id"},
+        {"{\"product_id\":9007199254740992.0}", "product_id"},
+        {"{\"product_id\":1e300}", "product_id"},
+        {"{\"product_id\":1.5}", "product_id"},
         {"{\"product_id\":true}", "product_id"},
         {"{\"product_id\":[1]}", "product_id"},
         {"{\"product_id\":{}}", "product_id"},
