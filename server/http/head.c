@@ -17,10 +17,18 @@
  * a NUL and a CRLF, and one beside a line that is nothing but a colon, at which it ends the head.
  * Nor is it known what stood in a line before the request's that began with a NUL: it takes that
  * for an empty one.
+ *
+ * Answers. Both versions answer by themselves where HTTP/1.1 names no Host, or a Content-Length is
+ * no number, 0.9.75 with its head twice; to it a blank behind the number is part of it. The fields
+ * that they look at are the first of their names: so a Host of ours is put before the request's
+ * fields, and a length where the request's is none, with which it is refused here. Blanks are moved
+ * before the number. A head that comes in pieces is not looked through: there libmicrohttpd does as
+ * it does.
  */
 #include "http/head.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum {
     HALF = HEAD_MEMORY_BYTES / 2,
@@ -48,6 +56,78 @@ bool head_too_large(struct problem *problem)
 {
     return problem_set(problem, 431, "invalid_header", NULL,
                        "The header fields are too long or too many; 8 KiB and 100 are served.");
+}
+
+/* What is planted is known by the addresses of its names. */
+static const char host_name[] = "Host";
+static const char length_name[] = "Content-Length";
+
+static bool is_planted(const char *name)
+{
+    return name == host_name || name == length_name;
+}
+
+/* Behind the request's line, of whose end libmicrohttpd has overwritten one character or both. */
+static const char *first_field(const char *target)
+{
+    const char *at = target + strlen(target) + 1 + VERSION_LENGTH;
+
+    for (int i = 0; i < 2 && (*at == '\0' || *at == '\r' || *at == '\n'); i++)
+        at++;
+    return at;
+}
+
+/* The value of the first Content-Length, if its line is there; what has not been read yet is NULs.
+ */
+static char *find_length(const char *line)
+{
+    static const char name[] = "content-length:";
+    char *value;
+
+    while (strncasecmp(line, name, sizeof name - 1) != 0) {
+        line = strchr(line, '\n');
+        if (!line || *++line == '\r' || *line == '\n')
+            return NULL;
+    }
+    value = strchr(line, ':') + 1;
+    value += strspn(value, " \t");
+    return value[strcspn(value, "\r\n")] != '\0' ? value : NULL;
+}
+
+void head_plant(struct MHD_Connection *mhd, const char *target)
+{
+    char *value = NULL;
+
+    /* Its entry is at the end of the memory and has NULs in it: the search ends there. */
+    if (MHD_set_connection_value(mhd, MHD_HEADER_KIND, host_name, "") == MHD_YES)
+        value = find_length(first_field(target));
+    if (!value)
+        return;
+    size_t length = strspn(value, "0123456789");
+    size_t blanks = strspn(value + length, " \t");
+    if (length == 0 || length > READER_LENGTH_DIGITS || !strchr("\r\n", value[length + blanks])) {
+        MHD_set_connection_value(mhd, MHD_HEADER_KIND, length_name, "0");
+    } else if (blanks > 0) {
+        memmove(value + blanks, value, length);
+        memset(value, ' ', blanks);
+    }
+}
+
+static enum MHD_Result take_field(void *cls, enum MHD_ValueKind kind, const char *name,
+                                  size_t name_length, const char *value, size_t value_length)
+{
+    struct headers *headers = cls;
+
+    (void)kind;
+    headers->bad_length |= name == length_name;
+    if (!is_planted(name))
+        reader_header(headers, name, name_length, value ? value : "", value ? value_length : 0);
+    return MHD_YES;
+}
+
+void head_fields(struct MHD_Connection *mhd, struct headers *headers)
+{
+    MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, take_field, headers);
 }
 
 size_t head_length(struct MHD_Connection *mhd)
@@ -99,6 +179,8 @@ static enum MHD_Result follow(void *cls, enum MHD_ValueKind kind, const char *na
 
     (void)kind;
     (void)name_length;
+    if (is_planted(name))
+        return MHD_YES;
     walk->plain = value && is_line_end(walk->end, name);
     walk->end = value ? value + value_length : NULL;
     return walk->plain ? MHD_YES : MHD_NO;

@@ -27,6 +27,13 @@ bool head_target_fits(const char *target, struct problem *problem);
 /* In bytes, with its empty line; 0 while it has not come. */
 size_t head_length(struct MHD_Connection *mhd);
 
+/* For the callback that has the target: sees to it that libmicrohttpd does not answer by itself
+ * where there is no Host or no good length. */
+void head_plant(struct MHD_Connection *mhd, const char *target);
+
+/* Reads the request's fields. For the first access call. */
+void head_fields(struct MHD_Connection *mhd, struct headers *headers);
+
 /* 431 when so little memory is left that a request could be worked on and its reply not be built.
  * For the first access call; `headers` are the request's. */
 bool head_fits(struct MHD_Connection *mhd, const struct headers *headers, struct problem *problem);

@@ -44,15 +44,8 @@ void *lifecycle_on_target(void *cls, const char *target, struct MHD_Connection *
         reply_bare(http, mhd, &problem);
         return NULL;
     }
+    head_plant(mhd, target);
     return connection ? request_create(http, connection, target) : NULL;
-}
-
-static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const char *name,
-                                   size_t name_length, const char *value, size_t value_length)
-{
-    (void)kind;
-    reader_header(cls, name, name_length, value ? value : "", value ? value_length : 0);
-    return MHD_YES;
 }
 
 static const struct sockaddr *client_address(struct MHD_Connection *mhd)
@@ -71,6 +64,9 @@ static bool admit(struct request *request, const char *method)
 
     if (!router_find(request, method))
         return false;
+    if (request->headers.encoded && request->headers.content_length > 0)
+        return problem_set(&request->problem, 415, "encoded_body", "Content-Encoding",
+                           "A body is taken as it is, not compressed.");
     if (!request->route->admin)
         return true;
     return auth_admin(http->services->settings->admin_token, &request->headers,
@@ -100,7 +96,8 @@ static enum MHD_Result begin(struct request *request, const char *method, const 
     const struct head_line line = {method, request->target_at, request->target_length, version};
 
     request->head_bytes = head_length(mhd);
-    MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, take_header, headers);
+    request->is_head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+    head_fields(mhd, headers);
     if (!head_fits(mhd, headers, &request->problem))
         return refuse_bare(request);
     if (!head_is_plain(mhd, &line, &request->problem) ||
@@ -111,8 +108,14 @@ static enum MHD_Result begin(struct request *request, const char *method, const 
                     "The versions served are HTTP/1.1 and HTTP/1.0.");
         return answer_early(request);
     }
+    if (headers->hosts == 0 && strcmp(version, "HTTP/1.1") == 0) {
+        problem_set(&request->problem, 400, "invalid_header", "Host",
+                    "A request of HTTP/1.1 names its Host.");
+        return answer_early(request);
+    }
     if (!reader_framing(headers, &request->problem))
         return answer_early(request);
+    request->path = reader_origin_form(request->target, headers);
     if (headers->content_length > REQUEST_BODY_MAX) {
         problem_set(&request->problem, 413, "body_too_large", NULL,
                     "A body may have %d bytes at most.", REQUEST_BODY_MAX);

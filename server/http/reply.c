@@ -12,7 +12,8 @@
 static void add_headers(struct MHD_Response *response, const struct request *request,
                         const struct reply *reply)
 {
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type);
+    if (reply->type)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type);
     if (reply->location)
         MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, reply->location);
     if (reply->policy) {
@@ -25,7 +26,9 @@ static void add_headers(struct MHD_Response *response, const struct request *req
         MHD_add_response_header(response, "Idempotent-Replayed", "true");
     if (reply->status == MHD_HTTP_SERVICE_UNAVAILABLE)
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-    if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+    if (reply->status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ACCEPT_ENCODING, "identity");
+    if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED || reply->status == MHD_HTTP_NO_CONTENT)
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, request->allow);
     if (reply->status == MHD_HTTP_UNAUTHORIZED)
         MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");

@@ -8,7 +8,7 @@
 
 struct reply {
     int status;
-    const char *type; /* Content-Type */
+    const char *type; /* Content-Type; NULL: there is no body */
     char *body;
     size_t length;
     enum MHD_ResponseMemoryMode memory; /* MHD_RESPMEM_MUST_FREE: the body is handed over */

@@ -76,6 +76,7 @@ struct request {
     const struct route *route;     /* borrowed: the route table; NULL while unknown */
     enum request_phase phase;
     bool refused;          /* `problem` is the answer, whatever the body holds */
+    bool is_head;          /* its answer has no body */
     bool accepted;         /* it has waited, or has a reply: counted in the edge */
     bool pending;          /* dispatch has `order` or `call` */
     bool alone;            /* it carries a call, has no client, and is its owner's to free */
@@ -90,10 +91,11 @@ struct request {
 
     struct headers headers;
     struct problem problem;
-    char allow[32];        /* for a 405 */
+    char allow[32];        /* for a 405, and for OPTIONS */
     int64_t product_id;    /* from the path */
     struct uuid order_id;  /* from the path */
-    char *query;           /* points into `target`; NULL when there is none */
+    char *path;            /* points into `target` */
+    char *query;           /* the same; NULL when there is none */
     const char *target_at; /* borrowed: where libmicrohttpd has the target, until `begin` is over */
     size_t target_length;
 
@@ -105,7 +107,7 @@ struct request {
     size_t body_length;
     char *body; /* `body_inline`, or owned once it has outgrown that */
     char body_inline[REQUEST_BODY_INLINE];
-    char target[]; /* path and query as they came */
+    char target[]; /* as it came */
 };
 
 /* A request on a connection that has none; NULL when there is no memory. */

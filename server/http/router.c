@@ -3,6 +3,7 @@
 #include "http/router.h"
 
 #include "http/edge/edge.h"
+#include "http/reply.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,9 +78,24 @@ static void allow(struct request *request, enum route_method method)
              length > 0 ? ", " : "", method_name(method));
 }
 
+static enum MHD_Result answer_options(struct request *request)
+{
+    return reply_send(
+        request, &(struct reply){.status = MHD_HTTP_NO_CONTENT, .memory = MHD_RESPMEM_PERSISTENT});
+}
+
+static void handle_options(struct request *request)
+{
+    strcpy(request->allow, "GET, HEAD, POST, PUT, PATCH");
+    request->answer = answer_options;
+}
+
+/* Of the server as a whole (RFC 9110, 9.3.7). */
+static const struct route options_route = {.pattern = "*", .handle = handle_options};
+
 bool router_find(struct request *request, const char *method)
 {
-    char *path = request->target;
+    char *path = request->path;
     bool known = false;
 
     request->query = strchr(path, '?');
@@ -94,6 +110,10 @@ bool router_find(struct request *request, const char *method)
         }
         allow(request, route->method);
         known = true;
+    }
+    if (strcmp(path, "*") == 0 && strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0) {
+        request->route = &options_route;
+        return true;
     }
     if (known)
         return problem_set(&request->problem, 405, "method_not_allowed", NULL,

@@ -41,9 +41,9 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *mhd
     struct problem problem;
 
     (void)cls;
-    (void)mhd;
     if (look.target || !head_target_fits(target, &problem))
         return NULL;
+    head_plant(mhd, target);
     look.target = fuzz_copy((const uint8_t *)target, strlen(target));
     look.target_at = target;
     return &look;
@@ -93,7 +93,9 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const ch
     if (*context != &look || look.seen)
         return MHD_NO;
     look.seen = true;
-    MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, take_field, NULL);
+    head_fields(mhd, &look.headers);
+    /* Without the Host that is planted; a length that is planted does not pass. */
+    look.fields = MHD_get_connection_values(mhd, MHD_HEADER_KIND, NULL, NULL) - 1;
     look.passed = passes(mhd, method, version);
     return MHD_NO;
 }

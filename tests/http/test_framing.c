@@ -67,6 +67,105 @@ static void broken_framing_is_refused_and_closes(void **state)
     assert_int_equal(witness_sale(witness, 1).orders, 0);
 }
 
+/* Where libmicrohttpd would answer by itself: 0.9.75 with two heads. */
+static void a_refusal_is_one_answer_of_the_server(void **state)
+{
+    static const struct {
+        const char *request;
+        const char *field;
+    } cases[] = {
+        {"GET /healthz HTTP/1.1\r\n\r\n", "Host"},
+        {"POST /orders HTTP/1.1\r\n" RAW_LENGTH "\r\n" RAW_BODY, "Host"},
+        {RAW_POST "Content-Length: +28\r\n\r\n" RAW_BODY, "Content-Length"},
+        {RAW_POST "Content-Length: 28 1\r\n\r\n" RAW_BODY, "Content-Length"},
+        {RAW_POST "Content-Length:\r\n\r\n" RAW_BODY, "Content-Length"},
+        {RAW_POST "Content-Length: 18446744073709551644\r\n\r\n" RAW_BODY, "Content-Length"},
+        {RAW_POST "Content-Length: 28 \r\nContent-Length: 5\r\n\r\n" RAW_BODY, "Content-Length"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct http_client *client = raw_send(server, cases[i].request);
+        struct http_reply reply;
+
+        assert_int_equal(http_client_read(client, false, raw_patience(), &reply), HTTP_REPLY);
+        assert_problem(&reply, 400, "invalid_header", cases[i].field);
+        assert_false(reply.keeps_alive);
+        http_reply_fini(&reply);
+        assert_true(http_client_ended(client, raw_patience()));
+        http_client_close(client);
+    }
+}
+
+static void blanks_around_a_value_are_no_part_of_it(void **state)
+{
+    static const char *const requests[] = {
+        RAW_POST "Content-Length:28\r\n\r\n" RAW_BODY,
+        RAW_POST "content-length: \t 28 \t \r\n\r\n" RAW_BODY,
+        RAW_POST "A: Content-Length: 5\r\nContent-Length: 28\t\r\n\r\n" RAW_BODY,
+        "POST /orders HTTP/1.1\r\nContent-Length: 28 \r\nHost: \t x \r\n\r\n" RAW_BODY,
+    };
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 100}");
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        char *text = raw_fill(requests[i], RAW_GET "\r\n", 1, "");
+        struct http_client *client = raw_send(server, text);
+
+        assert_int_equal(raw_status(client), 201);
+        assert_int_equal(raw_status(client), 200);
+        http_client_close(client);
+        free(text);
+    }
+}
+
+static void a_target_may_be_absolute_or_a_star(void **state)
+{
+    static const struct {
+        const char *request;
+        int status;
+    } cases[] = {
+        {"POST http://x/orders HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY, 201},
+        {"GET http://x:8080/products?limit=1 HTTP/1.1\r\nHost: x\r\n\r\n", 200},
+        {"GET http://x HTTP/1.1\r\nHost: x\r\n\r\n", 200},
+        {"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", 204},
+        {"GET * HTTP/1.1\r\nHost: x\r\n\r\n", 404},
+        {"GET http://localhost/products/1/audit HTTP/1.1\r\nHost: x\r\n\r\n", 200},
+        {"GET http://x/products/1/audit HTTP/1.1\r\nHost: localhost\r\n\r\n", 403},
+    };
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 100}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct http_client *client = raw_send(server, cases[i].request);
+        struct http_reply reply;
+
+        assert_int_equal(http_client_read(client, false, raw_patience(), &reply), HTTP_REPLY);
+        if (reply.status != cases[i].status)
+            fail_msg("%d for %s", reply.status, cases[i].request);
+        if (reply.status == 204)
+            assert_header(&reply, "Allow", "GET, HEAD, POST, PUT, PATCH");
+        http_reply_fini(&reply);
+        http_client_close(client);
+    }
+}
+
+static void a_compressed_body_is_415(void **state)
+{
+    static const char gzip[] = "Content-Encoding: gzip\r\n";
+    struct http_reply reply;
+
+    (void)state;
+    put_product(server, 1, "{\"stock\": 100}");
+    reply = expect(server, 415, "POST", "/orders", gzip, "\x1f\x8b\x08");
+    assert_problem(&reply, 415, "encoded_body", "Content-Encoding");
+    assert_header(&reply, "Accept-Encoding", "identity");
+    assert_true(reply.keeps_alive);
+    http_reply_fini(&reply);
+    expect_status(server, 201, "POST", "/orders", "Content-Encoding: identity\r\n", RAW_BODY);
+    expect_status(server, 200, "GET", "/products", gzip, NULL);
+}
+
 /* Whose chunks end where is told differently by different readers: nobody's are read. */
 static void chunks_are_refused_and_nothing_behind_them_is_read(void **state)
 {
@@ -204,6 +303,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_framing_is_refused_and_closes),
+        cmocka_unit_test(a_refusal_is_one_answer_of_the_server),
+        cmocka_unit_test(blanks_around_a_value_are_no_part_of_it),
+        cmocka_unit_test(a_target_may_be_absolute_or_a_star),
+        cmocka_unit_test(a_compressed_body_is_415),
         cmocka_unit_test(chunks_are_refused_and_nothing_behind_them_is_read),
         cmocka_unit_test(other_transfer_codings_are_refused),
         cmocka_unit_test(a_long_body_is_refused_before_it_comes),

@@ -21,8 +21,7 @@ static enum MHD_Result answer_page(struct request *request)
 
 void service_page(struct request *request)
 {
-    if (request_query(request, NULL, 0))
-        request->answer = answer_page;
+    request->answer = answer_page; /* whatever a link to it adds */
 }
 
 static enum MHD_Result answer_zoo(struct request *request)

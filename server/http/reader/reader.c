@@ -9,9 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* A Content-Length of so many digits always fits an int64_t. */
-enum { LENGTH_DIGITS = 18 };
-
 bool reader_integer(const char *text, int64_t min, int64_t max, int64_t *out)
 {
     int64_t number = 0;
@@ -143,7 +140,7 @@ static void take_content_length(struct headers *headers, const char *value, size
     int64_t number = 0;
 
     headers->lengths++;
-    if (length == 0 || length > LENGTH_DIGITS)
+    if (length == 0 || length > READER_LENGTH_DIGITS)
         headers->bad_length = true;
     for (size_t i = 0; i < length && !headers->bad_length; i++) {
         if (value[i] < '0' || value[i] > '9')
@@ -213,6 +210,8 @@ void reader_header(struct headers *headers, const char *name, size_t name_length
         take_content_length(headers, value, value_length);
     } else if (named(name, name_length, "transfer-encoding")) {
         headers->encodings++;
+    } else if (named(name, name_length, "content-encoding")) {
+        headers->encoded |= value_length > 0 && !named(value, value_length, "identity");
     } else if (named(name, name_length, "idempotency-key")) {
         headers->keys++;
         headers->key = value;
@@ -264,6 +263,29 @@ bool reader_framing(const struct headers *headers, struct problem *problem)
         return problem_set(problem, 411, "length_required", "Transfer-Encoding",
                            "A body is taken with its Content-Length, not in chunks.");
     return true;
+}
+
+char *reader_origin_form(char *target, struct headers *headers)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        size_t scheme = strlen(schemes[i]);
+
+        if (strncasecmp(target, schemes[i], scheme) != 0)
+            continue;
+        char *host = target + scheme;
+        size_t length = strcspn(host, "/?");
+        if (host[length] != '/') {
+            host = memmove(host - 1, host, length);
+            host[length] = '/';
+        }
+        headers->hosts = 1;
+        headers->host = host;
+        headers->host_length = length;
+        return host + length;
+    }
+    return target;
 }
 
 /* One visible character of a key, in a string of RFC 8941 perhaps behind a backslash. False at what

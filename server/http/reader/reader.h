@@ -55,6 +55,9 @@ struct member {
 bool reader_object(const char *body, size_t length, struct member *members, size_t count,
                    struct problem *problem);
 
+/* A Content-Length of so many digits always fits an int64_t. */
+enum { READER_LENGTH_DIGITS = 18 };
+
 /* What the edge wants to know of a request's header fields. Pointers are borrowed: the request's
  * memory. */
 struct headers {
@@ -67,6 +70,7 @@ struct headers {
     unsigned authorizations;
     unsigned cookies;
     bool forwarded;  /* a proxy's, a CDN's or a browser's mark: it came through somebody else */
+    bool encoded;    /* the body is compressed, or the like */
     bool bad_field;  /* a name that is no token, or a control character in a value */
     bool bad_length; /* a Content-Length that is not a decimal number */
     int64_t content_length;
@@ -93,6 +97,10 @@ bool reader_line(const char *method, const char *target, struct problem *problem
 /* 400 invalid_header when a field is malformed, or two readers of this request could disagree where
  * its body ends; 411 when it has a transfer coding. */
 bool reader_framing(const struct headers *headers, struct problem *problem);
+
+/* Where the path begins in `target`. Of an absolute form (RFC 9112, 3.2.2) it is behind the
+ * authority, which is the Host from then on. */
+char *reader_origin_form(char *target, struct headers *headers);
 
 /* Copies the Idempotency-Key, or "" when there is none; 400 invalid_header when it breaks the
  * rules. A string of RFC 8941, in quotes, is the same key as what it stands for, bare. */

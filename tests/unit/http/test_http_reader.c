@@ -429,6 +429,33 @@ static void a_transfer_coding_is_no_length(void **state)
     }
 }
 
+static void an_absolute_form_names_the_host_and_the_path(void **state)
+{
+    static const struct {
+        const char *target, *path, *host;
+    } cases[] = {
+        {"/orders?a=http://x/", "/orders?a=http://x/", "field"},
+        {"http://shop:80/orders?a=1", "/orders?a=1", "shop:80"},
+        {"HTTPS://shop/", "/", "shop"},
+        {"http://shop", "/", "shop"},
+        {"http://shop?a=/1", "/?a=/1", "shop"},
+        {"http:///orders", "/orders", ""},
+        {"http://", "/", ""},
+        {"ftp://shop/orders", "ftp://shop/orders", "field"},
+        {"*", "*", "field"},
+    };
+    char target[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(target, sizeof target, "%s", cases[i].target);
+        one_header("Host", "field");
+        assert_string_equal(reader_origin_form(target, &headers), cases[i].path);
+        assert_int_equal(headers.host_length, strlen(cases[i].host));
+        assert_memory_equal(headers.host, cases[i].host, headers.host_length);
+    }
+}
+
 static void a_malformed_field_is_refused(void **state)
 {
     static const char *const names[] = {
@@ -484,6 +511,7 @@ static void a_line_has_no_control_characters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_absolute_form_names_the_host_and_the_path),
         cmocka_unit_test(a_malformed_field_is_refused),
         cmocka_unit_test(white_space_after_a_value_is_not_part_of_it),
         cmocka_unit_test(a_line_has_no_control_characters),
