@@ -78,7 +78,7 @@ static ssize_t on_room(void *cls, uint64_t position, char *out, size_t room)
     size_t count;
 
     (void)position;
-    if (stream->ends)
+    if (!stream || stream->ends)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (!message) {
         stream->suspended = true;
@@ -155,16 +155,17 @@ static void enter(struct stream *stream)
 
 static enum MHD_Result answer(struct request *request)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(request->connection->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct stream *stream = info ? calloc(1, sizeof *stream) : NULL;
+    struct stream *stream = request->is_head ? NULL : calloc(1, sizeof *stream);
     struct MHD_Response *response = NULL;
     enum MHD_Result queued = MHD_NO;
 
-    if (stream)
+    if (stream || request->is_head)
         response =
             MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, on_room, stream, NULL);
     if (response) {
+        /* 0.9.75 would end a HEAD's body as if it were in chunks. */
+        if (request->is_head)
+            MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_OPTION_END);
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
         MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
         MHD_add_response_header(response, "X-Accel-Buffering", "no"); /* nginx keeps nothing back */
@@ -176,12 +177,18 @@ static enum MHD_Result answer(struct request *request)
         free(stream);
         return MHD_NO;
     }
+    edge_count_reply(request->http, MHD_HTTP_OK);
+    if (!stream) {
+        request_accept(request);
+        connection_enter(&request->http->connections, request->connection, CONNECTION_WRITING,
+                         request->http->now_us);
+        return MHD_YES;
+    }
     *stream = (struct stream){.request = request,
-                              .fd = info->connect_fd,
+                              .fd = request->connection->fd,
                               .behind = true,
                               .told_us = request->http->now_us};
     enter(stream);
-    edge_count_reply(request->http, MHD_HTTP_OK);
     return MHD_YES;
 }
 

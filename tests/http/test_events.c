@@ -130,6 +130,24 @@ static void wait_for_listeners(int64_t count)
         assert_true(clock_mono_us() < until_us);
 }
 
+static void a_head_is_no_listener(void **state)
+{
+    struct http_reply reply;
+
+    (void)state;
+    server = server_start(NULL, NULL);
+    struct http_client *client = raw_send(server, "HEAD /events HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(http_client_read(client, true, raw_patience(), &reply), HTTP_REPLY);
+    assert_int_equal(reply.status, 200);
+    assert_header(&reply, "Content-Type", "text/event-stream");
+    assert_header(&reply, "Content-Length", "");
+    http_reply_fini(&reply);
+    assert_int_equal(server_metric(server, "seckill_http_listeners", ""), 0);
+    assert_true(http_client_ended(client, raw_patience()));
+    http_client_close(client);
+    server_stop(server);
+}
+
 static int64_t queries(void)
 {
     return server_metric(server, "seckill_http_listeners_queries_total", "");
@@ -358,6 +376,7 @@ int main(void)
         STAGE_TEST(what_is_for_sale_is_told_and_then_what_changes),
         STAGE_TEST(all_cost_one_look_and_nobody_none),
         STAGE_TEST(there_are_only_so_many),
+        STAGE_TEST(a_head_is_no_listener),
         STAGE_TEST(what_it_does_not_take_is_refused),
         STAGE_TEST(a_drain_ends_them_and_waits_for_none),
         STAGE_TEST(who_does_not_read_is_dropped),
