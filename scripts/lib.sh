@@ -23,9 +23,11 @@ bench_packages=(nginx-light:nginx)   # a point of reference
 # what some strategies need besides: client libraries to build with, servers for stack.sh --with
 component_packages=(librabbitmq-dev rabbitmq-server libmemcached-dev memcached:memcached libzookeeper-mt-dev
   libzookeeper-java default-jre-headless:java)
-# examples/: what its shops are written with and sell on. A MariaDB without its service.
+# examples/: what its shops are written with and sell on. A MariaDB without its service. Where there is an npm, its Node
+# may be a stranger's, with which Debian's modules conflict: there examples/run.sh fetches them.
 example_packages=(python3-flask python3-psycopg2 python3-pymysql python3-redis
   mariadb-server-core:mariadbd mariadb-client-core:mariadb)
+command -v npm >/dev/null || example_packages+=(node-express node-pg node-redis)
 # clang-19: what Debian 13 calls clang; it warns of more than Debian 12's
 test_packages=(clang:clang clang-19:clang-19 clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
   mandoc:mandoc spin:spin libfaketime
