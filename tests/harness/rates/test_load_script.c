@@ -26,7 +26,8 @@ static void write_script(const char *path, const char *more, const char *acts)
         more);
     fwrite(load_lua, 1, load_lua_length, to);
     fprintf(to, "\nnumber = 0\ninit({})\n%s\nos.exit(0)\n", acts);
-    assert_int_equal(fclose(to), 0);
+    int closed = fclose(to);
+    assert_int_equal(closed, 0);
 }
 
 /* What the acts print. `more`: of the table P. */
