@@ -197,7 +197,7 @@ SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
     created_at = excluded.created_at, published_at = NULL, hold_s = NULL, hold_until = excluded.hold_until,
     expire_at = excluded.expire_at, entered = excluded.entered
-WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
+WHERE old.epoch IS DISTINCT FROM (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
 -- It names the status ($3) that was read before its transaction began: what became of the order while this waited for
 -- the product's row has a higher number, and would come behind it in the feed.
@@ -625,7 +625,7 @@ SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
     created_at = excluded.created_at, published_at = NULL, hold_s = NULL, hold_until = excluded.hold_until,
     expire_at = excluded.expire_at, entered = excluded.entered
-WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
+WHERE old.epoch IS DISTINCT FROM (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
 -- The rows are locked and were read under the lock: one that does not fit is a bug of ours, and the CHECK says so.
 -- So the COMMIT can travel with it.
@@ -661,7 +661,7 @@ WITH sale AS (
         quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
         created_at = excluded.created_at, published_at = excluded.published_at, hold_s = excluded.hold_s,
         hold_until = NULL, expire_at = NULL, entered = excluded.entered
-    WHERE old.epoch <> (SELECT product.epoch FROM product WHERE product.id = old.product_id)
+    WHERE old.epoch IS DISTINCT FROM (SELECT product.epoch FROM product WHERE product.id = old.product_id)
     RETURNING id
 )
 SELECT sale.epoch, written.id FROM sale LEFT JOIN written ON true

@@ -90,6 +90,28 @@ static void a_publication_of_all_tables_stops_no_purge(void **state)
     server_stop(server);
 }
 
+/* The row of a product that somebody has deleted: its orders are of no sale, and their keys free.
+ */
+static void a_key_of_a_product_that_is_gone(void **state)
+{
+    static const char *const strategies[] = {"conditional", "batch", "partitioned-queue"};
+    (void)state;
+    struct server *server = server_start(NULL);
+
+    witness = witness_open(conninfo);
+    for (int i = 0; i < (stack_amqp() ? 3 : 2); i++) {
+        struct buy buy = {.strategy = strategies[i], .product = 10 + i, .user = 10 + i, .key = "k"};
+        shop_put(server, buy.product, 1, NULL);
+        shop_expect_buy(server, &buy, 201, "", NULL);
+        witness_run(witness, "DELETE FROM product WHERE id = %lld", (long long)buy.product);
+        buy.product += 10;
+        shop_put(server, buy.product, 1, NULL);
+        shop_expect_buy(server, &buy, 201, "", NULL);
+    }
+    witness_close(witness);
+    server_stop(server);
+}
+
 /* What was locked stays an ended sale's, and is cleared away when it is free; other sales do not
  * wait for it. */
 static void a_purge_comes_back_for_what_was_locked(void **state)
@@ -247,6 +269,7 @@ int main(void)
         cmocka_unit_test_teardown(a_purge_comes_back_for_what_was_locked, server_teardown),
         cmocka_unit_test_teardown(a_purge_that_waits_gives_up, server_teardown),
         cmocka_unit_test_teardown(a_purge_that_waits_is_left, server_teardown),
+        cmocka_unit_test_teardown(a_key_of_a_product_that_is_gone, server_teardown),
     };
 
     conninfo = stack_database_create("seckill_purge");
