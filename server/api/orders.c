@@ -21,13 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LOOKUP_MS = 5000,
-    PAGE_DEFAULT = 100,
-    LOCATION_MAX = 64,
-    POSITION_MAX = 96,
-    QUEUED_PAUSE_US = 2000
-};
+enum { LOOKUP_MS = 5000, PAGE_DEFAULT = 100, LOCATION_MAX = 64, POSITION_MAX = 96 };
 
 /* render_order, and the end of the line. */
 static size_t render_line(const struct order_record *record, const struct order *timings,
@@ -102,11 +96,12 @@ static enum catalog_result look_up(struct call *call, struct pg *pg, struct erro
                                 &call->record, error);
 }
 
-/* The same a moment later, for an order that was queued. */
-static enum catalog_result look_again(struct call *call, struct pg *pg, struct error *error)
+/* The same of one that is decided. */
+static enum catalog_result look_up_decided(struct call *call, struct pg *pg, struct error *error)
 {
-    clock_sleep_until(clock_mono_us() + QUEUED_PAUSE_US);
-    return look_up(call, pg, error);
+    enum catalog_result result = look_up(call, pg, error);
+
+    return result == CATALOG_OK && call->record.status == STATUS_QUEUED ? CATALOG_QUEUED : result;
 }
 
 enum MHD_Result orders_answer_found(struct request *request)
@@ -198,6 +193,7 @@ void orders_list(struct request *request)
     call->limit = params[LIMIT].given ? (int)params[LIMIT].number : PAGE_DEFAULT;
     call->order_id = after;
     call->has_order_id = params[AFTER].given;
+    call->task.turn = TURN_LONG;
     request_wait_call(request, listed);
 }
 
@@ -276,23 +272,8 @@ void orders_feed(struct request *request)
         return;
     call->limit = params[LIMIT].given ? (int)params[LIMIT].number : PAGE_DEFAULT;
     call->position = position;
+    call->task.turn = TURN_LONG;
     request_wait_call(request, followed);
-}
-
-static void cancel_found(struct request *request);
-
-/* A queued order is decided first, as long as the cancel may wait for that. */
-static void cancel_waits(struct request *request)
-{
-    struct order *order = &request->order;
-
-    if (clock_mono_us() >= order->wait_until_us) {
-        order->outcome = ORDER_QUEUE_TIMEOUT;
-        problem_from_order(&request->problem, order);
-        request_refuse(request);
-    } else if (request_call(request, look_again, ORDER_NOT_FOUND, LOOKUP_MS)) {
-        request_wait_call(request, cancel_found);
-    }
 }
 
 /* Of those that the strategy needs, the one that does not serve, as far as is known. */
@@ -352,10 +333,6 @@ static void cancel_found(struct request *request)
 
     if (!request_call_done(request))
         return;
-    if (record->status == STATUS_QUEUED) {
-        cancel_waits(request);
-        return;
-    }
     order->strategy = strategy_find(record->strategy);
     if (record->status == STATUS_FAILED || record->status == STATUS_EXPIRED) {
         problem_outcome(&request->problem, ORDER_NOT_CANCELLABLE);
@@ -396,6 +373,12 @@ void orders_cancel(struct request *request)
         return;
     }
     submission_stamp(&request->order, settings, settings->lock_wait_ms);
-    if (request_call(request, look_up, ORDER_NOT_FOUND, LOOKUP_MS))
-        request_wait_call(request, cancel_found);
+    /* A queued order is decided first, as long as the cancel may wait for that. */
+    struct call *call = request_call(request, look_up_decided, ORDER_NOT_FOUND, LOOKUP_MS);
+    if (!call)
+        return;
+    call->task.turn = TURN_WRITE;
+    call->again_until_us = request->order.wait_until_us;
+    call->task.until_us = request->order.settle_until_us;
+    request_wait_call(request, cancel_found);
 }

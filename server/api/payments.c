@@ -6,10 +6,10 @@
  * the same row (sale/purchase_cancel.h), so a payment and the end of the hold never both win.
  *
  * Failure modes:
- * - Somebody is ending the order at this moment: the row is waited for, a little at a time, as long
- *   as an order may wait, then wait_timeout.
- * - The order is queued: it is decided first, within the same time.
- * - The commit's reply is lost: outcome_unknown; the same again tells.
+ * - Somebody is ending the order at this moment, or it is queued: it is tried again, as long as an
+ *   order may wait, then wait_timeout.
+ * - The commit's reply is lost: once nothing of it can come any more the same is done again, which
+ *   tells; outcome_unknown where that cannot be had in time.
  */
 #include "api/handlers.h"
 #include "api/submission.h"
@@ -20,17 +20,22 @@
 #include "strategy/external_state.h"
 
 /* ROW_MS: a look-up's thread is not held for longer. */
-enum { PAY_MS = 5000, ROW_MS = 20, QUEUED_PAUSE_US = 2000 };
+enum { PAY_MS = 5000, ROW_MS = 20 };
+
+static int64_t soon(const struct call *call)
+{
+    return clock_earlier(call->task.until_us, clock_mono_us() + PAY_MS * CLOCK_US_PER_MS);
+}
 
 static enum catalog_result pay_in_postgres(struct call *call, struct pg *pg, struct error *error)
 {
-    return catalog_order_pay(pg, &call->request->order_id, ROW_MS, call->task.until_us,
-                             &call->record, error);
+    return catalog_order_pay(pg, &call->request->order_id, ROW_MS, soon(call), &call->record,
+                             error);
 }
 
 /* An order that is not in PostgreSQL may stand in Redis, and may have been decided before it is
  * looked for there: then it is pending, and nobody has tried to pay it yet. */
-static enum catalog_result pay(struct call *call, struct pg *pg, struct error *error)
+static enum catalog_result pay_wherever(struct call *call, struct pg *pg, struct error *error)
 {
     enum catalog_result result = pay_in_postgres(call, pg, error);
 
@@ -38,20 +43,23 @@ static enum catalog_result pay(struct call *call, struct pg *pg, struct error *e
         return result;
     FAILPOINT("payment.elsewhere");
     result = external_state_order(call->request->http->services, pg, &call->request->order_id,
-                                  call->task.until_us, &call->record, error);
+                                  soon(call), &call->record, error);
     if (result == CATALOG_OK && call->record.status == STATUS_PENDING)
         result = pay_in_postgres(call, pg, error);
+    return result == CATALOG_OK && call->record.status == STATUS_QUEUED ? CATALOG_QUEUED : result;
+}
+
+static enum catalog_result pay(struct call *call, struct pg *pg, struct error *error)
+{
+    if (call->unsettled &&
+        catalog_order_settle(pg, &call->request->order_id, ROW_MS, soon(call), error) != CATALOG_OK)
+        return CATALOG_UNKNOWN;
+    enum catalog_result result = pay_wherever(call, pg, error);
+    call->unsettled = result == CATALOG_UNKNOWN;
+    if (call->unsettled)
+        call->again_until_us = call->request->order.settle_until_us;
     return result;
 }
-
-/* The same a moment later, for an order that was queued. */
-static enum catalog_result pay_again(struct call *call, struct pg *pg, struct error *error)
-{
-    clock_sleep_until(clock_mono_us() + QUEUED_PAUSE_US);
-    return pay(call, pg, error);
-}
-
-static void answered(struct request *request);
 
 static void refuse(struct request *request, enum order_outcome outcome)
 {
@@ -61,14 +69,6 @@ static void refuse(struct request *request, enum order_outcome outcome)
     order->outcome = outcome;
     problem_from_order(&request->problem, order);
     request_refuse(request);
-}
-
-static void wait_on(struct request *request, enum order_outcome in_vain)
-{
-    if (clock_mono_us() >= request->order.wait_until_us)
-        refuse(request, in_vain);
-    else if (request_call(request, pay_again, ORDER_NOT_FOUND, PAY_MS))
-        request_wait_call(request, answered);
 }
 
 static void end(struct request *request, enum order_outcome outcome)
@@ -82,10 +82,6 @@ static void end(struct request *request, enum order_outcome outcome)
 
 static void answered(struct request *request)
 {
-    if (request->call->result == CATALOG_HELD) {
-        wait_on(request, ORDER_LOCK_TIMEOUT);
-        return;
-    }
     if (request->call->result == CATALOG_UNKNOWN) {
         refuse(request, ORDER_OUTCOME_UNKNOWN);
         return;
@@ -93,9 +89,6 @@ static void answered(struct request *request)
     if (!request_call_done(request))
         return;
     switch (request->call->record.status) {
-    case STATUS_QUEUED:
-        wait_on(request, ORDER_QUEUE_TIMEOUT);
-        break;
     case STATUS_CONFIRMED:
         end(request, ORDER_CONFIRMED);
         break;
@@ -105,6 +98,7 @@ static void answered(struct request *request)
         break;
     case STATUS_CANCELLED:
     case STATUS_FAILED:
+    case STATUS_QUEUED: /* that has not come here */
         end(request, ORDER_NOT_PAYABLE);
         break;
     }
@@ -121,6 +115,11 @@ void orders_pay(struct request *request)
         return;
     }
     submission_stamp(&request->order, settings, settings->lock_wait_ms);
-    if (request_call(request, pay, ORDER_NOT_FOUND, PAY_MS))
-        request_wait_call(request, answered);
+    struct call *call = request_call(request, pay, ORDER_NOT_FOUND, PAY_MS);
+    if (!call)
+        return;
+    call->task.turn = TURN_WRITE;
+    call->again_until_us = request->order.wait_until_us;
+    call->task.until_us = request->order.settle_until_us;
+    request_wait_call(request, answered);
 }

@@ -8,12 +8,13 @@
 #include "http/edge/edge.h"
 #include "http/reply.h"
 
+#include "base/clock.h"
 #include "strategy/external_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PAGE_DEFAULT = 100 };
+enum { PAGE_DEFAULT = 100, ROW_MS = 50, ROW_AGAIN_MS = 500 };
 
 /* How long each kind of call may take, its wait for a session included. A run of a million products
  * and the audit of a long sale are a great deal of work. */
@@ -85,6 +86,7 @@ void products_list(struct request *request)
         return;
     call->limit = params[LIMIT].given ? (int)params[LIMIT].number : PAGE_DEFAULT;
     call->id = params[AFTER].number;
+    call->task.turn = TURN_LONG;
     request_wait_call(request, rendered);
 }
 
@@ -100,17 +102,26 @@ static enum catalog_result tell(struct call *call, struct pg *pg, enum catalog_r
     return result;
 }
 
+/* A row that somebody holds is nobody else's matter: at first it is waited for a moment, and then
+ * one at a time, long enough to get one that others have in turns. */
+static int64_t row_until(const struct call *call)
+{
+    int64_t most_ms = call->task.turn == TURN_AGAIN ? ROW_AGAIN_MS : ROW_MS;
+
+    return clock_earlier(call->again_until_us, clock_mono_us() + most_ms * CLOCK_US_PER_MS);
+}
+
 static enum catalog_result put(struct call *call, struct pg *pg, struct error *error)
 {
     return tell(call, pg,
-                catalog_product_put(pg, &call->product, &call->created, call->task.wait_until_us,
+                catalog_product_put(pg, &call->product, &call->created, row_until(call),
                                     call->task.until_us, error));
 }
 
 static enum catalog_result patch(struct call *call, struct pg *pg, struct error *error)
 {
-    enum catalog_result result = catalog_product_patch(
-        pg, &call->product, call->given, call->task.wait_until_us, call->task.until_us, error);
+    enum catalog_result result = catalog_product_patch(pg, &call->product, call->given,
+                                                       row_until(call), call->task.until_us, error);
 
     if (result == CATALOG_OK)
         external_state_reserved(services_of(call), &call->product, 1, call->task.until_us);
@@ -235,9 +246,8 @@ void products_patch(struct request *request)
 
 static enum catalog_result put_run(struct call *call, struct pg *pg, struct error *error)
 {
-    enum catalog_result result =
-        catalog_products_put(pg, call->id, call->count, call->stock, call->task.wait_until_us,
-                             call->task.until_us, error);
+    enum catalog_result result = catalog_products_put(pg, call->id, call->count, call->stock,
+                                                      row_until(call), call->task.until_us, error);
 
     if (result == CATALOG_OK || result == CATALOG_UNKNOWN)
         external_state_sale_changed(services_of(call), pg, call->id, call->count,

@@ -6,8 +6,23 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* FEW_SESSIONS: below it one thread a pool has to do. */
-enum { CONNECT_TIMEOUT_US = 5000000, CLAIM_PAUSE_US = 50000, FEW_SESSIONS = 8 };
+/* FEW_SESSIONS: below it one thread a pool has to do. AGAIN_US, and EACH_US more for each that
+ * waits: two thousand looks a second at the most. */
+enum {
+    CONNECT_TIMEOUT_US = 5000000,
+    CLAIM_PAUSE_US = 50000,
+    FEW_SESSIONS = 8,
+    AGAIN_US = 2000,
+    EACH_US = 500
+};
+
+struct queue {
+    struct task *first;
+    struct task *last;
+    int count;
+    int running;
+    int most; /* so many may run at once */
+};
 
 struct tasks {
     struct store *store; /* borrowed: app; NULL: no sessions */
@@ -18,9 +33,8 @@ struct tasks {
     struct {
         pthread_mutex_t mutex;
         pthread_cond_t changed;
-        struct task *first;
-        struct task *last;
-        int count;
+        struct queue queues[TURN_COUNT];
+        int turn;       /* the one that is looked at next */
         int64_t due_us; /* no queued task's time is over before */
         bool stopping;
     } shared;
@@ -31,22 +45,62 @@ int tasks_threads(int64_t pg_sessions)
     return pg_sessions < FEW_SESSIONS ? 1 : TASKS_THREADS_MAX;
 }
 
+/* The mutex is held, in all that follows up to next_task. */
+static bool is_empty(const struct tasks *tasks)
+{
+    for (int turn = 0; turn < TURN_COUNT; turn++)
+        if (tasks->shared.queues[turn].first)
+            return false;
+    return true;
+}
+
+static bool has_room(const struct queue *queue)
+{
+    return queue->first && queue->running < queue->most;
+}
+
+static struct task *take(struct tasks *tasks)
+{
+    for (int i = 0; i < TURN_COUNT; i++) {
+        int turn = (tasks->shared.turn + i) % TURN_COUNT;
+        struct queue *queue = &tasks->shared.queues[turn];
+        struct task *task = queue->first;
+        if (!has_room(queue) || (task->due_us > clock_mono_us() && !tasks->shared.stopping))
+            continue;
+        queue->first = task->next;
+        queue->count--;
+        queue->running++;
+        tasks->shared.turn = turn + 1;
+        return task;
+    }
+    return NULL;
+}
+
+static void wait_for_work(struct tasks *tasks)
+{
+    const struct queue *again = &tasks->shared.queues[TURN_AGAIN];
+
+    if (has_room(again)) {
+        struct timespec due = clock_timespec(again->first->due_us);
+        pthread_cond_timedwait(&tasks->shared.changed, &tasks->shared.mutex, &due);
+    } else {
+        pthread_cond_wait(&tasks->shared.changed, &tasks->shared.mutex);
+    }
+}
+
 /* NULL: the server is stopping and nothing is left. */
 static struct task *next_task(struct tasks *tasks, struct pg *pg)
 {
+    struct task *task;
+
     pthread_mutex_lock(&tasks->shared.mutex);
-    while (!tasks->shared.first && !tasks->shared.stopping) {
-        pthread_cond_wait(&tasks->shared.changed, &tasks->shared.mutex);
-        if (pg && !tasks->shared.first && store_wants_room(tasks->store)) {
+    while (!(task = take(tasks)) && !(tasks->shared.stopping && is_empty(tasks))) {
+        wait_for_work(tasks);
+        if (pg && is_empty(tasks) && store_wants_room(tasks->store)) {
             pthread_mutex_unlock(&tasks->shared.mutex);
             pg_make_room(pg);
             pthread_mutex_lock(&tasks->shared.mutex);
         }
-    }
-    struct task *task = tasks->shared.first;
-    if (task) {
-        tasks->shared.first = task->next;
-        tasks->shared.count--;
     }
     pthread_mutex_unlock(&tasks->shared.mutex);
     return task;
@@ -91,6 +145,39 @@ static void run(struct task *task, struct pg *pg)
     }
 }
 
+/* The mutex is held. */
+static void append(struct tasks *tasks, struct task *task)
+{
+    struct queue *queue = &tasks->shared.queues[task->turn];
+
+    task->next = NULL;
+    if (queue->first)
+        queue->last->next = task;
+    else
+        queue->first = task;
+    queue->last = task;
+    queue->count++;
+    tasks->shared.due_us = clock_earlier(tasks->shared.due_us, task->wait_until_us);
+}
+
+/* After a run. False: it has ended. */
+static bool comes_again(struct tasks *tasks, struct task *task)
+{
+    struct queue *queue = &tasks->shared.queues[TURN_AGAIN];
+
+    pthread_mutex_lock(&tasks->shared.mutex);
+    tasks->shared.queues[task->turn].running--;
+    bool again = task->again && queue->count < TASKS_AGAIN_MAX && !tasks->shared.stopping;
+    if (again) {
+        task->turn = TURN_AGAIN;
+        task->due_us = clock_mono_us() + AGAIN_US + (int64_t)queue->count * EACH_US;
+        append(tasks, task);
+    }
+    pthread_cond_signal(&tasks->shared.changed); /* there is room for one of its turn, too */
+    pthread_mutex_unlock(&tasks->shared.mutex);
+    return again;
+}
+
 static void *tasks_main(void *argument)
 {
     struct tasks *tasks = argument;
@@ -98,7 +185,8 @@ static void *tasks_main(void *argument)
 
     for (struct task *task; (pg || !tasks->store) && (task = next_task(tasks, pg));) {
         run(task, pg);
-        tasks->done(tasks->context, task);
+        if (!comes_again(tasks, task))
+            tasks->done(tasks->context, task);
     }
     pg_destroy(pg);
     return NULL;
@@ -116,7 +204,9 @@ struct tasks *tasks_create(struct store *store, int threads,
     tasks->context = context;
     tasks->shared.due_us = INT64_MAX;
     pthread_mutex_init(&tasks->shared.mutex, NULL);
-    pthread_cond_init(&tasks->shared.changed, NULL);
+    clock_cond_init(&tasks->shared.changed);
+    for (int turn = 0; turn < TURN_COUNT; turn++)
+        tasks->shared.queues[turn].most = turn >= TURN_LONG && threads > 1 ? threads - 1 : threads;
     for (int i = 0; i < threads; i++) {
         if (pthread_create(&tasks->threads[i], NULL, tasks_main, tasks) != 0) {
             tasks_destroy(tasks);
@@ -127,23 +217,10 @@ struct tasks *tasks_create(struct store *store, int threads,
     return tasks;
 }
 
-/* The mutex is held. */
-static void append(struct tasks *tasks, struct task *task)
-{
-    task->next = NULL;
-    if (tasks->shared.first)
-        tasks->shared.last->next = task;
-    else
-        tasks->shared.first = task;
-    tasks->shared.last = task;
-    tasks->shared.count++;
-    tasks->shared.due_us = clock_earlier(tasks->shared.due_us, task->wait_until_us);
-}
-
 bool tasks_put(struct tasks *tasks, struct task *task)
 {
     pthread_mutex_lock(&tasks->shared.mutex);
-    bool taken = tasks->shared.count < TASKS_CAPACITY && !tasks->shared.stopping;
+    bool taken = tasks->shared.queues[task->turn].count < TASKS_CAPACITY && !tasks->shared.stopping;
     if (taken) {
         append(tasks, task);
         pthread_cond_signal(&tasks->shared.changed);
@@ -152,29 +229,23 @@ bool tasks_put(struct tasks *tasks, struct task *task)
     return taken;
 }
 
-/* Takes out of the queue the tasks whose time is over at `now_us`. Looks at every task, so only
- * when the time of some task may be over. */
-static struct task *take_late(struct tasks *tasks, int64_t now_us)
+/* Takes out of a queue the tasks whose time is over at `now_us`; the mutex is held. */
+static struct task *take_late(struct tasks *tasks, struct queue *queue, int64_t now_us,
+                              struct task *late)
 {
-    struct task *late = NULL;
+    struct task *queued = queue->first;
 
-    pthread_mutex_lock(&tasks->shared.mutex);
-    if (tasks->shared.due_us <= now_us) {
-        struct task *queued = tasks->shared.first;
-        tasks->shared.first = NULL;
-        tasks->shared.count = 0;
-        tasks->shared.due_us = INT64_MAX;
-        for (struct task *next; queued; queued = next) {
-            next = queued->next;
-            if (queued->wait_until_us > now_us) {
-                append(tasks, queued);
-                continue;
-            }
-            queued->next = late;
-            late = queued;
+    queue->first = NULL;
+    queue->count = 0;
+    for (struct task *next; queued; queued = next) {
+        next = queued->next;
+        if (queued->wait_until_us > now_us) {
+            append(tasks, queued);
+            continue;
         }
+        queued->next = late;
+        late = queued;
     }
-    pthread_mutex_unlock(&tasks->shared.mutex);
     return late;
 }
 
@@ -187,8 +258,16 @@ void tasks_wake(struct tasks *tasks)
 
 void tasks_expire(struct tasks *tasks, int64_t now_us)
 {
-    struct task *late = take_late(tasks, now_us);
+    struct task *late = NULL;
 
+    pthread_mutex_lock(&tasks->shared.mutex);
+    /* It looks at every task, so only when the time of some task may be over. */
+    if (tasks->shared.due_us <= now_us) {
+        tasks->shared.due_us = INT64_MAX;
+        for (int turn = 0; turn < TURN_COUNT; turn++)
+            late = take_late(tasks, &tasks->shared.queues[turn], now_us, late);
+    }
+    pthread_mutex_unlock(&tasks->shared.mutex);
     for (struct task *next; late; late = next) {
         next = late->next;
         run_late(late);

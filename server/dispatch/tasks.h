@@ -1,11 +1,17 @@
 /*
- * A task pool: a few threads, each with a PostgreSQL session, and one bounded queue.
+ * A task pool: a few threads, each with a PostgreSQL session, and bounded queues.
  *
  * Look-ups and admin calls have a pool each, so that PUTs that wait for a product's row, or long
  * audits, delay no look-up and no cancel; and neither delays an order. Pages of metrics have a pool
  * without sessions: they are made while PostgreSQL is away.
  *
+ * What waits for something that others do, a row or an order's decision, stands in no thread: it
+ * looks, and comes again in a while, the later the more of them there are. Look-ups, writes, long
+ * pages and what comes again take turns; of the last two one thread is always free, if there are
+ * two.
+ *
  * Failure modes:
+ * - Too many wait to come again: the next one ends with what it has found.
  * - A task is still queued when its time is over: tasks_expire takes it out, even while every
  *   thread is busy.
  * - PostgreSQL allows no more sessions: a thread asks until the task's time is over, and a worker
@@ -16,7 +22,7 @@
 
 #include "dispatch/task.h"
 
-enum { TASKS_THREADS_MAX = 2, TASKS_CAPACITY = 4096 };
+enum { TASKS_THREADS_MAX = 2, TASKS_CAPACITY = 4096, TASKS_AGAIN_MAX = 1024 };
 
 struct store;
 struct tasks;

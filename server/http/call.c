@@ -1,6 +1,7 @@
 /*
  * Calls to the catalog: tasks on a pool thread, which reads or writes and renders the answer; the
- * edge's thread only sends it. A page of metrics is a call without a session.
+ * edge's thread only sends it. A page of metrics is a call without a session. What waits, for a row
+ * or for an order's decision, is tried again in a while (dispatch/tasks.h).
  *
  * Failure modes:
  * - PostgreSQL fails: the text is logged here, once; the client gets the error's class alone.
@@ -18,15 +19,34 @@
 /* How long a call may wait for a session, and for a product's row. */
 enum { WAIT_MS = 5000 };
 
+static bool tries_again(const struct call *call)
+{
+    return (call->result == CATALOG_HELD || call->result == CATALOG_QUEUED || call->unsettled) &&
+           clock_mono_us() < call->again_until_us;
+}
+
 static void run(struct task *task, struct pg *pg, struct error *error)
 {
     struct request *request = request_of_task(task);
     struct call *call = request->call;
 
+    bool again = task->again;
     bool runs = pg || (task->kind == TASK_METRICS && !task->late);
-    call->result = runs ? call->work(call, pg, error) : CATALOG_FAILED;
-    if (task->late)
+    if (runs)
+        call->result = call->work(call, pg, error);
+    else if (call->unsettled)
+        call->result = CATALOG_UNKNOWN;
+    else if (!again || !task->late)
+        call->result = CATALOG_FAILED;
+    task->again = !task->late && tries_again(call);
+    if (task->late) {
+        task->late = !again; /* it has run: what it has found is the answer */
         return;
+    }
+    if (task->again) {
+        task->wait_until_us = call->again_until_us;
+        return;
+    }
     if (call->result == CATALOG_FAILED || call->result == CATALOG_UNKNOWN)
         log_warn("%s: %s", request->route->pattern, error->text);
 }
@@ -55,6 +75,7 @@ struct call *request_call(struct request *request,
     call->task.run = run;
     call->task.wait_until_us = clock_mono_us() + WAIT_MS * CLOCK_US_PER_MS;
     call->task.until_us = call->task.wait_until_us + (allowance_ms - WAIT_MS) * CLOCK_US_PER_MS;
+    call->again_until_us = call->task.wait_until_us;
     return call;
 }
 
@@ -62,7 +83,7 @@ static enum order_outcome judge(const struct request *request)
 {
     const struct call *call = request->call;
 
-    if (call->refused)
+    if (call->refused || call->task.again)
         return request->http->draining ? ORDER_SHUTTING_DOWN : ORDER_QUEUE_FULL;
     if (call->task.late)
         return ORDER_QUEUE_TIMEOUT;
@@ -78,6 +99,8 @@ static enum order_outcome judge(const struct request *request)
         return ORDER_INTERNAL_ERROR;
     case CATALOG_HELD:
         return ORDER_LOCK_TIMEOUT;
+    case CATALOG_QUEUED:
+        return ORDER_QUEUE_TIMEOUT;
     case CATALOG_UNKNOWN:
         return ORDER_OUTCOME_UNKNOWN;
     }

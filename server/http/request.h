@@ -51,6 +51,9 @@ struct call {
     enum order_outcome missing; /* what CATALOG_NOT_FOUND means here */
     bool refused;               /* dispatch would not take it: `work` has not run */
     enum catalog_result result;
+    /* What is HELD or QUEUED is tried again until then; the caller may say another time. */
+    int64_t again_until_us;
+    bool unsettled; /* a COMMIT of it was lost: what is UNKNOWN is tried again, too */
 
     /* What is asked; each kind of call uses its own few. */
     struct uuid order_id;

@@ -223,6 +223,19 @@ enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t 
     return flush_early(pg, out->early, until_us, error);
 }
 
+/* The payment's transaction has locked the order's row before its COMMIT was sent, so a lock on
+ * that row means that it has ended. */
+enum catalog_result catalog_order_settle(struct pg *pg, const struct uuid *id, int64_t wait_ms,
+                                         int64_t until_us, struct error *error)
+{
+    pg_lock_until(pg, until_us, wait_ms);
+    enum pg_status status = pg_exec(pg, SQL_ORDER_READ_SETTLED, PG_ARGS(pg_uuid(id)), until_us);
+    pg_lock_until(pg, 0, 0);
+    if (status == PG_BUSY)
+        return CATALOG_HELD;
+    return status == PG_OK ? CATALOG_OK : failed(pg, error);
+}
+
 /* The payment, and the order as it is then. One that was queued has perhaps become pending between
  * the two: that is asked once more. */
 static enum pg_status pay_and_read(struct pg *pg, const struct uuid *id, int64_t until_us,
@@ -261,6 +274,8 @@ enum catalog_result catalog_order_pay(struct pg *pg, const struct uuid *id, int6
     if (paid)
         return commit(pg, until_us, error);
     give_up(pg, CATALOG_OK, until_us);
+    if (out->status == STATUS_QUEUED)
+        return CATALOG_QUEUED;
     /* What somebody else has made of it may have been read before it is on a disk, or a standby. */
     return pg_flush_reads(pg, until_us) == PG_OK ? CATALOG_OK : failed(pg, error);
 }

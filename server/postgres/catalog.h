@@ -17,7 +17,8 @@ enum catalog_result {
     CATALOG_OK,
     CATALOG_NOT_FOUND,
     CATALOG_FAILED, /* nothing was done; the error says why */
-    CATALOG_HELD,   /* nothing was done: somebody held a product's row for too long */
+    CATALOG_HELD,   /* nothing was done: somebody holds a row */
+    CATALOG_QUEUED, /* nothing was done: the order is not decided yet */
     CATALOG_UNCOUNTED,
     CATALOG_REFUSED, /* nothing was done: what is there does not allow it */
     CATALOG_UNKNOWN  /* a write's COMMIT was sent and its reply was lost */
@@ -95,10 +96,14 @@ enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t unt
 
 enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t until_us,
                                   struct order_record *out, struct error *error);
+/* After a payment whose COMMIT was lost: CATALOG_OK once nothing of it can come any more. It waits
+ * `wait_ms` for that. */
+enum catalog_result catalog_order_settle(struct pg *pg, const struct uuid *id, int64_t wait_ms,
+                                         int64_t until_us, struct error *error);
 /* A payment: of a pending order whose hold is not over, by PostgreSQL's clock. `out` is the order
  * as it is after it, whoever has done it: paid where it is confirmed, too late where it is pending.
- * It waits `wait_ms` for somebody who ends the order: CATALOG_HELD. CATALOG_UNKNOWN: asked again,
- * it tells. */
+ * It waits `wait_ms` for somebody who ends the order: CATALOG_HELD. Where the order is queued
+ * nothing is done: CATALOG_QUEUED. CATALOG_UNKNOWN: asked again, once it is settled, it tells. */
 enum catalog_result catalog_order_pay(struct pg *pg, const struct uuid *id, int64_t wait_ms,
                                       int64_t until_us, struct order_record *out,
                                       struct error *error);

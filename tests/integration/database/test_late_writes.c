@@ -384,6 +384,52 @@ static void a_queued_row_misses_the_next_sale(void **state)
     come_after_the_purge(&lone);
 }
 
+/* The reply to a payment's COMMIT is lost, or the COMMIT, or it comes late; PostgreSQL is there, or
+ * away for longer than anybody may wait. What has become of it is looked up. */
+static void a_payment_is_looked_into(void **state)
+{
+    static const enum pg_fault faults[] = {PG_FAULT_LOSE_REPLY, PG_FAULT_LOSE_REQUEST,
+                                           PG_FAULT_DELAY, PG_FAULT_LOSE_REPLY};
+    enum { LATE = 2, AWAY = 3 };
+    (void)state;
+    server_use_database(here.db.through);
+    struct server *server = /* with one session for look-ups */
+        server_start("--pg-sessions", "7", "--amqp", "", "--lock-wait-ms", "500",
+                     "--work-timeout-ms", "1500");
+
+    for (int i = 0; i < (int)(sizeof faults / sizeof *faults); i++) {
+        struct buy buy = {.strategy = "conditional",
+                          .product = ++here.product,
+                          .user = 1,
+                          .members = ", \"hold_s\": 600"};
+        struct crowd *crowd = crowd_create();
+        char id[SHOP_ID_SIZE];
+
+        shop_put(server, here.product, OLD_STOCK, NULL);
+        shop_expect_buy(server, &buy, 201, "", id);
+        pg_proxy_refuse_after_fault(here.db.proxy, i == AWAY);
+        pg_proxy_arm(here.db.proxy, "commit", faults[i]);
+        shop_crowd_pay(crowd, server, id);
+        crowd_send(crowd);
+        pg_proxy_wait_fault(here.db.proxy);
+        if (i == LATE) {
+            witness_wait_blocked(here.db.witness, 1); /* it is waited for */
+            pg_proxy_release(here.db.proxy);
+        }
+        crowd_answers(crowd, PATIENCE_US);
+        if (crowd_count(crowd, i == AWAY ? 504 : 200, i == AWAY ? "outcome_unknown" : "") != 1)
+            fail_msg("%d: %s", i, crowd_summary(crowd));
+        crowd_destroy(crowd);
+        pg_proxy_refuse_after_fault(here.db.proxy, false);
+        assert_int_equal(witness_number(here.db.witness,
+                                        "SELECT count(*) FROM order_change WHERE id = '%s'", id),
+                         1);
+        assert_int_equal(witness_sale(here.db.witness, here.product).sold, 1);
+    }
+    server_stop(server);
+    server_use_database(here.db.conninfo);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +448,7 @@ int main(void)
         cmocka_unit_test_teardown(a_fenced_cancel_misses_the_next_sale, server_teardown),
         cmocka_unit_test_teardown(a_lone_statement_misses_the_next_sale, server_teardown),
         cmocka_unit_test_teardown(a_queued_row_misses_the_next_sale, server_teardown),
+        cmocka_unit_test_teardown(a_payment_is_looked_into, server_teardown),
     };
 
     return cmocka_run_group_tests(tests, start, stop) != 0;
