@@ -7,13 +7,14 @@
  * Two units and two buyers, whose orders are reserved, committed and settled meanwhile. WRONG:
  * somebody writes into the mirror, once. CANCEL: a cancel commits and then corrects the mirror.
  *
- * As it is: a difference is looked at again with the row locked, and none is told while something is
- * reserved. NO_LOCK: it is not looked at again. NO_REST: what is reserved does not keep it back.
+ * As it is: a difference is looked at again with the row locked, and what is committed and not yet
+ * settled is none. NO_LOCK: it is not looked at again. NO_ROWS: nor is it asked which orders have rows.
  *
  * Left out: how a mirror is loaded (mirror.pml), several products, mirrors of an ended sale.
  */
 #define BUYERS 2
 byte stock = 2, mirror = 2, units; /* the row; Redis: the mirror, and what is reserved */
+byte undecided; /* reserved, and without a row */
 bool locked, loaded = true;
 bool wrong, alarm, over;
 byte settled; /* buyers, and who cancels */
@@ -21,20 +22,25 @@ byte settled; /* buyers, and who cancels */
 active [BUYERS] proctype buyer()
 {
     if
-    :: atomic { loaded && mirror > 0 -> mirror--; units++ };
-        atomic { !locked -> stock-- };
+    :: atomic { loaded && mirror > 0 -> mirror--; units++; undecided++ };
+        atomic { !locked -> stock--; undecided-- };
         atomic { units--; settled++ }
     :: atomic { !loaded || mirror == 0 -> settled++ }
     fi
 }
 
-inline look() { atomic { at_rest = (units == 0); same = (!loaded || mirror == figure) } }
+inline look() { atomic { high = (mirror + units > figure); same = (!loaded || mirror + units == figure) } }
 
-#ifdef NO_REST
-# define DIFFERS (!same)
-#else
-# define DIFFERS (!same && at_rest)
+inline look_closer()
+{
+    look();
+#ifndef NO_ROWS
+    if
+    :: !same && high -> atomic { same = (!loaded || mirror + undecided == figure) }
+    :: else
+    fi
 #endif
+}
 
 inline round()
 {
@@ -42,15 +48,15 @@ inline round()
     look();
 #ifndef NO_LOCK
     if
-    :: DIFFERS ->
+    :: !same ->
         atomic { !locked -> locked = true; figure = stock };
-        look();
+        look_closer();
         locked = false
     :: else
     fi;
 #endif
     if
-    :: DIFFERS -> atomic { alarm = true; loaded = false }
+    :: !same -> atomic { alarm = true; loaded = false }
     :: else
     fi
 }
@@ -66,7 +72,7 @@ inline round()
 active proctype reconciler()
 {
     byte figure;
-    bool at_rest, same;
+    bool high, same;
     do
     :: round()
     :: QUIET -> break

@@ -726,6 +726,12 @@ SELECT stock + coalesce((SELECT sum(bucket.stock) FROM bucket
        epoch, limit_per_user, opens_at, closes_at, clock_timestamp(), early
 FROM product WHERE id = $1::bigint FOR UPDATE
 
+-- The same figures for who holds the row already, or does not mind.
+-- name: stock_now
+SELECT stock + coalesce((SELECT sum(bucket.stock) FROM bucket
+                         WHERE bucket.product_id = product.id AND bucket.epoch = product.epoch), 0)::bigint, epoch
+FROM product WHERE id = $1::bigint
+
 -- name: stock_terms
 SELECT epoch, limit_per_user, opens_at, closes_at FROM product WHERE id = $1::bigint
 

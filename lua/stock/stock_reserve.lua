@@ -1,5 +1,6 @@
 -- Reserves stock of one product for a batch of orders and queues them for the writer, in one stream entry.
--- KEYS: the product's mirror, the stream, waiting (group of ids: entry), units ("product:epoch": reserved;
+-- KEYS: the product's mirror, the stream, waiting (group of ids: entry; group:orders: "product epoch\nlines", what the
+--       entry has, should the stream lose it: stock_restore), units ("product:epoch": reserved;
 --       "product:epoch:orders": how many wait; "orders": in all), the caller's last answer ("number epoch left codes entry")
 -- ARGV: prefix, product, epoch as the caller knows it (0: not at all), most orders that may wait (of one
 --       product no more than there is room for of others: so those whose rows are held, however many, leave room), ms that a key lives, this call's number, the group of the orders' ids, whether some have a key ("1"), how many orders, their
@@ -105,8 +106,8 @@ local function reserve()
     if reserved == 0 then return answer end
 
     remember(number .. ' ?')
-    redis.call('HSET', KEYS[3], group, '0-0')
-    undo[1] = {'HDEL', KEYS[3], group}
+    redis.call('HSET', KEYS[3], group, '0-0', group .. ':orders', product .. ' ' .. epoch .. '\n' .. lines)
+    undo[1] = {'HDEL', KEYS[3], group, group .. ':orders'}
     figure(KEYS[4], of_sale)
     add(KEYS[4], of_sale, sum)
     add(KEYS[4], of_sale .. ':orders', reserved)

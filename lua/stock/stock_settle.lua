@@ -48,13 +48,14 @@ local function credit(product, user, quantity, generation)
     if failed then missed = missed + 1 end
 end
 
--- Whether the entry was there.
+-- Whether the entry had yet to be settled: it stands in the stream, or is gone from there alone.
 local function take(entry, group, done)
-    if not done then return #redis.call('XRANGE', KEYS[1], entry, entry) == 1 end
+    local waits = redis.call('HGET', KEYS[2], group) == entry
+    if not done then return waits or #redis.call('XRANGE', KEYS[1], entry, entry) == 1 end
     redis.call('XACK', KEYS[1], ARGV[2], entry)
-    if redis.call('XDEL', KEYS[1], entry) == 0 then return false end
-    redis.call('HDEL', KEYS[2], group)
-    return true
+    local there = redis.call('XDEL', KEYS[1], entry) == 1
+    if waits then redis.call('HDEL', KEYS[2], group, group .. ':orders') end
+    return there or waits
 end
 
 local function is_first(id, done)

@@ -1,6 +1,6 @@
 -- Lets go of whole entries, all of whose orders PostgreSQL has and none of which has a key: stock_settle for the usual
--- case. An entry is there until this or stock_settle has ended it, so its reservations end once; one that was settled
--- in part is stock_settle's alone.
+-- case. An entry stands in the stream or, where that has lost it, in `waiting` until this or stock_settle has ended it, so
+-- its reservations end once; one that was settled in part is stock_settle's alone.
 -- KEYS: the stream, waiting, units, partly (orders that were settled before their entries were done)
 -- ARGV: the consumer group; then an entry's id, its ids' group, "product:epoch", units, and how many orders; and the
 -- next.
@@ -32,8 +32,9 @@ for i = 2, #ARGV, 5 do
     local units, orders = ARGV[i + 2], ARGV[i + 2] .. ':orders'
     acknowledge[#acknowledge + 1] = ARGV[i]
     released[units], released[orders] = released[units] or 0, released[orders] or 0
-    if redis.call('XDEL', KEYS[1], ARGV[i]) == 1 then
+    if redis.call('XDEL', KEYS[1], ARGV[i]) == 1 or redis.call('HGET', KEYS[2], ARGV[i + 1]) == ARGV[i] then
         forget[#forget + 1] = ARGV[i + 1]
+        forget[#forget + 1] = ARGV[i + 1] .. ':orders'
         released[units] = released[units] + tonumber(ARGV[i + 3])
         released[orders] = released[orders] + tonumber(ARGV[i + 4])
         released.orders = released.orders + tonumber(ARGV[i + 4])

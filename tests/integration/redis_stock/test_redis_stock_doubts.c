@@ -18,7 +18,7 @@ static void a_look_that_fails_frees_no_key(void **state)
     struct buy buy = bed_buy(1, 1);
     buy.key = "once";
     bed_accept(server, &buy, id);
-    bed_redis("ACL SETUSER default -xrange");
+    bed_redis("ACL SETUSER default -hexists");
     shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
     bed_redis("ACL SETUSER default allcommands");
     assert_int_equal(bed_redis("EXISTS @key:%lld:once", (long long)buy.user), 1);

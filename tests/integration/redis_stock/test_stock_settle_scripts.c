@@ -173,7 +173,7 @@ static void an_entry_is_let_go_once(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(settle_entry(entry), 1);
         assert_int_equal(rig_ask("XLEN " ORDERS), 1);
-        assert_int_equal(rig_ask("HLEN " WAITING), 1);
+        assert_int_equal(rig_ask("HLEN " WAITING), 2);
         assert_int_equal(rig_how_many_wait(), 1);
         assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 1);
     }
@@ -266,6 +266,8 @@ static void an_order_is_found_while_it_waits(void **state)
     assert_false(finds("1", FIRST, ""));
     assert_true(finds("1", SECOND, SECOND " 32 2 1 \n"));
     rig_ask("DEL " ORDERS);
+    assert_true(finds("1", SECOND, SECOND " 32 2 1 \n"));
+    rig_ask("DEL " WAITING);
     assert_false(finds("1", SECOND, ""));
 }
 
@@ -291,6 +293,37 @@ static void a_credit_names_its_generation(void **state)
     assert_int_equal(rig_stock(), 3);
 }
 
+static void settle_both(const char *entry)
+{
+    settle_of(FIRST, "kept", entry, "0");
+    settle_of(SECOND, "kept", entry, "1");
+}
+
+/* The stream has lost the entry: its reservation ends all the same, and once. */
+static void what_the_stream_has_lost_is_let_go_once(void **state)
+{
+    char entry[RIG_TEXT];
+
+    (void)state;
+    for (int whole = 0; whole < 2; whole++) {
+        rig_ask("FLUSHALL");
+        assert_int_equal(rig_load("1", GENERATION, "9", ""), 1);
+        assert_int_equal(rig_reserve("1", "1", "100", FIRST " 31 2 1 \n" SECOND " 32 2 1 \n", NULL),
+                         DONE);
+        rig_read_first_entry(entry);
+        rig_ask("XTRIM " ORDERS " MAXLEN 0");
+        for (int again = 0; again < 2; again++) {
+            if (whole)
+                assert_int_equal(settle_entry(entry), 1);
+            else
+                settle_both(entry);
+            assert_int_equal(rig_how_many_wait(), 0);
+            assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 0);
+        }
+        assert_int_equal(rig_ask("EXISTS " WAITING), 0);
+    }
+}
+
 int main(void)
 {
     struct CMUnitTest tests[] = {
@@ -301,6 +334,7 @@ int main(void)
         cmocka_unit_test(an_entry_settled_in_part_is_not_let_go_whole),
         cmocka_unit_test(an_entry_is_its_members_from_the_start),
         cmocka_unit_test(only_what_lies_for_long_is_taken_over),
+        cmocka_unit_test(what_the_stream_has_lost_is_let_go_once),
         cmocka_unit_test(an_order_is_found_while_it_waits),
         cmocka_unit_test(an_id_is_not_found_in_a_key),
     };

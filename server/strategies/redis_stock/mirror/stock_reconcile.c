@@ -5,7 +5,9 @@
  */
 #include "strategies/redis_stock/mirror/stock_reconcile.h"
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "strategies/redis_stock/mirror/stock_waiting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,58 +15,53 @@
 
 #define STEP_PRODUCTS "64"
 
+/* Between COMMIT and settling, and between the commit of a cancel and its correction: another
+ * instance's, for our own writer is here. */
+enum { UNSETTLED_US = 100000, UNSETTLED_LOOK_US = 5000 };
+
 void stock_round_begin(struct stock_round *round)
 {
-    *round = (struct stock_round){.cursor = "0"};
+    *round = (struct stock_round){.entries = "0", .cursor = "0"};
 }
 
-/* The row's stock and epoch; the first statement that locks opens a transaction. STOCK_STALE:
- * somebody holds the row, and it can only be looked at another time. */
-static enum stock_result read_row(struct stock_link *link, int64_t product_id, enum sql statement,
-                                  int64_t *stock, int64_t *epoch)
+/* STOCK_STALE: somebody holds the row, and it can only be looked at another time. */
+static enum stock_result ask_row(struct stock_link *link, int64_t product_id, enum sql statement)
 {
     enum pg_status status =
         pg_exec(link->pg, statement, PG_ARGS(pg_int8(product_id)), link->until_us);
 
     if (status == PG_BUSY)
         return STOCK_STALE;
-    if (status != PG_OK) {
-        log_warn("redis-stock: %s", pg_error(link->pg)->text);
-        return STOCK_UNREACHABLE;
-    }
-    if (pg_rows(link->pg) == 0)
-        return STOCK_ABSENT;
-    *stock = pg_get_int8(link->pg, 0, 0);
-    *epoch = pg_get_int8(link->pg, 0, 1);
-    return STOCK_DONE;
+    if (status != PG_OK)
+        return stock_pg_failed(link->pg);
+    return pg_rows(link->pg) == 0 ? STOCK_ABSENT : STOCK_DONE;
 }
 
 /* What one comparison said. */
 struct finding {
-    int64_t drift;  /* by how much the mirror is too high */
+    int64_t drift;  /* by how much the mirror is too high; or what is committed and not settled */
     bool stale;     /* it is of an ended sale */
-    bool rest;      /* nothing is reserved, so the drift can be told */
+    bool rest;      /* nothing is reserved */
     bool untouched; /* nothing was ever reserved from it */
+    struct stock_look look;
 };
 
-static enum stock_result compare(struct stock_link *link, int64_t product_id, enum sql statement,
-                                 struct finding *out)
+static enum stock_result compare(struct stock_link *link, int64_t product_id, struct finding *out)
 {
     struct stock_look look = {.loaded = false};
-    int64_t stock = 0;
-    int64_t epoch = 0;
-    enum stock_result result = read_row(link, product_id, statement, &stock, &epoch);
+    enum stock_result result = ask_row(link, product_id, SQL_STOCK_NOW);
 
     *out = (struct finding){.drift = 0};
     if (result == STOCK_DONE)
         result = stock_mirror_look(link, product_id, &look);
     if (result != STOCK_DONE || !look.loaded)
         return result;
-    out->stale = look.epoch != epoch;
+    out->stale = look.epoch != pg_get_int8(link->pg, 0, 1);
     out->rest = !out->stale && look.units == 0;
     out->untouched = look.untouched;
-    if (out->rest)
-        out->drift = look.stock - stock;
+    out->look = look;
+    if (!out->stale)
+        out->drift = look.stock + look.units - pg_get_int8(link->pg, 0, 0);
     return STOCK_DONE;
 }
 
@@ -72,16 +69,45 @@ bool stock_reconcile_agrees(struct stock_link *link, int64_t product_id)
 {
     struct finding found;
 
-    return compare(link, product_id, SQL_PRODUCT_READ, &found) == STOCK_DONE && found.rest &&
-           found.drift == 0;
+    return compare(link, product_id, &found) == STOCK_DONE && found.rest && found.drift == 0;
 }
 
-/* Under the row's lock a commit cannot come between the two figures. Nobody waits for it here: what
- * other products' buyers wait for would wait, too. */
+/* Too high, it seems, while something is reserved: some of it may be committed by a writer that has
+ * died since. What has no row counts; if more was reserved meanwhile, the next round looks again.
+ */
+static enum stock_result subtract_decided(struct stock_link *link, int64_t product_id,
+                                          struct finding *out)
+{
+    struct stock_reservations undecided = {0};
+    struct finding again;
+    enum stock_result result =
+        stock_waiting_undecided(link, product_id, out->look.epoch, &undecided);
+
+    if (result == STOCK_DONE)
+        result = compare(link, product_id, &again);
+    if (result == STOCK_DONE && again.look.stock == out->look.stock)
+        out->drift += undecided.units - out->look.units;
+    else
+        out->drift = 0;
+    free(undecided.items);
+    return result;
+}
+
+/* Under the row's lock no commit comes, and what was committed before is settled in a moment.
+ * Nobody waits for the row here: what other products' buyers wait for would wait, too. */
 static enum stock_result confirm(struct stock_link *link, int64_t product_id, struct finding *out)
 {
     pg_begin(link->pg);
-    enum stock_result result = compare(link, product_id, SQL_PRODUCT_LOCK_NOWAIT, out);
+    enum stock_result result = ask_row(link, product_id, SQL_PRODUCT_LOCK_NOWAIT);
+    if (result == STOCK_DONE)
+        result = compare(link, product_id, out);
+    int64_t until_us = clock_mono_us() + UNSETTLED_US;
+    while (result == STOCK_DONE && out->drift != 0 && clock_mono_us() < until_us) {
+        clock_sleep_until(clock_mono_us() + UNSETTLED_LOOK_US);
+        result = compare(link, product_id, out);
+    }
+    if (result == STOCK_DONE && out->drift > 0 && !out->rest)
+        result = subtract_decided(link, product_id, out);
     pg_rollback(link->pg, link->until_us);
     return result;
 }
@@ -110,7 +136,7 @@ static enum stock_result reconcile(struct stock_link *link, struct stock_round *
 
     stock_give_time(link);
     round->products++;
-    enum stock_result result = compare(link, product_id, SQL_PRODUCT_READ, &found);
+    enum stock_result result = compare(link, product_id, &found);
     if (result == STOCK_DONE && (found.drift != 0 || found.stale))
         result = confirm(link, product_id, &found);
     if (result == STOCK_ABSENT)
@@ -126,14 +152,18 @@ static enum stock_result reconcile(struct stock_link *link, struct stock_round *
     return result;
 }
 
-enum stock_result stock_round_step(struct stock_link *link, struct stock_round *round)
+static bool is_over(const char *cursor)
+{
+    return strcmp(cursor, "0") == 0;
+}
+
+static enum stock_result reconcile_some(struct stock_link *link, struct stock_round *round)
 {
     char loaded[STOCK_KEY_MAX];
     struct redis_reply *reply;
     enum stock_result result = STOCK_DONE;
 
     stock_key(link->settings, "loaded", -1, loaded);
-    stock_give_time(link);
     if (redis_call(link->redis, 5,
                    (const char *const[]){"SSCAN", loaded, round->cursor, "COUNT", STEP_PRODUCTS},
                    link->until_us, &reply) != REDIS_OK)
@@ -144,5 +174,17 @@ enum stock_result stock_round_step(struct stock_link *link, struct stock_round *
     const char *next = redis_reply_text(redis_reply_at(reply, 0));
     snprintf(round->cursor, sizeof round->cursor, "%s", next ? next : "0");
     redis_reply_free(reply);
+    return result;
+}
+
+enum stock_result stock_round_step(struct stock_link *link, struct stock_round *round, bool *over)
+{
+    bool restoring = !round->restored;
+
+    stock_give_time(link);
+    enum stock_result result =
+        restoring ? stock_waiting_restore(link, round->entries) : reconcile_some(link, round);
+    round->restored = is_over(round->entries);
+    *over = !restoring && is_over(round->cursor);
     return result;
 }

@@ -159,6 +159,34 @@ enum stock_result stock_waiting_find(struct stock_link *link, const struct uuid 
     return found ? STOCK_DONE : STOCK_ABSENT;
 }
 
+enum stock_result stock_waiting_restore(struct stock_link *link, char cursor[STOCK_NUMBER_MAX])
+{
+    static const char *const names[] = {"orders", "waiting", "units", "partly"};
+    enum { KEYS = sizeof names / sizeof *names };
+    char keys[KEYS][STOCK_KEY_MAX];
+    const char *arguments[KEYS + 1] = {[KEYS] = cursor};
+    struct redis_reply *reply;
+
+    for (int i = 0; i < KEYS; i++) {
+        stock_key(link->settings, names[i], -1, keys[i]);
+        arguments[i] = keys[i];
+    }
+    if (redis_eval(link->redis, LUA_STOCK_RESTORE, KEYS, KEYS + 1, arguments, link->until_us,
+                   &reply) != REDIS_OK)
+        return stock_redis_failed(link->redis);
+    const char *next = redis_reply_text(redis_reply_at(reply, 0));
+    int64_t restored = redis_reply_number(redis_reply_at(reply, 1));
+    int64_t lost = redis_reply_number(redis_reply_at(reply, 2));
+    snprintf(cursor, STOCK_NUMBER_MAX, "%s", next ? next : "0");
+    redis_reply_free(reply);
+    if (restored > 0)
+        log_warn("redis-stock: the stream has lost %lld entries; put back", (long long)restored);
+    if (lost > 0)
+        log_error("redis-stock: %lld entries are gone from Redis, and their orders with them",
+                  (long long)lost);
+    return STOCK_DONE;
+}
+
 static void add(struct stock_reservations *to, const struct waiting_order *order)
 {
     if (to->count == to->room) {

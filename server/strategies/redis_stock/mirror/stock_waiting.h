@@ -1,13 +1,14 @@
 /*
  * Waiting orders: answered with 202, reserved in Redis, not decided in PostgreSQL.
  *
- * They stand in the stream that carries them to the writer, and nowhere else: an entry is one batch
- * of one product, its fields are product, epoch and orders, a line "ID USER QUANTITY CREATED[:HOLD]
- * KEY" each; who does not say how long it may wait to be paid has no hold there. The ids of a batch
- * are of one group (uuid.h), and the hash "waiting" says of a group which entry it is; so GET
- * /orders/ID finds the order, from every instance, and a batch costs one field. Of an entry whose
- * orders were not all decided at once "partly" names those that were. Lines are parsed strictly,
- * because anybody may write into a Redis: one that is malformed is no order.
+ * They stand in the stream that carries them to the writer: an entry is one batch of one product,
+ * its fields are product, epoch and orders, a line "ID USER QUANTITY CREATED[:HOLD] KEY" each; who
+ * does not say how long it may wait to be paid has no hold there. The ids of a batch are of one
+ * group (uuid.h), and the hash "waiting" says of a group which entry it is, and has its orders once
+ * more; so GET /orders/ID finds the order, from every instance, and an entry that the stream has
+ * lost is put back (stock_waiting_restore). Of an entry whose orders were not all decided at once
+ * "partly" names those that were. Lines are parsed strictly, because anybody may write into a
+ * Redis: one that is malformed is no order.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_WAITING_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_WAITING_H
@@ -46,6 +47,10 @@ void waiting_record(const struct waiting_order *order, struct order_record *out)
 /* STOCK_ABSENT: it does not wait. */
 enum stock_result stock_waiting_find(struct stock_link *link, const struct uuid *id,
                                      struct waiting_order *out);
+
+/* Puts some entries back that the stream has lost, from *cursor on ("0" before and after all), and
+ * logs how many; also those of which nothing is left. */
+enum stock_result stock_waiting_restore(struct stock_link *link, char cursor[STOCK_NUMBER_MAX]);
 
 struct stock_reservations {
     struct waiting_order *items; /* owned by the caller: free */

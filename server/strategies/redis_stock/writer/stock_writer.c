@@ -3,7 +3,7 @@
  *
  * Happy path, one turn: take over what dead members left (every 0.5 s); take what this instance's
  * workers have handed over; write it; settle it in Redis. A turn that has found nothing for a while
- * does a step of reconciling.
+ * does a step of reconciling; so does any when the last round is ten seconds old.
  *
  * States. "Behind": some of this member's entries are in its history in the stream alone, and the
  * writer reads the history from its beginning. "Level": everything newer comes by the hand-over.
@@ -54,6 +54,7 @@ enum {
     WAIT_US = 100000,           /* for something to be handed over */
     QUIET_US = 200000,          /* without entries before the reconciler begins */
     ROUND_US = 30000000,        /* between rounds when nobody asks for one */
+    BUSY_ROUND_US = 10000000,   /* or when it is never quiet */
     DRAIN_US = 3000000,         /* what stop allows */
     TAKE_OVER_MARGIN_MS = 1000, /* beyond the longest that work on an entry may take */
     TAKE_OVER_EVERY_US = 500000,
@@ -91,6 +92,7 @@ struct writer {
     int64_t mend_at_us;
     int64_t quiet_since_us;
     int64_t round_at_us;
+    int64_t round_due_us; /* quiet or not */
     struct stock_round round;
     bool in_round;
     struct {
@@ -441,9 +443,17 @@ static bool write_handed(struct writer *at, int64_t until_us)
     return true;
 }
 
+static bool is_round_due(const struct writer *at)
+{
+    int64_t now_us = clock_mono_us();
+
+    return !at->behind && (now_us - at->quiet_since_us >= QUIET_US || now_us >= at->round_due_us);
+}
+
 static void reconcile(struct writer *at)
 {
     int64_t now_us = clock_mono_us();
+    bool over;
 
     if (atomic_exchange(&at->stock->mend.round, false))
         at->round_at_us = 0;
@@ -451,14 +461,20 @@ static void reconcile(struct writer *at)
         return;
     if (!at->in_round)
         stock_round_begin(&at->round);
-    if (stock_round_step(&at->link, &at->round) != STOCK_DONE) {
-        at->in_round = false;
+    /* What is decided must not count as reserved. */
+    if (!stock_settle_noted(at->stream, &at->link)) {
+        conclude(at, false);
+        return;
+    }
+    bool done = stock_round_step(&at->link, &at->round, &over) == STOCK_DONE;
+    at->in_round = done && !over;
+    if (at->in_round)
+        return;
+    at->round_due_us = clock_mono_us() + BUSY_ROUND_US;
+    if (!done) {
         atomic_store(&at->stock->mend.round, true);
         return;
     }
-    at->in_round = at->round.cursor[0] != '0' || at->round.cursor[1] != '\0';
-    if (at->in_round)
-        return;
     atomic_store(&at->drift, at->round.drift);
     metrics_add(at->counters.rebuilds, (uint64_t)at->round.rebuilt);
     metrics_add(at->counters.rounds, 1);
@@ -490,8 +506,8 @@ static bool turn(struct writer *at)
         retry(at);
     if (at->taking_over || clock_mono_us() >= at->take_over_at_us)
         take_over(at);
-    if (!write_handed(at, wait_until(at)) && !at->behind &&
-        clock_mono_us() - at->quiet_since_us >= QUIET_US)
+    write_handed(at, wait_until(at));
+    if (is_round_due(at))
         reconcile(at);
     return true;
 }
