@@ -4,7 +4,7 @@
  * SET NX PX with a 128-bit token (Redis documentation, "Distributed Locks with Redis"),
  * compare-and-delete on release, renewed by the renewer. Waiters stand in a sorted set by ticket. A
  * release hands the free lock to the first of them: it reserves it for a grace period and pushes
- * onto the waiter's own list, on which the waiter sleeps with BLPOP. It wakes those next in line,
+ * onto the waiter's own list, on which the waiter sleeps with BLPOP. It wakes all others,
  * too: one instance has one waiter, so they are few; they are told to try again at the end of the
  * grace, or, mostly, what the new holder's lease has left. So nobody polls, and an instance that
  * has just released cannot overtake.

@@ -300,20 +300,23 @@ static void a_release_wakes_who_waits(void **state)
     }
 }
 
-/* Two that died in the queue, in front of one that lives: their turn costs a grace period, where
- * only being told keeps the one behind them from sleeping until the end of the lease, a minute. */
+/* A dozen that died in the queue, in front of one that lives: their turn costs a grace period,
+ * where only being told keeps the one behind them from sleeping until the end of the lease, a
+ * minute. */
 static void dead_waiters_cost_a_grace_period(void **state)
 {
-    (void)state;
+    enum { DEAD = 12 };
     const struct lock *lock = &lock_redis_fair;
     pthread_t waiter;
     void *owned = NULL;
 
+    (void)state;
     assert_int_equal(lock_try(lock, &rig.one, &rig.lease), LOCK_OWNED);
-    redis_probe(NULL, 0, "ZADD locks-test:lock-queue:%d 1 dead 2 buried", LOCK_KEY);
-    redis_probe(NULL, 0, "SET locks-test:lock-tickets:%d 2", LOCK_KEY);
+    for (int i = 1; i <= DEAD; i++)
+        redis_probe(NULL, 0, "ZADD locks-test:lock-queue:%d %d dead%d", LOCK_KEY, i, i);
+    redis_probe(NULL, 0, "SET locks-test:lock-tickets:%d %d", LOCK_KEY, DEAD);
     assert_int_equal(pthread_create(&waiter, NULL, wait_in_turn, &lock), 0);
-    while (redis_probe(NULL, 0, "ZCARD locks-test:lock-queue:%d", LOCK_KEY) < 3)
+    while (redis_probe(NULL, 0, "ZCARD locks-test:lock-queue:%d", LOCK_KEY) <= DEAD)
         clock_sleep_until(in_ms(2));
     int64_t begun_us = clock_mono_us();
     assert_int_equal(lock_let_go(lock, &rig.one, &rig.lease), LOCK_RELEASED);
