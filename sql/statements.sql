@@ -733,7 +733,23 @@ SELECT stock + coalesce((SELECT sum(bucket.stock) FROM bucket
 FROM product WHERE id = $1::bigint
 
 -- name: stock_terms
-SELECT epoch, limit_per_user, opens_at, closes_at FROM product WHERE id = $1::bigint
+SELECT epoch, limit_per_user, opens_at, closes_at,
+       EXISTS (SELECT FROM restock WHERE product_id = product.id AND restock.epoch = product.epoch
+               AND idempotency_key = ' ')
+FROM product WHERE id = $1::bigint
+
+-- Before the first order of a sale that may wait outside of this database: a tombstone, under a key that no client can
+-- send, for servers that cannot look there; and one of no product, so that whoever never had any need not look further.
+-- name: stock_mark
+INSERT INTO restock (id, product_id, epoch, quantity, strategy, idempotency_key, created_at)
+SELECT gen_random_uuid(), mark.product_id, mark.epoch, 0, $3::text, ' ', clock_timestamp()
+FROM (VALUES (0::bigint, 0::bigint), ($1::bigint, $2::bigint)) AS mark (product_id, epoch)
+ON CONFLICT (product_id, epoch, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+
+-- name: elsewhere
+SELECT EXISTS (SELECT FROM restock WHERE product_id = 0 AND epoch = 0 AND idempotency_key = ' ')
+   AND EXISTS (SELECT FROM restock JOIN product ON product.id = product_id AND product.epoch = restock.epoch
+               WHERE idempotency_key = ' ')
 
 -- name: stock_holders
 SELECT user_id, units FROM purchase
@@ -751,14 +767,18 @@ SELECT id, name, initial_stock,
                          WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint,
        limit_per_user, opens_at, closes_at, epoch, version,
        (SELECT coalesce(sum(quantity), 0)::bigint FROM orders
-        WHERE product_id = product.id AND orders.epoch = product.epoch AND status = 0), hold_s
+        WHERE product_id = product.id AND orders.epoch = product.epoch AND status = 0), hold_s,
+       EXISTS (SELECT FROM restock WHERE product_id = product.id AND restock.epoch = product.epoch
+               AND idempotency_key = ' ')
 FROM product WHERE id = $1::bigint
 
 -- name: products_page
 SELECT id, name, initial_stock,
        stock + coalesce((SELECT sum(stock) FROM bucket
                          WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint,
-       limit_per_user, opens_at, closes_at, epoch, version, 0::bigint, hold_s
+       limit_per_user, opens_at, closes_at, epoch, version, 0::bigint, hold_s,
+       EXISTS (SELECT FROM restock WHERE product_id = product.id AND restock.epoch = product.epoch
+               AND idempotency_key = ' ')
 FROM product WHERE id > $1::bigint ORDER BY id LIMIT $2::bigint
 
 -- Nothing where it has to follow another sale than the one that is there ($7).

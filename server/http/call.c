@@ -49,6 +49,8 @@ static void run(struct task *task, struct pg *pg, struct error *error)
     }
     if (call->result == CATALOG_FAILED || call->result == CATALOG_UNKNOWN)
         log_warn("%s: %s", request->route->pattern, error->text);
+    if (call->result == CATALOG_HIDDEN)
+        problem_set(&request->problem, 503, "strategy_unavailable", NULL, "%s", error->text);
 }
 
 struct call *request_call(struct request *request,
@@ -92,6 +94,8 @@ static enum order_outcome judge(const struct request *request)
         break;
     case CATALOG_NOT_FOUND:
         return call->missing;
+    case CATALOG_HIDDEN:
+        return ORDER_STRATEGY_UNAVAILABLE;
     case CATALOG_FAILED:
         return ORDER_BACKEND_UNAVAILABLE;
     case CATALOG_UNCOUNTED:
@@ -113,7 +117,8 @@ bool request_call_done(struct request *request)
 
     if (outcome == ORDER_CONFIRMED)
         return true;
-    problem_outcome(&request->problem, outcome);
+    if (outcome != ORDER_STRATEGY_UNAVAILABLE) /* which has been told what is missing */
+        problem_outcome(&request->problem, outcome);
     request_refuse(request);
     return false;
 }

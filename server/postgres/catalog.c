@@ -33,6 +33,7 @@ static void read_product(const struct pg *pg, int row, struct product *out)
         .reserved = pg_get_int8(pg, row, 9),
         .has_hold = !pg_is_null(pg, row, 10),
         .hold_s = pg_get_int8(pg, row, 10),
+        .elsewhere = pg_get_bool(pg, row, 11),
     };
     if (out->has_name)
         pg_get_text(pg, row, 1, out->name, sizeof out->name);

@@ -21,6 +21,7 @@ enum catalog_result {
     CATALOG_QUEUED, /* nothing was done: the order is not decided yet */
     CATALOG_UNCOUNTED,
     CATALOG_REFUSED, /* nothing was done: what is there does not allow it */
+    CATALOG_HIDDEN,  /* it may be where this server cannot look; the error says what is missing */
     CATALOG_UNKNOWN  /* a write's COMMIT was sent and its reply was lost */
 };
 
@@ -31,6 +32,7 @@ struct product {
     int64_t initial_stock;
     int64_t stock;
     int64_t reserved; /* what 202s hold and PostgreSQL has not decided; -1 while unknown */
+    bool elsewhere;   /* some of that may be outside PostgreSQL */
     bool has_limit;
     int64_t limit_per_user;
     bool has_opens_at;

@@ -27,7 +27,8 @@ struct external_state {
                         int count);
 };
 
-/* Over all strategies that can be used here. */
+/* Over all strategies. Of one that cannot be used here PostgreSQL tells whether it may keep orders
+ * of a present sale: then nobody here knows about an order, or what is reserved. */
 enum catalog_result external_state_order(const struct services *services, struct pg *pg,
                                          const struct uuid *id, int64_t until_us,
                                          struct order_record *out, struct error *error);

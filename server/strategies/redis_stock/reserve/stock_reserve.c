@@ -14,6 +14,7 @@
 #include "strategies/redis_stock/mirror/stock_waiting.h"
 #include "strategies/redis_stock/reserve/stock_call.h"
 #include "strategies/redis_stock/stock_instance.h"
+#include "strategies/strategies.h"
 #include "strategy/parking.h"
 
 #include <stdio.h>
@@ -263,23 +264,35 @@ static void take_refusal(const struct session *session, const char *why)
                      clock_mono_us()); /* it may have refused to hear of a PUT, too */
 }
 
-/* The row's epoch and terms. PENDING, or what is to be said of the orders. */
+static enum order_outcome row_failed(struct session *session, struct order *first,
+                                     enum pg_status status)
+{
+    purchase_failed(session, first, status, false);
+    /* No row was waited for; LOCK_TIMEOUT would say that each order has its outcome. */
+    return first->outcome == ORDER_LOCK_TIMEOUT ? ORDER_BACKEND_UNAVAILABLE : first->outcome;
+}
+
+/* The row's epoch and terms, and PostgreSQL knows that orders of this sale may wait in Redis.
+ * PENDING, or what is to be said of the orders. */
 static enum order_outcome ask_row(struct session *session, struct order *first, int64_t until_us,
                                   int64_t *epoch, char terms[STOCK_TERMS_MAX])
 {
+    struct pg *pg = session->pg;
     enum pg_status status =
-        pg_exec(session->pg, SQL_STOCK_TERMS, PG_ARGS(pg_int8(first->product_id)), until_us);
+        pg_exec(pg, SQL_STOCK_TERMS, PG_ARGS(pg_int8(first->product_id)), until_us);
 
-    if (status != PG_OK) {
-        purchase_failed(session, first, status, false);
-        /* No row was waited for; LOCK_TIMEOUT would say that each order has its outcome. */
-        return first->outcome == ORDER_LOCK_TIMEOUT ? ORDER_BACKEND_UNAVAILABLE : first->outcome;
-    }
-    if (pg_rows(session->pg) == 0)
+    if (status != PG_OK)
+        return row_failed(session, first, status);
+    if (pg_rows(pg) == 0)
         return ORDER_UNKNOWN_PRODUCT;
-    *epoch = pg_get_int8(session->pg, 0, 0);
-    stock_read_terms(session->pg, 1, terms);
-    return ORDER_PENDING;
+    *epoch = pg_get_int8(pg, 0, 0);
+    stock_read_terms(pg, 1, terms);
+    if (!pg_get_bool(pg, 0, 4))
+        status = pg_exec(pg, SQL_STOCK_MARK,
+                         PG_ARGS(pg_int8(first->product_id), pg_int8(*epoch),
+                                 pg_text(strategy_redis_stock.name)),
+                         until_us);
+    return status == PG_OK ? ORDER_PENDING : row_failed(session, first, status);
 }
 
 /* The epoch that was read last, if it is still known. Else the mirror may have missed a PATCH, too:
