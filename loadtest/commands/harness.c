@@ -95,7 +95,8 @@ bool harness_open_fleet(struct harness *harness, int count, struct error *error)
     for (size_t i = 0; i < fleet->count; i++)
         fleet->urls[i] = ours ? harness->instances[i].url : options->servers.items[i];
     for (size_t i = 0; i < fleet->count; i++) {
-        if (!api_ready(harness->api, fleet->urls[i], &harness->machine.durable, error))
+        if (!api_ready(harness->api, fleet->urls[i], &harness->machine.durable,
+                       harness->machine.unsafe, error))
             return false;
     }
     int found = api_strategies(harness->api, fleet->urls[0], harness->strategies,

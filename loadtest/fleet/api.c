@@ -414,12 +414,23 @@ bool api_buy(struct api *api, const char *server, const struct api_order *order,
     return answered;
 }
 
-bool api_ready(struct api *api, const char *server, bool *durable, struct error *error)
+bool api_ready(struct api *api, const char *server, bool *durable, char unsafe[API_UNSAFE_MAX],
+               struct error *error)
 {
     json_t *document = NULL;
+    json_t *backend;
+    size_t i;
     if (!call_json(api, server, "/readyz", NULL, &document, error))
         return fail_ready(api, server, error);
     *durable = json_is_true(json_object_get(document, "durable"));
+    *unsafe = '\0';
+    json_array_foreach(json_object_get(document, "backends"), i, backend)
+    {
+        const char *detail = json_string_value(json_object_get(backend, "detail"));
+        if (detail && strstr(detail, "evicted"))
+            snprintf(unsafe, API_UNSAFE_MAX, "%s is %s",
+                     json_string_value(json_object_get(backend, "name")), detail);
+    }
     json_decref(document);
     return true;
 }

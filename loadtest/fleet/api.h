@@ -82,7 +82,10 @@ struct api_order {
 bool api_buy(struct api *api, const char *server, const struct api_order *order,
              struct api_answer *out, struct error *error);
 
-/* GET /readyz says 200; `durable` is its word on PostgreSQL. */
-bool api_ready(struct api *api, const char *server, bool *durable, struct error *error);
+/* GET /readyz says 200; `durable` is its word on PostgreSQL, `unsafe` what it says of a backend
+ * that may evict; else "". */
+enum { API_UNSAFE_MAX = 200 };
+bool api_ready(struct api *api, const char *server, bool *durable, char unsafe[API_UNSAFE_MAX],
+               struct error *error);
 
 #endif

@@ -62,9 +62,10 @@ void machine_ask_server(struct machine *machine, const char *binary)
 
 void machine_line(const struct machine *machine, char *out, size_t size)
 {
-    snprintf(out, size, "%ld core%s of %s, %ld MiB, %s, PostgreSQL %s%s%s, durable: %s",
+    snprintf(out, size, "%ld core%s of %s, %ld MiB, %s, PostgreSQL %s%s%s, durable: %s%s%s",
              machine->cores, machine->cores == 1 ? "" : "s", machine->cpu, machine->memory_mib,
              machine->kernel, machine->postgresql, *machine->wrk ? ", wrk " : "", machine->wrk,
              machine->durable ? "true"
-                              : "false (fsync, full_page_writes or synchronous_commit is off)");
+                              : "false (fsync, full_page_writes or synchronous_commit is off)",
+             *machine->unsafe ? "; " : "", machine->unsafe);
 }

@@ -17,10 +17,11 @@ struct machine {
         char value[64];
     } database_settings[8];
     size_t database_settings_count;
-    bool durable; /* by /readyz */
+    bool durable;     /* by /readyz */
+    char unsafe[200]; /* the same: a backend that may evict; "": none */
 };
 
-/* Everything but `wrk`, `server` and `durable`, which others learn on their way. */
+/* Everything but `wrk`, `server`, `durable` and `unsafe`, which others learn on their way. */
 bool machine_look(struct machine *machine, struct witness *witness, struct error *error);
 
 /* Fills `server` from the binary. */

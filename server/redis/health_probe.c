@@ -2,8 +2,8 @@
  * The probe of a Redis: the background thread sends it twice a second.
  *
  * It opens a new connection, because an open one may go on where a new one is refused (NOAUTH), or
- * hang at a server that the address no longer leads to, and runs a script that writes nothing by a
- * command that Redis refuses when it takes no writes.
+ * hang at a server that the address no longer leads to, and runs a script that tries what the
+ * strategies need (lua/lock/probe.lua). What no script may do, SUBSCRIBE, it tries at last.
  */
 #include "redis/redis_internal.h"
 
@@ -13,16 +13,24 @@
 
 enum { PLACE_MAX = 300 };
 
-static void try_to_write(struct redis *redis, const char *key, int64_t until_us)
+static void try_needs(struct redis *redis, const struct redis_needs *needs, int64_t until_us)
 {
     struct redis_server *server = redis->server;
-    int64_t ignored;
 
     if (redis_open(redis, until_us)) {
-        redis_identify(redis, until_us);
-        enum redis_status status = redis_script(redis, LUA_PROBE, 1, 1, &key, until_us, &ignored);
+        struct redis_reply *reply = NULL;
+        redis_survey(redis, until_us);
+        enum redis_status status = redis_eval(
+            redis, LUA_PROBE, 2, 3, (const char *const[]){needs->absent, needs->hash, needs->of},
+            until_us, &reply);
+        const char *refused = redis_reply_text(reply);
+        if (status == REDIS_OK && !*refused && needs->subscribes)
+            status =
+                redis_send(redis, 2, (const char *const[]){"SUBSCRIBE", needs->absent}, until_us);
         const char *reason = redis_reason(redis);
-        if (status == REDIS_OK) {
+        if (status == REDIS_OK && *refused) {
+            redis_server_note_refusal(server, refused);
+        } else if (status == REDIS_OK) {
             atomic_store_explicit(&server->closed_until_us, 0, memory_order_relaxed);
             redis_server_note_served(server);
         } else if (status == REDIS_REFUSED || redis_is_refusal(reason)) {
@@ -30,17 +38,19 @@ static void try_to_write(struct redis *redis, const char *key, int64_t until_us)
         } else {
             redis_server_note_unreached(server, reason);
         }
+        redis_reply_free(reply);
     }
     redis_close(redis);
 }
 
-void redis_probe_health(struct redis *redis, const char *flag, const char *key, int64_t until_us)
+void redis_probe_health(struct redis *redis, const char *flag, const struct redis_needs *needs,
+                        int64_t until_us)
 {
     struct redis_server *server = redis->server;
     char place[PLACE_MAX];
     char why[REDIS_WHY_MAX];
 
-    try_to_write(redis, key, until_us);
+    try_needs(redis, needs, until_us);
     redis_server_why(server, why);
     if (strcmp(why, server->told) == 0)
         return;

@@ -44,7 +44,7 @@ void redis_server_destroy(struct redis_server *server); /* after every session; 
  * not: its own words (READONLY …), or "out of reach: " and the reason. "" while it serves, "not
  * asked yet" at first. A failed connect and a refusal take it away at once; only a
  * redis_probe_health that went through ends a refusal. */
-enum { REDIS_WHY_MAX = 200 };
+enum { REDIS_WHY_MAX = 300, REDIS_KEY_MAX = 192 };
 bool redis_server_up(const struct redis_server *server);
 void redis_server_why(struct redis_server *server, char why[REDIS_WHY_MAX]);
 /* The same as readiness shows it; `flaw` is what is wrong with one that serves. */
@@ -60,24 +60,33 @@ enum redis_server_flaw {
     REDIS_NO_APPEND_FILE = 1u << 0, /* appendonly is not yes */
     REDIS_LAZY_FSYNC = 1u << 1,     /* appendfsync is not always */
     REDIS_EVICTS = 1u << 2,         /* maxmemory-policy is not noeviction */
-    REDIS_SILENT = 1u << 3          /* CONFIG GET is not allowed: nobody knows */
+    REDIS_SILENT = 1u << 3,         /* CONFIG GET is not allowed: nobody knows */
+    REDIS_NAMELESS = 1u << 4        /* INFO is not allowed: nobody knows the version */
 };
 int redis_server_version(const struct redis_server *server);
 unsigned redis_server_flaws(const struct redis_server *server);
+/* What is wrong with it for a lock's keys; "": nothing. */
+const char *redis_server_lock_flaw(const struct redis_server *server);
 void redis_server_note(struct redis_server *server, int version, unsigned flaws);
 /* A node of a Redis Cluster, which has a part of the keys alone. Any thread, no I/O; false while
  * unknown. */
 bool redis_server_is_cluster(const struct redis_server *server);
-/* Asks the session's server for its version and whether it is one of a cluster, and notes it there:
- * at each probe, since an address may come to lead to another server. */
-void redis_identify(struct redis *redis, int64_t until_us);
-/* Asks the session's server for its version and how durable it is, and notes both there. */
+/* Asks the session's server for its version, whether it is one of a cluster, and how durable it is,
+ * and notes all of it there: at each probe, since an address may come to lead to another server.
+ * False: there was no answer. */
 bool redis_survey(struct redis *redis, int64_t until_us);
-/* Tries what the strategies need, on a connection made anew: a script that is loaded and writes
- * nothing, by a command that Redis refuses when it takes no writes. `key` is one that they might
- * write; it should not exist. Notes the result there, and logs when the server begins and
- * when it ceases to serve, and when it does not for another reason. One thread a server. */
-void redis_probe_health(struct redis *redis, const char *flag, const char *key, int64_t until_us);
+/* What strategies need of a Redis; the keys are such as they might write. */
+struct redis_needs {
+    const char *of; /* "locks", "redlock" or "stock": lua/lock/probe.lua has the commands */
+    bool subscribes;
+    char absent[REDIS_KEY_MAX]; /* does not exist; a channel, too */
+    char hash[REDIS_KEY_MAX];   /* the probe's own */
+};
+/* Tries that, on a connection made anew, and writes nothing but the hash, once. Notes the result
+ * there, and logs when the server begins and when it ceases to serve, and when it does not for
+ * another reason. One thread a server. */
+void redis_probe_health(struct redis *redis, const char *flag, const struct redis_needs *needs,
+                        int64_t until_us);
 
 struct redis *redis_create(struct redis_server *server); /* borrowed: server */
 void redis_destroy(struct redis *redis);                 /* NULL is allowed */

@@ -5,8 +5,9 @@
 #include "redis/redis.h"
 
 #include <stdio.h>
+#include <string.h>
 
-enum { FIRST_SURVEY_US = 1000000, STOCK_VERSION_LEAST = 602, PROBE_KEY_MAX = 192 };
+enum { FIRST_SURVEY_US = 1000000, STOCK_VERSION_LEAST = 602, FLAWS_MAX = 300 };
 
 static void *redis_open_at(const struct settings *settings, const char *url, const char *flag,
                            struct error *error)
@@ -55,31 +56,42 @@ static bool connect_session(void *redis, int64_t until_us, struct error *error)
     return connected;
 }
 
-/* Why what the Redis of --stock-redis holds may be lost, in words. */
-static const char *stock_flaw(const struct redis_server *server)
+static void add_words(char out[FLAWS_MAX], const char *words)
+{
+    size_t length = strlen(out);
+
+    snprintf(out + length, FLAWS_MAX - length, "%s%s", length > 0 ? "; " : "", words);
+}
+
+/* All that is wrong with the Redis of --stock-redis though it serves; "": nothing. */
+static void stock_flaws(const struct redis_server *server, char out[FLAWS_MAX])
 {
     unsigned flaws = redis_server_flaws(server);
 
+    *out = '\0';
     if (flaws & REDIS_NO_APPEND_FILE)
-        return "not durable: appendonly is not yes, a crash loses every 202";
-    if (flaws & REDIS_LAZY_FSYNC)
-        return "not durable: appendfsync is not always, a crash loses the newest 202s";
+        add_words(out, "not durable: appendonly is not yes, a crash loses every 202");
+    else if (flaws & REDIS_LAZY_FSYNC)
+        add_words(out, "not durable: appendfsync is not always, a crash loses the newest 202s");
     if (flaws & REDIS_EVICTS)
-        return "not safe: maxmemory-policy is not noeviction, stock and 202s may be evicted";
+        add_words(out,
+                  "not safe: maxmemory-policy is not noeviction, stock and 202s may be evicted");
     if (flaws & REDIS_SILENT)
-        return "durability unknown: CONFIG GET is not allowed";
-    return "";
+        add_words(out, "durability unknown: CONFIG GET is not allowed");
+    if (flaws & REDIS_NAMELESS)
+        add_words(out, "version unknown: INFO is not allowed");
 }
 
-/* So that the strategies are listed as they are from the start. */
+/* Also so that the strategies are listed as they are from the start. */
 static bool locks_greet(void *server, struct error *error)
 {
     struct redis *redis = redis_create(server);
     int64_t until_us = clock_mono_us() + FIRST_SURVEY_US;
 
     (void)error;
-    if (redis && redis_connect(redis, until_us))
-        redis_identify(redis, until_us);
+    if (redis && redis_connect(redis, until_us) && redis_survey(redis, until_us) &&
+        *redis_server_lock_flaw(server))
+        log_warn("the Redis of the locks is %s (--redis)", redis_server_lock_flaw(server));
     redis_destroy(redis);
     return true;
 }
@@ -89,25 +101,30 @@ static bool stock_greet(void *server, struct error *error)
 {
     struct redis *redis = redis_create(server);
     int64_t until_us = clock_mono_us() + FIRST_SURVEY_US;
+    char flaws[FLAWS_MAX];
 
     (void)error;
     if (!redis || !redis_connect(redis, until_us) || !redis_survey(redis, until_us))
         log_warn("%s; redis-stock answers 503 until it is there (--stock-redis)",
                  redis ? redis_error(redis)->text : "out of memory");
-    else if (*stock_flaw(server))
-        log_warn("the Redis of redis-stock is %s (--stock-redis)", stock_flaw(server));
+    stock_flaws(server, flaws);
+    if (*flaws)
+        log_warn("the Redis of redis-stock is %s (--stock-redis)", flaws);
     redis_destroy(redis);
     return true;
 }
 
 static void locks_health(void *server, backend_report *report, void *to)
 {
-    redis_server_report(server, "redis", "", report, to);
+    redis_server_report(server, "redis", redis_server_lock_flaw(server), report, to);
 }
 
 static void stock_health(void *server, backend_report *report, void *to)
 {
-    redis_server_report(server, "stock-redis", stock_flaw(server), report, to);
+    char flaws[FLAWS_MAX];
+
+    stock_flaws(server, flaws);
+    redis_server_report(server, "stock-redis", flaws, report, to);
 }
 
 #define CLUSTER " is a node of a cluster, of which this server cannot make use"
@@ -131,21 +148,23 @@ static const char *stock_unfit(void *server)
 
 static void locks_probe(void *redis, int node, const struct settings *settings, int64_t until_us)
 {
-    char key[PROBE_KEY_MAX];
+    struct redis_needs needs = {.of = "locks", .subscribes = true};
 
     (void)node;
-    /* Where a user's rights end at the keys that are in use, this one is among them. */
-    snprintf(key, sizeof key, "%s:lock:probe", settings->system_name);
-    redis_probe_health(redis, "--redis", key, until_us);
+    /* Where a user's rights end at the keys that are in use, these are among them. */
+    snprintf(needs.absent, sizeof needs.absent, "%s:lock:probe", settings->system_name);
+    snprintf(needs.hash, sizeof needs.hash, "%s:lock-probe", settings->system_name);
+    redis_probe_health(redis, "--redis", &needs, until_us);
 }
 
 static void stock_probe(void *redis, int node, const struct settings *settings, int64_t until_us)
 {
-    char key[PROBE_KEY_MAX];
+    struct redis_needs needs = {.of = "stock"};
 
     (void)node;
-    snprintf(key, sizeof key, "{%s}:stock:probe", settings->system_name);
-    redis_probe_health(redis, "--stock-redis", key, until_us);
+    snprintf(needs.absent, sizeof needs.absent, "{%s}:stock:probe", settings->system_name);
+    snprintf(needs.hash, sizeof needs.hash, "{%s}:stock:probe-hash", settings->system_name);
+    redis_probe_health(redis, "--stock-redis", &needs, until_us);
 }
 
 const struct backend backend_redis = {

@@ -72,6 +72,14 @@ unsigned redis_server_flaws(const struct redis_server *server)
     return atomic_load_explicit(&server->flaws, memory_order_relaxed);
 }
 
+const char *redis_server_lock_flaw(const struct redis_server *server)
+{
+    return redis_server_flaws(server) & REDIS_EVICTS
+               ? "not safe: maxmemory-policy is not noeviction, a lock may be evicted while it is "
+                 "held"
+               : "";
+}
+
 void redis_server_note(struct redis_server *server, int version, unsigned flaws)
 {
     atomic_store_explicit(&server->version, version, memory_order_relaxed);

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool read_version(struct redis *redis, int64_t until_us, int *version)
+static enum redis_status read_version(struct redis *redis, int64_t until_us, int *version,
+                                      unsigned *flaws)
 {
     struct redis_reply *reply;
+    enum redis_status status =
+        redis_call(redis, 2, (const char *const[]){"INFO", "server"}, until_us, &reply);
 
-    if (redis_call(redis, 2, (const char *const[]){"INFO", "server"}, until_us, &reply) != REDIS_OK)
-        return false;
     const char *text = redis_reply_text(reply);
     const char *line = text ? strstr(text, "redis_version:") : NULL;
     if (line) {
@@ -20,9 +21,11 @@ static bool read_version(struct redis *redis, int64_t until_us, int *version)
         *version = (int)(major * 100 + minor);
         atomic_store_explicit(&redis->server->cluster, strstr(text, "redis_mode:cluster") != NULL,
                               memory_order_relaxed);
+    } else {
+        *flaws |= REDIS_NAMELESS;
     }
     redis_reply_free(reply);
-    return true;
+    return status;
 }
 
 /* `flaw` unless the setting has the value; a server that does not tell is REDIS_SILENT. */
@@ -56,7 +59,7 @@ static bool survey(struct redis *redis, int64_t until_us)
     int version = 0;
     unsigned flaws = 0;
 
-    if (!read_version(redis, until_us, &version))
+    if (read_version(redis, until_us, &version, &flaws) == REDIS_LOST)
         return false;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (read_setting(redis, wanted[i].name, wanted[i].value, wanted[i].flaw, until_us,
@@ -64,17 +67,6 @@ static bool survey(struct redis *redis, int64_t until_us)
             return false;
     redis_server_note(redis_server_of(redis), version, flaws);
     return true;
-}
-
-void redis_identify(struct redis *redis, int64_t until_us)
-{
-    struct redis_server *server = redis->server;
-    int version = 0;
-
-    redis->optional = true;
-    if (read_version(redis, until_us, &version))
-        redis_server_note(server, version, redis_server_flaws(server));
-    redis->optional = false;
 }
 
 /* A user who may not ask may well be allowed what the strategies need. */

@@ -134,17 +134,19 @@ static void redlock_health(void *backend, backend_report *report, void *to)
         char name[24];
 
         snprintf(name, sizeof name, "redlock-%d", i + 1);
-        redis_server_report(redlock->nodes[i], name, "", report, to);
+        redis_server_report(redlock->nodes[i], name, redis_server_lock_flaw(redlock->nodes[i]),
+                            report, to);
     }
 }
 
 static void redlock_probe(void *opened, int node, const struct settings *settings, int64_t until_us)
 {
     struct redlock_sessions *sessions = opened;
-    char key[LOCK_NAME_MAX + 1];
+    struct redis_needs needs = {.of = "redlock"};
 
-    snprintf(key, sizeof key, "%s:lock:probe", settings->system_name);
-    redis_probe_health(sessions->nodes[node], "--redlock", key, until_us);
+    snprintf(needs.absent, sizeof needs.absent, "%s:lock:probe", settings->system_name);
+    snprintf(needs.hash, sizeof needs.hash, "%s:lock-probe", settings->system_name);
+    redis_probe_health(sessions->nodes[node], "--redlock", &needs, until_us);
 }
 
 static struct redlock_sessions *sessions_of(const struct lock_client *client)

@@ -153,21 +153,37 @@ static bool backend_up(struct server *server, const char *backend, char detail[D
     return up;
 }
 
+static bool names(const char *detail, const char *word)
+{
+    return strstr(detail, word) != NULL;
+}
+
+static bool begins(const char *detail, const char *word)
+{
+    return strncmp(detail, word, strlen(word)) == 0;
+}
+
 /* `word` NULL: up, and nothing is wrong. */
-static void wait_backend(struct server *server, const char *backend, const char *word)
+static void wait_told(struct server *server, const char *backend, const char *word,
+                      bool (*has)(const char *detail, const char *word))
 {
     int64_t until_us = clock_mono_us() + t_patience_us();
     char detail[DETAIL_SIZE];
 
     for (;;) {
         bool up = backend_up(server, backend, detail);
-        if (word ? !up && strncmp(detail, word, strlen(word)) == 0 : up && !*detail)
+        if (word ? !up && has(detail, word) : up && !*detail)
             return;
         if (clock_mono_us() >= until_us)
             fail_msg("%s is %s: \"%s\", not %s", backend, up ? "up" : "not up", detail,
                      word ? word : "up");
         clock_sleep_until(clock_mono_us() + 10000);
     }
+}
+
+static void wait_backend(struct server *server, const char *backend, const char *word)
+{
+    wait_told(server, backend, word, begins);
 }
 
 static void each_refusal_is_told(const char *strategy, const char *backend,
@@ -247,6 +263,78 @@ static void a_user_who_may_not_ask_for_settings_is_served(void **state)
     tell(&stock, "ACL SETUSER default +config|get +info");
 }
 
+/* Without this the figures are not to be had; it sells, and says so. */
+static void what_is_not_told_is_said_to_be_unknown(void **state)
+{
+    struct buy buy = {.strategy = "redis-stock", .product = next_product(), .user = 1};
+    char detail[DETAIL_SIZE];
+
+    (void)state;
+    tell(&stock, "ACL SETUSER default -@dangerous +acl +config|set");
+    struct server *server = server_start(NULL);
+    shop_put(server, product, 10, NULL);
+    shop_expect_buy_soon(server, &buy, 201);
+    assert_true(backend_up(server, "stock-redis", detail));
+    assert_non_null(strstr(detail, "CONFIG GET is not allowed"));
+    assert_non_null(strstr(detail, "INFO is not allowed"));
+    assert_true(server_says(server, "INFO is not allowed"));
+    assert_false(server_says(server, "answers 503 until"));
+    server_stop(server);
+    tell(&stock, "ACL SETUSER default +@all");
+}
+
+/* All that strategies need and their user may not use; an order may need one of them alone. */
+static void each_command_that_is_missing_is_named(void **state)
+{
+    static const char *const of_locks[] = {"SET", "INCR", "RPUSH", "TIME", "DEL"};
+    static const char *const of_stock[] = {"XADD", "TIME", "DEL", "HSETNX", "SADD"};
+    char detail[DETAIL_SIZE];
+
+    (void)state;
+    struct server *server = server_start(NULL);
+    wait_backend(server, "redis", NULL);
+    wait_backend(server, "stock-redis", NULL);
+    tell(&locks, "ACL SETUSER default -set -incr -rpush -time -del");
+    tell(&stock, "ACL SETUSER default -xadd -time -del -hsetnx -sadd");
+    for (size_t i = 0; i < sizeof of_locks / sizeof *of_locks; i++) {
+        wait_told(server, "redis", of_locks[i], names);
+        wait_told(server, "stock-redis", of_stock[i], names);
+    }
+    tell(&locks, "ACL SETUSER default +@all -subscribe");
+    wait_told(server, "redis", "subscribe", names);
+    tell(&locks, "ACL SETUSER default +@all");
+    tell(&stock, "ACL SETUSER default +@all");
+    wait_backend(server, "redis", NULL);
+    wait_backend(server, "stock-redis", NULL);
+    assert_true(backend_up(server, "stock-redis", detail));
+    server_stop(server);
+}
+
+/* All at once, of a Redis that serves. */
+static void each_flaw_is_told(void **state)
+{
+    char detail[DETAIL_SIZE];
+
+    (void)state;
+    tell(&stock, "CONFIG SET maxmemory-policy allkeys-lru");
+    tell(&stock, "CONFIG SET appendfsync everysec");
+    tell(&locks, "CONFIG SET maxmemory-policy volatile-ttl");
+    struct server *server = server_start(NULL);
+    assert_true(server_says(server, "a lock may be evicted"));
+    assert_true(server_says(server, "stock and 202s may be evicted"));
+    assert_true(backend_up(server, "stock-redis", detail));
+    assert_non_null(strstr(detail, "appendfsync"));
+    assert_non_null(strstr(detail, "maxmemory-policy"));
+    assert_true(backend_up(server, "redis", detail));
+    assert_non_null(strstr(detail, "maxmemory-policy"));
+    tell(&locks, "CONFIG SET maxmemory-policy noeviction");
+    for (*detail = ' '; *detail;) /* the probe looks again */
+        backend_up(server, "redis", detail);
+    tell(&stock, "CONFIG SET appendfsync always");
+    tell(&stock, "CONFIG SET maxmemory-policy noeviction");
+    server_stop(server);
+}
+
 static void point(const char *link, const char *to)
 {
     char beside[PATH_SIZE];
@@ -292,17 +380,21 @@ static void open_sessions_follow_a_failover(void **state)
 
 static int serve_again(void **state)
 {
-    static const char *const commands[] = {
-        "REPLICAOF NO ONE",          "CONFIG SET min-replicas-to-write 0", "CONFIG SET maxmemory 0",
-        "ACL SETUSER default +@all", "CONFIG SET requirepass %s",          "CONFIG SET save %s"};
+    static const char *const commands[] = {"REPLICAOF NO ONE",
+                                           "CONFIG SET min-replicas-to-write 0",
+                                           "CONFIG SET maxmemory 0",
+                                           "ACL SETUSER default +@all",
+                                           "CONFIG SET requirepass %s",
+                                           "CONFIG SET save %s",
+                                           "CONFIG SET maxmemory-policy noeviction"};
     struct place *all[] = {&locks, &stock, &nodes[0], &nodes[1], &nodes[2]};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!all[i]->context)
             continue;
-        chmod_folder(all[i], 0700);
         for (size_t j = 0; j < sizeof commands / sizeof *commands; j++)
             tell(all[i], commands[j]);
+        chmod_folder(all[i], 0700);
     }
     return server_teardown(state);
 }
@@ -314,6 +406,9 @@ int main(void)
         cmocka_unit_test_teardown(a_stock_redis_that_refuses_is_told, serve_again),
         cmocka_unit_test_teardown(redlock_nodes_that_refuse_are_told, serve_again),
         cmocka_unit_test_teardown(a_user_who_may_not_ask_for_settings_is_served, serve_again),
+        cmocka_unit_test_teardown(what_is_not_told_is_said_to_be_unknown, serve_again),
+        cmocka_unit_test_teardown(each_command_that_is_missing_is_named, serve_again),
+        cmocka_unit_test_teardown(each_flaw_is_told, serve_again),
         cmocka_unit_test_teardown(open_sessions_follow_a_failover, serve_again),
     };
     const char *url = stack_redlock();
