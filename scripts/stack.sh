@@ -15,9 +15,10 @@
 # mariadb (SECKILL_MARIADB).
 #
 # DIR (.stack in the checkout) holds the logs and, of each server, the process id and its start time. The data is in
-# DIR/data. Root hands PostgreSQL and Redis to the user postgres; where that user cannot reach the checkout the data
-# is in a folder under /var/tmp instead, which DIR/home names. Sockets are beside the data, or in a folder under /tmp,
-# which DIR/sockets names, when their path would be too long for a socket or has signs that a URL would not carry.
+# DIR/data. Root hands PostgreSQL and Redis to the user postgres; where that user cannot reach the checkout, or its file
+# system has no modes (a Windows drive), it is in a folder under /var/tmp, which DIR/home names. Sockets are beside the
+# data, or in a folder under /tmp, which DIR/sockets names, when their path would be too long for a socket or has signs
+# that a URL would not carry.
 #
 # How it fails: a server that was killed is started again (PostgreSQL recovers by itself). One that does not answer in
 # time makes `up` exit 1 with the end of its log. A process is ours only if its id, its start time and its working
@@ -66,13 +67,14 @@ make_private() { # FOLDER
 
 make_home() {
   if is_private "$home"; then return; fi
-  [ ! -e "$home" ] || die "$home was made by or for another user; as that user: stack.sh down --purge"
+  [ ! -e "$home" ] || die "$home is not private: another user's (who says: stack.sh down --purge), or where no modes are kept"
   rm -f "$dir/home"
   home=$dir/data
-  if make_private "$home" 2>/dev/null && "${as_owner[@]}" test -w "$home"; then return; fi
+  if make_private "$home" 2>/dev/null && is_private "$home" && "${as_owner[@]}" test -w "$home"; then return; fi
   rmdir "$home" 2>/dev/null || true
   home=$(mktemp -d /var/tmp/seckill-stack.XXXXXX)
   make_private "$home"
+  is_private "$home" || die "$home cannot be made private: its file system keeps no modes"
   echo "$home" >"$dir/home"
 }
 

@@ -166,6 +166,18 @@ test_closed_folder() {
   check_other_folder "$work/closed/stack"
 }
 
+# A file system that keeps no modes, as a Windows drive's: here chmod does nothing to what is in the folder.
+test_folder_without_modes() {
+  mkdir -p "$work/bin" "$work/flat"
+  cat >"$work/bin/chmod" <<END
+#!/bin/sh
+case \$2 in "$work/flat"/*) exit 0 ;; esac
+exec $(command -v chmod) "\$@"
+END
+  chmod 755 "$work/bin/chmod"
+  PATH=$work/bin:$PATH check_other_folder "$work/flat/stack"
+}
+
 # RabbitMQ: on request, on ports of 127.0.0.1 that stay the same, with no epmd, and gone after down.
 test_rabbitmq() {
   local url before one
@@ -273,8 +285,8 @@ test_locks_elsewhere() {
 }
 
 chmod 755 "$work"
-for t in up_twice killed one_killed stranger stopped purge long_folder folder_with_spaces closed_folder rabbitmq \
-  doubles locks_elsewhere; do
+for t in up_twice killed one_killed stranger stopped purge long_folder folder_with_spaces closed_folder \
+  folder_without_modes rabbitmq doubles locks_elsewhere; do
   echo "test_stack: $t"
   "test_$t"
 done
