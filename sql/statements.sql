@@ -912,15 +912,19 @@ SELECT set_config('lock_timeout', $1::text, false), set_config('synchronous_comm
 -- name: discard_plans
 DISCARD PLANS
 
--- What commits wait for; whether there can be any; and the transaction that has waited longest for the standby, of those of
--- this role, when one does.
+-- What commits wait for; whether there can be any; the transaction that has waited longest for the standby, of those of
+-- this role, when one does; and the database's encoding where it does not take UTF-8 as the bytes that it is (those of one
+-- byte a character take any).
 -- name: server_state
 SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
        current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
        pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
        (SELECT backend_xid::text FROM pg_stat_activity
         WHERE wait_event = 'SyncRep' AND usename = current_user AND datname = current_database()
-        ORDER BY age(backend_xid) DESC LIMIT 1)
+        ORDER BY age(backend_xid) DESC LIMIT 1),
+       CASE WHEN current_setting('server_encoding') <> 'UTF8'
+             AND pg_encoding_max_length(pg_char_to_encoding(current_setting('server_encoding'))) > 1
+            THEN current_setting('server_encoding') END
 
 -- The schema in which the tables are or are to be; whether they are there; whether the schema is; whether this role may
 -- make them. It is the one that is named $1, or with the default name the first one of the search_path that has the

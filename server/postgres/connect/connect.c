@@ -34,6 +34,9 @@
 
 #define CANNOT_CONNECT_NOW   "57P03"
 #define TOO_MANY_CONNECTIONS "53300"
+/* What the connection string asks of it: an encoding that it cannot convert, or none. */
+#define NOT_SUPPORTED     "0A000"
+#define INVALID_PARAMETER "22023"
 
 enum {
     CLOSED_AFTER_FAILURE_US = 250000,
@@ -103,6 +106,9 @@ static enum attempt judge_failure(struct pg *pg)
 
     set_connect_error(pg);
     pg->refused = state && strncmp(state, TOO_MANY_CONNECTIONS, STATE_LENGTH) == 0;
+    if (state && (strncmp(state, NOT_SUPPORTED, STATE_LENGTH) == 0 ||
+                  strncmp(state, INVALID_PARAMETER, STATE_LENGTH) == 0))
+        pg->error.code = ERROR_UNSUITABLE;
     return other ? UNSUITABLE : DENIED;
 }
 

@@ -133,11 +133,20 @@ static void take_durability(struct store *store, const struct store_durability *
 static bool look_at_server(struct store *store, struct pg *pg, int64_t until_us,
                            struct error *error)
 {
-    if (pg_exec(pg, SQL_SERVER_STATE, PG_NO_ARGS, until_us) == PG_OK)
-        return true;
-    *error = pg->error;
-    atomic_store_explicit(&store->up, false, memory_order_relaxed);
-    return false;
+    char encoding[32];
+
+    if (pg_exec(pg, SQL_SERVER_STATE, PG_NO_ARGS, until_us) != PG_OK) {
+        *error = pg->error;
+        atomic_store_explicit(&store->up, false, memory_order_relaxed);
+        return false;
+    }
+    pg_get_text(pg, 0, 7, encoding, sizeof encoding);
+    return !encoding[0] ||
+           error_set(
+               error, ERROR_UNSUITABLE,
+               "the database's encoding is %s, which takes no UTF-8: give the server one that "
+               "was made with ENCODING 'UTF8' (--database)",
+               encoding);
 }
 
 bool store_look_at_flusher(struct store *store, struct pg *pg, int64_t until_us)

@@ -81,6 +81,37 @@ static void a_newer_schema_is_refused(void **state)
         fail_msg("it does not say why: %s", log);
 }
 
+static void expect_no_start(const char *options, const char *named)
+{
+    static const char *const flags[] = {NULL};
+    char log[4096], *asked = NULL;
+
+    assert_true(asprintf(&asked, "%s%s", conninfo, options) > 0);
+    server_use_database(asked);
+    assert_int_equal(server_wait(server_launch(flags), log, sizeof log), 2);
+    if (!strstr(log, named))
+        fail_msg("it does not name %s: %s", named, log);
+    free(asked);
+}
+
+static void an_encoding_that_is_not_converted_is_refused(void **state)
+{
+    char *folder = stack_socket_folder(), *maintenance = NULL;
+
+    (void)state;
+    expect_no_start(" client_encoding=MULE_INTERNAL", "MULE_INTERNAL");
+    expect_no_start(" client_encoding=nonsense", "nonsense");
+    assert_true(asprintf(&maintenance, "host=%s dbname=postgres user=postgres", folder) > 0);
+    struct witness *postgres = witness_open(maintenance);
+    stack_database_drop("seckill_lifetime");
+    witness_run(postgres, "CREATE DATABASE seckill_lifetime OWNER seckill TEMPLATE template0"
+                          " ENCODING 'EUC_JP' LC_COLLATE 'C' LC_CTYPE 'C'");
+    witness_close(postgres);
+    expect_no_start("", "EUC_JP");
+    free(maintenance);
+    free(folder);
+}
+
 /* Orders wait in lanes and stand in PostgreSQL when the signal comes: all are answered, and what
  * was said is true. */
 static void sigterm_under_load(void **state)
@@ -124,6 +155,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_start_together, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(a_start_changes_nothing, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(a_newer_schema_is_refused, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(an_encoding_that_is_not_converted_is_refused,
+                                        fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(sigterm_under_load, fresh_database, server_teardown),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
