@@ -1,19 +1,23 @@
 /*
  * Early lock release: committed without waiting for the log, answered after a later flush.
  *
- * Stands for: server/sale/flusher.c, server/drive/ahead.c, server/sale/settle.c.
+ * Stands for: server/sale/flusher.c, server/sale/proven.c, server/drive/ahead.c, server/sale/settle.c.
  *
  * One unit and two buyers: the second may be refused because of the first one's sale. PostgreSQL's
  * log is a number of commits, of which a crash keeps those that are flushed; it crashes up to twice,
  * and the flusher's session may be lost without a crash. What the flusher cannot prove it settles.
  *
  * As it is: the ticket names the flusher's session that was open before the commit; the list is
- * taken before the flush begins; refusals that rest on such a sale are parked like sales.
+ * taken before the flush begins; refusals that rest on such a sale are parked like sales, unless a
+ * flush of this session's has covered as much of the log before.
  * NO_BARRIER: told without a flush. NO_TICKET: any session's flush proves. TICKET_LATE: the ticket is
  * taken when the order parks. LIST_LATE: the list is taken when the flush is over. REFUSED_AT_ONCE:
  * a refusal is told at once. SETTLED_AT_ONCE: an order that settling finds is told without a flush.
+ * ANY_VERSION: a flush has covered the product once, whatever was written since. NOTED_FIRST: what a
+ * flush covers is noted when it begins.
  *
- * Left out: several instances (what a second one reads is told by product.early, as here), who
+ * Left out: that the session is forgotten with its proofs (a failover may take what was flushed);
+ * several instances (what a second one reads is told by product.early, as here), who
  * sells when there is no session (their own flush), standbys.
  */
 #define BUYERS 2
@@ -22,8 +26,14 @@
 byte log, flushed, server = 1, crashes;
 byte at[BUYERS];     /* the order's commit in the log; 0: there is none */
 byte ticket[BUYERS], session, session_server, opened; /* the flusher's session; 0: none */
+byte known; /* what the session's flushes have covered of the log */
 bool parked[BUYERS], refuse[BUYERS], told[BUYERS], refused[BUYERS];
 
+#ifdef ANY_VERSION
+#define COVERED(seen) true
+#else
+#define COVERED(seen) (seen <= known)
+#endif
 #define SOLD (at[0] != 0 || at[1] != 0)
 
 active proctype postgresql()
@@ -42,7 +52,7 @@ end: do
 
 active [BUYERS] proctype buyer() /* _pid is 1 or 2 */
 {
-    byte i = _pid - 1, with;
+    byte i = _pid - 1, with, seen;
     atomic { /* flusher_ticket: of a session with the same server */
         with = server;
         ticket[i] = (session_server == server -> session : 0)
@@ -52,7 +62,7 @@ active [BUYERS] proctype buyer() /* _pid is 1 or 2 */
     :: atomic {
         with == server ->
         if
-        :: SOLD -> refuse[i] = true
+        :: SOLD -> refuse[i] = true; seen = log
         :: else -> log++; at[i] = log
         fi
     };
@@ -64,7 +74,8 @@ active [BUYERS] proctype buyer() /* _pid is 1 or 2 */
 #endif
         if
         :: ticket[i] == 0 -> skip /* ahead.c: its own flush; another model's matter */
-        :: else -> parked[i] = true
+        :: atomic { ticket[i] != 0 && refuse[i] && ticket[i] == session && COVERED(seen) -> refused[i] = true }
+        :: atomic { ticket[i] != 0 && !(refuse[i] && ticket[i] == session && COVERED(seen)) -> parked[i] = true }
         fi
     fi
 }
@@ -106,19 +117,23 @@ active proctype flusher()
     byte mark;
     bool proven, mine[BUYERS];
 end: do
-    :: atomic { session == 0 || session_server != server -> opened++; session = opened; session_server = server }
+    :: atomic { session == 0 || session_server != server -> opened++; session = opened; session_server = server; known = 0 }
     :: atomic { session != 0 && opened < 3 -> session = 0 } /* it is lost */
     :: parked[0] || parked[1] ->
 #ifndef LIST_LATE
         take();
 #endif
         mark = log; /* the barrier's own record */
+#ifdef NOTED_FIRST
+        known = mark;
+#endif
 #ifdef NO_BARRIER
         proven = true;
 #else
         atomic { /* it comes back when the log is on disk so far, unless its session has ended */
             proven = session != 0 && session_server == server;
-            if :: proven && flushed < mark -> flushed = mark :: else fi
+            if :: proven && flushed < mark -> flushed = mark :: else fi;
+            if :: proven -> known = mark :: else fi
         };
 #endif
 #ifdef LIST_LATE

@@ -531,6 +531,14 @@ SELECT stock, epoch, version, limit_per_user,
 FROM product WHERE id = ANY ($1::bigint[]) AND ($2::bigint = 0 OR fence = $2::bigint)
 ORDER BY id FOR UPDATE
 
+-- batch_lock without the lock, of which the log would tell.
+-- name: batch_look
+SELECT stock, epoch, version, limit_per_user,
+       (opens_at IS NULL OR opens_at <= clock_timestamp())
+           AND (closes_at IS NULL OR clock_timestamp() < closes_at) AS open,
+       split, early, hold_s, clock_timestamp(), id
+FROM product WHERE id = ANY ($1::bigint[])
+
 -- batch_lock, but it passes by rows that somebody else holds: `busy` says so of them.
 -- name: batch_lock_free
 WITH free AS (

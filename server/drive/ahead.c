@@ -102,7 +102,8 @@ void ahead_park(struct session *session, struct batch *batch)
     }
     for (struct order **at = &batch->orders; *at;) {
         struct order *order = *at;
-        if (!is_ahead(session, order)) {
+        if (!is_ahead(session, order) ||
+            flusher_has_covered(session->services->flusher, order, ticket)) {
             at = &order->next;
             continue;
         }

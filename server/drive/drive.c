@@ -284,6 +284,7 @@ static void drive_attempt(struct session *session, const struct strategy *strate
         order->outcome = ORDER_PENDING;
         order->if_not_done = ORDER_CAS_EXHAUSTED;
         order->early = order->record.early = false;
+        order->seen.version = 0;
         order->hold_until_us = 0;
         order->attempts++;
     }

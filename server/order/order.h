@@ -134,6 +134,12 @@ struct order_record {
     int64_t hold_until_us;             /* wall clock of PostgreSQL's; 0: it has had no hold */
 };
 
+/* A state of a product's row: each write of its stock or its window makes another. */
+struct product_version {
+    int64_t epoch;
+    int64_t version; /* 0: nobody knows, or it does not say all (buckets) */
+};
+
 struct order {
     struct order *next; /* the list it stands in now */
 
@@ -161,12 +167,13 @@ struct order {
     enum order_outcome if_not_done; /* with UNSETTLED: the answer if the commit did not happen; with
                                        RETRY: if there is no time to */
     unsigned attempts;
-    bool waited;           /* an attempt has ended because somebody held a lock for too long, or
-                              withheld a row */
-    bool waits_alone;      /* and one that other orders of the product do not need */
-    int64_t missed;        /* what the last attempt's write should have matched (purchase_missed) */
-    bool early;            /* it was decided by what a crash may undo: product_row.early */
-    unsigned ticket;       /* of the flusher's session that proves the flush; 0: none does */
+    bool waited;      /* an attempt has ended because somebody held a lock for too long, or
+                         withheld a row */
+    bool waits_alone; /* and one that other orders of the product do not need */
+    int64_t missed;   /* what the last attempt's write should have matched (purchase_missed) */
+    bool early;       /* it was decided by what a crash may undo: product_row.early */
+    struct product_version seen; /* of the row that was read last, as it was committed */
+    unsigned ticket;             /* of the flusher's session that proves the flush; 0: none does */
     int64_t hold_until_us; /* purchase_hold has decided it; 0: the order is confirmed at once */
     struct order_record record; /* for 2xx, except a restock's: the order as it is in PostgreSQL */
     int64_t queue_us;

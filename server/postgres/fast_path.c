@@ -14,7 +14,8 @@ struct fast_path {
     struct slot {
         int64_t product_id; /* the last one noted of those whose place this is; 0: none */
         int64_t epoch;
-        bool unfit; /* one statement cannot sell it */
+        bool unfit;   /* one statement cannot sell it */
+        int64_t over; /* an order of so many units was too many; 0: nobody knows */
         struct mark {
             int64_t server; /* 0: nobody knows */
             int64_t epoch_base;
@@ -53,9 +54,11 @@ static struct slot *slot_of(struct fast_path *table, int64_t product_id)
 
 static void note(struct slot *slot, int64_t product_id, int64_t epoch)
 {
-    struct mark early = slot->product_id == product_id ? slot->early : (struct mark){0};
+    bool same = slot->product_id == product_id;
+    struct mark early = same ? slot->early : (struct mark){0};
+    int64_t over = same && slot->epoch == epoch ? slot->over : 0;
 
-    *slot = (struct slot){.product_id = product_id, .epoch = epoch, .early = early};
+    *slot = (struct slot){.product_id = product_id, .epoch = epoch, .over = over, .early = early};
 }
 
 void fast_path_note(struct pg *pg, int64_t product_id, int64_t epoch, bool fits)
@@ -100,6 +103,28 @@ bool fast_path_fits(struct pg *pg, int64_t product_id)
     bool unfit = slot->product_id == product_id && slot->unfit;
     pthread_mutex_unlock(&table->mutex);
     return !unfit;
+}
+
+void fast_path_note_left(struct pg *pg, int64_t product_id, int64_t units)
+{
+    struct fast_path *table = pg->store->fast_path;
+    struct slot *slot = slot_of(table, product_id);
+
+    pthread_mutex_lock(&table->mutex);
+    if (slot->product_id == product_id)
+        slot->over = units + 1;
+    pthread_mutex_unlock(&table->mutex);
+}
+
+int64_t fast_path_over(struct pg *pg, int64_t product_id)
+{
+    struct fast_path *table = pg->store->fast_path;
+    const struct slot *slot = slot_of(table, product_id);
+
+    pthread_mutex_lock(&table->mutex);
+    int64_t over = slot->product_id == product_id ? slot->over : 0;
+    pthread_mutex_unlock(&table->mutex);
+    return over > 0 ? over : INT64_MAX;
 }
 
 /* Another database has another base; and a standby that was promoted may lack the mark. */

@@ -1,6 +1,7 @@
 /*
  * Fast path: hints about the products of a database, which are remembered from the rows that were
- * read: the epoch (the present sale), and whether one statement can sell the product.
+ * read: the epoch (the present sale), whether one statement can sell the product, and how much of
+ * it was left.
  *
  * Happy path: a strategy asks for the epoch and sends one statement that decides, writes and
  * commits, with that epoch in it.
@@ -40,6 +41,12 @@ void fast_path_note_epoch(struct pg *pg, int64_t product_id, int64_t epoch);
 int64_t fast_path_epoch(struct pg *pg, int64_t product_id);
 /* True, too, of a product that was never noted, or of which the epoch alone was. */
 bool fast_path_fits(struct pg *pg, int64_t product_id);
+
+/* So many units are left of a product that was just noted, whose stock stands in its row alone; 0
+ * of one that is not on sale. */
+void fast_path_note_left(struct pg *pg, int64_t product_id, int64_t units);
+/* From so many units on the last look would refuse an order; INT64_MAX: nobody knows. */
+int64_t fast_path_over(struct pg *pg, int64_t product_id);
 
 /* The epoch, where the row of this session's database says that commits of that sale may be early
  * (mark_early); else 0. No hint: noted where it was read there, and flushed. */

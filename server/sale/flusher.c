@@ -7,12 +7,19 @@
 #include "base/log.h"
 #include "metrics/cost.h"
 #include "metrics/metrics.h"
+#include "sale/proven.h"
 #include "sale/settle.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { IDLE_US = 10000000, TRY_AGAIN_US = 1000000, CONNECT_US = 2000000 };
+enum {
+    IDLE_US = 10000000,
+    TRY_AGAIN_US = 1000000,
+    CONNECT_US = 2000000,
+    /* Where a standby takes part: a primary that was left behind learns nothing of it. */
+    PROOF_MOST_US = 1000000
+};
 
 struct flusher {
     const struct services *services; /* borrowed: app */
@@ -30,11 +37,12 @@ struct flusher {
         pthread_cond_t changed;
         struct order *parked;
         struct order **end;
-        unsigned ticket;     /* of the session that is open; 0: none is */
-        int64_t server;      /* that it is with */
-        bool wanted;         /* a session, or one with another server */
-        int64_t used_us;     /* when a ticket was last given */
-        int64_t next_try_us; /* no session is wanted before */
+        unsigned ticket;       /* of the session that is open; 0: none is */
+        int64_t server;        /* that it is with */
+        struct proven *proven; /* owned */
+        bool wanted;           /* a session, or one with another server */
+        int64_t used_us;       /* when a ticket was last given */
+        int64_t next_try_us;   /* no session is wanted before */
         bool stopping;
     } shared;
 };
@@ -48,7 +56,10 @@ struct flusher *flusher_create(const struct services *services)
         return NULL;
     flusher->services = services;
     flusher->session = session_create(services);
-    if (!flusher->session) {
+    flusher->shared.proven = proven_create();
+    if (!flusher->session || !flusher->shared.proven) {
+        session_destroy(flusher->session);
+        proven_destroy(flusher->shared.proven);
         free(flusher);
         return NULL;
     }
@@ -71,6 +82,7 @@ void flusher_destroy(struct flusher *flusher)
     if (!flusher)
         return;
     session_destroy(flusher->session);
+    proven_destroy(flusher->shared.proven);
     pthread_cond_destroy(&flusher->shared.changed);
     pthread_mutex_destroy(&flusher->shared.mutex);
     free(flusher);
@@ -94,6 +106,37 @@ unsigned flusher_ticket(struct flusher *flusher, const struct pg *pg, bool wante
     }
     pthread_mutex_unlock(&flusher->shared.mutex);
     return ticket;
+}
+
+/* A refusal that was read off the product's row and nothing else. */
+static bool rests_on_the_row(const struct order *order)
+{
+    return (order->outcome == ORDER_SOLD_OUT || order->outcome == ORDER_SALE_NOT_OPEN) &&
+           !order->record.early && order->seen.version != 0;
+}
+
+bool flusher_has_covered(struct flusher *flusher, const struct order *order, unsigned ticket)
+{
+    int64_t since_us = 0;
+
+    if (!rests_on_the_row(order))
+        return false;
+    pthread_mutex_lock(&flusher->shared.mutex);
+    if (flusher->shared.ticket == ticket)
+        since_us = proven_since_us(flusher->shared.proven, order->product_id, order->seen, ticket);
+    pthread_mutex_unlock(&flusher->shared.mutex);
+    return since_us != 0 && (!store_waits(services_store(flusher->services)) ||
+                             clock_mono_us() - since_us < PROOF_MOST_US);
+}
+
+static void remember(struct flusher *flusher, const struct order *list, int64_t begun_us)
+{
+    pthread_mutex_lock(&flusher->shared.mutex);
+    for (const struct order *order = list; order; order = order->next)
+        if (rests_on_the_row(order))
+            proven_note(flusher->shared.proven, order->product_id, order->seen, order->ticket,
+                        begun_us);
+    pthread_mutex_unlock(&flusher->shared.mutex);
 }
 
 void flusher_park(struct flusher *flusher, struct order *list)
@@ -237,11 +280,13 @@ static void answer(struct flusher *flusher, struct order *list)
 {
     unsigned ticket = flusher->shared.ticket; /* no other thread changes it */
     struct order *unproven = take_unproven(&list, ticket);
+    int64_t begun_us = clock_mono_us();
 
     if (list && (ticket == 0 || !flush(flusher))) {
         close_session(flusher);
         settle(flusher, list);
     } else if (list) {
+        remember(flusher, list, begun_us);
         charge(flusher, list);
         metrics_add(flusher->flushes, 1);
         metrics_add(flusher->orders, (uint64_t)order_count(list));

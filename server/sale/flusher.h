@@ -12,6 +12,9 @@
  * orders are parked; the flusher flushes once and completes all that are parked. While it does,
  * others park: they are the next. No timer.
  *
+ * What a flush has covered is remembered, row by row (proven.h): a refusal over a row that nobody
+ * has written since waits for none. Not what has read an order, nor what stands in buckets.
+ *
  * Who reads what such a commit has written must not tell it before. product.early says so of a
  * sale, and is committed, with a flush, before the first of them (drive/ahead.c); refusals, replays
  * and repeats that were decided by its rows are parked as well, whatever their own flush is, in
@@ -51,6 +54,9 @@ void flusher_stop(struct flusher *flusher);
 /* For what the session reads and commits from now on. 0: nothing will prove its flush. `wanted`:
  * the flusher should have a session to the same server soon. Any thread. */
 unsigned flusher_ticket(struct flusher *flusher, const struct pg *pg, bool wanted);
+/* Whether a decided order is a refusal over a row of which an earlier flush has proven all that the
+ * order has read, with this ticket: it need not be parked. Any thread. */
+bool flusher_has_covered(struct flusher *flusher, const struct order *order, unsigned ticket);
 /* Decided orders, each with its ticket; they are the flusher's from now on. Any thread. */
 void flusher_park(struct flusher *flusher, struct order *list);
 

@@ -86,6 +86,12 @@ void purchase_row_at(const struct pg *pg, int i, struct product_row *row)
     };
 }
 
+void purchase_saw(struct order *order, const struct product_row *row)
+{
+    order->early |= row->early;
+    order->seen = (struct product_version){row->epoch, row->split ? 0 : row->version};
+}
+
 void purchase_row(const struct pg *pg, struct order *order, struct product_row *row)
 {
     purchase_row_at(pg, 0, row);
@@ -234,7 +240,8 @@ bool purchase_read(struct session *session, struct order *order, enum sql statem
         return false;
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_UNKNOWN_PRODUCT);
-    purchase_row(session->pg, order, row);
+    purchase_row_at(session->pg, 0, row);
+    purchase_saw(order, row);
     return true;
 }
 

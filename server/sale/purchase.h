@@ -30,6 +30,8 @@ struct product_row {
 };
 enum { PRODUCT_ROW_COLUMNS = 9 }; /* others may follow */
 
+/* The order is going to be decided by this row, which was read as somebody has committed it. */
+void purchase_saw(struct order *order, const struct product_row *row);
 /* From now on statements wait for locks as long as this order and its batch may; for an order that
  * does not wait, the shortest time there is. */
 void purchase_may_wait(struct session *session, const struct order *order);

@@ -36,6 +36,7 @@ static void batch_sell(struct session *session, struct batch *batch)
         if (order->no_wait)
             purchase_one_by_one(session, &order, 1);
     purchase_split(batch, &split);
+    split.buy_count = combine_look(session, split.buys, split.buy_count);
     combine_buys(session, split.buys, split.buy_count, 0);
     purchase_one_by_one(session, split.changes, split.change_count);
 }

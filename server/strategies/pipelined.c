@@ -57,7 +57,7 @@ static void explain(struct session *session, struct order **missed, int count, i
         return;
     fast_path_note(session->pg, missed[0]->product_id, row.epoch, purchase_row_is_simple(&row));
     for (int i = 0; i < count; i++) {
-        missed[i]->early |= row.early;
+        purchase_saw(missed[i], &row);
         if (!purchase_row_is_simple(&row) || row.epoch != epoch || row.split)
             parts->others[parts->other_count++] = missed[i];
         else if (purchase_allowed(session, missed[i], &row))

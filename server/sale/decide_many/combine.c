@@ -124,7 +124,8 @@ static void decide(struct combine *combine)
         int product = combine->product_of[i];
         if (order->outcome != ORDER_PENDING)
             continue;
-        order->early |= combine->tally.known[product] && combine->tally.rows[product].early;
+        if (combine->tally.known[product])
+            purchase_saw(order, &combine->tally.rows[product]);
         if (combine->tally.known[product] &&
             !purchase_may_commit(combine->session, &combine->tally.rows[product]))
             purchase_waited(order); /* for whoever kept the mark away */
@@ -242,6 +243,54 @@ attempt(struct session *session, struct order **orders, int count, int64_t fence
         if (orders[i]->outcome == ORDER_PENDING)
             purchase_confirm(orders[i]);
     return DECIDED;
+}
+
+/* Whether one of them had a key's order before, settle.h finds, as of every refusal. */
+static __attribute__((noinline)) void look(struct session *session, struct order **orders,
+                                           int count)
+{
+    struct tally tally;
+    int product_of[COMBINE_MAX];
+
+    tally_init(&tally, session->pg, 0, session->work_until_us);
+    for (int i = 0; i < count; i++) {
+        product_of[i] = tally_product(&tally, orders[i]->product_id);
+        tally_want(&tally, product_of[i], orders[i]->user_id, orders[i]->quantity);
+    }
+    if (tally_look(&tally) != PG_OK)
+        return;
+    for (int i = 0; i < count; i++) {
+        const struct product_row *row = &tally.rows[product_of[i]];
+        if (!tally.known[product_of[i]] || row->split)
+            continue;
+        purchase_saw(orders[i], row);
+        if (!row->open)
+            orders[i]->outcome = ORDER_SALE_NOT_OPEN;
+        else if (row->stock < orders[i]->quantity)
+            orders[i]->outcome = ORDER_SOLD_OUT;
+    }
+}
+
+int combine_look(struct session *session, struct order **orders, int count)
+{
+    struct order *doomed[COMBINE_MAX];
+    int64_t over = 0;
+    int n = 0;
+    int left = 0;
+
+    for (int i = 0; i < count; i++) {
+        if (i == 0 || orders[i]->product_id != orders[i - 1]->product_id)
+            over = fast_path_over(session->pg, orders[i]->product_id);
+        if (orders[i]->quantity >= over)
+            doomed[n++] = orders[i];
+    }
+    if (n == 0)
+        return count;
+    look(session, doomed, n);
+    for (int i = 0; i < count; i++)
+        if (orders[i]->outcome == ORDER_PENDING)
+            orders[left++] = orders[i];
+    return left;
 }
 
 /* All want one product, and no order wants anything besides. */

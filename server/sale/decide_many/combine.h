@@ -19,6 +19,10 @@
 
 enum { COMBINE_MAX = 500 };
 
+/* Refuses, by a look that locks nothing, those for which the last look at their product found too
+ * little; a sold-out product costs PostgreSQL no log. How many are undecided: they stand first. */
+int combine_look(struct session *session, struct order **orders, int count);
+
 /* Decides `count` buys (at most COMBINE_MAX). With a fence, the one that the hold registered, they
  * are of one product, and a row that carries another is LEASE_LOST for all; 0: none. */
 void combine_buys(struct session *session, struct order **orders, int count, int64_t fence);

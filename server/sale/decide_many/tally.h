@@ -57,6 +57,8 @@ void tally_init(struct tally *tally, struct pg *pg, int64_t fence, int64_t until
 int tally_product(struct tally *tally, int64_t product_id);
 /* Waits until `until_us`. *found is how many of the products have a row (under that fence). */
 enum pg_status tally_lock(struct tally *tally, int64_t until_us, int *found);
+/* Reads the rows and locks none, which PostgreSQL would log: for refusals. */
+enum pg_status tally_look(struct tally *tally);
 /* Waits for no row; in place of tally_lock, where nobody has a fence. What is busy cannot be
  * decided now, and is not unknown. */
 enum pg_status tally_lock_free(struct tally *tally);

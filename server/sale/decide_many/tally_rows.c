@@ -29,20 +29,52 @@ static void add_column(struct tally_columns *to, const struct tally *tally, int 
     to->units[to->count++] = units;
 }
 
-enum pg_status tally_lock(struct tally *tally, int64_t until_us, int *found)
+static int take_rows(struct tally *tally, enum pg_status status)
 {
     struct pg *pg = tally->pg;
-    enum pg_status status =
-        pg_exec(pg, SQL_BATCH_LOCK,
-                PG_ARGS(pg_int8s(tally->products.a, tally->products.count), pg_int8(tally->fence)),
-                until_us);
+    int found = status == PG_OK ? pg_rows(pg) : 0;
 
-    *found = status == PG_OK ? pg_rows(pg) : 0;
-    for (int i = 0; i < *found; i++) {
+    for (int i = 0; i < found; i++) {
         int at = pairs_find(&tally->products, pg_get_int8(pg, i, PRODUCT_ROW_COLUMNS), 0);
         purchase_row_at(pg, i, &tally->rows[at]);
         tally->known[at] = true;
     }
+    return found;
+}
+
+enum pg_status tally_lock(struct tally *tally, int64_t until_us, int *found)
+{
+    enum pg_status status =
+        pg_exec(tally->pg, SQL_BATCH_LOCK,
+                PG_ARGS(pg_int8s(tally->products.a, tally->products.count), pg_int8(tally->fence)),
+                until_us);
+
+    *found = take_rows(tally, status);
+    return status;
+}
+
+/* Which of the products one statement can sell, and how much is left of them. */
+static void note(const struct tally *tally)
+{
+    for (int i = 0; i < tally->products.count; i++) {
+        const struct product_row *row = &tally->rows[i];
+        if (!tally->known[i])
+            continue;
+        fast_path_note(tally->pg, tally->products.a[i], row->epoch,
+                       row->open && purchase_row_is_simple(row) && row->stock >= tally->asked[i]);
+        if (!row->split)
+            fast_path_note_left(tally->pg, tally->products.a[i], row->open ? row->stock : 0);
+    }
+}
+
+enum pg_status tally_look(struct tally *tally)
+{
+    enum pg_status status =
+        pg_exec(tally->pg, SQL_BATCH_LOOK,
+                PG_ARGS(pg_int8s(tally->products.a, tally->products.count)), tally->until_us);
+
+    take_rows(tally, status);
+    note(tally);
     return status;
 }
 
@@ -61,17 +93,6 @@ enum pg_status tally_lock_free(struct tally *tally)
             purchase_row_at(pg, i, &tally->rows[at]);
     }
     return status;
-}
-
-static void note_fast_path(const struct tally *tally)
-{
-    for (int i = 0; i < tally->products.count; i++) {
-        const struct product_row *row = &tally->rows[i];
-        if (tally->known[i])
-            fast_path_note(tally->pg, tally->products.a[i], row->epoch,
-                           row->open && purchase_row_is_simple(row) &&
-                               row->stock >= tally->asked[i]);
-    }
 }
 
 static enum pg_status fold_buckets(struct tally *tally)
@@ -115,7 +136,7 @@ static enum pg_status read_shares(struct tally *tally)
 
 enum pg_status tally_read(struct tally *tally)
 {
-    note_fast_path(tally);
+    note(tally);
     enum pg_status status = fold_buckets(tally);
     return status == PG_OK ? read_shares(tally) : status;
 }

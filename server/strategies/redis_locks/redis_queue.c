@@ -37,16 +37,17 @@ static int64_t row_deadline(struct session *session, const struct batch *batch)
     return purchase_row_deadline(session, first);
 }
 
-/* What failed for the first failed for all, but for a wait that was too long for one of them. */
-static bool register_fence(struct session *session, struct batch *batch)
+/* What failed for the first failed for all that are not decided, but for a wait that was too long
+ * for one of them. */
+static bool register_fence(struct session *session, struct batch *batch, struct order *first)
 {
-    struct order *first = batch->orders;
-
     if (purchase_register_fence(session, first, row_deadline(session, batch)))
         return true;
     enum order_outcome outcome = first->outcome;
     bool waited = first->if_not_done == ORDER_LOCK_TIMEOUT;
-    for (struct order *order = first; order; order = order->next) {
+    for (struct order *order = batch->orders; order; order = order->next) {
+        if (order != first && order->outcome != ORDER_PENDING)
+            continue;
         order->outcome = outcome;
         if (waited)
             purchase_waited(order);
@@ -58,9 +59,11 @@ static void redis_queue_sell(struct session *session, struct batch *batch)
 {
     struct split split;
 
-    if (!register_fence(session, batch))
-        return;
     purchase_split(batch, &split);
+    split.buy_count = combine_look(session, split.buys, split.buy_count);
+    if (split.buy_count + split.change_count == 0 ||
+        !register_fence(session, batch, split.buy_count > 0 ? split.buys[0] : split.changes[0]))
+        return;
     if (split.buy_count > 0)
         combine_buys(session, split.buys, split.buy_count, session->hold.fence);
     purchase_one_by_one(session, split.changes, split.change_count);

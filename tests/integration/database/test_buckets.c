@@ -142,6 +142,27 @@ static void the_others_fold_them_back(void **state)
     }
 }
 
+/* Both servers have seen the row without a unit, when it had no buckets. */
+static void who_looks_first_sees_the_buckets(void **state)
+{
+    static const char *const others[] = {"batch", "redis-queue"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct buy restock = buy_by("pessimistic", 0, 20);
+        shop_put(servers[0], product, 2, NULL);
+        expect(others[i], 1, 201, "");
+        expect(others[i], 1, 201, "");
+        expect(others[i], 1, 409, "sold_out");
+        expect(others[i], 1, 409, "sold_out");
+        shop_expect_restock(servers[0], &restock, 200, "");
+        expect("buckets", 1, 201, "");
+        assert_int_equal(row_stock(), 0);
+        expect(others[i], 1, 201, "");
+        witness_expect_exact(witness, product);
+    }
+}
+
 static void they_mix_in_a_crowd(void **state)
 {
     static const char *const mixed[] = {"buckets", "conditional", "pessimistic", "optimistic",
@@ -363,6 +384,7 @@ int main(void)
         TEST(a_key_takes_from_several),
         TEST(nobody_is_refused_what_is_there),
         TEST(the_others_fold_them_back),
+        TEST(who_looks_first_sees_the_buckets),
         TEST(they_mix_in_a_crowd),
         TEST(reads_count_row_and_buckets),
         TEST(restocks_and_cancels_come_back),

@@ -171,6 +171,105 @@ static bool is_early(int64_t product)
                           (long long)product) == 1;
 }
 
+/* Sells all of the product, so that its last commits get ahead of their flush. */
+static void sell_out(const char *strategy, int64_t product, char id[SHOP_ID_SIZE])
+{
+    struct buy buy = {.strategy = strategy, .more = "&flush=shared", .product = product};
+
+    shop_put(here.server, product, STOCK, NULL);
+    here.witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
+    do {
+        if (++buy.user == STOCK)
+            fail_msg("%s never gets ahead of its flush", strategy);
+        shop_expect_buy(here.server, &buy, 201, "", id);
+    } while (!is_early(product));
+    buy.quantity = STOCK - buy.user++;
+    shop_expect_buy(here.server, &buy, 201, "", NULL);
+}
+
+/* A refusal rests on what was flushed for the one before it; and PostgreSQL logs none of it. (It
+ * may log something of its own in between.) */
+static void who_is_refused_over_what_is_flushed_waits_for_nobody(void **state)
+{
+    static const char *const refusers[] = {"batch", "redis-queue", "pipelined", "conditional"};
+    enum { COUNT = sizeof refusers / sizeof *refusers, REFUSALS = 10 };
+    static const char logged[] = "SELECT pg_current_wal_insert_lsn() - '0/0'";
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    here.postgres = postgres_create(settings);
+    here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
+    sell_out("conditional", 1, id);
+    for (int i = 0; i < COUNT;) {
+        struct buy buy = {.strategy = refusers[i], .more = "&flush=shared", .product = 1};
+        buy.user = STOCK + 1;
+        shop_expect_buy(here.server, &buy, 409, "sold_out", NULL);
+        shop_expect_buy(here.server, &buy, 409, "sold_out", NULL);
+        int64_t flushes = server_metric(here.server, "seckill_shared_flushes_total", "");
+        int64_t before = witness_number(here.witness, logged);
+        for (int refusal = 0; refusal < REFUSALS; refusal++)
+            shop_expect_buy(here.server, &buy, 409, "sold_out", NULL);
+        assert_int_equal(server_metric(here.server, "seckill_shared_flushes_total", ""), flushes);
+        i += witness_number(here.witness, logged) == before;
+        if (clock_mono_us() >= until_us)
+            fail_msg("%s: the log grows", refusers[i]);
+    }
+    server_stop(here.server);
+}
+
+/* A refusal was told; a unit came back and is sold again, ahead of its flush, which is the fifth.
+ * Who is refused now rests on that sale, which a crash undoes. */
+static void expect_refusal_waits(const char *seller, const char *refuser)
+{
+    struct crowd *crowd = crowd_create();
+    struct buy buy = {.strategy = seller, .more = "&flush=shared", .product = 1, .user = STOCK};
+    struct buy refused = {.strategy = refuser, .more = "&flush=shared", .product = 1, .user = 1};
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    char id[SHOP_ID_SIZE];
+    char labels[64];
+
+    snprintf(labels, sizeof labels, "strategy=\"%s\"", refuser);
+    start_held("flusher.barrier=hold@5");
+    sell_out(seller, 1, id);
+    shop_expect_buy(here.server, &refused, 409, "sold_out", NULL);
+    shop_crowd_cancel(crowd, here.server, id);
+    crowd_finish(crowd, SERVER_PATIENCE_US);
+    assert_int_equal(crowd_count(crowd, 200, ""), 1);
+    shop_crowd_buy(crowd, here.server, &buy);
+    crowd_send(crowd);
+    while (!server_says(here.server, "failpoint flusher.barrier: hold"))
+        if (clock_mono_us() >= until_us)
+            fail_msg("%s: no fifth flush: %s", seller, crowd_summary(crowd));
+    int64_t attempts = server_metric(here.server, "seckill_attempts_total", labels);
+    shop_crowd_buy(crowd, here.server, &refused);
+    crowd_send(crowd);
+    server_wait_metric(here.server, "seckill_attempts_total", labels, attempts + 1);
+    witness_close(here.witness);
+    here.witness = NULL;
+    postgres_kill(here.postgres);
+    postgres_start(here.postgres);
+    server_let_go(here.server);
+    crowd_answers(crowd, SERVER_PATIENCE_US);
+    if (crowd_count(crowd, 503, NULL) != 2)
+        fail_msg("%s, %s: the unit is there again: %s", seller, refuser, crowd_summary(crowd));
+    crowd_destroy(crowd);
+    server_stop(here.server);
+}
+
+static void who_is_refused_over_a_later_sale_waits(void **state)
+{
+    (void)state;
+    expect_refusal_waits("conditional", "pipelined");
+}
+
+/* What is sold from a bucket makes no other version of the product's row. */
+static void who_is_refused_over_buckets_waits(void **state)
+{
+    (void)state;
+    expect_refusal_waits("buckets", "batch");
+}
+
 /* A server has said of a sale that its commits are early, and another begins the next one. */
 static void a_sale_that_begins_behind_the_mark_is_marked(void **state)
 {
@@ -289,6 +388,9 @@ int main(void)
         cmocka_unit_test_teardown(one_flush_covers_what_was_committed_before, stop),
         cmocka_unit_test_teardown(who_comes_during_a_flush_waits_for_the_next, stop),
         cmocka_unit_test_teardown(a_session_proves_nothing_of_what_was_before_it, stop),
+        cmocka_unit_test_teardown(who_is_refused_over_what_is_flushed_waits_for_nobody, stop),
+        cmocka_unit_test_teardown(who_is_refused_over_a_later_sale_waits, stop),
+        cmocka_unit_test_teardown(who_is_refused_over_buckets_waits, stop),
         cmocka_unit_test_teardown(a_sale_that_begins_behind_the_mark_is_marked, stop),
         cmocka_unit_test_teardown(who_will_not_wait_for_its_flush_is_not_believed, stop),
         cmocka_unit_test_teardown(what_its_session_does_not_wait_for_is_told, stop),

@@ -433,6 +433,45 @@ static void nobody_tells_of_what_no_standby_has(void **state)
     stop_servers();
 }
 
+static bool flush_waits(void)
+{
+    return witness_number(here.witness, "SELECT count(*) FROM pg_stat_activity"
+                                        " WHERE wait_event = 'SyncRep'"
+                                        " AND query LIKE '%%pg_logical_emit_message%%'") > 0;
+}
+
+/* A primary that was left behind does not hear of the sales of the next one, and what it has proven
+ * about its own would stay true for ever. */
+static void what_was_proven_is_asked_again(void **state)
+{
+    (void)state;
+    struct crowd *crowd = crowd_create();
+    struct buy buy = {
+        .strategy = "pipelined", .more = "&flush=shared", .product = put(NULL), .user = 1};
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    int refused = 0;
+
+    buy.quantity = STOCK - begin_early(&buy);
+    shop_expect_buy(here.server, &buy, 201, "", NULL);
+    buy.quantity = 1;
+    shop_expect_buy(here.server, &buy, 409, "sold_out", NULL);
+    postgres_pause(here.standby);
+    while (!flush_waits()) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("without its standby it still says \"sold out\"");
+        shop_crowd_buy(crowd, here.server, &buy);
+        crowd_send(crowd);
+        while (!crowd_wait(crowd, refused + 1, clock_mono_us() + CLOCK_US_PER_MS) && !flush_waits())
+            ;
+        refused++;
+    }
+    postgres_resume(here.standby);
+    crowd_finish(crowd, PATIENCE_US);
+    assert_int_equal(crowd_count(crowd, 409, "sold_out"), refused);
+    crowd_destroy(crowd);
+    stop_servers();
+}
+
 /* Every order that is begun would be unknown, and keep a session of PostgreSQL's. */
 static void a_standby_that_stays_away_is_not_waited_for(void **state)
 {
@@ -517,6 +556,7 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(nobody_tells_of_what_no_standby_has, start_patient_server,
                                         end),
+        cmocka_unit_test_setup_teardown(what_was_proven_is_asked_again, start_patient_server, end),
         cmocka_unit_test_setup_teardown(a_standby_that_stays_away_is_not_waited_for,
                                         start_hasty_server, end),
         cmocka_unit_test_setup_teardown(readiness_says_what_durable_covers, start_hasty_server,
