@@ -63,7 +63,7 @@ static bool choose_flush(struct request *request, const struct param *param)
     struct order *order = &request->order;
     const char *text = param->given ? param->text : settings->flush;
 
-    order->flush = order->strategy->shared_flush ? FLUSH_SHARED : FLUSH_OWN;
+    order->flush = order->strategy->shared_flush ? FLUSH_SHARED_UNASKED : FLUSH_OWN;
     if (order->strategy->asynchronous)
         return !param->given || problem_field(&request->problem, "flush",
                                               "The orders of %s are committed by its own writer.",

@@ -11,7 +11,7 @@
 static bool asks_for_early(const struct batch *batch)
 {
     for (const struct order *order = batch->orders; order; order = order->next)
-        if (order->kind == ORDER_BUY && order->flush == FLUSH_SHARED)
+        if (order->kind == ORDER_BUY && order->flush != FLUSH_OWN)
             return true;
     return false;
 }
@@ -43,6 +43,16 @@ static bool mark_early(struct session *session, const struct batch *batch)
     return true;
 }
 
+/* Nobody shares its flush, so the way through the flusher would be for nothing. Where many workers
+ * sell a product each of them might think so, and hold its row for a flush. */
+static bool comes_alone(struct flusher *flusher, const struct batch *batch)
+{
+    const struct order *first = batch->orders;
+
+    return batch->count == 1 && first->flush == FLUSH_SHARED_UNASKED &&
+           first->strategy->lane.all_products && flusher_rests(flusher);
+}
+
 bool ahead_connect(struct session *session, const struct batch *batch)
 {
     struct flusher *flusher = session->services->flusher;
@@ -52,7 +62,8 @@ bool ahead_connect(struct session *session, const struct batch *batch)
         return false;
     session->opened = pg_opened(session->pg);
     session->ticket = flusher_ticket(flusher, session->pg, asked);
-    session->early = asked && session->ticket && mark_early(session, batch);
+    session->early =
+        asked && session->ticket && !comes_alone(flusher, batch) && mark_early(session, batch);
     if (pg_is_open(session->pg))
         return true;
     session->early = false;

@@ -93,7 +93,7 @@ const char *order_kind_name(enum order_kind kind);
 enum order_body { BODY_PLAIN, BODY_GUARDED };
 /* Whether an order's commit waits for the log itself, or lets go of its locks before
  * (sale/flusher.h). */
-enum order_flush { FLUSH_OWN, FLUSH_SHARED };
+enum order_flush { FLUSH_OWN, FLUSH_SHARED, FLUSH_SHARED_UNASKED };
 
 enum order_status {
     STATUS_QUEUED,

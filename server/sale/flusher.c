@@ -40,6 +40,7 @@ struct flusher {
         unsigned ticket;       /* of the session that is open; 0: none is */
         int64_t server;        /* that it is with */
         struct proven *proven; /* owned */
+        bool busy;             /* what was taken last is not answered yet */
         bool wanted;           /* a session, or one with another server */
         int64_t used_us;       /* when a ticket was last given */
         int64_t next_try_us;   /* no session is wanted before */
@@ -106,6 +107,14 @@ unsigned flusher_ticket(struct flusher *flusher, const struct pg *pg, bool wante
     }
     pthread_mutex_unlock(&flusher->shared.mutex);
     return ticket;
+}
+
+bool flusher_rests(struct flusher *flusher)
+{
+    pthread_mutex_lock(&flusher->shared.mutex);
+    bool rests = !flusher->shared.parked && !flusher->shared.busy;
+    pthread_mutex_unlock(&flusher->shared.mutex);
+    return rests;
 }
 
 /* A refusal that was read off the product's row and nothing else. */
@@ -305,6 +314,7 @@ static bool take(struct flusher *flusher, struct order **list, bool *wanted, boo
     int late = 0;
 
     pthread_mutex_lock(&flusher->shared.mutex);
+    flusher->shared.busy = false;
     while (!flusher->shared.parked && !flusher->shared.wanted && !flusher->shared.stopping && !late)
         late = pthread_cond_timedwait(&flusher->shared.changed, &flusher->shared.mutex, &until);
     *list = flusher->shared.parked;
@@ -314,6 +324,7 @@ static bool take(struct flusher *flusher, struct order **list, bool *wanted, boo
         flusher->shared.ticket = 0;
     flusher->shared.parked = NULL;
     flusher->shared.end = &flusher->shared.parked;
+    flusher->shared.busy = *list != NULL;
     bool over = flusher->shared.stopping && !*list;
     pthread_mutex_unlock(&flusher->shared.mutex);
     return !over;

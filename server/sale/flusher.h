@@ -54,6 +54,8 @@ void flusher_stop(struct flusher *flusher);
 /* For what the session reads and commits from now on. 0: nothing will prove its flush. `wanted`:
  * the flusher should have a session to the same server soon. Any thread. */
 unsigned flusher_ticket(struct flusher *flusher, const struct pg *pg, bool wanted);
+/* Whether nobody waits for a flush. Any thread. */
+bool flusher_rests(struct flusher *flusher);
 /* Whether a decided order is a refusal over a row of which an earlier flush has proven all that the
  * order has read, with this ticket: it need not be parked. Any thread. */
 bool flusher_has_covered(struct flusher *flusher, const struct order *order, unsigned ticket);

@@ -270,6 +270,39 @@ static void who_is_refused_over_buckets_waits(void **state)
     expect_refusal_waits("buckets", "batch");
 }
 
+/* Its one worker has nobody to share a flush with; in a crowd it has. */
+static void who_comes_alone_to_batch_has_a_flush_of_their_own(void **state)
+{
+    enum { ALONE = 10, CROWD = 16 };
+    static const char answered[] = "seckill_shared_flush_orders_total";
+    struct buy buy = {.strategy = "batch", .product = 2, .user = 1};
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    here.postgres = postgres_create(settings);
+    here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
+    sell_out("conditional", 1, id);
+    shop_put(here.server, buy.product, STOCK, NULL);
+    int64_t before = server_metric(here.server, answered, "");
+    for (; buy.user <= ALONE; buy.user++)
+        shop_expect_buy(here.server, &buy, 201, "", NULL);
+    assert_int_equal(server_metric(here.server, answered, ""), before);
+    assert_false(is_early(buy.product));
+    while (!is_early(buy.product)) {
+        struct crowd *crowd = crowd_create();
+        if (clock_mono_us() >= until_us)
+            fail_msg("a crowd shares no flush");
+        for (int i = 0; i < CROWD; i++, buy.user++)
+            shop_crowd_buy(crowd, here.server, &buy);
+        crowd_send(crowd);
+        crowd_finish(crowd, SERVER_PATIENCE_US);
+        assert_int_equal(crowd_count(crowd, 201, ""), CROWD);
+        crowd_destroy(crowd);
+    }
+    server_stop(here.server);
+}
+
 /* A server has said of a sale that its commits are early, and another begins the next one. */
 static void a_sale_that_begins_behind_the_mark_is_marked(void **state)
 {
@@ -391,6 +424,7 @@ int main(void)
         cmocka_unit_test_teardown(who_is_refused_over_what_is_flushed_waits_for_nobody, stop),
         cmocka_unit_test_teardown(who_is_refused_over_a_later_sale_waits, stop),
         cmocka_unit_test_teardown(who_is_refused_over_buckets_waits, stop),
+        cmocka_unit_test_teardown(who_comes_alone_to_batch_has_a_flush_of_their_own, stop),
         cmocka_unit_test_teardown(a_sale_that_begins_behind_the_mark_is_marked, stop),
         cmocka_unit_test_teardown(who_will_not_wait_for_its_flush_is_not_believed, stop),
         cmocka_unit_test_teardown(what_its_session_does_not_wait_for_is_told, stop),
