@@ -1,13 +1,21 @@
 /*
  * What libmicrohttpd does with a connection's memory, and what it does not say of a request's head.
  *
- * Memory. Half of the pool is the buffer that it reads into; the head stays there, and what follows
- * it is read behind it: the body in pieces, and then whatever the client has sent ahead. From the
- * other half come an entry for each field, cookie and query parameter, and a copy of the Cookie
- * field; what is left of it is where the reply's head is built, at the very end. When that does not
- * fit, the connection is closed without a byte, and the order is committed. So the two halves are
- * reckoned up before anything is done: the head must leave room in the first, and the entries in
- * the second. libmicrohttpd itself refuses (414, 431) only what it cannot even read.
+ * Memory. The first half of the pool is the buffer that it reads into; the head stays there, and
+ * what follows it is read behind it: the body in pieces, and then whatever the client has sent
+ * ahead. From the end of the pool comes an entry for each field. What is left between the two is
+ * where the reply's head is built, at the very end. When that does not fit, the connection is
+ * closed without a byte, and the order is committed. So all of it is reckoned up before anything is
+ * done. libmicrohttpd itself refuses (414, 431) only what it cannot even read.
+ *
+ * A buffer that is full is enlarged: in 0.9.75 by 187 bytes, in 1.0 by an eighth of what is free.
+ * That is half of the pool at most, less the entries that are there already, and the fields of
+ * those that are not, of 4 bytes at least, come in what the buffer gains. So it never reaches
+ * further beyond the head than an eighth of the half, less a sixteenth of all entries.
+ *
+ * Cookie and query are taken apart and kept in entries of their own, the Cookie as a copy, for
+ * nobody: so an empty Cookie of ours comes first, and the query is cut off. 1.0.1 would also crash
+ * at a long head that ends with a parameter without a value.
  *
  * Content. 0.9.75 ends a field's value at a NUL, so that two values become one; it unfolds fields,
  * and takes a lone LF for a line's end. 1.0 refuses all of that. Both leave the head where it was
@@ -32,10 +40,12 @@
 
 enum {
     HALF = HEAD_MEMORY_BYTES / 2,
-    ENTRY_BYTES = 64,        /* struct MHD_HTTP_Header, aligned; the same in 0.9.75 and 1.0 */
-    READ_BYTES_LEAST = 1536, /* below that libmicrohttpd enlarges the buffer for the body */
-    REPLY_BYTES = 768,       /* all of our header fields together are shorter */
-    VERSION_LENGTH = 8       /* HTTP/1.1 */
+    ENTRY_BYTES = 64, /* struct MHD_HTTP_Header, aligned; the same in 0.9.75 and 1.0 */
+    BEFORE_1_0 = MHD_VERSION < 0x01000000,
+    COOKIE_BYTES = BEFORE_1_0 ? 16 : 0, /* a copy of ours, aligned */
+    GAINED_BYTES = 187,
+    ROUNDING_BYTES = 4,
+    VERSION_LENGTH = 8 /* HTTP/1.1 */
 };
 
 bool head_target_fits(const char *target, struct problem *problem)
@@ -61,10 +71,18 @@ bool head_too_large(struct problem *problem)
 /* What is planted is known by the addresses of its names. */
 static const char host_name[] = "Host";
 static const char length_name[] = "Content-Length";
+static const char cookie_name[] = "Cookie";
 
 static bool is_planted(const char *name)
 {
-    return name == host_name || name == length_name;
+    return name == host_name || name == length_name || name == cookie_name;
+}
+
+/* 1.0.1 takes the end of the last value for the end of the head, so each is a part of the head. */
+static bool plant(struct MHD_Connection *mhd, const char *name, const char *value, size_t length)
+{
+    return MHD_set_connection_value_n(mhd, MHD_HEADER_KIND, name, strlen(name), value, length) ==
+           MHD_YES;
 }
 
 /* Behind the request's line, of whose end libmicrohttpd has overwritten one character or both. */
@@ -94,23 +112,34 @@ static char *find_length(const char *line)
     return value[strcspn(value, "\r\n")] != '\0' ? value : NULL;
 }
 
-void head_plant(struct MHD_Connection *mhd, const char *target)
+/* A digit of the version is as good a length as any. */
+static void plant_length(struct MHD_Connection *mhd, const char *end, char *value)
 {
-    char *value = NULL;
-
-    /* Its entry is at the end of the memory and has NULs in it: the search ends there. */
-    if (MHD_set_connection_value(mhd, MHD_HEADER_KIND, host_name, "") == MHD_YES)
-        value = find_length(first_field(target));
-    if (!value)
-        return;
     size_t length = strspn(value, "0123456789");
     size_t blanks = strspn(value + length, " \t");
+
     if (length == 0 || length > READER_LENGTH_DIGITS || !strchr("\r\n", value[length + blanks])) {
-        MHD_set_connection_value(mhd, MHD_HEADER_KIND, length_name, "0");
+        plant(mhd, length_name, end + VERSION_LENGTH, 1);
     } else if (blanks > 0) {
         memmove(value + blanks, value, length);
         memset(value, ' ', blanks);
     }
+}
+
+void head_plant(struct MHD_Connection *mhd, const char *target)
+{
+    const char *end = target + strlen(target);
+    char *query = strchr(target, '?');
+    char *value = NULL;
+
+    /* Its entry is at the end of the memory and has NULs in it: the search ends there. */
+    if (plant(mhd, host_name, end, 0))
+        value = find_length(first_field(target));
+    if (value)
+        plant_length(mhd, end, value);
+    plant(mhd, cookie_name, end, 0);
+    if (query)
+        query[1] = '\0'; /* libmicrohttpd has found the '?' already */
 }
 
 static enum MHD_Result take_field(void *cls, enum MHD_ValueKind kind, const char *name,
@@ -138,19 +167,19 @@ size_t head_length(struct MHD_Connection *mhd)
     return info ? info->header_size : 0;
 }
 
-bool head_fits(struct MHD_Connection *mhd, const struct headers *headers, struct problem *problem)
+bool head_fits(struct MHD_Connection *mhd, int *reply_room, struct problem *problem)
 {
-    size_t length = head_length(mhd);
+    int length = (int)head_length(mhd);
     /* libmicrohttpd's kinds are bits.
      * NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
-    enum MHD_ValueKind kinds = MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND;
-    int entries = MHD_get_connection_values(mhd, kinds, NULL, NULL);
-    size_t copy = headers->cookies > 0 ? headers->cookie_length + ENTRY_BYTES : 0;
+    enum MHD_ValueKind kinds = MHD_HEADER_KIND | MHD_COOKIE_KIND;
+    int entries = MHD_get_connection_values(mhd, kinds, NULL, NULL) * ENTRY_BYTES + COOKIE_BYTES;
+    int gained =
+        BEFORE_1_0 ? GAINED_BYTES : HALF / 8 + HEAD_INCREMENT_BYTES + ROUNDING_BYTES - entries / 16;
+    int ahead = HALF - length > gained ? HALF - length : gained;
 
-    if (length > 0 && length + READ_BYTES_LEAST <= HALF &&
-        (size_t)entries * ENTRY_BYTES + copy + REPLY_BYTES <= HALF)
-        return true;
-    return head_too_large(problem);
+    *reply_room = HEAD_MEMORY_BYTES - length - ahead - entries;
+    return *reply_room >= HEAD_REPLY_BYTES || head_too_large(problem);
 }
 
 /* Whether nothing but a CRLF, and white space before it, stood there. 0.9.75 has overwritten both
@@ -207,9 +236,11 @@ bool head_is_plain(struct MHD_Connection *mhd, const struct head_line *line,
 
     if (walk.plain)
         MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, follow, &walk);
-    /* Behind the last line is the empty one, of two characters. */
+    /* Behind the last line is the empty one, of two characters. 1.0 has looked at both itself, and
+     * moves what it has read behind a long head over them. */
     const char *empty = length > 0 ? line->method + length - 2 : NULL;
-    if (walk.plain && empty && is_line_end(walk.end, empty) && is_empty_line(empty))
+    if (walk.plain &&
+        (!BEFORE_1_0 || (empty && is_line_end(walk.end, empty) && is_empty_line(empty))))
         return true;
     return problem_set(problem, 400, "invalid_header", NULL,
                        "A line of the head is folded, holds a NUL, or does not end with CRLF.");

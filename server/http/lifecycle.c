@@ -38,14 +38,15 @@ void *lifecycle_on_target(void *cls, const char *target, struct MHD_Connection *
 {
     struct http *http = cls;
     struct connection *connection = connection_of(mhd);
+    struct request *request = NULL;
     struct problem problem;
 
-    if (!head_target_fits(target, &problem)) {
+    if (!head_target_fits(target, &problem))
         reply_bare(http, mhd, &problem);
-        return NULL;
-    }
+    else if (connection)
+        request = request_create(http, connection, target);
     head_plant(mhd, target);
-    return connection ? request_create(http, connection, target) : NULL;
+    return request;
 }
 
 static const struct sockaddr *client_address(struct MHD_Connection *mhd)
@@ -98,7 +99,7 @@ static enum MHD_Result begin(struct request *request, const char *method, const 
     request->head_bytes = head_length(mhd);
     request->is_head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
     head_fields(mhd, headers);
-    if (!head_fits(mhd, headers, &request->problem))
+    if (!head_fits(mhd, &request->reply_room, &request->problem))
         return refuse_bare(request);
     if (!head_is_plain(mhd, &line, &request->problem) ||
         !reader_line(method, request->target, &request->problem))

@@ -2,12 +2,16 @@
 #include "http/reply.h"
 
 #include "http/edge/edge.h"
+#include "http/head.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+
+/* More than the fields that go with a policy. */
+enum { POLICY_BYTES = 128 };
 
 static void add_headers(struct MHD_Response *response, const struct request *request,
                         const struct reply *reply)
@@ -141,6 +145,11 @@ enum MHD_Result reply_text(struct request *request, int status, const char *type
 
 enum MHD_Result reply_page(struct request *request, const char *policy, char *html)
 {
+    if (request->reply_room < HEAD_REPLY_BYTES + POLICY_BYTES + (int)strlen(policy)) {
+        free(html);
+        head_too_large(&request->problem);
+        return reply_problem(request);
+    }
     return send_text(request,
                      &(struct reply){.status = MHD_HTTP_OK,
                                      .type = "text/html; charset=utf-8",

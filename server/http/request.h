@@ -101,6 +101,7 @@ struct request {
     char *query;           /* the same; NULL when there is none */
     const char *target_at; /* borrowed: where libmicrohttpd has the target, until `begin` is over */
     size_t target_length;
+    int reply_room; /* bytes that the reply's head may have */
 
     struct order order;
     struct call *call; /* owned; NULL until the first call */

@@ -43,9 +43,9 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *mhd
     (void)cls;
     if (look.target || !head_target_fits(target, &problem))
         return NULL;
-    head_plant(mhd, target);
     look.target = fuzz_copy((const uint8_t *)target, strlen(target));
     look.target_at = target;
+    head_plant(mhd, target);
     return &look;
 }
 
@@ -68,7 +68,8 @@ static bool passes(struct MHD_Connection *mhd, const char *method, const char *v
     const struct head_line line = {method, look.target_at, strlen(look.target), version};
     struct problem problem = {0};
     int64_t epoch;
-    bool good = head_fits(mhd, &look.headers, &problem) && head_is_plain(mhd, &line, &problem) &&
+    int reply_room;
+    bool good = head_fits(mhd, &reply_room, &problem) && head_is_plain(mhd, &line, &problem) &&
                 reader_line(method, look.target, &problem) &&
                 reader_framing(&look.headers, &problem) &&
                 reader_key(&look.headers, look.key, &problem) &&
@@ -94,8 +95,8 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const ch
         return MHD_NO;
     look.seen = true;
     head_fields(mhd, &look.headers);
-    /* Without the Host that is planted; a length that is planted does not pass. */
-    look.fields = MHD_get_connection_values(mhd, MHD_HEADER_KIND, NULL, NULL) - 1;
+    /* Without the Host and the Cookie that are planted; a length that is planted does not pass. */
+    look.fields = MHD_get_connection_values(mhd, MHD_HEADER_KIND, NULL, NULL) - 2;
     look.passed = passes(mhd, method, version);
     return MHD_NO;
 }
@@ -112,8 +113,10 @@ static struct MHD_Daemon *start(void)
     struct MHD_Daemon *daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
         NULL, NULL, on_access, NULL, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT,
-        1, MHD_OPTION_URI_LOG_CALLBACK, on_target, NULL, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MEMORY_BYTES,
+        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)HEAD_INCREMENT_BYTES,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, on_target, NULL,
+        MHD_OPTION_END);
 
     FUZZ_HOLDS(daemon);
     return daemon;

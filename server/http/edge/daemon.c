@@ -90,7 +90,8 @@ static bool start_daemon(struct http *http, unsigned connections, struct error *
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
         NULL, NULL, lifecycle_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
         MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HEAD_MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
+        (size_t)HEAD_MEMORY_BYTES, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+        (size_t)HEAD_INCREMENT_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
         lifecycle_on_target, http, MHD_OPTION_NOTIFY_COMPLETED, lifecycle_on_completed, http,
         MHD_OPTION_NOTIFY_CONNECTION, connection_on_change, &http->connections, MHD_OPTION_END);
     if (!http->daemon)

@@ -220,9 +220,6 @@ void reader_header(struct headers *headers, const char *name, size_t name_length
         headers->matches++;
         headers->match = value;
         headers->match_length = value_length;
-    } else if (named(name, name_length, "cookie")) {
-        if (headers->cookies++ == 0)
-            headers->cookie_length = value_length;
     } else if (named(name, name_length, "authorization")) {
         headers->authorizations++;
         headers->authorization = value;

@@ -68,7 +68,6 @@ struct headers {
     unsigned keys;
     unsigned matches; /* If-Match */
     unsigned authorizations;
-    unsigned cookies;
     bool forwarded;  /* a proxy's, a CDN's or a browser's mark: it came through somebody else */
     bool encoded;    /* the body is compressed, or the like */
     bool bad_field;  /* a name that is no token, or a control character in a value */
@@ -84,7 +83,6 @@ struct headers {
     size_t match_length;
     const char *authorization;
     size_t authorization_length;
-    size_t cookie_length; /* of the first Cookie */
 };
 
 void reader_header(struct headers *headers, const char *name, size_t name_length, const char *value,
