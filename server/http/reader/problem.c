@@ -1,6 +1,8 @@
 /* Problems: filling one from a reader's finding or from an order's outcome, and writing it out. */
 #include "http/reader/problem.h"
 
+#include "base/put.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +58,8 @@ void problem_outcome(struct problem *problem, enum order_outcome outcome)
 {
     const struct order_outcome_row *row = order_outcome_row(outcome);
 
-    problem_set(problem, row->http_status, row->code, NULL, "%s", row->meaning);
+    *problem = (struct problem){.status = row->http_status, .code = row->code};
+    memcpy(problem->detail, row->meaning, strnlen(row->meaning, sizeof problem->detail - 1));
     if (outcome == ORDER_QUEUE_TIMEOUT)
         problem->phase = "queue";
     if (outcome == ORDER_LOCK_TIMEOUT)
@@ -109,24 +112,24 @@ static const char *title(int status)
     }
 }
 
-static int append_member(char *out, size_t size, const char *name, const char *value)
+static char *put_member(char *out, const char *before, const char *value)
 {
     if (!value || value[0] == '\0')
-        return 0;
-    return snprintf(out, size, ", \"%s\": \"%s\"", name, value);
+        return out;
+    return put_text(put_text(put_text(out, before), value), "\"");
 }
 
 size_t problem_render(const struct problem *problem, char out[PROBLEM_JSON_MAX])
 {
-    size_t size = PROBLEM_JSON_MAX;
-    int n = snprintf(out, size,
-                     "{\"type\": \"about:blank\", \"title\": \"%s\", \"status\": %d, "
-                     "\"detail\": \"%s\", \"code\": \"%s\"",
-                     title(problem->status), problem->status, problem->detail, problem->code);
+    char *at = put_text(out, "{\"type\": \"about:blank\", \"title\": \"");
 
-    n += append_member(out + n, size - (size_t)n, "field", problem->field);
-    n += append_member(out + n, size - (size_t)n, "phase", problem->phase);
-    n += append_member(out + n, size - (size_t)n, "order_id", problem->order_id);
-    n += snprintf(out + n, size - (size_t)n, "}\n");
-    return (size_t)n;
+    at = put_text(at, title(problem->status));
+    at = put_number(put_text(at, "\", \"status\": "), problem->status);
+    at = put_text(put_text(at, ", \"detail\": \""), problem->detail);
+    at = put_text(put_text(at, "\", \"code\": \""), problem->code);
+    at = put_text(at, "\"");
+    at = put_member(at, ", \"field\": \"", problem->field);
+    at = put_member(at, ", \"phase\": \"", problem->phase);
+    at = put_member(at, ", \"order_id\": \"", problem->order_id);
+    return (size_t)(put_text(at, "}\n") - out);
 }

@@ -4,6 +4,10 @@
  * jansson refuses what is not JSON, duplicate members, NUL, invalid UTF-8, lone surrogates,
  * integers beyond 64 bits and anything behind the object. Types and ranges are refused here, naming
  * the member.
+ *
+ * An order's body is nearly always whole numbers by their plain names. Such an object is read
+ * without jansson, in a tenth of the time. All else, be it wrong or merely unusual, is jansson's:
+ * nothing is refused on the short way.
  */
 #include "base/clock.h"
 #include "http/reader/reader.h"
@@ -12,6 +16,8 @@
 #include <string.h>
 
 #define EXACT 9007199254740992.0 /* 2^53 */
+
+enum { SHORT_DIGITS = 18 }; /* always fit an int64_t */
 
 /* jansson has checked that it is UTF-8: every byte that does not continue a character begins one.
  */
@@ -107,13 +113,84 @@ static bool read_members(json_t *object, struct member *members, size_t count,
     return true;
 }
 
+static const char *skip_space(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))
+        at++;
+    return at;
+}
+
+/* Behind white space and the sign; NULL where another one stands. */
+static const char *take(const char *at, const char *end, char sign)
+{
+    at = skip_space(at, end);
+    return at < end && *at == sign ? at + 1 : NULL;
+}
+
+/* Behind a number within the member's range that fits whatever its digits are; else NULL. */
+static const char *take_number(const char *at, const char *end, struct member *member)
+{
+    const char *first = at = skip_space(at, end);
+    int64_t number = 0;
+
+    for (; at < end && at - first < SHORT_DIGITS && *at >= '0' && *at <= '9'; at++)
+        number = number * 10 + (*at - '0');
+    if (at == first || (*first == '0' && at - first > 1) || number < member->min ||
+        number > member->max)
+        return NULL;
+    member->number = number;
+    member->given = true;
+    return at;
+}
+
+/* Behind "NAME": NUMBER, of a member that was not there before; else NULL. */
+static const char *take_member(const char *at, const char *end, struct member *members,
+                               size_t count)
+{
+    const char *name = take(at, end, '"');
+    const char *behind = name ? memchr(name, '"', (size_t)(end - name)) : NULL;
+
+    at = behind ? take(behind + 1, end, ':') : NULL;
+    for (size_t i = 0; at && i < count; i++) {
+        size_t length = strlen(members[i].name);
+
+        if (length == (size_t)(behind - name) && memcmp(members[i].name, name, length) == 0)
+            return members[i].type == MEMBER_INTEGER && !members[i].given
+                       ? take_number(at, end, &members[i])
+                       : NULL;
+    }
+    return NULL;
+}
+
+/* Whether it was such an object, and all that is required was in it. */
+static bool read_plainly(const char *body, const char *end, struct member *members, size_t count)
+{
+    const char *at = take(body, end, '{');
+    const char *next = at;
+
+    while (next && (at = take_member(next, end, members, count)))
+        next = take(at, end, ',');
+    at = at ? take(at, end, '}') : NULL;
+    if (!at || skip_space(at, end) != end)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (members[i].required && !members[i].given)
+            return false;
+    return true;
+}
+
 bool reader_object(const char *body, size_t length, struct member *members, size_t count,
                    struct problem *problem)
 {
     json_error_t error;
-    json_t *object = json_loadb(body, length, JSON_REJECT_DUPLICATES, &error);
+    json_t *object;
     bool good;
 
+    if (read_plainly(body, body + length, members, count))
+        return true;
+    for (size_t i = 0; i < count; i++)
+        members[i].given = false;
+    object = json_loadb(body, length, JSON_REJECT_DUPLICATES, &error);
     if (!object)
         return problem_set(problem, 400, "invalid_json", NULL,
                            "The body is not one JSON object: line %d, column %d.", error.line,

@@ -168,6 +168,66 @@ static void json_gives_its_members(void **state)
         "{\"product_id\": 1, \"title\": \"\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\"}"));
 }
 
+/* An object of plain whole numbers is read without jansson; with an escape in a name it is not. */
+static void a_plain_object_is_read_like_any_other(void **state)
+{
+    static const char *const rests[] = {
+        "\":1}",
+        "\":1,\"quantity\":2}",
+        " \":1}",
+        "\" : 1 ,\n\t\"quantity\"\r: 2 } ",
+        "\":0}",
+        "\":01}",
+        "\":00}",
+        "\":-1}",
+        "\":+1}",
+        "\":1.5}",
+        "\":1e2}",
+        "\":1 2}",
+        "\":}",
+        "\":999999999999999999}",
+        "\":9223372036854775807}",
+        "\":9223372036854775808}",
+        "\":18446744073709551617}",
+        "\":\"7\"}",
+        "\":null}",
+        "\":1,}",
+        "\":1;\"quantity\":2}",
+        "\":1 \"quantity\":2}",
+        "\":1,,\"quantity\":2}",
+        "\"1}",
+        "\":1",
+        "\":1}}",
+        "\":1} x",
+        "\":1,\"product_id\":1}",
+        "\":1,\"product_id\":2}",
+        "\":1,\"quantity\":0}",
+        "\":1,\"quantity\":1000001}",
+        "\":1,\"quantity\":null}",
+        "\":1,\"quantity\":2,\"quantity\":2}",
+        "\":1,\"title\":2}",
+        "\":1,\"title\":\"a\"}",
+        "\":1,\"quantit\":2}",
+        "\":1,\"quantity \":2}",
+        "\":1,\v\"quantity\":2}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
+        char text[128];
+        struct member plain[MEMBERS];
+        snprintf(text, sizeof text, "{\"product_id%s", rests[i]);
+        bool good = read_body(text);
+        memcpy(plain, members, sizeof plain);
+        snprintf(text, sizeof text, "{\"product\\u005fid%s", rests[i]);
+        if (read_body(text) != good)
+            fail_msg("%s: it is %s in the plain", text, good ? "read" : "refused");
+        for (int m = 0; good && m < MEMBERS; m++)
+            if (plain[m].given != members[m].given || plain[m].number != members[m].number)
+                fail_msg("%s: %s is another in the plain", text, plain[m].name);
+    }
+}
+
 static void an_id_may_be_a_string_of_its_digits(void **state)
 {
     static const char *const wrong[] = {"\"\"",   "\"01\"", "\" 1\"", "\"1.0\"",
@@ -520,6 +580,7 @@ int main(void)
         cmocka_unit_test(query_refuses_numbers_that_are_none),
         cmocka_unit_test(integer_keeps_to_its_range),
         cmocka_unit_test(json_gives_its_members),
+        cmocka_unit_test(a_plain_object_is_read_like_any_other),
         cmocka_unit_test(an_id_may_be_a_string_of_its_digits),
         cmocka_unit_test(json_refuses_what_is_not_one_object),
         cmocka_unit_test(json_cut_anywhere_is_refused),
