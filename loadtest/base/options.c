@@ -175,7 +175,8 @@ static const struct option_row rows[] = {
                0, 0, false, "poisson|constant", "how orders come at a --rate"),
     OPTION_ROW("surge", RUN, OPTION_COUNT, AT(surge), "20", 1, 1000, false, "N",
                "bell: how many times the --rate comes when the sale opens"),
-    OPTION_ROW("max-lag-ms", RUN | CAPACITY, OPTION_MS, AT(max_lag_ms), "10", 0, 60000, false, "N",
+    OPTION_ROW("max-lag-ms", RUN | CAPACITY | SHOP, OPTION_MS, AT(max_lag_ms), "10", 0, 60000,
+               false, "N",
                "with a --rate: no run when the harness was later than this with 1 % of the orders"),
     OPTION_ROW("duration", SHOP, OPTION_SECONDS, AT(duration_s), "10s", 1, 86400, false, "10s",
                "how long purchases come at a --rate"),
@@ -403,7 +404,8 @@ static bool check_shop(const struct options *options, const struct option_given 
 {
     for (size_t i = 0; i < given->count; i++) {
         const char *flag = given->flags[i];
-        bool of_a_rate = strcmp(flag, "duration") == 0 || strcmp(flag, "arrivals") == 0;
+        bool of_a_rate = strcmp(flag, "duration") == 0 || strcmp(flag, "arrivals") == 0 ||
+                         strcmp(flag, "max-lag-ms") == 0;
         if (of_a_rate && options->rate_per_s == 0)
             return error_fail(error, "--%s needs a --rate", flag);
         if (strcmp(flag, "buyers") == 0 && options->rate_per_s > 0)

@@ -52,6 +52,7 @@ static void check_same(const struct shop_record *a, const struct shop_record *b)
     FUZZ_HOLDS(a->stock == b->stock && a->limit == b->limit);
     FUZZ_HOLDS(memcmp(&a->load, &b->load, sizeof a->load) == 0);
     FUZZ_HOLDS(a->sent.began_us == b->sent.began_us && a->sent.ended_us == b->sent.ended_us);
+    FUZZ_HOLDS(a->sent.late_us == b->sent.late_us);
     FUZZ_HOLDS(a->sent.failures == b->sent.failures && a->sent.answered == b->sent.answered);
     FUZZ_HOLDS(is_same_text(a->sent.first_failure, b->sent.first_failure));
     FUZZ_HOLDS(a->history.count == b->history.count && a->books.count == b->books.count);

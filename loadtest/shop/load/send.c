@@ -4,11 +4,13 @@
 #include "base/clock.h"
 #include "base/random/uuid.h"
 #include "loadtest/base/process.h"
+#include "loadtest/load/latency.h"
 #include "loadtest/shop/load/visit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { TICK_US = 200000, POLL_MAX_MS = 100, BEYOND_EVERY = 10 };
 
@@ -33,6 +35,8 @@ struct sender {
     unsigned short random[3];
     bool has_key; /* the purchase says {key} */
     int64_t ticked_us;
+    struct latency lag; /* from when a purchase was due, or the load had time for it */
+    int64_t idle_us;    /* when the load had last nothing to do */
 };
 
 static void note_failure(struct sender *sender, const struct error *error)
@@ -226,6 +230,14 @@ static bool is_over(const struct sender *sender)
     return all && !sender->first && sender->busy == 0;
 }
 
+/* What waits for a connection while the load itself has nothing to do waits for the shop. */
+static void take_due(struct sender *sender, int64_t due_us)
+{
+    int64_t from_us = due_us > sender->idle_us ? due_us : sender->idle_us;
+    latency_add(&sender->lag, clock_mono_us() - from_us);
+    arrivals_next(&sender->walk);
+}
+
 /* Gives every idle connection something to do. */
 static bool begin_due(struct sender *sender)
 {
@@ -239,7 +251,7 @@ static bool begin_due(struct sender *sender)
                 return false;
         } else if (is_due(sender, &due_us)) {
             if (is_open(sender))
-                arrivals_next(&sender->walk);
+                take_due(sender, due_us);
             if (!begin_new(sender, visit, due_us))
                 return false;
         } else
@@ -325,6 +337,26 @@ static void tick(struct sender *sender)
     sender->plan->tick(sender->plan->context, sender->result->answered);
 }
 
+static long count_sleeps(void)
+{
+    struct rusage usage = {0};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+}
+
+/* Until something is due or comes. A load that is called late has not been idle for longer. */
+static CURLMcode wait(struct sender *sender)
+{
+    int patience = patience_ms(sender);
+    int64_t until_us = clock_mono_us() + patience * INT64_C(1000);
+    long sleeps = count_sleeps();
+    CURLMcode code = curl_multi_poll(sender->multi, NULL, 0, patience, NULL);
+    int64_t now_us = clock_mono_us();
+    if (count_sleeps() != sleeps)
+        sender->idle_us = now_us < until_us ? now_us : until_us;
+    return code;
+}
+
 static bool turn(struct sender *sender, struct error *error)
 {
     int running = 0;
@@ -336,7 +368,7 @@ static bool turn(struct sender *sender, struct error *error)
     CURLMcode code = curl_multi_perform(sender->multi, &running);
     if (code == CURLM_OK) {
         take_answers(sender);
-        code = curl_multi_poll(sender->multi, NULL, 0, patience_ms(sender), NULL);
+        code = wait(sender);
     }
     return code == CURLM_OK || error_fail(error, "libcurl: %s", curl_multi_strerror(code));
 }
@@ -402,6 +434,8 @@ bool send_load(const struct send_plan *plan, struct shop_history *history,
         arrivals_init(&sender.walk, &plan->arrivals);
     bool good = open_visits(&sender, error) && run(&sender, error);
     result->ended_us = clock_mono_us();
+    int64_t lag_us = latency_quantile_us(&sender.lag, 0.99);
+    result->late_us = lag_us > plan->lag_limit_us ? lag_us : 0;
     close_visits(&sender);
     return good;
 }

@@ -22,6 +22,7 @@ struct send_plan {
     int64_t connections;
     int64_t buyers;                /* closed; with arrivals not looked at */
     struct arrivals_plan arrivals; /* parts_count 0: closed */
+    int64_t lag_limit_us;          /* open: later is too late, by the load itself */
     int64_t seed;
     void (*tick)(void *context, size_t answered); /* some five times a second; may be NULL */
     void *context;

@@ -68,6 +68,8 @@ void shop_ledger_sent(struct json_lines *ledger, const struct send_result *sent)
     json_lines_set_text(line, "first_failure", sent->first_failure);
     json_lines_set_number(line, "began_us", sent->began_us);
     json_lines_set_number(line, "ended_us", sent->ended_us);
+    if (sent->late_us)
+        json_lines_set_number(line, "late_us", sent->late_us);
     json_lines_put(ledger, line);
 }
 

@@ -204,7 +204,8 @@ static bool read_sent(struct shop_reader *reader, const json_t *line, struct err
     if (!take_failure(line, sent, error) ||
         !line_need_number(line, "failures", 0, &failures, error) ||
         !line_need_number(line, "began_us", 0, &sent->began_us, error) ||
-        !line_need_number(line, "ended_us", sent->began_us, &sent->ended_us, error))
+        !line_need_number(line, "ended_us", sent->began_us, &sent->ended_us, error) ||
+        !line_take_count(line, "late_us", INT64_MAX, &sent->late_us, error))
         return false;
     sent->failures = (size_t)failures;
     reader->sent = true;

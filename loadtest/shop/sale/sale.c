@@ -20,6 +20,7 @@ static struct send_plan load_of(const struct sale_plan *plan, const struct shop_
                   : stocks > LEAST_BUYERS ? stocks
                                           : LEAST_BUYERS,
         .seed = plan->seed,
+        .lag_limit_us = plan->max_lag_ms * 1000,
         .tick = plan->tick,
         .context = plan->context,
     };
@@ -61,7 +62,25 @@ static bool hold(const struct sale_plan *plan, const struct shop_asker *asker, s
         return false;
     shop_ledger_sent(ledger, &out->sent);
     shop_ledger_books(ledger, &out->books);
-    return claims_judge(plan->target, &out->history, &out->books, &out->judgement, error);
+    return sale_judge(plan->target, out, error);
+}
+
+bool sale_judge(const struct target *target, struct sale *sale, struct error *error)
+{
+    struct shop_judgement *judgement = &sale->judgement;
+    const struct send_result *sent = &sale->sent;
+    if (!claims_judge(target, &sale->history, &sale->books, judgement, error))
+        return false;
+    if (sent->late_us == 0 || judgement->verdict == SHOP_VERDICT_BROKEN)
+        return true;
+    judgement->verdict = SHOP_VERDICT_INVALID;
+    snprintf(judgement->why, sizeof judgement->why,
+             "the generator could not keep up: it began one purchase in a hundred %.1f ms or more "
+             "after its time (--max-lag-ms), and reached %.0f a second; so the times are its own, "
+             "and no condition is judged: ask for less, or give it a machine of its own",
+             (double)sent->late_us / 1000,
+             (double)sale->history.count * 1e6 / (double)(sent->ended_us - sent->began_us + 1));
+    return true;
 }
 
 bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *error)
@@ -97,7 +116,7 @@ bool sale_count(const struct sale *sale, struct sale_answers *out)
         const struct shop_purchase *one = &sale->history.items[i];
         out[one->first].count++;
         out[one->last].became++;
-        if (one->end_us)
+        if (one->end_us && sale->sent.late_us == 0)
             latency_add(&latencies[one->first], one->end_us - one->due_us);
     }
     for (size_t i = 0; i < SHOP_MEANINGS; i++)

@@ -19,6 +19,7 @@ struct sale_plan {
     int64_t rate_per_s; /* above 0: open loop, for duration_us */
     int64_t duration_us;
     enum arrivals_kind arrivals;
+    int64_t max_lag_ms;
     int64_t seed;
     void (*tick)(void *context, size_t answered); /* may be NULL */
     void *context;
@@ -35,6 +36,10 @@ struct sale {
  * verdict, since something could not be done. */
 bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *error);
 void sale_fini(struct sale *sale);
+
+/* Judges the history and the books. Of a load that was late itself the claims stand, and what is
+ * broken is; its times are not the shop's, so there is no other verdict. */
+bool sale_judge(const struct target *target, struct sale *sale, struct error *error);
 
 /* What a reader wants to know of one kind of answer; response times are from when it was due. */
 struct sale_answers {

@@ -86,5 +86,5 @@ bool sale_judge_again(const char *ledger, struct sale_plan *plan, struct sale *o
     if (good)
         move(&record, plan, out);
     shop_record_fini(&record);
-    return good && claims_judge(plan->target, &out->history, &out->books, &out->judgement, error);
+    return good && sale_judge(plan->target, out, error);
 }

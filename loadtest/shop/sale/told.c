@@ -20,9 +20,13 @@ static void print_answers(FILE *to, const struct sale_answers *answers)
         const struct sale_answers *one = &answers[i];
         if (one->count == 0 && one->became == 0)
             continue;
-        fprintf(to, "%-10s %8" PRId64 " %8" PRId64 " %9.2f %9.2f %9.2f\n",
-                shop_meaning_name((enum shop_meaning)i), one->count, one->became,
-                ms(one->figures.p50_us), ms(one->figures.p99_us), ms(one->figures.max_us));
+        fprintf(to, "%-10s %8" PRId64 " %8" PRId64, shop_meaning_name((enum shop_meaning)i),
+                one->count, one->became);
+        if (one->figures.count > 0)
+            fprintf(to, " %9.2f %9.2f %9.2f\n", ms(one->figures.p50_us), ms(one->figures.p99_us),
+                    ms(one->figures.max_us));
+        else
+            fprintf(to, " %9s %9s %9s\n", "-", "-", "-");
     }
 }
 
@@ -83,13 +87,15 @@ static json_t *answers_json(const struct sale_answers *answers)
     json_t *all = json_object();
     for (size_t i = 0; i < SHOP_MEANINGS; i++) {
         const struct latency_figures *figures = &answers[i].figures;
-        json_object_set_new(
-            all, shop_meaning_name((enum shop_meaning)i),
-            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "first", (json_int_t)answers[i].count,
-                      "in_the_end", (json_int_t)answers[i].became, "p50_us",
-                      (json_int_t)figures->p50_us, "p90_us", (json_int_t)figures->p90_us, "p99_us",
-                      (json_int_t)figures->p99_us, "p999_us", (json_int_t)figures->p999_us,
-                      "max_us", (json_int_t)figures->max_us));
+        json_t *one = json_pack("{s:I, s:I}", "first", (json_int_t)answers[i].count, "in_the_end",
+                                (json_int_t)answers[i].became);
+        if (figures->count > 0)
+            json_object_update_new(
+                one, json_pack("{s:I, s:I, s:I, s:I, s:I}", "p50_us", (json_int_t)figures->p50_us,
+                               "p90_us", (json_int_t)figures->p90_us, "p99_us",
+                               (json_int_t)figures->p99_us, "p999_us", (json_int_t)figures->p999_us,
+                               "max_us", (json_int_t)figures->max_us));
+        json_object_set_new(all, shop_meaning_name((enum shop_meaning)i), one);
     }
     return all;
 }
@@ -118,10 +124,11 @@ static json_t *load_json(const struct told *told)
 {
     const struct sale_plan *plan = told->plan;
     const struct sale *sale = told->sale;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "connections",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "connections",
                      (json_int_t)plan->connections, "rate_per_s", (json_int_t)plan->rate_per_s,
                      "seed", (json_int_t)plan->seed, "purchases", (json_int_t)sale->history.count,
-                     "took_us", (json_int_t)(sale->sent.ended_us - sale->sent.began_us), "failures",
+                     "late_us", (json_int_t)sale->sent.late_us, "took_us",
+                     (json_int_t)(sale->sent.ended_us - sale->sent.began_us), "failures",
                      (json_int_t)sale->sent.failures, "first_failure", sale->sent.first_failure);
 }
 

@@ -64,9 +64,11 @@ static void write_answers(FILE *to, const struct sale_answers *answers)
             continue;
         fprintf(to, "<tr><td>%s</td><td>%" PRId64 "</td><td>%" PRId64 "</td>",
                 shop_meaning_name((enum shop_meaning)i), answers[i].count, answers[i].became);
-        fprintf(to, "<td>%.2f</td><td>%.2f</td><td>%.2f</td><td>%.2f</td></tr>\n",
-                (double)figures->p50_us / 1000, (double)figures->p99_us / 1000,
-                (double)figures->p999_us / 1000, (double)figures->max_us / 1000);
+        if (figures->count > 0)
+            fprintf(to, "<td>%.2f</td><td>%.2f</td><td>%.2f</td><td>%.2f</td>",
+                    (double)figures->p50_us / 1000, (double)figures->p99_us / 1000,
+                    (double)figures->p999_us / 1000, (double)figures->max_us / 1000);
+        fputs("</tr>\n", to);
     }
     fputs("</table></div>\n", to);
 }

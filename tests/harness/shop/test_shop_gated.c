@@ -74,6 +74,22 @@ static void what_is_wrong_is_said_before_the_load(void **state)
     own_bed_says("--junit: cannot write /nowhere/junit.xml");
 }
 
+/* Nobody is never late: what is sold is judged, and no time and no threshold is. */
+static void a_late_load_is_judged_by_no_threshold(void **state)
+{
+    (void)state;
+    shop_bed_write(SHOP_BED_AUDIT);
+    char arguments[200];
+    snprintf(arguments, sizeof arguments,
+             "shop %s/shop.yaml --rate 200 --duration 1s --max-lag-ms 0 --fail-if p99>0ms",
+             bed->folder);
+    expect_status(bed_run(bed, arguments), 2);
+    own_bed_says("INVALID: the generator could not keep up");
+    own_bed_says(" a second; so the times are its own");
+    if (strstr(bed->output, "p99>0ms:"))
+        fail_msg("%s", bed->output);
+}
+
 /* Nothing was sold: no threshold makes that a pass, and one that failed is said all the same. */
 static void a_shop_that_is_not_there_passes_nothing(void **state)
 {
@@ -96,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ONE(one_that_holds_is_0),
         ONE(one_that_cannot_hold_is_1_and_is_named),
+        ONE(a_late_load_is_judged_by_no_threshold),
         ONE(what_the_books_do_not_say_is_no_measure),
         ALONE(what_is_wrong_is_said_before_the_load),
         ALONE(a_shop_that_is_not_there_passes_nothing),

@@ -261,6 +261,7 @@ static void test_an_open_loop(void **state)
     describe("conditional");
     struct sale_plan plan = plan_of();
     plan.rate_per_s = 200;
+    plan.max_lag_ms = 60000;
     plan.duration_us = CLOCK_US_PER_S;
     plan.arrivals = ARRIVALS_CONSTANT;
     target.repeats = 0;

@@ -64,7 +64,8 @@ static void write_all(const char *path)
     static char empty[] = "";
     const struct target target = {.name = name, .product = 7, .stock = 5, .limit = 2};
     const struct shop_load load = {32, 500, 9};
-    const struct send_result sent = {1000, 9000, 2, 1, "step 1 was answered with status 500"};
+    const struct send_result sent = {1000,  9000, 2,
+                                     20000, 1,    "step 1 was answered with status 500"};
     struct json_lines *to = shop_ledger_create(path, &target, &load, &error);
     assert_non_null(to);
     struct shop_purchase sold = {.user = user, .key = key, .due_us = 1000};
@@ -133,6 +134,7 @@ static void what_is_written_is_read(void **state)
     assert_int_equal(record.load.seed, 9);
     assert_int_equal(record.sent.began_us, 1000);
     assert_int_equal(record.sent.ended_us, 9000);
+    assert_int_equal(record.sent.late_us, 20000);
     assert_int_equal(record.sent.answered, 2);
     assert_int_equal(record.sent.failures, 1);
     assert_string_equal(record.sent.first_failure, "step 1 was answered with status 500");
