@@ -267,7 +267,8 @@ static void test_an_open_loop(void **state)
     target.repeats = 0;
     if (!sale_hold(&plan, &sale, &error))
         fail_msg("%s", error.text);
-    assert_true(sale.history.count >= 199 && sale.history.count <= 201);
+    /* And the two who ask for more than the limit. */
+    assert_true(sale.history.count >= 199 && sale.history.count <= 203);
     assert_int_equal(sale.books.count, STOCK);
 }
 
