@@ -9,6 +9,7 @@
 #define ORDERS_PREFIX   "seckill_orders_total{"
 #define ATTEMPTS_PREFIX "seckill_attempts_total{"
 #define GAUGE_PREFIX    "seckill_orders_in_flight"
+#define STARTED_PREFIX  "process_start_time_seconds "
 #define OPEN_PREFIX     "seckill_http_connections "
 
 /* What a double counts exactly; sums of many of these do not overflow either. */
@@ -187,12 +188,20 @@ bool scrape_parse(const char *text, const char *strategy, const char *kind, stru
         } else if (strncmp(line, OPEN_PREFIX, strlen(OPEN_PREFIX)) == 0) {
             if (!gauge_line(line, &out->connections, error))
                 return false;
+        } else if (strncmp(line, STARTED_PREFIX, strlen(STARTED_PREFIX)) == 0) {
+            out->started_s = strtod(line + strlen(STARTED_PREFIX), NULL);
         } else {
             cost_line(line, strategy, &out->costs);
         }
         at += length + (at[length] == '\n');
     }
     return gauge || error_fail(error, "GET /metrics has no %s", GAUGE_PREFIX);
+}
+
+bool scrape_is_another(const struct scrape *before, const struct scrape *after)
+{
+    return before->started_s > 0 && after->started_s > 0 &&
+           (before->started_s < after->started_s || before->started_s > after->started_s);
 }
 
 enum { COUNTS_MEMBERS = sizeof(struct counts) / sizeof(int64_t) };

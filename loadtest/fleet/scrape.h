@@ -41,12 +41,16 @@ struct scrape {
     struct costs costs;   /* the same */
     int64_t in_flight;
     int64_t connections; /* that clients have open */
+    double started_s;    /* when the process began; 0: the page does not say */
 };
 
 /* Reads Prometheus text. `kind` is buy, cancel or restock. False when a line that matters cannot be
  * read, an outcome is not known here, or the gauge is missing. */
 bool scrape_parse(const char *text, const char *strategy, const char *kind, struct scrape *out,
                   struct error *error);
+
+/* Whether they are of two processes. Not where one of them does not say. */
+bool scrape_is_another(const struct scrape *before, const struct scrape *after);
 
 struct counts counts_minus(const struct counts *after, const struct counts *before);
 void counts_add(struct counts *sum, const struct counts *one);

@@ -13,8 +13,11 @@ static bool agree(const char *what, int64_t seen, int64_t counted, int64_t slack
         return true;
     return error_fail(error,
                       "the load saw %" PRId64 " %s, the servers' metrics count %" PRId64
-                      " (at most %" PRId64 " more are requests that it abandoned)",
-                      seen, what, counted, slack);
+                      " (at most %" PRId64 " more are requests that it abandoned)%s",
+                      seen, what, counted, slack,
+                      counted < seen ? "; where several servers share an address, name each by "
+                                       "one of its own (--server URL,URL)"
+                                     : "");
 }
 
 bool reconcile_counts(const struct scrape *deltas, size_t count, struct phase_result *result,

@@ -34,13 +34,21 @@ static const char *kind_name(const struct phase_plan *plan)
     return plan->scenario == SCENARIO_COUNTER ? "restock" : "buy";
 }
 
+/* `scrapes`: the last ones, or zeroed. */
 static bool scrape_all(const struct fleet *fleet, const struct phase_plan *plan,
                        struct scrape *scrapes, struct error *error)
 {
     for (size_t i = 0; i < fleet->count; i++) {
+        struct scrape before = scrapes[i];
         if (!api_scrape(fleet->api, fleet->urls[i], plan->strategy->name, kind_name(plan),
                         &scrapes[i], error))
             return false;
+        if (scrape_is_another(&before, &scrapes[i]))
+            return error_fail(error,
+                              "%s is answered by several servers, or by one that was started "
+                              "again: each counts its own orders, so name each by an address of "
+                              "its own (--server URL,URL)",
+                              fleet->urls[i]);
     }
     return true;
 }
@@ -167,7 +175,7 @@ static void take_rate(struct loading *loading, int64_t answers, int64_t now_ms)
  * harness's own must not wait for them. */
 static void look(struct loading *loading, int64_t now_ms)
 {
-    struct scrape scrapes[OPTIONS_MAX_INSTANCES];
+    struct scrape scrapes[OPTIONS_MAX_INSTANCES] = {0};
     struct error ignored; /* a server that does not answer shows in everything else */
     bool asks = generator_of(loading->plan)->connects_meanwhile;
     bool counts = asks && loading->result->connections_seen < loading->plan->connections;
@@ -401,6 +409,7 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
     else
         loaded = load_once(fleet, plan, plan->duration_s, result, error);
     int64_t loaded_ms = clock_mono_ms();
+    memcpy(after, before, sizeof before); /* the same servers are to answer */
     say(fleet, "settling");
     if (!loaded || !wait_quiet(fleet, plan, after, error) ||
         !phase_wait_settled(fleet, plan->first_product, last_product(plan), error) ||
@@ -438,7 +447,7 @@ bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
                                      strcmp(plan->body, "guarded") == 0),
         .complete = true,
     };
-    struct scrape scrapes[OPTIONS_MAX_INSTANCES];
+    struct scrape scrapes[OPTIONS_MAX_INSTANCES] = {0};
     struct error death;
     bool made = take_steps(fleet, plan, scrapes, result, error);
     bool judged = made && reconcile_counts(scrapes, fleet->count, result, error) &&

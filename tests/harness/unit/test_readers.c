@@ -191,6 +191,23 @@ static void costs_are_divided_by_orders(void **state)
     assert_true(costs_each(&twice, ACCEPTED, REDIS, FLUSHES) == 0.0);
 }
 
+/* As behind a load balancer, or after a restart. */
+static void metrics_of_another_server(void **state)
+{
+    (void)state;
+    struct scrape scrapes[3];
+    for (int i = 0; i < 3; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "seckill_orders_in_flight 0\nprocess_start_time_seconds 17321.%d\n", 500 + i / 2);
+        assert_true(scrape_parse(text, "none", "buy", &scrapes[i], &error));
+    }
+    assert_false(scrape_is_another(&scrapes[0], &scrapes[1]));
+    assert_true(scrape_is_another(&scrapes[1], &scrapes[2]));
+    scrapes[1].started_s = 0;
+    assert_false(scrape_is_another(&scrapes[1], &scrapes[2]));
+}
+
 static void metrics_that_cannot_be_trusted(void **state)
 {
     (void)state;
@@ -259,6 +276,7 @@ int main(void)
         cmocka_unit_test(urls),
         cmocka_unit_test(metrics_by_class),
         cmocka_unit_test(costs_are_divided_by_orders),
+        cmocka_unit_test(metrics_of_another_server),
         cmocka_unit_test(metrics_that_cannot_be_trusted),
         cmocka_unit_test(pgbench_figures),
         cmocka_unit_test(a_servers_first_line),
