@@ -7,6 +7,7 @@
 #   stack.sh [--dir DIR] env               lines for eval: SECKILL_DATABASE, SECKILL_REDIS, SECKILL_STOCK_REDIS, …
 #   stack.sh [--dir DIR] start SERVER      one of them alone, which was killed, and wait until it answers
 #   stack.sh [--dir DIR] signal SERVER S   STOP, CONT or KILL for every process of it, and wait until it has had its effect
+#   stack.sh [--dir DIR] rabbitmqctl WORDS RabbitMQ's own tool, with these words (one argument)
 #   stack.sh [--dir DIR] fsize SERVER N    a full disk: a PostgreSQL can write nothing beyond N bytes of any file, or: unlimited
 #
 # LIST is names with commas between them: rabbitmq (SECKILL_AMQP), redlock (three more Redis, SECKILL_REDLOCK),
@@ -37,7 +38,7 @@ unset "${!PG@}"   # another server's settings
 
 say() { echo "stack.sh: $*"; }
 die() { echo "stack.sh: $*" >&2; exit 1; }
-usage() { sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 # --- where things are ---
 
@@ -325,6 +326,16 @@ up_rabbitmq() {
   wait_answer rabbitmq 120 amqp_answers "$port"
 }
 
+rabbitmqctl() { # WORDS
+  local distribution words
+  read -r _ distribution _ <"$dir/rabbitmq.access"
+  read -ra words <<<"$1"
+  "${as_owner[@]}" env -i PATH=/usr/lib/rabbitmq/bin:/usr/bin:/bin HOME="$home/rabbitmq" LANG=C.UTF-8 \
+    RABBITMQ_CONF_ENV_FILE="$home/rabbitmq/env.conf" \
+    ERL_FLAGS="-start_epmd false -erl_epmd_port $distribution -dist_listen false" \
+    rabbitmqctl -q -n seckill@localhost "${words[@]}"
+}
+
 env_rabbitmq() {
   local port password
   read -r port _ password <"$dir/rabbitmq.access"
@@ -560,10 +571,10 @@ main() {
       --with) [ $# -gt 1 ] || die "--with takes names"; with=$2; shift ;;
       --purge) purge=1 ;;
       -h | --help) usage; return ;;
-      up | down | status | env | start | signal | fsize)
+      up | down | status | env | start | signal | rabbitmqctl | fsize)
         [ -z "$command" ] || die "one command: $command or $1"
         command=$1
-        case $command in start) count=1 ;; signal | fsize) count=2 ;; *) count=0 ;; esac
+        case $command in start | rabbitmqctl) count=1 ;; signal | fsize) count=2 ;; *) count=0 ;; esac
         [ $# -gt $count ] || { usage >&2; die "$command takes $count words"; }
         operands=("${@:2:count}")
         shift "$count" ;;
@@ -583,6 +594,7 @@ main() {
     env) print_env ;;
     start) start_one "${operands[@]}" ;;
     signal) signal "${operands[@]}" ;;
+    rabbitmqctl) rabbitmqctl "${operands[@]}" ;;
     fsize) limit_files "${operands[@]}" ;;
   esac
 }

@@ -10,6 +10,7 @@
  *   partition_decide.c     many buys, one transaction
  *   partition_returns.c    cancels, expiries and restocks
  *   rabbitmq.c             connections with the broker
+ *   rabbitmq_broker.c      and what they know of it together
  *   partition_resender.c   replies to waiting orders; what was lost is sent again
  */
 #ifndef SECKILL_STRATEGIES_PARTITIONED_QUEUE_PARTITION_H

@@ -96,8 +96,7 @@ static bool consume_sets(struct consumer *consumer)
     consumer->base = pg_epoch_base(consumer->session->pg);
     for (int64_t set = consumer->number; set < settings->sets; set += PARTITION_CONSUMERS) {
         partition_queue(consumer->session, set, queue);
-        if (!rabbit_declare(partition_rabbit(consumer->session), RABBIT_WORK, queue) ||
-            !rabbit_consume(partition_rabbit(consumer->session), RABBIT_WORK, queue))
+        if (!rabbit_consume(partition_rabbit(consumer->session), RABBIT_WORK, queue))
             return false;
     }
     return true;

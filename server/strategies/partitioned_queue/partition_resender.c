@@ -94,7 +94,6 @@ static bool listen_for_replies(const struct session *session)
     struct rabbit *rabbit = partition_rabbit(session);
 
     return rabbit_connect(rabbit, clock_mono_us() + PARTITION_TIMEOUT_US) &&
-           rabbit_declare(rabbit, RABBIT_REPLIES, partition_replies(session)) &&
            rabbit_consume(rabbit, RABBIT_REPLIES, partition_replies(session));
 }
 

@@ -46,11 +46,11 @@ bool rabbit_connect(struct rabbit *rabbit, int64_t until_us);
 void rabbit_close(struct rabbit *rabbit);
 const struct error *rabbit_error(const struct rabbit *rabbit);
 
-/* Makes the queue if there is none. */
+/* Makes the queue if there is none. rabbit_consume does so, too. */
 bool rabbit_declare(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue);
 
-/* From now on rabbit_receive brings the queue's messages. Those of a work queue come again, to
- * whoever consumes it then, until they are acknowledged. */
+/* From now on rabbit_receive brings the queue's messages; where that fails /readyz says why. Those
+ * of a work queue come again, to whoever consumes it then, until they are acknowledged. */
 bool rabbit_consume(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue);
 enum rabbit_result rabbit_receive(struct rabbit *rabbit, int64_t until_us,
                                   struct rabbit_message *out);

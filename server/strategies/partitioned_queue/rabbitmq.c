@@ -9,20 +9,10 @@
  */
 #include "strategies/partitioned_queue/rabbit.h"
 
-#include "backend/backend.h"
 #include "base/clock.h"
-#include "base/resolver.h"
+#include "base/log.h"
+#include "strategies/partitioned_queue/rabbitmq_broker.h"
 
-/* librabbitmq 0.12 moved its headers into a folder and warns about the old place. */
-#if __has_include(<rabbitmq-c/amqp.h>)
-#include <rabbitmq-c/amqp.h>
-#include <rabbitmq-c/tcp_socket.h>
-#else
-#include <amqp.h>
-#include <amqp_tcp_socket.h>
-#endif
-
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,70 +32,15 @@ enum {
     REPLIES_MOST = 100000
 };
 
-struct broker {
-    char *url; /* owned: cut into pieces, `info` points into it */
-    struct amqp_connection_info info;
-    struct resolver *resolver; /* owned */
-    atomic_bool up;
-    _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */
-};
-
 struct rabbit {
     struct broker *broker;        /* borrowed */
     amqp_connection_state_t conn; /* owned; NULL: not connected */
     bool has_envelope;
     amqp_envelope_t envelope; /* owned while has_envelope: the last message received */
     char *body;               /* owned: its body and a NUL */
+    bool returned;            /* a reply that had no queue was logged */
     struct error error;
 };
-
-static void broker_close(void *backend)
-{
-    struct broker *broker = backend;
-
-    resolver_destroy(broker->resolver);
-    free(broker->url);
-    free(broker);
-}
-
-/* amqp://USER:PASSWORD@HOST:PORT/VHOST. */
-static void *broker_open(const struct settings *settings, struct error *error)
-{
-    if (!settings->amqp[0])
-        return NULL;
-    struct broker *broker = calloc(1, sizeof *broker);
-
-    if (broker) {
-        broker->url = strdup(settings->amqp);
-        broker->resolver = resolver_create();
-    }
-    if (!broker || !broker->url || !broker->resolver) {
-        if (broker)
-            broker_close(broker);
-        error_set(error, ERROR_INTERNAL, "out of memory");
-        return NULL;
-    }
-    amqp_default_connection_info(&broker->info);
-    if (amqp_parse_url(broker->url, &broker->info) != AMQP_STATUS_OK || broker->info.ssl) {
-        broker_close(broker);
-        error_set(error, ERROR_INVALID, "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST");
-        return NULL;
-    }
-    /* To the library a slash with nothing behind it is a vhost without a name. */
-    if (!broker->info.vhost[0]) {
-        static char root[] = "/";
-        broker->info.vhost = root;
-    }
-    return broker;
-}
-
-/* The last attempt to connect succeeded. */
-static bool broker_up(void *backend)
-{
-    const struct broker *broker = backend;
-
-    return atomic_load_explicit(&broker->up, memory_order_relaxed);
-}
 
 static void *rabbit_open(void *broker)
 {
@@ -122,14 +57,20 @@ static void rabbit_end(void *opened)
 
     if (!rabbit)
         return;
+    broker_note_queues(rabbit->broker, rabbit, NULL);
     rabbit_close(rabbit);
     free(rabbit);
 }
 
-static bool rabbit_make_sure(void *rabbit, int64_t until_us, struct error *error)
+/* For who sells: nothing is begun that could not be sent. */
+static bool rabbit_make_sure(void *session, int64_t until_us, struct error *error)
 {
-    bool connected = rabbit_connect(rabbit, until_us);
+    struct rabbit *rabbit = session;
 
+    *error = broker_alarm(rabbit->broker);
+    if (error->code != ERROR_NONE)
+        return false;
+    bool connected = rabbit_connect(rabbit, until_us);
     if (!connected)
         *error = *rabbit_error(rabbit);
     return connected;
@@ -156,6 +97,7 @@ void rabbit_close(struct rabbit *rabbit)
     if (rabbit->conn)
         amqp_destroy_connection(rabbit->conn);
     rabbit->conn = NULL;
+    rabbit->returned = false;
 }
 
 /* Closes the connection, and says what ended it. Always false. */
@@ -227,15 +169,33 @@ static bool open_socket(struct rabbit *rabbit, int64_t until_us)
     return true;
 }
 
-static bool open_channels(struct rabbit *rabbit)
+static amqp_table_entry_t flag_entry(const char *key)
+{
+    return (amqp_table_entry_t){amqp_cstring_bytes(key),
+                                {.kind = AMQP_FIELD_KIND_BOOLEAN, .value.boolean = 1}};
+}
+
+/* Without the first the broker ends a consumer in silence when its queue is deleted; without the
+ * other it stops reading in silence when it is in alarm. */
+static amqp_rpc_reply_t log_in(struct rabbit *rabbit)
 {
     const struct amqp_connection_info *info = &rabbit->broker->info;
+    amqp_table_entry_t can[] = {flag_entry("consumer_cancel_notify"),
+                                flag_entry("connection.blocked")};
+    amqp_table_entry_t capabilities = {amqp_cstring_bytes("capabilities"),
+                                       {.kind = AMQP_FIELD_KIND_TABLE, .value.table = {2, can}}};
+    amqp_table_t properties = {1, &capabilities};
+
+    return amqp_login_with_properties(rabbit->conn, info->vhost, 0, FRAME_BYTES, HEARTBEAT_S,
+                                      &properties, AMQP_SASL_METHOD_PLAIN, info->user,
+                                      info->password);
+}
+
+static bool open_channels(struct rabbit *rabbit)
+{
     struct timeval timeout = {.tv_sec = CALL_TIMEOUT_US / CLOCK_US_PER_S};
 
-    if (!check_reply(rabbit,
-                     amqp_login(rabbit->conn, info->vhost, 0, FRAME_BYTES, HEARTBEAT_S,
-                                AMQP_SASL_METHOD_PLAIN, info->user, info->password),
-                     "RabbitMQ's login"))
+    if (!check_reply(rabbit, log_in(rabbit), "RabbitMQ's login"))
         return false;
     amqp_set_rpc_timeout(rabbit->conn, &timeout);
     amqp_channel_open(rabbit->conn, CHANNEL);
@@ -298,8 +258,7 @@ bool rabbit_declare(struct rabbit *rabbit, enum rabbit_kind kind, const char *qu
 {
     amqp_table_entry_t work[] = {
         text_entry("x-queue-type", "quorum"),
-        {amqp_cstring_bytes("x-single-active-consumer"),
-         {.kind = AMQP_FIELD_KIND_BOOLEAN, .value.boolean = 1}},
+        flag_entry("x-single-active-consumer"),
     };
     amqp_table_entry_t replies[] = {
         number_entry("x-expires", REPLIES_EXPIRE_MS),
@@ -313,10 +272,8 @@ bool rabbit_declare(struct rabbit *rabbit, enum rabbit_kind kind, const char *qu
     return check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), queue);
 }
 
-bool rabbit_consume(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue)
+static bool consume(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue)
 {
-    if (!rabbit->conn)
-        return false;
     if (kind == RABBIT_WORK) {
         amqp_basic_qos(rabbit->conn, CHANNEL, 0, PREFETCH, 0);
         if (!check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), queue))
@@ -325,6 +282,14 @@ bool rabbit_consume(struct rabbit *rabbit, enum rabbit_kind kind, const char *qu
     amqp_basic_consume(rabbit->conn, CHANNEL, amqp_cstring_bytes(queue), amqp_empty_bytes, 0,
                        kind == RABBIT_REPLIES, 0, amqp_empty_table);
     return check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), queue);
+}
+
+bool rabbit_consume(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue)
+{
+    bool consumes = rabbit_declare(rabbit, kind, queue) && consume(rabbit, kind, queue);
+
+    broker_note_queues(rabbit->broker, rabbit, consumes ? NULL : &rabbit->error);
+    return consumes;
 }
 
 static bool fill(struct rabbit *rabbit, struct rabbit_message *out)
@@ -347,6 +312,37 @@ static bool fill(struct rabbit *rabbit, struct rabbit_message *out)
     return true;
 }
 
+/* A reply whose queue is gone: its instance has ended, or makes the queue again. */
+static bool drop_returned(struct rabbit *rabbit, const amqp_basic_return_t *returned)
+{
+    amqp_message_t message;
+    int length = (int)returned->routing_key.len;
+
+    if (!rabbit->returned)
+        log_warn("partitioned-queue: there is no queue %.*s: replies are lost", length,
+                 (const char *)returned->routing_key.bytes);
+    rabbit->returned = true;
+    if (amqp_read_message(rabbit->conn, CHANNEL, &message, 0).reply_type != AMQP_RESPONSE_NORMAL)
+        return false;
+    amqp_destroy_message(&message);
+    return true;
+}
+
+/* Takes in what came in place of a message. False: it ends the consuming. */
+static bool take_other(struct rabbit *rabbit)
+{
+    struct timeval now = {0, 0};
+    amqp_frame_t frame;
+
+    if (amqp_simple_wait_frame_noblock(rabbit->conn, &frame, &now) != AMQP_STATUS_OK ||
+        frame.frame_type != AMQP_FRAME_METHOD)
+        return false;
+    if (frame.payload.method.id == AMQP_BASIC_RETURN_METHOD)
+        return drop_returned(rabbit, frame.payload.method.decoded);
+    return frame.payload.method.id == AMQP_CONNECTION_BLOCKED_METHOD ||
+           frame.payload.method.id == AMQP_CONNECTION_UNBLOCKED_METHOD;
+}
+
 enum rabbit_result rabbit_receive(struct rabbit *rabbit, int64_t until_us,
                                   struct rabbit_message *out)
 {
@@ -358,7 +354,8 @@ enum rabbit_result rabbit_receive(struct rabbit *rabbit, int64_t until_us,
     amqp_maybe_release_buffers(rabbit->conn);
     amqp_rpc_reply_t reply = amqp_consume_message(rabbit->conn, &rabbit->envelope, &left, 0);
     if (reply.reply_type == AMQP_RESPONSE_LIBRARY_EXCEPTION &&
-        reply.library_error == AMQP_STATUS_TIMEOUT)
+        (reply.library_error == AMQP_STATUS_TIMEOUT ||
+         (reply.library_error == AMQP_STATUS_UNEXPECTED_STATE && take_other(rabbit))))
         return RABBIT_NOTHING;
     if (!check_reply(rabbit, reply, "RabbitMQ's deliveries"))
         return RABBIT_LOST;
@@ -385,9 +382,18 @@ static bool put(struct rabbit *rabbit, amqp_channel_t channel, const char *queue
     memcpy(&bytes.bytes, &body, sizeof body);
     int status =
         amqp_basic_publish(rabbit->conn, channel, amqp_empty_bytes, amqp_cstring_bytes(queue),
-                           channel == CONFIRMED, 0, properties, bytes);
+                           *queue != '\0', 0, properties, bytes);
 
     return status == AMQP_STATUS_OK || lose(rabbit, queue, amqp_error_string2(status));
+}
+
+static void note_blocked(struct broker *broker, const amqp_connection_blocked_t *blocked)
+{
+    struct error alarm;
+
+    error_set(&alarm, ERROR_UNAVAILABLE, "RabbitMQ is in alarm and takes no messages: %.*s",
+              (int)blocked->reason.len, (const char *)blocked->reason.bytes);
+    broker_set_alarm(broker, &alarm);
 }
 
 /* Waits for the broker's word about the one message under way. */
@@ -406,6 +412,9 @@ static bool wait_confirm(struct rabbit *rabbit, const char *queue, int64_t until
         switch (frame.payload.method.id) {
         case AMQP_BASIC_ACK_METHOD:
             return true;
+        case AMQP_CONNECTION_BLOCKED_METHOD:
+            note_blocked(rabbit->broker, frame.payload.method.decoded);
+            return lose(rabbit, queue, "the broker takes no messages");
         case AMQP_BASIC_RETURN_METHOD:
             return lose(rabbit, queue, "there is no such queue");
         case AMQP_BASIC_NACK_METHOD:
@@ -437,6 +446,17 @@ bool rabbit_send(struct rabbit *rabbit, const char *queue, const char *body, siz
     return put(rabbit, CHANNEL, queue, &properties, body, length);
 }
 
+static void rabbit_probe(void *session, int node, const struct settings *settings, int64_t until_us)
+{
+    static const struct error none = {ERROR_NONE, ""};
+    struct rabbit *rabbit = session;
+
+    (void)node;
+    (void)settings;
+    if (rabbit_connect(rabbit, until_us) && rabbit_publish(rabbit, "", "", "", 0, until_us))
+        broker_set_alarm(rabbit->broker, &none);
+}
+
 const struct backend backend_rabbitmq = {
     .name = "rabbitmq",
     .absent = "RabbitMQ is not configured (--amqp)",
@@ -446,4 +466,6 @@ const struct backend backend_rabbitmq = {
     .session_close = rabbit_end,
     .connect = rabbit_make_sure,
     .up = broker_up,
+    .health = broker_health,
+    .probe = rabbit_probe,
 };

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,36 +152,89 @@ void queue_expect_cancel(struct server *server, const char *id, int status, cons
     shop_expect(server, "POST", target, NULL, NULL, status, code);
 }
 
-static bool backend_up(const struct http_reply *readiness, const char *name)
+/* Whether /readyz has the broker up, and with what detail. */
+static bool broker_up(const struct http_reply *readiness, char *detail, size_t size)
 {
     char path[32];
     char is[32] = "";
-    int i = 0;
 
-    while (i < http_reply_count(readiness, "backends")) {
+    for (int i = 0; i < http_reply_count(readiness, "backends"); i++) {
         snprintf(path, sizeof path, "backends.%d.name", i);
         http_reply_text(readiness, path, is, sizeof is);
-        snprintf(path, sizeof path, "backends.%d.up", i++);
-        if (strcmp(is, name) == 0)
-            return http_reply_bool(readiness, path);
+        if (strcmp(is, "rabbitmq") != 0)
+            continue;
+        snprintf(path, sizeof path, "backends.%d.detail", i);
+        http_reply_text(readiness, path, detail, size);
+        snprintf(path, sizeof path, "backends.%d.up", i);
+        return http_reply_bool(readiness, path);
     }
-    fail_msg("/readyz does not name %s", name);
+    fail_msg("/readyz does not name the broker");
     return false;
+}
+
+void queue_wait_shown(struct server *server, bool up, const char *detail)
+{
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+    char shown[512] = "";
+
+    for (bool is = !up; is != up || !strstr(shown, detail);) {
+        struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
+        assert_int_equal(reply.status, 200);
+        is = broker_up(&reply, shown, sizeof shown);
+        http_reply_fini(&reply);
+        if (clock_mono_us() >= until_us)
+            fail_msg("/readyz says %s of the broker, and not \"%s\": %s", is ? "up" : "down",
+                     detail, shown);
+        clock_sleep_until(clock_mono_us() + POLL_US);
+    }
 }
 
 void queue_wait_noticed(struct server *server)
 {
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+    queue_wait_shown(server, false, "");
+}
 
-    for (bool up = true; up;) {
-        struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
-        assert_int_equal(reply.status, 200);
-        up = backend_up(&reply, "rabbitmq");
-        http_reply_fini(&reply);
-        if (clock_mono_us() >= until_us)
-            fail_msg("the broker is dead and nobody notices");
-        clock_sleep_until(clock_mono_us() + POLL_US);
-    }
+char *queue_ctl(const char *format, ...)
+{
+    char words[256];
+    char command[1024];
+    char *printed = NULL;
+    size_t length = 0;
+    int c;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    snprintf(command, sizeof command, "'%s' --dir '%s' rabbitmqctl \"%s\"",
+             getenv("SECKILL_TEST_STACK_SH"), getenv("SECKILL_TEST_STACK"), words);
+    FILE *from = popen(command, "r");
+    FILE *to = open_memstream(&printed, &length);
+    assert_non_null(from);
+    assert_non_null(to);
+    while ((c = fgetc(from)) != EOF)
+        fputc(c, to);
+    fclose(to);
+    if (pclose(from) != 0)
+        fail_msg("%s: %s", command, printed);
+    return printed;
+}
+
+int queue_delete(const struct queue_shop *shop, const char *kind)
+{
+    char *names = queue_ctl("list_queues name");
+    char *rest = names;
+    char first[96];
+    int count = 0;
+
+    snprintf(first, sizeof first, "%s.%s.", shop->system, kind);
+    for (char *name; (name = strsep(&rest, "\n"));)
+        if (strncmp(name, first, strlen(first)) == 0) {
+            free(queue_ctl("delete_queue %s", name));
+            count++;
+        }
+    free(names);
+    return count;
 }
 
 int queue_run(const char *name, const struct CMUnitTest *tests, size_t count)

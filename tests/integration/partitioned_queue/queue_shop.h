@@ -45,6 +45,13 @@ void queue_expect_status(struct server *server, const char *id, const char *stat
                          const char *reason);
 void queue_expect_cancel(struct server *server, const char *id, int status, const char *code);
 
+/* What RabbitMQ's own tool prints for these words; malloc'ed. */
+__attribute__((format(printf, 1, 2))) char *queue_ctl(const char *format, ...);
+/* Deletes the shop's queues of a kind, "orders" or "replies"; how many there were. */
+int queue_delete(const struct queue_shop *shop, const char *kind);
+/* Waits until /readyz has the broker so, with this in its detail. */
+void queue_wait_shown(struct server *server, bool up, const char *detail);
+
 /* Skips the program where the stack has no RabbitMQ. */
 int queue_run(const char *name, const struct CMUnitTest *tests, size_t count);
 

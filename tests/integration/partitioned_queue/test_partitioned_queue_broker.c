@@ -1,6 +1,6 @@
 /*
- * partitioned-queue and whoever else uses the broker: servers that see another database. No order
- * is refused because of them.
+ * partitioned-queue, who else uses the broker, and who looks after it: servers that see another
+ * database, queues that are deleted or of another type, an alarm.
  */
 #include "queue_shop.h"
 
@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PRODUCT = 17 };
 
@@ -112,12 +113,117 @@ static void an_order_without_a_row_stops_nobody(void **state)
     queue_shop_close(&shop);
 }
 
+static void sell_to(struct queue_shop *shop, int64_t user)
+{
+    for (int i = 0; i < QUEUE_INSTANCES; i++)
+        for (int64_t product = 1; product <= 4; product++) {
+            struct buy buy = queue_buy(product, user + i);
+            buy.more = "&wait_ms=30000";
+            shop_expect_buy(shop->servers[i], &buy, 201, "", NULL);
+        }
+}
+
+static void deleted_queues_are_made_again(void **state)
+{
+    struct queue_shop shop;
+
+    (void)state;
+    queue_shop_open(&shop, NULL, -1, NULL);
+    assert_int_equal(queue_delete(&shop, "orders"), 4);
+    sell_to(&shop, 10);
+    assert_int_equal(queue_delete(&shop, "replies"), QUEUE_INSTANCES);
+    sell_to(&shop, 20);
+    queue_shop_close(&shop);
+}
+
+/* Whose instance has died, and its queue is gone. */
+static void replies_that_nobody_takes_are_told(void **state)
+{
+    struct queue_shop shop;
+    char id[SHOP_ID_SIZE];
+    struct buy buy = queue_buy(PRODUCT, 1);
+
+    (void)state;
+    queue_shop_open(&shop, NULL, -1, NULL);
+    shop_put(shop.servers[0], PRODUCT, 10, NULL);
+    struct witness *holder = witness_hold(shop.conninfo, PRODUCT);
+    queue_expect_accepted(shop.servers[1], &buy, id);
+    witness_wait_blocked(shop.witness, 1);
+    for (int i = 1; i < QUEUE_INSTANCES; i++) {
+        server_kill(shop.servers[i]);
+        shop.servers[i] = NULL;
+    }
+    queue_delete(&shop, "replies");
+    witness_release(holder);
+    queue_wait_decided(&shop, PRODUCT);
+    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+    while (!server_says(shop.servers[0], "replies are lost")) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 20000);
+    }
+    buy.user = 2;
+    shop_expect_buy(shop.servers[0], &buy, 201, "", NULL);
+    queue_shop_close(&shop);
+}
+
+static void a_queue_of_another_type_is_shown(void **state)
+{
+    struct queue_shop shop;
+    char name[128];
+
+    (void)state;
+    queue_shop_open(&shop, NULL, -1, NULL);
+    snprintf(name, sizeof name, "%s.orders.%lld.1.0", shop.system,
+             (long long)witness_number(shop.witness, "SELECT base >> 26 FROM epoch_base"));
+    free(queue_ctl("eval rabbit_amqqueue:declare({resource,<<47>>,queue,"
+                   "atom_to_binary('%s',utf8)},true,false,[],none,<<120>>).",
+                   name));
+    struct server *other = server_start("--system-name", shop.system, "--sets", "1");
+    queue_wait_shown(other, true, "inequivalent arg");
+    free(queue_ctl("delete_queue %s", name));
+    queue_wait_shown(other, true, "");
+    struct buy buy = queue_buy(1, 50);
+    buy.more = "&wait_ms=30000";
+    shop_expect_buy(other, &buy, 201, "", NULL);
+    server_stop(other);
+    queue_shop_close(&shop);
+}
+
+/* Nothing is accepted that could not be sent, and nothing has to be restarted. */
+static void an_alarm_is_shown(void **state)
+{
+    struct queue_shop shop;
+    struct buy buy = queue_buy(PRODUCT, 1);
+
+    (void)state;
+    queue_shop_open(&shop, NULL, -1, NULL);
+    shop_put(shop.servers[0], PRODUCT, 10, NULL);
+    free(queue_ctl("set_vm_memory_high_watermark absolute 1"));
+    for (int i = 0; i < QUEUE_INSTANCES; i++) {
+        queue_wait_shown(shop.servers[i], false, "memory");
+        shop_expect_buy(shop.servers[i], &buy, 503, "backend_unavailable", NULL);
+    }
+    assert_int_equal(
+        witness_number(shop.witness, "SELECT count(*) FROM orders WHERE product_id = 17"), 0);
+    free(queue_ctl("set_vm_memory_high_watermark 0.4"));
+    for (int i = 0; i < QUEUE_INSTANCES; i++) {
+        queue_wait_shown(shop.servers[i], true, "");
+        buy.user = 2 + i;
+        shop_expect_buy(shop.servers[i], &buy, 201, "", NULL);
+    }
+    queue_shop_close(&shop);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(another_database_s_consumer_refuses_nothing, server_teardown),
         cmocka_unit_test_teardown(two_databases_share_no_queue, server_teardown),
         cmocka_unit_test_teardown(an_order_without_a_row_stops_nobody, server_teardown),
+        cmocka_unit_test_teardown(deleted_queues_are_made_again, server_teardown),
+        cmocka_unit_test_teardown(replies_that_nobody_takes_are_told, server_teardown),
+        cmocka_unit_test_teardown(a_queue_of_another_type_is_shown, server_teardown),
+        cmocka_unit_test_teardown(an_alarm_is_shown, server_teardown),
     };
 
     return queue_run("partitioned_queue_broker", tests, sizeof tests / sizeof *tests);

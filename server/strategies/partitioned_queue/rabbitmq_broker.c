@@ -1,0 +1,112 @@
+/* See rabbitmq_broker.h. */
+#include "strategies/partitioned_queue/rabbitmq_broker.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void broker_close(void *backend)
+{
+    struct broker *broker = backend;
+
+    resolver_destroy(broker->resolver);
+    pthread_mutex_destroy(&broker->state.mutex);
+    free(broker->url);
+    free(broker);
+}
+
+void *broker_open(const struct settings *settings, struct error *error)
+{
+    if (!settings->amqp[0])
+        return NULL;
+    struct broker *broker = calloc(1, sizeof *broker);
+
+    if (broker) {
+        pthread_mutex_init(&broker->state.mutex, NULL);
+        broker->url = strdup(settings->amqp);
+        broker->resolver = resolver_create();
+    }
+    if (!broker || !broker->url || !broker->resolver) {
+        if (broker)
+            broker_close(broker);
+        error_set(error, ERROR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    amqp_default_connection_info(&broker->info);
+    if (amqp_parse_url(broker->url, &broker->info) != AMQP_STATUS_OK || broker->info.ssl) {
+        broker_close(broker);
+        error_set(error, ERROR_INVALID, "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST");
+        return NULL;
+    }
+    /* To the library a slash with nothing behind it is a vhost without a name. */
+    if (!broker->info.vhost[0]) {
+        static char root[] = "/";
+        broker->info.vhost = root;
+    }
+    return broker;
+}
+
+/* A copy of what its mutex guards. */
+static struct error look(struct broker *broker, const struct error *at)
+{
+    pthread_mutex_lock(&broker->state.mutex);
+    struct error found = *at;
+    pthread_mutex_unlock(&broker->state.mutex);
+    return found;
+}
+
+struct error broker_alarm(struct broker *broker)
+{
+    return look(broker, &broker->state.alarm);
+}
+
+void broker_set_alarm(struct broker *broker, const struct error *alarm)
+{
+    pthread_mutex_lock(&broker->state.mutex);
+    bool changed = broker->state.alarm.code != alarm->code;
+    broker->state.alarm = *alarm;
+    pthread_mutex_unlock(&broker->state.mutex);
+    if (changed && alarm->code != ERROR_NONE)
+        log_warn("%s (--amqp)", alarm->text);
+    else if (changed)
+        log_info("RabbitMQ takes messages again");
+}
+
+static bool is_reached(const struct broker *broker)
+{
+    return atomic_load_explicit(&broker->up, memory_order_relaxed);
+}
+
+bool broker_up(void *backend)
+{
+    struct broker *broker = backend;
+
+    return is_reached(broker) && broker_alarm(broker).code == ERROR_NONE;
+}
+
+void broker_health(void *backend, backend_report *report, void *to)
+{
+    struct broker *broker = backend;
+    struct error alarm = broker_alarm(broker);
+    struct error trouble = look(broker, &broker->state.trouble);
+
+    report(to, "rabbitmq", broker_up(broker),
+           !is_reached(broker)          ? "out of reach"
+           : alarm.code != ERROR_NONE   ? alarm.text
+           : trouble.code != ERROR_NONE ? trouble.text
+                                        : "");
+}
+
+void broker_note_queues(struct broker *broker, const void *who, const struct error *error)
+{
+    pthread_mutex_lock(&broker->state.mutex);
+    if (error && !broker->state.troubled) {
+        broker->state.troubled = who;
+        broker->state.trouble = *error;
+    } else if (!error && broker->state.troubled == who) {
+        broker->state.troubled = NULL;
+        broker->state.trouble.code = ERROR_NONE;
+    }
+    pthread_mutex_unlock(&broker->state.mutex);
+}
