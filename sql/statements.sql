@@ -652,15 +652,16 @@ SELECT CASE WHEN count(*) <> cardinality($1::bigint[]) THEN 'product' END::bigin
 -- Orders that wait at the broker ------------------------------------------------------------------------------
 
 -- One row at least where the product is in the sale that was seen ($8): its epoch, and the ids that were written. A living key's order is
--- not; a dead one's row is taken over. Sorted, or instances with the same keys in another order end in deadlocks.
+-- not; a dead one's row is taken over. While an order is queued, expire_at says since when: by this clock, which
+-- created_at is not. Sorted, or instances with the same keys in another order end in deadlocks.
 -- name: queue_insert
 WITH sale AS (
     SELECT id, epoch FROM product WHERE id = $1::bigint AND epoch = $8::bigint
 ), written AS (
     INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,
-                               created_at, published_at, hold_s)
-    SELECT asked.id, sale.id, sale.epoch, user_id, quantity, $2::text, 0, key, created_at, clock_timestamp(),
-           nullif(asked.hold_s, -1)
+                               created_at, published_at, expire_at, hold_s)
+    SELECT asked.id, sale.id, sale.epoch, user_id, quantity, $2::text, 0, key, created_at, statement_timestamp(),
+           statement_timestamp(), nullif(asked.hold_s, -1)
     FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[], $9::bigint[])
              AS asked (id, user_id, quantity, key, created_at, hold_s), sale
     ORDER BY user_id, key
@@ -668,7 +669,7 @@ WITH sale AS (
     SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
         quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
         created_at = excluded.created_at, published_at = excluded.published_at, hold_s = excluded.hold_s,
-        hold_until = NULL, expire_at = NULL, entered = excluded.entered
+        hold_until = NULL, expire_at = excluded.expire_at, entered = excluded.entered
     WHERE old.epoch IS DISTINCT FROM (SELECT product.epoch FROM product WHERE product.id = old.product_id)
     RETURNING id
 )
@@ -708,7 +709,7 @@ WITH late AS MATERIALIZED (
     SELECT orders.id FROM orders
     JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
     WHERE status = 0 AND strategy = $1::text
-      AND published_at < clock_timestamp() - greatest(interval '3 s', published_at - created_at)
+      AND published_at < clock_timestamp() - greatest(interval '3 s', published_at - coalesce(expire_at, published_at))
     ORDER BY published_at LIMIT $2::bigint FOR UPDATE OF orders SKIP LOCKED
 ), taken AS (
     UPDATE orders SET published_at = clock_timestamp() FROM late WHERE orders.id = late.id

@@ -67,8 +67,8 @@ static bool rabbit_make_sure(void *session, int64_t until_us, struct error *erro
 {
     struct rabbit *rabbit = session;
 
-    *error = broker_alarm(rabbit->broker);
-    if (error->code != ERROR_NONE)
+    error->code = ERROR_NONE; /* an alarm has been logged */
+    if (broker_alarm(rabbit->broker).code != ERROR_NONE)
         return false;
     bool connected = rabbit_connect(rabbit, until_us);
     if (!connected)

@@ -166,6 +166,36 @@ static void replies_that_nobody_takes_are_told(void **state)
     queue_shop_close(&shop);
 }
 
+/* The clock of the instance that took it in was a minute behind. */
+static void what_was_lost_is_sent_again_by_one_clock(void **state)
+{
+    enum { WITHIN_US = 20000000 };
+    struct queue_shop shop;
+    char id[SHOP_ID_SIZE];
+    struct buy buy = queue_buy(PRODUCT, 1);
+
+    (void)state;
+    queue_shop_open(&shop, NULL, -1, NULL);
+    shop_put(shop.servers[0], PRODUCT, 10, NULL);
+    struct witness *holder = witness_hold(shop.conninfo, PRODUCT);
+    queue_expect_accepted(shop.servers[1], &buy, id);
+    witness_run(shop.witness,
+                "UPDATE orders SET created_at = created_at - interval '1 min' WHERE id = '%s'", id);
+    for (int i = 0; i < QUEUE_INSTANCES; i++) {
+        server_kill(shop.servers[i]);
+        shop.servers[i] = NULL;
+    }
+    queue_delete(&shop, "orders");
+    witness_release(holder);
+    shop.servers[0] = server_start("--system-name", shop.system);
+    int64_t until_us = clock_mono_us() + WITHIN_US;
+    while (witness_sale(shop.witness, PRODUCT).orders == 0) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 20000);
+    }
+    queue_shop_close(&shop);
+}
+
 static void a_queue_of_another_type_is_shown(void **state)
 {
     struct queue_shop shop;
@@ -214,6 +244,13 @@ static void an_alarm_is_shown(void **state)
     queue_shop_close(&shop);
 }
 
+/* However that ended. */
+static int end_alarm(void **state)
+{
+    free(queue_ctl("set_vm_memory_high_watermark 0.4"));
+    return server_teardown(state);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -222,8 +259,9 @@ int main(void)
         cmocka_unit_test_teardown(an_order_without_a_row_stops_nobody, server_teardown),
         cmocka_unit_test_teardown(deleted_queues_are_made_again, server_teardown),
         cmocka_unit_test_teardown(replies_that_nobody_takes_are_told, server_teardown),
+        cmocka_unit_test_teardown(what_was_lost_is_sent_again_by_one_clock, server_teardown),
         cmocka_unit_test_teardown(a_queue_of_another_type_is_shown, server_teardown),
-        cmocka_unit_test_teardown(an_alarm_is_shown, server_teardown),
+        cmocka_unit_test_teardown(an_alarm_is_shown, end_alarm),
     };
 
     return queue_run("partitioned_queue_broker", tests, sizeof tests / sizeof *tests);
