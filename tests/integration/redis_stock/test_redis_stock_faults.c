@@ -227,7 +227,8 @@ static void an_entry_that_cannot_be_read(void **state)
     spoil_entry(&buy, id);
     bed_redis("XADD @orders * nothing here");
     bed_redis("XADD @orders * product %lld epoch none orders nonsense", (long long)bed.product);
-    bed_redis("XADD @orders * product %lld epoch 1 orders nonsense\n", (long long)bed.product);
+    bed_redis("XADD @orders * product %lld epoch %lld orders nonsense\n", (long long)bed.product,
+              (long long)witness_sale(bed.witness, bed.product).epoch);
     assert_int_equal(bed_redis("XLEN @orders"), 4);
 
     struct server *second = bed_start(NULL, NULL);
@@ -235,6 +236,41 @@ static void an_entry_that_cannot_be_read(void **state)
     bed_expect_reconciled();
     assert_int_equal(bed_mirror(), 3);
     bed_stop_all();
+}
+
+/* An entry of one order that has lain there for long, of this sale. */
+static void add_old_entry(int serial, int64_t epoch)
+{
+    bed_redis("XADD @orders 1-%d product %lld epoch %lld orders"
+              " 018f0000-0000-7000-8000-%012d~%d~1~1700000000000000~\n",
+              serial, (long long)bed.product, (long long)epoch, serial, serial);
+}
+
+/* Of another database, and of a sale that has begun behind this one's back (a primary that was
+ * failed over from). What has a row nowhere that this writer sees may have one elsewhere. */
+static void what_another_database_sold_is_not_ended(void **state)
+{
+    enum { EPOCHS = 1 << 26 };
+
+    (void)state;
+    bed.product++;
+    bed_redis("DEL @orders");
+    struct server *first = bed_start(NULL, NULL);
+    shop_put(first, bed.product, 5, NULL);
+    int64_t epoch = witness_sale(bed.witness, bed.product).epoch;
+    bed_stop_all();
+    add_old_entry(1, epoch - EPOCHS);
+    add_old_entry(2, epoch + EPOCHS);
+    add_old_entry(3, epoch + 1);
+    add_old_entry(4, epoch);
+    first = bed_start(NULL, NULL);
+    bed_wait_status(first, "018f0000-0000-7000-8000-000000000004", "confirmed");
+    BED_WAIT(bed_claims("lock_held") > 1);
+    BED_WAIT(bed_redis("XLEN @orders") == 3);
+    assert_int_equal(bed_claims("sale_ended"), 0);
+    assert_true(server_says(first, "orders of another database"));
+    bed_stop_all();
+    bed_redis("DEL @orders");
 }
 
 int main(void)
@@ -246,6 +282,7 @@ int main(void)
         cmocka_unit_test_teardown(a_frozen_writer_is_taken_over, bed_teardown),
         cmocka_unit_test_teardown(one_order_that_cannot_be_written, bed_teardown),
         cmocka_unit_test_teardown(an_entry_that_cannot_be_read, bed_teardown),
+        cmocka_unit_test_teardown(what_another_database_sold_is_not_ended, bed_teardown),
     };
 
     bed_begin("redis_stock_faults");

@@ -88,10 +88,11 @@ static int take_over(const char *member, const char *ms, const char *most)
 {
     struct redis_reply *reply = NULL;
 
-    assert_int_equal(redis_eval(rig_redis(), LUA_STOCK_TAKE_OVER, 1, 6,
-                                (const char *const[]){ORDERS, "writers", member, ms, most, from},
-                                rig_soon(), &reply),
-                     REDIS_OK);
+    assert_int_equal(
+        redis_eval(rig_redis(), LUA_STOCK_TAKE_OVER, 1, 8,
+                   (const char *const[]){ORDERS, "writers", member, ms, most, from, "0", "1000000"},
+                   rig_soon(), &reply),
+        REDIS_OK);
     const struct redis_reply *entries = redis_reply_at(reply, 2);
     int n = redis_reply_count(entries);
     for (int i = 0; i < n; i++)

@@ -9,7 +9,7 @@ enum { WRITE_MAX = 1000 };
 enum claim_fate {
     CLAIM_OPEN,      /* nothing could be done about it now */
     CLAIM_HELD,      /* nor about this one: somebody else holds its product's row */
-    CLAIM_LOCKED,    /* or another lock that it needs */
+    CLAIM_LOCKED,    /* or another lock that it needs; or its sale is in another database */
     CLAIM_CONFIRMED, /* committed */
     CLAIM_KNOWN,     /* its row was there already */
     CLAIM_ENDED,     /* of a sale that a PUT has ended: it vanishes */

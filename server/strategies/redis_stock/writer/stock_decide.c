@@ -1,5 +1,6 @@
 /*
  * A claim's way: HELD if somebody else holds its product's row, KNOWN if its own row is there,
+ * LOCKED if its sale is not in this database, and may be in another,
  * ENDED if its sale is not, REFUSED as the second of a key or where the tally says no, else
  * CONFIRMED. Statements that fail leave the claims as they are; stock_write.c opens them again.
  */
@@ -14,6 +15,18 @@ bool decide_ended(const struct work *work, int i)
 
     return !work->tally.known[product] ||
            work->tally.rows[product].epoch != work->claims[i].order.epoch;
+}
+
+/* A sale that has not begun here: another database's, or this one's after a failover that this
+ * process has not seen. Nobody may say of it that it has ended. */
+static bool is_elsewhere(const struct work *work, int i)
+{
+    int64_t epoch = work->claims[i].order.epoch;
+    int64_t base = pg_epoch_base(work->link->pg);
+    int product = work->product_of[i];
+
+    return epoch <= base || epoch >= base + PG_EPOCHS || !work->tally.known[product] ||
+           work->tally.rows[product].epoch < epoch;
 }
 
 enum pg_status decide_lock(struct work *work, struct held *held, int64_t product_id)
@@ -120,7 +133,8 @@ static void decide_one(struct work *work, int i)
     if (work->tally.busy[work->product_of[i]])
         return;
     if (decide_ended(work, i)) {
-        claim->fate = CLAIM_ENDED;
+        claim->fate =
+            claim->fate == CLAIM_OPEN && is_elsewhere(work, i) ? CLAIM_LOCKED : CLAIM_ENDED;
         return;
     }
     if (claim->fate != CLAIM_OPEN)

@@ -111,12 +111,16 @@ static enum redis_status take_over(struct stock_stream *stream, struct stock_lin
 {
     char count[STOCK_NUMBER_MAX];
     char idle[STOCK_NUMBER_MAX];
+    char above[STOCK_NUMBER_MAX];
+    char below[STOCK_NUMBER_MAX];
 
     stock_number(STREAM_ENTRIES, count);
     stock_number(stream->take_over_ms, idle);
-    return redis_eval(link->redis, LUA_STOCK_TAKE_OVER, 1, 6,
+    stock_number(pg_epoch_base(link->pg), above);
+    stock_number(pg_epoch_base(link->pg) + PG_EPOCHS, below);
+    return redis_eval(link->redis, LUA_STOCK_TAKE_OVER, 1, 8,
                       (const char *const[]){key, STOCK_GROUP, stream->member, idle, count,
-                                            stream->take_over_from},
+                                            stream->take_over_from, above, below},
                       link->until_us, &stream->reply);
 }
 
@@ -142,6 +146,12 @@ static bool note_taken(struct stock_stream *stream)
     stream->entries = redis_reply_at(stream->reply, 2);
     stream->oldest_ms = redis_reply_number(redis_reply_at(stream->reply, 1));
     snprintf(stream->take_over_from, sizeof stream->take_over_from, "%s", more ? next : "-");
+    bool strangers = redis_reply_number(redis_reply_at(stream->reply, 3)) > 0;
+    if (strangers && !stream->strangers)
+        log_warn("redis-stock: orders of another database wait in the stock Redis under the name"
+                 " %s; they are left alone, and keep their units (--system-name)",
+                 stream->settings->system_name);
+    stream->strangers |= strangers;
     return more;
 }
 
