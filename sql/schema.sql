@@ -156,3 +156,11 @@ ALTER TABLE seckill_schema ADD PRIMARY KEY (version);
 ALTER TABLE epoch_base ADD PRIMARY KEY (base);
 DROP INDEX order_change_entered;
 ALTER TABLE order_change ADD PRIMARY KEY (entered, id, status) WITH (deduplicate_items = off);
+
+-- No window begins or ends at 'infinity', which no answer can say; one that did means the same afterwards.
+UPDATE product SET opens_at = CASE opens_at WHEN 'infinity' THEN '9999-12-31 00:00Z' WHEN '-infinity' THEN NULL
+                              ELSE opens_at END,
+                   closes_at = CASE closes_at WHEN '-infinity' THEN '0001-01-02 00:00Z' WHEN 'infinity' THEN NULL
+                               ELSE closes_at END
+WHERE NOT isfinite(opens_at) OR NOT isfinite(closes_at);
+ALTER TABLE product ADD CHECK (isfinite(opens_at)), ADD CHECK (isfinite(closes_at));

@@ -180,6 +180,8 @@ static bool take_date(const char **at, int64_t *days)
     return true;
 }
 
+enum { FRACTION_DIGITS = 9 };
+
 static bool take_time(const char **at, int64_t *us)
 {
     int hour, minute, second;
@@ -196,7 +198,9 @@ static bool take_time(const char **at, int64_t *us)
         if (!take_digits(at, 1, &digit))
             return false;
         fraction_us = digit * INT64_C(100000);
-        for (int64_t unit = 10000; unit > 0 && take_digits(at, 1, &digit); unit /= 10)
+        /* Those behind the sixth are worth nothing. */
+        int64_t unit = 10000;
+        for (int i = 1; i < FRACTION_DIGITS && take_digits(at, 1, &digit); i++, unit /= 10)
             fraction_us += digit * unit;
     }
     *us = (hour * INT64_C(3600) + minute * INT64_C(60) + second) * CLOCK_US_PER_S + fraction_us;

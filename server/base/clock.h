@@ -46,8 +46,8 @@ void clock_sleep_until(int64_t deadline_us);
 /* `out` holds CLOCK_RFC3339_LENGTH characters and a NUL. Years 0001 to 9999. */
 void clock_format_rfc3339(int64_t wall_us, char out[CLOCK_RFC3339_LENGTH + 1]);
 
-/* Strict RFC 3339 date-time: 'T' and 'Z' in either case, up to 6 fraction digits (more are
- * refused), an offset of ±hh:mm; real dates alone, no leap second. False when it is anything else.
+/* Strict RFC 3339 date-time: 'T' and 'Z' in either case, up to 9 fraction digits, cut to
+ * microseconds, an offset of ±hh:mm; real dates alone, no leap second. Else it is false.
  */
 bool clock_parse_rfc3339(const char *text, int64_t *wall_us);
 
