@@ -12,6 +12,7 @@
 #include "http/edge/edge.h"
 #include "http/request.h"
 #include "http/router.h"
+#include "postgres/pg.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,16 @@ static bool tries_again(const struct call *call)
            clock_mono_us() < call->again_until_us;
 }
 
+static enum catalog_result do_work(struct call *call, struct pg *pg, struct error *error)
+{
+    enum catalog_result result = call->work(call, pg, error);
+
+    /* Its session had ended before, or ended under it, and nothing was done. */
+    if (result == CATALOG_FAILED && pg && !pg_is_open(pg) && pg_connect(pg, call->task.until_us))
+        result = call->work(call, pg, error);
+    return result;
+}
+
 static void run(struct task *task, struct pg *pg, struct error *error)
 {
     struct request *request = request_of_task(task);
@@ -33,7 +44,7 @@ static void run(struct task *task, struct pg *pg, struct error *error)
     bool again = task->again;
     bool runs = pg || (task->kind == TASK_METRICS && !task->late);
     if (runs)
-        call->result = call->work(call, pg, error);
+        call->result = do_work(call, pg, error);
     else if (call->unsettled)
         call->result = CATALOG_UNKNOWN;
     else if (!again || !task->late)

@@ -150,13 +150,19 @@ enum catalog_result catalog_product_put(struct pg *pg, struct product *product, 
         return undo(pg, status, until_us, error);
     if (pg_rows(pg) == 0)
         return put_missed(pg, product, until_us, error);
+    int64_t epoch = pg_get_int8(pg, 0, 0);
+    int64_t version = pg_get_int8(pg, 0, 1);
+    status = version == 1 ? PG_OK : retire(pg, product->id, 1, until_us);
+    enum catalog_result result =
+        status == PG_OK ? commit(pg, until_us, error) : undo(pg, status, until_us, error);
+    if (result != CATALOG_OK)
+        return result;
     product->initial_stock = product->stock;
     product->reserved = 0;
-    product->epoch = pg_get_int8(pg, 0, 0);
-    product->version = pg_get_int8(pg, 0, 1);
-    *created = product->version == 1;
-    status = *created ? PG_OK : retire(pg, product->id, 1, until_us);
-    return status == PG_OK ? commit(pg, until_us, error) : undo(pg, status, until_us, error);
+    product->epoch = epoch;
+    product->version = version;
+    *created = version == 1;
+    return CATALOG_OK;
 }
 
 enum catalog_result catalog_product_patch(struct pg *pg, struct product *product, unsigned given,
@@ -374,16 +380,18 @@ enum catalog_result catalog_feed(struct pg *pg, struct feed_position *position, 
                                  int64_t until_us, struct order_record *out, int *n,
                                  struct error *error)
 {
+    struct feed_position next = *position;
+
     pg_begin(pg);
     enum pg_status status = pg_exec(pg, SQL_FEED_ORIGIN, PG_NO_ARGS, until_us);
-    int64_t origin = status == PG_OK ? pg_get_int8(pg, 0, 0) : 0;
-    if (status == PG_OK && position->transaction != 0 && position->origin != origin)
+    next.origin = status == PG_OK ? pg_get_int8(pg, 0, 0) : 0;
+    if (status == PG_OK && position->transaction != 0 && position->origin != next.origin)
         return give_up(pg, CATALOG_REFUSED, until_us);
-    position->origin = origin;
     if (status == PG_OK)
-        status = read_feed(pg, position, limit, until_us, out, n);
+        status = read_feed(pg, &next, limit, until_us, out, n);
     if (status != PG_OK)
         return undo(pg, status, until_us, error);
+    *position = next;
     return give_up(pg, CATALOG_OK, until_us); /* of an empty page */
 }
 

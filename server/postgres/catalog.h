@@ -16,7 +16,8 @@ enum { PRODUCT_NAME_MAX = 200, CATALOG_PAGE_MAX = 1000, CATALOG_RUN_MAX = 100000
 enum catalog_result {
     CATALOG_OK,
     CATALOG_NOT_FOUND,
-    CATALOG_FAILED, /* nothing was done; the error says why */
+    CATALOG_FAILED, /* nothing was done, nor is anything that was given changed; the error says why
+                     */
     CATALOG_HELD,   /* nothing was done: somebody holds a row */
     CATALOG_QUEUED, /* nothing was done: the order is not decided yet */
     CATALOG_UNCOUNTED,

@@ -430,6 +430,40 @@ static void a_payment_is_looked_into(void **state)
     server_use_database(here.db.conninfo);
 }
 
+/* Nothing of a call was done when its session ended under it: it is made again. */
+static void a_call_whose_session_has_ended_is_made_again(void **state)
+{
+    (void)state;
+    enum { PRODUCT = 77 };
+    static const struct {
+        const char *statement, *method, *target, *body;
+    } calls[] = {
+        {"product_get", "GET", "/products/77", NULL},
+        {"products_page", "GET", "/products", NULL},
+        {"orders_page", "GET", "/orders", NULL},
+        {"feed_page", "GET", "/orders/feed", NULL},
+        {"audit", "GET", "/products/77/audit", NULL},
+        {"product_put", "PUT", "/products/77", "{\"stock\": 7}"},
+        {"retire", "PUT", "/products/77", "{\"stock\": 8}"},
+        {"product_patch", "PATCH", "/products/77", "{\"name\": \"n\"}"},
+        {"product_get", "POST", "/products/77/restock", "{\"quantity\": 1}"},
+    };
+    struct server *server = start_patient(here.db.through);
+
+    shop_put(server, PRODUCT, OLD_STOCK, NULL);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        pg_proxy_arm(here.db.proxy, calls[i].statement, PG_FAULT_LOSE_REQUEST);
+        struct http_reply reply =
+            server_call(server, calls[i].method, calls[i].target, NULL, calls[i].body);
+        assert_true(pg_proxy_has_bitten(here.db.proxy));
+        if (reply.status != 200)
+            fail_msg("%s %s: %d", calls[i].method, calls[i].target, reply.status);
+        http_reply_fini(&reply);
+    }
+    assert_int_equal(witness_sale(here.db.witness, PRODUCT).stock, 9);
+    server_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +483,7 @@ int main(void)
         cmocka_unit_test_teardown(a_lone_statement_misses_the_next_sale, server_teardown),
         cmocka_unit_test_teardown(a_queued_row_misses_the_next_sale, server_teardown),
         cmocka_unit_test_teardown(a_payment_is_looked_into, server_teardown),
+        cmocka_unit_test_teardown(a_call_whose_session_has_ended_is_made_again, server_teardown),
     };
 
     return cmocka_run_group_tests(tests, start, stop) != 0;
