@@ -14,7 +14,8 @@
 enum {
     PROBE_US = 500000,
     PROBE_TIMEOUT_US = 2000000,
-    SCHEMA_TIMEOUT_US = 300000000, /* an index of a large table */
+    SCHEMA_FIRST_US = 5000000,  /* what stalls is begun anew in seconds, */
+    SCHEMA_MOST_US = 300000000, /* and an index of a large table has its time in the end */
     OTHERS_TIMEOUT_US = 1000000,
     PURGE_TIMEOUT_US = 5000000, /* no probe is made meanwhile */
     PURGE_ENOUGH_US = 1000000,  /* then a piece is committed, with so many sales as it has */
@@ -30,6 +31,7 @@ struct background {
     const struct services *services; /* borrowed: app */
     struct background_calls calls;
     struct pg *pg;        /* owned; the thread's */
+    int64_t schema_us;    /* how long the schema may take the next time */
     struct error last;    /* what was logged, so that a dead backend is not logged twice a second */
     bool purge_fails;     /* that was logged, too */
     int64_t purge_rows;   /* most of a piece: fewer where these took too long */
@@ -90,7 +92,7 @@ static void probe_postgresql(struct background *background)
     int64_t now_us = clock_mono_us();
     int64_t until_us = now_us + PROBE_TIMEOUT_US;
     if (!store_prepare(services_store(background->services), background->pg, until_us,
-                       now_us + SCHEMA_TIMEOUT_US, &error) &&
+                       now_us + background->schema_us, &error) &&
         !pg_is_refused(background->pg) && error.code != ERROR_DENIED &&
         strcmp(error.text, background->last.text) != 0 && !is_stopping(background))
         log_warn("PostgreSQL: %s", error.text);
@@ -98,6 +100,8 @@ static void probe_postgresql(struct background *background)
         log_info("PostgreSQL is back");
     if (!pg_is_refused(background->pg))
         background->last = error;
+    if (clock_mono_us() - now_us >= background->schema_us)
+        background->schema_us = clock_earlier(2 * background->schema_us, SCHEMA_MOST_US);
 }
 
 static void tell_manager(void *to, const char *name, bool up, const char *detail)
@@ -307,6 +311,7 @@ struct background *background_create(const struct services *services,
     background->services = services;
     background->calls = *calls;
     background->purge_rows = PURGE_ROWS;
+    background->schema_us = SCHEMA_FIRST_US;
     background->pg = pg_create(services_store(services));
     pthread_mutex_init(&background->shared.mutex, NULL);
     clock_cond_init(&background->shared.changed);

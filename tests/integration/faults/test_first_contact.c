@@ -71,6 +71,45 @@ static void schema_statements_stall(void **state)
     free(through);
 }
 
+/* Until that many attempts have had no answer in time. */
+static void wait_given_up(const struct server *server, int attempts)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    char line[4096];
+
+    for (int count = 0; count < attempts; clock_sleep_until(clock_mono_us() + 10000)) {
+        FILE *log = t_open(server_log_path(server));
+        for (count = 0; fgets(line, sizeof line, log);)
+            count += strstr(line, "no answer from PostgreSQL in time") != NULL;
+        fclose(log);
+        assert_true(clock_mono_us() < until_us);
+    }
+}
+
+/* The change of the tables itself, at the start and once more behind it. PostgreSQL ends neither
+ * session by itself in that time. */
+static void the_migration_stalls_twice(void **state)
+{
+    (void)state;
+    struct pg_proxy *proxy = pg_proxy_create(here.folder);
+    char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
+
+    pg_proxy_arm(proxy, "CREATE TABLE product (", PG_FAULT_HOLD);
+    struct server *server = server_start("--database", through, "--work-timeout-ms", "300000",
+                                         "--lock-ttl-ms", "400000");
+    pg_proxy_wait_fault(proxy);
+    pg_proxy_release(proxy);
+    pg_proxy_arm(proxy, "CREATE TABLE product (", PG_FAULT_HOLD);
+    pg_proxy_wait_fault(proxy);
+    wait_given_up(server, 2);
+    pg_proxy_release(proxy);
+    wait_ready(server);
+    expect_order(server);
+    server_stop(server);
+    pg_proxy_destroy(proxy);
+    free(through);
+}
+
 /* Later than at the start: one statement of a probe is not answered in time. That says nothing of
  * the schema, and the sessions that are open go on selling. */
 static void a_probe_that_stalls_refuses_nobody(void **state)
@@ -158,6 +197,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_stop_ends_a_start_that_is_slow, fresh_database,
                                         server_teardown),
         cmocka_unit_test_setup_teardown(schema_lock_is_held, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(the_migration_stalls_twice, fresh_database,
+                                        server_teardown),
     };
 
     here.folder = stack_socket_folder();
