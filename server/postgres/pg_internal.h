@@ -21,6 +21,7 @@ struct store {
     struct canceller *canceller; /* owned */
     _Atomic int64_t sessions;    /* that are open, or being opened */
     atomic_bool up;
+    atomic_bool login_refused; /* the last connect, by a server that is there */
     atomic_bool ready;
     atomic_bool waits;
     _Atomic int64_t epoch_base;    /* of the database that `ready` speaks of */

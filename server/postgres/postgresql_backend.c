@@ -72,11 +72,14 @@ static void postgresql_health(void *store, backend_report *report, void *to)
     char flaw[600];
 
     store_flaw(store, flaw, sizeof flaw);
-    report(to, "postgresql", store_serves(store),
-           !up                                           ? "out of reach"
-           : *flaw                                       ? flaw
-           : *store_trouble(store) || store_ready(store) ? store_trouble(store)
-                                                         : "the schema is not usable");
+    report(
+        to, "postgresql", store_serves(store),
+        !up && atomic_load_explicit(&((struct store *)store)->login_refused, memory_order_relaxed)
+            ? "it refuses the login: the password, the role, or pg_hba.conf (see the log)"
+        : !up                                         ? "out of reach"
+        : *flaw                                       ? flaw
+        : *store_trouble(store) || store_ready(store) ? store_trouble(store)
+                                                      : "the schema is not usable");
 }
 
 const struct backend backend_postgresql = {

@@ -11,8 +11,8 @@
  * - A name cannot be resolved, or not in its share of the time: the next host is tried.
  * - An address is silent, cannot be reached, is starting or stopping, or is not what
  *   target_session_attrs asks for: the next one is tried.
- * - A server says anything else (wrong password, no such database): that holds for all addresses,
- *   as in libpq.
+ * - A server says anything else (no such database): that holds for all addresses, as in libpq. A
+ *   login that is refused has the password's file read again, for the next attempt.
  * - PostgreSQL, the database or the role allows no more sessions: that is no failure of PostgreSQL,
  *   the open sessions go on. A worker that can do without one stands back; one that cannot sets
  *   store_wants_room, and another one makes room.
@@ -33,6 +33,7 @@
 #include <string.h>
 
 #define CANNOT_CONNECT_NOW   "57P03"
+#define LOGIN_REFUSED        "28" /* the class: a wrong password, no such role, pg_hba.conf */
 #define TOO_MANY_CONNECTIONS "53300"
 /* What the connection string asks of it: an encoding that it cannot convert, or none. */
 #define NOT_SUPPORTED     "0A000"
@@ -109,6 +110,11 @@ static enum attempt judge_failure(struct pg *pg)
     if (state && (strncmp(state, NOT_SUPPORTED, STATE_LENGTH) == 0 ||
                   strncmp(state, INVALID_PARAMETER, STATE_LENGTH) == 0))
         pg->error.code = ERROR_UNSUITABLE;
+    if (state && strncmp(state, LOGIN_REFUSED, strlen(LOGIN_REFUSED)) == 0) {
+        atomic_store_explicit(&pg->store->login_refused, true, memory_order_relaxed);
+        if (hosts_read_password(pg->store->hosts))
+            log_info("PostgreSQL refuses the login: SECKILL_DATABASE_FILE has another password");
+    }
     return other ? UNSUITABLE : DENIED;
 }
 
@@ -265,6 +271,7 @@ static void note_limit(struct pg *pg)
 static void note_opened(struct pg *pg)
 {
     atomic_store_explicit(&pg->store->limited, false, memory_order_relaxed);
+    atomic_store_explicit(&pg->store->login_refused, false, memory_order_relaxed);
     atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
 }
 

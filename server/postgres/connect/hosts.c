@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARAMETERS_MAX = 64 };
+enum { PARAMETERS_MAX = 64, HOST_PASSWORD_SIZE = 1024, LINE_SIZE = 8192 };
 
 struct hosts {
+    const char *file; /* borrowed: environment; that the conninfo is from; or NULL */
+    char password[HOST_PASSWORD_SIZE]; /* with the mutex: that the file had later; "": none */
     PQconninfoOption *options; /* owned: every one that libpq knows, with what it is to be */
     char *channel_binding;     /* owned */
     struct resolver *resolver; /* owned */
@@ -64,6 +66,37 @@ static PQconninfoOption *read_options(const char *conninfo, const char *spoilt, 
     return options;
 }
 
+/* False: there is none. */
+static bool read_line(const char *path, char line[LINE_SIZE])
+{
+    FILE *file = path ? fopen(path, "re") : NULL;
+    bool read = file && fgets(line, LINE_SIZE, file);
+
+    if (file)
+        fclose(file);
+    if (read)
+        line[strcspn(line, "\r\n")] = '\0';
+    return read;
+}
+
+bool hosts_read_password(struct hosts *hosts)
+{
+    char line[LINE_SIZE];
+    PQconninfoOption *options = read_line(hosts->file, line) ? PQconninfoParse(line, NULL) : NULL;
+
+    if (!options)
+        return false;
+    const char *password = value_of(options, "password");
+    pthread_mutex_lock(&hosts->mutex);
+    bool new = strcmp(password, *hosts->password ? hosts->password
+                                                 : value_of(hosts->options, "password")) != 0;
+    if (new)
+        snprintf(hosts->password, sizeof hosts->password, "%s", password);
+    pthread_mutex_unlock(&hosts->mutex);
+    PQconninfoFree(options);
+    return new;
+}
+
 struct hosts *hosts_create(const char *conninfo, struct error *error)
 {
     struct hosts *hosts = calloc(1, sizeof *hosts);
@@ -77,6 +110,10 @@ struct hosts *hosts_create(const char *conninfo, struct error *error)
     }
     pthread_mutex_init(&hosts->mutex, NULL);
     hosts->resolver = resolver;
+    char line[LINE_SIZE];
+    const char *file = getenv("SECKILL_DATABASE_FILE");
+    if (read_line(file, line) && strcmp(line, conninfo) == 0)
+        hosts->file = file;
     hosts->options = read_options(conninfo, "channel_binding", error);
     PQconninfoOption *rest = hosts->options ? read_options(conninfo, "sslmode", error) : NULL;
     if (rest)
@@ -295,7 +332,14 @@ static bool is_ours(const char *key)
     return false;
 }
 
-PGconn *hosts_connect(const struct hosts *hosts, const struct host_address *address,
+static void copy_password(struct hosts *hosts, char password[HOST_PASSWORD_SIZE])
+{
+    pthread_mutex_lock(&hosts->mutex);
+    memcpy(password, hosts->password, sizeof hosts->password);
+    pthread_mutex_unlock(&hosts->mutex);
+}
+
+PGconn *hosts_connect(struct hosts *hosts, const struct host_address *address,
                       const char *attributes, const char *application)
 {
     const char *keys[PARAMETERS_MAX + 1] = {"host",
@@ -306,13 +350,16 @@ PGconn *hosts_connect(const struct hosts *hosts, const struct host_address *addr
                                             "fallback_application_name"};
     const char *values[PARAMETERS_MAX + 1] = {address->name, address->address,       address->port,
                                               attributes,    hosts->channel_binding, application};
+    char password[HOST_PASSWORD_SIZE];
     int count = 6;
 
+    copy_password(hosts, password);
     for (const PQconninfoOption *option = hosts->options; option->keyword && count < PARAMETERS_MAX;
          option++)
         if (option->val && *option->val && !is_ours(option->keyword)) {
+            bool newer = *password && strcmp(option->keyword, "password") == 0;
             keys[count] = option->keyword;
-            values[count++] = option->val;
+            values[count++] = newer ? password : option->val;
         }
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults && count < PARAMETERS_MAX; i++)
         if (!*value_of(hosts->options, defaults[i].key)) {

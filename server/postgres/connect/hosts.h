@@ -47,6 +47,10 @@ struct host_walk {
 struct hosts *hosts_create(const char *conninfo, struct error *error);
 void hosts_destroy(struct hosts *hosts);
 
+/* After a login that was refused: reads the password again where the conninfo is from a file
+ * (SECKILL_DATABASE_FILE). True: it is another one, and the next connect has it. */
+bool hosts_read_password(struct hosts *hosts);
+
 /* The hosts in the order in which they are to be tried: the address that was reached last, then as
  * they are given, or by chance (load_balance_hosts). Looks nothing up. Any thread, and so the rest.
  */
@@ -68,7 +72,7 @@ int64_t hosts_timeout_us(const struct hosts *hosts);
 
 /* Begins to connect, without waiting; PQfinish. NULL: out of memory. `application` is the session's
  * name where the conninfo gives none. */
-PGconn *hosts_connect(const struct hosts *hosts, const struct host_address *address,
+PGconn *hosts_connect(struct hosts *hosts, const struct host_address *address,
                       const char *attributes, const char *application);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "loadtest/judge/connect.h"
+#include "postgres/pg_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,6 +278,56 @@ static void judge_reads_no_standby(void **state)
     assert_non_null(strstr(error.text, "server is in hot standby mode"));
 }
 
+static void write_line(const char *path, const char *conninfo, const char *password)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fprintf(file, "%s password=%s\n", conninfo, password);
+    fclose(file);
+}
+
+/* The password, and the file that the server has it from, while it runs. */
+static void a_password_changes(void **state)
+{
+    (void)state;
+    struct postgres *postgres = postgres_create(NULL);
+    const char *conninfo = postgres_conninfo(postgres, "keeper", NULL);
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    char path[] = "/tmp/seckill-password.XXXXXX";
+    char text[512];
+    struct error error;
+
+    close(mkstemp(path));
+    postgres_run(postgres, NULL, "CREATE ROLE keeper LOGIN PASSWORD 'one'");
+    postgres_run(postgres, NULL,
+                 "DO $$ BEGIN EXECUTE format('COPY (VALUES (''local all keeper scram-sha-256''),"
+                 " (''local all all trust'')) TO %%L', current_setting('hba_file')); END $$");
+    postgres_run(postgres, NULL, "SELECT pg_reload_conf()");
+    write_line(path, conninfo, "one");
+    setenv("SECKILL_DATABASE_FILE", path, 1);
+    snprintf(text, sizeof text, "%s password=one", conninfo);
+    struct store *store = store_create(text, (struct store_limits){60000, 60000},
+                                       (struct store_schema){.name = "seckill"}, &error);
+    struct pg *pg = pg_create(store);
+    assert_true(pg_open(pg, until_us));
+    postgres_run(postgres, NULL, "ALTER ROLE keeper PASSWORD 'two'");
+    pg_close(pg);
+    while (pg_open(pg, until_us)) /* until pg_hba.conf has been read again */
+        pg_close(pg);
+    assert_true(atomic_load(&store->login_refused));
+    write_line(path, conninfo, "two");
+    while (!pg_open(pg, until_us)) {
+        assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 10000);
+    }
+    assert_false(atomic_load(&store->login_refused));
+    unsetenv("SECKILL_DATABASE_FILE");
+    unlink(path);
+    pg_destroy(pg);
+    store_destroy(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(standby_stands_first, make_pair, server_teardown),
         cmocka_unit_test_setup_teardown(judge_reads_no_standby, make_pair, server_teardown),
         cmocka_unit_test_setup_teardown(own_host_stops, make_pair, server_teardown),
+        cmocka_unit_test(a_password_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, postgres_teardown) != 0;
