@@ -160,6 +160,10 @@ class Orders(Shared):
         self.server.call("placeOrder", query={"strategy": "x" * 60000}, status=414)
         self.server.call("placeOrder", headers={"X-Long": "x" * 60000}, status=431)
 
+    def test_not_taken(self):
+        self.server.call("placeOrder", body="{}", headers={"Transfer-Encoding": "chunked"}, status=411, code="length_required")
+        self.server.call("placeOrder", body="{}", headers={"Content-Encoding": "gzip"}, status=415, code="encoded_body")
+
     def test_list(self):
         product = new_product(self.server)
         ids = [buy(self.server, product, 201, user=3).json["id"] for _ in range(3)]
@@ -402,6 +406,8 @@ class Requests(Shared):
     def test_parameters(self):
         for path, _, operation in SPEC.operations():
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+            if operation["operationId"] == "getPage":   # the same whatever its query
+                continue
             self.refused(operation, path, "surplus", query={"surplus": 1}, body=body)
             for parameter in operation.get("parameters", []):
                 if parameter["in"] != "query" or parameter["schema"]["type"] != "integer":
