@@ -100,14 +100,7 @@ find_modules() {
   export NODE_PATH=/usr/share/nodejs
   node -e 'for (const name of ["express", "pg", "redis"]) require(name)' 2>/dev/null && return
   export NODE_PATH=$kept/node_modules
-  cmp -s "$here/package-lock.json" "$kept/node_modules/seckill-lock" && return
-  command -v npm >/dev/null || { say "there is no npm: apt-get install node-express node-pg node-redis"; exit 77; }
-  mkdir -p "$kept"
-  cp "$here/package.json" "$here/package-lock.json" "$kept"
-  say "npm ci: express, pg, redis"
-  npm ci --prefix "$kept" --no-audit --no-fund >"$kept/npm.log" 2>&1 ||
-    { tail -n 20 "$kept/npm.log" >&2; say "npm has not fetched them"; exit 77; }
-  cp "$here/package-lock.json" "$kept/node_modules/seckill-lock"
+  fetch_modules "$here" "$kept" || { say "without npm's: apt-get install node-express node-pg node-redis"; exit 77; }
 }
 
 stop_shop() {

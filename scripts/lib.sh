@@ -32,7 +32,7 @@ command -v npm >/dev/null || example_packages+=(node-express node-pg node-redis)
 test_packages=(clang:clang clang-19:clang-19 clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
   mandoc:mandoc spin:spin libfaketime
   haproxy:haproxy docker-compose pgbouncer:pgbouncer prometheus:promtool git:git openssl:openssl python3:python3 python3-yaml
-  python3-jsonschema)
+  python3-jsonschema npm:npm)
 # Ubuntu has Chromium as a snap alone, which a test cannot drive: there the page's test is skipped.
 ! grep -qsx 'ID=debian' /etc/os-release ||
   test_packages+=(chromium:chromium chromium-driver:chromedriver chromium-sandbox python3-selenium)
@@ -90,6 +90,18 @@ install_packages() { # PACKAGE[:COMMAND]...
   release_services
   trap - EXIT
   rm "$log"
+}
+
+# What FOLDER/package-lock.json names of npm's, fetched once and kept in KEPT/node_modules; no package's script is run.
+fetch_modules() { # FOLDER KEPT; not 0: it cannot be had, and why was said
+  cmp -s "$1/package-lock.json" "$2/node_modules/seckill-lock" && return
+  command -v npm >/dev/null || { say "there is no npm"; return 1; }
+  mkdir -p "$2"
+  cp "$1/package.json" "$1/package-lock.json" "$2"
+  say "npm ci: $(sed -n 's/.*"dependencies": {\(.*\)}.*/\1/p' "$1/package.json")"
+  npm ci --prefix "$2" --ignore-scripts --no-audit --no-fund >"$2/npm.log" 2>&1 ||
+    { tail -n 20 "$2/npm.log" >&2; say "npm has not fetched them"; return 1; }
+  cp "$1/package-lock.json" "$2/node_modules/seckill-lock"
 }
 
 # --- building ---
