@@ -103,7 +103,7 @@ static void blanks_around_a_value_are_no_part_of_it(void **state)
         RAW_POST "Content-Length:28\r\n\r\n" RAW_BODY,
         RAW_POST "content-length: \t 28 \t \r\n\r\n" RAW_BODY,
         RAW_POST "A: Content-Length: 5\r\nContent-Length: 28\t\r\n\r\n" RAW_BODY,
-        "POST /orders HTTP/1.1\r\nContent-Length: 28 \r\nHost: \t x \r\n\r\n" RAW_BODY,
+        ("POST /orders HTTP/1.1\r\nContent-Length: 28 \r\nHost: \t x \r\n\r\n" RAW_BODY),
     };
 
     (void)state;
