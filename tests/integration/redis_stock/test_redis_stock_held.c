@@ -95,6 +95,45 @@ static void a_held_row_is_in_nobody_elses_way(void **state)
     bed_stop_all();
 }
 
+#define MARKING "query LIKE '%%restock (id,%%' AND wait_event_type = 'Lock'"
+
+/* The first order of a sale has PostgreSQL know where it waits; another instance does so, too, and
+ * its commit takes longer than PostgreSQL lets anybody wait for a lock. */
+static void who_writes_the_same_mark_is_waited_for(void **state)
+{
+    struct crowd *crowd = crowd_create();
+    struct witness *other_instance = witness_open(bed.conninfo);
+
+    (void)state;
+    bed.product++;
+    bed_start(NULL, NULL);
+    shop_put(bed.servers[0], bed.product, 1, NULL);
+    witness_run(other_instance,
+                "BEGIN; INSERT INTO restock (id, product_id, epoch, quantity, strategy,"
+                " idempotency_key, created_at) SELECT gen_random_uuid(), id, epoch, 0,"
+                " 'redis-stock', ' ', now() FROM product WHERE id = %lld",
+                (long long)bed.product);
+    struct buy buy = bed_buy(1, 1);
+    buy.more = "&wait_ms=0";
+    shop_crowd_buy(crowd, bed.servers[0], &buy);
+    crowd_send(crowd);
+    witness_wait_blocked(bed.witness, 1);
+    int64_t first_us =
+        witness_number(bed.witness, "SELECT (extract(epoch FROM max(query_start)) * 1e6)::bigint"
+                                    " FROM pg_stat_activity WHERE " MARKING);
+    BED_WAIT(witness_number(bed.witness,
+                            "SELECT count(*) FROM pg_stat_activity WHERE " MARKING
+                            " AND extract(epoch FROM query_start) * 1e6 > %lld + 1",
+                            (long long)first_us) == 1);
+    witness_run(other_instance, "COMMIT");
+    crowd_finish(crowd, BED_PATIENCE_US);
+    assert_int_equal(crowd_count(crowd, 202, "") + crowd_count(crowd, 201, ""), 1);
+    crowd_destroy(crowd);
+    witness_close(other_instance);
+    bed_expect_reconciled();
+    bed_stop_all();
+}
+
 /* Orders of a product whose row is held are accepted, as many as may wait; the next is refused. */
 static void fill(struct server *server, int64_t product, int share)
 {
@@ -504,6 +543,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_held_row_is_in_nobody_elses_way, teardown),
+        cmocka_unit_test_teardown(who_writes_the_same_mark_is_waited_for, teardown),
         cmocka_unit_test_teardown(held_rows_leave_room, bed_teardown),
         cmocka_unit_test_teardown(what_one_order_needs_is_in_nobody_elses_way, teardown),
         cmocka_unit_test_teardown(no_order_dies_of_the_servers_state, teardown),

@@ -272,6 +272,21 @@ static enum order_outcome row_failed(struct session *session, struct order *firs
     return first->outcome == ORDER_LOCK_TIMEOUT ? ORDER_BACKEND_UNAVAILABLE : first->outcome;
 }
 
+/* Another instance may be about to commit the same, and be slow: that is no order's wait. */
+static enum pg_status leave_mark(const struct session *session, int64_t product_id, int64_t epoch,
+                                 int64_t until_us)
+{
+    const struct pg_value values[] = {pg_int8(product_id), pg_int8(epoch),
+                                      pg_text(strategy_redis_stock.name)};
+    enum pg_status status;
+
+    pg_lock_until(session->pg, until_us, session->lock_most_ms);
+    do
+        status = pg_exec(session->pg, SQL_STOCK_MARK, values, 3, until_us);
+    while (status == PG_BUSY && clock_mono_us() < until_us);
+    return status;
+}
+
 /* The row's epoch and terms, and PostgreSQL knows that orders of this sale may wait in Redis.
  * PENDING, or what is to be said of the orders. */
 static enum order_outcome ask_row(struct session *session, struct order *first, int64_t until_us,
@@ -288,10 +303,7 @@ static enum order_outcome ask_row(struct session *session, struct order *first, 
     *epoch = pg_get_int8(pg, 0, 0);
     stock_read_terms(pg, 1, terms);
     if (!pg_get_bool(pg, 0, 4))
-        status = pg_exec(pg, SQL_STOCK_MARK,
-                         PG_ARGS(pg_int8(first->product_id), pg_int8(*epoch),
-                                 pg_text(strategy_redis_stock.name)),
-                         until_us);
+        status = leave_mark(session, first->product_id, *epoch, until_us);
     return status == PG_OK ? ORDER_PENDING : row_failed(session, first, status);
 }
 
