@@ -100,7 +100,11 @@ bool purchase_cancel_write(struct session *session, struct order *order,
     if (status == PG_OK)
         status = write_status(session, order);
     if (status == PG_OK && pg_affected(session->pg) == 0) {
-        purchase_missed(session, order, MISSED_ORDER, "orders");
+        /* Of a hold the time alone says whether it is over, and that is PostgreSQL's clock's. */
+        if (order->kind == ORDER_EXPIRE)
+            purchase_refuse(session, order, ORDER_RETRY);
+        else
+            purchase_missed(session, order, MISSED_ORDER, "orders");
         return was_late(session, order);
     }
     bool committing = status == PG_OK;

@@ -123,9 +123,12 @@ static void conditional_is_clean_until_somebody_meddles(void **state)
     sql("INSERT INTO order_change SELECT id, product_id, epoch, 1, entered FROM orders WHERE id ="
         " " ONE("2"));
     assert_int_equal(check(), 0); /* it became cancelled after that */
-    sql("UPDATE order_change SET entered = '9000000000000' WHERE status = 1");
+    sql("UPDATE order_change SET entered = '9000000000000' FROM orders WHERE orders.id = "
+        "order_change.id"
+        " AND orders.entered = order_change.entered AND order_change.status = 1 AND orders.id ="
+        " " ONE("2"));
     is_found("A16 feed differs: 1 ");
-    sql("DELETE FROM order_change WHERE status = 1");
+    sql("DELETE FROM order_change WHERE entered = '9000000000000'");
     assert_int_equal(check(), 0);
     sql("DELETE FROM orders WHERE id = " ONE("1"));
     is_found("A4  acknowledged but absent");
