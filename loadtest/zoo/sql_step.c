@@ -21,14 +21,15 @@ static void show(const char *shown, const struct zoo_value *values, int count,
 {
     size_t used = 0;
     for (; *shown && used + 1 < ZOO_LINE_SIZE; shown++) {
-        int n = *shown == '$' ? shown[1] - '0' : 0;
+        char *end = NULL;
+        long n = *shown == '$' ? strtol(shown + 1, &end, 10) : 0;
         if (n < 1 || n > count) {
             out[used++] = *shown;
             continue;
         }
         int wrote = snprintf(out + used, ZOO_LINE_SIZE - used, "%s", values[n - 1].shown);
         used += (size_t)wrote < ZOO_LINE_SIZE - used ? (size_t)wrote : ZOO_LINE_SIZE - used - 1;
-        shown++;
+        shown = end - 1;
     }
     out[used] = '\0';
 }
@@ -122,9 +123,10 @@ static enum zoo_sent take(struct zoo_buyer *buyer, const struct zoo_verb_row *ro
     PGconn *pg = buyer->sessions.pg;
     enum zoo_sent sent = ZOO_DONE;
     for (PGresult *result; (result = PQgetResult(pg)) != NULL; PQclear(result)) {
-        if (PQresultStatus(result) == PGRES_TUPLES_OK)
+        bool rows = PQresultStatus(result) == PGRES_TUPLES_OK;
+        if (rows && !row->sells)
             learn(buyer, result, line->came);
-        else if (PQresultStatus(result) == PGRES_COMMAND_OK)
+        else if (rows || PQresultStatus(result) == PGRES_COMMAND_OK)
             count_rows(buyer, row, result, line->came);
         else
             sent = ZOO_FAILED;

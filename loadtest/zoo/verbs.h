@@ -19,7 +19,6 @@ enum zoo_verb {
     READ,
     READ_FOR_UPDATE,
     SET_STOCK,
-    SET_STOCK_FENCED,
     TAKE_STOCK,
     INSERT_SOLD,
     INSERT_SOLD_FENCED,

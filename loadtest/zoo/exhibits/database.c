@@ -4,8 +4,8 @@
 static const struct zoo_step none_steps[] = {
     {.who = A, .verbs = {BEGIN, READ}},
     {.who = B, .verbs = {BEGIN, READ}},
-    {.who = A, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT}, .answer = "201"},
-    {.who = B, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT}, .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD, COMMIT}, .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD, COMMIT}, .answer = "201"},
 };
 
 static const struct zoo_step conditional_steps[] = {
@@ -39,14 +39,14 @@ const struct zoo_exhibit zoo_none = {
 static const struct zoo_step local_steps[] = {
     {.who = A, .note = "takes the lock of instance 1", .verbs = {BEGIN, READ}},
     {.who = B, .note = "takes the lock of instance 2", .verbs = {BEGIN, READ}},
-    {.who = A, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT}, .answer = "201"},
-    {.who = B, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT}, .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD, COMMIT}, .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD, COMMIT}, .answer = "201"},
 };
 
 static const struct zoo_step pessimistic_steps[] = {
     {.who = A, .verbs = {BEGIN, READ_FOR_UPDATE}},
     {.who = B, .verbs = {BEGIN, READ_FOR_UPDATE, ROLLBACK}, .waits = true},
-    {.who = A, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT}, .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD, COMMIT}, .answer = "201"},
     {.who = B, .resumes = true, .answer = "409 sold_out"},
 };
 
@@ -76,15 +76,15 @@ static const struct zoo_step row_steps[] = {
     {.who = A, .verbs = {LOCK_ROW_ENDS}},
     {.who = B, .verbs = {LOCK_ROW_INSERT, LOCK_ROW_TAKE_OVER}},
     {.who = B, .verbs = {BEGIN, READ}},
-    {.who = A, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, LOCK_ROW_DELETE}, .answer = "201"},
-    {.who = B, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, LOCK_ROW_DELETE}, .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD, COMMIT, LOCK_ROW_DELETE}, .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD, COMMIT, LOCK_ROW_DELETE}, .answer = "201"},
 };
 
 static const struct zoo_step advisory_steps[] = {
     {.who = A, .verbs = {BEGIN, ADVISORY_LOCK, READ}},
     {.who = A, .verbs = {PAUSED}},
     {.who = B, .verbs = {BEGIN, ADVISORY_LOCK, READ, ROLLBACK}, .waits = true},
-    {.who = A, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT}, .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD, COMMIT}, .answer = "201"},
     {.who = B, .resumes = true, .answer = "409 sold_out"},
 };
 

@@ -12,10 +12,10 @@ static const struct zoo_step redlock_steps[] = {
      .note = "two of three: its own as well"},
     {.who = B, .verbs = {BEGIN, READ}},
     {.who = A,
-     .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, RELEASE_NODE_1, RELEASE_NODE_2, RELEASE_NODE_3},
+     .verbs = {INSERT_SOLD, COMMIT, RELEASE_NODE_1, RELEASE_NODE_2, RELEASE_NODE_3},
      .answer = "201"},
     {.who = B,
-     .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, RELEASE_NODE_1, RELEASE_NODE_2, RELEASE_NODE_3},
+     .verbs = {INSERT_SOLD, COMMIT, RELEASE_NODE_1, RELEASE_NODE_2, RELEASE_NODE_3},
      .answer = "201"},
 };
 
@@ -25,12 +25,8 @@ static const struct zoo_step fenced_forgotten_steps[] = {
     {.who = B, .verbs = {REDIS_FORGETS}},
     {.who = B, .verbs = {SET_TOKEN, REGISTER_FENCE}},
     {.who = B, .verbs = {BEGIN, READ}},
-    {.who = A,
-     .verbs = {SET_STOCK_FENCED, INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN},
-     .answer = "503 lease_lost"},
-    {.who = B,
-     .verbs = {SET_STOCK_FENCED, INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN},
-     .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN}, .answer = "503 lease_lost"},
+    {.who = B, .verbs = {INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN}, .answer = "201"},
 };
 
 static const struct zoo_act redlock_safe = {
@@ -63,12 +59,10 @@ static const struct zoo_step memcached_steps[] = {
     {.who = B, .verbs = {MEMCACHED_ADD}},
     {.who = B, .verbs = {BEGIN, READ}},
     {.who = A,
-     .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, MEMCACHED_GETS},
+     .verbs = {INSERT_SOLD, COMMIT, MEMCACHED_GETS},
      .note = "finds another's token, too late",
      .answer = "201"},
-    {.who = B,
-     .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, MEMCACHED_GETS, MEMCACHED_CAS},
-     .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD, COMMIT, MEMCACHED_GETS, MEMCACHED_CAS}, .answer = "201"},
 };
 
 const struct zoo_exhibit zoo_memcached_lock = {
@@ -91,8 +85,8 @@ static const struct zoo_step zookeeper_steps[] = {
     {.who = A, .verbs = {SESSION_ENDS}},
     {.who = B, .verbs = {ZK_JOIN, ZK_LOOK}},
     {.who = B, .verbs = {BEGIN, READ}},
-    {.who = A, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, ZK_LEAVE}, .answer = "201"},
-    {.who = B, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, ZK_LEAVE}, .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD, COMMIT, ZK_LEAVE}, .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD, COMMIT, ZK_LEAVE}, .answer = "201"},
 };
 
 const struct zoo_exhibit zoo_zookeeper_lock = {

@@ -7,12 +7,8 @@ static const struct zoo_step fenced_paused_steps[] = {
     {.who = A, .verbs = {LEASE_ENDS}},
     {.who = B, .verbs = {SET_TOKEN, REGISTER_FENCE}},
     {.who = B, .verbs = {BEGIN, READ}},
-    {.who = A,
-     .verbs = {SET_STOCK_FENCED, INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN},
-     .answer = "503 lease_lost"},
-    {.who = B,
-     .verbs = {SET_STOCK_FENCED, INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN},
-     .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN}, .answer = "503 lease_lost"},
+    {.who = B, .verbs = {INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN}, .answer = "201"},
 };
 
 const struct zoo_act zoo_fenced_paused = {
@@ -40,9 +36,7 @@ static const struct zoo_step fenced_dead_steps[] = {
     {.who = A, .verbs = {LEASE_OVER}},
     {.who = B, .verbs = {SET_TOKEN, REGISTER_FENCE}},
     {.who = B, .verbs = {BEGIN, READ}},
-    {.who = B,
-     .verbs = {SET_STOCK_FENCED, INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN},
-     .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN}, .answer = "201"},
 };
 
 static const struct zoo_act redis_setnx_safe = {
@@ -72,17 +66,15 @@ static const struct zoo_step getset_steps[] = {
     {.who = A, .verbs = {BEGIN, READ}},
     {.who = B, .verbs = {SETNX_STAMP, GET_STAMP, GETSET_STAMP}, .note = "its clock says 1060000"},
     {.who = B, .verbs = {BEGIN, READ}},
-    {.who = A, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, DEL_LOCK}, .answer = "201"},
-    {.who = B, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, DEL_LOCK}, .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD, COMMIT, DEL_LOCK}, .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD, COMMIT, DEL_LOCK}, .answer = "201"},
 };
 
 static const struct zoo_step fenced_busy_steps[] = {
     {.who = A, .verbs = {SET_TOKEN, REGISTER_FENCE}, .note = "its clock says 1000000"},
     {.who = A, .verbs = {BEGIN, READ}},
     {.who = B, .verbs = {SET_TOKEN}, .note = "its clock says 1060000"},
-    {.who = A,
-     .verbs = {SET_STOCK_FENCED, INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN},
-     .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN}, .answer = "201"},
     {.who = B, .verbs = {SET_TOKEN, REGISTER_FENCE}},
     {.who = B, .verbs = {BEGIN, READ, ROLLBACK, RELEASE_TOKEN}, .answer = "409 sold_out"},
 };
@@ -114,8 +106,8 @@ static const struct zoo_step token_steps[] = {
     {.who = A, .verbs = {LEASE_ENDS}},
     {.who = B, .verbs = {SET_TOKEN}},
     {.who = B, .verbs = {BEGIN, READ}},
-    {.who = A, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, RELEASE_TOKEN}, .answer = "201"},
-    {.who = B, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, RELEASE_TOKEN}, .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD, COMMIT, RELEASE_TOKEN}, .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD, COMMIT, RELEASE_TOKEN}, .answer = "201"},
 };
 
 const struct zoo_exhibit zoo_redis_token = {
@@ -154,12 +146,8 @@ static const struct zoo_step fenced_late_steps[] = {
     {.who = A, .verbs = {LEASE_ENDS}},
     {.who = B, .verbs = {SET_TOKEN, REGISTER_FENCE}},
     {.who = B, .verbs = {BEGIN, READ}},
-    {.who = B,
-     .verbs = {SET_STOCK_FENCED, INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN},
-     .answer = "201"},
-    {.who = A,
-     .verbs = {SET_STOCK_FENCED, INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN},
-     .answer = "503 lease_lost"},
+    {.who = B, .verbs = {INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN}, .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN}, .answer = "503 lease_lost"},
 };
 
 static const struct zoo_act redis_reentrant_safe = {
@@ -190,8 +178,8 @@ static const struct zoo_step watchdog_steps[] = {
     {.who = A, .verbs = {LEASE_ENDS}, .note = "its watchdog is stopped with it"},
     {.who = B, .verbs = {REENTRANT_ACQUIRE}},
     {.who = B, .verbs = {BEGIN, READ}},
-    {.who = A, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, REENTRANT_RELEASE}, .answer = "201"},
-    {.who = B, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, REENTRANT_RELEASE}, .answer = "201"},
+    {.who = A, .verbs = {INSERT_SOLD, COMMIT, REENTRANT_RELEASE}, .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD, COMMIT, REENTRANT_RELEASE}, .answer = "201"},
 };
 
 const struct zoo_exhibit zoo_redis_watchdog = {

@@ -2,41 +2,38 @@
 #include "loadtest/zoo/exhibits/exhibits.h"
 
 static const struct zoo_step expiry_steps[] = {
-    {.who = A, .verbs = {SET_1, BEGIN, READ, SET_STOCK, INSERT_SOLD, COMMIT}, .answer = "201"},
+    {.who = A, .verbs = {SET_1, BEGIN, READ, INSERT_SOLD, COMMIT}, .answer = "201"},
     {.who = A, .verbs = {LEASE_ENDS}},
     {.who = B, .verbs = {SET_1, BEGIN, READ}},
     {.who = A, .verbs = {DEL_LOCK}, .note = "releases B's lock"},
     {.who = C, .verbs = {SET_1, BEGIN, READ}},
     {.who = B,
-     .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, DEL_LOCK},
+     .verbs = {INSERT_SOLD, COMMIT, DEL_LOCK},
      .note = "releases C's lock",
      .answer = "201"},
-    {.who = C, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, DEL_LOCK}, .answer = "201"},
+    {.who = C, .verbs = {INSERT_SOLD, COMMIT, DEL_LOCK}, .answer = "201"},
 };
 
 static const struct zoo_step uuid_steps[] = {
-    {.who = A, .verbs = {SET_TOKEN, BEGIN, READ, SET_STOCK, INSERT_SOLD, COMMIT}, .answer = "201"},
+    {.who = A, .verbs = {SET_TOKEN, BEGIN, READ, INSERT_SOLD, COMMIT}, .answer = "201"},
     {.who = A, .verbs = {GET_TOKEN}, .note = "compares: it is its own"},
     {.who = A, .verbs = {LEASE_ENDS}},
     {.who = B, .verbs = {SET_TOKEN, BEGIN, READ}},
     {.who = A, .verbs = {DEL_LOCK}, .note = "releases B's lock"},
     {.who = C, .verbs = {SET_TOKEN, BEGIN, READ}},
-    {.who = B, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, GET_TOKEN}, .answer = "201"},
-    {.who = C, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, GET_TOKEN, DEL_LOCK}, .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD, COMMIT, GET_TOKEN}, .answer = "201"},
+    {.who = C, .verbs = {INSERT_SOLD, COMMIT, GET_TOKEN, DEL_LOCK}, .answer = "201"},
 };
 
 static const struct zoo_step fenced_steps[] = {
     {.who = A,
-     .verbs = {SET_TOKEN, REGISTER_FENCE, BEGIN, READ, SET_STOCK_FENCED, INSERT_SOLD_FENCED,
-               COMMIT},
+     .verbs = {SET_TOKEN, REGISTER_FENCE, BEGIN, READ, INSERT_SOLD_FENCED, COMMIT},
      .answer = "201"},
     {.who = A, .verbs = {LEASE_ENDS}},
     {.who = B, .verbs = {SET_TOKEN, REGISTER_FENCE, BEGIN, READ}},
     {.who = A, .verbs = {RELEASE_TOKEN}, .note = "compares and deletes in one step"},
     {.who = C, .verbs = {SET_TOKEN}, .note = "waits"},
-    {.who = B,
-     .verbs = {SET_STOCK_FENCED, INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN},
-     .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD_FENCED, COMMIT, RELEASE_TOKEN}, .answer = "201"},
     {.who = C,
      .verbs = {SET_TOKEN, REGISTER_FENCE, BEGIN, READ, ROLLBACK, RELEASE_TOKEN},
      .answer = "409 sold_out"},
@@ -84,10 +81,10 @@ static const struct zoo_step wllock_steps[] = {
     {.who = B, .verbs = {WLLOCK_ACQUIRE}},
     {.who = B, .verbs = {BEGIN, READ}},
     {.who = A,
-     .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, DEL_LOCK},
+     .verbs = {INSERT_SOLD, COMMIT, DEL_LOCK},
      .note = "releases B's lock",
      .answer = "201"},
-    {.who = B, .verbs = {SET_STOCK, INSERT_SOLD, COMMIT, DEL_LOCK}, .answer = "201"},
+    {.who = B, .verbs = {INSERT_SOLD, COMMIT, DEL_LOCK}, .answer = "201"},
 };
 
 static const struct zoo_step queue_steps[] = {

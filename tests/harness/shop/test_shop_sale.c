@@ -225,13 +225,23 @@ static void test_a_step_that_fails_asks_for_nothing(void **state)
     assert_false(sale.history.items[0].asked);
 }
 
-static void test_bodies_in_chunks_and_connections_that_close(void **state)
+static void test_connections_that_close(void **state)
 {
     (void)state;
     describe("conditional");
-    target.purchase.chunked = target.purchase.closes = true;
+    target.purchase.closes = true;
     hold_sale();
     expect_verdict(SHOP_VERDICT_KEPT);
+}
+
+/* This shop takes none: each answer is a 411, and no other way of sending is. */
+static void test_bodies_in_chunks(void **state)
+{
+    (void)state;
+    describe("conditional");
+    target.purchase.chunked = true;
+    hold_sale();
+    expect_verdict(SHOP_VERDICT_INVALID);
 }
 
 /* 202 first; the shop is asked until it says what became of it. */
@@ -422,7 +432,8 @@ int main(void)
         ONE(test_a_step_before_the_purchase),
         ONE(test_a_step_that_says_sold_out),
         ONE(test_a_step_that_fails_asks_for_nothing),
-        ONE(test_bodies_in_chunks_and_connections_that_close),
+        ONE(test_connections_that_close),
+        ONE(test_bodies_in_chunks),
         ONE(test_what_is_accepted_is_asked_for),
         ONE(test_an_open_loop),
         ALONE(test_a_shop_that_is_not_there_proves_nothing),
