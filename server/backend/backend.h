@@ -62,8 +62,8 @@ struct backend {
      * would not mend. NULL: none. */
     bool (*greet)(void *backend, struct error *error);
 
-    /* Cached state, any thread, no I/O; one of the two. `health` may report several names, and is
-     * asked first. */
+    /* Cached state, any thread, no I/O; one of the two at least. `health` may report several names,
+     * and is asked first. */
     bool (*up)(void *backend);
     void (*health)(void *backend, backend_report *report, void *to);
     /* NULL, or why strategies cannot use it though it is open: NULL or a text. Any thread. */
