@@ -174,8 +174,8 @@ static void test_a_user_with_two_beside_one_without_a_user(void **state)
 static void test_no_answer_has_its_order(void **state)
 {
     (void)state;
-    char pointer[] = "/orderid";
-    struct shop_rule rule = {.meaning = SHOP_SOLD, .order = pointer};
+    static char pointer[] = "/orderid";
+    static struct shop_rule rule = {.meaning = SHOP_SOLD, .order = pointer};
     hand_shop_told(&shop, "1", SHOP_SOLD, NULL);
     hand_shop_told(&shop, "2", SHOP_SOLD, NULL);
     hand_shop_row(&shop, "a", "1", 1);

@@ -154,7 +154,7 @@ static void a_page_of_the_feed_begins_at_its_position(void **state)
     assert_true(pg_connect(here.pg, soon()));
     expect_rows(SQL_FEED_PAGE, PG_ARGS(pg_int8(0), pg_uuid(&none), pg_int8(0), pg_int8(PAGE)),
                 PAGE);
-    expect_few_read(before, 4 * PAGE);
+    expect_few_read(before, INT64_C(4) * PAGE);
 }
 
 /* What is locked for a change must be chosen once. A subquery behind IN may become the inner side
