@@ -74,7 +74,7 @@ static void wake(struct stream *stream)
 static ssize_t on_room(void *cls, uint64_t position, char *out, size_t room)
 {
     struct stream *stream = cls;
-    struct message *message = stream->message;
+    struct message *message = stream ? stream->message : NULL; /* a HEAD has no stream */
     size_t count;
 
     (void)position;
