@@ -47,6 +47,6 @@ const struct strategy strategy_serializable = {
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
     .mixes = true,
-    .lane = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1},
+    .lane = LANE_OF_A_ROW,
     .buy = serializable_buy,
 };
