@@ -139,18 +139,6 @@ static bool list_backends(struct backends *backends, const struct options *optio
     return true;
 }
 
-/* What clock_step.h needs in the environment. */
-static bool list_clock(struct backends *backends, const struct instance *instance,
-                       struct error *error)
-{
-    return !*instance->clock_file ||
-           (add_text(backends, "LD_PRELOAD", "=", instance->clock_library) &&
-            add_text(backends, "FAKETIME_TIMESTAMP_FILE", "=", instance->clock_file) &&
-            add_text(backends, "FAKETIME_NO_CACHE", "=", "1") &&
-            add_text(backends, "FAKETIME_DONT_FAKE_MONOTONIC", "=", "1")) ||
-           error_fail(error, "out of memory");
-}
-
 static void drop_backends(struct backends *backends)
 {
     for (size_t i = 0; i < backends->count; i++)
@@ -192,7 +180,6 @@ static bool start_one(struct instance *instance, const struct options *options, 
     }
     struct backends backends = {.count = 0};
     bool started = list_backends(&backends, options, error) &&
-                   list_clock(&backends, instance, error) &&
                    process_start(&instance->process, argv, instance->log_path,
                                  (const char *const *)backends.texts, error);
     drop_backends(&backends);

@@ -15,7 +15,6 @@ struct instance {
     struct process process;
     char url[300];
     char log_path[1100];
-    char clock_library[128], clock_file[1100]; /* clock_step.h; "": its clock is the machine's */
 };
 
 /* The --server-binary, or the one beside this program, or in ../server/ as in a build tree. */

@@ -18,7 +18,7 @@ declare -A level=(
 # "bench/file.h". Of the server each may include base alone (errors, the clock): SQL, audit and verdict are a
 # witness, and share nothing. But zoo plays the server's own statements and scripts (sql_text.h, lua_text.h).
 declare -A harness_level=(
-  [base]=0 [load]=1 [relay]=1 [ledger]=2 [crowd]=2 [judge]=3 [backends]=4 [check]=4 [fleet]=5 [phase]=6 [faults]=6 [report]=7
+  [base]=0 [load]=1 [relay]=1 [ledger]=2 [crowd]=2 [judge]=3 [check]=4 [fleet]=5 [phase]=6 [faults]=6 [report]=7
   [shop]=8 [zoo]=8 [commands]=9 [main]=10 [bench]=11
 )
 
