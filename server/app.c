@@ -17,10 +17,10 @@
 #include "lock/renewer.h"
 #include "metrics/metrics.h"
 #include "sale/flusher.h"
+#include "strategies/strategies.h"
 #include "strategy/backends.h"
 #include "strategy/cost_accounting.h"
 #include "strategy/parking.h"
-#include "strategy/strategy.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -76,7 +76,8 @@ static bool open_services(struct services *services, struct error *error)
     const struct settings *settings = services->settings;
 
     services->metrics = metrics_create();
-    services->costs = cost_counters_create(services->metrics);
+    services->strategies = &strategy_list;
+    services->costs = cost_counters_create(services->metrics, services->strategies);
     services->parking = parking_create((int)settings->queue_capacity);
     if (!services->costs || !services->parking)
         return error_set(error, ERROR_INTERNAL, "out of memory");

@@ -1,7 +1,7 @@
 #include "app.h"
 #include "base/failpoint.h"
 #include "postgres/pg.h"
-#include "strategy/listing.h"
+#include "strategies/listing.h"
 
 #include <stdlib.h>
 

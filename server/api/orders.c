@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "postgres/pg.h"
+#include "strategies/strategies.h"
 #include "strategy/backends.h"
 #include "strategy/external_state.h"
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/put.h"
+#include "strategies/strategies.h"
 #include "strategy/backends.h"
 
 #include <jansson.h>

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "http/edge/edge.h"
+#include "strategies/strategies.h"
 
 #include <string.h>
 

@@ -24,6 +24,7 @@
 #include "metrics/metrics.h"
 #include "postgres/pg.h"
 #include "sale/flusher.h"
+#include "strategies/strategies.h"
 #include "strategy/cost_accounting.h"
 #include "strategy/parking.h"
 

@@ -5,6 +5,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "postgres/pg.h"
+#include "strategies/strategies.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -16,6 +16,7 @@
 #include "sale/purchase.h"
 #include "sale/settle.h"
 #include "sale/turns.h"
+#include "strategies/strategies.h"
 #include "strategy/external_state.h"
 
 #include <stdio.h>

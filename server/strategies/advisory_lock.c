@@ -43,7 +43,7 @@ const struct strategy strategy_advisory_lock = {
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
-    .lane = LANE_OF_A_ROW,
+    LANE_OF_A_ROW,
     BODY_CHOSEN,
     .sell = advisory_lock_sell,
 };

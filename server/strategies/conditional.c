@@ -14,6 +14,6 @@ const struct strategy strategy_conditional = {
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
     .mixes = true,
-    .lane = LANE_OF_A_ROW,
+    LANE_OF_A_ROW,
     .buy = body_guarded,
 };

@@ -47,6 +47,6 @@ const struct strategy strategy_serializable = {
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
     .mixes = true,
-    .lane = LANE_OF_A_ROW,
+    LANE_OF_A_ROW,
     .buy = serializable_buy,
 };

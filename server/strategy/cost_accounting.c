@@ -85,9 +85,10 @@ static void register_orders(struct metrics *metrics, struct cost_counters *to,
     }
 }
 
-struct cost_counters *cost_counters_create(struct metrics *metrics)
+struct cost_counters *cost_counters_create(struct metrics *metrics,
+                                           const struct strategy_list *list)
 {
-    size_t count = strategy_total();
+    size_t count = list->total;
     struct cost_counters *counters = calloc(count, sizeof *counters);
 
     if (!counters)
@@ -97,9 +98,9 @@ struct cost_counters *cost_counters_create(struct metrics *metrics)
             counters[i].groups[end] = metrics_group(metrics);
     for (int measure = 0; measure < COST_MEASURES; measure++)
         for (size_t i = 0; i < count; i++)
-            register_costs(metrics, &counters[i], strategy_at(i), (enum cost_measure)measure);
+            register_costs(metrics, &counters[i], list->at[i], (enum cost_measure)measure);
     for (size_t i = 0; i < count; i++)
-        register_orders(metrics, &counters[i], strategy_at(i));
+        register_orders(metrics, &counters[i], list->at[i]);
     return counters;
 }
 
@@ -111,7 +112,8 @@ void cost_counters_destroy(struct cost_counters *counters)
 void cost_charge(const struct services *services, const struct strategy *strategy,
                  enum cost_outcome end, int orders)
 {
-    const struct cost_counters *counters = &services->costs[strategy_index(strategy)];
+    const struct cost_counters *counters =
+        &services->costs[strategy_list_index(services->strategies, strategy)];
 
     for (int store = 0; store < COST_STORES; store++) {
         struct cost cost = cost_take((enum cost_store)store);

@@ -24,7 +24,8 @@ enum cost_outcome {
 };
 
 /* The counters of each strategy, registered; NULL when out of memory. */
-struct cost_counters *cost_counters_create(struct metrics *metrics);
+struct cost_counters *cost_counters_create(struct metrics *metrics,
+                                           const struct strategy_list *list);
 void cost_counters_destroy(struct cost_counters *counters); /* NULL is allowed */
 
 /* Charges what this thread has counted since its last charge, for that many orders. */

@@ -10,8 +10,8 @@
  * cannot be used here, or NULL; `lacking` NULL: only one that can. */
 static const struct strategy *next(const struct services *services, size_t *i, const char **lacking)
 {
-    while (*i < strategy_count()) {
-        const struct strategy *strategy = strategy_at((*i)++);
+    while (*i < strategy_list_offered(services->strategies)) {
+        const struct strategy *strategy = services->strategies->at[(*i)++];
         const char *reason = strategy_unavailable_reason(strategy, services);
         if (!strategy->external_state || (reason && !lacking))
             continue;

@@ -4,8 +4,8 @@
  * `buy` makes one attempt at an order and sets its outcome; `sell` does so where the orders of a
  * batch are decided together. drive.c does everything that all strategies share, once: it leaves
  * out orders that have waited too long, acquires and releases the lock, retries, settles an unknown
- * COMMIT, and looks up a refused repeat of an Idempotency-Key. The registry is the one list: GET
- * /strategies, --help, the tests and the load harness walk it.
+ * COMMIT, and looks up a refused repeat of an Idempotency-Key. This room knows no strategy:
+ * it is given their list at the start (services->strategies).
  */
 #ifndef SECKILL_STRATEGY_STRATEGY_H
 #define SECKILL_STRATEGY_STRATEGY_H
@@ -22,6 +22,7 @@ struct lock;
 struct renewer;
 struct external_state;
 struct session;
+struct strategy_list;
 
 /* What the strategies are built over. Never app or http. */
 struct services {
@@ -32,6 +33,7 @@ struct services {
     struct flusher *flusher;         /* borrowed: app; NULL: every commit has a flush of its own */
     struct metrics *metrics;         /* borrowed: app */
     struct cost_counters *costs;     /* borrowed: app; of each strategy, by its index */
+    const struct strategy_list *strategies; /* borrowed: app */
     void **instances; /* owned: strategies_start; by a strategy's index, NULL: it has none */
 };
 
@@ -110,17 +112,16 @@ struct strategy {
     void (*stop)(void *instance);
 };
 
-/* Those that are offered come first, the tests' controls (builds with failpoints) after them. */
-size_t strategy_count(void); /* of those that are offered */
-size_t strategy_total(void);
-const struct strategy *strategy_at(size_t index);
-const struct strategy *strategy_find(const char *name); /* NULL: no such strategy */
-size_t strategy_index(const struct strategy *strategy);
-const char *strategy_family_name(enum strategy_family family);
+/* The strategies of this program (strategies/strategies.h), each by its index. Those that are
+ * offered come first, the tests' controls (builds with failpoints) after them. */
+struct strategy_list {
+    const struct strategy *const *at;
+    size_t total;
+};
 
-/* Whose cancel serves an order of this strategy while its own backend is gone: PostgreSQL's row
- * lock is enough where strategies mix. NULL: nobody's, or it needs PostgreSQL alone. */
-const struct strategy *strategy_stand_in(const struct strategy *strategy);
+size_t strategy_list_offered(const struct strategy_list *list);
+size_t strategy_list_index(const struct strategy_list *list, const struct strategy *strategy);
+const char *strategy_family_name(enum strategy_family family);
 
 /* NULL when the strategy can be used here, else why not ("Redis is not configured (--redis)"). */
 const char *strategy_unavailable_reason(const struct strategy *strategy,

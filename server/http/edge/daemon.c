@@ -41,6 +41,7 @@
 #include "http/lifecycle.h"
 #include "http/request.h"
 #include "http/stream.h"
+#include "strategies/strategies.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -33,7 +33,7 @@ const struct strategy strategy_redis_fenced = {
     .family = FAMILY_REDIS_LOCK,
     .needs = NEED_POSTGRESQL | NEED_REDIS,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,
-    .lane = LANE_OF_A_ROW,
+    LANE_OF_A_ROW,
     .lock = &lock_redis_token,
     BODY_CHOSEN,
     .sell = redis_fenced_sell,

@@ -5,6 +5,7 @@
 #include "integration/conformance/conformance.h"
 
 #include "lib/fixtures/cases.h"
+#include "strategies/strategies.h"
 
 enum { BUYERS = 60, STOCK = 20, PATIENCE_US = 60000000 };
 

@@ -9,6 +9,7 @@
 
 #include "lib/fixtures/cases.h"
 #include "lib/stack.h"
+#include "strategies/strategies.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "postgres/pg.h"
 #include "redis/redis.h"
+#include "strategies/strategies.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "lib/stack.h"
 
 #include "base/clock.h"
+#include "strategies/strategies.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include "lib/witness.h"
 
 #include "base/clock.h"
+#include "strategies/strategies.h"
 #include "strategy/backends.h"
-#include "strategy/strategy.h"
 
 #include <signal.h>
 #include <stdlib.h>

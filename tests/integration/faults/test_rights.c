@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "postgres/pg_internal.h"
 #include "sql_text.h"
+#include "strategies/strategies.h"
 
 #include <stdio.h>
 #include <stdlib.h>

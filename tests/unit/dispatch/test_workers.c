@@ -9,6 +9,7 @@
 #include "drive/drive.h"
 #include "lib/t.h"
 #include "metrics/metrics.h"
+#include "strategies/strategies.h"
 #include "strategy/cost_accounting.h"
 #include "unit/dispatch/lane_orders.h"
 
@@ -59,7 +60,8 @@ static int open_shop(void **state)
     here.services.backends[BACKEND_POSTGRESQL] = here.store;
     here.services.settings = &settings;
     here.services.metrics = metrics_create();
-    here.services.costs = cost_counters_create(here.services.metrics);
+    here.services.costs = cost_counters_create(here.services.metrics, &strategy_list);
+    here.services.strategies = &strategy_list;
     for (int i = 0; i < LANES; i++) {
         const struct strategy *strategy = strategy_find(names[i]);
         here.lanes[i] = (struct worker_lane){

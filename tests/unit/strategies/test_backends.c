@@ -1,6 +1,7 @@
 /* The table of backends, and what the registry says of strategies whose backends are not there. */
 #include "lib/t.h"
 
+#include "strategies/strategies.h"
 #include "strategy/backends.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ static const struct settings settings = {.database = "host=/nonexistent",
                                          .amqp = "",
                                          .work_timeout_ms = 5000};
 
-static struct services services = {.settings = &settings};
+static struct services services = {.settings = &settings, .strategies = &strategy_list};
 
 static int open_all(void **state)
 {

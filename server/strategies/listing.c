@@ -1,5 +1,6 @@
-#include "strategy/listing.h"
+#include "strategies/listing.h"
 
+#include "strategies/strategies.h"
 #include "strategy/backends.h"
 
 static const struct {
