@@ -871,7 +871,8 @@ SELECT sale.epoch, sale.initial_stock,
        coalesce((SELECT string_agg(strategy, ',' ORDER BY strategy)
                  FROM (SELECT strategy FROM sold WHERE status <> 3 UNION SELECT strategy FROM added) AS s),
                 '') AS strategies,
-       early, coalesce((SELECT sum(quantity) FROM sold WHERE status = 4), 0)::bigint AS held
+       early, coalesce((SELECT sum(quantity) FROM sold WHERE status = 4), 0)::bigint AS held,
+       coalesce((SELECT sum(quantity) FROM sold WHERE status = 3 AND reason = 'lost'), 0)::bigint AS lost
 FROM sale
 
 -- The house ----------------------------------------------------------------------------------------------------

@@ -20,10 +20,10 @@ struct listing {
 static void print_row(const char *name, const struct books *audit)
 {
     printf("%-12s %10" PRId64 " %10" PRId64 " %10" PRId64 " %10" PRId64 " %9" PRId64 " %9" PRId64
-           " %10" PRId64 " %7" PRId64 " %7" PRId64 " %7" PRId64 "  %-5s %s\n",
+           " %10" PRId64 " %7" PRId64 " %7" PRId64 " %7" PRId64 " %7" PRId64 "  %-5s %s\n",
            name, audit->initial_stock, audit->restocked, audit->sold, audit->stock, audit->oversold,
            audit->lost_updates, audit->duplicate_orders, audit->limit_violations, audit->queued,
-           audit->held, books_consistent(audit) ? "yes" : "NO", audit->strategies);
+           audit->held, audit->lost, books_consistent(audit) ? "yes" : "NO", audit->strategies);
 }
 
 static void list(void *context, const struct witness_product *product)
@@ -31,9 +31,9 @@ static void list(void *context, const struct witness_product *product)
     struct listing *listing = context;
     bool consistent = books_consistent(&product->audit);
     if (listing->products++ == 0)
-        printf("%-12s %10s %10s %10s %10s %9s %9s %10s %7s %7s %7s  %-5s %s\n", "product",
+        printf("%-12s %10s %10s %10s %10s %9s %9s %10s %7s %7s %7s %7s  %-5s %s\n", "product",
                "initial", "restocked", "sold", "left", "oversold", "lost upd", "duplicates",
-               "limits", "queued", "held", "agree", "strategies");
+               "limits", "queued", "held", "lost", "agree", "strategies");
     listing->inconsistent += !consistent;
     books_add(&listing->sum, &product->audit);
     if (consistent && listing->products > LISTED_MAX)

@@ -315,7 +315,8 @@ bool api_audit(struct api *api, const char *server, int64_t product, struct book
                 integer(document, "duplicate_orders", &out->duplicate_orders, error) &&
                 integer(document, "limit_violations", &out->limit_violations, error) &&
                 integer(document, "queued", &out->queued, error) &&
-                integer(document, "held", &out->held, error);
+                integer(document, "held", &out->held, error) &&
+                integer(document, "lost", &out->lost, error);
     const json_t *names = json_object_get(document, "strategies");
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));

@@ -25,6 +25,7 @@ struct books {
     int64_t restock_rows;
     int64_t failed_rows;  /* accepted, and decided against; tombstones are not among them */
     int64_t revoked_rows; /* accepted, and failed for no reason that a buyer may be given */
+    int64_t lost;         /* of these, units that the stock's Redis has lost */
     int64_t negative;     /* products with K < 0 */
     int64_t undersold;    /* books_undersell decides */
     int64_t missing;      /* 201s and 202s without their row, or revoked: the phase knows them */

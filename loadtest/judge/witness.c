@@ -55,7 +55,8 @@ static const char audit_sql[] =
     "    HAVING sum(s.quantity) > i.limit_per_user) AS by_user GROUP BY id),"
     " denied AS ("
     "  SELECT o.product_id AS id, count(*) FILTER (WHERE " REFUSED ") AS rows,"
-    "    count(*) FILTER (WHERE (" REFUSED ") IS NOT TRUE) AS revoked"
+    "    count(*) FILTER (WHERE (" REFUSED ") IS NOT TRUE) AS revoked,"
+    "    sum(o.quantity) FILTER (WHERE o.reason = 'lost') AS lost"
     "  FROM {schema}.orders o JOIN item i ON i.id = o.product_id AND i.epoch = o.epoch"
     "  WHERE o.status = 3 AND o.reason IS DISTINCT FROM 'not_committed' GROUP BY o.product_id),"
     " names AS ("
@@ -66,7 +67,8 @@ static const char audit_sql[] =
     "   coalesce(sold.units, 0), coalesce(sold.waiting, 0), coalesce(doubled.rows, 0),"
     "   coalesce(greedy.users, 0), coalesce(sold.rows, 0), coalesce(refilled.rows, 0),"
     "   coalesce(names.list, ''), coalesce(denied.rows, 0), coalesce(sold.held, 0),"
-    "   coalesce(i.limit_per_user, 0), coalesce(denied.revoked, 0)"
+    "   coalesce(i.limit_per_user, 0), coalesce(denied.revoked, 0),"
+    "   coalesce(denied.lost, 0)"
     " FROM item i LEFT JOIN sold USING (id) LEFT JOIN refilled USING (id)"
     "   LEFT JOIN doubled USING (id) LEFT JOIN greedy USING (id) LEFT JOIN names USING (id)"
     "   LEFT JOIN denied USING (id)"
@@ -186,6 +188,7 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
                       .restock_rows = number(rows, i, 10),
                       .failed_rows = number(rows, i, 12),
                       .revoked_rows = number(rows, i, 15),
+                      .lost = number(rows, i, 16),
                       .held = number(rows, i, 13)},
         };
         books_add_strategies(&product.audit, PQgetvalue(rows, i, 11));

@@ -98,6 +98,7 @@ static bool same_audit(const struct witness_product *ours, const struct books *t
         {"limit_violations", a->limit_violations, theirs->limit_violations},
         {"queued", a->queued, theirs->queued},
         {"held", a->held, theirs->held},
+        {"lost", a->lost, theirs->lost},
         {"strategies", (int64_t)a->strategies_count, (int64_t)theirs->strategies_count},
         {"consistent", books_consistent(a), consistent},
     };

@@ -141,7 +141,7 @@ static char *finish(json_t *json, size_t members)
     return text;
 }
 
-enum { PRODUCT_MEMBERS = 11, PAGE_MEMBERS = 2, AUDIT_MEMBERS = 14 };
+enum { PRODUCT_MEMBERS = 11, PAGE_MEMBERS = 2, AUDIT_MEMBERS = 15 };
 
 char *render_product(const struct product *product)
 {
@@ -192,6 +192,7 @@ char *render_audit(const struct audit *audit)
     json_object_set_new(json, "limit_violations", json_integer(audit->limit_violations));
     json_object_set_new(json, "queued", json_integer(audit->queued));
     json_object_set_new(json, "held", json_integer(audit->held));
+    json_object_set_new(json, "lost", json_integer(audit->lost));
     json_object_set_new(json, "strategies", names_json(audit->strategies));
     json_object_set_new(json, "consistent", json_boolean(audit->consistent));
     return finish(json, AUDIT_MEMBERS);

@@ -413,6 +413,7 @@ enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t unt
         .limit_violations = pg_get_int8(pg, 0, 6),
         .queued = pg_get_int8(pg, 0, 7),
         .held = pg_get_int8(pg, 0, 10),
+        .lost = pg_get_int8(pg, 0, 11),
     };
     pg_get_text(pg, 0, 8, out->strategies, sizeof out->strategies);
     int64_t supply = out->initial_stock + out->restocked;

@@ -59,7 +59,8 @@ struct audit {
     int64_t duplicate_orders;
     int64_t limit_violations;
     int64_t queued;
-    int64_t held;          /* H: units of pending orders */
+    int64_t held; /* H: units of pending orders */
+    int64_t lost; /* units of orders that were accepted, and lost before they were decided */
     char strategies[1024]; /* names, separated by commas, sorted */
     bool consistent;
 };

@@ -67,7 +67,8 @@ static void only_rows_of_this_sale_count(void **state)
     (void)state;
     sql("INSERT INTO product VALUES (1, 10, 8, NULL, 5);"
         "INSERT INTO orders VALUES (1, 5, 7, 1, 3, 'refused', NULL, 'sold_out'),"
-        " (1, 5, 8, 1, 3, 'refused', NULL, NULL), (1, 4, 9, 1, 3, 'refused', NULL, 'sold_out');"
+        " (1, 5, 8, 1, 3, 'refused', NULL, NULL), (1, 5, 8, 4, 3, 'refused', NULL, 'lost'),"
+        " (1, 4, 9, 1, 3, 'refused', NULL, 'sold_out');"
         "INSERT INTO orders VALUES (1, 5, 1, 2, 1), (1, 5, 2, 3, 0), (1, 5, 3, 4, 2), (2, 5, 6, 7, "
         "1);"
         "INSERT INTO orders VALUES (1, 5, 4, 5, 3, 'tombstone', NULL, "
@@ -78,7 +79,8 @@ static void only_rows_of_this_sale_count(void **state)
     assert_int_equal(audit.sold, 2);
     assert_int_equal(audit.confirmed_rows, 1);
     assert_int_equal(audit.failed_rows, 1);
-    assert_int_equal(audit.revoked_rows, 1);
+    assert_int_equal(audit.revoked_rows, 2);
+    assert_int_equal(audit.lost, 4);
     assert_int_equal(audit.queued, 3);
     assert_int_equal(audit.restocked, 0);
     assert_string_equal(audit.strategies, "none");

@@ -214,6 +214,16 @@ static void a_restock_answers_the_product(void **state)
                    "/products/1/restock?strategy=nope", NULL, "{\"quantity\": 1}");
 }
 
+/* An order of the first product that was accepted, and has failed. */
+static void fail_order(const char *reason, int quantity)
+{
+    witness_run(witness,
+                "INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status,"
+                " reason, created_at) SELECT gen_random_uuid(), id, epoch, 3, %d, 'redis-stock', 3,"
+                " '%s', now() FROM product WHERE id = 1",
+                quantity, reason);
+}
+
 static void an_audit_tells_the_sale(void **state)
 {
     char id[37];
@@ -237,14 +247,18 @@ static void an_audit_tells_the_sale(void **state)
     assert_int_equal(http_reply_int(&reply, "duplicate_orders"), 0);
     assert_int_equal(http_reply_int(&reply, "limit_violations"), 0);
     assert_int_equal(http_reply_int(&reply, "queued"), 0);
+    assert_int_equal(http_reply_int(&reply, "lost"), 0);
     assert_int_equal(http_reply_count(&reply, "strategies"), 2);
     assert_text(&reply, "strategies.0", "conditional");
     assert_text(&reply, "strategies.1", "none");
     assert_true(http_reply_bool(&reply, "consistent"));
     http_reply_fini(&reply);
     witness_run(witness, "UPDATE product SET stock = 9 WHERE id = 1");
+    fail_order("lost", 6);
+    fail_order("sold_out", 70);
     reply = expect(server, 200, "GET", "/products/1/audit", NULL, NULL);
     assert_int_equal(http_reply_int(&reply, "lost_updates"), 4);
+    assert_int_equal(http_reply_int(&reply, "lost"), 6);
     assert_false(http_reply_bool(&reply, "consistent"));
     http_reply_fini(&reply);
     expect_problem(server, 404, "unknown_product", NULL, "GET", "/products/404/audit", NULL, NULL);

@@ -35,8 +35,8 @@ const texts = {
     oversold: "OVERSOLD by {0}: sold {1}, there were {2}", kept: "Kept: sold {0} of {1}",
     unbalanced: "The books do not agree: {0} units lost",
     books: { initial_stock: "Stock at first", restocked: "Restocked", stock: "Stock left", sold: "Sold",
-      oversold: "Oversold", lost_updates: "Lost units", queued: "Queued", held: "To be paid", duplicate_orders: "Duplicates",
-      limit_violations: "Over the limit" },
+      oversold: "Oversold", lost_updates: "Lost units", queued: "Queued", held: "To be paid", lost: "Lost by Redis",
+      duplicate_orders: "Duplicates", limit_violations: "Over the limit" },
   },
   zh: {
     other: "English",
@@ -68,6 +68,6 @@ const texts = {
     oversold: "超卖 {0} 件（库存 {2}，卖出 {1}）", kept: "没有超卖：{1} 件卖出 {0} 件",
     unbalanced: "账目不符：少了 {0} 件",
     books: { initial_stock: "初始库存", restocked: "补货", stock: "剩余库存", sold: "卖出", oversold: "超卖",
-      lost_updates: "丢失的更新", queued: "排队中", held: "待付款", duplicate_orders: "重复订单", limit_violations: "超出限购的用户" },
+      lost_updates: "丢失的更新", queued: "排队中", held: "待付款", lost: "Redis 丢失", duplicate_orders: "重复订单", limit_violations: "超出限购的用户" },
   },
 };

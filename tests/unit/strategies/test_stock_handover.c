@@ -60,6 +60,66 @@ static void nothing_is_kept_before_it_is_open(void **state)
     assert_false(take());
 }
 
+static int kept(void)
+{
+    const struct kept_entry *page[2 * TOO_MANY];
+    int slot = 0;
+
+    return stock_kept_page(&handover.kept, clock_mono_us() + 1, &slot, page, 2 * TOO_MANY);
+}
+
+/* Of another group for each call. */
+static void put(int count)
+{
+    static uint64_t group;
+
+    group++;
+    for (int i = 0; i < count; i++)
+        made[i].id = uuid_v7_of_group(1000, group, (unsigned)i);
+    stock_handover_put(&handover, "1-1", 4, orders, count);
+}
+
+/* It stands in Redis alone. */
+static void what_is_not_handed_over_is_kept(void **state)
+{
+    (void)state;
+    put(COUNT);
+    assert_int_equal(kept(), 1);
+    stock_handover_open(&handover);
+    put(COUNT);
+    put(COUNT);
+    assert_int_equal(kept(), 1);
+    stock_handover_close(&handover);
+    assert_int_equal(kept(), 3);
+    stock_handover_open(&handover);
+    for (int i = 0; i < TOO_MANY; i++)
+        put(MANY);
+    assert_false(stock_handover_is_open(&handover));
+    assert_int_equal(kept(), 3 + TOO_MANY);
+}
+
+/* What was written in part is kept, until the rest of it is. */
+static void what_is_undecided_is_kept(void **state)
+{
+    static const enum claim_fate undecided[] = {CLAIM_OPEN, CLAIM_HELD, CLAIM_LOCKED};
+
+    (void)state;
+    stock_handover_open(&handover);
+    put(COUNT);
+    put(COUNT);
+    assert_true(stock_handover_take(&handover, &part, clock_mono_us() + PATIENCE_US));
+    for (int i = 0; i < part.count; i++)
+        claims[i].fate = CLAIM_CONFIRMED;
+    for (size_t i = 0; i < sizeof undecided / sizeof *undecided; i++) {
+        claims[COUNT + 1].fate = undecided[i];
+        stock_handover_keep_undecided(&handover, &part);
+        assert_int_equal(kept(), 1);
+        claims[COUNT + 1].fate = CLAIM_REFUSED;
+        stock_handover_keep_undecided(&handover, &part);
+        assert_int_equal(kept(), 0);
+    }
+}
+
 static void what_was_accepted_is_taken_as_claims(void **state)
 {
     (void)state;
@@ -129,6 +189,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_kept_before_it_is_open, start, stop),
         cmocka_unit_test_setup_teardown(what_was_accepted_is_taken_as_claims, start, stop),
         cmocka_unit_test_setup_teardown(entries_are_taken_whole, start, stop),
+        cmocka_unit_test_setup_teardown(what_is_not_handed_over_is_kept, start, stop),
+        cmocka_unit_test_setup_teardown(what_is_undecided_is_kept, start, stop),
         cmocka_unit_test_setup_teardown(more_than_can_be_written_is_not_kept, start, stop),
     };
 

@@ -15,6 +15,7 @@ enum claim_fate {
     CLAIM_ENDED,     /* of a sale that a PUT has ended: it vanishes */
     CLAIM_REFUSED,   /* a failed row is committed; the mirror was wrong */
     CLAIM_POISON,    /* a failed row is committed; its units go back to the mirror */
+    CLAIM_LOST,      /* a failed row is committed; Redis has lost it, and its units with it */
     CLAIM_FATES
 };
 
@@ -25,5 +26,10 @@ struct claim {
     char reason[ORDER_REASON_MAX + 1];
     char generation[STOCK_GENERATION_MAX]; /* with POISON: the mirror's, seen before the commit */
 };
+
+static inline bool claim_is_decided(const struct claim *claim)
+{
+    return claim->fate != CLAIM_OPEN && claim->fate != CLAIM_HELD && claim->fate != CLAIM_LOCKED;
+}
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * A claim's way: HELD if somebody else holds its product's row, KNOWN if its own row is there,
  * LOCKED if its sale is not in this database, and may be in another,
- * ENDED if its sale is not, REFUSED as the second of a key or where the tally says no, else
- * CONFIRMED. Statements that fail leave the claims as they are; stock_write.c opens them again.
+ * ENDED if its sale is not, LOST if that is known of it, REFUSED as the second of a key or where
+ * the tally says no, else CONFIRMED. Statements that fail leave the claims as they are;
+ * stock_write.c opens them again.
  */
 #include "strategies/redis_stock/writer/stock_decide.h"
 
@@ -125,19 +126,27 @@ static const struct claim *earlier_with_key(const struct work *work, const struc
     return NULL;
 }
 
+/* It is of the present sale, and has no fate yet. */
+static bool is_to_be_decided(struct work *work, int i)
+{
+    struct claim *claim = &work->claims[i];
+
+    if (work->tally.busy[work->product_of[i]])
+        return false;
+    if (decide_ended(work, i)) {
+        claim->fate =
+            claim->fate == CLAIM_OPEN && is_elsewhere(work, i) ? CLAIM_LOCKED : CLAIM_ENDED;
+        return false;
+    }
+    return claim->fate == CLAIM_OPEN;
+}
+
 static void decide_one(struct work *work, int i)
 {
     struct claim *claim = &work->claims[i];
     const struct waiting_order *order = &claim->order;
 
-    if (work->tally.busy[work->product_of[i]])
-        return;
-    if (decide_ended(work, i)) {
-        claim->fate =
-            claim->fate == CLAIM_OPEN && is_elsewhere(work, i) ? CLAIM_LOCKED : CLAIM_ENDED;
-        return;
-    }
-    if (claim->fate != CLAIM_OPEN)
+    if (!is_to_be_decided(work, i))
         return;
     const struct claim *first = order->key[0] ? earlier_with_key(work, claim) : NULL;
     if (first) {
@@ -174,4 +183,13 @@ enum pg_status decide_all(struct work *work)
     for (int i = 0; status == PG_OK && i < work->count; i++)
         decide_one(work, i);
     return status;
+}
+
+void decide_lost(struct work *work)
+{
+    for (int i = 0; i < work->count; i++)
+        if (is_to_be_decided(work, i)) {
+            work->claims[i].fate = CLAIM_LOST;
+            snprintf(work->claims[i].reason, sizeof work->claims[i].reason, "lost");
+        }
 }

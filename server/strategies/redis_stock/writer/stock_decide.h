@@ -15,9 +15,10 @@ struct work {
     struct stock_link *link; /* borrowed */
     struct claim *claims;    /* borrowed */
     int count;
-    bool fresh;                /* nobody has had the claims before */
-    int troubles;              /* what the server has said of its own state, so often */
-    int waits;                 /* in vain, for a lock that one of the claims needs */
+    bool fresh;   /* nobody has had the claims before */
+    bool lost;    /* they are in Redis no longer, and all that have no row have failed */
+    int troubles; /* what the server has said of its own state, so often */
+    int waits;    /* in vain, for a lock that one of the claims needs */
     int product_of[WRITE_MAX]; /* of each claim, the tally's index */
     struct tally tally;
 };
@@ -34,5 +35,7 @@ enum pg_status decide_lock(struct work *work, struct held *held, int64_t product
 enum pg_status decide_known(struct work *work);
 /* Gives every claim that is still open its fate. */
 enum pg_status decide_all(struct work *work);
+/* The same where they are lost. After decide_known. */
+void decide_lost(struct work *work);
 
 #endif

@@ -22,30 +22,44 @@ struct handed {
     struct waiting_order orders[];
 };
 
-static void drop_all(struct stock_handover *handover)
+/* Holds the mutex. Takes the whole list out. */
+static struct handed *detach(struct stock_handover *handover)
 {
-    while (handover->first) {
-        struct handed *gone = handover->first;
+    struct handed *list = handover->first;
 
-        handover->first = gone->next;
-        free(gone);
-    }
+    handover->first = NULL;
     handover->last = &handover->first;
     handover->orders = 0;
+    return list;
+}
+
+/* What is not handed over stands in Redis alone. */
+static void keep_all(struct stock_handover *handover, struct handed *list)
+{
+    while (list) {
+        struct handed *gone = list;
+
+        list = gone->next;
+        if (gone->count > 0)
+            stock_kept_add(&handover->kept, gone->entry, gone->orders, sizeof *gone->orders,
+                           gone->count);
+        free(gone);
+    }
 }
 
 void stock_handover_init(struct stock_handover *handover)
 {
     pthread_mutex_init(&handover->mutex, NULL);
     clock_cond_init(&handover->changed);
+    stock_kept_init(&handover->kept);
     handover->open = false;
-    handover->first = NULL;
-    drop_all(handover);
+    detach(handover);
 }
 
 void stock_handover_fini(struct stock_handover *handover)
 {
-    drop_all(handover);
+    keep_all(handover, detach(handover));
+    stock_kept_fini(&handover->kept);
     pthread_cond_destroy(&handover->changed);
     pthread_mutex_destroy(&handover->mutex);
 }
@@ -82,12 +96,13 @@ void stock_handover_put(struct stock_handover *handover, const char *entry, int6
                         struct order *const *orders, int count)
 {
     struct handed *made = make(entry, epoch, orders, count);
+    struct handed *dropped = NULL;
     bool wake = false;
 
     pthread_mutex_lock(&handover->mutex);
     if (!made || handover->orders + made->count > HANDOVER_MAX) {
         handover->open = false;
-        drop_all(handover);
+        dropped = detach(handover);
         wake = true;
     } else if (handover->open) {
         int before = handover->orders;
@@ -100,7 +115,8 @@ void stock_handover_put(struct stock_handover *handover, const char *entry, int6
     pthread_mutex_unlock(&handover->mutex);
     if (wake)
         pthread_cond_signal(&handover->changed);
-    free(made);
+    keep_all(handover, dropped);
+    keep_all(handover, made);
 }
 
 void stock_handover_open(struct stock_handover *handover)
@@ -114,8 +130,9 @@ void stock_handover_close(struct stock_handover *handover)
 {
     pthread_mutex_lock(&handover->mutex);
     handover->open = false;
-    drop_all(handover);
+    struct handed *dropped = detach(handover);
     pthread_mutex_unlock(&handover->mutex);
+    keep_all(handover, dropped);
 }
 
 bool stock_handover_is_open(struct stock_handover *handover)
@@ -183,4 +200,28 @@ bool stock_handover_take(struct stock_handover *handover, struct stock_part *par
     }
     pthread_mutex_unlock(&handover->mutex);
     return part->entries_count > 0;
+}
+
+static bool is_decided(const struct claim *claims, int count)
+{
+    int i = 0;
+
+    while (i < count && claim_is_decided(&claims[i]))
+        i++;
+    return i == count;
+}
+
+void stock_handover_keep_undecided(struct stock_handover *handover, const struct stock_part *part)
+{
+    for (int i = 0; i < part->entries_count; i++) {
+        const struct part_entry *entry = &part->entries[i];
+        const struct claim *claims = &part->claims[entry->first];
+        if (entry->count == 0)
+            continue;
+        if (is_decided(claims, entry->count))
+            stock_kept_remove(&handover->kept, &claims->order.id);
+        else
+            stock_kept_add(&handover->kept, entry->id, &claims->order, sizeof *claims,
+                           entry->count);
+    }
 }

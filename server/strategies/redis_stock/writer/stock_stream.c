@@ -245,6 +245,18 @@ bool stock_stream_next(struct stock_stream *stream, struct stock_part *part)
     return part->entries_count > 0;
 }
 
+bool stock_entry_is_behind(const char *entry, const char *other)
+{
+    char *end;
+    char *other_end;
+    unsigned long long ms = strtoull(entry, &end, 10);
+    unsigned long long other_ms = strtoull(other, &other_end, 10);
+
+    if (ms != other_ms || *end != '-' || *other_end != '-')
+        return ms > other_ms;
+    return strtoull(end + 1, NULL, 10) > strtoull(other_end + 1, NULL, 10);
+}
+
 void stock_stream_leave(struct stock_stream *stream, struct stock_link *link)
 {
     char key[STOCK_KEY_MAX];

@@ -97,6 +97,8 @@ int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
 bool stock_stream_look(struct stock_stream *stream, struct stock_link *link);
 /* The next part of what was read; false when there is no more. */
 bool stock_stream_next(struct stock_stream *stream, struct stock_part *part);
+/* Whether `entry` comes after `other` in the stream: by both numbers of "MS-N". */
+bool stock_entry_is_behind(const char *entry, const char *other);
 /* Leaves the group, if the name is of no more use and nothing is left under it. */
 void stock_stream_leave(struct stock_stream *stream, struct stock_link *link);
 

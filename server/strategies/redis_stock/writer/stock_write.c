@@ -36,7 +36,8 @@ static void list_orders(const struct work *work, struct order_columns *to)
     for (int i = 0; i < work->count; i++) {
         const struct claim *claim = &work->claims[i];
         const struct waiting_order *order = &claim->order;
-        bool failed = claim->fate == CLAIM_REFUSED || claim->fate == CLAIM_POISON;
+        bool failed = claim->fate == CLAIM_REFUSED || claim->fate == CLAIM_POISON ||
+                      claim->fate == CLAIM_LOST;
         if (failed || claim->fate == CLAIM_CONFIRMED)
             columns_add(to, &(struct order_row){order->id, order->product_id, order->epoch,
                                                 order->user_id, order->quantity, order->created_us,
@@ -106,7 +107,9 @@ static enum pg_status transact(struct work *work, int64_t product_id)
     enum pg_status status = decide_lock(work, &held, product_id);
     if (status == PG_OK && !work->fresh)
         status = decide_known(work);
-    if (status == PG_OK)
+    if (status == PG_OK && work->lost)
+        decide_lost(work);
+    else if (status == PG_OK)
         status = decide_all(work);
     if (status == PG_OK)
         status = tally_write_shares(&work->tally);
@@ -283,17 +286,29 @@ static bool write_held(struct work *work, struct claim *claims, int count)
     return status != PG_TIMEOUT && status != PG_LOST; /* after anything else they are still held */
 }
 
-bool stock_write(struct stock_link *link, struct claim *claims, int count, bool fresh)
+static bool write_all(struct stock_link *link, struct claim *claims, int count, bool fresh,
+                      bool lost)
 {
     static _Thread_local struct work work;
 
     work.link = link;
     work.fresh = fresh;
+    work.lost = lost;
     work.troubles = work.waits = 0;
     if (count == 0)
         return true;
     bool done = write_range(&work, claims, count);
     return write_held(&work, claims, count) && done;
+}
+
+bool stock_write(struct stock_link *link, struct claim *claims, int count, bool fresh)
+{
+    return write_all(link, claims, count, fresh, false);
+}
+
+bool stock_write_lost(struct stock_link *link, struct claim *claims, int count)
+{
+    return write_all(link, claims, count, false, true);
 }
 
 bool stock_write_finds_free(struct stock_link *link, const int64_t *products, int count)

@@ -25,6 +25,9 @@
  * `fresh`: nobody had them before, so their rows are not looked for; where that is wrong the rows'
  * key says so, and they are. */
 bool stock_write(struct stock_link *link, struct claim *claims, int count, bool fresh);
+/* The same for claims that do not wait in Redis any more: those that have no row are written as
+ * failed, `lost`. */
+bool stock_write_lost(struct stock_link *link, struct claim *claims, int count);
 /* Is the row of one of these products to be had? Waits for one of them, if it is time to. */
 bool stock_write_finds_free(struct stock_link *link, const int64_t *products, int count);
 

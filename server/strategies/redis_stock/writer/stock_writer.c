@@ -25,6 +25,7 @@
  * - Redis or PostgreSQL is out of reach: nothing is written; every 0.5 s the age of the oldest
  *   undecided order is read for /metrics.
  * - PostgreSQL refuses what a mirror had allowed: the mirror is unloaded.
+ * - Redis has lost what was accepted: stock_lost.h.
  * - The process dies between COMMIT and settling: the next writer reads the entries again and finds
  *   their orders decided.
  * - The server stops: what is there is written, for 3 s at most; the rest stays in the stream.
@@ -38,6 +39,7 @@
 #include "sale/decide_many/held.h"
 #include "strategies/redis_stock/mirror/stock_reconcile.h"
 #include "strategies/redis_stock/stock_instance.h"
+#include "strategies/redis_stock/writer/stock_lost.h"
 #include "strategies/redis_stock/writer/stock_settle.h"
 #include "strategies/redis_stock/writer/stock_write.h"
 #include "strategies/strategies.h"
@@ -94,7 +96,9 @@ struct writer {
     int64_t round_at_us;
     int64_t round_due_us; /* quiet or not */
     struct stock_round round;
+    struct stock_lost lost; /* the end of the round */
     bool in_round;
+    bool mirrors_seen;
     struct {
         struct metric fates[CLAIM_FATES];
         struct metric rebuilds;
@@ -131,6 +135,7 @@ static void register_metrics(struct writer *at)
         [CLAIM_LOCKED] = "fate=\"lock_held\"", [CLAIM_CONFIRMED] = "fate=\"confirmed\"",
         [CLAIM_KNOWN] = "fate=\"known\"",      [CLAIM_ENDED] = "fate=\"sale_ended\"",
         [CLAIM_REFUSED] = "fate=\"refused\"",  [CLAIM_POISON] = "fate=\"unwritable\"",
+        [CLAIM_LOST] = "fate=\"lost\"",
     };
 
     for (int i = 0; i < CLAIM_FATES; i++)
@@ -217,24 +222,11 @@ static void fall_behind(struct writer *at)
     stock_stream_rewind(at->stream, STOCK_OWN_HISTORY);
 }
 
-/* Whether `entry` comes after `other` in the stream: by both numbers of "MS-N". */
-static bool is_behind(const char *entry, const char *other)
-{
-    char *end;
-    char *other_end;
-    unsigned long long ms = strtoull(entry, &end, 10);
-    unsigned long long other_ms = strtoull(other, &other_end, 10);
-
-    if (ms != other_ms || *end != '-' || *other_end != '-')
-        return ms > other_ms;
-    return strtoull(end + 1, NULL, 10) > strtoull(other_end + 1, NULL, 10);
-}
-
 static void put_off(struct put_off *to, int64_t product_id, const char *entry)
 {
     int i = 0;
 
-    if ((to->count == 0 && !to->more) || is_behind(entry, to->last))
+    if ((to->count == 0 && !to->more) || stock_entry_is_behind(entry, to->last))
         snprintf(to->last, sizeof to->last, "%s", entry);
     while (i < to->count && to->products[i] != product_id)
         i++;
@@ -280,6 +272,7 @@ static bool write_part(struct writer *at, struct stock_part *part)
 {
     stock_write(&at->link, part->claims, part->count, part->fresh);
     struct cost_outcomes count = count_fates(at, part);
+    stock_handover_keep_undecided(&at->stock->handover, part);
     FAILPOINT("stock-writer-committed");
     put_off_held(at, part);
     bool done = stock_settle(at->stream, &at->link, part,
@@ -400,7 +393,7 @@ static void retry(struct writer *at)
     }
     if (!read_and_write(at, STOCK_OWN_HISTORY, &more))
         conclude(at, false);
-    else if (!more || is_behind(at->stream->history_from, at->retry_last))
+    else if (!more || stock_entry_is_behind(at->stream->history_from, at->retry_last))
         at->retrying = false;
 }
 
@@ -450,6 +443,23 @@ static bool is_round_due(const struct writer *at)
     return !at->behind && (now_us - at->quiet_since_us >= QUIET_US || now_us >= at->round_due_us);
 }
 
+/* The mirrors, and then what Redis has lost. False: a store is out of reach. */
+static bool reconcile_step(struct writer *at, bool *over)
+{
+    int ended;
+
+    if (!at->mirrors_seen) {
+        bool done = stock_round_step(&at->link, &at->round, over) == STOCK_DONE;
+        at->mirrors_seen = done && *over;
+        *over = false;
+        return done;
+    }
+    enum stock_result result = stock_lost_step(&at->link, &at->stock->handover.kept, &at->lost,
+                                               at->stream->claims, over, &ended);
+    metrics_add(at->counters.fates[CLAIM_LOST], (uint64_t)ended);
+    return result == STOCK_DONE;
+}
+
 static void reconcile(struct writer *at)
 {
     int64_t now_us = clock_mono_us();
@@ -459,14 +469,17 @@ static void reconcile(struct writer *at)
         at->round_at_us = 0;
     if (!at->in_round && now_us < at->round_at_us)
         return;
-    if (!at->in_round)
+    if (!at->in_round) {
         stock_round_begin(&at->round);
+        stock_lost_begin(&at->lost);
+        at->mirrors_seen = false;
+    }
     /* What is decided must not count as reserved. */
     if (!stock_settle_noted(at->stream, &at->link)) {
         conclude(at, false);
         return;
     }
-    bool done = stock_round_step(&at->link, &at->round, &over) == STOCK_DONE;
+    bool done = reconcile_step(at, &over);
     at->in_round = done && !over;
     if (at->in_round)
         return;
@@ -478,8 +491,8 @@ static void reconcile(struct writer *at)
     atomic_store(&at->drift, at->round.drift);
     metrics_add(at->counters.rebuilds, (uint64_t)at->round.rebuilt);
     metrics_add(at->counters.rounds, 1);
-    at->round_at_us =
-        clock_mono_us() + (at->round.drift || at->round.skipped ? QUIET_US : ROUND_US);
+    at->round_at_us = clock_mono_us() +
+                      (at->round.drift || at->round.skipped || at->lost.held ? QUIET_US : ROUND_US);
 }
 
 /* Until when this turn may wait for the hand-over; 0: there is other work. */

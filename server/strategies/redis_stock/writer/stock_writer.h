@@ -7,8 +7,8 @@
  *
  * It writes whatever came while it was writing. Between COMMIT and XACK it may die: the entry is
  * read from the stream, its orders are there, and nothing is written twice. When nothing comes it
- * reconciles (stock_reconcile.h). It waits for whichever store is out of reach and goes on when it
- * is back.
+ * reconciles (stock_reconcile.h), and ends what Redis has lost (stock_lost.h). It waits for
+ * whichever store is out of reach and goes on when it is back.
  *
  * A member's name is its host's and the address it serves on, so that it finds its own history
  * after a restart; with port 0 it is the process's, and others take over what it leaves. One writer

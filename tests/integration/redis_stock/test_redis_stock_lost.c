@@ -1,0 +1,203 @@
+/*
+ * redis-stock's Redis loses orders that it had accepted, as in a failover to a replica that had not
+ * got them: the instance that accepted them ends them and says so, and nobody else's order is
+ * ended.
+ */
+#include "lib/fixtures/stock_bed.h"
+
+#include "base/random/uuid.h"
+
+#include <stdio.h>
+
+enum { ORDERS = 3, WITHIN_US = 15000000 };
+
+static int64_t audited_lost(struct server *server)
+{
+    char target[64];
+
+    snprintf(target, sizeof target, "/products/%lld/audit", (long long)bed.product);
+    struct http_reply reply = server_call(server, "GET", target, NULL, NULL);
+    assert_int_equal(reply.status, 200);
+    assert_true(http_reply_bool(&reply, "consistent"));
+    int64_t lost = http_reply_int(&reply, "lost");
+    http_reply_fini(&reply);
+    return lost;
+}
+
+static void wait_lost(struct server *server, const char *id)
+{
+    char status[16];
+    char reason[64] = "";
+
+    bed_wait_status(server, id, "failed");
+    bed_status(server, id, status, reason);
+    assert_string_equal(reason, "lost");
+}
+
+static int64_t rounds(struct server *server)
+{
+    return server_metric(server, "seckill_redis_stock_rounds_total", "");
+}
+
+/* What the writer had put off is gone from Redis. It is ended as soon as the row is free, not a
+ * round later. */
+static void what_redis_forgets_is_ended_and_said(void **state)
+{
+    char ids[ORDERS][SHOP_ID_SIZE];
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 10, NULL);
+    struct witness *hand = bed_hold();
+    for (int i = 0; i < ORDERS; i++) {
+        struct buy buy = bed_buy(1 + i, 2);
+        bed_accept(server, &buy, ids[i]);
+    }
+    BED_WAIT(bed_claims("row_held") >= ORDERS); /* the writer does not have them in hand any more */
+    bed_redis("FLUSHALL");
+    int64_t before = rounds(server);
+    BED_WAIT(rounds(server) > before + 1);
+    int64_t until_us = clock_mono_us() + WITHIN_US;
+    witness_close(hand);
+    for (int i = 0; i < ORDERS; i++)
+        wait_lost(server, ids[i]);
+    assert_true(clock_mono_us() < until_us);
+    assert_int_equal(bed_claims("lost"), ORDERS);
+    BED_WAIT(server_says(server, "orders that were answered 202; they have failed (lost)"));
+    assert_int_equal(audited_lost(server), 2 * ORDERS);
+    struct buy buy = bed_buy(1, 10); /* who lost may buy again, and all of it is there */
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    bed_expect_reconciled();
+    bed_stop_all();
+}
+
+static void forget_order(const char *id)
+{
+    const char *group = id + UUID_TEXT_LENGTH - UUID_GROUP_BITS / 4;
+    char entry[64];
+
+    bed_redis_text(entry, sizeof entry, "HGET @waiting %s", group);
+    assert_int_equal(bed_redis("XDEL @orders %s", entry), 1);
+    assert_int_equal(bed_redis("HDEL @waiting %s %s:orders", group, group), 2);
+}
+
+/* Two orders wait for what their user has bought, and the product's row is free. */
+static void what_still_waits_is_not_ended(void **state)
+{
+    char kept[SHOP_ID_SIZE];
+    char lost[SHOP_ID_SIZE];
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 100, ", \"limit_per_user\": 5");
+    struct buy buy = bed_buy(1, 1);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    struct witness *hand = witness_open(bed.conninfo);
+    witness_run(hand, "BEGIN");
+    witness_run(hand, "SELECT 1 FROM purchase WHERE user_id = %lld FOR UPDATE",
+                (long long)buy.user);
+    bed_accept(server, &buy, kept);
+    bed_accept(server, &buy, lost);
+    BED_WAIT(bed_claims("lock_held") >= 2);
+    forget_order(lost);
+    wait_lost(server, lost);
+    assert_int_equal(bed_claims("lost"), 1);
+    bed_expect_status(server, kept, "queued");
+    witness_close(hand);
+    bed_wait_status(server, kept, "confirmed");
+    BED_WAIT(bed_redis("EXISTS @mirror:%lld", (long long)bed.product) == 0); /* it was one short */
+    bed_expect_settled();
+    assert_int_equal(witness_sale(bed.witness, bed.product).stock, 98);
+    bed_stop_all();
+}
+
+static void refuse_sales(void)
+{
+    witness_run(bed.witness, "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS"
+                             " $$BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '53100'; END$$");
+    witness_run(bed.witness, "CREATE TRIGGER no BEFORE INSERT ON orders FOR EACH ROW"
+                             " WHEN (NEW.status = 1) EXECUTE FUNCTION no()");
+}
+
+/* PostgreSQL has refused, so the hand-over is closed: the second order has never been in the
+ * writer's hand. */
+static void what_no_writer_has_seen_is_ended(void **state)
+{
+    char ids[2][SHOP_ID_SIZE];
+
+    (void)state;
+    bed.product++;
+    struct server *server = bed_start("stock-writer-committed=hold@2", NULL);
+    shop_put(server, bed.product, 10, NULL);
+    refuse_sales();
+    struct buy buy = bed_buy(1, 1);
+    bed_accept(server, &buy, ids[0]);
+    BED_WAIT(bed_claims("put_off") >= 2); /* it is held there */
+    buy.user++;
+    bed_accept(server, &buy, ids[1]);
+    bed_redis("FLUSHALL");
+    witness_run(bed.witness, "DROP FUNCTION no() CASCADE");
+    server_let_go(server);
+    for (int i = 0; i < 2; i++)
+        wait_lost(server, ids[i]);
+    assert_int_equal(bed_claims("lost"), 2);
+    bed_expect_reconciled();
+    bed_stop_all();
+}
+
+/* Frozen with an order that it has put off, which another one has confirmed since. */
+static void what_another_has_decided_is_not_lost(void **state)
+{
+    char id[SHOP_ID_SIZE];
+
+    (void)state;
+    bed.product++;
+    struct server *first = bed_start(NULL, NULL);
+    struct server *second = bed_start(NULL, NULL);
+    shop_put(first, bed.product, 10, NULL);
+    shop_put(first, BED_OTHER_PRODUCT, 10, NULL);
+    struct witness *hand = bed_hold();
+    struct buy buy = bed_buy(1, 3);
+    bed_accept(first, &buy, id);
+    BED_WAIT(bed_claims("row_held") > 0);
+    server_pause(first);
+    BED_WAIT(server_says(second, "took over"));
+    witness_close(hand);
+    bed_wait_status(second, id, "confirmed");
+    server_resume(first);
+    for (int i = 0; i < 2; i++) { /* a round may be on its way */
+        int64_t before = rounds(first);
+        buy = bed_buy(2 + i, 1);
+        buy.product = BED_OTHER_PRODUCT;
+        shop_expect_buy(first, &buy, 201, "", NULL); /* who has written goes a round */
+        BED_WAIT(rounds(first) > before);
+    }
+    assert_int_equal(bed_claims("lost"), 0);
+    bed_expect_status(first, id, "confirmed");
+    assert_int_equal(audited_lost(first), 0);
+    bed_expect_reconciled();
+    bed_stop_all();
+}
+
+static int teardown(void **state)
+{
+    witness_run(bed.witness, "DROP FUNCTION IF EXISTS no() CASCADE");
+    return bed_teardown(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(what_redis_forgets_is_ended_and_said, teardown),
+        cmocka_unit_test_teardown(what_still_waits_is_not_ended, teardown),
+        cmocka_unit_test_teardown(what_no_writer_has_seen_is_ended, teardown),
+        cmocka_unit_test_teardown(what_another_has_decided_is_not_lost, teardown),
+    };
+
+    bed_begin("redis_stock_lost");
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bed_end("redis_stock_lost");
+    return failed != 0;
+}
