@@ -36,10 +36,12 @@ static void check_acknowledged(const struct view *view, const struct ledger_op *
     const struct row_order *row = order ? order->row : NULL;
     bool is_sale = view_is_sale(op);
     struct finding *finding = NULL;
-    if (!row || (is_sale && row->state == LEDGER_FAILED))
+    if (!row || row->lost || (is_sale && row->state == LEDGER_FAILED))
         finding = findings_add(view->findings, FINDING_ABSENT, op->product, op->quantity,
                                "order %s was acknowledged with %d, and %s", op->order, op->status,
-                               row ? "has failed" : "is not there");
+                               !row        ? "is not there"
+                               : row->lost ? "has been lost"
+                                           : "has failed");
     else if (!is_as_asked(op, row))
         finding = findings_add(
             view->findings, FINDING_OTHERWISE, op->product, 0,

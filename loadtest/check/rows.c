@@ -25,7 +25,7 @@ static const char orders_sql[] =
     "   < clock_timestamp() - interval '10 s', true),"
     "  nullif(CASE WHEN c.entered >= o.entered THEN c.status WHEN o.published_at IS NOT NULL THEN 0"
     "   WHEN to_jsonb(o) ->> 'hold_until' IS NOT NULL THEN 4 WHEN o.status = 2 THEN 1"
-    "   ELSE o.status END, o.status)"
+    "   ELSE o.status END, o.status), o.status = 3 AND o.reason = 'lost'"
     " FROM {schema}.orders o JOIN {schema}.product p ON p.id = o.product_id AND p.epoch = o.epoch"
     " LEFT JOIN (SELECT DISTINCT ON (id) id, status, entered FROM {schema}.order_change"
     "   WHERE product_id = ANY ($1::bigint[])"
@@ -110,6 +110,7 @@ static bool take_order(struct row_order *to, const PGresult *result, int i)
         .state = state(number(result, i, 4)),
         .overdue = PQgetvalue(result, i, 6)[0] == 't',
         .key = PQgetisnull(result, i, 5) ? NULL : strdup(PQgetvalue(result, i, 5)),
+        .lost = PQgetvalue(result, i, 8)[0] == 't',
         .told = PQgetisnull(result, i, 7) ? LEDGER_STATE_NONE : state(number(result, i, 7)),
     };
     snprintf(to->id, sizeof to->id, "%s", PQgetvalue(result, i, 0));

@@ -21,6 +21,7 @@ struct row_order {
     enum ledger_state state; /* never LEDGER_STATE_NONE */
     bool overdue;            /* pending, and its hold has been over for 10 s, or has no end */
     char *key;               /* owned; NULL: none */
+    bool lost;               /* failed, because the stock's Redis has lost it */
     enum ledger_state told;  /* the feed's last word, where it is another; else LEDGER_STATE_NONE */
 };
 

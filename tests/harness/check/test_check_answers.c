@@ -30,6 +30,21 @@ static void sold_and_then_failed(void **state)
     finds(FINDING_ABSENT, 1, 1);
 }
 
+/* A 202 may end as a refusal, and may not be lost. */
+static void accepted_and_then_lost(void **state)
+{
+    (void)state;
+    begin(5);
+    sell("a", 1, "k1", 10, 20);
+    sell("b", 2, "k2", 10, 20);
+    names(answer(last(), 202, ""), "b", LEDGER_QUEUED);
+    hand.orders[1].state = LEDGER_FAILED;
+    hand.product.stock++;
+    is_clean();
+    hand.orders[1].lost = true;
+    finds(FINDING_ABSENT, 1, 1);
+}
+
 /* What a buyer was shown last is held against the row, whatever the buy was told. */
 static void another_end_than_was_told(void **state)
 {
@@ -271,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(absent),
         cmocka_unit_test(sold_and_then_failed),
+        cmocka_unit_test(accepted_and_then_lost),
         cmocka_unit_test(another_end_than_was_told),
         cmocka_unit_test(seen_as_sold_and_not_there),
         cmocka_unit_test(another_order_than_asked),
