@@ -200,32 +200,48 @@ SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
 WHERE old.epoch IS DISTINCT FROM (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
 -- It names the status ($3) that was read before its transaction began: what became of the order while this waited for
--- the product's row has a higher number, and would come behind it in the feed.
+-- the product's row has a higher number, and would come behind it in the feed. Whether somebody was faster, or the row
+-- was withheld, who called it looks.
 -- name: order_cancel
 WITH changed AS (
     UPDATE orders SET status = 2 WHERE id = $1::uuid AND epoch = $2::bigint AND status = $3::bigint
     RETURNING id, product_id, epoch, status
+), told AS (
+    INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed RETURNING id
 )
-INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed
+SELECT CASE WHEN NOT EXISTS (SELECT FROM told) THEN 'order_change' END::bigint FROM changed
 
 -- In order_cancel's place where the hold of an order that nobody has paid is over. This and order_pay are the only two
--- that may end a hold by the time: of two that meet, the second sees what the first has left.
+-- that may end a hold by the time: of two that meet, the second sees what the first has left. The time alone says
+-- whether the row matches, so the row is locked by what it says, and then must be written.
 -- name: order_expire
-WITH changed AS (
-    UPDATE orders SET status = 5
+WITH due AS MATERIALIZED (
+    SELECT id AS due_id FROM orders
     WHERE id = $1::uuid AND epoch = $2::bigint AND status = 4 AND hold_until <= clock_timestamp()
-    RETURNING id, product_id, epoch, status
+    FOR UPDATE
+), changed AS (
+    UPDATE orders SET status = 5 FROM due WHERE id = due_id RETURNING id, product_id, epoch, status
+), told AS (
+    INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed RETURNING id
 )
-INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed
+SELECT CASE WHEN NOT EXISTS (SELECT FROM changed) THEN 'orders'
+            WHEN NOT EXISTS (SELECT FROM told) THEN 'order_change' END::bigint
+FROM due
 
 -- name: order_pay
-WITH changed AS (
-    UPDATE orders SET status = 1 FROM product
-    WHERE orders.id = $1::uuid AND product.id = product_id AND product.epoch = orders.epoch
-      AND status = 4 AND hold_until > clock_timestamp()
-    RETURNING orders.id, product_id, orders.epoch, status
+WITH due AS MATERIALIZED (
+    SELECT orders.id AS due_id FROM orders
+    JOIN product ON product.id = product_id AND product.epoch = orders.epoch
+    WHERE orders.id = $1::uuid AND status = 4 AND hold_until > clock_timestamp()
+    FOR UPDATE OF orders
+), changed AS (
+    UPDATE orders SET status = 1 FROM due WHERE id = due_id RETURNING id, product_id, epoch, status
+), told AS (
+    INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed RETURNING id
 )
-INSERT INTO order_change (id, product_id, epoch, status) SELECT * FROM changed
+SELECT CASE WHEN NOT EXISTS (SELECT FROM changed) THEN 'orders'
+            WHEN NOT EXISTS (SELECT FROM told) THEN 'order_change' END::bigint
+FROM due
 
 -- Takes on some of the holds that are over, of these strategies ($2) and not of these products ($3), for $4 ms; whoever dies
 -- meanwhile leaves them to the next one. It waits for nobody. The statement's own time, which does not change within it,

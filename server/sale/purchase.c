@@ -54,6 +54,7 @@ void purchase_failed(struct session *session, struct order *order, enum pg_statu
         }
         break;
     }
+    order->waited |= status == PG_WITHHELD; /* for whoever will let the row be written again */
     purchase_refuse(session, order, outcome);
 }
 
@@ -332,7 +333,6 @@ bool purchase_register_fence(struct session *session, struct order *order, int64
 bool purchase_withheld(struct session *session, struct order *order, const char *table)
 {
     purchase_failed(session, order, pg_withheld(session->pg, table), false);
-    order->waited = true;
     return false;
 }
 
