@@ -25,6 +25,7 @@ enum { POINTS_MAX = 8 };
 
 static struct point {
     char name[64];
+    long long id;    /* 0: any */
     char action[16]; /* kill, stop, pause, hold, fail, skew */
     long ms;         /* of a pause or a skew */
     bool goes_on;    /* at every later passage, too */
@@ -37,7 +38,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t passing = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool let_go;
 
-/* NAME=ACTION[:MS][@N[+]] */
+/* NAME[#ID]=ACTION[:MS][@N[+]] */
 static bool parse_point(const char *text, size_t length, struct point *out)
 {
     char copy[128];
@@ -61,10 +62,16 @@ static bool parse_point(const char *text, size_t length, struct point *out)
         *colon = '\0';
     if (passage < 1 || sscanf(copy, "%63[^=]=%15s", name, action) != 2)
         return false;
+    char *id = strchr(name, '#');
+    out->id = id ? strtoll(id + 1, NULL, 10) : 0;
+    if (id)
+        *id = '\0';
     snprintf(out->name, sizeof out->name, "%s", name);
     snprintf(out->action, sizeof out->action, "%s", action);
     out->goes_on = (end && *end == '+') || strcmp(action, "skew") == 0;
     out->passages_left = passage;
+    if (id && out->id <= 0)
+        return false;
     return strcmp(action, "kill") == 0 || strcmp(action, "stop") == 0 ||
            strcmp(action, "hold") == 0 || strcmp(action, "fail") == 0 ||
            (strcmp(action, "skew") == 0 && out->ms != 0) ||
@@ -134,31 +141,56 @@ static bool is_due(struct point *point)
     return point->passages_left == 0;
 }
 
+/* What a passage concerns. */
+struct concerned {
+    const char *first; /* of `count` int64_t, each so many bytes from the one before */
+    size_t stride;
+    int count;
+};
+
+static bool concerns(const struct concerned *with, long long id)
+{
+    bool found = id == 0;
+
+    for (int i = 0; !found && i < with->count; i++) {
+        int64_t one;
+        memcpy(&one, with->first + (size_t)i * with->stride, sizeof one);
+        found = one == id;
+    }
+    return found;
+}
+
 /* The point of this name whose turn it is at this passage. */
-static const struct point *pass(const char *name)
+static const struct point *pass(const char *name, struct concerned with)
 {
     const struct point *due = NULL;
 
     pthread_once(&once, read_environment);
     pthread_mutex_lock(&passing);
     for (int i = 0; i < point_count; i++)
-        if (strcmp(points[i].name, name) == 0 && is_due(&points[i]))
+        if (strcmp(points[i].name, name) == 0 && concerns(&with, points[i].id) &&
+            is_due(&points[i]))
             due = &points[i];
     pthread_mutex_unlock(&passing);
     return due;
 }
 
-void failpoint_reach(const char *name)
+void failpoint_reach_with(const char *name, const int64_t *first, size_t stride, int count)
 {
-    const struct point *point = pass(name);
+    const struct point *point = pass(name, (struct concerned){(const char *)first, stride, count});
 
     if (point)
         act(point);
 }
 
+void failpoint_reach(const char *name)
+{
+    failpoint_reach_with(name, NULL, 0, 0);
+}
+
 bool failpoint_fails(const char *name)
 {
-    const struct point *point = pass(name);
+    const struct point *point = pass(name, (struct concerned){.count = 0});
 
     if (point)
         act(point);

@@ -335,9 +335,9 @@ static bool serve(struct consumer *consumer)
         return false;
     }
     charge(consumer);
-    FAILPOINT("queue.committed");
+    FAILPOINT_WITH("queue.committed", consumer->entries, consumer->count, product_id);
     announce_stock(consumer);
-    FAILPOINT("queue.decided");
+    FAILPOINT_WITH("queue.decided", consumer->entries, consumer->count, product_id);
     reply(consumer);
     if (!acknowledge(consumer)) {
         fail(consumer, rabbit_error(partition_rabbit(session)));

@@ -240,7 +240,7 @@ static enum pg_status transact(struct session *session, struct work *work)
     if (!has_queued(work))
         return pg_commit(session->pg, session->work_until_us);
     session_work_pause(session);
-    FAILPOINT("queue.deciding");
+    FAILPOINT_WITH("queue.deciding", work->entries, work->count, product_id);
     status = tally_write_shares(&work->tally);
     if (status == PG_OK)
         status = write_orders(work);

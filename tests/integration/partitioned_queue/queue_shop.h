@@ -1,7 +1,8 @@
 /*
  * Three instances that sell through partitioned-queue, for the programs that test it: on a database
  * and under a system name of their own, so that no other program's messages come to them. The first
- * one is up before the others start: it is the active consumer of every set.
+ * one is up before the others start and is the active consumer of every set; a shop in which it has
+ * lost one by then is opened anew.
  */
 #ifndef SECKILL_TESTS_INTEGRATION_PARTITIONED_QUEUE_QUEUE_SHOP_H
 #define SECKILL_TESTS_INTEGRATION_PARTITIONED_QUEUE_QUEUE_SHOP_H
