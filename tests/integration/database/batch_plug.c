@@ -123,8 +123,10 @@ int plug_run(const char *group, struct CMUnitTest *tests, size_t count)
 {
     proxied_open(&plugged.db, group);
     server_use_database(plugged.db.through);
-    plugged.server =
-        server_start("--flush", "own", "--work-timeout-ms", "30000", "--lock-ttl-ms", "60000");
+    /* Without redis-stock, whose reconciler may hold a product's row for a moment: the one
+     * statement passes such a row by, and the batch has other costs. */
+    plugged.server = server_start("--flush", "own", "--work-timeout-ms", "30000", "--lock-ttl-ms",
+                                  "60000", "--redis", "");
     plugged.conninfo = plugged.db.conninfo;
     plugged.witness = plugged.db.witness;
     /* The server has seen the plug's sale before any test counts what it costs. */

@@ -4,8 +4,11 @@
  * product does not rest.
  */
 #include "lib/fixtures/stock_bed.h"
+#include "lib/pg_proxy.h"
+#include "lib/stack.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { ORDERS = 3 };
 
@@ -104,6 +107,36 @@ static void a_mirror_is_mended_while_others_sell(void **state)
     bed_stop_all();
 }
 
+/* Another strategy sells, whose orders need the row: it is not locked for a mirror that nobody has
+ * bought from. */
+static void a_mirror_that_nobody_uses_costs_no_lock(void **state)
+{
+    char *folder = stack_socket_folder();
+    struct pg_proxy *proxy = pg_proxy_create(folder);
+    char *through = stack_database_through(bed.conninfo, pg_proxy_folder(proxy));
+
+    (void)state;
+    bed.product++;
+    server_use_database(through);
+    struct server *server = bed_start(NULL, NULL);
+    shop_put(server, bed.product, 100, NULL);
+    shop_put(server, BED_OTHER_PRODUCT, 100, NULL);
+    pg_proxy_arm(proxy, "product_lock_nowait", PG_FAULT_LOSE_REQUEST);
+    struct buy buy = bed_buy(1, 1);
+    buy.strategy = "conditional";
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    buy = bed_buy(2, 1);
+    buy.product = BED_OTHER_PRODUCT; /* which begins a round */
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    BED_WAIT(bed_redis("EXISTS @mirror:%lld", (long long)bed.product) == 0);
+    assert_false(pg_proxy_has_bitten(proxy));
+    bed_stop_all();
+    server_use_database(bed.conninfo);
+    pg_proxy_destroy(proxy);
+    free(through);
+    free(folder);
+}
+
 static void units_in_buckets_count(void **state)
 {
     (void)state;
@@ -130,6 +163,7 @@ int main(void)
         cmocka_unit_test_teardown(nothing_is_reserved_for_nobody, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_is_mended_while_an_order_waits, bed_teardown),
         cmocka_unit_test_teardown(a_mirror_is_mended_while_others_sell, bed_teardown),
+        cmocka_unit_test_teardown(a_mirror_that_nobody_uses_costs_no_lock, bed_teardown),
         cmocka_unit_test_teardown(units_in_buckets_count, bed_teardown),
     };
 

@@ -1,7 +1,8 @@
 /*
  * A step scans some of the loaded products. A look without a lock finds most of them at rest and in
- * order; only what differs is looked at again under the row's lock, and then mended. A store that
- * is out of reach ends the step, and the next round begins at the first product.
+ * order; only what differs is looked at again under the row's lock, and then mended. Not a mirror
+ * from which nobody has reserved: another strategy sells that product, and needs its row. A store
+ * that is out of reach ends the step, and the next round begins at the first product.
  */
 #include "strategies/redis_stock/mirror/stock_reconcile.h"
 
@@ -112,14 +113,18 @@ static enum stock_result confirm(struct stock_link *link, int64_t product_id, st
     return result;
 }
 
+/* Another strategy has sold from the row, and nobody from the mirror: nothing has gone wrong. */
+static bool is_unused(const struct finding *found)
+{
+    return found->untouched && !found->stale;
+}
+
 static enum stock_result mend(struct stock_link *link, struct stock_round *round,
                               int64_t product_id, const struct finding *found)
 {
     int64_t gone;
 
-    /* Another strategy has sold from the row, and nobody from the mirror: nothing has gone wrong.
-     */
-    if (!found->untouched && !found->stale) {
+    if (!is_unused(found) && !found->stale) {
         log_info("redis-stock: product %lld: Redis was off by %lld, unloaded",
                  (long long)product_id, (long long)found->drift);
         round->drift += found->drift < 0 ? -found->drift : found->drift;
@@ -137,7 +142,8 @@ static enum stock_result reconcile(struct stock_link *link, struct stock_round *
     stock_give_time(link);
     round->products++;
     enum stock_result result = compare(link, product_id, &found);
-    if (result == STOCK_DONE && (found.drift != 0 || found.stale))
+    if (result == STOCK_DONE && (found.drift != 0 || found.stale) &&
+        !(is_unused(&found) && found.rest))
         result = confirm(link, product_id, &found);
     if (result == STOCK_ABSENT)
         return stock_mirror_forget(link, product_id, 1, &gone);
