@@ -83,12 +83,16 @@ static void check_order(const struct view *view, const struct view_order *order)
         tell(view, order, FINDING_HOLD_OPEN, "has a hold that is over", order->buy, order->expired);
 }
 
+/* An order's payment before whatever else was told of it, be it earlier. */
 static int by_order(const void *a, const void *b)
 {
     const struct ledger_op *left = *(const struct ledger_op *const *)a;
     const struct ledger_op *right = *(const struct ledger_op *const *)b;
     int order = strcmp(left->order, right->order);
-    return order != 0 ? order : (left > right) - (left < right);
+    int payment = (right->kind == LEDGER_PAY) - (left->kind == LEDGER_PAY);
+    if (order != 0 || payment != 0)
+        return order != 0 ? order : payment;
+    return (left > right) - (left < right);
 }
 
 /* Orders that were paid, or seen as sold, and are not there; who pays twice has lost one. */

@@ -95,6 +95,17 @@ static void paid_and_lost(void **state)
     finds(FINDING_PAID_LOST, 1, 0);
 }
 
+/* Seen while it was held, as on a machine on which the payment comes late. */
+static void seen_and_paid_and_lost(void **state)
+{
+    (void)state;
+    begin(5);
+    look("x", 10, 20, LEDGER_PENDING);
+    finds(FINDING_ABSENT, 1, 0);
+    pay("x", 30, 40, 200, "");
+    finds(FINDING_PAID_LOST, 1, 0);
+}
+
 static void paid_and_expired(void **state)
 {
     (void)state;
@@ -290,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_unit_that_comes_back_twice),
         cmocka_unit_test(a_unit_that_does_not_come_back),
         cmocka_unit_test(paid_and_lost),
+        cmocka_unit_test(seen_and_paid_and_lost),
         cmocka_unit_test(paid_and_expired),
         cmocka_unit_test(too_late_and_sold),
         cmocka_unit_test(sold_without_a_payment),
