@@ -198,6 +198,17 @@ bool scrape_parse(const char *text, const char *strategy, const char *kind, stru
     return gauge || error_fail(error, "GET /metrics has no %s", GAUGE_PREFIX);
 }
 
+int64_t scrape_most_open(int64_t *most, const struct scrape *scrapes, size_t count)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (scrapes[i].connections - 1 > most[i])
+            most[i] = scrapes[i].connections - 1;
+        sum += most[i];
+    }
+    return sum;
+}
+
 bool scrape_is_another(const struct scrape *before, const struct scrape *after)
 {
     return before->started_s > 0 && after->started_s > 0 &&

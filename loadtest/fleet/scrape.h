@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct counts {
@@ -48,6 +49,10 @@ struct scrape {
  * read, an outcome is not known here, or the gauge is missing. */
 bool scrape_parse(const char *text, const char *strategy, const char *kind, struct scrape *out,
                   struct error *error);
+
+/* Raises the most that each server has had open at once, without the asker's own; their sum. What
+ * one look is too slow to see of all servers together it sees of one after the other. */
+int64_t scrape_most_open(int64_t *most, const struct scrape *scrapes, size_t count);
 
 /* Whether they are of two processes. Not where one of them does not say. */
 bool scrape_is_another(const struct scrape *before, const struct scrape *after);

@@ -69,8 +69,8 @@ struct phase_result {
     bool promised;
     struct load_result load; /* the sum of its runs */
     int64_t runs;
-    int64_t connections_seen; /* that the servers had at once while wrk ran; the harness's own are
-                                 not among them */
+    int64_t connections_seen; /* that the servers had while wrk ran, each at its most; the harness's
+                                 own are not among them */
     struct counts counts;
     struct costs costs;
     struct books audit;

@@ -145,17 +145,16 @@ struct loading {
     const struct phase_plan *plan;
     struct phase_result *result;
     int64_t started_ms;
-    int64_t answers;                   /* the generator's count */
-    int64_t looked_ms, looked_answers; /* when the rate was last seen, and the count then */
+    int64_t open[OPTIONS_MAX_INSTANCES]; /* connections of each server: the most at once */
+    int64_t answers;                     /* the generator's count */
+    int64_t looked_ms, looked_answers;   /* when the rate was last seen, and the count then */
     double per_s;
 };
 
-/* Whether all connections stand, asked until they do. One of each instance's is the asker's. */
-static void count_connections(const struct loading *loading, const struct scrape *scrapes)
+/* Whether all connections stand, asked until they do. */
+static void count_connections(struct loading *loading, const struct scrape *scrapes)
 {
-    int64_t open = 0;
-    for (size_t i = 0; i < loading->fleet->count; i++)
-        open += scrapes[i].connections - 1;
+    int64_t open = scrape_most_open(loading->open, scrapes, loading->fleet->count);
     if (open > loading->result->connections_seen)
         loading->result->connections_seen = open;
 }

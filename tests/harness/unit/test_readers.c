@@ -208,6 +208,21 @@ static void metrics_of_another_server(void **state)
     assert_false(scrape_is_another(&scrapes[1], &scrapes[2]));
 }
 
+/* One look at three servers takes its time: the first was asked before its last connection came,
+ * and is asked again when others have closed theirs. */
+static void connections_are_counted_server_by_server(void **state)
+{
+    (void)state;
+    const struct scrape looks[][3] = {
+        {{.connections = 3}, {.connections = 4}, {.connections = 5}},
+        {{.connections = 6}, {.connections = 1}, {.connections = 0}},
+    };
+    int64_t most[3] = {0};
+    assert_int_equal(scrape_most_open(most, looks[0], 3), 2 + 3 + 4);
+    assert_int_equal(scrape_most_open(most, looks[1], 3), 5 + 3 + 4);
+    assert_int_equal(most[2], 4);
+}
+
 static void metrics_that_cannot_be_trusted(void **state)
 {
     (void)state;
@@ -277,6 +292,7 @@ int main(void)
         cmocka_unit_test(metrics_by_class),
         cmocka_unit_test(costs_are_divided_by_orders),
         cmocka_unit_test(metrics_of_another_server),
+        cmocka_unit_test(connections_are_counted_server_by_server),
         cmocka_unit_test(metrics_that_cannot_be_trusted),
         cmocka_unit_test(pgbench_figures),
         cmocka_unit_test(a_servers_first_line),
