@@ -7,6 +7,7 @@
  */
 #include "lib/fixtures/proxied.h"
 #include "lib/fixtures/shop.h"
+#include "lib/redis/redis_probe.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 
@@ -271,6 +272,38 @@ static void a_fenced_figure_misses_the_next_sale(void **state)
     meet_the_next_sale("redis-fenced", "stock_set_fenced", BUY_KEYED);
 }
 
+/* Redis forgets the lock of whoever has read the stock, and the next holder sells it. */
+static void write_under_a_stale_fence(const char *key, const char *statement)
+{
+    struct server *late = start_patient(here.db.through);
+    struct server *other = start_patient(here.db.conninfo);
+    struct buy buy = {.strategy = "redis-fenced", .product = ++here.product, .user = 1, .key = key};
+
+    shop_put(other, here.product, 1, NULL);
+    pg_proxy_arm(here.db.proxy, statement, PG_FAULT_HOLD);
+    struct crowd *first = begin_buy(late, &buy);
+    pg_proxy_wait_fault(here.db.proxy);
+    redis_probe(NULL, 0, "FLUSHALL");
+    buy.user = 2;
+    shop_expect_buy(other, &buy, 201, "", NULL);
+    pg_proxy_release(here.db.proxy);
+    crowd_finish(first, PATIENCE_US);
+    if (crowd_count(first, 503, "lease_lost") != 1)
+        fail_msg("%s", crowd_summary(first));
+    crowd_destroy(first);
+    assert_int_equal(witness_sale(here.db.witness, here.product).orders, 1);
+    witness_expect_exact(here.db.witness, here.product);
+    server_stop(late);
+    server_stop(other);
+}
+
+static void a_stale_fence_writes_no_figure(void **state)
+{
+    (void)state;
+    write_under_a_stale_fence(NULL, "order_insert_sold");
+    write_under_a_stale_fence(IN_STEPS, "stock_set_fenced");
+}
+
 static void a_version_is_of_one_sale(void **state)
 {
     (void)state;
@@ -477,6 +510,7 @@ int main(void)
         cmocka_unit_test_teardown(buckets_are_locked_while_they_are_filled, server_teardown),
         cmocka_unit_test_teardown(a_plain_figure_misses_the_next_sale, server_teardown),
         cmocka_unit_test_teardown(a_fenced_figure_misses_the_next_sale, server_teardown),
+        cmocka_unit_test_teardown(a_stale_fence_writes_no_figure, server_teardown),
         cmocka_unit_test_teardown(a_version_is_of_one_sale, server_teardown),
         cmocka_unit_test_teardown(a_cancel_misses_the_next_sale, server_teardown),
         cmocka_unit_test_teardown(a_fenced_cancel_misses_the_next_sale, server_teardown),
