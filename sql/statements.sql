@@ -952,6 +952,21 @@ SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'o
              AND pg_encoding_max_length(pg_char_to_encoding(current_setting('server_encoding'))) > 1
             THEN current_setting('server_encoding') END
 
+-- The oldest transaction that somebody else's snapshot of this database, or a standby's, may still be before: rows that
+-- have died since it stay. Nothing has to stay for a VACUUM. A number that no ended transaction has come up to keeps
+-- nothing yet: while nobody writes, every reader has the same. PostgreSQL hides from a plain role since when each is
+-- there, the numbers it does not.
+-- name: oldest_held
+WITH held AS (
+    SELECT unnest(ARRAY[backend_xid, backend_xmin]) AS number FROM pg_stat_activity
+    WHERE (datname = current_database() OR datid IS NULL) AND pid <> pg_backend_pid()
+      AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
+    UNION ALL SELECT xmin FROM pg_replication_slots
+    UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()
+)
+SELECT number::text FROM held WHERE age(number) > age(pg_snapshot_xmax(pg_current_snapshot())::xid)
+ORDER BY age(number) DESC LIMIT 1
+
 -- The schema in which the tables are or are to be; whether they are there; whether the schema is; whether this role may
 -- make them. It is the one that is named $1, or with the default name the first one of the search_path that has the
 -- table of versions, where servers before --schema put it. Read from the catalog, which needs no right: to_regclass

@@ -160,6 +160,13 @@ static int64_t read_sessions_limit(void *context)
     return dispatch->services->settings->pg_sessions;
 }
 
+static int64_t read_snapshot_us(void *context)
+{
+    const struct dispatch *dispatch = context;
+
+    return store_snapshot_us(services_store(dispatch->services));
+}
+
 static void register_gauges(struct dispatch *dispatch)
 {
     char labels[96];
@@ -170,6 +177,10 @@ static void register_gauges(struct dispatch *dispatch)
     metrics_gauge(dispatch->services->metrics, METRICS_ALWAYS, "seckill_postgresql_sessions_limit",
                   "Sessions with PostgreSQL that may be open: --pg-sessions.", "",
                   read_sessions_limit, dispatch);
+    metrics_reading(dispatch->services->metrics, METRICS_GAUGE, METRICS_MICROSECONDS,
+                    "seckill_postgresql_snapshot_seconds",
+                    "For how long the oldest snapshot in the database has kept dead rows.",
+                    read_snapshot_us, dispatch);
 
     metrics_gauge(dispatch->services->metrics, METRICS_ALWAYS, "seckill_orders_in_flight",
                   "Orders accepted and not answered.", "", read_orders_in_flight, dispatch);

@@ -91,6 +91,9 @@ struct store_durability {
 bool store_up(const struct store *store); /* the last contact succeeded */
 /* How many sessions are open, or being opened; any thread. */
 int64_t store_sessions(const struct store *store);
+/* For how long somebody else's snapshot has kept dead rows of this database, as store_prepare has
+ * seen it; any thread. 0: nobody's, or PostgreSQL does not serve. */
+int64_t store_snapshot_us(const struct store *store);
 bool store_ready(const struct store *store); /* the schema has been seen to */
 /* All that, and nothing keeps anything from being written (store_trouble). */
 bool store_serves(const struct store *store);

@@ -12,6 +12,12 @@
 
 enum { STORE_SCHEMA_SIZE = 160, PG_TEXT_SIZE = 8192 };
 
+/* A transaction that is seen each time; "": none. */
+struct store_lasting {
+    char number[24];
+    int64_t since_us;
+};
+
 struct store {
     struct hosts *hosts;         /* owned */
     struct fast_path *fast_path; /* owned */
@@ -26,8 +32,10 @@ struct store {
     atomic_bool waits;
     _Atomic int64_t epoch_base;    /* of the database that `ready` speaks of */
     _Atomic(const char *) trouble; /* why nothing can be sold though it is up; "": it can */
-    char waiter[24];               /* the background's: store.c's is_stuck */
-    int64_t waiter_since_us;
+    struct store_lasting waiter;   /* the background's: store.c's is_stuck */
+    struct store_lasting snapshot; /* the background's: store.c's look_at_snapshots */
+    _Atomic int64_t snapshot_us;   /* how long that has been the oldest */
+    bool snapshots_hidden;         /* the background's: that was logged */
     int64_t sizes; /* the background's: of the tables, as SQL_SCHEMA_STATE has them */
     _Atomic unsigned plans_number;   /* how often that has risen */
     _Atomic int64_t closed_until_us; /* after a failed connect no session tries before */

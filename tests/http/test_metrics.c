@@ -153,6 +153,7 @@ static void the_process_and_its_backends_are_told_of(void **state)
         "\nseckill_backend_up{backend=\"stock-redis\"} ",
         "\nseckill_postgresql_sessions ",
         "\nseckill_postgresql_sessions_limit 24\n",
+        "\nseckill_postgresql_snapshot_seconds ",
         "\nseckill_http_connections 1\n",
         "\nseckill_http_requests_in_flight 1\n",
         "\nprocess_cpu_seconds_total ",

@@ -73,19 +73,26 @@ void store_destroy(struct store *store)
     free(store);
 }
 
+/* How long it has been this one, as a column of the present result names it. */
+static int64_t lasting_us(struct store_lasting *lasting, const struct pg *pg, int column)
+{
+    char number[sizeof lasting->number] = "";
+    int64_t now_us = clock_mono_us();
+
+    if (pg_rows(pg) > 0)
+        pg_get_text(pg, 0, column, number, sizeof number);
+    if (!number[0] || strcmp(number, lasting->number) != 0) {
+        snprintf(lasting->number, sizeof lasting->number, "%s", number);
+        lasting->since_us = now_us;
+    }
+    return now_us - lasting->since_us;
+}
+
 /* Whether the same commit has waited for the standby for long. Then every other commit would wait
  * too, hold a session of PostgreSQL's, and leave its order unknown. */
 static bool is_stuck(struct store *store, const struct pg *pg)
 {
-    char oldest[sizeof store->waiter];
-    int64_t now_us = clock_mono_us();
-
-    pg_get_text(pg, 0, 6, oldest, sizeof oldest);
-    if (!oldest[0] || strcmp(oldest, store->waiter) != 0) {
-        snprintf(store->waiter, sizeof store->waiter, "%s", oldest);
-        store->waiter_since_us = now_us;
-    }
-    return oldest[0] && now_us - store->waiter_since_us >= STANDBY_TIMEOUT_US;
+    return lasting_us(&store->waiter, pg, 6) >= STANDBY_TIMEOUT_US;
 }
 
 /* Of the present result of SQL_SERVER_STATE. */
@@ -241,6 +248,20 @@ static bool look_at_schema(struct store *store, struct pg *pg, int64_t until_us,
     return state.gone == 0 || make_again(store, pg, until_us, schema_until_us, error);
 }
 
+/* A snapshot that somebody keeps makes selling slower, and nothing else would say so: dead versions
+ * of a hot row stay, and every order walks past them. Keeps nobody from selling. */
+static void look_at_snapshots(struct store *store, struct pg *pg, int64_t until_us)
+{
+    enum pg_status status = pg_exec(pg, SQL_OLDEST_HELD, PG_NO_ARGS, until_us);
+    bool hidden = status == PG_FAILED;
+
+    if (hidden && !store->snapshots_hidden)
+        log_warn("how old snapshots are cannot be seen: %s", pg->error.text);
+    store->snapshots_hidden = hidden;
+    int64_t age_us = status == PG_OK ? lasting_us(&store->snapshot, pg, 0) : 0;
+    atomic_store_explicit(&store->snapshot_us, age_us, memory_order_relaxed);
+}
+
 static bool prepare(struct store *store, struct pg *pg, int64_t until_us, int64_t schema_until_us,
                     struct error *error)
 {
@@ -280,6 +301,7 @@ static bool prepare(struct store *store, struct pg *pg, int64_t until_us, int64_
         return lacks.code != ERROR_NONE ? false
                                         : error_set(error, ERROR_UNAVAILABLE, "%s", trouble);
     }
+    look_at_snapshots(store, pg, until_us);
     return true;
 }
 

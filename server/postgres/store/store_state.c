@@ -12,6 +12,12 @@ bool store_up(const struct store *store)
     return atomic_load_explicit(&store->up, memory_order_relaxed);
 }
 
+int64_t store_snapshot_us(const struct store *store)
+{
+    return store_serves(store) ? atomic_load_explicit(&store->snapshot_us, memory_order_relaxed)
+                               : 0;
+}
+
 int64_t store_sessions(const struct store *store)
 {
     return atomic_load_explicit(&store->sessions, memory_order_relaxed);

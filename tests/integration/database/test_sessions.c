@@ -4,6 +4,7 @@
  */
 #include "lib/fixtures/shop.h"
 #include "lib/pg_proxy.h"
+#include "lib/postgres.h"
 #include "lib/stack.h"
 #include "lib/t.h"
 #include "lib/witness.h"
@@ -234,6 +235,70 @@ static void role_has_few_sessions(void **state)
     witness_run(here.witness, "DROP ROLE seckill_few");
 }
 
+#define SNAPSHOT_AGE "seckill_postgresql_snapshot_seconds"
+
+static void expect_age(struct server *server, int64_t least_us)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    for (int64_t age_us = 0; age_us < least_us;) {
+        if (clock_mono_us() >= until_us)
+            fail_msg("a snapshot is kept, and said to be %lld us old", (long long)age_us);
+        clock_sleep_until(clock_mono_us() + 20 * CLOCK_US_PER_MS);
+        age_us = server_metric_us(server, SNAPSHOT_AGE, "");
+    }
+}
+
+/* By the same number, seen again and again: when it was taken is hidden from the server's role. */
+static void an_old_snapshot_shows(void **state)
+{
+    (void)state;
+    struct server *server = server_start(NULL);
+    struct witness *holder = witness_open(here.superuser);
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
+
+    shop_put(server, 1, 10, NULL);
+    wait_some("SELECT (count(*) = 0)::int FROM retired"); /* what it leaves to be deleted is */
+    witness_run(holder, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+    assert_int_equal(witness_number(holder, "SELECT stock FROM product WHERE id = 1"), 10);
+    /* As long as nobody writes, in all of the cluster, it keeps nothing. */
+    int64_t oldest =
+        witness_number(holder, "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint");
+    clock_sleep_until(clock_mono_us() + 2 * CLOCK_US_PER_S);
+    int64_t age_us = server_metric_us(server, SNAPSHOT_AGE, "");
+    if (witness_number(here.witness,
+                       "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint") == oldest)
+        assert_int_equal(age_us, 0);
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    expect_age(server, 2 * CLOCK_US_PER_S);
+    witness_run(holder, "COMMIT");
+    server_wait_metric(server, SNAPSHOT_AGE, "", 0);
+    witness_close(holder);
+    server_stop(server);
+}
+
+/* It has no session any more, and is in nobody's list of them. */
+static void a_prepared_transaction_shows(void **state)
+{
+    (void)state;
+    struct postgres *postgres =
+        postgres_create((const char *const[]){"max_prepared_transactions", "2", NULL});
+    struct witness *holder = witness_open(postgres_conninfo(postgres, NULL, NULL));
+    struct server *server = server_start("--database", postgres_conninfo(postgres, NULL, NULL));
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
+
+    shop_put(server, 1, 10, NULL);
+    witness_run(holder, "BEGIN");
+    witness_number(holder, "SELECT pg_current_xact_id()::text::bigint");
+    witness_run(holder, "PREPARE TRANSACTION 'forgotten'");
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    expect_age(server, CLOCK_US_PER_S);
+    witness_run(holder, "ROLLBACK PREPARED 'forgotten'");
+    server_wait_metric(server, SNAPSHOT_AGE, "", 0);
+    witness_close(holder);
+    server_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +308,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(role_has_an_encoding, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(schema_appears, fresh_database, server_teardown),
         cmocka_unit_test_setup_teardown(role_has_few_sessions, fresh_database, server_teardown),
+        cmocka_unit_test_setup_teardown(an_old_snapshot_shows, fresh_database, server_teardown),
+        cmocka_unit_test_teardown(a_prepared_transaction_shows, server_teardown),
         cmocka_unit_test_setup_teardown(slow_connect_is_waited_for, fresh_database,
                                         server_teardown),
     };
