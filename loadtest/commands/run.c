@@ -204,6 +204,7 @@ static int report(const struct run *run)
         articles_print(to.table, &run->results, &tally);
     else
         print_table(run, &to, &tally);
+    table_print_meanwhile(to.notes, run->results.items, run->results.count);
     gate_print(to.notes, run->results.items, run->results.count, &gate);
     machine_line(&harness->machine, line, sizeof line);
     fprintf(to.notes, "%s\n", line);

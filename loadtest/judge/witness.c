@@ -106,6 +106,18 @@ static const char keyed_sql[] =
 
 static const char keyless_sql[] = "SELECT count(*)" SOLD "= ''";
 
+/* In this database, but for this session, or of a standby. While nobody writes, every reader has
+ * the number of the next transaction, which keeps nothing. */
+static const char oldest_held_sql[] =
+    "SELECT coalesce((SELECT number::text FROM ("
+    "  SELECT unnest(ARRAY[backend_xid, backend_xmin]) AS number FROM pg_stat_activity"
+    "  WHERE (datname = current_database() OR datid IS NULL) AND pid <> pg_backend_pid()"
+    "    AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)"
+    "  UNION ALL SELECT xmin FROM pg_replication_slots"
+    "  UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()"
+    " ) AS held WHERE age(number) > age(pg_snapshot_xmax(pg_current_snapshot())::xid)"
+    " ORDER BY age(number) DESC LIMIT 1), '')";
+
 const char *witness_schema(const struct witness *witness)
 {
     return witness->place.schema;
@@ -316,16 +328,22 @@ bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, str
                       (long long)product, witness->place.schema);
 }
 
-/* The one field of what a statement with one value gives. */
+/* The one field of what a statement with one value, or NULL and none, gives. */
 static bool query_text(struct witness *witness, const char *sql, const char *value, char *out,
                        size_t size, struct error *error)
 {
-    PGresult *rows = query(witness, sql, 1, &value, error);
+    PGresult *rows = query(witness, sql, value != NULL, &value, error);
     if (!rows)
         return false;
     snprintf(out, size, "%s", PQgetvalue(rows, 0, 0));
     PQclear(rows);
     return true;
+}
+
+bool witness_oldest_held(struct witness *witness, char out[WITNESS_NUMBER_SIZE],
+                         struct error *error)
+{
+    return query_text(witness, oldest_held_sql, NULL, out, WITNESS_NUMBER_SIZE, error);
 }
 
 bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t size,

@@ -78,6 +78,13 @@ bool witness_count_keyless(struct witness *witness, int64_t first, int64_t last,
 
 bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, struct error *error);
 
+/* The oldest transaction that somebody's snapshot may still be before, so that rows which have died
+ * since it stay; "": nobody keeps any. Who finds the same one later knows that it was kept all the
+ * time. */
+enum { WITNESS_NUMBER_SIZE = 24 };
+bool witness_oldest_held(struct witness *witness, char out[WITNESS_NUMBER_SIZE],
+                         struct error *error);
+
 /* PostgreSQL's clock `after_us` from now, as the API writes times. */
 bool witness_time(struct witness *witness, int64_t after_us, char *out, size_t size,
                   struct error *error);

@@ -17,6 +17,7 @@
 #include "loadtest/judge/verdict.h"
 #include "loadtest/load/detail.h"
 #include "loadtest/load/wrk.h"
+#include "loadtest/phase/meanwhile.h"
 
 enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD, PHASE_COUNTED };
 
@@ -73,6 +74,7 @@ struct phase_result {
                                  own are not among them */
     struct counts counts;
     struct costs costs;
+    struct meanwhile meanwhile;
     struct books audit;
     int64_t settling_ms; /* from the end of the load until nothing was queued any more */
     bool complete;

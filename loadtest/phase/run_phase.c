@@ -386,6 +386,7 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
                        struct scrape *after, struct phase_result *result, struct error *error)
 {
     struct scrape before[OPTIONS_MAX_INSTANCES] = {0};
+    struct meanwhile_mark mark;
     int64_t epoch = 0;
     say(fleet, "preparing");
     bool ready =
@@ -402,6 +403,7 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
         phase_wait_clean(fleet, plan->first_product, last_product(plan), error);
     if (!ready)
         return false;
+    meanwhile_begin(fleet, &mark);
     bool loaded = false;
     if (plan->kind == PHASE_TRUTH)
         loaded = load_until_gone(fleet, plan, before, result, error);
@@ -415,6 +417,7 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
         !add_costs(fleet, plan, before, result, error))
         return false;
     result->settling_ms = clock_mono_ms() - loaded_ms;
+    meanwhile_end(fleet, &mark, &result->meanwhile);
     for (size_t i = 0; i < fleet->count; i++)
         after[i].counts = counts_minus(&after[i].counts, &before[i].counts);
     say(fleet, "auditing");

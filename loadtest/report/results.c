@@ -1,5 +1,5 @@
-/* See results.h. The CSV's columns are the JSON's members, but for those that have no fixed ones
- * (cost_per_order, audit.strategies, open_loop). */
+/* See results.h. The CSV's columns are the JSON's members, but for what happened meanwhile and for
+ * those that have no fixed ones (cost_per_order, audit.strategies, open_loop). */
 #include "loadtest/report/results.h"
 
 #include "loadtest/report/csv.h"
@@ -147,6 +147,8 @@ json_t *results_json_run(const struct phase_result *run)
     json_object_set_new(row, "accepted", json_integer(counts->accepted));
     json_object_set_new(row, "audit", results_json_audit(&run->audit));
     json_object_set_new(row, "cost_per_order", json_costs(&run->costs));
+    json_object_set_new(row, "meanwhile",
+                        json_pack("{sb}", "old_snapshot", (int)run->meanwhile.old_snapshot));
     json_object_set_new(row, "promise", results_json_promise(&promise));
     json_object_set_new(row, "verdict", json_string(verdict_name(run->verdict)));
     if (plan->rate_per_s > 0)

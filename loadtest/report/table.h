@@ -25,6 +25,8 @@ void table_print(FILE *to, const struct phase_result *runs, size_t count,
 /* What stands below the table: how many lines have which verdict, and what the words mean. */
 void table_print_legend(FILE *to, const struct table_style *style,
                         const struct verdict_tally *tally);
+/* What else happened meanwhile, a line each; nothing where nothing did. */
+void table_print_meanwhile(FILE *to, const struct phase_result *runs, size_t count);
 
 /* Whether two runs belong to one line: the same strategy, number of instances and swept value. */
 bool table_same_line(const struct phase_result *a, const struct phase_result *b);

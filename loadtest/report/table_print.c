@@ -418,3 +418,24 @@ void table_print_legend(FILE *to, const struct table_style *style,
         fputs("×: times conditional's, with as many instances. --wide has the other figures.\n",
               to);
 }
+
+/* Where nothing is measured an old snapshot takes nothing from anybody. */
+static bool is_slowed(const struct phase_result *run)
+{
+    return run->plan.kind != PHASE_TRUTH && run->meanwhile.old_snapshot;
+}
+
+void table_print_meanwhile(FILE *to, const struct phase_result *runs, size_t count)
+{
+    size_t measured = 0, slowed = 0;
+    for (size_t i = 0; i < count; i++) {
+        measured += runs[i].plan.kind != PHASE_TRUTH;
+        slowed += is_slowed(&runs[i]);
+    }
+    if (slowed > 0)
+        fprintf(to,
+                "! An old snapshot was kept in the database in %zu of %zu measurements: dead "
+                "versions of hot rows stayed,\nand each order was slower than the one before. "
+                "docs/DATABASE.md has the statement that names who keeps it.\n",
+                slowed, measured);
+}

@@ -3,6 +3,7 @@
 
 #include "harness/bed/own_bed.h"
 
+#include <libpq-fe.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -175,6 +176,25 @@ static void nothing_sold_proves_nothing(void **state)
     json_decref(results);
 }
 
+/* Nothing in the figures tells why they are low. */
+static void an_old_snapshot_is_said(void **state)
+{
+    (void)state;
+    static const char run[] = "run --server-binary " SERVER " --duration 1s --connections 8 "
+                              "--strategies conditional";
+    static const char begin[] = "BEGIN ISOLATION LEVEL REPEATABLE READ; "
+                                "SELECT count(*) FROM pg_class";
+    PGconn *holder = PQconnectdb(bed_database());
+    assert_int_equal(bed_run(bed, run), 0);
+    assert_null(strstr(bed->output, "snapshot"));
+    PQclear(PQexec(holder, begin));
+    assert_int_equal(PQtransactionStatus(holder), PQTRANS_INTRANS);
+    assert_int_equal(bed_run(bed, run), 0);
+    own_bed_says("An old snapshot was kept in the database in 1 of 1 measurements");
+    own_bed_file_says("results.json", "\"old_snapshot\": true");
+    PQfinish(holder);
+}
+
 static void what_cannot_be_made(void **state)
 {
     (void)state;
@@ -335,6 +355,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_files_have_their_shape, own_bed_alone, tear_down),
         cmocka_unit_test_setup_teardown(counter_finds_lost_restocks, own_bed_alone, tear_down),
         cmocka_unit_test_setup_teardown(nothing_sold_proves_nothing, own_bed_alone, tear_down),
+        cmocka_unit_test_setup_teardown(an_old_snapshot_is_said, own_bed_alone, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_made, own_bed_alone, tear_down),
         cmocka_unit_test_setup_teardown(running_servers_are_reset_only_when_allowed, own_bed_alone,
                                         tear_down),
