@@ -10,9 +10,8 @@
  *
  * It cannot oversell, whatever Redis says: the writer takes stock with a guarded statement under
  * the row's lock. A Redis that is wrong costs 202s that end `failed`, and the mirror is unloaded.
- * What it loses that was not written yet is lost, and is ended and said (stock_lost.h); hence no
- * promise F. A writer that dies
- * between COMMIT and XACK leaves its entries to another, who finds the orders in their table.
+ * What it loses that was not written yet is lost, and said (stock_lost.h); hence no promise F. A
+ * writer that dies between COMMIT and XACK leaves its entries to another, who finds the orders.
  *
  * A refusal costs less than a sale: stock_flag.h answers "sold out" without a lane for 20 ms after
  * a script has said so. A restock or a cancel goes to PostgreSQL first, corrects the mirror (which
