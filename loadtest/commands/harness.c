@@ -43,6 +43,30 @@ static void say_over(const struct harness *harness, const struct phase_result *r
             verdict_name(result->verdict));
 }
 
+/* As far as there is room: nothing is judged by them. */
+static void know_redis(struct fleet *fleet, const char *url, size_t length)
+{
+    size_t i = 0;
+    while (i < FLEET_REDIS_MAX && *fleet->redis[i] &&
+           (strlen(fleet->redis[i]) != length || strncmp(fleet->redis[i], url, length) != 0))
+        i++;
+    if (i < FLEET_REDIS_MAX && length < FLEET_REDIS_URL)
+        snprintf(fleet->redis[i], FLEET_REDIS_URL, "%.*s", (int)length, url);
+}
+
+static void know_every_redis(struct fleet *fleet, const struct options *options)
+{
+    const char *nodes = options->redlock ? options->redlock : "";
+    if (options->redis)
+        know_redis(fleet, options->redis, strlen(options->redis));
+    if (options->stock_redis)
+        know_redis(fleet, options->stock_redis, strlen(options->stock_redis));
+    for (size_t length; *nodes; nodes += length + (nodes[length] == ',')) {
+        length = strcspn(nodes, ",");
+        know_redis(fleet, nodes, length);
+    }
+}
+
 bool harness_init(struct harness *harness, const struct options *options, struct error *error)
 {
     *harness = (struct harness){.options = options};
@@ -65,6 +89,7 @@ bool harness_init(struct harness *harness, const struct options *options, struct
         machine_ask_server(&harness->machine, harness->binary);
     harness->fleet = (struct fleet){
         .api = harness->api, .witness = harness->witness, .admin_token = options->admin_token};
+    know_every_redis(&harness->fleet, options);
     harness->fleet.progress_context = harness;
     if (terminal_rewrites(stderr))
         harness->fleet.progress = progress;

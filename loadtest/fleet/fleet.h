@@ -6,13 +6,17 @@
 #include "loadtest/fleet/instance.h"
 #include "loadtest/judge/witness.h"
 
+enum { FLEET_REDIS_MAX = 12, FLEET_REDIS_URL = 512 };
+
 struct fleet {
     const char *urls[OPTIONS_MAX_INSTANCES]; /* borrowed */
     size_t count;
-    struct instance *instances;                        /* borrowed; NULL: not ours */
-    struct api *api;                                   /* borrowed */
-    struct witness *witness;                           /* borrowed */
-    const char *admin_token;                           /* borrowed */
+    struct instance *instances; /* borrowed; NULL: not ours */
+    struct api *api;            /* borrowed */
+    struct witness *witness;    /* borrowed */
+    const char *admin_token;    /* borrowed */
+    /* URLs of the Redis servers that the harness was told of, each once. "": no more */
+    char redis[FLEET_REDIS_MAX][FLEET_REDIS_URL];
     void (*progress)(void *context, const char *text); /* NULL: nobody watches */
     void *progress_context;
 };

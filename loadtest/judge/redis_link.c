@@ -2,6 +2,7 @@
 #include "loadtest/judge/redis_link.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,4 +108,21 @@ redisContext *redis_link_open(const char *url, struct error *error)
     if (redis)
         redisFree(redis);
     return NULL;
+}
+
+int64_t redis_link_number(const char *url, const char *field)
+{
+    struct error ignored;
+    redisContext *redis = redis_link_open(url, &ignored);
+    redisReply *reply = redis ? redis_link_ask(redis, &ignored, "INFO") : NULL;
+    int64_t number = -1;
+    char front[64];
+    snprintf(front, sizeof front, "\n%s:", field);
+    const char *at = reply && reply->str ? strstr(reply->str, front) : NULL;
+    if (at)
+        number = strtoll(at + strlen(front), NULL, 10);
+    freeReplyObject(reply);
+    if (redis)
+        redisFree(redis);
+    return number;
 }

@@ -15,4 +15,7 @@ redisContext *redis_link_open(const char *url, struct error *error);
 redisReply *redis_link_ask(redisContext *redis, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A number of INFO, by its field, on a connection of this call's own; -1: it is not to be had. */
+int64_t redis_link_number(const char *url, const char *field);
+
 #endif

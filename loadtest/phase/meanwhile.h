@@ -9,12 +9,14 @@
 #include "loadtest/fleet/fleet.h"
 
 struct meanwhile {
-    bool old_snapshot; /* somebody kept one from before the load until after it */
+    bool old_snapshot;    /* somebody kept one from before the load until after it */
+    int64_t evicted_keys; /* of the Redis servers together */
 };
 
 /* What was there before. */
 struct meanwhile_mark {
     char oldest_held[WITNESS_NUMBER_SIZE];
+    int64_t evicted_keys[FLEET_REDIS_MAX]; /* -1: that Redis could not be asked */
 };
 
 void meanwhile_begin(const struct fleet *fleet, struct meanwhile_mark *mark);

@@ -148,7 +148,8 @@ json_t *results_json_run(const struct phase_result *run)
     json_object_set_new(row, "audit", results_json_audit(&run->audit));
     json_object_set_new(row, "cost_per_order", json_costs(&run->costs));
     json_object_set_new(row, "meanwhile",
-                        json_pack("{sb}", "old_snapshot", (int)run->meanwhile.old_snapshot));
+                        json_pack("{sb sI}", "old_snapshot", (int)run->meanwhile.old_snapshot,
+                                  "evicted_keys", run->meanwhile.evicted_keys));
     json_object_set_new(row, "promise", results_json_promise(&promise));
     json_object_set_new(row, "verdict", json_string(verdict_name(run->verdict)));
     if (plan->rate_per_s > 0)

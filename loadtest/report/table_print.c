@@ -428,7 +428,9 @@ static bool is_slowed(const struct phase_result *run)
 void table_print_meanwhile(FILE *to, const struct phase_result *runs, size_t count)
 {
     size_t measured = 0, slowed = 0;
+    int64_t evicted = 0;
     for (size_t i = 0; i < count; i++) {
+        evicted += runs[i].meanwhile.evicted_keys;
         measured += runs[i].plan.kind != PHASE_TRUTH;
         slowed += is_slowed(&runs[i]);
     }
@@ -438,4 +440,11 @@ void table_print_meanwhile(FILE *to, const struct phase_result *runs, size_t cou
                 "versions of hot rows stayed,\nand each order was slower than the one before. "
                 "docs/DATABASE.md has the statement that names who keeps it.\n",
                 slowed, measured);
+    if (evicted > 0)
+        fprintf(to,
+                "! Redis evicted %" PRId64
+                " key%s meanwhile: a lock among them was nobody's while it was "
+                "held, stock and 202s\namong them are lost. Its maxmemory-policy has to be "
+                "noeviction, with memory for all of its keys.\n",
+                evicted, evicted == 1 ? "" : "s");
 }

@@ -2,6 +2,7 @@
 #include "lib/t.h"
 
 #include "harness/bed/own_bed.h"
+#include "lib/redis/redis_own.h"
 
 #include <libpq-fe.h>
 #include <poll.h>
@@ -195,6 +196,36 @@ static void an_old_snapshot_is_said(void **state)
     PQfinish(holder);
 }
 
+/* Whose lock is evicted nobody is told, and what is sold without it is a fault of no strategy's. */
+static void an_eviction_is_said(void **state)
+{
+    (void)state;
+    static const char run[] = "run --server-binary " SERVER " --duration 1s --connections 8 "
+                              "--strategies redis-token";
+    char url[64];
+    const struct redis_own *own = redis_own_start((const char *const[]){NULL});
+    snprintf(url, sizeof url, "redis://127.0.0.1:%d/0", redis_own_port(own));
+    bed->options.redis = url;
+    assert_int_equal(bed_run(bed, run), 0);
+    assert_null(strstr(bed->output, "! Redis evicted"));
+    /* Full of what has no lease: each session that the load opens costs some of it. */
+    redis_own_tell(own, NULL, "CONFIG SET maxmemory 8mb");
+    redis_own_tell(own, NULL, "CONFIG SET maxmemory-policy allkeys-random");
+    redis_own_tell(own, NULL, "EVAL %s 0",
+                   "for i = 1, 100000 do redis.call('SET', i, string.rep('x', 100)) end");
+    assert_true(bed_run(bed, run) < 2); /* it may well oversell */
+    own_bed_says("! Redis evicted ");
+    json_t *results = bed_results(bed);
+    json_int_t evicted = 0;
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *one = json_array_get(json_object_get(results, "runs"), i);
+        evicted +=
+            json_integer_value(json_object_get(json_object_get(one, "meanwhile"), "evicted_keys"));
+    }
+    assert_true(evicted > 0);
+    json_decref(results);
+}
+
 static void what_cannot_be_made(void **state)
 {
     (void)state;
@@ -337,10 +368,10 @@ static void an_interrupt_stops_everything(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     if (running)
         bed_destroy(running);
     running = NULL;
+    redis_own_teardown(state);
     bed_destroy(bed);
     return 0;
 }
@@ -356,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(counter_finds_lost_restocks, own_bed_alone, tear_down),
         cmocka_unit_test_setup_teardown(nothing_sold_proves_nothing, own_bed_alone, tear_down),
         cmocka_unit_test_setup_teardown(an_old_snapshot_is_said, own_bed_alone, tear_down),
+        cmocka_unit_test_setup_teardown(an_eviction_is_said, own_bed_alone, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_made, own_bed_alone, tear_down),
         cmocka_unit_test_setup_teardown(running_servers_are_reset_only_when_allowed, own_bed_alone,
                                         tear_down),
