@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """picture.py LOADTEST [--check] [ROOT]: draws the README's picture, or says whether what stands there is stale.
 
-docs/lab/rates.svg is what `LOADTEST report` draws of docs/lab/results.json, for the strategies below. That file has the run
+docs/run/rates.svg is what `LOADTEST report` draws of docs/run/results.json, for the strategies below. That file has the run
 which docs/RESULTS.md prints: each line of its table must be found there, with the same figures. Both READMEs must show it.
 """
 import json
@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 
-DATA, PICTURE, TABLE = "docs/lab/results.json", "docs/lab/rates.svg", "docs/RESULTS.md"
+DATA, PICTURE, TABLE = "docs/run/results.json", "docs/run/rates.svg", "docs/RESULTS.md"
 READMES = ["README.md", "README.zh.md"]
 STRATEGIES = ["none", "local-lock", "pessimistic", "optimistic", "conditional", "pipelined", "batch", "redis-token", "redis-fenced",
               "redis-queue", "redis-stock", "partitioned-queue"]

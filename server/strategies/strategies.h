@@ -7,7 +7,7 @@
 
 /* Where PostgreSQL's row is what orders queue for: one works, and the next one stands at the row
  * already, so that its way there costs nobody's time. More would only wake each other: with four
- * `conditional` made 0.74 of this, and `pessimistic` 0.69 (docs/lab/RUNS.md). */
+ * `conditional` made 0.74 of this, and `pessimistic` 0.69 (docs/PERFORMANCE.md). */
 #define LANE_OF_A_ROW          .lane = {.in_flight_per_product = 2, .workers = 16, .max_batch = 1}
 
 #define STRATEGY(symbol, file) extern const struct strategy strategy_##symbol;

@@ -2,7 +2,7 @@
 """check_docs.py [ROOT]: what the texts name is there.
 
 Links between the .md files, and their headings; scripts, tests and flags that a text names; files that a comment names;
-the rooms of docs/ARCHITECTURE.md and the folders; its walk from main to the SQL, in eight files at most; and its length.
+the rooms of docs/ARCHITECTURE.md and the folders; the ends of its walk from main to the SQL.
 """
 import os
 import re
@@ -10,8 +10,6 @@ import sys
 
 ROOT = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..", "..")
 ARCHITECTURE = "docs/ARCHITECTURE.md"
-MOST_WORDS = 1300
-MOST_FILES = 8
 SKIPPED = {".git", ".stack", "build", ".ccache", "node_modules"}
 NAMED = re.compile(r"(?<![\w/.{}$*<>-])[\w./-]*[\w]\.(?:[ch]|sql|lua|sh|md|def|py|ya?ml)(?![\w./*(-]|\.\w)")
 # Files of libraries, generated ones, and names that stand for any.
@@ -114,11 +112,8 @@ def check_rooms(files):
         if re.match(r"(server|loadtest)/", row) and row not in folders:
             refuse(ARCHITECTURE, f"the table of rooms has {row}, which is not there")
     walk = re.findall(r"^(\d+)\. \[([^\]]+)\]", text, re.M)
-    if not walk or len(walk) > MOST_FILES or walk[0][1] != "server/main.c" or walk[-1][1] != "sql/statements.sql":
-        refuse(ARCHITECTURE, f"the walk goes from server/main.c to sql/statements.sql in {MOST_FILES} files at most")
-    words = len(re.sub(r"[|`]|---", " ", text).split())
-    if words > MOST_WORDS:
-        refuse(ARCHITECTURE, f"{words} words, of {MOST_WORDS} at the most")
+    if not walk or walk[0][1] != "server/main.c" or walk[-1][1] != "sql/statements.sql":
+        refuse(ARCHITECTURE, "the walk goes from server/main.c to sql/statements.sql")
 
 
 def main():

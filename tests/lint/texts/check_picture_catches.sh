@@ -9,10 +9,10 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 
 fresh() {
-  rm -rf "$tree" && mkdir -p "$tree/docs/lab"
+  rm -rf "$tree" && mkdir -p "$tree/docs/run"
   cp "$root"/README.md "$root"/README.zh.md "$tree"
   cp "$root"/docs/RESULTS.md "$tree/docs"
-  cp "$root"/docs/lab/results.json "$root"/docs/lab/rates.svg "$tree/docs/lab"
+  cp "$root"/docs/run/results.json "$root"/docs/run/rates.svg "$tree/docs/run"
 }
 
 # catches FILE FROM TO WORDS: red with these words when the text FROM is TO in the file.
@@ -27,12 +27,12 @@ catches() {
   grep -qF -- "$4" <<<"$said" || { echo "$said" >&2; exit 1; }
 }
 
-catches docs/lab/rates.svg '3495' '9999' 'rates.svg is not what the harness draws'
-catches docs/lab/results.json '"committed_per_s": 3503.736414' '"committed_per_s": 9503.736414' 'conditional, 1 instances'
+catches docs/run/rates.svg '3495' '9999' 'rates.svg is not what the harness draws'
+catches docs/run/results.json '"committed_per_s": 3503.736414' '"committed_per_s": 9503.736414' 'conditional, 1 instances'
 catches docs/RESULTS.md ' 3495 ±9         0' ' 3496 ±9         0' 'conditional, 1 instances'
-catches README.zh.md '(docs/lab/rates.svg)' '(docs/lab/other.svg)' 'README.zh.md does not show'
+catches README.zh.md '(docs/run/rates.svg)' '(docs/other.svg)' 'README.zh.md does not show'
 python3 "$root/scripts/picture.py" "$loadtest" "$tree" >/dev/null && exit 1 # the README is still wrong
 fresh
-: >"$tree/docs/lab/rates.svg"
+: >"$tree/docs/run/rates.svg"
 python3 "$root/scripts/picture.py" "$loadtest" "$tree"
-cmp "$tree/docs/lab/rates.svg" "$root/docs/lab/rates.svg"
+cmp "$tree/docs/run/rates.svg" "$root/docs/run/rates.svg"
