@@ -38,8 +38,7 @@ trap 'exit 130' INT TERM
 
 # Keeps a record that was asked for.
 keep() { # NAME TEST EDITS FEW
-  [ -n "$1" ] || return 0
-  if [ -z "$2" ] || [ -z "$3" ]; then die "$1: no test, or no change"; fi
+  if [ -z "$1" ] || [ -z "$2" ] || [ -z "$3" ]; then die "$1: no name, no test, or no change"; fi
   if [ -n "$few" ] && [ -z "$4" ]; then return 0; fi
   # shellcheck disable=SC2053  # a pattern is what is wanted
   if [[ $1 != $pattern ]]; then return 0; fi
@@ -47,25 +46,17 @@ keep() { # NAME TEST EDITS FEW
 }
 
 read_table() {
-  local line name='' test='' file='' in='' from='' changes='' marked=''
+  local line fields marked changes i
   while IFS= read -r line || [ -n "$line" ]; do
-    case $line in
-      '#'*) ;;
-      'name: '*) name=${line#name: } ;;
-      'test: '*) test=${line#test: } ;;
-      'file: '*) file=${line#file: } in='' ;;
-      'in: '*) in=${line#in: } ;;
-      'from: '*) from=${line#from: } ;;
-      'to:'*) changes+=$file$cut$in$cut$from$cut${line#to:}$'\n' ;;
-      few) marked=1 ;;
-      '')
-        keep "$name" "$test" "$changes" "$marked"
-        name='' test='' file='' in='' changes='' marked=''
-        ;;
-      *) die "not understood: $line" ;;
-    esac
+    case $line in '#'* | '') continue ;; esac
+    marked='' changes=''
+    if [[ $line == '*'* ]]; then marked=1 line=${line#'*'}; fi
+    IFS=$cut read -ra fields <<<"${line//$'\t'/$cut}"
+    for ((i = 2; i < ${#fields[@]}; i += 4)); do
+      changes+=${fields[i]}$cut${fields[i + 1]:-}$cut${fields[i + 2]:-}$cut${fields[i + 3]:-}$'\n'
+    done
+    keep "${fields[0]}" "${fields[1]:-}" "$changes" "$marked"
   done <"$table"
-  keep "$name" "$test" "$changes" "$marked"
   [ ${#names[@]} -gt 0 ] || die "no mutation is named $pattern"
 }
 
@@ -74,7 +65,7 @@ read_table() {
 # Replaces FROM by TO in the file, or in that part of it: a statement of sql/statements.sql by its name, elsewhere
 # what begins at the line with IN and ends at the brace in column 1. Both must be there exactly once.
 edit() { # FOLDER FILE IN FROM TO
-  IN=$3 FROM=$4 TO=${5# } awk '
+  IN=$3 FROM=$4 TO=$5 awk '
     function begins(line) { return sql ? line == "-- name: " ENVIRON["IN"] : index(line, ENVIRON["IN"]) }
     function ends(line) { return sql ? line == "" : line ~ /^}/ }
     BEGIN { whole = ENVIRON["IN"] == ""; sql = FILENAME ~ /\.sql$/ || ARGV[1] ~ /\.sql$/; from = ENVIRON["FROM"] }
