@@ -50,17 +50,6 @@ const struct fault_control *fault_find_control(const char *name)
     return NULL;
 }
 
-bool fault_locks_a_row(const struct api_strategy *strategy)
-{
-    return strcmp(strategy->name, "lock-row") == 0;
-}
-
-bool fault_needs_redis(const struct api_strategy *strategy)
-{
-    return api_needs(strategy, "redis") || api_needs(strategy, "stock-redis") ||
-           api_needs(strategy, "redlock");
-}
-
 bool fault_is_promised(const struct fault *fault, const struct promise *promise)
 {
     switch (fault->asks) {

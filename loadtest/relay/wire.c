@@ -1,4 +1,4 @@
-/* See wire.h. */
+/* See wire.h: the bytes go to the row of their protocol. */
 #include "loadtest/relay/wire.h"
 
 #include <string.h>
@@ -11,24 +11,27 @@ void wire_init(struct wire *wire, enum relay_protocol protocol)
     wire->transaction = 'I';
 }
 
+static const struct wire_protocol *protocol_of(const struct wire *wire)
+{
+    return wire->protocol == RELAY_POSTGRES ? &wire_postgres : &wire_redis;
+}
+
 size_t wire_feed(struct wire *wire, enum relay_stream stream, const char *bytes, size_t length,
                  struct wire_seen *seen)
 {
     *seen = (struct wire_seen){.message = false};
     if (wire->blind)
         return length;
-    return wire->protocol == RELAY_POSTGRES ? wire_feed_postgres(wire, stream, bytes, length, seen)
-                                            : wire_feed_redis(wire, stream, bytes, length, seen);
+    return protocol_of(wire)->feed(wire, stream, bytes, length, seen);
 }
 
 bool wire_is(const struct wire *wire, const char *what, const char *containing)
 {
     const struct wire_message *request = &wire->messages[RELAY_UPSTREAM];
-    bool is =
-        wire->protocol == RELAY_POSTGRES ? wire_is_postgres(wire, what) : wire_is_redis(wire, what);
 
-    return is && (!containing || memmem(request->head, request->head_length, containing,
-                                        strlen(containing)) != NULL);
+    return protocol_of(wire)->is(wire, what) &&
+           (!containing ||
+            memmem(request->head, request->head_length, containing, strlen(containing)) != NULL);
 }
 
 void wire_note_request(struct wire *wire, const struct wire_seen *seen, bool marked, bool held)
@@ -40,28 +43,4 @@ void wire_note_request(struct wire *wire, const struct wire_seen *seen, bool mar
     if (!wire->blind)
         wire->pending[(wire->first + wire->count++) % WIRE_PENDING_MAX] = wire->marks;
     wire->marks = 0;
-}
-
-void wire_pop(struct wire *wire, struct wire_seen *seen)
-{
-    if (wire->count == 0) {
-        wire->blind = true; /* a reply that nobody has asked for */
-        return;
-    }
-    unsigned char marks = wire->pending[wire->first];
-    wire->first = (wire->first + 1) % WIRE_PENDING_MAX;
-    wire->count--;
-    seen->eval = (marks & WIRE_EVAL) != 0;
-    seen->marked = (marks & WIRE_MARKED) != 0;
-    seen->held = (marks & WIRE_HELD) != 0;
-}
-
-void wire_keep(struct wire_message *message, const char *bytes, size_t length)
-{
-    size_t room = WIRE_HEAD_BYTES - message->head_length;
-    size_t taken = length < room ? length : room;
-
-    memcpy(message->head + message->head_length, bytes, taken);
-    message->head_length += taken;
-    message->head[message->head_length] = '\0';
 }

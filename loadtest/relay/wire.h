@@ -66,15 +66,17 @@ bool wire_is(const struct wire *wire, const char *what, const char *containing);
 /* Says so after each message of a request; the reply will be `marked`, or `held`, if one was. */
 void wire_note_request(struct wire *wire, const struct wire_seen *seen, bool marked, bool held);
 
-/* For the protocols' files. The reply to the first request that has none is here; it has its marks.
- */
+/* A protocol: how its bytes are fed, and what its request is. NULL: its bytes are not read. */
+struct wire_protocol {
+    size_t (*feed)(struct wire *wire, enum relay_stream stream, const char *bytes, size_t length,
+                   struct wire_seen *seen);
+    bool (*is)(const struct wire *wire, const char *what);
+};
+extern const struct wire_protocol wire_postgres, wire_redis;
+
+/* For the protocols' files (wire_message.c). The reply to the first request that has none is here;
+ * it has its marks. */
 void wire_pop(struct wire *wire, struct wire_seen *seen);
 void wire_keep(struct wire_message *message, const char *bytes, size_t length); /* in its head */
-size_t wire_feed_postgres(struct wire *wire, enum relay_stream stream, const char *bytes,
-                          size_t length, struct wire_seen *seen);
-size_t wire_feed_redis(struct wire *wire, enum relay_stream stream, const char *bytes,
-                       size_t length, struct wire_seen *seen);
-bool wire_is_postgres(const struct wire *wire, const char *what);
-bool wire_is_redis(const struct wire *wire, const char *what);
 
 #endif

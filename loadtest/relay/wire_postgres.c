@@ -124,8 +124,8 @@ static void end_part(struct wire *wire, const struct wire_message *message, stru
     }
 }
 
-size_t wire_feed_postgres(struct wire *wire, enum relay_stream stream, const char *bytes,
-                          size_t length, struct wire_seen *seen)
+static size_t feed(struct wire *wire, enum relay_stream stream, const char *bytes, size_t length,
+                   struct wire_seen *seen)
 {
     struct wire_message *message = &wire->messages[stream];
     bool typed = stream == RELAY_DOWNSTREAM || wire->begun;
@@ -155,7 +155,7 @@ size_t wire_feed_postgres(struct wire *wire, enum relay_stream stream, const cha
     return at + (size_t)here;
 }
 
-bool wire_is_postgres(const struct wire *wire, const char *what)
+static bool is(const struct wire *wire, const char *what)
 {
     const struct wire_message *request = &wire->messages[RELAY_UPSTREAM];
     const char *head = request->head;
@@ -173,3 +173,5 @@ bool wire_is_postgres(const struct wire *wire, const char *what)
         return false;
     }
 }
+
+const struct wire_protocol wire_postgres = {.feed = feed, .is = is};

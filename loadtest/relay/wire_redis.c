@@ -156,8 +156,8 @@ static void end_reply(struct wire *wire, struct wire_seen *seen)
     seen->failed = wire->failed;
 }
 
-size_t wire_feed_redis(struct wire *wire, enum relay_stream stream, const char *bytes,
-                       size_t length, struct wire_seen *seen)
+static size_t feed(struct wire *wire, enum relay_stream stream, const char *bytes, size_t length,
+                   struct wire_seen *seen)
 {
     struct wire_message *message = &wire->messages[stream];
     bool whole = false, complete = false;
@@ -179,7 +179,7 @@ size_t wire_feed_redis(struct wire *wire, enum relay_stream stream, const char *
     return wire->blind ? length : taken;
 }
 
-bool wire_is_redis(const struct wire *wire, const char *what)
+static bool is(const struct wire *wire, const char *what)
 {
     const struct wire_message *command = &wire->messages[RELAY_UPSTREAM];
 
@@ -187,3 +187,5 @@ bool wire_is_redis(const struct wire *wire, const char *what)
         return is_eval(command);
     return begins(command, what, true);
 }
+
+const struct wire_protocol wire_redis = {.feed = feed, .is = is};
