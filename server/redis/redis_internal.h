@@ -59,6 +59,9 @@ bool redis_is_refusal(const char *words);
 /* Why the last call failed, without what redis_error's text puts before it. */
 const char *redis_reason(const struct redis *redis);
 
+/* Whether the session was opened before Redis refused somebody (redis_caught). */
+bool redis_is_stale(const struct redis *redis);
+
 /* Opens the session anew, also when somebody has just failed to, and notes whether it could. */
 bool redis_open(struct redis *redis, int64_t until_us);
 
