@@ -11,6 +11,7 @@ enum { SLOTS = 16384 };
 
 struct fast_path {
     pthread_mutex_t mutex;
+    unsigned doubts; /* of the store's, how many this table has seen */
     struct slot {
         int64_t product_id; /* the last one noted of those whose place this is; 0: none */
         int64_t epoch;
@@ -40,11 +41,17 @@ void fast_path_destroy(struct fast_path *table)
     free(table);
 }
 
-void fast_path_forget(struct fast_path *table)
+/* Locks the table. After a doubt the database may be another one: everything is forgotten. */
+static struct fast_path *lock(struct pg *pg)
 {
+    struct fast_path *table = pg->store->fast_path;
+
     pthread_mutex_lock(&table->mutex);
-    memset(table->slots, 0, sizeof table->slots);
-    pthread_mutex_unlock(&table->mutex);
+    unsigned doubts = store_doubts(pg->store);
+    if (doubts != table->doubts)
+        memset(table->slots, 0, sizeof table->slots);
+    table->doubts = doubts;
+    return table;
 }
 
 static struct slot *slot_of(struct fast_path *table, int64_t product_id)
@@ -63,10 +70,9 @@ static void note(struct slot *slot, int64_t product_id, int64_t epoch)
 
 void fast_path_note(struct pg *pg, int64_t product_id, int64_t epoch, bool fits)
 {
-    struct fast_path *table = pg->store->fast_path;
+    struct fast_path *table = lock(pg);
     struct slot *slot = slot_of(table, product_id);
 
-    pthread_mutex_lock(&table->mutex);
     note(slot, product_id, epoch);
     slot->unfit = !fits;
     pthread_mutex_unlock(&table->mutex);
@@ -74,10 +80,9 @@ void fast_path_note(struct pg *pg, int64_t product_id, int64_t epoch, bool fits)
 
 void fast_path_note_epoch(struct pg *pg, int64_t product_id, int64_t epoch)
 {
-    struct fast_path *table = pg->store->fast_path;
+    struct fast_path *table = lock(pg);
     struct slot *slot = slot_of(table, product_id);
 
-    pthread_mutex_lock(&table->mutex);
     if (slot->product_id != product_id || slot->epoch != epoch)
         note(slot, product_id, epoch);
     pthread_mutex_unlock(&table->mutex);
@@ -85,10 +90,9 @@ void fast_path_note_epoch(struct pg *pg, int64_t product_id, int64_t epoch)
 
 int64_t fast_path_epoch(struct pg *pg, int64_t product_id)
 {
-    struct fast_path *table = pg->store->fast_path;
+    struct fast_path *table = lock(pg);
     const struct slot *slot = slot_of(table, product_id);
 
-    pthread_mutex_lock(&table->mutex);
     int64_t epoch = slot->product_id == product_id ? slot->epoch : 0;
     pthread_mutex_unlock(&table->mutex);
     return epoch;
@@ -96,10 +100,9 @@ int64_t fast_path_epoch(struct pg *pg, int64_t product_id)
 
 bool fast_path_fits(struct pg *pg, int64_t product_id)
 {
-    struct fast_path *table = pg->store->fast_path;
+    struct fast_path *table = lock(pg);
     const struct slot *slot = slot_of(table, product_id);
 
-    pthread_mutex_lock(&table->mutex);
     bool unfit = slot->product_id == product_id && slot->unfit;
     pthread_mutex_unlock(&table->mutex);
     return !unfit;
@@ -107,10 +110,9 @@ bool fast_path_fits(struct pg *pg, int64_t product_id)
 
 void fast_path_note_left(struct pg *pg, int64_t product_id, int64_t units)
 {
-    struct fast_path *table = pg->store->fast_path;
+    struct fast_path *table = lock(pg);
     struct slot *slot = slot_of(table, product_id);
 
-    pthread_mutex_lock(&table->mutex);
     if (slot->product_id == product_id)
         slot->over = units + 1;
     pthread_mutex_unlock(&table->mutex);
@@ -118,10 +120,9 @@ void fast_path_note_left(struct pg *pg, int64_t product_id, int64_t units)
 
 int64_t fast_path_over(struct pg *pg, int64_t product_id)
 {
-    struct fast_path *table = pg->store->fast_path;
+    struct fast_path *table = lock(pg);
     const struct slot *slot = slot_of(table, product_id);
 
-    pthread_mutex_lock(&table->mutex);
     int64_t over = slot->product_id == product_id ? slot->over : 0;
     pthread_mutex_unlock(&table->mutex);
     return over > 0 ? over : INT64_MAX;
@@ -136,10 +137,9 @@ static bool is_marked(const struct pg *pg, const struct slot *slot)
 
 void fast_path_note_early(struct pg *pg, int64_t product_id, int64_t epoch)
 {
-    struct fast_path *table = pg->store->fast_path;
+    struct fast_path *table = lock(pg);
     struct slot *slot = slot_of(table, product_id);
 
-    pthread_mutex_lock(&table->mutex);
     if (slot->product_id != product_id || slot->epoch != epoch)
         note(slot, product_id, epoch);
     slot->early =
@@ -149,10 +149,9 @@ void fast_path_note_early(struct pg *pg, int64_t product_id, int64_t epoch)
 
 int64_t fast_path_early_epoch(struct pg *pg, int64_t product_id)
 {
-    struct fast_path *table = pg->store->fast_path;
+    struct fast_path *table = lock(pg);
     const struct slot *slot = slot_of(table, product_id);
 
-    pthread_mutex_lock(&table->mutex);
     int64_t epoch = slot->product_id == product_id && is_marked(pg, slot) ? slot->epoch : 0;
     pthread_mutex_unlock(&table->mutex);
     return epoch;

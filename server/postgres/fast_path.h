@@ -30,9 +30,6 @@ struct pg;
 struct fast_path *fast_path_create(void);
 void fast_path_destroy(struct fast_path *table); /* NULL is allowed */
 
-/* Everything: the database may be another one. */
-void fast_path_forget(struct fast_path *table);
-
 /* `epoch` was read from the product's row, now or earlier. */
 void fast_path_note(struct pg *pg, int64_t product_id, int64_t epoch, bool fits);
 /* The same, where nothing is known but the epoch: of a new sale one statement is tried. */

@@ -134,3 +134,14 @@ void pg_rollback(struct pg *pg, int64_t until_us)
     pg->in_transaction = false;
     pg_limit_ended(pg, false);
 }
+
+/* A standby may be behind what is flushed here. */
+enum pg_status pg_flush_reads(struct pg *pg, int64_t until_us)
+{
+    if (!store_waits(pg->store)) {
+        enum pg_status status = pg_exec(pg, SQL_LOG_FLUSHED, PG_NO_ARGS, until_us);
+        if (status != PG_OK || pg_get_bool(pg, 0, 0))
+            return status;
+    }
+    return pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us);
+}

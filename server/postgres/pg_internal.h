@@ -36,7 +36,8 @@ struct store {
     struct store_lasting snapshot; /* the background's: store.c's look_at_snapshots */
     _Atomic int64_t snapshot_us;   /* how long that has been the oldest */
     bool snapshots_hidden;         /* the background's: that was logged */
-    int64_t sizes; /* the background's: of the tables, as SQL_SCHEMA_STATE has them */
+    int64_t sizes;           /* the background's: of the tables, as SQL_SCHEMA_STATE has them */
+    _Atomic unsigned doubts; /* store_doubt's */
     _Atomic unsigned plans_number;   /* how often that has risen */
     _Atomic int64_t closed_until_us; /* after a failed connect no session tries before */
     atomic_bool limited;             /* a session was refused, and none was opened since */
@@ -152,8 +153,8 @@ void pg_limit_ended(struct pg *pg, bool committed);
 /* Whether the limit that PostgreSQL has been told will do. */
 bool pg_limit_suits(const struct pg *pg);
 
-/* What a session sets for itself, as a statement (settle.c): for as long as it lasts, or, where it
- * is pooled, for the transaction. Borrowed from `out`. */
+/* What a session sets for itself, as a statement (store/waits.c): for as long as it lasts, or,
+ * where it is pooled, for the transaction. Borrowed from `out`. */
 enum { PG_SETTINGS = 4 };
 struct pg_settings {
     struct pg_command command;
@@ -188,6 +189,7 @@ void store_renew_sessions(struct store *store);
 /* The database may not be the one that it was: nothing is done in it until store_prepare has looked
  * at its schema again. */
 void store_doubt(struct store *store);
+unsigned store_doubts(const struct store *store); /* how often */
 
 /* What store_prepare says of the schema; a session that is not fit for use afterwards is closed. */
 bool schema_ensure(struct pg *pg, int64_t until_us, int64_t schema_until_us, struct error *error);

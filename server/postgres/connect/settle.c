@@ -35,19 +35,6 @@ static const char unsuited_pooler[] =
     "the pooler in front of it does not keep named prepared statements apart: use PgBouncer 1.21 "
     "or later with pool_mode=transaction and max_prepared_statements above 0, or no pooler";
 
-const struct pg_command *pg_settings(struct pg *pg, struct pg_settings *out)
-{
-    pg_limit_text(pg->store->limits.statement_ms, out->statement);
-    pg_limit_text(pg->store->limits.idle_in_transaction_ms, out->idle);
-    pg_limit_text(pg_limit_begin(pg), out->lock);
-    out->values[0] = pg_text(out->statement);
-    out->values[1] = pg_text(out->idle);
-    out->values[2] = pg_text(out->lock);
-    out->values[3] = pg_int8_or_null(!pg->pooled, PQbackendPID(pg->conn));
-    out->command = (struct pg_command){SQL_SESSION_SETTINGS, out->values, PG_SETTINGS};
-    return &out->command;
-}
-
 /* In a transaction, so that it is one server session that is asked and tidied up. */
 static enum pg_status ask_for_names(struct pg *pg, bool *kept_apart, int64_t until_us)
 {

@@ -2,7 +2,6 @@
 #include "postgres/pg_internal.h"
 
 #include "base/clock.h"
-#include "postgres/fast_path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,8 +62,13 @@ int64_t pg_epoch_base(const struct pg *pg)
 
 void store_doubt(struct store *store)
 {
-    fast_path_forget(store->fast_path);
+    atomic_fetch_add_explicit(&store->doubts, 1, memory_order_relaxed);
     atomic_store_explicit(&store->ready, false, memory_order_release);
+}
+
+unsigned store_doubts(const struct store *store)
+{
+    return atomic_load_explicit(&store->doubts, memory_order_relaxed);
 }
 
 /* Sessions that are open now are closed when they are next to be used. */

@@ -14,7 +14,7 @@
  *
  * A commit that does not wait for the log lets go of its locks at once (early lock release), and a
  * crash may undo it until a later commit has waited. Who answers by what such a commit has written
- * waits for that (sale/flusher.h), or asks here (pg_flush_reads).
+ * waits for that (sale/flusher.h), or asks (pg_flush_reads).
  *
  * Failure modes:
  * - The wait ends early, because its limit was rounded down: the caller begins again while there is
@@ -91,6 +91,19 @@ int64_t pg_limit_begin(struct pg *pg)
     return pg->limit.ms = wanted_ms(pg);
 }
 
+const struct pg_command *pg_settings(struct pg *pg, struct pg_settings *out)
+{
+    pg_limit_text(pg->store->limits.statement_ms, out->statement);
+    pg_limit_text(pg->store->limits.idle_in_transaction_ms, out->idle);
+    pg_limit_text(pg_limit_begin(pg), out->lock);
+    out->values[0] = pg_text(out->statement);
+    out->values[1] = pg_text(out->idle);
+    out->values[2] = pg_text(out->lock);
+    out->values[3] = pg_int8_or_null(!pg->pooled, PQbackendPID(pg->conn));
+    out->command = (struct pg_command){SQL_SESSION_SETTINGS, out->values, PG_SETTINGS};
+    return &out->command;
+}
+
 bool pg_limit_send(struct pg *pg)
 {
     char text[PG_LIMIT_TEXT];
@@ -141,15 +154,4 @@ void pg_commit_early(struct pg *pg, bool early)
 {
     assert(!pg_in_transaction(pg));
     pg->limit.early = early;
-}
-
-/* A standby may be behind what is flushed here. */
-enum pg_status pg_flush_reads(struct pg *pg, int64_t until_us)
-{
-    if (!store_waits(pg->store)) {
-        enum pg_status status = pg_exec(pg, SQL_LOG_FLUSHED, PG_NO_ARGS, until_us);
-        if (status != PG_OK || pg_get_bool(pg, 0, 0))
-            return status;
-    }
-    return pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us);
 }
