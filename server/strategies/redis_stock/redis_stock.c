@@ -109,7 +109,7 @@ static void *start(const struct services *services, struct error *error)
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
-    stock->services = services;
+    *stock = (struct redis_stock){.services = services, .strategy = &strategy_redis_stock};
     stock_flag_init(&stock->flag);
     stock_mend_init(&stock->mend);
     stock_handover_init(&stock->handover);

@@ -13,6 +13,7 @@ struct writer;
 
 struct redis_stock {
     const struct services *services; /* borrowed: app */
+    const struct strategy *strategy; /* its row */
     struct stock_flag flag;
     struct stock_mend mend;
     struct stock_handover handover;

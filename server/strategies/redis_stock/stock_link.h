@@ -27,6 +27,7 @@ struct stock_link {
     struct redis *redis; /* connected */
     int64_t until_us;
     const atomic_bool *stopped; /* NULL, or: what takes long ends early */
+    const char *strategy;       /* by which orders are written; the writer's alone */
 };
 
 enum stock_result {

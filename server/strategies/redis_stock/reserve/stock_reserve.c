@@ -14,7 +14,6 @@
 #include "strategies/redis_stock/mirror/stock_waiting.h"
 #include "strategies/redis_stock/reserve/stock_call.h"
 #include "strategies/redis_stock/stock_instance.h"
-#include "strategies/strategies.h"
 #include "strategy/parking.h"
 
 #include <stdio.h>
@@ -277,7 +276,7 @@ static enum pg_status leave_mark(const struct session *session, int64_t product_
                                  int64_t until_us)
 {
     const struct pg_value values[] = {pg_int8(product_id), pg_int8(epoch),
-                                      pg_text(strategy_redis_stock.name)};
+                                      pg_text(stock_of(session)->strategy->name)};
     enum pg_status status;
 
     pg_lock_until(session->pg, until_us, session->lock_most_ms);

@@ -15,7 +15,6 @@
 #include "sale/purchase.h"
 #include "strategies/redis_stock/mirror/stock_mirror.h"
 #include "strategies/redis_stock/writer/stock_decide.h"
-#include "strategies/strategies.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +59,7 @@ static enum pg_status write_and_commit(struct work *work)
 
     list_orders(work, &orders);
     FAILPOINT("stock-writer-committing");
-    return columns_commit(&orders, &work->tally, strategy_redis_stock.name);
+    return columns_commit(&orders, &work->tally, work->link->strategy);
 }
 
 /* Nobody had them, all are of one sale, and no order wants anything besides. */
@@ -91,7 +90,7 @@ static enum pg_status at_once(struct work *work)
     list_orders(work, &to);
     FAILPOINT("stock-writer-committing");
     enum pg_status status =
-        columns_buy(&to, work->link->pg, strategy_redis_stock.name, 0, work->link->until_us);
+        columns_buy(&to, work->link->pg, work->link->strategy, 0, work->link->until_us);
     if (status != PG_OK || pg_affected(work->link->pg) == 0)
         open_all(work);
     return status;

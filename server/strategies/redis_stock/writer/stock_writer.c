@@ -42,7 +42,6 @@
 #include "strategies/redis_stock/writer/stock_lost.h"
 #include "strategies/redis_stock/writer/stock_settle.h"
 #include "strategies/redis_stock/writer/stock_write.h"
-#include "strategies/strategies.h"
 #include "strategy/cost_accounting.h"
 
 #include <pthread.h>
@@ -277,7 +276,7 @@ static bool write_part(struct writer *at, struct stock_part *part)
     put_off_held(at, part);
     bool done = stock_settle(at->stream, &at->link, part,
                              part->fresh && !stock_handover_is_empty(&at->stock->handover));
-    cost_charge_outcomes(at->services, &strategy_redis_stock, &count);
+    cost_charge_outcomes(at->services, at->stock->strategy, &count);
     at->quiet_since_us = clock_mono_us();
     at->round_at_us = 0; /* figures have moved: a round when it is quiet again */
     return done;
@@ -327,7 +326,7 @@ static bool read_and_write(struct writer *at, enum stock_source source, bool *mo
     at->link.until_us = clock_mono_us() + TIMEOUT_US;
     int n = stock_stream_read(at->stream, &at->link, source, more);
     if (n <= 0) {
-        cost_charge(at->services, &strategy_redis_stock, COST_OTHER, 0);
+        cost_charge(at->services, at->stock->strategy, COST_OTHER, 0);
         return n == 0;
     }
     FAILPOINT("stock-writer-read");
@@ -428,7 +427,7 @@ static bool write_handed(struct writer *at, int64_t until_us)
         if (!stock_handover_is_open(&at->stock->handover))
             fall_behind(at);
         conclude(at, settled);
-        cost_charge(at->services, &strategy_redis_stock, COST_OTHER, 0);
+        cost_charge(at->services, at->stock->strategy, COST_OTHER, 0);
         return false;
     }
     FAILPOINT("stock-writer-read");
@@ -531,7 +530,7 @@ static void *writer_main(void *argument)
 
     while (!atomic_load(&at->stopping)) {
         bool done = turn(at);
-        cost_charge(at->services, &strategy_redis_stock, COST_OTHER, 0);
+        cost_charge(at->services, at->stock->strategy, COST_OTHER, 0);
         if (!done)
             clock_sleep_until(clock_mono_us() + PAUSE_US);
     }
@@ -567,6 +566,7 @@ struct writer *stock_writer_start(struct redis_stock *stock, struct error *error
     at->stock = stock;
     at->services = services;
     at->link.settings = services->settings;
+    at->link.strategy = stock->strategy->name;
     at->link.pg = pg_create(services_store(services));
     at->link.redis = redis_create(services->backends[BACKEND_STOCK_REDIS]);
     at->stream = stock_stream_create(services->settings,
