@@ -9,8 +9,8 @@ cd "$root"
 # A folder includes itself, and what has a smaller number. Those with the same number do not know each other. A folder
 # within a room belongs to it, unless it stands here.
 declare -A level=(
-  [base]=0 [settings]=1 [metrics]=2 [backend]=3 [order]=3 [postgres]=4 [redis]=4 [http/reader]=4 [lock]=5 [strategy]=6
-  [sale]=7 [strategies]=8 [strategies/partitioned_queue]=9 [drive]=10 [dispatch]=11 [http]=12 [api]=13 [app]=14
+  [base]=0 [settings]=1 [metrics]=2 [backend]=3 [order]=3 [postgres]=4 [redis]=4 [rabbitmq]=4 [http/reader]=4 [lock]=5 [strategy]=6
+  [sale]=7 [strategies]=8 [drive]=10 [dispatch]=11 [http]=12 [api]=13 [app]=14
   [main]=15 [loadtest]=16
 )
 
@@ -25,8 +25,8 @@ declare -A harness_level=(
 # Headers that some rooms alone may include. sql_text.h, lua_text.h, openapi_yaml.h and live_page.h are generated.
 declare -A owner=(
   [microhttpd.h]="http api" [jansson.h]="http api http/reader" [libpq-fe.h]=postgres
-  [rabbitmq-c]=strategies/partitioned_queue [amqp.h]=strategies/partitioned_queue
-  [amqp_tcp_socket.h]=strategies/partitioned_queue [libmemcached]=lock [zookeeper]=lock
+  [rabbitmq-c]=rabbitmq [amqp.h]=rabbitmq [amqp_tcp_socket.h]=rabbitmq
+  [libmemcached]=lock [zookeeper]=lock
   [openssl]=redis [hiredis]=redis [hiredis.h]=redis [sql_text.h]=postgres [lua_text.h]=redis [openapi_yaml.h]=api [live_page.h]=api [zoo_json.h]=api
 )
 

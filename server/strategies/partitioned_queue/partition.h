@@ -9,15 +9,13 @@
  *   partition_put_off.c    entries whose product's row is held by another transaction
  *   partition_decide.c     many buys, one transaction
  *   partition_returns.c    cancels, expiries and restocks
- *   rabbitmq.c             connections with the broker
- *   rabbitmq_broker.c      and what they know of it together
  *   partition_resender.c   replies to waiting orders; what was lost is sent again
  */
 #ifndef SECKILL_STRATEGIES_PARTITIONED_QUEUE_PARTITION_H
 #define SECKILL_STRATEGIES_PARTITIONED_QUEUE_PARTITION_H
 
 #include "order/order.h"
-#include "strategies/partitioned_queue/rabbit.h"
+#include "rabbitmq/rabbit.h"
 #include "strategy/session.h"
 
 #include <stdatomic.h>
@@ -36,6 +34,7 @@ struct resender;
  * in between. */
 struct partitioned_queue {
     const struct services *services;                 /* borrowed: app */
+    const struct strategy *strategy;                 /* its row */
     char replies[RABBIT_NAME_MAX + 1];               /* this instance's queue for replies */
     struct consumer *consumers[PARTITION_CONSUMERS]; /* owned */
     atomic_bool stopping;                            /* the consumers */
@@ -47,6 +46,13 @@ static inline const char *partition_replies(const struct session *session)
     const struct partitioned_queue *queue = session->instance;
 
     return queue->replies;
+}
+
+static inline const struct strategy *partition_strategy(const struct session *session)
+{
+    const struct partitioned_queue *queue = session->instance;
+
+    return queue->strategy;
 }
 
 /* The session's connection with the broker. */

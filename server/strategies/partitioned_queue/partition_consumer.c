@@ -24,7 +24,6 @@
 #include "base/log.h"
 #include "sale/decide_many/held.h"
 #include "strategies/partitioned_queue/partition.h"
-#include "strategies/strategies.h"
 #include "strategy/external_state.h"
 
 #include <pthread.h>
@@ -244,7 +243,7 @@ static void announce_stock(const struct consumer *consumer)
     for (int i = 0; i < consumer->count; i++)
         external_state_note_gain(&gains, consumer->entries[i].product_id, consumer->entries[i].kind,
                                  consumer->entries[i].outcome);
-    external_state_stock_added(consumer->session, &strategy_partitioned_queue, &gains);
+    external_state_stock_added(consumer->session, partition_strategy(consumer->session), &gains);
 }
 
 /* One message for each queue that waits for some of the entries. */
@@ -277,7 +276,7 @@ static void charge(const struct consumer *consumer)
     for (int i = 0; i < consumer->count; i++)
         if (consumer->entries[i].kind == ORDER_BUY)
             cost_count_buy(&count, consumer->entries[i].outcome);
-    cost_charge_outcomes(consumer->services, &strategy_partitioned_queue, &count);
+    cost_charge_outcomes(consumer->services, partition_strategy(consumer->session), &count);
 }
 
 /* Acknowledges the batch's messages, each once. One of which something was put off that has no row
@@ -325,7 +324,7 @@ static bool serve(struct consumer *consumer)
         return false;
     }
     if (!decide(consumer) || !put_off(consumer)) {
-        cost_charge(consumer->services, &strategy_partitioned_queue, COST_OTHER, 0);
+        cost_charge(consumer->services, partition_strategy(consumer->session), COST_OTHER, 0);
         fail(consumer, pg_error(session->pg));
         return false;
     }

@@ -18,7 +18,6 @@
 #include "postgres/fast_path.h"
 #include "sale/decide_many/columns.h"
 #include "strategies/partitioned_queue/partition.h"
-#include "strategies/strategies.h"
 
 #include <string.h>
 
@@ -51,7 +50,7 @@ static enum pg_status write_rows(struct session *session, struct order **buys, i
         holds[i] = buys[i]->hold_s;
     }
     return pg_exec(session->pg, SQL_QUEUE_INSERT,
-                   PG_ARGS(pg_int8(product_id), pg_text(strategy_partitioned_queue.name),
+                   PG_ARGS(pg_int8(product_id), pg_text(partition_strategy(session)->name),
                            pg_uuids(rows.ids, count), pg_int8s(rows.users, count),
                            pg_int8s(rows.quantities, count), pg_texts(rows.keys, count),
                            pg_times(rows.created, count), pg_int8(epoch), pg_int8s(holds, count)),

@@ -23,7 +23,6 @@
 #include "sale/purchase.h"
 #include "sale/settle.h"
 #include "strategies/partitioned_queue/partition.h"
-#include "strategies/strategies.h"
 #include "strategy/external_state.h"
 #include "strategy/parking.h"
 
@@ -182,7 +181,7 @@ static void announce_stock(struct session *session, const struct order *order)
 
     gains.count = 0;
     external_state_note_gain(&gains, order->product_id, order->kind, order->outcome);
-    external_state_stock_added(session, &strategy_partitioned_queue, &gains);
+    external_state_stock_added(session, partition_strategy(session), &gains);
 }
 
 static void settle_overdue(struct resender *at, struct order *list)
@@ -251,7 +250,7 @@ static bool sweep_some(struct resender *at)
 
     if (!pg_connect(session->pg, until_us) ||
         pg_exec(session->pg, SQL_QUEUE_SWEEP,
-                PG_ARGS(pg_text(strategy_partitioned_queue.name), pg_int8(PARTITION_BATCH)),
+                PG_ARGS(pg_text(partition_strategy(session)->name), pg_int8(PARTITION_BATCH)),
                 until_us) != PG_OK)
         return false;
     int count = pg_rows(session->pg);
@@ -295,7 +294,7 @@ static void *resender_main(void *argument)
             sweep(at);
             next_us = clock_mono_us() + SWEEP_US;
         }
-        cost_charge(at->services, &strategy_partitioned_queue, COST_OTHER, 0);
+        cost_charge(at->services, partition_strategy(at->session), COST_OTHER, 0);
     }
     return NULL;
 }

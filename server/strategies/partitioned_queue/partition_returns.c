@@ -14,7 +14,6 @@
 #include "sale/decide_many/held.h"
 #include "sale/purchase_cancel.h"
 #include "strategies/partitioned_queue/partition.h"
-#include "strategies/strategies.h"
 
 enum { ATTEMPTS_MAX = 20 };
 
@@ -49,7 +48,7 @@ bool partition_decide_cancel(struct session *session, struct partition_entry *en
     /* No wait that ends early may be answered with "not done": an earlier delivery's COMMIT may
      * stand in the way. */
     struct order order = {.kind = entry->kind,
-                          .strategy = &strategy_partitioned_queue,
+                          .strategy = partition_strategy(session),
                           .id = entry->id,
                           .product_id = entry->product_id,
                           .outcome = ORDER_RETRY,
@@ -131,7 +130,7 @@ static enum pg_status restock(struct session *session, struct partition_entry *e
         return status;
     status = pg_exec(pg, SQL_QUEUE_RESTOCK_INSERT,
                      PG_ARGS(pg_uuid(&entry->id), product, epoch, quantity,
-                             pg_text(strategy_partitioned_queue.name), pg_time(entry->created_us),
+                             pg_text(partition_strategy(session)->name), pg_time(entry->created_us),
                              pg_text(entry->key[0] ? entry->key : NULL)),
                      session->work_until_us);
     if (status != PG_OK)

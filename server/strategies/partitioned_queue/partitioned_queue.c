@@ -56,6 +56,7 @@ static void *start(const struct services *services, struct error *error)
 
     if (queue) {
         queue->services = services;
+        queue->strategy = &strategy_partitioned_queue;
         uuid_format(&id, text);
         snprintf(queue->replies, sizeof queue->replies, "%s.replies.%s",
                  services->settings->system_name, text);
@@ -67,11 +68,6 @@ static void *start(const struct services *services, struct error *error)
     return NULL;
 }
 
-#else
-const struct backend backend_rabbitmq = {
-    .name = "rabbitmq",
-    .absent = "librabbitmq was absent when this server was built (--amqp)",
-};
 #endif
 
 const struct strategy strategy_partitioned_queue = {

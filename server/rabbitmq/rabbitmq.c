@@ -7,11 +7,11 @@
  * under way at a time, so a confirm needs no book-keeping. Anything unexpected (the broker closes a
  * channel, a queue is deleted under its consumer) closes the connection.
  */
-#include "strategies/partitioned_queue/rabbit.h"
+#include "rabbitmq/rabbit.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "strategies/partitioned_queue/rabbitmq_broker.h"
+#include "rabbitmq/rabbitmq_broker.h"
 
 #include <stdlib.h>
 #include <string.h>

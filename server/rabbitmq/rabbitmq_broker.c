@@ -1,5 +1,5 @@
 /* See rabbitmq_broker.h. */
-#include "strategies/partitioned_queue/rabbitmq_broker.h"
+#include "rabbitmq/rabbitmq_broker.h"
 
 #include "base/log.h"
 

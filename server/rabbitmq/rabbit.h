@@ -10,8 +10,8 @@
  * Sources: RabbitMQ documentation, "Quorum Queues", "Consumers: Single Active Consumer", "Consumer
  * Acknowledgements and Publisher Confirms"; AMQP 0-9-1; librabbitmq's amqp.h.
  */
-#ifndef SECKILL_STRATEGIES_PARTITIONED_QUEUE_RABBIT_H
-#define SECKILL_STRATEGIES_PARTITIONED_QUEUE_RABBIT_H
+#ifndef SECKILL_RABBITMQ_RABBIT_H
+#define SECKILL_RABBITMQ_RABBIT_H
 
 #include "base/error.h"
 

@@ -4,8 +4,8 @@
  * A broker in alarm (memory, disk) stops reading from who publishes, and says so. The probe asks by
  * a message that belongs to no queue; while there is an alarm nobody may begin to sell through it.
  */
-#ifndef SECKILL_STRATEGIES_PARTITIONED_QUEUE_RABBITMQ_BROKER_H
-#define SECKILL_STRATEGIES_PARTITIONED_QUEUE_RABBITMQ_BROKER_H
+#ifndef SECKILL_RABBITMQ_RABBITMQ_BROKER_H
+#define SECKILL_RABBITMQ_RABBITMQ_BROKER_H
 
 #include "backend/backend.h"
 #include "base/resolver.h"
