@@ -1,16 +1,23 @@
 #!/usr/bin/env python3
-"""check_modules.py [ROOT]: what tools and readers find by name stands once, and no files include each other.
+"""check_modules.py [ROOT [BUILD]]: what tools and readers find by name stands once, and no files need each other.
 
 Names: no external function is defined by two of the programs (server, loadtest, bench), so that whoever jumps to one
 lands in the right program.
 
 Circles: of the files of each program, a header, its implementation and x_internal.h of x.h counted as one, none includes
 what includes it, by whatever way.
+
+Calls, by the symbols of the objects in BUILD, for an include is only leave to call: no file needs a symbol of one that
+needs it, by whatever way, and none needs a symbol of a room that does not stand to the right of its own
+(check_layers.sh has the rooms).
 """
 
 import pathlib
 import re
+import subprocess
 import sys
+
+import check_state
 
 PROGRAMS = ("server", "loadtest", "bench")
 
@@ -56,7 +63,7 @@ def build_graph(sources):
 
 
 def reach(graph, module):
-    """Everything that the module includes, directly or not."""
+    """Everything that the module needs, directly or not."""
     seen, ahead = set(), list(graph[module])
     while ahead:
         at = ahead.pop()
@@ -77,6 +84,46 @@ def find_circles(graph):
     return sorted(circles)
 
 
+def read_calls(build):
+    """Which source of a program needs a symbol of which other one: {source: {other: symbol}}."""
+    homes, needed = {}, {}
+    for program in PROGRAMS:
+        for source, target in check_state.read_objects(build, program).items():
+            lines = subprocess.run(["nm", "-gP", target], check=True, capture_output=True, text=True).stdout.splitlines()
+            symbols = [line.split()[:2] for line in lines]
+            homes.update({name: source for name, kind in symbols if kind not in "Uvw"})
+            needed[source] = [name for name, kind in symbols if kind in "Uvw"]
+    return {source: {homes[name]: name for name in names if homes.get(name, source) != source}
+            for source, names in needed.items()}
+
+
+def read_levels():
+    """The rooms of check_layers.sh, each with its level: {"server/base": 0, …}."""
+    text = pathlib.Path(__file__).with_name("check_layers.sh").read_text(encoding="utf-8")
+    levels = {}
+    for name, program in (("level", "server"), ("harness_level", "loadtest")):
+        table = re.search(rf"declare -A {name}=\((.*?)\n\)", text, re.DOTALL).group(1)
+        levels.update({f"{program}/{room}": int(level) for room, level in re.findall(r"\[([\w/]+)\]=(\d+)", table)})
+    return levels
+
+
+def find_room(source, levels):
+    """The innermost folder of the source that is a room."""
+    folders = (str(folder) for folder in pathlib.PurePosixPath(source).parents)
+    return next((folder for folder in folders if folder in levels), None)
+
+
+def find_upward(calls, levels):
+    """Calls into a room that does not stand to the right: a complaint each."""
+    for source, needs in sorted(calls.items()):
+        room = find_room(source, levels)
+        for other, name in needs.items():
+            called = find_room(other, levels)
+            if None not in (room, called) and called != room and levels[called] >= levels[room]:
+                if room.split("/")[0] == called.split("/")[0]:
+                    yield f"{source} needs {name} of {other}, which does not stand to its right"
+
+
 def main():
     """Prints what is wrong and exits with status 1 if there is something."""
     here = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -86,6 +133,12 @@ def main():
         sys.exit(f"no sources under {root}: nothing was checked")
     wrong = list(find_namesakes(sources))
     wrong += [f"they include each other: {' '.join(circle)}" for circle in find_circles(build_graph(sources))]
+    if len(sys.argv) > 2:
+        calls = read_calls(pathlib.Path(sys.argv[2]).resolve())
+        if not calls:
+            sys.exit(f"no objects in {sys.argv[2]}: nothing was checked")
+        wrong += list(find_upward(calls, read_levels()))
+        wrong += [f"they call each other: {' '.join(circle)}" for circle in find_circles(calls)]
     for complaint in wrong:
         print(complaint, file=sys.stderr)
     print(f"{len(sources)} files, {len(wrong)} names and circles that should not be")

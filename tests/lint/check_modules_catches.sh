@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves that check_modules.py goes red: for a function of two programs, for files that include each other, whatever
-# the way.
+# Proves that check_modules.py goes red: for a function of two programs, for files that include or call each other,
+# whatever the way, and for a call upward.
 set -euo pipefail
 
 lint=$(cd "$(dirname "$0")" && pwd)
@@ -52,4 +52,36 @@ put server/postgres/connect.c '#include "postgres/pg_internal.h"'
 passes "a module in two headers"
 put server/postgres/pg_internal.h $'#include "postgres/connect.h"\n#include "postgres/pg.h"'
 refuses "an inner header and what is above it"
+
+# Calls: the sources are compiled, and no header says what they call.
+calls() { # file and text of each
+  rm -rf "$tree" && mkdir -p "$tree/build"
+  while [ $# -gt 0 ]; do
+    put "$1" "$2"
+    mkdir -p "$(dirname "$tree/build/$1")"
+    cc -c -o "$tree/build/$1.o" "$tree/$1"
+    printf '%s{"directory": "%s", "file": "%s", "command": "cc -c -o build/%s.o"}' \
+      "${listed:+,}" "$tree" "$tree/$1" "$1" >>"$tree/build/list"
+    listed=1
+    shift 2
+  done
+  listed=
+  { echo '['; cat "$tree/build/list"; echo ']'; } >"$tree/build/compile_commands.json"
+}
+
+both=$check
+check=called
+called() { "$both" "$1" "$1/build"; }
+calls server/sale/a.c 'int b(void); int a(void) { return b(); }' server/sale/b.c 'int b(void) { return 0; }' \
+  server/drive/c.c 'int a(void); int c(void) { return a(); }'
+passes "calls downward"
+calls server/sale/a.c 'int b(void); int a(void) { return b(); }' server/sale/b.c 'int c(void); int b(void) { return c(); }' \
+  server/sale/c.c 'int a(void); int c(void) { return a(); }'
+refuses "three that call each other"
+calls server/sale/a.c 'int b(void); int a(void) { return b(); }' server/sale/b.c 'static int a(void) { return 0; } int b(void) { return a(); }'
+passes "a namesake of a file's own"
+calls server/sale/a.c 'int b(void); int a(void) { return b(); }' server/drive/b.c 'int b(void) { return 0; }'
+refuses "a call upward"
+calls server/sale/a.c 'extern const int b; int a(void) { return b; }' server/strategies/b.c 'const int b = 1;'
+refuses "a look upward"
 judge

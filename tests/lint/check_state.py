@@ -16,15 +16,15 @@ SYMBOL = re.compile(r"^\S+ .{7} (?:\.(?:bss|data|tbss|tdata)\S*|\*COM\*)\t\S+ (?
 CONSTANT = re.compile(r" \.data\.rel\.ro\S*\t")  # pointers in it are set by the loader alone
 
 
-def read_objects(build):
-    """The sources of server/ and their objects; those that two programs compile once."""
+def read_objects(build, program="server"):
+    """The program's sources and their objects; those that two programs compile once."""
     objects = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         source = pathlib.Path(entry["file"])
         words = shlex.split(entry["command"])
         target = pathlib.Path(entry["directory"]) / words[words.index("-o") + 1]
-        if "server" in source.parts and target.is_relative_to(build / "server"):
-            name = source.parts[source.parts.index("server"):]
+        if program in source.parts and target.is_relative_to(build / program):
+            name = source.parts[source.parts.index(program):]
             objects.setdefault("/".join(name), target)
     return objects
 
