@@ -4,7 +4,7 @@
 #   soak.sh [--minutes N] [--seed N] [--strategies NAME,NAME,…] [--out DIR] [--server-binary PATH]
 #
 # Three servers on a private PostgreSQL, two Redis and, where it is installed, RabbitMQ. In rounds of a minute recorded
-# crowds (docs/LEDGER.md) buy by several strategies at once, of products with plenty and of products that sell out,
+# crowds (docs/JUDGING.md) buy by several strategies at once, of products with plenty and of products that sell out,
 # while in an order that the seed decides PostgreSQL, the locks' Redis and redis-stock's Redis are killed and started
 # again, one server is killed, and told to stop, and started again, and another is stopped for longer than a lease.
 # Servers 1 and 2 live through all of it. After each round everything must have come to rest, and every ledger is

@@ -507,11 +507,11 @@ bool options_parse(struct options *out, enum options_action *action, int argc, c
         return true;
     }
     if (takes_files && out->folders.count == 0)
-        return error_fail(error, out->command == COMMAND_CHECK
-                                     ? "check: which ledger? Name its file"
-                                 : out->command == COMMAND_SHOP
-                                     ? "shop: which one? Name its target file (docs/SHOPS.md)"
-                                     : "report: which run? Name the folder of its results.json");
+        return error_fail(
+            error, out->command == COMMAND_CHECK ? "check: which ledger? Name its file"
+                   : out->command == COMMAND_SHOP
+                       ? "shop: which one? Name its target file (docs/JUDGING.md#the-target-file)"
+                       : "report: which run? Name the folder of its results.json");
     if (!check_gates(out, &given, error))
         return false;
     if (out->command == COMMAND_SHOP)

@@ -105,7 +105,7 @@ const char options_record_text[] =
     "Every operation stands in ledger.jsonl before it is sent, and again when it is answered:\n"
     "buys with and without a key, repeats of a key, cancels, restocks, payments where some buys\n"
     "are to be paid later (--holds), and reads until what was accepted or held is decided.\n"
-    "`check` judges it, now or later (docs/LEDGER.md).\n"
+    "`check` judges it, now or later (docs/JUDGING.md#the-ledger).\n"
     "\n"
     "Exit status: 0 recorded to the end; 2 not.\n";
 
@@ -130,10 +130,10 @@ const char options_oasis_text[] =
 
 const char options_check_text[] = "Exit status: 0 nothing is wrong, and something was sold; 1 an "
                                   "invariant is broken: each is named\n"
-                                  "with the operations that show it, the smallest case first "
-                                  "(docs/LEDGER.md); 2 the ledger or the\n"
-                                  "database cannot be read or are not of one sale, nothing was "
-                                  "sold, or the exact search gave up.\n";
+                                  "with the operations that show it, the smallest case first\n"
+                                  "(docs/JUDGING.md#what-check-finds); 2 the ledger or the "
+                                  "database cannot be read or are not\n"
+                                  "of one sale, nothing was sold, or the exact search gave up.\n";
 
 const char options_faults_text[] =
     "Faults\n"
@@ -195,12 +195,11 @@ const char options_report_text[] =
 const char options_shop_text[] =
     "The file says how a purchase is asked for, what an answer means, how the shop is put back to "
     "its\n"
-    "start and where its books are: docs/SHOPS.md. The shop is reset, the load bought from it, "
-    "and\n"
-    "once nothing is under way its books are read and each claim is judged. A broken one is said "
-    "with\n"
-    "its numbers and the smallest example; what the load or the audit did not put to the test is\n"
-    "\"not checked\", with the reason.\n"
+    "start and where its books are: docs/JUDGING.md#the-target-file. The shop is reset, the load\n"
+    "bought from it, and once nothing is under way its books are read and each claim is judged. A\n"
+    "broken one is said with its numbers and the smallest example; what the load or the audit did "
+    "not\n"
+    "put to the test is \"not checked\", with the reason.\n"
     "\n"
     "Verdicts: kept, BROKEN, INVALID (nothing was sold, no claim could be checked, the stock did "
     "not\n"

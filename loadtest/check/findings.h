@@ -1,6 +1,6 @@
 /*
  * What the checker finds: each violation by the invariant that it breaks, with the operations that
- * show it. The numbers are those of docs/LEDGER.md.
+ * show it. The numbers are those of docs/JUDGING.md.
  */
 #ifndef SECKILL_LOADTEST_CHECK_FINDINGS_H
 #define SECKILL_LOADTEST_CHECK_FINDINGS_H

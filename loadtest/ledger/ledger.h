@@ -1,6 +1,6 @@
 /*
  * A ledger: what a crowd of clients asked for and what it was told, operation by operation, with
- * monotonic times. docs/LEDGER.md has the file's format; this is what a reader makes of it.
+ * monotonic times. docs/JUDGING.md has the file's format; this is what a reader makes of it.
  *
  * Every operation was written down before it was sent and again when it was answered. One that has
  * no answer may have happened or not, at any time after it was sent: LEDGER_INFO.

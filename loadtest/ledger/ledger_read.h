@@ -1,5 +1,5 @@
 /*
- * Reads a ledger's file (docs/LEDGER.md). A last line that is not whole, as a recorder that was
+ * Reads a ledger's file (docs/JUDGING.md). A last line that is not whole, as a recorder that was
  * killed leaves it, is left out and told (`cut`). Fields that it does not know are skipped, and so
  * are lines of an unknown sort, which are counted. Everything else that is not as the format says
  * is refused with its line: a file that is not understood is not judged.

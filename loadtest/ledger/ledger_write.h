@@ -1,5 +1,5 @@
 /*
- * Writes a ledger's file (docs/LEDGER.md). Flush (json_lines.h) what was begun before anything of
+ * Writes a ledger's file (docs/JUDGING.md). Flush (json_lines.h) what was begun before anything of
  * it is sent.
  */
 #ifndef SECKILL_LOADTEST_LEDGER_LEDGER_WRITE_H

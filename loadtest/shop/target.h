@@ -1,7 +1,7 @@
 /*
  * A target: somebody's shop, as a YAML file says it: how a purchase is asked for, what an answer
- * means, how the shop is put back to its start, and where its own books are. docs/SHOPS.md has the
- * format for readers; this is what is made of it.
+ * means, how the shop is put back to its start, and where its own books are. docs/JUDGING.md has
+ * the format for readers; this is what is made of it.
  *
  * Texts may name fields, {product}, {user}, {key}, {order}, a column of the users' file or what a
  * step before has taken: they are filled in for each purchase, by fill.h, and no other brace needs

@@ -1,5 +1,5 @@
 # How long after each event did each product sell again? Reads a file of events, "MICROSECONDS NAME BOUND_MS" of the
-# monotonic clock, and then a ledger (docs/LEDGER.md). Prints "EVENT MICROSECONDS BOUND_MS" for each event, of the product
+# monotonic clock, and then a ledger (docs/JUDGING.md). Prints "EVENT MICROSECONDS BOUND_MS" for each event, of the product
 # that waited longest; -1: one was not sold again. An event that was followed by less load than its bound, and not by a
 # sale, says nothing and has no line.
 function number(name,    at) {

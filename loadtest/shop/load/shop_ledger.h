@@ -1,7 +1,7 @@
 /*
  * A shop's ledger: what was asked and answered, a line of JSON each, written down before it is sent
  * and again when it is answered, and then what the books said; so it can be judged again without
- * the shop. docs/SHOPS.md has the format.
+ * the shop. docs/JUDGING.md says what is in it.
  */
 #ifndef SECKILL_LOADTEST_SHOP_LOAD_SHOP_LEDGER_H
 #define SECKILL_LOADTEST_SHOP_LOAD_SHOP_LEDGER_H

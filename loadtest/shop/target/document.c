@@ -152,7 +152,7 @@ static bool load(struct document *document, const struct text *text, yaml_parser
     if (yaml_document_get_root_node(&document->yaml))
         return true;
     yaml_document_delete(&document->yaml);
-    return refuse_line(document, 1, "an empty file: docs/SHOPS.md has one to begin with");
+    return refuse_line(document, 1, "an empty file: docs/JUDGING.md#the-target-file has one");
 }
 
 static bool parse(struct document *document, const struct text *text)

@@ -1,5 +1,5 @@
 /*
- * Reads a target's file: see target.h, and docs/SHOPS.md for the format.
+ * Reads a target's file: see target.h, and docs/JUDGING.md for the format.
  *
  * The file is read field by field in the order of the table below, in which each may count on those
  * before it: texts name the columns of the users' file and what steps have taken, SQL needs the

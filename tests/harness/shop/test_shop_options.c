@@ -95,8 +95,8 @@ static void a_ledger_to_judge_is_read(void **state)
 static const struct {
     const char *line, *said;
 } wrong[] = {
-    {"shop", "shop: which one? Name its target file (docs/SHOPS.md)"},
-    {"shop --rate 5", "shop: which one? Name its target file (docs/SHOPS.md)"},
+    {"shop", "shop: which one? Name its target file (docs/JUDGING.md#the-target-file)"},
+    {"shop --rate 5", "shop: which one? Name its target file (docs/JUDGING.md#the-target-file)"},
     {"shop a --fail-if=", "--fail-if is empty"},
     {"shop a --junit=", "--junit is empty"},
     {"shop one.yaml two.yaml", "shop: at most 1 of them"},

@@ -24,9 +24,9 @@ static void what_is_no_file_is_refused(void **state)
     is_refused("nobody", "nobody: No such file or directory");
     is_refused("/", "/: a folder, no file");
     shop_file_write("", 0);
-    is_refused(SHOP_FILE, "shop:1: an empty file: docs/SHOPS.md has one to begin with");
+    is_refused(SHOP_FILE, "shop:1: an empty file: docs/JUDGING.md#the-target-file has one");
     shop_file_write("# no more\n", 10);
-    is_refused(SHOP_FILE, "shop:1: an empty file: docs/SHOPS.md has one to begin with");
+    is_refused(SHOP_FILE, "shop:1: an empty file: docs/JUDGING.md#the-target-file has one");
     shop_file_write("- a\n", 4);
     is_refused(SHOP_FILE,
                "shop:1: a list, and a map is wanted: with name, server, database, product, "
