@@ -2,11 +2,12 @@
  * wllock's RedisLock: SETNX and PEXPIRE in one script with an empty value, tried again at once
  * without a pause for half of the time that is left; DEL, whoever owns it by then.
  *
- * Kept with its defects (docs/WLLOCK.md numbers them): no owner (W1), no renewal and no fence (W2),
- * a budget that rounds to 0 and then means for ever (W3), half of the time unused (W4), a busy spin
- * (W5), no second entry by the owner (W9), every failure the same "no" (W13), a lost reply leaves
- * the lock to nobody until its lease ends (W14), the wall clock, compared after the attempt and
- * strictly (W15), a single Redis (W16). One thing is not kept: the spin ends at the deadline.
+ * Kept with its defects (docs/ARTICLES.md numbers them): no owner (W1), no renewal and no fence
+ * (W2), a budget that rounds to 0 and then means for ever (W3), half of the time unused (W4), a
+ * busy spin (W5), no second entry by the owner (W9), every failure the same "no" (W13), a lost
+ * reply leaves the lock to nobody until its lease ends (W14), the wall clock, compared after the
+ * attempt and strictly (W15), a single Redis (W16). One thing is not kept: the spin ends at the
+ * deadline.
  */
 #include "lock/wllock.h"
 

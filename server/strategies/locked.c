@@ -12,7 +12,7 @@
  * for ever), and so does a lost COMMIT that is looked into for longer.
  *
  * wllock alone has a lane of its own: a fair local queue, one order of a product at a time, and one
- * representative that spins for the lock (docs/WLLOCK.md).
+ * representative that spins for the lock (docs/ARTICLES.md).
  */
 #include "sale/body/body_chosen.h"
 #include "strategies/strategies.h"

@@ -1,5 +1,5 @@
 /*
- * wllock's defects (docs/WLLOCK.md, W1 …) through the strategy, each beside its absence in
+ * wllock's defects (docs/ARTICLES.md, W1 …) through the strategy, each beside its absence in
  * redis-queue. W1 stands in test_lock_failures.c, W2 and W16 in
  * test_lock_pauses.c, W3, W9 and W15 in test_locks.c.
  */

@@ -46,7 +46,7 @@ chinese='# 库存
 ```json
 {"sold": 100}
 ```'
-translated='README docs/ARTICLES docs/DECIDE docs/FAQ docs/JUDGING docs/STRATEGIES docs/WLLOCK'
+translated='README docs/ARTICLES docs/DECIDE docs/FAQ docs/JUDGING docs/STRATEGIES'
 
 refuses "a tree without the texts"
 for name in $translated docs/MORE; do
