@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""strategy_tables.py SERVER [--check] [ROOT]: writes the tables of strategies into the texts, or says which are stale.
+"""strategy_tables.py SERVER [--check] [ROOT]: writes the table of strategies into docs/STRATEGIES.md and
+docs/STRATEGIES.zh.md, or says which is stale.
 
-docs/DECIDE.md holds what `SERVER --strategies=markdown` prints. docs/DECIDE.zh.md holds the same with a Chinese sentence for each:
-the one that stands there is kept, and a strategy that has none yet gets its English one. docs/STRATEGIES.md and
-docs/STRATEGIES.zh.md say beside each promise which page has a heading of that name, or a title that begins with it.
-Only what stands between the two marks is touched.
+It holds what `SERVER --strategies=markdown` prints, promises as letters; each name links to the page that has a heading of
+that name, or a title that begins with it. In Chinese the sentence that stands there is kept, and a strategy that has none
+yet gets its English one. Only what stands between the two marks is touched.
 """
 import glob
 import os
@@ -51,51 +51,42 @@ def parts(file):
     return before + BEGIN, *rest.split(END)
 
 
-def find_page(name, pages, below):
-    """A link, from docs/, to the heading with the strategy's name."""
+def find_page(name, pages):
+    """Where the heading with the strategy's name is, from docs/."""
     for pattern in pages:
         for file in sorted(set(glob.glob(pattern)) - OTHERS):
             heading = re.search(rf"^(?:(#) {re.escape(name)}\b.*|(##) {re.escape(name)})$", read(file), re.M | re.I)
             if heading:
                 path = "" if file == pages[0] else os.path.relpath(file, "docs")
-                title = os.path.basename(file).split(".")[0] if path else below
-                return f"[{title}]({path}{'#' + name if heading[2] else ''})"
+                return path + ("#" + name if heading[2] else "")
     return ""
 
 
 def chinese_sentences():
     """Of each strategy that has one, its Chinese sentence."""
-    rows = [cells(line) for line in parts("docs/DECIDE.zh.md")[1].splitlines()[2:]]
-    return {row[0]: row[1] for row in rows if CHINESE.search(row[1])}
+    rows = [cells(line) for line in parts("docs/STRATEGIES.zh.md")[1].splitlines()[2:]]
+    return {re.search("`.*`", row[0])[0]: row[1] for row in rows if CHINESE.search(row[1])}
 
 
-def chinese(rows):
-    told = chinese_sentences()
-    yes = {"yes": "是", "no": "否"}
-    head = ["策略", "做法", "所需后端", "单实例正确", "多实例正确", "持锁者停顿时", "Redis 丢数据时"]
-    return table(head, [[name, told.get(name, how), needs, *(yes[promise] for promise in promises)]
-                        for name, how, needs, *promises in rows])
-
-
-def with_pages(rows, head, nothing, pages, below, told):
-    def row(name, how, _, *promises):
+def with_pages(rows, head, nothing, pages, told):
+    def row(name, how, needs, *promises):
         letters = [letter for letter, promise in zip("1NPF", promises) if promise == "yes"]
-        return [name, told.get(name, how), " ".join(letters) or nothing, find_page(name.strip("`"), pages, below)]
+        more = [need for need in needs.split(", ") if need != "postgresql"]
+        page = find_page(name.strip("`"), pages)
+        return [f"[{name}]({page})" if page else name, told.get(name, how), ", ".join(more), " ".join(letters) or nothing]
 
     return table(head, [row(*each) for each in rows])
 
 
 def main():
     lines = subprocess.run([server, "--strategies=markdown"], check=True, capture_output=True, text=True).stdout
-    head, _, *rows = map(cells, lines.splitlines())
+    rows = [cells(line) for line in lines.splitlines()[2:]]
     stale = []
     texts = [
-        ("docs/DECIDE.md", table(head, rows)),
-        ("docs/DECIDE.zh.md", chinese(rows)),
-        ("docs/STRATEGIES.md", with_pages(rows, ["strategy", "in a sentence", "promise", "told in"], "nothing",
-                                          PAGES, "below", {})),
-        ("docs/STRATEGIES.zh.md", with_pages(rows, ["策略", "一句话", "承诺", "详见"], "无",
-                                             CHINESE_PAGES, "下文", chinese_sentences())),
+        ("docs/STRATEGIES.md", with_pages(rows, ["strategy", "how", "needs besides PostgreSQL", "promise"], "nothing",
+                                          PAGES, {})),
+        ("docs/STRATEGIES.zh.md", with_pages(rows, ["策略", "做法", "PostgreSQL 之外还需要", "承诺"], "无",
+                                             CHINESE_PAGES, chinese_sentences())),
     ]
     for file, new in texts:
         before, old, after = parts(file)

@@ -12,7 +12,7 @@ void listing_print_help(FILE *to); /* the end of --help: names and summaries */
  * summary. */
 void listing_print(FILE *to);
 
-/* The table that the READMEs and docs/STRATEGIES.md are made from (scripts/strategy_tables.py). */
+/* What the table of docs/STRATEGIES.md is made from (scripts/strategy_tables.py). */
 void listing_print_markdown(FILE *to);
 
 #endif

@@ -12,7 +12,7 @@ import re
 import sys
 
 ROOT = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..", "..")
-TRANSLATED = ["README", "docs/ARTICLES", "docs/DECIDE", "docs/FAQ", "docs/JUDGING", "docs/STRATEGIES"]
+TRANSLATED = ["README", "docs/ARTICLES", "docs/FAQ", "docs/JUDGING", "docs/STRATEGIES"]
 NAME = re.compile(r"[a-z]+(-[a-z]+)*")
 
 broken = []

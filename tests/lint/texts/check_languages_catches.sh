@@ -46,7 +46,7 @@ chinese='# 库存
 ```json
 {"sold": 100}
 ```'
-translated='README docs/ARTICLES docs/DECIDE docs/FAQ docs/JUDGING docs/STRATEGIES'
+translated='README docs/ARTICLES docs/FAQ docs/JUDGING docs/STRATEGIES'
 
 refuses "a tree without the texts"
 for name in $translated docs/MORE; do
@@ -78,8 +78,8 @@ differs "a block of code less" "$english" "${chinese//\`\`\`/}"
 differs "another figure in what was printed" "$english" "${chinese/100/101}"
 
 catches docs/ALONE.zh.md "$chinese"
-rm "$tree/docs/DECIDE.zh.md"
+rm "$tree/docs/FAQ.zh.md"
 refuses "a translation that is not there"
-put docs/DECIDE.zh.md "$chinese"
+put docs/FAQ.zh.md "$chinese"
 passes "the tree in order, again"
 judge

@@ -29,42 +29,37 @@ marks='<!-- strategies: written by scripts/strategy_tables.py -->
 <!-- /strategies -->'
 a='| `a` | A way. | postgresql | yes | yes | no | no |'
 b='| `b` | Another way. | postgresql, redis | yes | no | no | no |'
-put docs/DECIDE.md "before
-$marks
-after"
-put docs/DECIDE.zh.md "$marks"
 put docs/STRATEGIES.zh.md "$marks
 ## a"
-put docs/STRATEGIES.md "$marks
+put docs/STRATEGIES.md "before
+$marks
+after
 ## a"
 put docs/strategies/family.md '## b'
 serve "$a"
 refuses "tables with nothing in them"
 "$tables" "$tree/server" "$tree" >/dev/null
 passes "what the script has written"
-holds docs/DECIDE.md "$a"
-holds docs/DECIDE.md after
-holds docs/STRATEGIES.md '| `a` | A way. | 1 N | [below](#a) |'
-holds docs/DECIDE.zh.md '| `a` | A way. | postgresql | 是 | 是 | 否 | 否 |'
-holds docs/STRATEGIES.zh.md '| `a` | A way. | 1 N | [下文](#a) |'
+holds docs/STRATEGIES.md before
+holds docs/STRATEGIES.md after
+holds docs/STRATEGIES.md '| [`a`](#a) | A way. |  | 1 N |'
+holds docs/STRATEGIES.zh.md '| [`a`](#a) | A way. |  | 1 N |'
 
-sed -i 's/A way\./一种做法/' "$tree/docs/DECIDE.zh.md"
-refuses "a Chinese sentence that one text alone has"
-"$tables" "$tree/server" "$tree" >/dev/null
+sed -i 's/A way\./一种做法/' "$tree/docs/STRATEGIES.zh.md"
 passes "a Chinese sentence"
-holds docs/STRATEGIES.zh.md '| `a` | 一种做法 | 1 N | [下文](#a) |'
 serve "$a" "$b"
 refuses "a strategy more"
 "$tables" "$tree/server" "$tree" >/dev/null
 passes "the tables with it"
-holds docs/STRATEGIES.md '| `b` | Another way. | 1 | [family](strategies/family.md#b) |'
-holds docs/DECIDE.zh.md '| `a` | 一种做法 | postgresql |'
+holds docs/STRATEGIES.md '| [`b`](strategies/family.md#b) | Another way. | redis | 1 |'
+holds docs/STRATEGIES.zh.md '| [`a`](#a) | 一种做法 |  | 1 N |'
+holds docs/STRATEGIES.zh.md '| [`b`](strategies/family.md#b) | Another way. | redis | 1 |'
 serve "${a/yes | yes/yes | no}" "$b"
 refuses "a promise less"
 serve "$a" "${b/Another/A third}"
 refuses "another summary"
 serve "$b" "$a"
 refuses "another order"
-put docs/DECIDE.md "no marks"
+put docs/STRATEGIES.md "no marks"
 refuses "a text without the marks"
 judge
