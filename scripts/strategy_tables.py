@@ -16,8 +16,6 @@ BEGIN = "<!-- strategies: written by scripts/strategy_tables.py -->\n"
 END = "<!-- /strategies -->\n"
 CHINESE = re.compile("[\u4e00-\u9fff]")
 # Where a strategy is told of, the first that has it. In Chinese only some pages are there.
-# How the unsafe ones break is no page of theirs.
-OTHERS = {"docs/strategies/zoo.md"}
 PAGES = ["docs/STRATEGIES.md", "docs/strategies/*.md", "docs/*[A-Z].md"]
 CHINESE_PAGES = ["docs/STRATEGIES.zh.md", "docs/*.zh.md", "docs/strategies/*.md", "docs/*.md"]
 
@@ -54,7 +52,7 @@ def parts(file):
 def find_page(name, pages):
     """Where the heading with the strategy's name is, from docs/."""
     for pattern in pages:
-        for file in sorted(set(glob.glob(pattern)) - OTHERS):
+        for file in sorted(glob.glob(pattern)):
             heading = re.search(rf"^(?:(#) {re.escape(name)}\b.*|(##) {re.escape(name)})$", read(file), re.M | re.I)
             if heading:
                 path = "" if file == pages[0] else os.path.relpath(file, "docs")

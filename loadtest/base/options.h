@@ -35,7 +35,7 @@ enum scenario {
     SCENARIO_UNPAID
 };
 enum options_format { FORMAT_TABLE, FORMAT_WIDE, FORMAT_MD, FORMAT_JSON, FORMAT_CSV };
-enum options_zoo_format { ZOO_FORMAT_TABLE, ZOO_FORMAT_MD, ZOO_FORMAT_JSON };
+enum options_zoo_format { ZOO_FORMAT_TABLE, ZOO_FORMAT_JSON };
 enum arrivals_kind { ARRIVALS_POISSON, ARRIVALS_CONSTANT };
 /* OPTIONS_USAGE: nothing was said, so the help is what is wrong. */
 enum options_action { OPTIONS_GO, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_USAGE };

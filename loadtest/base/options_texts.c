@@ -221,13 +221,13 @@ const char options_shop_text[] =
 
 const char options_zoo_text[] =
     "An exhibit is the shortest interleaving of two or three buyers that breaks a strategy, and\n"
-    "the same with one that it does not break (docs/strategies/zoo.md). Each buyer has sessions\n"
-    "of their own with PostgreSQL and Redis; the statements are the server's. They are played in\n"
-    "a schema of the zoo's own, seckill_zoo, which is made and dropped again: it must not be\n"
-    "there. No server is needed, and no sale is touched.\n"
+    "the same with one that it does not break. Each buyer has sessions of their own with\n"
+    "PostgreSQL and Redis; the statements and scripts are the server's, shown shortened.\n"
+    "They are played in a schema of the zoo's own, seckill_zoo, which is made and dropped again:\n"
+    "it must not be there. A lease is not waited for, it is ended where it is kept; where Redis\n"
+    "forgets, the zoo's keys are deleted. No server is needed, and no sale is touched.\n"
     "\n"
-    "Without a name it lists them (with --format md or json: plays all of them); all is every\n"
-    "one.\n"
+    "Without a name it lists them (with --format json: plays all of them); all is every one.\n"
     "\n"
     "Exit status: 0 each broke as it says, and its counterpart did not; 2 one ended otherwise,\n"
     "or could not be played.\n";

@@ -1,5 +1,5 @@
-/* Records as people read them: in a terminal while they are played, as the text of
- * docs/strategies/zoo.md, and as the data of the live page. */
+/* Records as people read them: in a terminal while they are played, and as the data of the live
+ * page. */
 #ifndef SECKILL_LOADTEST_ZOO_PRINT_H
 #define SECKILL_LOADTEST_ZOO_PRINT_H
 
@@ -24,10 +24,6 @@ void zoo_print_head(FILE *to, const struct zoo_exhibit *exhibit, const struct zo
                     int columns);
 void zoo_print_row(FILE *to, const struct zoo_act *act, const struct zoo_row *row, int columns);
 void zoo_print_end(FILE *to, const struct zoo_record *record);
-
-/* In Markdown: what docs/strategies/zoo.md begins with, and an exhibit's section. */
-void zoo_print_md_intro(FILE *to);
-void zoo_print_md(FILE *to, const struct zoo_pair *pair);
 
 /* An object a name, of `count` exhibits (server/api/page/page.js reads it). False: out of memory.
  */

@@ -67,20 +67,6 @@ static bool play_pair(struct zoo_stage *stage, const struct options *options, st
            play_act(stage, &show, pair->exhibit->safe, &pair->safe, error);
 }
 
-/* What a reader of the whole table gets; a table was printed while it was played. */
-static bool print(const struct options *options, const struct zoo_pair *pairs, size_t count,
-                  struct error *error)
-{
-    bool all = options->folders.count == 0;
-    if (options->zoo_format == ZOO_FORMAT_JSON)
-        return zoo_print_json(stdout, pairs, count) || error_fail(error, "out of memory");
-    if (options->zoo_format == ZOO_FORMAT_MD && all)
-        zoo_print_md_intro(stdout);
-    for (size_t i = 0; options->zoo_format == ZOO_FORMAT_MD && i < count; i++)
-        zoo_print_md(stdout, &pairs[i]);
-    return true;
-}
-
 static bool play_on(struct zoo_stage *stage, const struct options *options, struct zoo_pair *pairs,
                     size_t count, struct error *error)
 {
@@ -90,7 +76,9 @@ static bool play_on(struct zoo_stage *stage, const struct options *options, stru
         if (!play_pair(stage, options, &pairs[i], error))
             return false;
     }
-    return print(options, pairs, count, error);
+    /* A table was printed while it was played. */
+    return options->zoo_format == ZOO_FORMAT_TABLE || zoo_print_json(stdout, pairs, count) ||
+           error_fail(error, "out of memory");
 }
 
 static struct zoo_place place_of(const struct options *options)
