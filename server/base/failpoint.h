@@ -8,8 +8,8 @@
  * (what the place says fails) or skew:MS (a clock that is wrong, from then on), and N says at which
  * passage it happens (default 1, the first); with a + behind it, at that one and every later one.
  * With an ID only those passages count that concern it, at a place that knows what it concerns:
- * what comes twice, or a second time, of something else is none. The names are listed in
- * tests/README.md. Idea: FreeBSD's fail(9) and etcd's gofail.
+ * what comes twice, or a second time, of something else is none. `git grep FAILPOINT server` lists
+ * the places. Idea: FreeBSD's fail(9) and etcd's gofail.
  */
 #ifndef SECKILL_BASE_FAILPOINT_H
 #define SECKILL_BASE_FAILPOINT_H

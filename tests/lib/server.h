@@ -26,8 +26,8 @@ struct server;
 void server_use_database(const char *conninfo);
 void server_use_redis(const char *url);
 
-/* What SECKILL_FAILPOINTS says to servers that are started from now on (base/failpoint.h; the names
- * stand in tests/README.md); NULL: nothing. The text is borrowed. */
+/* What SECKILL_FAILPOINTS says to servers that are started from now on (base/failpoint.h); NULL:
+ * nothing. The text is borrowed. */
 void server_use_failpoints(const char *spec);
 
 /* Flags and values in turn: server_start("--work-ms", "50"), server_start(NULL) for none. A value

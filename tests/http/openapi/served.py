@@ -32,7 +32,7 @@ PATIENT = ["--lock-wait-ms", "20000", "--work-timeout-ms", "20000", "--lock-ttl-
 
 
 class Server:
-    """A server of our own on a free port; `stop` wants exit status 0. `failpoints`: tests/README.md."""
+    """A server of our own on a free port; `stop` wants exit status 0. `failpoints`: base/failpoint.h."""
 
     def __init__(self, *flags, database=None, failpoints=""):
         self.process = subprocess.Popen(
