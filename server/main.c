@@ -1,7 +1,7 @@
+#include "api/listing.h"
 #include "app.h"
 #include "base/failpoint.h"
 #include "postgres/pg.h"
-#include "strategies/listing.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "strategies/listing.h"
+#include "api/listing.h"
 
 #include "strategies/strategies.h"
 #include "strategy/backends.h"

@@ -1,8 +1,8 @@
 /* The registry in print, for whoever starts the server: of what is offered, in the registry's
  * order.
  */
-#ifndef SECKILL_STRATEGIES_LISTING_H
-#define SECKILL_STRATEGIES_LISTING_H
+#ifndef SECKILL_API_LISTING_H
+#define SECKILL_API_LISTING_H
 
 #include <stdio.h>
 
