@@ -147,6 +147,17 @@ static void what_no_writer_has_seen_is_ended(void **state)
     bed_stop_all();
 }
 
+/* Who has written goes a round. */
+static void go_a_round(struct server *server, int64_t user)
+{
+    int64_t before = rounds(server);
+    struct buy buy = bed_buy(user, 1);
+
+    buy.product = BED_OTHER_PRODUCT;
+    shop_expect_buy(server, &buy, 201, "", NULL);
+    BED_WAIT(rounds(server) > before);
+}
+
 /* Frozen with an order that it has put off, which another one has confirmed since. */
 static void what_another_has_decided_is_not_lost(void **state)
 {
@@ -167,13 +178,8 @@ static void what_another_has_decided_is_not_lost(void **state)
     witness_close(hand);
     bed_wait_status(second, id, "confirmed");
     server_resume(first);
-    for (int i = 0; i < 2; i++) { /* a round may be on its way */
-        int64_t before = rounds(first);
-        buy = bed_buy(2 + i, 1);
-        buy.product = BED_OTHER_PRODUCT;
-        shop_expect_buy(first, &buy, 201, "", NULL); /* who has written goes a round */
-        BED_WAIT(rounds(first) > before);
-    }
+    go_a_round(first, 2); /* one may be on its way */
+    go_a_round(first, 3);
     assert_int_equal(bed_claims("lost"), 0);
     bed_expect_status(first, id, "confirmed");
     assert_int_equal(audited_lost(first), 0);
