@@ -66,7 +66,7 @@ bool wire_is(const struct wire *wire, const char *what, const char *containing);
 /* Says so after each message of a request; the reply will be `marked`, or `held`, if one was. */
 void wire_note_request(struct wire *wire, const struct wire_seen *seen, bool marked, bool held);
 
-/* A protocol: how its bytes are fed, and what its request is. NULL: its bytes are not read. */
+/* A protocol that is read: how its bytes are fed, and whether its request is this. */
 struct wire_protocol {
     size_t (*feed)(struct wire *wire, enum relay_stream stream, const char *bytes, size_t length,
                    struct wire_seen *seen);

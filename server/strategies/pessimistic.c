@@ -5,7 +5,7 @@
  * writes the figure in between. It cannot oversell, with any number of instances and however long
  * this process is paused: the lock lives in PostgreSQL with the data.
  *
- * What it costs: every order of a product waits for the one before it, through three round trips
+ * What it costs: every order of a product waits for the one before it, through two round trips
  * and a flush. What makes it wait: another holder; the wait counts as the order's own
  * (wait_timeout, phase lock), and wait_ms=0 asks with NOWAIT. A client that freezes inside blocks
  * the row until idle_in_transaction_session_timeout ends its session. A crash loses nothing that
