@@ -10,9 +10,10 @@
 
 #include "base/clock.h"
 
+#include <signal.h>
+
 enum { STOCK = 100000, BREATH_US = 5000 };
 
-/* No WAL reaches the kernel but by a flush that somebody asks for. */
 static const char *const settings[] = {
     "wal_writer_delay", "10s", "wal_writer_flush_after", "1GB", "wal_buffers", "16MB", NULL};
 
@@ -30,11 +31,24 @@ static int stop(void **state)
     return postgres_teardown(state) | failed;
 }
 
+/* No WAL reaches the kernel but by a flush that somebody asks for: the WAL writer, which is woken
+ * by whatever fills a page, a refusal's rollback too, is stopped. It lives until postgres_kill. */
+static void start_postgres(void)
+{
+    here.postgres = postgres_create(settings);
+    struct witness *witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
+    pid_t pid = (pid_t)witness_number(
+        witness, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'");
+
+    witness_close(witness);
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+}
+
 /* What all of it rests on, in PostgreSQL's own words: the log is one sequence. */
 static void one_flush_covers_what_was_committed_before(void **state)
 {
     (void)state;
-    here.postgres = postgres_create(settings);
+    start_postgres();
     const char *conninfo = postgres_conninfo(here.postgres, "postgres", NULL);
     struct witness *seller = witness_open(conninfo);
     struct witness *flusher = witness_open(conninfo);
@@ -113,7 +127,7 @@ static void expect_the_last_lost(struct crowd *crowd)
 
 static void start_held(const char *failpoint)
 {
-    here.postgres = postgres_create(settings);
+    start_postgres();
     server_use_failpoints(failpoint);
     here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
     server_use_failpoints(NULL);

@@ -344,6 +344,22 @@ static void point(const char *link, const char *to)
     assert_int_equal(rename(beside, link), 0);
 }
 
+/* An order is answered before its lock is released, and a lock that a replica keeps is busy. */
+static void wait_released(const struct place *place, int64_t key)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    for (size_t held = 1; held;) {
+        redisReply *reply = redisCommand(place->context, "KEYS *:lock:*:%lld", (long long)key);
+        assert_non_null(reply);
+        assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+        held = reply->elements;
+        freeReplyObject(reply);
+        if (clock_mono_us() >= until_us)
+            fail_msg("%zu locks are still held", held);
+    }
+}
+
 /* The address is a link to one Redis, which is demoted, and then to another. */
 static void moves(const char *strategy, const char *flag, const struct place *from,
                   const struct place *to)
@@ -360,6 +376,7 @@ static void moves(const char *strategy, const char *flag, const struct place *fr
     struct server *server = server_start(flag, url);
     shop_put(server, product, 1000, NULL);
     shop_expect_buy_soon(server, &buy, 201);
+    wait_released(from, product);
     tell(from, "REPLICAOF 127.0.0.1 1");
     shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
     point(link, to->path);

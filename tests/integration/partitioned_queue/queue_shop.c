@@ -223,7 +223,7 @@ void queue_wait_noticed(struct server *server)
 
 char *queue_ctl(const char *format, ...)
 {
-    char words[256];
+    char words[320];
     char command[1024];
     char *printed = NULL;
     size_t length = 0;
@@ -250,18 +250,13 @@ char *queue_ctl(const char *format, ...)
 
 int queue_delete(const struct queue_shop *shop, const char *kind)
 {
-    char *names = queue_ctl("list_queues name");
-    char *rest = names;
-    char first[96];
-    int count = 0;
+    char *deleted = queue_ctl(
+        "eval length([rabbit_amqqueue:delete(Q,false,false,<<120>>)||Q<-rabbit_amqqueue:list(),"
+        "string:prefix(element(4,amqqueue:get_name(Q)),atom_to_binary('%s.%s.',utf8))=/=nomatch]).",
+        shop->system, kind);
+    int count = atoi(deleted); /* NOLINT(cert-err34-c) */
 
-    snprintf(first, sizeof first, "%s.%s.", shop->system, kind);
-    for (char *name; (name = strsep(&rest, "\n"));)
-        if (strncmp(name, first, strlen(first)) == 0) {
-            free(queue_ctl("delete_queue %s", name));
-            count++;
-        }
-    free(names);
+    free(deleted);
     return count;
 }
 
