@@ -4,44 +4,35 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Of a hundred buyers: who looks first, and of them who looks once more; who presses twice at once,
  * who asks again with the same key, who comes back for more. */
 enum { LOOK = 40, LOOK_AGAIN = 50, PRESS_TWICE = 5, REPEAT = 10, COME_BACK = 5 };
 
-static int64_t pick(unsigned short random[3], int64_t below)
-{
-    return (int64_t)(erand48(random) * (double)below);
-}
-
-static bool happens(unsigned short random[3], int of_hundred)
-{
-    return pick(random, 100) < of_hundred;
-}
-
 static void take_key(struct buyer *buyer)
 {
     snprintf(buyer->key, sizeof buyer->key, "ticket-%" PRId64 "-%d", buyer->user, ++buyer->keys);
 }
 
-static void choose_night(struct buyer *buyer, struct hall *hall, unsigned short random[3])
+static void choose_night(struct buyer *buyer, struct hall *hall, struct random *random)
 {
-    size_t number = hall->open_count > 0 ? hall->open[pick(random, (int64_t)hall->open_count)]
-                                         : (size_t)pick(random, (int64_t)hall->count);
+    size_t number = hall->open_count > 0
+                        ? hall->open[random_pick(random, (int64_t)hall->open_count)]
+                        : (size_t)random_pick(random, (int64_t)hall->count);
     buyer->night = &hall->nights[number];
 }
 
-void buyer_arrive(struct buyer *buyer, struct hall *hall, int64_t user, unsigned short random[3])
+void buyer_arrive(struct buyer *buyer, struct hall *hall, int64_t user, struct random *random)
 {
-    *buyer = (struct buyer){.user = user,
-                            .late = hall->open_count == 0,
-                            .quantity = 1 + pick(random, BUYER_LIMIT),
-                            .looks = happens(random, LOOK) ? 1 + happens(random, LOOK_AGAIN) : 0,
-                            .presses_twice = happens(random, PRESS_TWICE),
-                            .repeats = happens(random, REPEAT),
-                            .comes_back = happens(random, COME_BACK)};
+    *buyer = (struct buyer){
+        .user = user,
+        .late = hall->open_count == 0,
+        .quantity = 1 + random_pick(random, BUYER_LIMIT),
+        .looks = random_happens(random, LOOK) ? 1 + random_happens(random, LOOK_AGAIN) : 0,
+        .presses_twice = random_happens(random, PRESS_TWICE),
+        .repeats = random_happens(random, REPEAT),
+        .comes_back = random_happens(random, COME_BACK)};
     choose_night(buyer, hall, random);
     take_key(buyer);
     buyer->step = buyer->looks > 0 ? BUYER_LOOKS : BUYER_BUYS;
@@ -139,7 +130,7 @@ static void go_on(struct buyer *buyer)
 
 /* One ticket less, then another night, then home. */
 static void ask_for_less(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
-                         unsigned short random[3])
+                         struct random *random)
 {
     tally->sold_out++;
     if (buyer->late) {
@@ -158,7 +149,7 @@ static void ask_for_less(struct buyer *buyer, struct hall *hall, struct crowd_ta
 }
 
 static bool learn_order(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
-                        const struct buyer_reply *reply, unsigned short random[3])
+                        const struct buyer_reply *reply, struct random *random)
 {
     tally->late += buyer->late;
     if (is_sold(reply)) {
@@ -191,7 +182,7 @@ static bool learn_return(struct buyer *buyer, struct hall *hall, struct crowd_ta
 
 bool buyer_learn(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
                  const struct buyer_reply *reply, const struct buyer_reply *second,
-                 unsigned short random[3])
+                 struct random *random)
 {
     if (buyer->step == BUYER_LOOKS) {
         tally->looks++;

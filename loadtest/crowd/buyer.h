@@ -10,6 +10,7 @@
 #ifndef SECKILL_LOADTEST_CROWD_BUYER_H
 #define SECKILL_LOADTEST_CROWD_BUYER_H
 
+#include "loadtest/base/random.h"
 #include "loadtest/crowd/hall.h"
 #include "loadtest/load/client.h"
 
@@ -58,8 +59,8 @@ struct buyer_reply {
 };
 void buyer_read(struct buyer_reply *reply, const struct answer *answer);
 
-/* `random` is erand48's. While a night is open it is one of the open ones. */
-void buyer_arrive(struct buyer *buyer, struct hall *hall, int64_t user, unsigned short random[3]);
+/* While a night is open it is one of the open ones. */
+void buyer_arrive(struct buyer *buyer, struct hall *hall, int64_t user, struct random *random);
 
 /* The request of its step; its length. `query` stands behind "strategy=NAME". */
 size_t buyer_write(const struct buyer *buyer, const char *strategy, const char *query,
@@ -69,6 +70,6 @@ size_t buyer_write(const struct buyer *buyer, const char *strategy, const char *
  * False: the same has to be asked again, after a moment. */
 bool buyer_learn(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
                  const struct buyer_reply *reply, const struct buyer_reply *second,
-                 unsigned short random[3]);
+                 struct random *random);
 
 #endif

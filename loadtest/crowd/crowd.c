@@ -38,7 +38,7 @@ struct crowd {
     struct client_target targets[CROWD_TARGETS_MAX];
     struct place *places; /* owned */
     size_t count, taken;
-    unsigned short random[3];
+    struct random random;
     int64_t arrived, late_left;
     int64_t answered_us, ticked_us;
 };
@@ -50,7 +50,7 @@ static void let_in(struct crowd *crowd, struct place *place)
     if (late && crowd->late_left <= 0)
         return;
     crowd->late_left -= late;
-    buyer_arrive(&place->buyer, crowd->hall, FIRST_USER + crowd->arrived++, crowd->random);
+    buyer_arrive(&place->buyer, crowd->hall, FIRST_USER + crowd->arrived++, &crowd->random);
     place->taken = true;
     crowd->taken++;
 }
@@ -58,7 +58,7 @@ static void let_in(struct crowd *crowd, struct place *place)
 static void learn(struct crowd *crowd, struct place *place)
 {
     bool again = !buyer_learn(&place->buyer, crowd->hall, crowd->tally, &place->tabs[0].reply,
-                              place->pressed_twice ? &place->tabs[1].reply : NULL, crowd->random);
+                              place->pressed_twice ? &place->tabs[1].reply : NULL, &crowd->random);
     int64_t now_us = clock_mono_us();
     place->pressed_twice = false;
     if (again)
@@ -217,13 +217,12 @@ static bool prepare(struct crowd *crowd, struct error *error)
 bool crowd_run(const struct crowd_plan *plan, struct hall *hall, struct crowd_tally *tally,
                struct error *error)
 {
-    struct crowd crowd = {
-        .plan = plan,
-        .hall = hall,
-        .tally = tally,
-        .epoll_fd = -1,
-        .late_left = plan->late,
-        .random = {(unsigned short)plan->seed, (unsigned short)(plan->seed >> 16), 0x330e}};
+    struct crowd crowd = {.plan = plan,
+                          .hall = hall,
+                          .tally = tally,
+                          .epoll_fd = -1,
+                          .late_left = plan->late,
+                          .random = random_begin(plan->seed, 0)};
     *tally = (struct crowd_tally){0};
     bool made = prepare(&crowd, error) && drive(&crowd, error);
     for (size_t i = 0; i < crowd.count; i++) {

@@ -2,6 +2,7 @@
 #include "loadtest/ledger/mix.h"
 
 #include "base/clock.h"
+#include "loadtest/base/random.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ enum waiting_for { FOR_DECISION, FOR_END, TO_PAY, TO_PAY_LATE, WAITING_LISTS };
 
 struct mix {
     const struct mix_plan *plan; /* borrowed */
-    unsigned short random[3];
+    struct random random;
     int64_t keys;
     struct bought orders[REMEMBERED], repeats[REMEMBERED]; /* rings */
     size_t orders_count, repeats_count;                    /* ever */
@@ -53,8 +54,7 @@ struct mix *mix_create(const struct mix_plan *plan)
     if (!mix)
         return NULL;
     mix->plan = plan;
-    mix->random[0] = (unsigned short)plan->seed;
-    mix->random[1] = (unsigned short)(plan->seed >> 16);
+    mix->random = random_begin(plan->seed, 0);
     bool good = true;
     for (size_t i = 0; i < WAITING_LISTS; i++) {
         mix->waiting[i].items = calloc(WAITING_MAX, sizeof *mix->waiting[i].items);
@@ -85,11 +85,6 @@ size_t mix_forgotten(const struct mix *mix)
     return mix->forgotten;
 }
 
-static int64_t pick(struct mix *mix, int64_t below)
-{
-    return (int64_t)(erand48(mix->random) * (double)below);
-}
-
 static void remember(struct bought *ring, size_t *count, const struct bought *bought)
 {
     ring[(*count)++ % REMEMBERED] = *bought;
@@ -99,7 +94,7 @@ static void remember(struct bought *ring, size_t *count, const struct bought *bo
 static const struct bought *recall(struct mix *mix, const struct bought *ring, size_t count)
 {
     size_t there = count < REMEMBERED ? count : REMEMBERED;
-    return there ? &ring[pick(mix, (int64_t)there)] : NULL;
+    return there ? &ring[random_pick(&mix->random, (int64_t)there)] : NULL;
 }
 
 /* The key's copy is the operation's; false: no memory. */
@@ -118,12 +113,14 @@ static bool fill(struct ledger_op *op, enum ledger_kind kind, const struct bough
 
 static bool next_buy(struct mix *mix, struct ledger_op *op)
 {
-    struct bought bought = {.user = 1 + pick(mix, mix->plan->users),
-                            .product = mix->plan->first_product + pick(mix, mix->plan->products),
-                            .quantity = 1 + (pick(mix, 4) == 0 ? pick(mix, QUANTITY_MAX) : 0)};
-    if (mix->plan->holds > 0 && pick(mix, 100) < mix->plan->holds)
+    struct bought bought = {
+        .user = 1 + random_pick(&mix->random, mix->plan->users),
+        .product = mix->plan->first_product + random_pick(&mix->random, mix->plan->products),
+        .quantity =
+            1 + (random_pick(&mix->random, 4) == 0 ? random_pick(&mix->random, QUANTITY_MAX) : 0)};
+    if (mix->plan->holds > 0 && random_happens(&mix->random, mix->plan->holds))
         bought.hold_s = mix->plan->hold_s;
-    if (pick(mix, 100) < KEYED) {
+    if (random_happens(&mix->random, KEYED)) {
         snprintf(bought.key, sizeof bought.key, "%" PRId64 "-%" PRId64, mix->plan->seed,
                  ++mix->keys);
         remember(mix->repeats, &mix->repeats_count, &bought);
@@ -134,8 +131,8 @@ static bool next_buy(struct mix *mix, struct ledger_op *op)
 static bool next_restock(struct mix *mix, struct ledger_op *op)
 {
     op->kind = LEDGER_RESTOCK;
-    op->product = mix->plan->first_product + pick(mix, mix->plan->products);
-    op->quantity = 1 + pick(mix, QUANTITY_MAX);
+    op->product = mix->plan->first_product + random_pick(&mix->random, mix->plan->products);
+    op->quantity = 1 + random_pick(&mix->random, QUANTITY_MAX);
     return true;
 }
 
@@ -179,7 +176,7 @@ bool mix_next(struct mix *mix, int64_t now_us, bool reads, struct ledger_op *op)
         return true;
     if (reads)
         return next_look(mix, now_us, op);
-    int64_t which = pick(mix, 100);
+    int64_t which = random_pick(&mix->random, 100);
     if (which < BUYS)
         return next_buy(mix, op);
     if (which < BUYS + REPEATS) {
@@ -211,7 +208,8 @@ static void wait_for(struct mix *mix, enum waiting_for what, int64_t due_us,
 static void plan_payment(struct mix *mix, int64_t now_us, const struct bought *bought)
 {
     const struct mix_plan *plan = mix->plan;
-    int64_t fate = pick(mix, 100), around_us = pick(mix, 2 * (int64_t)AROUND_US);
+    int64_t fate = random_pick(&mix->random, 100),
+            around_us = random_pick(&mix->random, 2 * (int64_t)AROUND_US);
     if (fate < plan->paid)
         wait_for(mix, TO_PAY, now_us + PAY_US, bought);
     else if (fate < plan->paid + plan->paid_late)

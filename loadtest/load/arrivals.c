@@ -2,7 +2,6 @@
 #include "loadtest/load/arrivals.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 int64_t arrivals_duration_us(const struct arrivals_plan *plan)
 {
@@ -17,15 +16,14 @@ static double gap(struct arrivals *arrivals)
 {
     if (arrivals->plan->kind == ARRIVALS_CONSTANT)
         return 1;
-    return -log(1 - erand48(arrivals->random));
+    return -log(1 - random_unit(&arrivals->random));
 }
 
 void arrivals_init(struct arrivals *arrivals, const struct arrivals_plan *plan)
 {
-    *arrivals = (struct arrivals){
-        .plan = plan,
-        .random = {(unsigned short)plan->seed, (unsigned short)(plan->seed >> 16), 0x330e},
-        .ended = plan->parts_count == 0};
+    *arrivals = (struct arrivals){.plan = plan,
+                                  .random = random_begin(plan->seed, 1), /* 0: who buys, and what */
+                                  .ended = plan->parts_count == 0};
     arrivals_next(arrivals);
 }
 

@@ -9,6 +9,7 @@
 #define SECKILL_LOADTEST_LOAD_ARRIVALS_H
 
 #include "loadtest/base/options.h"
+#include "loadtest/base/random.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +37,7 @@ int64_t arrivals_duration_us(const struct arrivals_plan *plan);
  * while not `ended`. */
 struct arrivals {
     const struct arrivals_plan *plan; /* borrowed */
-    unsigned short random[3];
+    struct random random;
     double exact_us, part_began_us;
     int64_t at_us;
     size_t part;

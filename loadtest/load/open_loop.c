@@ -4,6 +4,7 @@
 #include "loadtest/load/open_loop.h"
 
 #include "loadtest/base/process.h"
+#include "loadtest/base/random.h"
 #include "loadtest/load/client.h"
 #include "loadtest/load/detail.h"
 
@@ -58,7 +59,7 @@ struct open_loop {
     struct arrivals due, next;
     int64_t due_count, next_count;
     int64_t late_until; /* arrivals below this number found no connection when they fell due */
-    unsigned short random[3];
+    struct random random;
     struct latency latencies[ARRIVALS_PARTS_MAX][LOAD_CLASSES];
     struct latency lag;
     struct timeline_recorder *timeline; /* owned; NULL: nobody asks for it */
@@ -158,11 +159,6 @@ static void count_answer(struct open_loop *loop, const struct client *client, in
         loop->result->committed_in_time++;
 }
 
-static int64_t pick(struct open_loop *loop, int64_t below)
-{
-    return (int64_t)(erand48(loop->random) * (double)below);
-}
-
 /* The next order. Where a schedule says when, its ids have a fixed number of digits, so that every
  * request has the same length, as with wrk. */
 static struct counted_call next_call(struct open_loop *loop)
@@ -170,8 +166,8 @@ static struct counted_call next_call(struct open_loop *loop)
     const struct load *load = loop->load;
     if (load->counted)
         return load->counted->calls[loop->next_count];
-    int64_t product = load->first_product + pick(loop, load->products);
-    int64_t user = load->users > 0 ? load->user_from + pick(loop, load->users)
+    int64_t product = load->first_product + random_pick(&loop->random, load->products);
+    int64_t user = load->users > 0 ? load->user_from + random_pick(&loop->random, load->users)
                                    : load->first_user + loop->next_count;
     return (struct counted_call){.product = product, .user = user, .quantity = 1};
 }
@@ -248,7 +244,7 @@ static void start_repeats(struct open_loop *loop)
 /* Every other one is sent at once, so that it meets the first under way; the others come back. */
 static void plan_repeat(struct open_loop *loop, struct carried *carried)
 {
-    if (!loop->load->keyed || erand48(loop->random) >= loop->load->repeats)
+    if (!loop->load->keyed || random_unit(&loop->random) >= loop->load->repeats)
         return;
     carried->comes_back = loop->repeats_planned++ % 2 == 1;
     if (!carried->comes_back)
@@ -539,8 +535,7 @@ static bool run(const struct load *load, struct load_result *result, struct erro
         return error_fail(error, "out of memory");
     loop->load = load;
     loop->result = result;
-    loop->random[0] = (unsigned short)load->seed;
-    loop->random[1] = (unsigned short)(load->seed >> 16);
+    loop->random = random_begin(load->seed, 0);
     arrivals_init(&loop->due, &load->arrivals);
     arrivals_init(&loop->next, &load->arrivals);
     bool made = prepare(loop, error) && drive(loop, error);

@@ -1,6 +1,8 @@
 /* What each kind of experiment sends, and how its outcome is said. See articles.h. */
 #include "loadtest/commands/articles/articles.h"
 
+#include "loadtest/base/random.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +14,7 @@ enum { LARGE_QUANTITY = 60, SMALL_QUANTITY = 50 };
 
 static const int64_t FIRST_USER = INT64_C(1000000000000);
 
-/* Park and Miller's generator, as in wrk/load.lua. */
-static int64_t draw(int64_t *state, int64_t below)
-{
-    *state = *state * 16807 % 2147483647;
-    return *state % below;
-}
-
-static void fill(const struct article_experiment *experiment, int64_t i, int64_t *random,
+static void fill(const struct article_experiment *experiment, int64_t i, struct random *random,
                  struct counted_call *call)
 {
     switch (experiment->kind) {
@@ -28,7 +23,7 @@ static void fill(const struct article_experiment *experiment, int64_t i, int64_t
     case ARTICLE_TURNS:
         break;
     case ARTICLE_SPREAD:
-        call->product += draw(random, experiment->products);
+        call->product += random_pick(random, experiment->products);
         break;
     case ARTICLE_PAIRS:
         call->product += i / 2;
@@ -87,7 +82,7 @@ static bool expect(const struct article_experiment *experiment, int64_t first,
 bool article_make_calls(const struct article_experiment *experiment, const struct options *options,
                         struct counted *counted, struct error *error)
 {
-    int64_t random = options->seed % 2147483646 + 1;
+    struct random random = random_begin(options->seed, 0);
     *counted = (struct counted){
         .calls = calloc((size_t)experiment->calls, sizeof *counted->calls),
         .count = (size_t)experiment->calls,

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "loadtest/base/process.h"
+#include "loadtest/base/random.h"
 #include "loadtest/fleet/api.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@ struct buyer {
     struct unpaid_crowd *crowd; /* borrowed */
     pthread_t thread;
     size_t number;
-    unsigned short random[3];
+    struct random random;
     struct api *api; /* owned */
     struct unpaid_tally tally;
 };
@@ -31,11 +32,6 @@ struct unpaid_crowd {
     size_t count; /* of buyers whose thread runs */
     struct buyer buyers[UNPAID_BUYERS_MAX];
 };
-
-static int64_t pick(struct buyer *buyer, int64_t below)
-{
-    return (int64_t)(erand48(buyer->random) * (double)below);
-}
 
 static const char *target_of(const struct buyer *buyer, size_t turn)
 {
@@ -74,14 +70,14 @@ static void pay(struct buyer *buyer, const char *order)
 
 static void pay_or_not(struct buyer *buyer, const char *order, int64_t bought_us)
 {
-    int64_t fate = pick(buyer, 10);
+    int64_t fate = random_pick(&buyer->random, 10);
     if (fate >= AT_ONCE + LATE) {
         buyer->tally.abandoned++;
         return;
     }
     if (fate >= AT_ONCE)
         clock_sleep_until(bought_us + UNPAID_HOLD_S * CLOCK_US_PER_S - AROUND_US +
-                          pick(buyer, 2 * (int64_t)AROUND_US));
+                          random_pick(&buyer->random, 2 * (int64_t)AROUND_US));
     pay(buyer, order);
 }
 
@@ -119,8 +115,7 @@ static bool start_buyer(struct unpaid_crowd *crowd, size_t number)
 {
     struct buyer *buyer = &crowd->buyers[number];
     *buyer = (struct buyer){.crowd = crowd, .number = number, .api = api_create("")};
-    buyer->random[0] = (unsigned short)(crowd->plan->seed + (int64_t)number);
-    buyer->random[1] = (unsigned short)number;
+    buyer->random = random_begin(crowd->plan->seed, number);
     if (buyer->api && pthread_create(&buyer->thread, NULL, buyer_main, buyer) == 0)
         return true;
     api_destroy(buyer->api);

@@ -32,7 +32,7 @@ struct sender {
     int64_t begun;                    /* purchases, without repeats */
     size_t repeats, busy, first_ones; /* users who were told `sold` for the first time */
     struct again *first, **last;      /* owned */
-    unsigned short random[3];
+    struct random random;
     bool has_key; /* the purchase says {key} */
     int64_t ticked_us;
     struct latency lag; /* from when a purchase was due, or the load had time for it */
@@ -182,7 +182,7 @@ static bool begin_again(struct sender *sender, struct visit *visit)
 
 static bool begin_new(struct sender *sender, struct visit *visit, int64_t due_us)
 {
-    bool repeats = erand48(sender->random) < sender->plan->target->repeats;
+    bool repeats = random_unit(&sender->random) < sender->plan->target->repeats;
     visit->doubles = repeats && sender->repeats % 2 == 0;
     visit->comes_back = repeats && sender->repeats % 2 == 1;
     sender->repeats += repeats;
@@ -426,7 +426,7 @@ bool send_load(const struct send_plan *plan, struct shop_history *history,
                             .history = history,
                             .ledger = ledger,
                             .result = result,
-                            .random = {(unsigned short)plan->seed, 0x5eed, 0x330e},
+                            .random = random_begin(plan->seed, 0),
                             .has_key = shop_request_names(&plan->target->purchase, "key")};
     sender.last = &sender.first;
     *result = (struct send_result){.began_us = clock_mono_us()};

@@ -9,7 +9,7 @@
 static struct hall hall;
 static struct crowd_tally tally;
 static struct buyer buyer;
-static unsigned short random_state[3];
+static struct random random_state;
 
 static const struct buyer_reply sold = {.status = 201, .order = "order-1"};
 static const struct buyer_reply other = {.status = 200, .order = "order-2"};
@@ -24,7 +24,7 @@ static int set_up(void **state)
     (void)state;
     hall_init(&hall, 1000001, 2, 21);
     tally = (struct crowd_tally){0};
-    buyer_arrive(&buyer, &hall, 7, random_state);
+    buyer_arrive(&buyer, &hall, 7, &random_state);
     buyer.night = &hall.nights[0];
     buyer.step = BUYER_BUYS;
     buyer.quantity = 3;
@@ -35,12 +35,12 @@ static int set_up(void **state)
 
 static bool learn(const struct buyer_reply *reply)
 {
-    return buyer_learn(&buyer, &hall, &tally, reply, NULL, random_state);
+    return buyer_learn(&buyer, &hall, &tally, reply, NULL, &random_state);
 }
 
 static bool learn_two(const struct buyer_reply *reply, const struct buyer_reply *second)
 {
-    return buyer_learn(&buyer, &hall, &tally, reply, second, random_state);
+    return buyer_learn(&buyer, &hall, &tally, reply, second, &random_state);
 }
 
 static void an_order_is_counted_once(void **state)
@@ -182,12 +182,12 @@ static void who_comes_late_must_get_nothing(void **state)
     (void)state;
     hall_close(&hall, &hall.nights[0]);
     hall_close(&hall, &hall.nights[1]);
-    buyer_arrive(&buyer, &hall, 8, random_state);
+    buyer_arrive(&buyer, &hall, 8, &random_state);
     assert_true(buyer.late);
     assert_int_equal(buyer.quantity, 1);
     assert_true(learn(&gone));
     assert_int_equal(buyer.step, BUYER_GOES);
-    buyer_arrive(&buyer, &hall, 9, random_state);
+    buyer_arrive(&buyer, &hall, 9, &random_state);
     assert_true(learn(&sold));
     assert_int_equal(tally.late, 2);
     assert_int_equal(tally.late_sold, 1);
