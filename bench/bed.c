@@ -1,7 +1,7 @@
 /* See bed.h. */
 #include "bench/bed.h"
 
-#include "loadtest/load/client.h"
+#include "loadtest/engine/client.h"
 
 #include <stdio.h>
 #include <string.h>

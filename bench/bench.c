@@ -13,7 +13,7 @@
 #include "bench/take/take.h"
 #include "bench/tools/pgbench.h"
 #include "bench/tools/steal.h"
-#include "loadtest/load/client.h"
+#include "loadtest/engine/client.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

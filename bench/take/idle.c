@@ -8,7 +8,7 @@
  * connection sends another order before the first answer is read.
  */
 #include "bench/take/take.h"
-#include "loadtest/load/client.h"
+#include "loadtest/engine/client.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct held {
     struct client *clients; /* owned */
     struct client_target target;
     int epoll_fd;
-    char order[CLIENT_REQUEST_BYTES];
+    char order[REQUEST_BYTES];
 };
 
 /* 0 when the system does not say. */

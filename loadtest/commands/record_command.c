@@ -51,12 +51,8 @@ static bool record(const struct harness *harness, struct json_lines *writer,
                    struct recorder_result *result, struct error *error)
 {
     const struct options *options = harness->options;
-    char query[64] = "";
-    size_t used = 0;
-    if (options->wait_ms >= 0)
-        used = (size_t)snprintf(query, sizeof query, "&wait_ms=%" PRId64, options->wait_ms);
-    if (*options->body)
-        snprintf(query + used, sizeof query - used, "&body=%.16s", options->body);
+    char query[REQUEST_QUERY_SIZE];
+    http_request_query(query, options->wait_ms, options->body, NULL);
     const struct recorder_plan plan = {
         .targets = harness->fleet.urls,
         .targets_count = harness->fleet.count,

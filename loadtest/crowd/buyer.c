@@ -42,21 +42,19 @@ void buyer_arrive(struct buyer *buyer, struct hall *hall, int64_t user, struct r
     }
 }
 
-size_t buyer_write(const struct buyer *buyer, const char *strategy, const char *query,
-                   const char *authority, char out[CLIENT_REQUEST_BYTES])
+void buyer_ask(const struct buyer *buyer, const char *strategy, const char *query,
+               struct http_request *out)
 {
-    char body[128];
-    if (buyer->step == BUYER_LOOKS)
-        return (size_t)snprintf(out, CLIENT_REQUEST_BYTES,
-                                "GET /products/%" PRId64 " HTTP/1.1\r\nHost: %.255s\r\n\r\n",
-                                buyer->night->product, authority);
-    snprintf(body, sizeof body,
-             "{\"product_id\":%" PRId64 ",\"user_id\":%" PRId64 ",\"quantity\":%" PRId64 "}",
-             buyer->night->product, buyer->user, buyer->quantity);
-    return (size_t)snprintf(out, CLIENT_REQUEST_BYTES,
-                            "POST /orders?strategy=%.63s%.100s HTTP/1.1\r\nHost: %.255s\r\n"
-                            "Idempotency-Key: %s\r\nContent-Length: %zu\r\n\r\n%s",
-                            strategy, query, authority, buyer->key, strlen(body), body);
+    const struct http_order order = {
+        .product = buyer->night->product, .user = buyer->user, .quantity = buyer->quantity};
+    *out = (struct http_request){.method = buyer->step == BUYER_LOOKS ? "GET" : "POST"};
+    if (buyer->step == BUYER_LOOKS) {
+        snprintf(out->target, sizeof out->target, "/products/%" PRId64, buyer->night->product);
+        return;
+    }
+    http_request_order_target(out->target, sizeof out->target, strategy, query);
+    http_request_order_body(out->body, &order);
+    snprintf(out->key, sizeof out->key, "%s", buyer->key);
 }
 
 static const char *text_of(const json_t *object, const char *name)

@@ -12,7 +12,7 @@
 
 #include "loadtest/base/random.h"
 #include "loadtest/crowd/hall.h"
-#include "loadtest/load/client.h"
+#include "loadtest/engine/client.h"
 
 enum { BUYER_LIMIT = 4, BUYER_KEY_SIZE = 48, BUYER_ORDER_SIZE = 37 };
 
@@ -62,9 +62,9 @@ void buyer_read(struct buyer_reply *reply, const struct answer *answer);
 /* While a night is open it is one of the open ones. */
 void buyer_arrive(struct buyer *buyer, struct hall *hall, int64_t user, struct random *random);
 
-/* The request of its step; its length. `query` stands behind "strategy=NAME". */
-size_t buyer_write(const struct buyer *buyer, const char *strategy, const char *query,
-                   const char *authority, char out[CLIENT_REQUEST_BYTES]);
+/* The request of its step. `query` stands behind "strategy=NAME". */
+void buyer_ask(const struct buyer *buyer, const char *strategy, const char *query,
+               struct http_request *out);
 
 /* Takes the next step. `second` is what the second press of the button got; NULL: there was none.
  * False: the same has to be asked again, after a moment. */

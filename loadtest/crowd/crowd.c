@@ -92,9 +92,10 @@ static void lose(struct crowd *crowd, struct tab *tab)
 
 static void send_on(struct crowd *crowd, struct tab *tab, int64_t now_us)
 {
-    char request[CLIENT_REQUEST_BYTES];
-    size_t length = buyer_write(&tab->place->buyer, crowd->plan->strategy, crowd->plan->query,
-                                tab->client.target->authority, request);
+    struct http_request asked;
+    char request[REQUEST_BYTES];
+    buyer_ask(&tab->place->buyer, crowd->plan->strategy, crowd->plan->query, &asked);
+    size_t length = http_request_write(&asked, tab->client.target->authority, request);
     tab->busy = true;
     tab->client.due_us = now_us + ANSWER_LIMIT_US;
     tab->reply = (struct buyer_reply){.status = 0};

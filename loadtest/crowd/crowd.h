@@ -21,7 +21,7 @@ struct crowd_plan {
     int64_t buyers; /* at once */
     int64_t late;   /* come when all is gone */
     int64_t seed;
-    const char *strategy, *query; /* borrowed: as buyer_write takes them */
+    const char *strategy, *query; /* borrowed: as buyer_ask takes them */
     /* About four times a second. False with the error: there is no going on. */
     bool (*tick)(void *context, const struct crowd_tally *tally, struct error *error);
     void *context;

@@ -6,68 +6,43 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TARGET_BYTES = 300, BODY_BYTES = 160, HEADERS_BYTES = 400 };
-
 static void write_target(const struct exchange *exchange, const struct ledger_op *op,
-                         char out[TARGET_BYTES])
+                         char out[REQUEST_TARGET_SIZE])
 {
     switch (op->kind) {
     case LEDGER_BUY:
-        snprintf(out, TARGET_BYTES, "/orders?strategy=%s%s", op->strategy, exchange->query);
+        http_request_order_target(out, REQUEST_TARGET_SIZE, op->strategy, exchange->query);
         break;
     case LEDGER_RESTOCK:
-        snprintf(out, TARGET_BYTES, "/products/%" PRId64 "/restock?strategy=%s%s", op->product,
-                 op->strategy, exchange->query);
+        http_request_restock_target(out, REQUEST_TARGET_SIZE, op->product, op->strategy,
+                                    exchange->query);
         break;
     case LEDGER_CANCEL:
-        snprintf(out, TARGET_BYTES, "/orders/%s/cancel", op->order);
+        snprintf(out, REQUEST_TARGET_SIZE, "/orders/%s/cancel", op->order);
         break;
     case LEDGER_PAY:
-        snprintf(out, TARGET_BYTES, "/orders/%s/pay", op->order);
+        snprintf(out, REQUEST_TARGET_SIZE, "/orders/%s/pay", op->order);
         break;
     default:
-        snprintf(out, TARGET_BYTES, "/orders/%s", op->order);
+        snprintf(out, REQUEST_TARGET_SIZE, "/orders/%s", op->order);
         break;
     }
 }
 
-/* What names no hold is the product's own or the server's to decide. */
-static void write_buy(const struct ledger_op *op, char out[BODY_BYTES])
+void exchange_ask(const struct exchange *exchange, const struct ledger_op *op,
+                  struct http_request *out)
 {
-    char hold[40] = "";
-    if (op->hold_s)
-        snprintf(hold, sizeof hold, ",\"hold_s\":%" PRId64, op->hold_s);
-    snprintf(out, BODY_BYTES,
-             "{\"product_id\":%" PRId64 ",\"user_id\":%" PRId64 ",\"quantity\":%" PRId64 "%s}",
-             op->product, op->user, op->quantity, hold);
-}
-
-static void write_body(const struct ledger_op *op, char out[BODY_BYTES])
-{
-    *out = '\0';
+    *out = (struct http_request){.method = op->kind == LEDGER_READ ? "GET" : "POST"};
+    write_target(exchange, op, out->target);
     if (op->kind == LEDGER_BUY)
-        write_buy(op, out);
-    else if (op->kind == LEDGER_RESTOCK)
-        snprintf(out, BODY_BYTES, "{\"quantity\":%" PRId64 "}", op->quantity);
-}
-
-size_t exchange_write(const struct exchange *exchange, const struct ledger_op *op,
-                      const char *authority, char out[CLIENT_REQUEST_BYTES])
-{
-    char target[TARGET_BYTES], body[BODY_BYTES], headers[HEADERS_BYTES] = "";
-    size_t used = 0;
-    write_target(exchange, op, target);
-    write_body(op, body);
+        http_request_order_body(
+            out->body, &(struct http_order){op->product, op->user, op->quantity, op->hold_s});
+    if (op->kind == LEDGER_RESTOCK) {
+        http_request_restock_body(out->body, op->quantity);
+        out->token = exchange->token;
+    }
     if (op->key)
-        used = (size_t)snprintf(headers, sizeof headers, "Idempotency-Key: %.64s\r\n", op->key);
-    if (op->kind == LEDGER_RESTOCK && *exchange->token)
-        snprintf(headers + used, sizeof headers - used, "Authorization: Bearer %.250s\r\n",
-                 exchange->token);
-    int length = snprintf(out, CLIENT_REQUEST_BYTES,
-                          "%s %s HTTP/1.1\r\nHost: %.128s\r\n%sContent-Length: %zu\r\n\r\n%s",
-                          op->kind == LEDGER_READ ? "GET" : "POST", target, authority, headers,
-                          strlen(body), body);
-    return length < CLIENT_REQUEST_BYTES ? (size_t)length : CLIENT_REQUEST_BYTES - 1;
+        snprintf(out->key, sizeof out->key, "%s", op->key);
 }
 
 static const char *text_of(const json_t *object, const char *name)

@@ -2,8 +2,8 @@
 #ifndef SECKILL_LOADTEST_LEDGER_EXCHANGE_H
 #define SECKILL_LOADTEST_LEDGER_EXCHANGE_H
 
+#include "loadtest/engine/client.h"
 #include "loadtest/ledger/ledger.h"
-#include "loadtest/load/client.h"
 
 /* What is the same in every request. */
 struct exchange {
@@ -11,9 +11,8 @@ struct exchange {
     const char *token; /* borrowed; "": none */
 };
 
-/* The request's length; it fits in `out`. */
-size_t exchange_write(const struct exchange *exchange, const struct ledger_op *op,
-                      const char *authority, char out[CLIENT_REQUEST_BYTES]);
+void exchange_ask(const struct exchange *exchange, const struct ledger_op *op,
+                  struct http_request *out);
 
 /* Fills the operation's result, status, code, order and state. A 503 of the API's own, which has a
  * code, says that nothing was done; any other 5xx says nothing. */

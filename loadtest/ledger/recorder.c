@@ -97,13 +97,14 @@ static void send_all(struct recorder *recorder)
 {
     for (size_t i = 0; i < recorder->count; i++) {
         struct slot *slot = &recorder->slots[i];
-        char request[CLIENT_REQUEST_BYTES];
+        struct http_request asked;
+        char request[REQUEST_BYTES];
         if (!slot->begun)
             continue;
         slot->begun = false;
         slot->client.due_us = clock_mono_us() + ANSWER_LIMIT_US;
-        size_t length = exchange_write(&recorder->plan->exchange, &slot->op,
-                                       slot->client.target->authority, request);
+        exchange_ask(&recorder->plan->exchange, &slot->op, &asked);
+        size_t length = http_request_write(&asked, slot->client.target->authority, request);
         if (!client_send(&slot->client, recorder->epoll_fd, request, length))
             end_unanswered(recorder, slot, false);
     }

@@ -5,7 +5,7 @@
 
 #include "loadtest/base/process.h"
 #include "loadtest/base/random.h"
-#include "loadtest/load/client.h"
+#include "loadtest/engine/client.h"
 #include "loadtest/load/detail.h"
 
 #include <errno.h>
@@ -172,30 +172,21 @@ static struct counted_call next_call(struct open_loop *loop)
     return (struct counted_call){.product = product, .user = user, .quantity = 1};
 }
 
-static size_t write_request(const struct load *load, const struct client *client,
-                            const struct sent_order *order, char *out)
+static void ask(const struct load *load, const struct sent_order *order, struct http_request *out)
 {
-    const struct counted_call call = order->call;
-    char body[160], wait[32] = "", token[600] = "", key[48] = "";
-    if (load->restock)
-        snprintf(body, sizeof body, "{\"quantity\":%d}", call.quantity);
-    else
-        snprintf(body, sizeof body,
-                 "{\"product_id\":%" PRId64 ",\"user_id\":%" PRId64 ",\"quantity\":%d}",
-                 call.product, call.user, call.quantity);
+    const struct counted_call *call = &order->call;
+    char wait[32] = "";
+    *out = (struct http_request){.method = "POST", .token = load->token, .lines = load->headers};
     if (load->counted)
-        snprintf(wait, sizeof wait, "&wait_ms=%d", call.wait_ms);
-    if (*load->token)
-        snprintf(token, sizeof token, "Authorization: Bearer %.512s\r\n", load->token);
+        snprintf(wait, sizeof wait, "&wait_ms=%d", call->wait_ms);
+    snprintf(out->target, sizeof out->target, "%s%s", load->path, wait);
+    if (load->restock)
+        http_request_restock_body(out->body, call->quantity);
+    else
+        http_request_order_body(out->body, &(struct http_order){call->product, call->user,
+                                                                call->quantity, .hold_s = 0});
     if (load->keyed)
-        snprintf(key, sizeof key, "Idempotency-Key: %" PRId64 "\r\n",
-                 load->first_user + order->number);
-    int length = snprintf(out, CLIENT_REQUEST_BYTES,
-                          "POST %s%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"
-                          "%s%s%sContent-Length: %zu\r\n\r\n%s",
-                          load->path, wait, client->target->authority, token,
-                          load->headers ? load->headers : "", key, strlen(body), body);
-    return length < CLIENT_REQUEST_BYTES ? (size_t)length : CLIENT_REQUEST_BYTES - 1;
+        snprintf(out->key, sizeof out->key, "%" PRId64, load->first_user + order->number);
 }
 
 /* Lags are taken for every arrival that has fallen due, whether it can start or not. */
@@ -222,8 +213,10 @@ static void note_order(struct open_loop *loop, struct client *client)
 
 static void send_carried(struct open_loop *loop, struct client *client)
 {
-    char request[CLIENT_REQUEST_BYTES];
-    size_t length = write_request(loop->load, client, &carried_by(loop, client)->order, request);
+    struct http_request asked;
+    char request[REQUEST_BYTES];
+    ask(loop->load, &carried_by(loop, client)->order, &asked);
+    size_t length = http_request_write(&asked, client->target->authority, request);
     if (!client_send(client, loop->epoll_fd, request, length))
         lose(loop, client);
 }

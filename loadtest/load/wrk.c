@@ -3,7 +3,7 @@
 
 #include "gen/load_lua.h"
 #include "loadtest/base/process.h"
-#include "loadtest/load/client.h"
+#include "loadtest/engine/client.h"
 #include "loadtest/load/cpus.h"
 #include "loadtest/load/detail.h"
 

@@ -1,6 +1,8 @@
 /* See repeats.h. */
 #include "loadtest/phase/repeats.h"
 
+#include "loadtest/engine/http_request.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,11 +41,11 @@ static bool ask_again(void *context, const struct witness_order *order)
     const struct fleet *fleet = asking->fleet;
     const char *server = fleet->urls[asking->asked++ % fleet->count];
     const char *headers = asking->plan->headers;
-    char body[160], lines[LINES_BYTES];
+    char body[REQUEST_BODY_SIZE], lines[LINES_BYTES];
     struct api_answer answer;
-    snprintf(body, sizeof body,
-             "{\"product_id\":%" PRId64 ",\"user_id\":%" PRId64 ",\"quantity\":%" PRId64 "}",
-             order->product, order->user, order->quantity);
+    http_request_order_body(body, &(struct http_order){.product = order->product,
+                                                       .user = order->user,
+                                                       .quantity = order->quantity});
     snprintf(lines, sizeof lines, "%sIdempotency-Key: %s\r\n", headers ? headers : "", order->key);
     if (!buy_again(asking, server, &(struct api_order){asking->path, body, lines}, &answer))
         return false;

@@ -1,6 +1,7 @@
 /* See run_phase.h. The steps stand in the order in which phase_run takes them. */
 #include "loadtest/phase/run_phase.h"
 
+#include "loadtest/engine/http_request.h"
 #include "loadtest/load/open_loop.h"
 #include "loadtest/phase/phase_open.h"
 #include "loadtest/phase/reconcile.h"
@@ -212,18 +213,12 @@ static void tick(void *context)
 
 static void request_path(const struct phase_plan *plan, char *out, size_t size)
 {
-    char wait[40] = "", body[40] = "", flush[40] = "";
-    if (plan->wait_ms >= 0)
-        snprintf(wait, sizeof wait, "&wait_ms=%" PRId64, plan->wait_ms);
-    if (*plan->body)
-        snprintf(body, sizeof body, "&body=%s", plan->body);
-    if (plan->flush)
-        snprintf(flush, sizeof flush, "&flush=%s", plan->flush);
+    char query[REQUEST_QUERY_SIZE];
+    http_request_query(query, plan->wait_ms, plan->body, plan->flush);
     if (plan->scenario == SCENARIO_COUNTER)
-        snprintf(out, size, "/products/%" PRId64 "/restock?strategy=%s%s%s", plan->first_product,
-                 plan->strategy->name, wait, body);
+        http_request_restock_target(out, size, plan->first_product, plan->strategy->name, query);
     else
-        snprintf(out, size, "/orders?strategy=%s%s%s%s", plan->strategy->name, wait, body, flush);
+        http_request_order_target(out, size, plan->strategy->name, query);
 }
 
 static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, int64_t seconds,

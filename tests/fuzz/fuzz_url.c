@@ -7,7 +7,7 @@
  */
 #include "fuzz/fuzz.h"
 
-#include "loadtest/load/client.h"
+#include "loadtest/engine/client.h"
 #include "redis/redis_url.h"
 #include "settings/settings_accept.h"
 

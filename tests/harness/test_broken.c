@@ -6,7 +6,7 @@
 #include "lib/t.h"
 
 #include "harness/bed/bed.h"
-#include "loadtest/load/client.h"
+#include "loadtest/engine/client.h"
 #include "loadtest/phase/run_phase.h"
 
 #include <arpa/inet.h>

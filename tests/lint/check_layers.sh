@@ -18,8 +18,8 @@ declare -A level=(
 # "bench/file.h". Of the server each may include base alone (errors, the clock): SQL, audit and verdict are a
 # witness, and share nothing. But zoo plays the server's own statements and scripts (sql_text.h, lua_text.h).
 declare -A harness_level=(
-  [base]=0 [load]=1 [relay]=1 [ledger]=2 [crowd]=2 [judge]=3 [check]=4 [fleet]=5 [phase]=6 [faults]=6 [report]=7
-  [shop]=8 [zoo]=8 [commands]=9 [main]=10 [bench]=11
+  [base]=0 [engine]=1 [relay]=1 [load]=2 [ledger]=3 [crowd]=3 [judge]=4 [check]=5 [fleet]=6 [phase]=7 [faults]=7
+  [report]=8 [shop]=9 [zoo]=9 [commands]=10 [main]=11 [bench]=12
 )
 
 # Headers that some rooms alone may include. sql_text.h, lua_text.h, openapi_yaml.h and live_page.h are generated.

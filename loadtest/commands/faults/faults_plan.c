@@ -1,6 +1,8 @@
 /* See faults_plan.h. */
 #include "loadtest/commands/faults/faults_plan.h"
 
+#include "loadtest/engine/http_request.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +44,7 @@ static bool can_run(const struct harness *harness, const struct fault_control *c
     struct error ignored;
     if (!control || !control->needs_failpoints || *harness->options->control_binary)
         return true;
-    snprintf(path, sizeof path, "/orders?strategy=%s", control->strategy);
+    http_request_order_target(path, sizeof path, control->strategy, "");
     return api_post(harness->api, harness->fleet.urls[0], path, "", &answer, &ignored) &&
            strcmp(answer.code, "unknown_strategy") != 0;
 }

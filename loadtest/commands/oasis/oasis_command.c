@@ -89,12 +89,8 @@ static bool sell(struct oasis *oasis, struct error *error)
 {
     const struct options *options = oasis->options;
     const struct fleet *fleet = &oasis->harness.fleet;
-    char query[64] = "";
-    size_t used = 0;
-    if (options->wait_ms >= 0)
-        used = (size_t)snprintf(query, sizeof query, "&wait_ms=%" PRId64, options->wait_ms);
-    if (*options->body)
-        snprintf(query + used, sizeof query - used, "&body=%.16s", options->body);
+    char query[REQUEST_QUERY_SIZE];
+    http_request_query(query, options->wait_ms, options->body, NULL);
     const struct crowd_plan plan = {.targets = fleet->urls,
                                     .targets_count = fleet->count,
                                     .buyers = options->connections,

@@ -8,7 +8,7 @@
 
 #include "loadtest/base/process.h"
 #include "loadtest/base/terminal.h"
-#include "loadtest/load/client.h"
+#include "loadtest/engine/client.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/pipeline/gate.h"
 #include "loadtest/shop/sale/sale_again.h"

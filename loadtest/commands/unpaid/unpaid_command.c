@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "loadtest/commands/harness.h"
 #include "loadtest/commands/unpaid/unpaid_results.h"
+#include "loadtest/engine/http_request.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,12 +81,8 @@ static bool sell(const struct harness *harness, const struct api_strategy *strat
     int64_t epoch = 0;
     const struct api_sale put = {
         .first = options->first_product, .count = 1, .stock = options->stock, .epoch = &epoch};
-    char query[64] = "";
-    size_t used = 0;
-    if (options->wait_ms >= 0)
-        used = (size_t)snprintf(query, sizeof query, "&wait_ms=%" PRId64, options->wait_ms);
-    if (*sale->body)
-        snprintf(query + used, sizeof query - used, "&body=%.16s", sale->body);
+    char query[REQUEST_QUERY_SIZE];
+    http_request_query(query, options->wait_ms, sale->body, NULL);
     const struct unpaid_plan plan = {.targets = fleet->urls,
                                      .targets_count = fleet->count,
                                      .buyers = options->connections < UNPAID_BUYERS_MAX

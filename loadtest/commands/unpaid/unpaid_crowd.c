@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "loadtest/base/process.h"
 #include "loadtest/base/random.h"
+#include "loadtest/engine/http_request.h"
 #include "loadtest/fleet/api.h"
 
 #include <inttypes.h>
@@ -84,12 +85,15 @@ static void pay_or_not(struct buyer *buyer, const char *order, int64_t bought_us
 static void buy_one(struct buyer *buyer)
 {
     const struct unpaid_plan *plan = buyer->crowd->plan;
-    char path[256], body[160];
+    char path[REQUEST_TARGET_SIZE], body[REQUEST_BODY_SIZE];
     struct api_answer answer;
     struct error ignored;
-    snprintf(path, sizeof path, "/orders?strategy=%s%s", plan->strategy, plan->query);
-    snprintf(body, sizeof body, "{\"product_id\": %" PRId64 ", \"user_id\": %zu, \"hold_s\": %d}",
-             plan->product, buyer->number + 1, UNPAID_HOLD_S);
+    const struct http_order order = {.product = plan->product,
+                                     .user = (int64_t)buyer->number + 1,
+                                     .quantity = 1,
+                                     .hold_s = UNPAID_HOLD_S};
+    http_request_order_target(path, sizeof path, plan->strategy, plan->query);
+    http_request_order_body(body, &order);
     bool answered = api_post(buyer->api, target_of(buyer, 0), path, body, &answer, &ignored);
     if (answered && (answer.status == 201 || answer.status == 202)) {
         buyer->tally.bought++;

@@ -1,8 +1,8 @@
 /* The open-loop generator's parts that need no server: schedules, latencies, answers. */
 #include "lib/t.h"
 
+#include "loadtest/engine/client.h"
 #include "loadtest/load/arrivals.h"
-#include "loadtest/load/client.h"
 #include "loadtest/load/latency.h"
 
 #include <stdio.h>

@@ -55,13 +55,22 @@ static void an_order_is_counted_once(void **state)
     assert_int_equal(hall.nights[0].sold, 3);
 }
 
+/* The bytes of what the buyer asks now. */
+static const char *asked_with(const char *query)
+{
+    static char bytes[REQUEST_BYTES];
+    struct http_request request;
+    buyer_ask(&buyer, "batch", query, &request);
+    http_request_write(&request, "here", bytes);
+    return bytes;
+}
+
 static void who_looks_looks_first(void **state)
 {
     (void)state;
-    char request[CLIENT_REQUEST_BYTES];
     buyer.step = BUYER_LOOKS;
     buyer.looks = 2;
-    buyer_write(&buyer, "batch", "", "here", request);
+    const char *request = asked_with("");
     assert_non_null(strstr(request, "GET /products/1000001 HTTP/1.1"));
     assert_true(learn(&(struct buyer_reply){.status = 200}));
     assert_int_equal(buyer.step, BUYER_LOOKS);
@@ -69,7 +78,7 @@ static void who_looks_looks_first(void **state)
     assert_int_equal(buyer.step, BUYER_BUYS);
     assert_int_equal(tally.looks, 2);
     assert_int_equal(tally.failed_looks, 1);
-    buyer_write(&buyer, "batch", "&wait_ms=5", "here", request);
+    request = asked_with("&wait_ms=5");
     assert_non_null(strstr(request, "POST /orders?strategy=batch&wait_ms=5 HTTP/1.1"));
     assert_non_null(strstr(request, "\"quantity\":3"));
     assert_non_null(strstr(request, buyer.key));

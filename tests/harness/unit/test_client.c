@@ -1,7 +1,7 @@
 /* The generator's connections: what is closed is not heard of again. */
 #include "lib/t.h"
 
-#include "loadtest/load/client.h"
+#include "loadtest/engine/client.h"
 
 #include <signal.h>
 #include <sys/epoll.h>

@@ -2,9 +2,9 @@
 #include "lib/t.h"
 
 #include "bench/tools/pgbench.h"
+#include "loadtest/engine/client.h"
 #include "loadtest/fleet/instance.h"
 #include "loadtest/fleet/scrape.h"
-#include "loadtest/load/client.h"
 #include "loadtest/load/wrk.h"
 #include "loadtest/report/table.h"
 

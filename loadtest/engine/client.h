@@ -6,16 +6,17 @@
  * strict: HTTP/1.1 with a Content-Length, one answer to one request. Everything else is unexpected,
  * and ends the connection.
  */
-#ifndef SECKILL_LOADTEST_LOAD_CLIENT_H
-#define SECKILL_LOADTEST_LOAD_CLIENT_H
+#ifndef SECKILL_LOADTEST_ENGINE_CLIENT_H
+#define SECKILL_LOADTEST_ENGINE_CLIENT_H
 
 #include "base/error.h"
+#include "loadtest/engine/http_request.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
-enum { CLIENT_BUFFER_BYTES = 4096, CLIENT_REQUEST_BYTES = 4096 };
+enum { CLIENT_BUFFER_BYTES = REQUEST_BYTES };
 
 enum answer_state { ANSWER_PARTIAL, ANSWER_WHOLE, ANSWER_UNEXPECTED };
 

@@ -1,5 +1,5 @@
 /* See client.h. */
-#include "loadtest/load/client.h"
+#include "loadtest/engine/client.h"
 
 #include <errno.h>
 #include <netdb.h>
