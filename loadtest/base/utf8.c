@@ -16,3 +16,15 @@ size_t utf8_sequence(const char *text, size_t left)
         return 0;
     return length;
 }
+
+size_t utf8_bad_line(const char *text, size_t length)
+{
+    size_t line = 1;
+    for (size_t i = 0, sequence; i < length; i += sequence) {
+        sequence = utf8_sequence(text + i, length - i);
+        if (sequence == 0 || text[i] == '\0')
+            return line;
+        line += text[i] == '\n';
+    }
+    return 0;
+}

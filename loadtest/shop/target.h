@@ -13,6 +13,7 @@
 #define SECKILL_LOADTEST_SHOP_TARGET_H
 
 #include "base/error.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/shop/fill.h"
 
 #include <stdbool.h>
@@ -35,42 +36,42 @@ enum shop_meaning {
 struct shop_rule {
     enum shop_meaning meaning;
     int status_from, status_to; /* 0: any status */
-    char *pointer;              /* owned; RFC 6901; NULL: the body is not looked at as JSON */
-    char *equals;               /* owned; the value there as JSON text; NULL: it must only exist */
-    char *contains;             /* owned; in the body as it came; NULL: any */
-    char *order;                /* owned; pointer to the order's id in the answer; NULL: none */
+    const char *pointer;        /* RFC 6901; NULL: the body is not looked at as JSON */
+    const char *equals;         /* the value there as JSON text; NULL: it must only exist */
+    const char *contains;       /* in the body as it came; NULL: any */
+    const char *order;          /* pointer to the order's id in the answer; NULL: none */
 };
 
-struct shop_header {
-    char *name, *value; /* owned; the value is a text with fields */
-};
-
-/* From an answer into a field. */
-struct shop_take {
-    char *field;   /* owned */
-    char *pointer; /* owned; RFC 6901 */
+/* A header, whose value is a text with fields; or a field, and the pointer to what is taken from
+ * an answer into it. */
+struct shop_pair {
+    const char *name, *value;
 };
 
 struct shop_request {
-    char *method;                /* owned */
-    char *url;                   /* owned; a text with fields; whole: scheme, host, path */
-    struct shop_header *headers; /* owned */
+    const char *method;
+    const char *url; /* a text with fields; whole: scheme, host, path */
+    struct shop_pair *headers;
     size_t header_count;
-    char *body; /* owned; a text with fields; NULL: none */
+    const char *body; /* a text with fields; NULL: none */
     enum fill_form body_form;
     bool chunked, closes;
-    int expect;              /* the status that a step must have; 0: 200 to 299 */
-    struct shop_rule *rules; /* owned; of a step: a no of it, which ends the purchase there */
+    int64_t expect; /* the status that a step must have; 0: 200 to 299 */
+    /* Of a step: a no of it, which ends the purchase there. Of "poll": one that is `accepted` asks
+     * again. Those of the purchase are the target's. */
+    struct shop_rule *rules;
     size_t rule_count;
-    struct shop_take *takes; /* owned; of a step */
+    struct shop_pair *takes; /* of a step */
     size_t take_count;
+    int64_t every_us, within_us; /* of "poll" */
 };
 
 /* Rows by SQL on the target's database, or by a command's standard output: JSON, an array of rows
  * that are arrays, or one value. Exactly one of the two; both NULL: it is not given. */
 struct shop_query {
-    char *sql;     /* owned; may name {product} and {stock} */
-    char *command; /* owned; for sh -c, with PRODUCT and STOCK in its environment */
+    const char *sql;     /* may name {product} and {stock} */
+    const char *command; /* for sh -c, with PRODUCT and STOCK in its environment */
+    int64_t within_us;   /* of "quiet" */
 };
 
 /* The claims that are to be judged; what the audit does not name makes one "not checked". */
@@ -85,28 +86,26 @@ enum shop_claim {
     SHOP_CLAIMS
 };
 
+/* Its texts and arrays are its pool's. */
 struct target {
-    char *path, *name;          /* owned; of the file; of the shop */
-    char *database;             /* owned; conninfo for SQL; NULL: none. Never printed. */
+    struct pool pool;
+    const char *path, *name;    /* of the file; of the shop */
+    const char *database;       /* conninfo for SQL; NULL: none. Never printed. */
     int64_t product;            /* {product} */
     int64_t stock;              /* units at the start */
     int64_t limit;              /* units a user may have; 0: any */
     int64_t user_from, user_to; /* when neither of the next two is given */
-    char *users_csv;            /* owned; the first line names the fields; one must be "user" */
-    char *users_command;        /* owned; prints such a file */
+    const char *users_csv;      /* the first line names the fields; one must be "user" */
+    const char *users_command;  /* prints such a file */
     double repeats;             /* 0 .. 1: this share is sent a second time with the same key */
-    struct shop_request *steps; /* owned; before each purchase, of the same user */
+    struct shop_request *steps; /* before each purchase, of the same user */
     size_t step_count;
     struct shop_request purchase;
-    struct shop_rule *rules; /* owned */
+    struct shop_rule *rules;
     size_t rule_count;
-    struct shop_request poll;     /* method NULL: nothing is accepted, or nobody asks */
-    struct shop_rule *poll_rules; /* owned; one that is `accepted` asks again */
-    size_t poll_rule_count;
-    int64_t poll_every_us, poll_within_us;
+    struct shop_request poll; /* method NULL: nothing is accepted, or nobody asks */
     struct shop_query reset;
-    struct shop_query quiet; /* true or a number > 0: nothing is under way any more */
-    int64_t quiet_within_us;
+    struct shop_query quiet;      /* true or a number > 0: nothing is under way any more */
     struct shop_query stock_left; /* one number */
     struct shop_query orders;     /* rows: id, user, units (1 where it is not given) */
     bool claims[SHOP_CLAIMS];     /* all, unless the file lists them */

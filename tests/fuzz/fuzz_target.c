@@ -22,7 +22,7 @@ static void check_request(const struct shop_request *request)
     for (size_t i = 0; i < request->header_count; i++)
         FUZZ_HOLDS(request->headers[i].name && !strpbrk(request->headers[i].value, "\r\n"));
     for (size_t i = 0; i < request->take_count; i++)
-        FUZZ_HOLDS(fill_is_name(request->takes[i].field) && request->takes[i].pointer[0] == '/');
+        FUZZ_HOLDS(fill_is_name(request->takes[i].name) && request->takes[i].value[0] == '/');
 }
 
 static void check_rules(const struct shop_rule *rules, size_t count)
@@ -47,14 +47,14 @@ static void check_target(const struct target *target)
     FUZZ_HOLDS(target->user_from >= 1 && target->user_from <= target->user_to);
     FUZZ_HOLDS(!target->users_csv || !target->users_command);
     FUZZ_HOLDS(target->repeats >= 0 && target->repeats <= 1);
-    FUZZ_HOLDS(target->poll_every_us > 0 && target->quiet_within_us > 0);
+    FUZZ_HOLDS(target->poll.every_us > 0 && target->quiet.within_us > 0);
     for (size_t i = 0; i < target->step_count; i++)
         check_request(&target->steps[i]);
     check_request(&target->purchase);
     check_rules(target->rules, target->rule_count);
     if (target->poll.method) {
         check_request(&target->poll);
-        check_rules(target->poll_rules, target->poll_rule_count);
+        check_rules(target->poll.rules, target->poll.rule_count);
     }
     check_query(target, &target->reset);
     check_query(target, &target->quiet);

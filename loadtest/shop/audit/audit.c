@@ -52,7 +52,7 @@ static bool is_yes(const json_t *value)
 bool audit_wait_quiet(const struct shop_asker *asker, struct error *error)
 {
     const struct target *target = asker->target;
-    int64_t deadline_us = clock_mono_us() + target->quiet_within_us;
+    int64_t deadline_us = clock_mono_us() + target->quiet.within_us;
     if (!shop_query_is_given(&target->quiet))
         return true;
     for (;;) {
@@ -65,7 +65,7 @@ bool audit_wait_quiet(const struct shop_asker *asker, struct error *error)
             return true;
         if (clock_mono_us() > deadline_us)
             return error_fail(error, "quiet: something was still under way after %" PRId64 " ms",
-                              target->quiet_within_us / 1000);
+                              target->quiet.within_us / 1000);
         if (!process_sleep_ms(QUIET_EVERY_MS))
             return error_fail(error, "interrupted");
     }

@@ -165,10 +165,10 @@ static const char *lacks_row(const struct evidence *is, const struct shop_purcha
 static const char *order_pointer(const struct target *target)
 {
     const char *found = NULL;
-    for (size_t i = 0; i < target->rule_count + target->poll_rule_count; i++) {
+    for (size_t i = 0; i < target->rule_count + target->poll.rule_count; i++) {
         const struct shop_rule *rule = i < target->rule_count
                                            ? &target->rules[i]
-                                           : &target->poll_rules[i - target->rule_count];
+                                           : &target->poll.rules[i - target->rule_count];
         bool leads = rule->meaning == SHOP_SOLD || rule->meaning == SHOP_ACCEPTED;
         found = leads && rule->order && !found ? rule->order : found;
     }

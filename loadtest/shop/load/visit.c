@@ -121,12 +121,12 @@ static bool end_step(struct visit *visit, const struct target *target,
         return leave(visit);
     }
     for (size_t i = 0; i < step->take_count; i++) {
-        char *value = meaning_take(answer, step->takes[i].pointer);
-        bool taken = value && visit_fields_set(&visit->fields, step->takes[i].field, value);
+        char *value = meaning_take(answer, step->takes[i].value);
+        bool taken = value && visit_fields_set(&visit->fields, step->takes[i].name, value);
         free(value);
         if (!taken) {
             error_fail(error, "step %zu (%.200s): its answer has nothing at %s", visit->step + 1,
-                       step->url, step->takes[i].pointer);
+                       step->url, step->takes[i].value);
             return leave(visit);
         }
     }
@@ -139,7 +139,7 @@ static bool end_step(struct visit *visit, const struct target *target,
 static void rest(struct visit *visit, const struct target *target)
 {
     visit->state = VISIT_RESTING;
-    visit->rest_until_us = clock_mono_us() + target->poll_every_us;
+    visit->rest_until_us = clock_mono_us() + target->poll.every_us;
 }
 
 static bool end_purchase(struct visit *visit, const struct target *target,
@@ -154,7 +154,7 @@ static bool end_purchase(struct visit *visit, const struct target *target,
         return leave(visit);
     if (purchase->first != SHOP_ACCEPTED || !target->poll.method)
         return leave(visit);
-    visit->give_up_us = clock_mono_us() + target->poll_within_us;
+    visit->give_up_us = clock_mono_us() + target->poll.within_us;
     rest(visit, target);
     return false;
 }
@@ -166,7 +166,7 @@ static bool end_question(struct visit *visit, const struct target *target,
     char *order = NULL;
     enum shop_meaning meaning = SHOP_UNKNOWN;
     if (answer->status)
-        meaning = meaning_of(target->poll_rules, target->poll_rule_count, answer, &order);
+        meaning = meaning_of(target->poll.rules, target->poll.rule_count, answer, &order);
     if (order && !purchase->order)
         purchase->order = order;
     else

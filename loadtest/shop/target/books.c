@@ -6,86 +6,42 @@
 
 #include "base/options/nearest.h"
 
+#include <libpq-fe.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+/* What libpq says of it may repeat a password, so it is asked for yes or no alone. */
+bool reading_database(const struct place *place, void *into)
+{
+    PQconninfoOption *options = PQconninfoParse(((struct target *)into)->database, NULL);
+    PQconninfoFree(options);
+    return options || place_refuse(place, "no connection string of PostgreSQL: host=db dbname=shop "
+                                          "user=tester, or postgresql://tester@db/shop");
+}
 
 /* --- queries --- */
 
-struct query_reading {
-    struct target *target;
-    struct shop_query *query;
-};
-
-static bool read_sql(const struct place *place, void *into)
+bool reading_sql(const struct place *place, void *into)
 {
-    static char product[] = "product", stock[] = "stock";
-    static char *const names[] = {product, stock};
-    struct query_reading *at = into;
-    if (!at->target->database)
+    static const struct names names = {{"product", "stock"}, 2};
+    struct shop_query *query = into;
+    if (!reading_of(place)->target->database)
         return place_refuse(place, "SQL needs \"database\", where it is to be sent");
-    return value_fields(place, "SQL", standing_sql, &at->query->sql) &&
-           reading_check_fields(place, at->query->sql, names, sizeof names / sizeof *names);
+    return value_fields(place, "SQL", standing_sql, &query->sql) &&
+           names_check(place, &names, query->sql);
 }
 
-static bool read_command(const struct place *place, void *into)
+bool shop_query_is_given(const struct shop_query *query)
 {
-    struct query_reading *at = into;
-    return value_raw(place, "a command for sh -c", &at->query->command);
+    return query->sql || query->command;
 }
 
-static bool read_within(const struct place *place, void *into)
+bool reading_query(const struct place *place, void *into)
 {
-    struct query_reading *at = into;
-    return value_duration(place, &at->target->quiet_within_us);
-}
-
-static bool check_query(const struct place *place, const struct shop_query *query)
-{
+    const struct shop_query *query = into;
     if (query->sql && query->command)
         return place_refuse(place, "\"sql\" and \"command\" both: one of them");
-    return query->sql || query->command || place_refuse(place, "\"sql\" or \"command\" is missing");
-}
-
-static bool read_query(const struct place *place, struct reading *reading, struct shop_query *query,
-                       bool waits)
-{
-    static const struct place_field fields[] = {
-        {"sql", read_sql, false}, {"command", read_command, false}, {"within", read_within, false}};
-    struct query_reading at = {reading->target, query};
-    size_t count = sizeof fields / sizeof *fields - (waits ? 0 : 1);
-    return place_read(place, fields, count, &at) && check_query(place, query);
-}
-
-bool reading_reset(const struct place *place, void *into)
-{
-    struct reading *reading = into;
-    return read_query(place, reading, &reading->target->reset, false);
-}
-
-bool reading_quiet(const struct place *place, void *into)
-{
-    struct reading *reading = into;
-    return read_query(place, reading, &reading->target->quiet, true);
-}
-
-static bool read_stock_left(const struct place *place, void *into)
-{
-    struct reading *reading = into;
-    return read_query(place, reading, &reading->target->stock_left, false);
-}
-
-static bool read_orders(const struct place *place, void *into)
-{
-    struct reading *reading = into;
-    return read_query(place, reading, &reading->target->orders, false);
-}
-
-bool reading_audit(const struct place *place, void *into)
-{
-    static const struct place_field fields[] = {{"stock", read_stock_left, false},
-                                                {"orders", read_orders, false}};
-    return place_read(place, fields, sizeof fields / sizeof *fields, into);
+    return shop_query_is_given(query) || place_refuse(place, "\"sql\" or \"command\" is missing");
 }
 
 /* --- claims --- */
@@ -103,11 +59,6 @@ static const char *const claims[SHOP_CLAIMS] = {
 const char *shop_claim_name(enum shop_claim claim)
 {
     return claims[claim];
-}
-
-bool shop_query_is_given(const struct shop_query *query)
-{
-    return query->sql || query->command;
 }
 
 static bool refuse_claim(const struct place *place, const char *word)
@@ -159,15 +110,10 @@ static bool read_claim(const struct place *place, struct target *target)
 /* All, until the file lists them. */
 bool reading_claims(const struct place *place, void *into)
 {
-    struct target *target = ((struct reading *)into)->target;
-    if (!place_is_list(place, "[never_oversold]"))
-        return false;
-    for (size_t i = 0; i < SHOP_CLAIMS; i++)
-        target->claims[i] = false;
-    for (size_t i = 0; i < place_count(place); i++) {
-        struct place child = place_child(place, i);
-        if (!read_claim(&child, target))
-            return false;
-    }
-    return true;
+    struct target *target = into;
+    bool read = place_is_list(place, "[never_oversold]");
+    memset(target->claims, 0, sizeof target->claims);
+    for (const struct place *child = place->first; read && child; child = child->next)
+        read = read_claim(child, target);
+    return read;
 }

@@ -1,7 +1,6 @@
 /*
- * See document.h. The file is read whole and looked at three times: whether it is text, whether it
- * is YAML without the features that are refused (libyaml's events, which alone show an anchor),
- * and last as a tree.
+ * See document.h. The file is read whole; libyaml's events, which alone show an anchor, are made a
+ * tree as they come.
  */
 #include "loadtest/shop/target/document.h"
 
@@ -12,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <yaml.h>
 
 /* --- the file's bytes --- */
 
@@ -43,7 +43,8 @@ static bool read_bytes(const struct document *document, FILE *from, struct text 
     /* An editor's byte order mark is no part of the text. */
     if (out->length >= 3 && memcmp(out->bytes, "\xef\xbb\xbf", 3) == 0)
         memmove(out->bytes, out->bytes + 3, out->length -= 3);
-    return true;
+    size_t bad = utf8_bad_line(out->bytes, out->length);
+    return bad == 0 || refuse_line(document, bad, "not text in UTF-8");
 }
 
 static bool read_file(const struct document *document, struct text *out)
@@ -56,17 +57,111 @@ static bool read_file(const struct document *document, struct text *out)
     return read;
 }
 
-static bool check_utf8(const struct document *document, const struct text *text)
+/* --- the tree --- */
+
+/* A tree while it grows. */
+struct growing {
+    struct document *document;
+    struct place *in; /* the map or list that is open; NULL: none */
+    const char *key;  /* of the map, whose value comes next; NULL: a key does */
+    size_t key_line;
+    bool refused; /* something in it is, unless it is no YAML further down, which is said first */
+};
+
+static bool add_key(struct growing *is, const yaml_event_t *event, size_t line)
 {
-    size_t line = 1;
-    for (size_t i = 0, length; i < text->length; i += length) {
-        const char *at = text->bytes + i;
-        length = utf8_sequence(at, text->length - i);
-        if (length == 0 || *at == '\0')
-            return refuse_line(document, line, "not text in UTF-8");
-        line += *at == '\n';
+    char quoted[PLACE_QUOTE_SIZE];
+    const char *key = (const char *)event->data.scalar.value;
+    struct place where = *is->in;
+
+    where.line = line;
+    if (event->type != YAML_SCALAR_EVENT || event->data.scalar.length == 0 ||
+        strlen(key) != event->data.scalar.length)
+        return place_refuse(&where, "a name before the ':' is missing");
+    const struct place *other = place_field(is->in, key);
+    if (other)
+        return place_refuse(&where, "%s stands twice, in line %zu too", place_quote(key, quoted),
+                            other->line);
+    is->key = pool_copy(&is->document->tree, key, strlen(key));
+    is->key_line = line;
+    return is->key || error_fail(is->document->error, "out of memory");
+}
+
+static void link_place(struct growing *is, struct place *place)
+{
+    struct place *up = is->in;
+    if (!up) {
+        is->document->root = place;
+        return;
     }
-    return true;
+    *(up->last ? &up->last->next : &up->first) = place;
+    up->last = place;
+    place->index = up->count++;
+}
+
+static bool add_place(struct growing *is, const yaml_event_t *event, size_t line)
+{
+    struct place *place = pool_take(&is->document->tree, sizeof *place);
+    if (!place)
+        return error_fail(is->document->error, "out of memory");
+    *place = (struct place){.document = is->document,
+                            .up = is->in,
+                            .key = is->key,
+                            .line = is->key ? is->key_line : line,
+                            .kind = event->type == YAML_MAPPING_START_EVENT    ? PLACE_MAP
+                                    : event->type == YAML_SEQUENCE_START_EVENT ? PLACE_LIST
+                                                                               : PLACE_TEXT};
+    link_place(is, place);
+    is->key = NULL;
+    if (place->kind != PLACE_TEXT) {
+        is->in = place;
+        return true;
+    }
+    place->length = event->data.scalar.length;
+    place->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    place->text =
+        pool_copy(&is->document->tree, (const char *)event->data.scalar.value, place->length);
+    return place->text || error_fail(is->document->error, "out of memory");
+}
+
+static bool add_event(struct growing *is, const yaml_event_t *event, size_t line)
+{
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+    case YAML_SEQUENCE_START_EVENT:
+    case YAML_MAPPING_START_EVENT:
+        return is->in && is->in->kind == PLACE_MAP && !is->key ? add_key(is, event, line)
+                                                               : add_place(is, event, line);
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        is->in = is->in->up;
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* What is refused of an event; NULL: nothing. */
+static const char *refused_feature(const yaml_event_t *event, int documents)
+{
+    const yaml_char_t *anchor = NULL, *tag = NULL;
+    if (event->type == YAML_ALIAS_EVENT)
+        return "an alias (*name): write the value again";
+    if (event->type == YAML_DOCUMENT_START_EVENT && documents > 0)
+        return "a second document (---): a file is one target";
+    if (event->type == YAML_SCALAR_EVENT) {
+        anchor = event->data.scalar.anchor;
+        tag = event->data.scalar.tag;
+    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
+        anchor = event->data.sequence_start.anchor;
+        tag = event->data.sequence_start.tag;
+    } else if (event->type == YAML_MAPPING_START_EVENT) {
+        anchor = event->data.mapping_start.anchor;
+        tag = event->data.mapping_start.tag;
+    }
+    if (anchor)
+        return "an anchor (&name): write the value where it is needed";
+    return tag ? "a tag (!name): nothing here needs one" : NULL;
 }
 
 /* --- the YAML --- */
@@ -97,38 +192,9 @@ static bool refuse_yaml(const struct document *document, const struct text *text
                      parser->context ? ", " : "", parser->context ? parser->context : "");
 }
 
-/* What is refused of an event; NULL: nothing. */
-static const char *refused_feature(const yaml_event_t *event, int documents)
+static bool read_events(struct document *document, const struct text *text, yaml_parser_t *parser)
 {
-    const yaml_char_t *anchor = NULL, *tag = NULL;
-    if (event->type == YAML_ALIAS_EVENT)
-        return "an alias (*name): write the value again";
-    if (event->type == YAML_DOCUMENT_START_EVENT && documents > 0)
-        return "a second document (---): a file is one target";
-    if (event->type == YAML_SCALAR_EVENT) {
-        anchor = event->data.scalar.anchor;
-        tag = event->data.scalar.tag;
-    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
-        anchor = event->data.sequence_start.anchor;
-        tag = event->data.sequence_start.tag;
-    } else if (event->type == YAML_MAPPING_START_EVENT) {
-        anchor = event->data.mapping_start.anchor;
-        tag = event->data.mapping_start.tag;
-    }
-    if (anchor)
-        return "an anchor (&name): write the value where it is needed";
-    return tag ? "a tag (!name): nothing here needs one" : NULL;
-}
-
-static void start(yaml_parser_t *parser, const struct text *text)
-{
-    yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(parser, (const unsigned char *)text->bytes, text->length);
-}
-
-static bool check_events(const struct document *document, const struct text *text,
-                         yaml_parser_t *parser)
-{
+    struct growing growing = {.document = document};
     int documents = 0;
     for (bool ended = false; !ended;) {
         yaml_event_t event;
@@ -136,58 +202,44 @@ static bool check_events(const struct document *document, const struct text *tex
             return refuse_yaml(document, text, parser);
         const char *feature = refused_feature(&event, documents);
         size_t line = event.start_mark.line + 1;
+        growing.refused = growing.refused || !add_event(&growing, &event, line);
         documents += event.type == YAML_DOCUMENT_START_EVENT;
         ended = event.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
         if (feature)
             return refuse_line(document, line, feature);
     }
-    return true;
-}
-
-static bool load(struct document *document, const struct text *text, yaml_parser_t *parser)
-{
-    if (!yaml_parser_load(parser, &document->yaml))
-        return refuse_yaml(document, text, parser);
-    if (yaml_document_get_root_node(&document->yaml))
-        return true;
-    yaml_document_delete(&document->yaml);
-    return refuse_line(document, 1, "an empty file: docs/JUDGING.md#the-target-file has one");
+    if (growing.refused)
+        return false;
+    return document->root ||
+           refuse_line(document, 1, "an empty file: docs/JUDGING.md#the-target-file has one");
 }
 
 static bool parse(struct document *document, const struct text *text)
 {
     yaml_parser_t parser;
-    bool parsed = false;
-    for (int pass = 0; pass < 2; pass++) {
-        if (!yaml_parser_initialize(&parser))
-            return error_fail(document->error, "out of memory");
-        start(&parser, text);
-        parsed = pass == 0 ? check_events(document, text, &parser) : load(document, text, &parser);
-        yaml_parser_delete(&parser);
-        if (!parsed)
-            break;
-    }
+    if (!yaml_parser_initialize(&parser))
+        return error_fail(document->error, "out of memory");
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text->bytes, text->length);
+    bool parsed = read_events(document, text, &parser);
+    yaml_parser_delete(&parser);
     return parsed;
 }
 
-bool document_open(struct document *document, const char *path, struct error *error)
+bool document_open(struct document *document, const char *path, struct pool *keeps,
+                   struct error *error)
 {
     struct text text = {.bytes = NULL};
-    *document = (struct document){.path = path, .error = error};
-    bool opened =
-        read_file(document, &text) && check_utf8(document, &text) && parse(document, &text);
+    *document = (struct document){.path = path, .error = error, .keeps = keeps};
+    bool opened = read_file(document, &text) && parse(document, &text);
     free(text.bytes);
+    if (!opened)
+        document_close(document);
     return opened;
 }
 
 void document_close(struct document *document)
 {
-    yaml_document_delete(&document->yaml);
-}
-
-struct place document_root(struct document *document)
-{
-    yaml_node_t *node = yaml_document_get_root_node(&document->yaml);
-    return (struct place){.document = document, .node = node, .line = node->start_mark.line + 1};
+    pool_fini(&document->tree);
 }

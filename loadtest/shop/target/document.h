@@ -1,79 +1,73 @@
 /*
- * A YAML file as somebody wrote it: each value knows its line and the way to it, so that whatever
- * is wrong is answered with "FILE:12: outcome[2].order: what is wrong".
+ * A YAML file as somebody wrote it, as a tree of places: each knows its line and the way to it, so
+ * that whatever is wrong is answered with "FILE:12: outcome[2].order: what is wrong".
  *
  * Plain maps, lists and texts are read; anchors, aliases, tags and a second document are refused,
  * for nothing here needs them, and so is a name that stands twice, which YAML forbids and most
  * readers let pass. A file has DOCUMENT_BYTES_MAX at most, in UTF-8.
  *
- * A place (struct place) borrows from the document and from the place above it: it lives on the
- * stack of who walks down. Values are in value.h. One thread.
+ * Places are the document's, and not touched once it is open. One thread.
  */
 #ifndef SECKILL_LOADTEST_SHOP_DOCUMENT_H
 #define SECKILL_LOADTEST_SHOP_DOCUMENT_H
 
 #include "base/error.h"
+#include "loadtest/base/pool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <yaml.h>
 
 enum { DOCUMENT_BYTES_MAX = 64 * 1024 };
 
-struct document {
-    const char *path; /* borrowed */
-    yaml_document_t yaml;
-    struct error *error; /* borrowed: where place_refuse writes */
-};
+enum place_kind { PLACE_TEXT, PLACE_LIST, PLACE_MAP };
 
 struct place {
     struct document *document;
-    const struct place *up; /* NULL: the root */
-    const char *key;        /* borrowed; its name in the map above; NULL: in a list */
-    size_t index;           /* in the list above, from 0 */
-    yaml_node_t *node;
-    size_t line; /* from 1 */
+    struct place *up; /* NULL: the root */
+    const char *key;  /* its name in the map above; NULL: in a list */
+    size_t index;     /* in what is above, from 0 */
+    size_t line;      /* from 1; of a field its name's: what is missing stands nowhere */
+    enum place_kind kind;
+    const char *text;                  /* of PLACE_TEXT */
+    size_t length;                     /* of the text, which may have a NUL character in it */
+    bool is_plain;                     /* the text has no quotes */
+    struct place *first, *last, *next; /* within it; beside it */
+    size_t count;                      /* within it */
 };
 
-enum place_kind { PLACE_TEXT, PLACE_LIST, PLACE_MAP };
+struct document {
+    const char *path; /* borrowed */
+    struct place *root;
+    struct error *error; /* borrowed: where place_refuse writes */
+    struct pool *keeps;  /* borrowed: where what is made of the places stays */
+    struct pool tree;
+};
 
-/* False: nothing is left open. `path` must outlive the document. */
-bool document_open(struct document *document, const char *path, struct error *error);
-struct place document_root(struct document *document);
+/* False: nothing is left open. What it borrows must outlive it. */
+bool document_open(struct document *document, const char *path, struct pool *keeps,
+                   struct error *error);
 void document_close(struct document *document);
+
+/* --- places --- */
 
 /* "FILE:line: way: " and what is wrong. Always returns false. */
 __attribute__((format(printf, 2, 3))) bool place_refuse(const struct place *place,
                                                         const char *format, ...);
 
-enum place_kind place_kind(const struct place *place);
-
 /* "a map", "nothing" …: what stands there, for an error. */
 const char *place_kind_text(const struct place *place);
 
 /* Whether it is a map or a list and has something in it; if not, it is refused. `example` says how
- * it is written. A map's names are texts, and each stands once. */
+ * it is written. */
 bool place_is_map(const struct place *place, const char *example);
 bool place_is_list(const struct place *place, const char *example);
 
-/* Of a map or a list: how much is in it, and the one at `i`. */
-size_t place_count(const struct place *place);
-struct place place_child(const struct place *place, size_t i);
+/* The field of a map; NULL: it is not there. */
+const struct place *place_field(const struct place *place, const char *name);
 
-/* Whether a map has the field. Of anything else: false. */
-bool place_has(const struct place *place, const char *name);
-
-/* A field of a map: read by `read`, which gets place_read's `into`. */
-struct place_field {
-    const char *name;
-    bool (*read)(const struct place *place, void *into);
-    bool required;
-};
-
-/* A map with these fields and no others. They are read in the order of `fields`, not of the file,
- * so that one may count on those before it. */
-bool place_read(const struct place *place, const struct place_field *fields, size_t count,
-                void *into);
+/* For what is made of the place: zeroed, of `keeps`; NULL, refused, when memory is out. */
+void *place_take(const struct place *place, size_t size);
+bool place_keep(const struct place *place, const char *text, const char **out);
 
 enum { PLACE_QUOTE_SIZE = 64 };
 /* "…" around what somebody wrote, short and on one line. */

@@ -5,25 +5,9 @@
  */
 #include "loadtest/shop/target/reading.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { RULES_MAX = 64, STATUSES_MAX = 16 };
-
-struct status_range {
-    int from, to;
-};
-
-/* A line while it is read. What it owns goes over to the rules, or is freed. */
-struct line {
-    bool of_step;
-    enum shop_meaning meaning; /* SHOP_UNKNOWN: none yet */
-    struct status_range statuses[STATUSES_MAX];
-    size_t status_count;               /* 0: any */
-    char *pointer, *equals, *contains; /* owned */
-    char *order;                       /* owned */
-};
+enum { RULES_MAX = 64 };
 
 static const char *const meanings[SHOP_MEANINGS] = {
     [SHOP_UNKNOWN] = "unknown",   [SHOP_SOLD] = "sold",       [SHOP_ACCEPTED] = "accepted",
@@ -70,121 +54,63 @@ static bool add_status(const struct place *place, struct line *line)
     return true;
 }
 
-static bool read_status(const struct place *place, void *into)
+bool reading_status(const struct place *place, void *into)
 {
-    if (place_kind(place) != PLACE_LIST)
+    if (place->kind != PLACE_LIST)
         return add_status(place, into);
-    if (!place_is_list(place, "[201, 202]"))
-        return false;
-    for (size_t i = 0; i < place_count(place); i++) {
-        struct place child = place_child(place, i);
-        if (!add_status(&child, into))
-            return false;
-    }
-    return true;
+    bool read = place_is_list(place, "[201, 202]");
+    for (const struct place *child = place->first; read && child; child = child->next)
+        read = add_status(child, into);
+    return read;
 }
 
 /* "/id" alone: it is there. */
-static bool read_json(const struct place *place, void *into)
+bool reading_json(const struct place *place, void *into)
 {
-    struct line *line = into;
-    if (place_kind(place) == PLACE_TEXT)
-        return value_pointer(place, &line->pointer);
+    struct shop_rule *rule = &((struct line *)into)->rule;
+    if (place->kind == PLACE_TEXT)
+        return value_pointer(place, &rule->pointer);
     if (!place_is_map(place, "{/code: 5001}, or /code: it is there"))
         return false;
-    if (place_count(place) > 1)
+    if (place->count > 1)
         return place_refuse(place, "one pointer a rule; a second rule can look at another");
-    struct place child = place_child(place, 0);
-    if (!value_check_pointer(&child, child.key) || !value_json(&child, &line->equals))
-        return false;
-    line->pointer = strdup(child.key);
-    return line->pointer || error_fail(place->document->error, "out of memory");
-}
-
-static bool read_contains(const struct place *place, void *into)
-{
-    struct line *line = into;
-    return value_text(place, "a text", &line->contains);
-}
-
-static bool read_conditions(const struct place *place, struct line *line)
-{
-    static const struct place_field fields[] = {
-        {"status", read_status, false}, {"json", read_json, false}, {"text", read_contains, false}};
-    if (place_kind(place) == PLACE_MAP)
-        return place_read(place, fields, sizeof fields / sizeof *fields, line);
-    if (place_kind(place) == PLACE_LIST)
-        return read_status(place, line);
-    const char *word = value_word(place, "a status, \"any\", or {status: …, json: …, text: …}");
-    return word && (strcmp(word, "any") == 0 || add_status(place, line));
+    const struct place *child = place->first;
+    return value_check_pointer(child, child->key) && value_json(child, &rule->equals) &&
+           place_keep(child, child->key, &rule->pointer);
 }
 
 /* --- lines --- */
 
-static bool read_meaning(const struct place *place, struct line *line, enum shop_meaning meaning)
+static bool read_conditions(const struct place *place, struct line *line)
 {
-    if (line->meaning != SHOP_UNKNOWN)
+    if (place->kind == PLACE_MAP)
+        return fields_read(place, PART_CONDITIONS, line);
+    if (place->kind == PLACE_LIST)
+        return reading_status(place, line);
+    const char *word = value_word(place, "a status, \"any\", or {status: …, json: …, text: …}");
+    return word && (strcmp(word, "any") == 0 || add_status(place, line));
+}
+
+bool reading_meaning(const struct place *place, void *into)
+{
+    struct line *line = into;
+    enum shop_meaning *meaning = &line->rule.meaning;
+    if (*meaning != SHOP_UNKNOWN)
         return place_refuse(place, "a line has one meaning, and this one has \"%s\" too",
-                            meanings[line->meaning]);
-    if (line->of_step && (meaning == SHOP_SOLD || meaning == SHOP_ACCEPTED))
+                            meanings[*meaning]);
+    while (strcmp(meanings[*meaning], place->key) != 0)
+        (*meaning)++;
+    if (line->of_step && (*meaning == SHOP_SOLD || *meaning == SHOP_ACCEPTED))
         return place_refuse(place, "a step sells nothing: sold_out, refused or shed end the "
                                    "purchase there");
-    line->meaning = meaning;
     return read_conditions(place, line);
 }
 
-static bool read_sold(const struct place *place, void *into)
+bool reading_order(const struct place *place, void *into)
 {
-    return read_meaning(place, into, SHOP_SOLD);
-}
-
-static bool read_accepted(const struct place *place, void *into)
-{
-    return read_meaning(place, into, SHOP_ACCEPTED);
-}
-
-static bool read_sold_out(const struct place *place, void *into)
-{
-    return read_meaning(place, into, SHOP_SOLD_OUT);
-}
-
-static bool read_refused(const struct place *place, void *into)
-{
-    return read_meaning(place, into, SHOP_REFUSED);
-}
-
-static bool read_shed(const struct place *place, void *into)
-{
-    return read_meaning(place, into, SHOP_SHED);
-}
-
-static bool read_order(const struct place *place, void *into)
-{
-    struct line *line = into;
-    if (line->meaning == SHOP_SOLD_OUT || line->meaning == SHOP_REFUSED ||
-        line->meaning == SHOP_SHED)
-        return place_refuse(place, "only what is sold or accepted has an order");
-    return value_pointer(place, &line->order);
-}
-
-static bool read_line(const struct place *place, struct line *line)
-{
-    static const struct place_field fields[] = {
-        {"sold", read_sold, false},         {"accepted", read_accepted, false},
-        {"sold_out", read_sold_out, false}, {"refused", read_refused, false},
-        {"shed", read_shed, false},         {"order", read_order, false},
-    };
-    if (!place_read(place, fields, sizeof fields / sizeof *fields, line))
-        return false;
-    return line->meaning != SHOP_UNKNOWN ||
-           place_refuse(place, "what it means is missing: %ssold_out, refused, shed",
-                        line->of_step ? "" : "sold, accepted, ");
-}
-
-static bool copy_text(const struct place *place, const char *text, char **out)
-{
-    *out = text ? strdup(text) : NULL;
-    return !text || *out || error_fail(place->document->error, "out of memory");
+    enum shop_meaning meaning = ((const struct line *)into)->rule.meaning;
+    return meaning == SHOP_SOLD || meaning == SHOP_ACCEPTED || meaning == SHOP_UNKNOWN ||
+           place_refuse(place, "only what is sold or accepted has an order");
 }
 
 static bool is_catch_all(const struct shop_rule *rule)
@@ -192,26 +118,7 @@ static bool is_catch_all(const struct shop_rule *rule)
     return rule->status_from == 0 && !rule->pointer && !rule->contains;
 }
 
-static bool add_rule(const struct place *place, const struct line *line, struct status_range status,
-                     struct shop_rule **rules, size_t *count)
-{
-    if (*count == RULES_MAX)
-        return place_refuse(place, "too many rules: %d at most, one for each status", RULES_MAX);
-    if (*count > 0 && is_catch_all(&(*rules)[*count - 1]))
-        return place_refuse(place, "never reached: the line before it takes any answer");
-    struct shop_rule *grown = reading_grow(place, *rules, *count, sizeof *grown);
-    if (!grown)
-        return false;
-    *rules = grown;
-    struct shop_rule *rule = &grown[(*count)++];
-    rule->meaning = line->meaning;
-    rule->status_from = status.from;
-    rule->status_to = status.to;
-    return copy_text(place, line->pointer, &rule->pointer) &&
-           copy_text(place, line->equals, &rule->equals) &&
-           copy_text(place, line->contains, &rule->contains) &&
-           copy_text(place, line->order, &rule->order);
-}
+/* --- lists of lines --- */
 
 /* Where rules go. */
 struct rules {
@@ -220,63 +127,77 @@ struct rules {
     bool of_step;
 };
 
+static bool add_rule(const struct place *place, const struct rules *to,
+                     const struct shop_rule *rule)
+{
+    if (*to->count == RULES_MAX)
+        return place_refuse(place, "too many rules: %d at most, one for each status", RULES_MAX);
+    if (*to->count > 0 && is_catch_all(&(*to->items)[*to->count - 1]))
+        return place_refuse(place, "never reached: the line before it takes any answer");
+    if (to->of_step && is_catch_all(rule))
+        return place_refuse(place, "any answer would end the purchase here: name a status, json "
+                                   "or text of it");
+    (*to->items)[(*to->count)++] = *rule;
+    return true;
+}
+
 static bool add_line(const struct place *place, const struct rules *to)
 {
     struct line line = {.of_step = to->of_step};
-    bool added = read_line(place, &line);
-    size_t many = line.status_count > 0 ? line.status_count : 1;
-
-    for (size_t i = 0; added && i < many; i++)
-        added = add_rule(place, &line, line.statuses[i], to->items, to->count);
-    if (added && to->of_step && is_catch_all(&(*to->items)[*to->count - 1]))
-        added = place_refuse(place, "any answer would end the purchase here: name a status, json "
-                                    "or text of it");
-    free(line.pointer);
-    free(line.equals);
-    free(line.contains);
-    free(line.order);
-    return added;
+    if (!fields_read(place, PART_LINE, &line))
+        return false;
+    if (line.rule.meaning == SHOP_UNKNOWN)
+        return place_refuse(place, "what it means is missing: %ssold_out, refused, shed",
+                            line.of_step ? "" : "sold, accepted, ");
+    size_t i = 0;
+    do {
+        line.rule.status_from = line.statuses[i].from;
+        line.rule.status_to = line.statuses[i].to;
+        if (!add_rule(place, to, &line.rule))
+            return false;
+    } while (++i < line.status_count);
+    return true;
 }
 
 static bool read_rules(const struct place *place, const struct rules *to)
 {
     if (!place_is_list(place, to->of_step ? "- refused: 403" : "- sold: 201"))
         return false;
-    for (size_t i = 0; i < place_count(place); i++) {
-        struct place child = place_child(place, i);
-        if (!add_line(&child, to))
-            return false;
-    }
-    return true;
+    *to->items = place_take(place, RULES_MAX * sizeof **to->items);
+    bool read = *to->items != NULL;
+    for (const struct place *child = place->first; read && child; child = child->next)
+        read = add_line(child, to);
+    return read;
 }
 
-static bool has_meaning(const struct shop_rule *rules, size_t count, enum shop_meaning meaning)
+static bool has_meaning(const struct rules *rules, enum shop_meaning meaning)
 {
-    for (size_t i = 0; i < count; i++)
-        if (rules[i].meaning == meaning)
+    for (size_t i = 0; i < *rules->count; i++)
+        if ((*rules->items)[i].meaning == meaning)
             return true;
     return false;
 }
 
 bool reading_outcome(const struct place *place, void *into)
 {
-    struct target *target = ((struct reading *)into)->target;
-    if (!read_rules(place, &(struct rules){&target->rules, &target->rule_count, false}))
-        return false;
-    return has_meaning(target->rules, target->rule_count, SHOP_SOLD) ||
-           has_meaning(target->rules, target->rule_count, SHOP_ACCEPTED) ||
-           place_refuse(place, "no answer is \"sold\" or \"accepted\": nothing could be bought");
+    struct target *target = into;
+    const struct rules rules = {&target->rules, &target->rule_count, false};
+    return read_rules(place, &rules) &&
+           (has_meaning(&rules, SHOP_SOLD) || has_meaning(&rules, SHOP_ACCEPTED) ||
+            place_refuse(place, "no answer is \"sold\" or \"accepted\": nothing could be bought"));
 }
 
-bool reading_poll_rules(const struct place *place, struct target *target)
+bool reading_poll_outcome(const struct place *place, void *into)
 {
-    if (!read_rules(place, &(struct rules){&target->poll_rules, &target->poll_rule_count, false}))
-        return false;
-    return has_meaning(target->poll_rules, target->poll_rule_count, SHOP_SOLD) ||
-           place_refuse(place, "no answer is \"sold\": nothing could be bought");
+    struct shop_request *poll = into;
+    const struct rules rules = {&poll->rules, &poll->rule_count, false};
+    return read_rules(place, &rules) &&
+           (has_meaning(&rules, SHOP_SOLD) ||
+            place_refuse(place, "no answer is \"sold\": nothing could be bought"));
 }
 
-bool reading_step_rules(const struct place *place, struct shop_request *step)
+bool reading_step_outcome(const struct place *place, void *into)
 {
+    struct shop_request *step = into;
     return read_rules(place, &(struct rules){&step->rules, &step->rule_count, true});
 }

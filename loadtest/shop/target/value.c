@@ -12,31 +12,19 @@
 
 const char *value_word(const struct place *place, const char *wanted)
 {
-    const yaml_node_t *node = place->node;
-    if (node->type != YAML_SCALAR_NODE || node->data.scalar.length == 0) {
+    if (place->kind != PLACE_TEXT || place->length == 0)
         place_refuse(place, "%s, and %s is wanted", place_kind_text(place), wanted);
-        return NULL;
-    }
-    const char *text = (const char *)node->data.scalar.value;
-    if (strlen(text) == node->data.scalar.length)
-        return text;
-    place_refuse(place, "a NUL character in it");
+    else if (strlen(place->text) != place->length)
+        place_refuse(place, "a NUL character in it");
+    else
+        return place->text;
     return NULL;
 }
 
-static bool keep(const struct place *place, char *copy, char **out)
-{
-    if (!copy)
-        return error_fail(place->document->error, "out of memory");
-    free(*out);
-    *out = copy;
-    return true;
-}
-
-bool value_raw(const struct place *place, const char *wanted, char **out)
+bool value_raw(const struct place *place, const char *wanted, const char **out)
 {
     const char *text = value_word(place, wanted);
-    return text && keep(place, strdup(text), out);
+    return text && place_keep(place, text, out);
 }
 
 /* --- the environment --- */
@@ -113,46 +101,41 @@ static bool write_expanded(const struct expanding *is)
     return true;
 }
 
-static bool read_expanded(const struct place *place, const char *wanted, standing *where,
-                          bool has_fields, char **out)
+static bool read_expanded(const struct expanding *is, const char **out)
 {
-    const char *text = value_word(place, wanted);
     char *expanded = NULL;
     size_t size = 0;
-    FILE *to = text ? open_memstream(&expanded, &size) : NULL;
+    struct expanding to = *is;
+    to.to = open_memstream(&expanded, &size);
 
-    if (!text)
-        return false;
-    if (!to)
-        return error_fail(place->document->error, "out of memory");
-    bool written = write_expanded(&(struct expanding){to, place, text, where, has_fields});
-    fclose(to);
-    if (written && *expanded)
-        return keep(place, expanded, out);
+    if (!to.to)
+        return error_fail(is->place->document->error, "out of memory");
+    bool written = write_expanded(&to);
+    fclose(to.to);
+    if (written)
+        written = *expanded ? place_keep(is->place, expanded, out)
+                            : place_refuse(is->place, "what the environment has for it is empty");
     free(expanded);
-    return !written ? false : place_refuse(place, "what the environment has for it is empty");
+    return written;
 }
 
-bool value_text(const struct place *place, const char *wanted, char **out)
+bool value_text(const struct place *place, const char *wanted, standing *where, const char **out)
 {
-    return read_expanded(place, wanted, standing_text, false, out);
+    const char *text = value_word(place, wanted);
+    return text && read_expanded(&(struct expanding){NULL, place, text, where, false}, out);
 }
 
-bool value_standing(const struct place *place, const char *wanted, standing *where, char **out)
+bool value_fields(const struct place *place, const char *wanted, standing *where, const char **out)
 {
-    return read_expanded(place, wanted, where, false, out);
-}
-
-bool value_fields(const struct place *place, const char *wanted, standing *where, char **out)
-{
-    return read_expanded(place, wanted, where, true, out);
+    const char *text = value_word(place, wanted);
+    return text && read_expanded(&(struct expanding){NULL, place, text, where, true}, out);
 }
 
 /* --- numbers, words, times --- */
 
 static bool parse_number(const char *text, int64_t *out)
 {
-    size_t digits = text ? strspn(text, "0123456789") : 0;
+    size_t digits = strspn(text, "0123456789");
     if (digits == 0 || text[digits] != '\0')
         return false;
     errno = 0;
@@ -162,17 +145,15 @@ static bool parse_number(const char *text, int64_t *out)
 
 bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *out)
 {
-    char quoted[PLACE_QUOTE_SIZE], *text = NULL;
+    char quoted[PLACE_QUOTE_SIZE];
+    const char *text = NULL;
     int64_t number = 0;
 
-    if (!value_text(place, "a number", &text))
+    if (!value_text(place, "a number", standing_text, &text))
         return false;
-    bool good = parse_number(text, &number) && number >= from && number <= to;
-    free(text);
-    if (!good)
+    if (!parse_number(text, &number) || number < from || number > to)
         return place_refuse(place, "%s is no whole number from %" PRId64 " to %" PRId64,
-                            place_quote((const char *)place->node->data.scalar.value, quoted), from,
-                            to);
+                            place_quote(place->text, quoted), from, to);
     *out = number;
     return true;
 }
@@ -226,43 +207,36 @@ bool value_check_pointer(const struct place *place, const char *pointer)
                         place_quote(pointer, quoted));
 }
 
-bool value_pointer(const struct place *place, char **out)
+bool value_pointer(const struct place *place, const char **out)
 {
     const char *word = value_word(place, "a JSON pointer (/id)");
-    return word && value_check_pointer(place, word) && keep(place, strdup(word), out);
+    return word && value_check_pointer(place, word) && place_keep(place, word, out);
 }
 
-/* Without quotes, and JSON that is neither a map nor a list; else NULL. */
-static json_t *plain_json(const struct place *place, const char *text)
+/* Without quotes, and JSON that is neither a map nor a list; else the text itself. */
+static json_t *json_of(const struct place *place, const char *text)
 {
-    if (place->node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
-        return NULL;
-    json_t *value = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    json_t *value =
+        place->is_plain ? json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL) : NULL;
     if (value && !json_is_object(value) && !json_is_array(value) && !json_is_string(value))
         return value;
     json_decref(value);
-    return NULL;
+    return json_string(text);
 }
 
-/* In quotes, for without them it would be nothing. */
-static bool is_empty_text(const struct place *place)
+bool value_json(const struct place *place, const char **out)
 {
-    return place->node->type == YAML_SCALAR_NODE && place->node->data.scalar.length == 0 &&
-           place->node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-}
-
-bool value_json(const struct place *place, char **out)
-{
-    char *text = NULL;
-    if (is_empty_text(place))
-        return keep(place, strdup("\"\""), out);
-    if (!value_text(place, "a single value (5001, true, null, \"text\")", &text))
+    const char *text = NULL;
+    /* In quotes, for without them it would be nothing. */
+    if (place->kind == PLACE_TEXT && place->length == 0 && !place->is_plain)
+        return place_keep(place, "\"\"", out);
+    if (!value_text(place, "a single value (5001, true, null, \"text\")", standing_text, &text))
         return false;
-    json_t *value = plain_json(place, text);
-    if (!value)
-        value = json_string(text);
-    free(text);
+    json_t *value = json_of(place, text);
     char *json = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    bool kept =
+        json ? place_keep(place, json, out) : error_fail(place->document->error, "out of memory");
     json_decref(value);
-    return keep(place, json, out);
+    free(json);
+    return kept;
 }

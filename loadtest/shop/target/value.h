@@ -3,7 +3,7 @@
  * stands for "${". What is wrong is refused by place_refuse: no error repeats what the
  * environment holds, and one quotes the file only where no secret can stand (numbers, words).
  *
- * Texts are owned by the caller; *out is not touched when a value is refused. One thread.
+ * Texts are the document's `keeps`; *out is not touched when a value is refused. One thread.
  */
 #ifndef SECKILL_LOADTEST_SHOP_VALUE_H
 #define SECKILL_LOADTEST_SHOP_VALUE_H
@@ -13,17 +13,15 @@
 
 #include <stdint.h>
 
-/* Not empty. `wanted` is said when it is no single value: "a path". */
-bool value_text(const struct place *place, const char *wanted, char **out);
-
-/* The same where what the environment holds has to be written by where it stands. */
-bool value_standing(const struct place *place, const char *wanted, standing *where, char **out);
+/* Not empty. `wanted` is said when it is no single value: "a path"; `where` says how what the
+ * environment holds is written by where it stands. */
+bool value_text(const struct place *place, const char *wanted, standing *where, const char **out);
 
 /* The same of a text with fields (fill.h): what the environment holds is none. */
-bool value_fields(const struct place *place, const char *wanted, standing *where, char **out);
+bool value_fields(const struct place *place, const char *wanted, standing *where, const char **out);
 
 /* As it stands, ${…} and all: for a shell. */
-bool value_raw(const struct place *place, const char *wanted, char **out);
+bool value_raw(const struct place *place, const char *wanted, const char **out);
 
 /* As it stands, borrowed from the document, not empty; NULL: it is refused. For words. */
 const char *value_word(const struct place *place, const char *wanted);
@@ -35,10 +33,10 @@ bool value_bool(const struct place *place, bool *out); /* true or false */
 bool value_duration(const struct place *place, int64_t *us);
 
 /* A JSON pointer (RFC 6901) that is not empty: "/data/id". */
-bool value_pointer(const struct place *place, char **out);
+bool value_pointer(const struct place *place, const char **out);
 bool value_check_pointer(const struct place *place, const char *pointer);
 
 /* As JSON: 5001, true and null without quotes are these, anything else is a text. */
-bool value_json(const struct place *place, char **out);
+bool value_json(const struct place *place, const char **out);
 
 #endif

@@ -13,11 +13,11 @@
 
 enum { PRODUCT = 1000077, STOCK = 20 };
 
-/* Texts of a target, which are not const, for as long as a test runs. */
+/* Texts of a target, for as long as a test runs. */
 static char pool[16384];
 static size_t used;
 
-__attribute__((format(printf, 1, 2))) static char *text(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static const char *text(const char *format, ...)
 {
     va_list arguments;
     char *at = pool + used;
@@ -32,8 +32,7 @@ __attribute__((format(printf, 1, 2))) static char *text(const char *format, ...)
 static struct target target;
 static struct shop_rule rules[8], poll_rules[4], step_rules[1];
 static struct shop_request steps[1];
-static struct shop_take takes[1];
-static struct shop_header headers[1];
+static struct shop_pair takes[1], headers[1];
 static struct sale sale;
 
 static void add_rule(enum shop_meaning meaning, int status, const char *pointer, const char *equals)
@@ -41,9 +40,9 @@ static void add_rule(enum shop_meaning meaning, int status, const char *pointer,
     rules[target.rule_count++] = (struct shop_rule){.meaning = meaning,
                                                     .status_from = status,
                                                     .status_to = status,
-                                                    .pointer = pointer ? text("%s", pointer) : NULL,
-                                                    .equals = equals ? text("%s", equals) : NULL,
-                                                    .order = text("/id")};
+                                                    .pointer = pointer,
+                                                    .equals = equals,
+                                                    .order = "/id"};
 }
 
 /* Our server as a target: so many units, one a user, 40 users, every second purchase twice. */
@@ -51,9 +50,9 @@ static void describe(const char *strategy)
 {
     const char *url = bed->count ? bed->servers[0].url : "http://127.0.0.1:1";
     used = 0;
-    target = (struct target){.path = text("by hand"),
-                             .name = text("our own shop"),
-                             .database = text("%s", bed_database()),
+    target = (struct target){.path = "by hand",
+                             .name = "our own shop",
+                             .database = bed_database(),
                              .product = PRODUCT,
                              .stock = STOCK,
                              .limit = 1,
@@ -61,14 +60,14 @@ static void describe(const char *strategy)
                              .user_to = 40,
                              .repeats = 0.5,
                              .rules = rules,
-                             .quiet_within_us = t_patience_us()};
-    headers[0] = (struct shop_header){text("Idempotency-Key"), text("{key}")};
+                             .quiet.within_us = t_patience_us()};
+    headers[0] = (struct shop_pair){"Idempotency-Key", "{key}"};
     target.purchase = (struct shop_request){
-        .method = text("POST"),
+        .method = "POST",
         .url = text("%s/orders?strategy=%s", url, strategy),
         .headers = headers,
         .header_count = 1,
-        .body = text("{\"product_id\": {product}, \"user_id\": {user}}"),
+        .body = "{\"product_id\": {product}, \"user_id\": {user}}",
     };
     add_rule(SHOP_SOLD, 201, NULL, NULL);
     add_rule(SHOP_SOLD, 200, NULL, NULL);
@@ -79,10 +78,10 @@ static void describe(const char *strategy)
     target.reset.command = text(
         "curl -fsS -X PUT -d '{\"stock\": '$STOCK', \"limit_per_user\": 1}' %s/products/$PRODUCT",
         url);
-    target.stock_left.sql = text("SELECT stock FROM seckill.product WHERE id = {product}");
-    target.orders.sql = text("SELECT o.id, user_id, quantity FROM seckill.orders o "
-                             "JOIN seckill.product p ON p.id = product_id AND p.epoch = o.epoch "
-                             "WHERE p.id = {product} AND status = 1");
+    target.stock_left.sql = "SELECT stock FROM seckill.product WHERE id = {product}";
+    target.orders.sql = "SELECT o.id, user_id, quantity FROM seckill.orders o "
+                        "JOIN seckill.product p ON p.id = product_id AND p.epoch = o.epoch "
+                        "WHERE p.id = {product} AND status = 1";
     for (size_t i = 0; i < SHOP_CLAIMS; i++)
         target.claims[i] = true;
 }
@@ -174,14 +173,14 @@ static void test_a_step_before_the_purchase(void **state)
 {
     (void)state;
     describe("conditional");
-    takes[0] = (struct shop_take){text("token"), text("/id")};
-    steps[0] = (struct shop_request){.method = text("GET"),
+    takes[0] = (struct shop_pair){"token", "/id"};
+    steps[0] = (struct shop_request){.method = "GET",
                                      .url = text("%s/products/{product}", bed->servers[0].url),
                                      .takes = takes,
                                      .take_count = 1};
     target.steps = steps;
     target.step_count = 1;
-    target.purchase.body = text("{\"product_id\": {token}, \"user_id\": {user}}");
+    target.purchase.body = "{\"product_id\": {token}, \"user_id\": {user}}";
     hold_sale();
     expect_verdict(SHOP_VERDICT_KEPT);
 }
@@ -192,9 +191,9 @@ static void test_a_step_that_says_sold_out(void **state)
     (void)state;
     size_t before = 0;
     describe("conditional");
-    step_rules[0] = (struct shop_rule){
-        .meaning = SHOP_SOLD_OUT, .pointer = text("/stock"), .equals = text("0")};
-    steps[0] = (struct shop_request){.method = text("GET"),
+    step_rules[0] =
+        (struct shop_rule){.meaning = SHOP_SOLD_OUT, .pointer = "/stock", .equals = "0"};
+    steps[0] = (struct shop_request){.method = "GET",
                                      .url = text("%s/products/{product}", bed->servers[0].url),
                                      .rules = step_rules,
                                      .rule_count = 1};
@@ -213,7 +212,7 @@ static void test_a_step_that_fails_asks_for_nothing(void **state)
 {
     (void)state;
     describe("conditional");
-    steps[0] = (struct shop_request){.method = text("GET"),
+    steps[0] = (struct shop_request){.method = "GET",
                                      .url = text("%s/products/none", bed->servers[0].url)};
     target.steps = steps;
     target.step_count = 1;
@@ -249,16 +248,16 @@ static void test_what_is_accepted_is_asked_for(void **state)
 {
     (void)state;
     describe("redis-stock");
-    target.poll = (struct shop_request){.method = text("GET"),
+    target.poll = (struct shop_request){.method = "GET",
                                         .url = text("%s/orders/{order}", bed->servers[0].url)};
-    poll_rules[0] = (struct shop_rule){
-        .meaning = SHOP_SOLD, .pointer = text("/status"), .equals = text("\"confirmed\"")};
-    poll_rules[1] = (struct shop_rule){
-        .meaning = SHOP_ACCEPTED, .pointer = text("/status"), .equals = text("\"queued\"")};
-    target.poll_rules = poll_rules;
-    target.poll_rule_count = 2;
-    target.poll_every_us = 10000;
-    target.poll_within_us = t_patience_us();
+    poll_rules[0] =
+        (struct shop_rule){.meaning = SHOP_SOLD, .pointer = "/status", .equals = "\"confirmed\""};
+    poll_rules[1] =
+        (struct shop_rule){.meaning = SHOP_ACCEPTED, .pointer = "/status", .equals = "\"queued\""};
+    target.poll.rules = poll_rules;
+    target.poll.rule_count = 2;
+    target.poll.every_us = 10000;
+    target.poll.within_us = t_patience_us();
     hold_sale();
     expect_verdict(SHOP_VERDICT_KEPT);
     assert_int_equal(count_ended(SHOP_ACCEPTED), 0);
@@ -328,31 +327,28 @@ static void expect_refusal(const struct shop_query *orders, const struct shop_qu
 static void test_books_that_cannot_be_read(void **state)
 {
     (void)state;
-    const struct shop_query none = {NULL, NULL};
+    const struct shop_query none = {.sql = NULL};
     describe("conditional");
     asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
-    expect_refusal(&(struct shop_query){text("SELECT nothing"), NULL}, &none,
-                   "orders: PostgreSQL:");
-    expect_refusal(&(struct shop_query){text("SELECT {user}"), NULL}, &none,
-                   "{product} and {stock}");
-    expect_refusal(&(struct shop_query){NULL, text("echo why >&2; exit 3")}, &none,
+    expect_refusal(&(struct shop_query){.sql = "SELECT nothing"}, &none, "orders: PostgreSQL:");
+    expect_refusal(&(struct shop_query){.sql = "SELECT {user}"}, &none, "{product} and {stock}");
+    expect_refusal(&(struct shop_query){.command = "echo why >&2; exit 3"}, &none,
                    "orders: sh ended with exit status 3: why");
-    expect_refusal(&(struct shop_query){NULL, text("echo no JSON")}, &none, "printed no JSON");
-    expect_refusal(&(struct shop_query){NULL, text("echo '{}'")}, &none, "an array of rows");
-    expect_refusal(&(struct shop_query){NULL, text("echo '[1]'")}, &none, "row 1 is no array");
-    expect_refusal(&(struct shop_query){NULL, text("echo '[[1, 2, -3]]'")}, &none,
-                   "units of row 1");
-    expect_refusal(&(struct shop_query){NULL, text("echo '[[1, 2, 3], [4, 5, 1000000001]]'")},
-                   &none, "units of row 2 are no whole number from 0 to 1000000000");
-    expect_refusal(&(struct shop_query){NULL, text("echo '[[1, 2, \"9223372036854775807\"]]'")},
+    expect_refusal(&(struct shop_query){.command = "echo no JSON"}, &none, "printed no JSON");
+    expect_refusal(&(struct shop_query){.command = "echo '{}'"}, &none, "an array of rows");
+    expect_refusal(&(struct shop_query){.command = "echo '[1]'"}, &none, "row 1 is no array");
+    expect_refusal(&(struct shop_query){.command = "echo '[[1, 2, -3]]'"}, &none, "units of row 1");
+    expect_refusal(&(struct shop_query){.command = "echo '[[1, 2, 3], [4, 5, 1000000001]]'"}, &none,
+                   "units of row 2 are no whole number from 0 to 1000000000");
+    expect_refusal(&(struct shop_query){.command = "echo '[[1, 2, \"9223372036854775807\"]]'"},
                    &none, "units of row 1 are no whole number from 0 to 1000000000");
-    expect_refusal(&none, &(struct shop_query){NULL, text("echo '\"many\"'")}, "one whole number");
-    expect_refusal(&none, &(struct shop_query){NULL, text("echo 9223372036854775807")},
+    expect_refusal(&none, &(struct shop_query){.command = "echo '\"many\"'"}, "one whole number");
+    expect_refusal(&none, &(struct shop_query){.command = "echo 9223372036854775807"},
                    "one whole number from -1000000000000 to 1000000000000");
-    expect_refusal(&none, &(struct shop_query){NULL, text("echo -1000000000001")},
+    expect_refusal(&none, &(struct shop_query){.command = "echo -1000000000001"},
                    "one whole number from -1000000000000 to 1000000000000");
     asker.limit_ms = 100;
-    expect_refusal(&(struct shop_query){NULL, text("exec sleep 600")}, &none,
+    expect_refusal(&(struct shop_query){.command = "exec sleep 600"}, &none,
                    "orders: sh did not end within 100 ms");
 }
 
@@ -367,16 +363,15 @@ static void test_books_in_another_encoding(void **state)
     asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
     target.database = text("%s client_encoding=LATIN1", bed_database());
     target.stock_left.sql = NULL;
-    target.orders.sql = text("SELECT 7, 'Jos' || chr(233), 2");
+    target.orders.sql = "SELECT 7, 'Jos' || chr(233), 2";
     if (!audit_read(&asker, &books, &error))
         fail_msg("%s", error.text);
     assert_string_equal(books.rows[0].user, "Jos\xc3\xa9");
     assert_int_equal(books.rows[0].units, 2);
     shop_books_fini(&books);
-    expect_refusal(&(struct shop_query){text("SET client_encoding = LATIN1; "
-                                             "SELECT 7, 'Jos' || chr(233), 2"),
-                                        NULL},
-                   &(struct shop_query){NULL, NULL}, "orders: row 1 is not text in UTF-8");
+    expect_refusal(&(struct shop_query){.sql = "SET client_encoding = LATIN1; "
+                                               "SELECT 7, 'Jos' || chr(233), 2"},
+                   &(struct shop_query){.sql = NULL}, "orders: row 1 is not text in UTF-8");
 }
 
 static void test_books_by_a_command(void **state)
@@ -387,8 +382,8 @@ static void test_books_by_a_command(void **state)
     describe("conditional");
     asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
     target.orders =
-        (struct shop_query){NULL, text("echo aside >&2; echo '[[7, \"ann\"], [\"b\", 8, 2]]'")};
-    target.stock_left = (struct shop_query){NULL, text("echo $STOCK")};
+        (struct shop_query){.command = "echo aside >&2; echo '[[7, \"ann\"], [\"b\", 8, 2]]'"};
+    target.stock_left = (struct shop_query){.command = "echo $STOCK"};
     if (!audit_read(&asker, &books, &error))
         fail_msg("%s", error.text);
     assert_int_equal(books.left, STOCK);
@@ -407,11 +402,11 @@ static void test_a_shop_that_is_never_quiet(void **state)
     struct error error = {.text = ""};
     describe("conditional");
     asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
-    target.quiet = (struct shop_query){text("SELECT false"), NULL};
-    target.quiet_within_us = 1000;
+    target.quiet = (struct shop_query){.sql = "SELECT false"};
+    target.quiet.within_us = 1000;
     assert_false(audit_wait_quiet(&asker, &error));
     assert_non_null(strstr(error.text, "still under way"));
-    target.quiet = (struct shop_query){text("SELECT count(*) > 0 FROM pg_class"), NULL};
+    target.quiet = (struct shop_query){.sql = "SELECT count(*) > 0 FROM pg_class"};
     assert_true(audit_wait_quiet(&asker, &error));
 }
 

@@ -111,8 +111,8 @@ static void steps_take_what_those_behind_them_send(void **state)
     assert_string_equal(login->headers[0].value, "application/json");
     assert_int_equal(login->expect, 204);
     assert_int_equal(login->take_count, 1);
-    assert_string_equal(login->takes[0].field, "token");
-    assert_string_equal(login->takes[0].pointer, "/data/token");
+    assert_string_equal(login->takes[0].name, "token");
+    assert_string_equal(login->takes[0].value, "/data/token");
     assert_false(login->closes || login->chunked);
     assert_string_equal(other->method, "GET");
     assert_string_equal(other->url, "https://ids.test/a?u={user}");
@@ -190,12 +190,12 @@ static void an_accepted_order_is_asked_for(void **state)
     (void)state;
     assert_string_equal(target.poll.method, "GET");
     assert_string_equal(target.poll.url, "http://127.0.0.1:3000/v1/orders/{order}");
-    assert_int_equal(target.poll_every_us, 50000);
-    assert_int_equal(target.poll_within_us, 120000000);
-    assert_int_equal(target.poll_rule_count, 3);
-    assert_string_equal(target.poll_rules[0].equals, "\"paid\"");
-    assert_string_equal(target.poll_rules[1].equals, "null");
-    assert_string_equal(target.poll_rules[2].equals, "\"\"");
+    assert_int_equal(target.poll.every_us, 50000);
+    assert_int_equal(target.poll.within_us, 120000000);
+    assert_int_equal(target.poll.rule_count, 3);
+    assert_string_equal(target.poll.rules[0].equals, "\"paid\"");
+    assert_string_equal(target.poll.rules[1].equals, "null");
+    assert_string_equal(target.poll.rules[2].equals, "\"\"");
 }
 
 static void the_books_are_read_by_sql_or_a_command(void **state)
@@ -203,7 +203,7 @@ static void the_books_are_read_by_sql_or_a_command(void **state)
     (void)state;
     assert_string_equal(target.reset.sql, "UPDATE stock SET n = {stock} WHERE id = {product}");
     assert_string_equal(target.quiet.command, "test ${Q}");
-    assert_int_equal(target.quiet_within_us, 5000000);
+    assert_int_equal(target.quiet.within_us, 5000000);
     assert_string_equal(target.stock_left.sql, "SELECT 1");
     assert_string_equal(target.orders.command, "awk '{print}'\n");
     for (size_t i = 0; i < SHOP_CLAIMS; i++)

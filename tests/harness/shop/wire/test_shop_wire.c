@@ -15,7 +15,7 @@ static char folder[64], url[128], method[] = "POST", any_order[] = "/id";
 static char body[] = "{\"user\": \"{user}\", \"key\": \"{key}\"}";
 static char name[] = "a listener";
 static char typed[] = "Content-Type", json[] = "application/json";
-static struct shop_header header;
+static struct shop_pair header;
 static char heard[262144];
 static struct shop_rule rule;
 static struct target target;
@@ -36,7 +36,7 @@ static int begin(void **state)
     timeout_ms = t_patience_us() / 1000;
     rule = (struct shop_rule){
         .meaning = SHOP_SOLD, .status_from = 200, .status_to = 200, .order = any_order};
-    header = (struct shop_header){typed, json};
+    header = (struct shop_pair){typed, json};
     target = (struct target){.path = name,
                              .name = name,
                              .stock = 1,

@@ -1,0 +1,17 @@
+/* Pieces of memory that end together: what is made of a file lives as long as what it makes. One
+ * thread. */
+#ifndef SECKILL_LOADTEST_BASE_POOL_H
+#define SECKILL_LOADTEST_BASE_POOL_H
+
+#include <stddef.h>
+
+struct pool {
+    struct pool_piece *pieces; /* owned; a zeroed pool has none */
+};
+
+/* Zeroed bytes, the pool's own; NULL: memory is out. */
+void *pool_take(struct pool *pool, size_t size);
+char *pool_copy(struct pool *pool, const char *text, size_t length);
+void pool_fini(struct pool *pool); /* leaves it empty */
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * The walker that reads a map of a target's file by its rows, and the names that texts may use: see
+ * reading.h.
+ */
+#include "loadtest/shop/target/reading.h"
+
+#include "base/options/nearest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- names --- */
+
+static bool is_among(const struct names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool reading_has_name(const struct place *place, const char *name)
+{
+    return is_among(&reading_of(place)->names, name);
+}
+
+bool reading_add_name(const struct place *place, const char *name)
+{
+    struct names *names = &reading_of(place)->names;
+    char quoted[PLACE_QUOTE_SIZE];
+
+    if (!fill_is_name(name))
+        return place_refuse(place, "%s is no name for a field: letters, digits and '_', %d at most",
+                            place_quote(name, quoted), FILL_NAME_MAX);
+    if (is_among(names, name))
+        return place_refuse(place, "{%s} is known already: take another name", name);
+    if (names->count == NAMES_MAX)
+        return place_refuse(place, "too many fields: %d at most", NAMES_MAX);
+    return place_keep(place, name, &names->items[names->count++]);
+}
+
+static bool refuse_field(const struct place *place, const struct names *names, const char *name)
+{
+    struct nearest nearest = nearest_to(name, strlen(name));
+    char known[300] = "";
+    size_t used = 0;
+
+    if (strcmp(name, "order") == 0)
+        return place_refuse(place, "{order} is known in \"poll\" alone, when each \"accepted\" of "
+                                   "\"outcome\" has its \"order\"");
+    for (size_t i = 0; i < names->count; i++) {
+        nearest_offer(&nearest, names->items[i]);
+        if (used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s{%s}",
+                                     i > 0 ? ", " : "; there are ", names->items[i]);
+    }
+    if (nearest.name)
+        snprintf(known, sizeof known, ": did you mean {%s}?", nearest.name);
+    return place_refuse(place, "there is no field {%s} here%s (for a brace alone: \"{{\")", name,
+                        known);
+}
+
+bool names_check(const struct place *place, const struct names *names, const char *text)
+{
+    char name[FILL_NAME_MAX + 1];
+    while (fill_next_name(&text, name))
+        if (!is_among(names, name))
+            return refuse_field(place, names, name);
+    return true;
+}
+
+bool reading_template(const struct place *place, const char *wanted, standing *where,
+                      const char **out)
+{
+    return value_fields(place, wanted, where, out) &&
+           names_check(place, &reading_of(place)->names, *out);
+}
+
+/* --- maps --- */
+
+/* The part's next row; `field` NULL: its first. NULL: there is none. */
+static const struct field *next_of(const struct place *place, enum part part,
+                                   const struct field *field)
+{
+    field = field ? field + 1 : reading_of(place)->fields;
+    while (field->name && !(field->in & part))
+        field++;
+    return field->name ? field : NULL;
+}
+
+static void list_names(const struct place *place, enum part part, char *out, size_t size)
+{
+    size_t used = 0;
+    for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;)
+        if (used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "",
+                                     field->name);
+}
+
+static bool refuse_unknown(const struct place *place, enum part part, const char *key)
+{
+    struct nearest nearest = nearest_to(key, strlen(key));
+    char quoted[PLACE_QUOTE_SIZE], meant[NEAREST_TEXT_SIZE], names[300];
+
+    for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;)
+        nearest_offer(&nearest, field->name);
+    list_names(place, part, names, sizeof names);
+    return place_refuse(place, "there is no field %s%s%s%s", place_quote(key, quoted),
+                        nearest_text(&nearest, "", meant), nearest.name ? "" : "; there are ",
+                        nearest.name ? "" : names);
+}
+
+static bool check_known(const struct place *place, enum part part)
+{
+    for (const struct place *child = place->first; child; child = child->next) {
+        struct place where = *place;
+        bool known = false;
+        for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;)
+            known = known || strcmp(field->name, child->key) == 0;
+        where.line = child->line;
+        if (!known)
+            return refuse_unknown(&where, part, child->key);
+    }
+    return true;
+}
+
+static bool read_kind(const struct place *place, const struct field *field, void *out)
+{
+    const char **text = out;
+    switch (field->kind) {
+    case TEXT:
+        return value_text(place, field->wanted, field->where, text);
+    case TEMPLATE:
+        return reading_template(place, field->wanted, field->where, text);
+    case RAW:
+        return value_raw(place, field->wanted, text);
+    case POINTER:
+        return value_pointer(place, text);
+    case NUMBER:
+        return value_number(place, field->from, field->to, out);
+    case TIME:
+        return value_duration(place, out);
+    case BOOL:
+        return value_bool(place, out);
+    case MAP:
+        return fields_read(place, field->part, out);
+    case LIST:
+    case PAIRS:
+    case OWN:
+        break;
+    }
+    return true;
+}
+
+static bool read_all(const struct place *place, const struct field *field, void *into)
+{
+    void **items = (void *)((char *)into + field->at);
+    size_t *count = (void *)((char *)into + field->count);
+    if (!(field->kind == LIST ? place_is_list : place_is_map)(place, field->wanted))
+        return false;
+    if (place->count > field->most)
+        return place_refuse(place, "%s: %zu at most", field->many, field->most);
+    *items = place_take(place, place->count * field->size);
+    for (const struct place *child = place->first; *items && child; child = child->next) {
+        if (!field->then(child, into))
+            return false;
+        ++*count;
+    }
+    return *items != NULL;
+}
+
+static bool read_field(const struct place *place, const struct field *field, void *into)
+{
+    void *out = (char *)into + field->at;
+    if (field->kind == LIST || field->kind == PAIRS)
+        return read_all(place, field, into);
+    return read_kind(place, field, out) &&
+           (!field->then || field->then(place, field->kind == MAP ? out : into));
+}
+
+bool fields_read(const struct place *place, enum part part, void *into)
+{
+    char names[300], example[340];
+
+    list_names(place, part, names, sizeof names);
+    snprintf(example, sizeof example, "with %s", names);
+    if (!place_is_map(place, example) || !check_known(place, part))
+        return false;
+    for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;) {
+        const struct place *child = place_field(place, field->name);
+        if (!child && field->required)
+            return place_refuse(place, "\"%s\" is missing", field->name);
+        if (child && !read_field(child, field, into))
+            return false;
+    }
+    return true;
+}
