@@ -14,7 +14,7 @@
 
 #include "bench/rows.h"
 #include "loadtest/load/usage.h"
-#include "loadtest/report/table.h"
+#include "loadtest/report/document/span.h"
 
 enum { BENCH_ROUNDS_MAX = 200 };
 

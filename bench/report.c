@@ -284,7 +284,7 @@ bool bench_write_json(const struct bench_report *report, struct error *error)
                   "duration_s", options->duration_s, "rounds", options->rounds, "more_rounds",
                   own->more_rounds, "max_steal", own->max_steal, "max_wait_s", own->max_wait_s,
                   "full", (int)own->full, "postgresql", results_json_database(&harness->machine));
-    return results_json_write(harness->folder, "bench.json", document, error);
+    return files_write_json(harness->folder, "bench.json", document, error);
 }
 
 bool bench_write_csv(const struct bench_report *report, struct error *error)

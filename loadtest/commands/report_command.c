@@ -36,9 +36,9 @@ static bool read_all(const struct options *options, struct html_run *runs, struc
     const struct option_list *chosen = &options->strategies;
     for (size_t i = 0; i < options->folders.count; i++) {
         runs[i].name = options->folders.items[i];
-        if (!found_read(options->folders.items[i], &runs[i].found, error))
+        if (!document_read(options->folders.items[i], &runs[i].document, error))
             return false;
-        if (chosen->count > 0 && !found_choose(&runs[i].found, chosen, error))
+        if (chosen->count > 0 && !document_choose(&runs[i].document, chosen, error))
             return error_prefix(error, "%s", runs[i].name);
     }
     return true;
@@ -82,11 +82,11 @@ int command_report(const struct options *options)
         return process_fail("out of memory");
     bool made = read_all(options, runs, &error);
     if (made && options->picture)
-        chart_alone(stdout, &runs[0].found);
+        chart_alone(stdout, &runs[0].document);
     else if (made)
         made = write_page(options, runs, &error);
     for (size_t i = 0; i < options->folders.count; i++)
-        found_free(&runs[i].found);
+        document_free(&runs[i].document);
     free(runs);
     return made ? 0 : process_fail(error.text);
 }

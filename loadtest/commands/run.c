@@ -13,7 +13,6 @@
 #include "loadtest/commands/articles/articles.h"
 #include "loadtest/commands/harness.h"
 #include "loadtest/report/files.h"
-#include "loadtest/report/html/html.h"
 #include "loadtest/report/open_results.h"
 #include "loadtest/report/pipeline/gate.h"
 #include "loadtest/report/results.h"
@@ -26,7 +25,8 @@
 
 struct run {
     struct harness harness;
-    struct results results; /* owned: items */
+    struct results results;   /* owned: items */
+    struct document document; /* owned: what was made of them */
     size_t complete; /* of the results: those of strategies whose phases of a round are all there */
     const struct api_strategy *chosen[HARNESS_STRATEGIES_MAX]; /* borrowed: harness */
     size_t chosen_count;
@@ -174,12 +174,12 @@ static void print_table(const struct run *run, const struct outputs *to,
     options_buyers_text(options, buyers, sizeof buyers);
     fprintf(to->notes,
             "\nscenario %s, %" PRId64 " connections, %" PRId64 " round%s of %" PRId64 " s%s\n\n",
-            scenario_name(options->scenario), run->results.items[0].plan.connections,
-            options->rounds, options->rounds == 1 ? "" : "s", options->duration_s, buyers);
-    table_print(to->table, run->results.items, run->results.count, &style, tally);
+            scenario_name(options->scenario),
+            document_integer(json_array_get(run->document.runs, 0), "connections"), options->rounds,
+            options->rounds == 1 ? "" : "s", options->duration_s, buyers);
+    table_print(to->table, &run->document, &style, tally);
     table_print_legend(to->notes, &style, tally);
-    open_results_print(to->notes, run->results.items, run->results.count,
-                       options->format == FORMAT_WIDE);
+    open_results_print(to->notes, &run->document, options->format == FORMAT_WIDE);
     fprintf(to->notes, "\n%s,\ncommitted with synchronous_commit on.\n",
             what_was_done(options->scenario));
     if (options->rounds > 1)
@@ -188,8 +188,9 @@ static void print_table(const struct run *run, const struct outputs *to,
                 options->format == FORMAT_WIDE ? ", ± half their spread" : "");
 }
 
-/* Table, legend, files. Returns the exit status that the verdicts ask for. */
-static int report(const struct run *run)
+/* Files, then table and legend of what they say. Returns the exit status that the verdicts ask for.
+ * What could not be written is printed all the same. */
+static int report(struct run *run)
 {
     const struct harness *harness = &run->harness;
     const struct outputs to = outputs_of(harness->options);
@@ -200,17 +201,19 @@ static int report(const struct run *run)
     struct error error;
     if (run->results.count == 0)
         return 2;
+    bool written = results_write(harness->folder, &run->results, harness->options,
+                                 &harness->machine, &run->document, &error);
+    if (!run->document.json)
+        return process_fail(error.text);
     if (is_articles(run))
-        articles_print(to.table, &run->results, &tally);
+        articles_print(to.table, &run->document, &tally);
     else
         print_table(run, &to, &tally);
-    table_print_meanwhile(to.notes, run->results.items, run->results.count);
-    gate_print(to.notes, run->results.items, run->results.count, &gate);
+    table_print_meanwhile(to.notes, &run->document);
+    gate_print(to.notes, &run->document, &run->fail_if, &gate);
     machine_line(&harness->machine, line, sizeof line);
     fprintf(to.notes, "%s\n", line);
-    if (!results_write(harness->folder, &run->results, harness->options, &harness->machine,
-                       &error) ||
-        !html_write_run(harness->folder, &error) ||
+    if (!written ||
         (format == FORMAT_JSON && !files_copy(harness->folder, "results.json", stdout, &error)) ||
         (format == FORMAT_CSV && !files_copy(harness->folder, "results.csv", stdout, &error)))
         return process_fail(error.text);
@@ -250,7 +253,7 @@ static bool begin(struct run *run, const struct options *options, struct error *
 static bool write_junit(struct run *run, const char *ended, struct error *error)
 {
     struct junit_case one = {.group = "run", .name = "made", .outcome = JUNIT_ERROR};
-    gate_add_cases(&run->junit, run->results.items, run->results.count);
+    gate_add_cases(&run->junit, &run->document, &run->fail_if);
     if (ended) {
         snprintf(one.type, sizeof one.type, "ended");
         snprintf(one.text, sizeof one.text, "%s", ended);
@@ -281,6 +284,7 @@ int command_run(struct options *options)
         status = process_fail(error.text);
     harness_fini(&run->harness);
     results_fini(&run->results);
+    document_free(&run->document);
     free(run);
     return status;
 }

@@ -263,11 +263,10 @@ static void say_value(enum threshold_unit unit, double value, char out[40])
              value, behind[unit]);
 }
 
-const char *threshold_say(const struct threshold *threshold, const struct measured *measured,
-                          char *out, size_t size)
+const char *threshold_say_value(const struct threshold *threshold, double value, char *out,
+                                size_t size)
 {
     char is[40], by[40];
-    double value = threshold_value(threshold, measured);
     say_value(threshold->unit, value, is);
     say_value(threshold->unit, fabs(value - threshold->limit), by);
     if (value < threshold->limit || value > threshold->limit)
@@ -276,6 +275,12 @@ const char *threshold_say(const struct threshold *threshold, const struct measur
     else
         snprintf(out, size, "%s: %s", threshold->text, is);
     return out;
+}
+
+const char *threshold_say(const struct threshold *threshold, const struct measured *measured,
+                          char *out, size_t size)
+{
+    return threshold_say_value(threshold, threshold_value(threshold, measured), out, size);
 }
 
 size_t thresholds_say_met(const struct thresholds *thresholds, const struct measured *measured,

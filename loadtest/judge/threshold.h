@@ -81,6 +81,9 @@ const struct threshold *thresholds_find(const struct thresholds *thresholds,
 /* "p99>250ms: 312.4 ms, 62.4 ms more", of one that is met or not; returns `out`. */
 const char *threshold_say(const struct threshold *threshold, const struct measured *measured,
                           char *out, size_t size);
+/* The same of a value that was measured before. */
+const char *threshold_say_value(const struct threshold *threshold, double value, char *out,
+                                size_t size);
 /* The same of each that is met, a line each; returns how many these are. */
 size_t thresholds_say_met(const struct thresholds *thresholds, const struct measured *measured,
                           char *out, size_t size);

@@ -67,7 +67,7 @@ static void write_line(FILE *file, const char *columns, const json_t *row)
     fputc('\n', file);
 }
 
-bool csv_write(const char *folder, const char *name, const char *columns, json_t *rows,
+bool csv_write(const char *folder, const char *name, const char *columns, const json_t *rows,
                struct error *error)
 {
     FILE *file = files_create(folder, name, error);
@@ -75,6 +75,5 @@ bool csv_write(const char *folder, const char *name, const char *columns, json_t
         write_line(file, columns, NULL);
     for (size_t i = 0; file && i < json_array_size(rows); i++)
         write_line(file, columns, json_array_get(rows, i));
-    json_decref(rows);
     return file && files_close(file, name, error);
 }

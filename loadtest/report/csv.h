@@ -13,8 +13,8 @@
 
 #include <jansson.h>
 
-/* `rows` is an array of objects, and is taken. */
-bool csv_write(const char *folder, const char *name, const char *columns, json_t *rows,
+/* `rows` is an array of objects. */
+bool csv_write(const char *folder, const char *name, const char *columns, const json_t *rows,
                struct error *error);
 
 #endif

@@ -69,3 +69,17 @@ bool files_close(FILE *file, const char *name, struct error *error)
     written = fclose(file) == 0 && written;
     return written || error_fail(error, "cannot write %s", name);
 }
+
+bool files_write_json(const char *folder, const char *name, json_t *json, struct error *error)
+{
+    if (!json)
+        return error_fail(error, "%s: out of memory", name);
+    FILE *file = files_create(folder, name, error);
+    bool written = file && json_dumpf(json, file, FILES_JSON) == 0;
+    json_decref(json);
+    if (!file)
+        return false;
+    fputc('\n', file);
+    return files_close(file, name, error) &&
+           (written || error_fail(error, "cannot write %s", name));
+}

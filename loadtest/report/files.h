@@ -4,8 +4,12 @@
 
 #include "base/error.h"
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
+
+/* How JSON is written everywhere: what is read and written again is the same text. */
+#define FILES_JSON (JSON_INDENT(1) | JSON_REAL_PRECISION(10))
 
 /* Makes `wanted`, or with "" a folder named after the time under results/. `out` gets its path;
  * *made: it was not there before. */
@@ -14,6 +18,9 @@ bool files_make_folder(const char *wanted, char *out, size_t size, bool *made, s
 /* NULL with the error when it cannot be made. Closing is false when not all was written. */
 FILE *files_create(const char *folder, const char *name, struct error *error);
 bool files_close(FILE *file, const char *name, struct error *error);
+
+/* Writes `json`, which it takes, to a file in the folder; NULL is no memory. */
+bool files_write_json(const char *folder, const char *name, json_t *json, struct error *error);
 
 /* Copies a file of the folder to a stream. */
 bool files_copy(const char *folder, const char *name, FILE *to, struct error *error);

@@ -82,6 +82,6 @@ static bool write_markdown(const char *folder, const struct matrix *matrix, stru
 bool matrix_write(const char *folder, const struct matrix *matrix, json_t *made_on,
                   struct error *error)
 {
-    return results_json_write(folder, "faults.json", matrix_json(matrix, made_on), error) &&
+    return files_write_json(folder, "faults.json", matrix_json(matrix, made_on), error) &&
            write_markdown(folder, matrix, error);
 }

@@ -1,41 +1,46 @@
-/* See open_results.h. Figures of a run whose generator was late are left out everywhere. */
+/* See open_results.h. */
 #include "loadtest/report/open_results.h"
 
 #include "loadtest/report/csv.h"
-#include "loadtest/report/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 enum { ROUNDS_MAX = 1000 };
 
-static bool has_figures(const struct phase_result *run)
+/* NULL: it was not at a rate, or not for its figures; of a run whose generator was late there are
+ * no parts. */
+static json_t *parts_of(const json_t *run)
 {
-    return run->plan.rate_per_s > 0 && run->plan.kind != PHASE_TRUTH && run->load.parts_count > 0 &&
-           !run->load.too_late;
+    bool is_truth = document_is(run, "phase", "truth");
+    return is_truth ? NULL : json_object_get(json_object_get(run, "open_loop"), "parts");
 }
 
 enum column { PER_S, LATE, NEVER, P50, P90, P99, P999, MAX, COLUMNS };
+static const char *const latencies[COLUMNS] = {
+    [P50] = "p50", [P90] = "p90", [P99] = "p99", [P999] = "p999", [MAX] = "max"};
 
-static double figure(const struct load_part *part, enum load_class class, enum column column)
+/* Of a part, the answers of one class. */
+static const json_t *answers_of(const json_t *part, enum load_class class)
 {
-    const struct latency_figures *latency = &part->classes[class];
-    const double figures[COLUMNS] = {
-        [PER_S] = (double)latency->count * 1e6 / (double)part->duration_us,
-        [LATE] = (double)part->late_starts,
-        [NEVER] = (double)part->never_started,
-        [P50] = (double)latency->p50_us / 1000,
-        [P90] = (double)latency->p90_us / 1000,
-        [P99] = (double)latency->p99_us / 1000,
-        [P999] = (double)latency->p999_us / 1000,
-        [MAX] = (double)latency->max_us / 1000,
-    };
-    return figures[column];
+    return json_object_get(json_object_get(part, "latency_us"), load_class_name(class));
+}
+
+static double figure(const json_t *part, enum load_class class, enum column column)
+{
+    const json_t *answers = answers_of(part, class);
+    double seconds = json_number_value(json_object_get(part, "duration_s"));
+    if (column == PER_S)
+        return (double)document_integer(answers, "count") / seconds;
+    if (column == LATE || column == NEVER)
+        return (double)document_integer(part, column == LATE ? "late_starts" : "never_started");
+    return (double)document_integer(answers, latencies[column]) / 1000;
 }
 
 /* Where the lines go. What is not wide fits into 100 characters. */
 struct open_print {
     FILE *to;
+    const struct document *document;
     bool wide;
 };
 
@@ -46,34 +51,35 @@ static bool is_shown(const struct open_print *print, int latency)
 
 static void print_titles(const struct open_print *print)
 {
-    static const char *const latencies[COLUMNS] = {[P50] = "p50 ms",
-                                                   [P90] = "p90 ms",
-                                                   [P99] = "p99 ms",
-                                                   [P999] = "p99.9 ms",
-                                                   [MAX] = "max ms"};
+    static const char *const titles[COLUMNS] = {[P50] = "p50 ms",
+                                                [P90] = "p90 ms",
+                                                [P99] = "p99 ms",
+                                                [P999] = "p99.9 ms",
+                                                [MAX] = "max ms"};
     fprintf(print->to, "\n%-17s %4s  %-7s %9s %6s %6s  %-9s %6s", "strategy", "inst", "part",
             "offered/s", "late", "never", "answer", "each s");
     for (int column = P50; column <= MAX; column++) {
         if (is_shown(print, column))
-            fprintf(print->to, " %8s", latencies[column]);
+            fprintf(print->to, " %8s", titles[column]);
     }
     fputc('\n', print->to);
 }
 
-static void print_line(const struct open_print *print, const struct phase_result *runs,
-                       size_t count, const struct phase_result *of, size_t part,
-                       enum load_class class)
+static void print_line(const struct open_print *print, const struct line *line, size_t number,
+                       const json_t *of, enum load_class class)
 {
     double values[COLUMNS][ROUNDS_MAX];
+    const json_t *runs = print->document->runs;
     size_t rounds = 0;
     bool seen = false;
-    for (size_t i = 0; i < count && rounds < ROUNDS_MAX; i++) {
-        if (!table_same_line(&runs[i], of) || !has_figures(&runs[i]))
+    for (size_t i = 0; i < json_array_size(runs) && rounds < ROUNDS_MAX; i++) {
+        const json_t *run = json_array_get(runs, i);
+        const json_t *part = json_array_get(parts_of(run), number);
+        if (!part || document_line_of(print->document, run) != line)
             continue;
-        const struct load_part *its = &runs[i].load.parts[part];
         for (int column = 0; column < COLUMNS; column++)
-            values[column][rounds] = figure(its, class, (enum column)column);
-        seen = seen || its->classes[class].count > 0;
+            values[column][rounds] = figure(part, class, (enum column)column);
+        seen = seen || document_integer(answers_of(part, class), "count") > 0;
         rounds++;
     }
     if (!seen)
@@ -81,9 +87,9 @@ static void print_line(const struct open_print *print, const struct phase_result
     double median[COLUMNS];
     for (int column = 0; column < COLUMNS; column++)
         median[column] = span_of(values[column], rounds).median;
-    const struct load_part *its = &of->load.parts[part];
-    fprintf(print->to, "%-17s %4d  %-7s %9.0f %6.0f %6.0f  %-9s %6.0f", of->plan.strategy->name,
-            of->instances, its->name, its->rate_per_s, median[LATE], median[NEVER],
+    fprintf(print->to, "%-17s %4d  %-7s %9.0f %6.0f %6.0f  %-9s %6.0f", line->strategy,
+            line->instances, document_text(of, "part"),
+            json_number_value(json_object_get(of, "rate_per_s")), median[LATE], median[NEVER],
             load_class_name(class), median[PER_S]);
     for (int column = P50; column <= MAX; column++) {
         if (is_shown(print, column))
@@ -92,28 +98,34 @@ static void print_line(const struct open_print *print, const struct phase_result
     fputc('\n', print->to);
 }
 
-static bool comes_first(const struct phase_result *runs, size_t which)
+/* Whether it is the first of its line that has figures. */
+static bool comes_first(const struct document *document, size_t which)
 {
+    const json_t *runs = document->runs;
+    const struct line *line = document_line_of(document, json_array_get(runs, which));
     for (size_t i = 0; i < which; i++) {
-        if (has_figures(&runs[i]) && table_same_line(&runs[i], &runs[which]))
+        const json_t *run = json_array_get(runs, i);
+        if (json_array_size(parts_of(run)) > 0 && document_line_of(document, run) == line)
             return false;
     }
-    return has_figures(&runs[which]);
+    return line && json_array_size(parts_of(json_array_get(runs, which))) > 0;
 }
 
-void open_results_print(FILE *to, const struct phase_result *runs, size_t count, bool wide)
+void open_results_print(FILE *to, const struct document *document, bool wide)
 {
-    const struct open_print print = {to, wide};
+    const struct open_print print = {to, document, wide};
     bool titled = false;
-    for (size_t i = 0; i < count; i++) {
-        if (!comes_first(runs, i))
+    for (size_t i = 0; i < json_array_size(document->runs); i++) {
+        if (!comes_first(document, i))
             continue;
         if (!titled)
             print_titles(&print);
         titled = true;
-        for (size_t part = 0; part < runs[i].load.parts_count; part++) {
+        const json_t *run = json_array_get(document->runs, i);
+        for (size_t number = 0; number < json_array_size(parts_of(run)); number++) {
             for (int class = 0; class < LOAD_CLASSES; class ++)
-                print_line(&print, runs, count, &runs[i], part, (enum load_class) class);
+                print_line(&print, document_line_of(document, run), number,
+                           json_array_get(parts_of(run), number), (enum load_class) class);
         }
     }
     if (titled)
@@ -210,39 +222,45 @@ static json_t *json_timeline(const struct timeline *timeline)
     return object;
 }
 
-static json_t *json_line(const struct phase_result *run, const struct load_part *part,
-                         enum load_class class)
+/* A line of the CSV: what its run, its part and its class of answers have. */
+static json_t *json_line(const json_t *run, json_t *part, enum load_class class)
 {
-    json_t *line = json_part(part);
-    json_object_update_new(
-        line,
-        json_pack("{ss ss si ss ss si ss sI so so}", "strategy", run->plan.strategy->name, "body",
-                  run->plan.body, "instances", run->instances, "scenario",
-                  scenario_name(run->plan.scenario), "phase", phase_name(run->plan.kind), "round",
-                  run->plan.round, "answer", load_class_name(class), "count",
-                  part->classes[class].count, "latency_us", json_latency(&part->classes[class]),
-                  "lag_us", json_latency(&run->load.lag)));
+    static const char *const names[] = {"strategy", "body",  "instances",
+                                        "scenario", "phase", "round"};
+    json_t *answers = json_object_get(json_object_get(part, "latency_us"), load_class_name(class));
+    json_t *line = json_copy(part);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        json_object_set(line, names[i], json_object_get(run, names[i]));
+    json_object_set(line, "count", json_object_get(answers, "count"));
+    json_object_set(line, "latency_us", answers);
+    json_object_set(line, "lag_us", json_object_get(json_object_get(run, "open_loop"), "lag_us"));
+    json_object_set_new(line, "answer", json_string(load_class_name(class)));
     return line;
 }
 
-bool open_results_write_csv(const char *folder, const struct phase_result *runs, size_t count,
+bool open_results_write_csv(const char *folder, const struct document *document,
                             struct error *error)
 {
-    if (count == 0 || runs[0].plan.rate_per_s == 0)
-        return true;
     json_t *lines = json_array();
-    for (size_t i = 0; i < count; i++) {
-        size_t parts = has_figures(&runs[i]) ? runs[i].load.parts_count : 0;
-        for (size_t part = 0; part < parts; part++)
-            for (int class = 0; class < LOAD_CLASSES; class ++)
-                json_array_append_new(
-                    lines, json_line(&runs[i], &runs[i].load.parts[part], (enum load_class) class));
+    if (!document_has_open_loop(document)) {
+        json_decref(lines);
+        return true;
     }
-    return csv_write(folder, "arrivals.csv",
-                     "strategy,body,instances,scenario,phase,round,part,rate_per_s:1,duration_s:3,"
-                     "arrivals,late_starts,never_started,answer,count,latency_us_p50,"
-                     "latency_us_p90,latency_us_p99,latency_us_p999,latency_us_max,lag_us_p99",
-                     lines, error);
+    for (size_t i = 0; i < json_array_size(document->runs); i++) {
+        const json_t *run = json_array_get(document->runs, i);
+        for (size_t part = 0; part < json_array_size(parts_of(run)); part++)
+            for (int class = 0; class < LOAD_CLASSES; class ++)
+                json_array_append_new(lines, json_line(run, json_array_get(parts_of(run), part),
+                                                       (enum load_class) class));
+    }
+    bool written =
+        csv_write(folder, "arrivals.csv",
+                  "strategy,body,instances,scenario,phase,round,part,rate_per_s:1,duration_s:3,"
+                  "arrivals,late_starts,never_started,answer,count,latency_us_p50,"
+                  "latency_us_p90,latency_us_p99,latency_us_p999,latency_us_max,lag_us_p99",
+                  lines, error);
+    json_decref(lines);
+    return written;
 }
 
 json_t *open_results_json(const struct phase_result *run)

@@ -4,16 +4,17 @@
 #define SECKILL_LOADTEST_REPORT_OPEN_RESULTS_H
 
 #include "loadtest/phase/phase.h"
+#include "loadtest/report/document/document.h"
 
 #include <jansson.h>
 #include <stdio.h>
 
 /* Medians over the rounds, of the phases that take time; nothing where no run had a rate.
  * `wide`: with p90 and the maximum. */
-void open_results_print(FILE *to, const struct phase_result *runs, size_t count, bool wide);
+void open_results_print(FILE *to, const struct document *document, bool wide);
 
 /* arrivals.csv. Nothing is written where no run had a rate. */
-bool open_results_write_csv(const char *folder, const struct phase_result *runs, size_t count,
+bool open_results_write_csv(const char *folder, const struct document *document,
                             struct error *error);
 
 /* The run's "open_loop" member; owned by the caller. */

@@ -3,7 +3,7 @@
 #include "loadtest/report/results.h"
 
 #include "loadtest/report/csv.h"
-#include "loadtest/report/files.h"
+#include "loadtest/report/html/html.h"
 #include "loadtest/report/open_results.h"
 #include "loadtest/report/pipeline/gate.h"
 
@@ -84,13 +84,14 @@ json_t *results_json_audit(const struct books *audit)
     char *rest = NULL;
     for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
         json_array_append_new(strategies, json_string(name));
-    return json_pack("{sI sI sI sI sI sI sI so sb sI sI sI sI sI}", "sold", audit->sold, "oversold",
-                     audit->oversold, "lost_updates", audit->lost_updates, "duplicate_orders",
-                     audit->duplicate_orders, "limit_violations", audit->limit_violations, "queued",
-                     audit->queued, "held", audit->held, "strategies", strategies, "consistent",
-                     books_consistent(audit), "undersold", audit->undersold, "missing",
-                     audit->missing, "resold", audit->resold, "unrepeatable", audit->unrepeatable,
-                     "stock", audit->stock);
+    return json_pack(
+        "{sI sI sI sI sI sI sI sI sI sI so sb sI sI sI sI sI}", "initial_stock",
+        audit->initial_stock, "restocked", audit->restocked, "negative", audit->negative, "sold",
+        audit->sold, "oversold", audit->oversold, "lost_updates", audit->lost_updates,
+        "duplicate_orders", audit->duplicate_orders, "limit_violations", audit->limit_violations,
+        "queued", audit->queued, "held", audit->held, "strategies", strategies, "consistent",
+        books_consistent(audit), "undersold", audit->undersold, "missing", audit->missing, "resold",
+        audit->resold, "unrepeatable", audit->unrepeatable, "stock", audit->stock);
 }
 
 json_t *results_json_promise(const struct promise *promise)
@@ -145,6 +146,7 @@ json_t *results_json_run(const struct phase_result *run)
         json_object_set_new(json_object_get(row, "latency_us"), "steps",
                             open_results_steps(&detail->answers));
     json_object_set_new(row, "accepted", json_integer(counts->accepted));
+    json_object_set_new(row, "internal_errors", json_integer(counts->internal_errors));
     json_object_set_new(row, "audit", results_json_audit(&run->audit));
     json_object_set_new(row, "cost_per_order", json_costs(&run->costs));
     json_object_set_new(row, "meanwhile",
@@ -192,21 +194,6 @@ json_t *results_json_database(const struct machine *machine)
     return settings;
 }
 
-bool results_json_write(const char *folder, const char *name, json_t *document, struct error *error)
-{
-    if (!document)
-        return error_fail(error, "%s: out of memory", name);
-    FILE *file = files_create(folder, name, error);
-    bool written =
-        file && json_dumpf(document, file, JSON_INDENT(1) | JSON_REAL_PRECISION(10)) == 0;
-    json_decref(document);
-    if (!file)
-        return false;
-    fputc('\n', file);
-    return files_close(file, name, error) &&
-           (written || error_fail(error, "cannot write %s", name));
-}
-
 /* No connection strings, no token, no header's value: a results file is for passing on. */
 static json_t *json_settings(const struct options *options, const struct machine *machine)
 {
@@ -247,16 +234,12 @@ static const char columns[] =
     "article_experiment:q,article_did:q,article_published:q,article_ours:q";
 
 bool results_write(const char *folder, const struct results *results, const struct options *options,
-                   const struct machine *machine, struct error *error)
+                   const struct machine *machine, struct document *out, struct error *error)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < results->count; i++)
         json_array_append_new(list, results_json_run(&results->items[i]));
-    if (!csv_write(folder, "results.csv", columns, json_incref(list), error) ||
-        !open_results_write_csv(folder, results->items, results->count, error)) {
-        json_decref(list);
-        return false;
-    }
-    return results_json_write(folder, "results.json", results_json_document(list, options, machine),
-                              error);
+    return document_write(folder, results_json_document(list, options, machine), out, error) &&
+           csv_write(folder, "results.csv", columns, out->runs, error) &&
+           open_results_write_csv(folder, out, error) && html_write_run(folder, out, error);
 }

@@ -1,9 +1,10 @@
-/* results.csv and results.json: what a run found, in the shape that others read. */
+/* What a run found, as results.json; and results.csv and arrivals.csv, made of what that says. */
 #ifndef SECKILL_LOADTEST_REPORT_RESULTS_H
 #define SECKILL_LOADTEST_REPORT_RESULTS_H
 
 #include "loadtest/fleet/machine.h"
 #include "loadtest/phase/phase.h"
+#include "loadtest/report/document/document.h"
 
 #include <jansson.h>
 
@@ -32,12 +33,9 @@ json_t *results_json_database(const struct machine *machine); /* PostgreSQL's se
 json_t *results_json_document(json_t *runs, const struct options *options,
                               const struct machine *machine);
 
-/* Writes `document`, which it takes, to a file in the folder. */
-bool results_json_write(const char *folder, const char *name, json_t *document,
-                        struct error *error);
-
-/* Writes results.csv and results.json, and with a rate arrivals.csv. */
+/* Writes results.json, and of what was read from it results.csv, with a rate arrivals.csv, and
+ * report.html. As document_write: *out is there also when something could not be written. */
 bool results_write(const char *folder, const struct results *results, const struct options *options,
-                   const struct machine *machine, struct error *error);
+                   const struct machine *machine, struct document *out, struct error *error);
 
 #endif

@@ -5,89 +5,248 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS_MAX = 1000 };
+enum { CELL_BYTES = 64 };
+enum paint { PLAIN, GREEN, YELLOW, RED };
 
-static int ascending(const void *a, const void *b)
+struct cell {
+    char text[CELL_BYTES];
+    enum paint paint;
+};
+
+struct row {
+    const struct line *line; /* borrowed */
+    double measure;          /* committed/s of `conditional` with as many instances; 0: not known */
+};
+
+static void write_strategy(const struct row *row, struct cell *cell, int which)
 {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
+    (void)which;
+    snprintf(cell->text, CELL_BYTES, "%s", row->line->strategy);
 }
 
-struct span span_of(double *values, size_t count)
+static void write_instances(const struct row *row, struct cell *cell, int which)
 {
-    if (count == 0)
-        return (struct span){0};
-    qsort(values, count, sizeof *values, ascending);
-    double middle = count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-    return (struct span){middle, values[0], values[count - 1]};
+    (void)which;
+    snprintf(cell->text, CELL_BYTES, "%d", row->line->instances);
 }
 
-bool table_same_line(const struct phase_result *a, const struct phase_result *b)
+/* "12345" or, over several rounds, "12345 ±67". */
+static void write_rate(const struct row *row, struct cell *cell, int which)
 {
-    return strcmp(a->plan.strategy->name, b->plan.strategy->name) == 0 &&
-           a->instances == b->instances && a->plan.swept == b->plan.swept;
+    const struct span *span = &row->line->figures[which];
+    double half = (span->most - span->least) / 2;
+    if (row->line->rounds == 0)
+        return;
+    if (half >= 0.5)
+        snprintf(cell->text, CELL_BYTES, "%.0f ±%.0f", span->median, half);
+    else
+        snprintf(cell->text, CELL_BYTES, "%.0f", span->median);
 }
 
-static double figure(const struct phase_result *run, enum table_figure which)
+/* "4260 ×1.00", of four places so that the rates end together. */
+static void write_compared(const struct row *row, struct cell *cell, int which)
 {
-    const double figures[TABLE_FIGURES] = {
-        [TABLE_REQUESTS] = phase_per_s(run, run->load.requests),
-        [TABLE_COMMITTED] = phase_committed_per_s(run),
-        [TABLE_REFUSED] = phase_per_s(run, run->counts.refused),
-        [TABLE_LIMITED] = phase_per_s(run, run->counts.limited),
-        [TABLE_FAILED] = phase_per_s(run, run->counts.failed + run->counts.unknown),
-        [TABLE_P50] = (double)run->load.p50_us / 1000,
-        [TABLE_P99] = (double)run->load.p99_us / 1000,
+    double rate = row->line->figures[which].median;
+    double times = row->measure > 0 ? rate / row->measure : 0;
+    if (row->line->rounds == 0)
+        return;
+    if (row->measure > 0)
+        snprintf(cell->text, CELL_BYTES, times < 99.95 ? "%.0f ×%.*f" : "%.0f ×%4.*f", rate,
+                 times < 9.995   ? 2
+                 : times < 99.95 ? 1
+                                 : 0,
+                 times);
+    else
+        snprintf(cell->text, CELL_BYTES, "%.0f", rate);
+}
+
+static void write_latency(const struct row *row, struct cell *cell, int which)
+{
+    double ms = row->line->figures[which].median;
+    if (row->line->rounds > 0)
+        snprintf(cell->text, CELL_BYTES, "%.*f", ms < 100 ? 2 : 1, ms);
+}
+
+/* Units of the worst phase. */
+enum { STOCK, SOLD, LEFT, OVERSOLD };
+
+static void write_units(const struct row *row, struct cell *cell, int which)
+{
+    const struct line *line = row->line;
+    const int64_t units[] = {line->stock, line->sold, line->left, line->oversold};
+    if (!line->worst)
+        return;
+    snprintf(cell->text, CELL_BYTES, "%" PRId64, units[which]);
+    if (which == OVERSOLD && line->oversold > 0)
+        cell->paint = RED;
+}
+
+static void write_lost(const struct row *row, struct cell *cell, int which)
+{
+    (void)which;
+    snprintf(cell->text, CELL_BYTES, "%" PRId64, row->line->lost_updates);
+    cell->paint = row->line->lost_updates > 0 ? RED : PLAIN;
+}
+
+static void write_sold_of_stock(const struct row *row, struct cell *cell, int which)
+{
+    const struct line *line = row->line;
+    (void)which;
+    if (!line->worst)
+        return;
+    snprintf(cell->text, CELL_BYTES, "%" PRId64 "/%" PRId64, line->sold, line->stock);
+    cell->paint = line->oversold > 0 ? RED : PLAIN;
+}
+
+static void write_verdict(const struct row *row, struct cell *cell, int which)
+{
+    static const enum paint paints[] = {
+        [VERDICT_KEPT] = GREEN, [VERDICT_PROVED_NOTHING] = YELLOW,
+        [VERDICT_UNSAFE] = RED, [VERDICT_NO_RUN] = YELLOW,
+        [VERDICT_BROKEN] = RED,
     };
-    return figures[which];
+    (void)which;
+    snprintf(cell->text, CELL_BYTES, "%s", verdict_name(row->line->verdict));
+    cell->paint = paints[row->line->verdict];
 }
 
-static bool is_worse(const struct phase_result *run, const struct phase_result *worst)
+static void write_right_if(const struct row *row, struct cell *cell, int which)
 {
-    return !worst || books_violations(&run->audit) > books_violations(&worst->audit);
+    const struct promise *promise = &row->line->promise;
+    (void)which;
+    snprintf(cell->text, CELL_BYTES, "%s", promise_right_if(promise));
+    if (promise->many_instances && promise->paused_holder && promise->redis_failover)
+        cell->paint = GREEN;
+    else
+        cell->paint = promise->one_instance ? YELLOW : RED;
 }
 
-void table_gather(const struct phase_result *runs, size_t count, const struct phase_result *of,
-                  struct table_line *line)
+/* IF_LIMITED: only where there was a limit a user. */
+enum { SHORT = 1, WIDE = 2, IF_LIMITED = 4 };
+
+/* Words begin together, figures end together. What a column has nothing for is "-". */
+static const struct column {
+    const char *title;
+    unsigned views;
+    bool words;
+    void (*write)(const struct row *row, struct cell *cell, int which);
+    int which;
+} columns[] = {
+    {"strategy", SHORT | WIDE, true, write_strategy, 0},
+    {"inst", SHORT | WIDE, false, write_instances, 0},
+    {"requests/s", WIDE, false, write_rate, LINE_REQUESTS},
+    {"committed/s", WIDE, false, write_rate, LINE_COMMITTED},
+    {"committed/s", SHORT, false, write_compared, LINE_COMMITTED},
+    {"refused/s", WIDE, false, write_rate, LINE_REFUSED},
+    {"limited/s", WIDE | IF_LIMITED, false, write_rate, LINE_LIMITED},
+    {"failed/s", WIDE, false, write_rate, LINE_FAILED},
+    {"p50 ms", SHORT | WIDE, false, write_latency, LINE_P50},
+    {"p99 ms", SHORT | WIDE, false, write_latency, LINE_P99},
+    {"stock", WIDE, false, write_units, STOCK},
+    {"sold", WIDE, false, write_units, SOLD},
+    {"left", WIDE, false, write_units, LEFT},
+    {"oversold", WIDE, false, write_units, OVERSOLD},
+    {"lost upd", WIDE, false, write_lost, 0},
+    {"sold/stock", SHORT, false, write_sold_of_stock, 0},
+    {"verdict", SHORT | WIDE, true, write_verdict, 0},
+    {"still right if", SHORT | WIDE, true, write_right_if, 0},
+};
+
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+/* As wide as its widest cell, so that the table fits a screen. */
+struct table {
+    struct table_style style;
+    FILE *to;
+    struct row *rows; /* owned */
+    size_t count;
+    bool limited; /* one of them has a limit a user */
+    int widths[COLUMNS];
+};
+
+static bool is_shown(const struct table *table, const struct column *column)
 {
-    *line = (struct table_line){.verdict = VERDICT_KEPT};
-    double values[TABLE_FIGURES][ROUNDS_MAX];
-    for (size_t i = 0; i < count; i++) {
-        const struct phase_result *run = &runs[i];
-        if (!table_same_line(run, of))
-            continue;
-        line->runs++;
-        line->verdict = verdict_merge(line->verdict, run->verdict);
-        if (*run->error)
-            line->error = run->error;
-        line->internal_errors += run->counts.internal_errors;
-        line->undersold += run->audit.undersold;
-        line->missing += run->audit.missing;
-        line->resold += run->audit.resold;
-        line->unrepeatable += run->audit.unrepeatable;
-        line->limits += run->audit.limit_violations;
-        line->others += run->audit.duplicate_orders + run->audit.negative;
-        line->limited += run->plan.kind == PHASE_SPEED ? run->counts.limited : 0;
-        if (run->audit.lost_updates > line->lost_updates)
-            line->lost_updates = run->audit.lost_updates;
-        if (run->plan.kind != PHASE_SPEED && is_worse(run, line->worst))
-            line->worst = run;
-        if (run->plan.kind == PHASE_TRUTH || line->rounds == ROUNDS_MAX || *run->error)
-            continue;
-        if (usage_limit(&run->load.usage) == USAGE_GENERATOR) {
-            line->generators++;
-            continue;
+    return (column->views & (table->style.format == FORMAT_WIDE ? WIDE : SHORT)) != 0 &&
+           (table->limited || !(column->views & IF_LIMITED));
+}
+
+/* Of a text on the screen: ± is two bytes and one column. */
+static int width_of(const char *text)
+{
+    int width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xC0) != 0x80;
+    return width;
+}
+
+/* `row` NULL: the title. */
+static struct cell cell_of(const struct column *column, const struct row *row)
+{
+    struct cell cell = {.paint = PLAIN};
+    snprintf(cell.text, CELL_BYTES, "%s", row ? "-" : column->title);
+    if (row)
+        column->write(row, &cell, column->which);
+    return cell;
+}
+
+static void measure_widths(struct table *table)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        table->widths[i] = width_of(columns[i].title);
+        for (size_t row = 0; row < table->count; row++) {
+            struct cell cell = cell_of(&columns[i], &table->rows[row]);
+            int width = width_of(cell.text);
+            table->widths[i] = width > table->widths[i] ? width : table->widths[i];
         }
-        for (int which = 0; which < TABLE_FIGURES; which++)
-            values[which][line->rounds] = figure(run, (enum table_figure)which);
-        line->rounds++;
     }
-    for (int which = 0; which < TABLE_FIGURES; which++)
-        line->figures[which] = span_of(values[which], line->rounds);
 }
 
-void table_print_alarms(FILE *to, const char *before, const struct table_line *line)
+static void print_text(const struct table *table, const struct cell *cell)
+{
+    static const char *const escapes[] = {[GREEN] = "32", [YELLOW] = "33", [RED] = "31"};
+    if (cell->paint == PLAIN || !table->style.colours)
+        fputs(cell->text, table->to);
+    else
+        fprintf(table->to, "\033[%sm%s\033[0m", escapes[cell->paint], cell->text);
+}
+
+/* `row` NULL: the titles. Nothing stands behind the last column's text. */
+static void print_row(const struct table *table, const struct row *row)
+{
+    bool first = true;
+    int behind = 0; /* spaces that the column before is short of */
+    for (int i = 0; i < COLUMNS; i++) {
+        if (!is_shown(table, &columns[i]))
+            continue;
+        struct cell cell = cell_of(&columns[i], row);
+        int padding = table->widths[i] - width_of(cell.text);
+        fprintf(table->to, "%*s",
+                behind + (columns[i].words ? 0 : padding) + (first ? 0 : 1 + columns[i].words), "");
+        print_text(table, &cell);
+        behind = columns[i].words ? padding : 0;
+        first = false;
+    }
+    fputc('\n', table->to);
+}
+
+static void print_markdown_row(const struct table *table, const struct row *row)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        struct cell cell = cell_of(&columns[i], row);
+        if (is_shown(table, &columns[i]))
+            fprintf(table->to, "| %s ", cell.text);
+    }
+    fputs("|\n", table->to);
+    if (row)
+        return;
+    for (int i = 0; i < COLUMNS; i++) {
+        if (is_shown(table, &columns[i]))
+            fputs(columns[i].words ? "| --- " : "| ---: ", table->to);
+    }
+    fputs("|\n", table->to);
+}
+
+void table_print_alarms(FILE *to, const char *before, const struct line *line)
 {
     const struct {
         int64_t count;
@@ -114,4 +273,145 @@ void table_print_alarms(FILE *to, const char *before, const struct table_line *l
     }
     if (line->error)
         fprintf(to, "%sno run: %s\n", before, line->error);
+}
+
+/* The eight columns tell of lost updates only where too much was sold as well. */
+static void print_alarms(const struct table *table, const char *before, const struct row *row)
+{
+    const struct line *line = row->line;
+    if (table->style.format != FORMAT_WIDE && line->lost_updates > 0 && line->oversold == 0)
+        fprintf(table->to, "%s%" PRId64 " updates of the stock were lost\n", before,
+                line->lost_updates);
+    table_print_alarms(table->to, before, line);
+}
+
+/* A blank line stands before the next number of instances. */
+static void print_plain(const struct table *table)
+{
+    print_row(table, NULL);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct row *row = &table->rows[i];
+        if (i > 0 && row->line->instances != row[-1].line->instances)
+            fputc('\n', table->to);
+        print_row(table, row);
+        print_alarms(table, "  ! ", row);
+    }
+}
+
+static void print_markdown(const struct table *table)
+{
+    print_markdown_row(table, NULL);
+    for (size_t i = 0; i < table->count; i++)
+        print_markdown_row(table, &table->rows[i]);
+    fputc('\n', table->to);
+    for (size_t i = 0; i < table->count; i++) {
+        char before[128];
+        snprintf(before, sizeof before, "- %s, %d instance%s: ", table->rows[i].line->strategy,
+                 table->rows[i].line->instances, table->rows[i].line->instances == 1 ? "" : "s");
+        print_alarms(table, before, &table->rows[i]);
+    }
+}
+
+static double rate_of(const struct row *row)
+{
+    return row->line->rounds > 0 ? row->line->figures[LINE_COMMITTED].median : -1;
+}
+
+/* What is as fast stays in the order of the runs. */
+static int fewest_then_fastest(const void *a, const void *b)
+{
+    const struct row *left = a, *right = b;
+    if (left->line->instances != right->line->instances)
+        return left->line->instances < right->line->instances ? -1 : 1;
+    if (rate_of(left) != rate_of(right))
+        return rate_of(left) > rate_of(right) ? -1 : 1;
+    return left->line->number < right->line->number ? -1 : 1;
+}
+
+static void compare_rows(struct table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        for (size_t j = 0; j < table->count; j++) {
+            const struct line *line = table->rows[j].line;
+            if (line->instances == table->rows[i].line->instances &&
+                strcmp(line->strategy, "conditional") == 0)
+                table->rows[i].measure = line->figures[LINE_COMMITTED].median;
+        }
+    }
+}
+
+void table_print(FILE *to, const struct document *document, const struct table_style *style,
+                 struct verdict_tally *tally)
+{
+    const json_t *settings = json_object_get(document->json, "settings");
+    struct table table = {.style = *style,
+                          .to = to,
+                          .rows = calloc(document->count + 1, sizeof *table.rows),
+                          .limited = document_integer(settings, "limit_per_user") > 0};
+    if (!table.rows) {
+        fprintf(to, "no table: out of memory\n"); /* the empty tally says that it is no run */
+        return;
+    }
+    for (; table.count < document->count; table.count++) {
+        table.rows[table.count].line = &document->lines[table.count];
+        tally->counts[document->lines[table.count].verdict]++;
+    }
+    compare_rows(&table);
+    qsort(table.rows, table.count, sizeof *table.rows, fewest_then_fastest);
+    measure_widths(&table);
+    if (style->format == FORMAT_MD)
+        print_markdown(&table);
+    else
+        print_plain(&table);
+    free(table.rows);
+}
+
+void table_print_legend(FILE *to, const struct table_style *style,
+                        const struct verdict_tally *tally)
+{
+    const char *before = "\nVerdicts: ";
+    for (size_t i = 0; i <= VERDICT_BROKEN; i++) {
+        if (tally->counts[i] == 0)
+            continue;
+        fprintf(to, "%s%zu %s", before, tally->counts[i], verdict_name((enum verdict)i));
+        before = "; ";
+    }
+    fputs(
+        ".\nkept: the strategy did what it promises for so many instances. unsafe, as stated: it "
+        "promises nothing\nthere, and PostgreSQL's rows show it.\n"
+        "still right if: what it promises beyond this run. stall: whoever holds the lock is paused "
+        "for longer\nthan its lease. failover: the store of its lock or stock forgets what it "
+        "wrote last.\n",
+        to);
+    if (style->format != FORMAT_WIDE)
+        fputs("×: times conditional's, with as many instances. --wide has the other figures.\n",
+              to);
+}
+
+void table_print_meanwhile(FILE *to, const struct document *document)
+{
+    size_t measured = 0, slowed = 0;
+    int64_t evicted = 0;
+    for (size_t i = 0; i < json_array_size(document->runs); i++) {
+        const json_t *run = json_array_get(document->runs, i);
+        const json_t *meanwhile = json_object_get(run, "meanwhile");
+        evicted += document_integer(meanwhile, "evicted_keys");
+        if (document_is(run, "phase", "truth"))
+            continue; /* where nothing is measured an old snapshot takes nothing from anybody */
+        measured++;
+        slowed += json_is_true(json_object_get(meanwhile, "old_snapshot"));
+    }
+    if (slowed > 0)
+        fprintf(to,
+                "! An old snapshot was kept in the database in %zu of %zu measurements: dead "
+                "versions of hot rows stayed,\nand each order was slower than the one before. "
+                "docs/DATABASE.md has the statement that names who keeps it.\n",
+                slowed, measured);
+    if (evicted > 0)
+        fprintf(to,
+                "! Redis evicted %" PRId64
+                " key%s meanwhile: a lock among them was nobody's while it was "
+                "held, stock and 202s\namong them are lost. Its maxmemory-policy has to be "
+                "noeviction, with memory for all of its keys.\n",
+                evicted, evicted == 1 ? "" : "s");
 }

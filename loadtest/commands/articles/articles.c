@@ -105,40 +105,39 @@ bool articles_run(struct harness *harness, struct results *results, struct error
     return made;
 }
 
-static void print_row(FILE *to, const struct phase_result *result)
+static void print_row(FILE *to, const json_t *run)
 {
-    const struct article_note *note = &result->article;
-    struct table_line line;
-    fprintf(to, "  %-46s %-17s %4d  %-23s  %-46s  %s\n", note->did, result->plan.strategy->name,
-            result->instances, *note->published ? note->published : "-",
-            *note->ours ? note->ours : "-", verdict_name(result->verdict));
-    table_gather(result, 1, result, &line);
+    const json_t *note = json_object_get(run, "article");
+    const char *published = document_text(note, "published"), *ours = document_text(note, "ours");
+    fprintf(to, "  %-46s %-17s %4d  %-23s  %-46s  %s\n", document_text(note, "did"),
+            document_text(run, "strategy"), (int)document_integer(run, "instances"),
+            *published ? published : "-", *ours ? ours : "-", verdict_name(document_verdict(run)));
+    struct line line = document_line_alone(run);
     table_print_alarms(to, "  ! ", &line);
 }
 
-static bool belongs_to(const struct phase_result *result,
-                       const struct article_experiment *experiment)
+static bool belongs_to(const json_t *run, const struct article_experiment *experiment)
 {
-    return strcmp(result->article.number, experiment->article) == 0 &&
-           strcmp(result->article.experiment, experiment->name) == 0;
+    const json_t *note = json_object_get(run, "article");
+    return document_is(note, "number", experiment->article) &&
+           document_is(note, "experiment", experiment->name);
 }
 
-void articles_print(FILE *to, const struct results *results, struct verdict_tally *tally)
+void articles_print(FILE *to, const struct document *document, struct verdict_tally *tally)
 {
     const struct article_experiment *experiment = NULL;
-    for (size_t i = 0; i < results->count; i++) {
-        const struct phase_result *result = &results->items[i];
+    for (size_t i = 0; i < json_array_size(document->runs); i++) {
+        const json_t *run = json_array_get(document->runs, i);
         for (size_t j = 0; j < article_experiments_count; j++) {
-            if (&article_experiments[j] == experiment ||
-                !belongs_to(result, &article_experiments[j]))
+            if (&article_experiments[j] == experiment || !belongs_to(run, &article_experiments[j]))
                 continue;
             experiment = &article_experiments[j];
             fprintf(to, "\nArticle %s, %s: %s\n  %-46s %-17s %4s  %-23s  %-46s  %s\n",
                     experiment->article, experiment->name, experiment->title, "what was done",
                     "strategy", "inst", "published", "ours", "verdict");
         }
-        print_row(to, result);
-        tally->counts[result->verdict]++;
+        print_row(to, run);
+        tally->counts[document_verdict(run)]++;
     }
     fputs(
         "\nEvery call was sent once and answered; what was sold is counted in PostgreSQL's rows.\n",

@@ -63,6 +63,6 @@ bool article_measure(struct harness *harness, const struct article_experiment *e
 bool articles_run(struct harness *harness, struct results *results, struct error *error);
 
 /* The table, article by article. Fills the tally of its verdicts. */
-void articles_print(FILE *to, const struct results *results, struct verdict_tally *tally);
+void articles_print(FILE *to, const struct document *document, struct verdict_tally *tally);
 
 #endif

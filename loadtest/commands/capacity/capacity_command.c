@@ -108,12 +108,15 @@ static bool search(struct capacity *capacity, struct error *error)
 /* The exit status: 0 a rate was found, 1 none holds. */
 static int report(const struct capacity *capacity)
 {
+    struct document document;
     const struct capacity_found found = {&capacity->harness, &capacity->results, &capacity->slo,
-                                         &capacity->search};
+                                         &capacity->search, &document};
     const char *folder = capacity->harness.folder;
     struct error error;
+    bool written = capacity_write(&found, &document, &error);
     capacity_print(stdout, &found);
-    if (!capacity_write(&found, &error))
+    document_free(&document);
+    if (!written)
         return process_fail(error.text);
     printf("Files: %s/capacity.csv, %s/results.json\nReport: %s/report.html\n", folder, folder,
            folder);

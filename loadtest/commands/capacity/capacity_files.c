@@ -3,7 +3,6 @@
 
 #include "loadtest/report/csv.h"
 #include "loadtest/report/html/html.h"
-#include "loadtest/report/table.h"
 
 #include <inttypes.h>
 
@@ -40,25 +39,20 @@ static void print_run(FILE *to, const struct phase_result *run, const struct thr
 }
 
 /* Of the runs at the rate that was found. */
-static struct table_line gather(const struct capacity_found *found)
+static struct line line_found(const struct capacity_found *found)
 {
-    struct table_line line = {.rounds = 0};
-    for (size_t i = 0; i < found->results->count; i++) {
-        const struct phase_result *run = &found->results->items[i];
-        if (run->plan.rate_per_s == found->search->found) {
-            table_gather(found->results->items, found->results->count, run, &line);
-            break;
-        }
-    }
-    return line;
+    for (size_t i = 0; i < found->document->count; i++)
+        if (found->document->lines[i].value == found->search->found)
+            return found->document->lines[i];
+    return (struct line){.rounds = 0};
 }
 
 static void print_found(FILE *to, const struct capacity_found *found)
 {
     const struct capacity_search *search = found->search;
-    const struct table_line line = gather(found);
-    const struct span *rate = &line.figures[TABLE_COMMITTED];
-    const struct span *p50 = &line.figures[TABLE_P50], *p99 = &line.figures[TABLE_P99];
+    const struct line line = line_found(found);
+    const struct span *rate = &line.figures[LINE_COMMITTED];
+    const struct span *p50 = &line.figures[LINE_P50], *p99 = &line.figures[LINE_P99];
     fprintf(to, "%" PRId64 " orders/s hold: %d of %d runs that confirm", search->found,
             search->held, search->held + search->failed);
     if (search->fails > 0)
@@ -116,23 +110,19 @@ static json_t *json_capacity(const struct capacity_found *found)
                      "not_confirmed", search->failed);
 }
 
-bool capacity_write(const struct capacity_found *found, struct error *error)
+bool capacity_write(const struct capacity_found *found, struct document *out, struct error *error)
 {
     const struct harness *harness = found->harness;
     json_t *rows = json_array();
     for (size_t i = 0; i < found->results->count; i++)
         json_array_append_new(rows, json_row(&found->results->items[i], found->slo));
-    json_t *document =
-        results_json_document(json_incref(rows), harness->options, &harness->machine);
+    json_t *document = results_json_document(rows, harness->options, &harness->machine);
     json_object_set_new(document, "capacity", json_capacity(found));
-    if (!csv_write(harness->folder, "capacity.csv",
-                   "value,holds,strategy,instances,connections,round,requests_per_s:1,"
-                   "committed_per_s:1,refused,failed,unknown,latency_us_p50,latency_us_p90,"
-                   "latency_us_p99,latency_us_max,verdict:q,error:q",
-                   rows, error)) {
-        json_decref(document);
-        return false;
-    }
-    return results_json_write(harness->folder, "results.json", document, error) &&
-           html_write_run(harness->folder, error);
+    return document_write(harness->folder, document, out, error) &&
+           csv_write(harness->folder, "capacity.csv",
+                     "value,holds,strategy,instances,connections,round,requests_per_s:1,"
+                     "committed_per_s:1,refused,failed,unknown,latency_us_p50,latency_us_p90,"
+                     "latency_us_p99,latency_us_max,verdict:q,error:q",
+                     out->runs, error) &&
+           html_write_run(harness->folder, out, error);
 }

@@ -14,6 +14,7 @@ struct capacity_found {
     const struct results *results; /* each with its rate in the plan */
     const struct thresholds *slo;
     const struct capacity_search *search;
+    const struct document *document; /* for the print: what was written */
 };
 
 /* Whether a run held: it was made, and each condition is met. Else `why` says what did not. */
@@ -21,6 +22,7 @@ bool capacity_holds(const struct phase_result *run, const struct thresholds *slo
                     size_t size);
 
 void capacity_print(FILE *to, const struct capacity_found *found);
-bool capacity_write(const struct capacity_found *found, struct error *error);
+/* As document_write: *out is there also when something could not be written. */
+bool capacity_write(const struct capacity_found *found, struct document *out, struct error *error);
 
 #endif

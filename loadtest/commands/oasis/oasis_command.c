@@ -11,6 +11,7 @@
 #include "loadtest/base/terminal.h"
 #include "loadtest/commands/harness.h"
 #include "loadtest/commands/oasis/sale_books.h"
+#include "loadtest/report/files.h"
 #include "loadtest/report/results.h"
 
 #include <inttypes.h>
@@ -130,7 +131,7 @@ static int judge(struct oasis *oasis, size_t instances, bool ended_early, struct
     size_t faults = sale_books_faults(&books, stdout);
     if (faults == 0)
         puts(ended_early ? "The books agree so far." : "The audit is clean.");
-    if (!results_json_write(oasis->harness.folder, "oasis.json", sale_books_json(&books), error))
+    if (!files_write_json(oasis->harness.folder, "oasis.json", sale_books_json(&books), error))
         return process_fail(error->text);
     printf("Files: %s/oasis.json\n", oasis->harness.folder);
     return faults > 0 ? 1 : ended_early ? 2 : 0;

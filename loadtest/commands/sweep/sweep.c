@@ -16,7 +16,6 @@
 #include "loadtest/report/csv.h"
 #include "loadtest/report/html/html.h"
 #include "loadtest/report/results.h"
-#include "loadtest/report/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -117,58 +116,55 @@ static bool run_everything(struct sweep *sweep, struct error *error)
     return true;
 }
 
-/* One strategy under one value, over the rounds. False: it was interrupted before. */
-static bool gather(const struct sweep *sweep, const char *strategy, size_t value,
-                   struct table_line *line)
+/* One strategy under one value, over the rounds. NULL: it was interrupted before. */
+static const struct line *find(const struct document *document, const char *strategy, int64_t value)
 {
-    for (size_t i = 0; i < sweep->results.count; i++) {
-        const struct phase_result *run = &sweep->results.items[i];
-        if (run->plan.swept == value && strcmp(run->plan.strategy->name, strategy) == 0) {
-            table_gather(sweep->results.items, sweep->results.count, run, line);
-            return true;
-        }
-    }
-    *line = (struct table_line){.verdict = VERDICT_KEPT};
-    return false;
+    for (size_t i = 0; i < document->count; i++)
+        if (document->lines[i].value == value && strcmp(document->lines[i].strategy, strategy) == 0)
+            return &document->lines[i];
+    return NULL;
 }
 
 /* "best", "= best" where no difference from it is shown, else nothing. */
-static const char *mark(const struct found *found, const char *strategy, int64_t value)
+static const char *mark(const struct document *document, const struct line *line)
 {
     static const char *const words[] = {
         [SWEPT_BEST] = "best", [SWEPT_LIKE_BEST] = "= best", [SWEPT_LESS] = ""};
-    for (size_t i = 0; i < found->count; i++) {
-        const struct found_line *line = &found->lines[i];
-        if (line->rounds > 0 && line->value == value && strcmp(line->strategy, strategy) == 0)
-            return words[swept_mark_of(found, line)];
-    }
-    return "";
+    return line->rounds > 0 ? words[swept_mark_of(document, line)] : "";
 }
 
-static void print_strategy(const struct sweep *sweep, const struct found *found,
+static double best_of(const struct document *document, const char *strategy)
+{
+    double best = 0;
+    for (size_t i = 0; i < document->count; i++)
+        if (strcmp(document->lines[i].strategy, strategy) == 0 &&
+            document->lines[i].figures[LINE_COMMITTED].median > best)
+            best = document->lines[i].figures[LINE_COMMITTED].median;
+    return best;
+}
+
+static void print_line(const struct document *document, const struct line *line, double best,
+                       struct verdict_tally *tally)
+{
+    const struct span *its = line->figures;
+    const struct span *rate = &its[LINE_COMMITTED];
+    bool counts = line->verdict == VERDICT_BROKEN || line->verdict == VERDICT_NO_RUN;
+    printf("%-18s %21" PRId64 " %9.0f %9.0f %9.0f %6.2f  %-6s %9.2f %9.2f %9.0f\n", line->strategy,
+           line->value, rate->median, rate->least, rate->most, best > 0 ? rate->median / best : 0,
+           mark(document, line), its[LINE_P50].median, its[LINE_P99].median,
+           its[LINE_FAILED].median);
+    if (counts)
+        printf("  ! %s %s\n", verdict_name(line->verdict), line->error ? line->error : "");
+    tally->counts[counts ? line->verdict : VERDICT_KEPT]++;
+}
+
+static void print_strategy(const struct sweep *sweep, const struct document *document,
                            const char *strategy, struct verdict_tally *tally)
 {
-    struct span best = {0};
-    struct table_line line;
     for (size_t i = 0; i < sweep->plan.count; i++) {
-        (void)gather(sweep, strategy, i, &line);
-        if (line.figures[TABLE_COMMITTED].median > best.median)
-            best = line.figures[TABLE_COMMITTED];
-    }
-    for (size_t i = 0; i < sweep->plan.count; i++) {
-        if (!gather(sweep, strategy, i, &line))
-            continue;
-        const struct span *its = line.figures;
-        const struct span *rate = &its[TABLE_COMMITTED];
-        bool counts = line.verdict == VERDICT_BROKEN || line.verdict == VERDICT_NO_RUN;
-        printf("%-18s %21" PRId64 " %9.0f %9.0f %9.0f %6.2f  %-6s %9.2f %9.2f %9.0f\n", strategy,
-               sweep->plan.values[i], rate->median, rate->least, rate->most,
-               best.median > 0 ? rate->median / best.median : 0,
-               mark(found, strategy, sweep->plan.values[i]), its[TABLE_P50].median,
-               its[TABLE_P99].median, its[TABLE_FAILED].median);
-        if (counts)
-            printf("  ! %s %s\n", verdict_name(line.verdict), line.error ? line.error : "");
-        tally->counts[counts ? line.verdict : VERDICT_KEPT]++;
+        const struct line *line = find(document, strategy, sweep->plan.values[i]);
+        if (line)
+            print_line(document, line, best_of(document, strategy), tally);
     }
 }
 
@@ -185,8 +181,7 @@ static json_t *json_swept(const struct sweep *sweep, const struct phase_result *
     return object;
 }
 
-/* `rows` is taken. */
-static bool write_csv(const char *folder, json_t *rows, struct error *error)
+static bool write_csv(const char *folder, const json_t *rows, struct error *error)
 {
     return csv_write(folder, "sweep.csv",
                      "over,value,strategy,instances,connections,work_ms,redis_delay_us,round,"
@@ -213,34 +208,29 @@ static json_t *json_document(const struct sweep *sweep, json_t *rows)
     return document;
 }
 
-static bool write_files(const struct sweep *sweep, struct found *out, struct error *error)
+static bool write_files(const struct sweep *sweep, struct document *out, struct error *error)
 {
     const char *folder = sweep->harness.folder;
     json_t *rows = json_array();
     for (size_t i = 0; i < sweep->results.count; i++)
         json_array_append_new(rows, json_swept(sweep, &sweep->results.items[i]));
-    json_t *document = json_document(sweep, json_incref(rows));
-    if (!write_csv(folder, rows, error)) {
-        json_decref(document);
-        return false;
-    }
-    return results_json_write(folder, "results.json", document, error) &&
-           html_write_run(folder, error) && found_read(folder, out, error);
+    return document_write(folder, json_document(sweep, rows), out, error) &&
+           write_csv(folder, out->runs, error) && html_write_run(folder, out, error);
 }
 
 static int report(const struct sweep *sweep)
 {
     struct verdict_tally tally = {{0}};
-    struct found found = {.count = 0};
+    struct document document;
     struct error error;
     char line[600];
-    bool written = write_files(sweep, &found, &error);
+    bool written = write_files(sweep, &document, &error);
     printf("\n%-18s %21s %9s %9s %9s %6s  %-6s %9s %9s %9s\n", "strategy",
            sweep_dimension_name(sweep->plan.over), "commit/s", "least", "most", "ratio", "",
            "p50 ms", "p99 ms", "failed/s");
     for (size_t i = 0; i < sweep->options.strategies.count; i++)
-        print_strategy(sweep, &found, sweep->options.strategies.items[i], &tally);
-    found_free(&found);
+        print_strategy(sweep, &document, sweep->options.strategies.items[i], &tally);
+    document_free(&document);
     machine_line(&sweep->harness.machine, line, sizeof line);
     printf(
         "\nMedians of %" PRId64 " round%s of %" PRId64

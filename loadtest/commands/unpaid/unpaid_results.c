@@ -121,10 +121,11 @@ json_t *unpaid_json(const struct unpaid_sale *sale, const struct options *option
 bool unpaid_write(const char *folder, json_t *runs, const struct options *options,
                   const struct machine *machine, struct error *error)
 {
-    if (csv_write(folder, "results.csv", columns, json_incref(runs), error))
-        return results_json_write(folder, "results.json",
-                                  results_json_document(runs, options, machine), error) &&
-               html_write_run(folder, error);
-    json_decref(runs);
-    return false;
+    struct document document;
+    bool written =
+        document_write(folder, results_json_document(runs, options, machine), &document, error) &&
+        csv_write(folder, "results.csv", columns, document.runs, error) &&
+        html_write_run(folder, &document, error);
+    document_free(&document);
+    return written;
 }

@@ -19,25 +19,25 @@ enum {
     KEY = 40
 };
 
-const char *chart_sign(enum found_class class)
+const char *chart_sign(enum line_class class)
 {
-    static const char *const signs[] = {[FOUND_SAFE] = "✓", [FOUND_CARE] = "△", [FOUND_BAD] = "✗"};
+    static const char *const signs[] = {[LINE_SAFE] = "✓", [LINE_CARE] = "△", [LINE_BAD] = "✗"};
     return signs[class];
 }
 
-static int height_of(const struct found *found)
+static int height_of(const struct document *document)
 {
     int height = TOP + FOOT;
-    for (size_t i = 0; i < found->count; i++)
-        height += ROW + (i > 0 && found_begins(found, i) ? GAP : 0);
+    for (size_t i = 0; i < document->count; i++)
+        height += ROW + (i > 0 && document_begins(document, i) ? GAP : 0);
     return height;
 }
 
 /* Returns the line's middle. */
-static double label(FILE *to, const struct found *found, size_t i, int *y)
+static double label(FILE *to, const struct document *document, size_t i, int *y)
 {
-    const struct found_line *line = &found->lines[i];
-    bool begins = found_begins(found, i);
+    const struct line *line = &document->lines[i];
+    bool begins = document_begins(document, i);
 
     if (i > 0)
         *y += ROW + (begins ? GAP : 0);
@@ -56,11 +56,11 @@ static double label(FILE *to, const struct found *found, size_t i, int *y)
     return middle;
 }
 
-static void bar(FILE *to, const struct axis *axis, const struct found_line *line, double middle)
+static void bar(FILE *to, const struct axis *axis, const struct line *line, double middle)
 {
-    const struct span *rate = &line->committed_per_s;
+    const struct span *rate = &line->figures[LINE_COMMITTED];
     double end = axis_place(axis, rate->median);
-    const char *class = found_class_name(line->class);
+    const char *class = line_class_name(line->class);
 
     fprintf(to,
             "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\""
@@ -83,28 +83,28 @@ static void bar(FILE *to, const struct axis *axis, const struct found_line *line
 }
 
 /* `top`: where it begins. */
-static void draw_rates(FILE *to, const struct found *found, int top)
+static void draw_rates(FILE *to, const struct document *document, int top)
 {
     struct axis axis = {.log = true};
     int y = top + TOP;
 
-    for (size_t i = 0; i < found->count; i++) {
-        axis_take(&axis, found->lines[i].committed_per_s.least);
-        axis_take(&axis, found->lines[i].committed_per_s.most);
+    for (size_t i = 0; i < document->count; i++) {
+        axis_take(&axis, document->lines[i].figures[LINE_COMMITTED].least);
+        axis_take(&axis, document->lines[i].figures[LINE_COMMITTED].most);
     }
     axis_settle(&axis, LABELS, LABELS + PLOT);
-    svg_grid_down(to, &axis, top + TOP - 6, top + height_of(found) - FOOT + 2, top + 14);
-    for (size_t i = 0; i < found->count; i++)
-        bar(to, &axis, &found->lines[i], label(to, found, i, &y));
+    svg_grid_down(to, &axis, top + TOP - 6, top + height_of(document) - FOOT + 2, top + 14);
+    for (size_t i = 0; i < document->count; i++)
+        bar(to, &axis, &document->lines[i], label(to, document, i, &y));
 }
 
 static const char english[] = "Committed orders a second";
 static const char chinese[] = "每秒落库的订单";
 
-void chart_rates(FILE *to, const struct found *found)
+void chart_rates(FILE *to, const struct document *document)
 {
-    svg_begin(to, WIDTH, height_of(found), "", english, chinese);
-    draw_rates(to, found, 0);
+    svg_begin(to, WIDTH, height_of(document), "", english, chinese);
+    draw_rates(to, document, 0);
     svg_end(to);
 }
 
@@ -112,20 +112,20 @@ void chart_rates(FILE *to, const struct found *found)
 static void write_key(FILE *to, int y)
 {
     static const struct {
-        enum found_class class;
+        enum line_class class;
         const char *english, *chinese;
         int x;
     } keys[] = {
-        {FOUND_SAFE, "right whatever happens", "无论发生什么都正确", 20},
-        {FOUND_CARE, "wrong when a lock holder stalls, or its store forgets",
+        {LINE_SAFE, "right whatever happens", "无论发生什么都正确", 20},
+        {LINE_CARE, "wrong when a lock holder stalls, or its store forgets",
          "持锁者停顿或存储丢数据时会出错", 200},
-        {FOUND_BAD, "oversold in this run: sold / stock", "本次超卖：卖出 / 库存", 530},
+        {LINE_BAD, "oversold in this run: sold / stock", "本次超卖：卖出 / 库存", 530},
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         fprintf(to,
                 "<rect x=\"%d\" y=\"%d\" width=\"10\" height=\"10\" rx=\"2\""
                 " style=\"fill:var(--%s)\"/>",
-                keys[i].x, y - 9, found_class_name(keys[i].class));
+                keys[i].x, y - 9, line_class_name(keys[i].class));
         svg_label(to, keys[i].x + 16, y, "start", "ink");
         fprintf(to, "%s %s", chart_sign(keys[i].class), keys[i].english);
         svg_label_end(to);
@@ -135,9 +135,9 @@ static void write_key(FILE *to, int y)
     }
 }
 
-void chart_alone(FILE *to, const struct found *found)
+void chart_alone(FILE *to, const struct document *document)
 {
-    int height = CAPTION + height_of(found) + KEY;
+    int height = CAPTION + height_of(document) + KEY;
 
     svg_begin(to, WIDTH, height,
               "><style>svg{--ground:#fff;--ink:#1a1c20;--faint:#5c6470;--line:#d9dde3;"
@@ -151,7 +151,7 @@ void chart_alone(FILE *to, const struct found *found)
         to,
         "<text x=\"20\" y=\"22\" font-weight=\"600\" style=\"fill:var(--ink)\">%s · %s</text>\n",
         english, chinese);
-    draw_rates(to, found, CAPTION);
+    draw_rates(to, document, CAPTION);
     write_key(to, height - KEY + 14);
     svg_end(to);
 }
@@ -162,13 +162,14 @@ static double known(double figure, double before)
     return figure > 0 ? figure : before;
 }
 
-static void range(FILE *to, const struct axis *axis, const struct found_line *line, double middle)
+static void range(FILE *to, const struct axis *axis, const struct line *line, double middle)
 {
-    double p50 = line->p50_ms.median, p90 = known(line->p90_ms.median, p50);
-    double p99 = known(line->p99_ms.median, p90), longest = known(line->max_ms.median, p99);
+    double p50 = line->figures[LINE_P50].median, p90 = known(line->figures[LINE_P90].median, p50);
+    double p99 = known(line->figures[LINE_P99].median, p90),
+           longest = known(line->figures[LINE_LONGEST].median, p99);
     const double at[] = {axis_place(axis, p50), axis_place(axis, p90), axis_place(axis, p99),
                          axis_place(axis, longest)};
-    const char *class = found_class_name(line->class);
+    const char *class = line_class_name(line->class);
 
     fprintf(to,
             "<path d=\"M%.1f %.1fH%.1f\" style=\"stroke:var(--%s);stroke-width:6;"
@@ -181,26 +182,26 @@ static void range(FILE *to, const struct axis *axis, const struct found_line *li
     fprintf(to,
             "<text x=\"%.1f\" y=\"%.1f\" style=\"fill:var(--faint)\" font-size=\"11\">"
             "%.1f · %.1f</text>\n",
-            at[3] + 6, middle + 4, line->p50_ms.median, line->p99_ms.median);
+            at[3] + 6, middle + 4, line->figures[LINE_P50].median, line->figures[LINE_P99].median);
 }
 
-void chart_latencies(FILE *to, const struct found *found)
+void chart_latencies(FILE *to, const struct document *document)
 {
     struct axis axis = {.log = true};
     int y = TOP;
 
-    for (size_t i = 0; i < found->count; i++) {
-        axis_take(&axis, found->lines[i].p50_ms.median);
-        axis_take(&axis, found->lines[i].p99_ms.median);
-        axis_take(&axis, found->lines[i].max_ms.median);
+    for (size_t i = 0; i < document->count; i++) {
+        axis_take(&axis, document->lines[i].figures[LINE_P50].median);
+        axis_take(&axis, document->lines[i].figures[LINE_P99].median);
+        axis_take(&axis, document->lines[i].figures[LINE_LONGEST].median);
     }
     axis_settle(&axis, LABELS, LABELS + PLOT);
-    svg_begin(to, WIDTH, height_of(found), "", "Latency in milliseconds", "延迟（毫秒）");
-    svg_grid_down(to, &axis, TOP - 6, height_of(found) - FOOT + 2, 14);
-    for (size_t i = 0; i < found->count; i++) {
-        double middle = label(to, found, i, &y);
-        if (found->lines[i].p50_ms.median > 0)
-            range(to, &axis, &found->lines[i], middle);
+    svg_begin(to, WIDTH, height_of(document), "", "Latency in milliseconds", "延迟（毫秒）");
+    svg_grid_down(to, &axis, TOP - 6, height_of(document) - FOOT + 2, 14);
+    for (size_t i = 0; i < document->count; i++) {
+        double middle = label(to, document, i, &y);
+        if (document->lines[i].figures[LINE_P50].median > 0)
+            range(to, &axis, &document->lines[i], middle);
     }
     svg_end(to);
 }

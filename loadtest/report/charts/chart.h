@@ -6,20 +6,20 @@
 #ifndef SECKILL_LOADTEST_REPORT_CHARTS_CHART_H
 #define SECKILL_LOADTEST_REPORT_CHARTS_CHART_H
 
-#include "loadtest/report/found/found.h"
+#include "loadtest/report/document/document.h"
 
 #include <stdio.h>
 
 /* Committed orders a second on a log axis: a bar for each line, a whisker from the least to the
  * most of the rounds. */
-void chart_rates(FILE *to, const struct found *found);
+void chart_rates(FILE *to, const struct document *document);
 /* p50, p90, p99 and the longest on a log axis. */
-void chart_latencies(FILE *to, const struct found *found);
+void chart_latencies(FILE *to, const struct document *document);
 
 /* The rates as a file of their own, without a reader's choice of language. */
-void chart_alone(FILE *to, const struct found *found);
+void chart_alone(FILE *to, const struct document *document);
 
 /* The sign of a class. */
-const char *chart_sign(enum found_class class);
+const char *chart_sign(enum line_class class);
 
 #endif

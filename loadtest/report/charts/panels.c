@@ -15,19 +15,19 @@ enum { LABEL_ROW = 11, LABELS_MAX = (BOTTOM - TOP) / LABEL_ROW + 1 };
 /* Beyond it a curve is one answer in ten thousand. */
 static const double NINES = 4;
 
-bool panels_has(const struct found *found)
+bool panels_has(const struct document *document)
 {
-    for (size_t i = 0; i < found->count; i++)
-        if (found->lines[i].answers)
+    for (size_t i = 0; i < document->count; i++)
+        if (document->lines[i].answers)
             return true;
     return false;
 }
 
-void panels_begin(FILE *to, const struct found_line *line)
+void panels_begin(FILE *to, const struct line *line)
 {
     fputs("<figure><figcaption>", to);
     svg_text(to, line->strategy);
-    fprintf(to, "%s</figcaption>\n", found_body_text(line));
+    fprintf(to, "%s</figcaption>\n", line_body_text(line));
 }
 
 void panels_end(FILE *to)
@@ -35,32 +35,32 @@ void panels_end(FILE *to)
     fputs("</figure>\n", to);
 }
 
-void panels_name(FILE *to, const struct found *found, const struct found_line *line)
+void panels_name(FILE *to, const struct document *document, const struct line *line)
 {
-    if (found->over)
+    if (document->over)
         fprintf(to, "=%" PRId64, line->value);
     else
         fprintf(to, "×%d", line->instances);
 }
 
 /* The lines of one strategy: from `first` up to what is returned. */
-static size_t group_end(const struct found *found, size_t first)
+static size_t group_end(const struct document *document, size_t first)
 {
     size_t end = first + 1;
-    while (end < found->count && !found_begins(found, end))
+    while (end < document->count && !document_begins(document, end))
         end++;
     return end;
 }
 
-static bool group_has(const struct found *found, size_t first, size_t end)
+static bool group_has(const struct document *document, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
-        if (found->lines[i].answers)
+        if (document->lines[i].answers)
             return true;
     return false;
 }
 
-static const struct latency *kind_of(const struct found_line *line, int kind)
+static const struct latency *kind_of(const struct line *line, int kind)
 {
     const struct latency *latency = line->answers ? &line->answers->kinds[kind] : NULL;
     return latency && latency->count > 0 ? latency : NULL;
@@ -88,11 +88,11 @@ size_t panels_curve(const struct latency *latency, struct panels_point *out, siz
     return count;
 }
 
-static void take_latencies(const struct found *found, struct axis *axis)
+static void take_latencies(const struct document *document, struct axis *axis)
 {
-    for (size_t i = 0; i < found->count; i++)
+    for (size_t i = 0; i < document->count; i++)
         for (int kind = 0; kind < ANSWERS_KINDS; kind++) {
-            const struct latency *latency = kind_of(&found->lines[i], kind);
+            const struct latency *latency = kind_of(&document->lines[i], kind);
             if (!latency)
                 continue;
             /* A few answers in no time must not push all others to one end. */
@@ -139,7 +139,7 @@ static void curve(FILE *to, const struct latency *latency, const struct axis *sh
 
 /* The name of a curve, beside the plot as near to its end as the others allow. */
 struct curve_label {
-    const struct found_line *line;
+    const struct line *line;
     int kind;
     const char *dashes;
     double y;
@@ -164,7 +164,7 @@ static void spread(struct curve_label *labels, size_t count)
     }
 }
 
-static void draw_labels(FILE *to, const struct found *found, struct curve_label *labels,
+static void draw_labels(FILE *to, const struct document *document, struct curve_label *labels,
                         size_t count)
 {
     spread(labels, count);
@@ -172,51 +172,51 @@ static void draw_labels(FILE *to, const struct found *found, struct curve_label 
         fprintf(to, "<path d=\"M%d %.1fh12", RIGHT + 4, labels[i].y);
         line_style(to, labels[i].kind, labels[i].dashes);
         svg_label(to, RIGHT + 19, labels[i].y + 3.5, "start", "ink");
-        panels_name(to, found, labels[i].line);
+        panels_name(to, document, labels[i].line);
         fputc(' ', to);
         svg_both(to, answers_name(labels[i].kind), answers_chinese(labels[i].kind));
         svg_label_end(to);
     }
 }
 
-static void curves_of(FILE *to, const struct found *found, size_t first, size_t end,
+static void curves_of(FILE *to, const struct document *document, size_t first, size_t end,
                       const struct axis *times)
 {
     struct axis shares = {.from = 0, .to = NINES, .begin = LEFT, .end = RIGHT};
     struct curve_label labels[LABELS_MAX];
     size_t count = 0;
 
-    panels_begin(to, &found->lines[first]);
+    panels_begin(to, &document->lines[first]);
     svg_begin(to, WIDTH, HEIGHT, "", "Percentiles of the latency in milliseconds",
               "延迟百分位（毫秒）");
     svg_grid_across(to, times, LEFT, RIGHT);
     percentile_grid(to, &shares);
     for (size_t i = first; i < end; i++)
         for (int kind = 0; kind < ANSWERS_KINDS; kind++) {
-            const struct latency *latency = kind_of(&found->lines[i], kind);
+            const struct latency *latency = kind_of(&document->lines[i], kind);
             if (!latency)
                 continue;
             curve(to, latency, &shares, times);
             line_style(to, kind, dashes_of(i - first));
             if (count < LABELS_MAX)
                 labels[count++] =
-                    (struct curve_label){&found->lines[i], kind, dashes_of(i - first),
+                    (struct curve_label){&document->lines[i], kind, dashes_of(i - first),
                                          axis_place(times, (double)latency->max_us / 1000)};
         }
-    draw_labels(to, found, labels, count);
+    draw_labels(to, document, labels, count);
     svg_end(to);
     panels_end(to);
 }
 
-void panels_percentiles(FILE *to, const struct found *found)
+void panels_percentiles(FILE *to, const struct document *document)
 {
     struct axis times = {.log = true};
-    take_latencies(found, &times);
+    take_latencies(document, &times);
     axis_settle(&times, BOTTOM, TOP);
     fputs("<div class=\"panels\">\n", to);
-    for (size_t first = 0; first < found->count; first = group_end(found, first))
-        if (group_has(found, first, group_end(found, first)))
-            curves_of(to, found, first, group_end(found, first), &times);
+    for (size_t first = 0; first < document->count; first = group_end(document, first))
+        if (group_has(document, first, group_end(document, first)))
+            curves_of(to, document, first, group_end(document, first), &times);
     fputs("</div>\n", to);
 }
 
@@ -259,27 +259,27 @@ static void strip(FILE *to, const struct latency *latency, const struct axis *ti
     }
 }
 
-static void histograms_of(FILE *to, const struct found *found, size_t first, size_t end,
+static void histograms_of(FILE *to, const struct document *document, size_t first, size_t end,
                           const struct axis *times)
 {
     int strips = 0;
     for (size_t i = first; i < end; i++)
         for (int kind = 0; kind < ANSWERS_KINDS; kind++)
-            strips += kind_of(&found->lines[i], kind) != NULL;
-    panels_begin(to, &found->lines[first]);
+            strips += kind_of(&document->lines[i], kind) != NULL;
+    panels_begin(to, &document->lines[first]);
     svg_begin(to, WIDTH, strips * STRIP + 20, "", "How many took how long, in milliseconds",
               "延迟分布（毫秒）");
     svg_grid_down(to, times, 2, strips * STRIP + 4, strips * STRIP + 16);
     double bottom = 0;
     for (size_t i = first; i < end; i++)
         for (int kind = 0; kind < ANSWERS_KINDS; kind++) {
-            const struct latency *latency = kind_of(&found->lines[i], kind);
+            const struct latency *latency = kind_of(&document->lines[i], kind);
             if (!latency)
                 continue;
             bottom += (double)STRIP;
             strip(to, latency, times, bottom, answers_name(kind));
             svg_label(to, WIDTH - 10, bottom - (double)STRIP + 14, "end", "ink");
-            panels_name(to, found, &found->lines[i]);
+            panels_name(to, document, &document->lines[i]);
             fputc(' ', to);
             svg_both(to, answers_name(kind), answers_chinese(kind));
             fprintf(to, " %" PRId64, latency->count);
@@ -289,14 +289,14 @@ static void histograms_of(FILE *to, const struct found *found, size_t first, siz
     panels_end(to);
 }
 
-void panels_histograms(FILE *to, const struct found *found)
+void panels_histograms(FILE *to, const struct document *document)
 {
     struct axis times = {.log = true};
-    take_latencies(found, &times);
+    take_latencies(document, &times);
     axis_settle(&times, 10, WIDTH - 16);
     fputs("<div class=\"panels\">\n", to);
-    for (size_t first = 0; first < found->count; first = group_end(found, first))
-        if (group_has(found, first, group_end(found, first)))
-            histograms_of(to, found, first, group_end(found, first), &times);
+    for (size_t first = 0; first < document->count; first = group_end(document, first))
+        if (group_has(document, first, group_end(document, first)))
+            histograms_of(to, document, first, group_end(document, first), &times);
     fputs("</div>\n", to);
 }

@@ -20,7 +20,7 @@ enum {
 
 struct drawing {
     FILE *to;
-    const struct found *found;
+    const struct document *document;
     struct axis rates, times;
     int64_t values[64]; /* of the setting, rising */
     size_t count;
@@ -50,13 +50,13 @@ static double x_of(const struct drawing *drawing, int64_t value)
 
 static void settle(struct drawing *drawing)
 {
-    for (size_t i = 0; i < drawing->found->count; i++) {
-        const struct found_line *line = &drawing->found->lines[i];
+    for (size_t i = 0; i < drawing->document->count; i++) {
+        const struct line *line = &drawing->document->lines[i];
         take_value(drawing, line->value);
-        axis_take(&drawing->rates, line->committed_per_s.least);
-        axis_take(&drawing->rates, line->committed_per_s.most);
-        axis_take(&drawing->times, line->p50_ms.median);
-        axis_take(&drawing->times, line->p99_ms.median);
+        axis_take(&drawing->rates, line->figures[LINE_COMMITTED].least);
+        axis_take(&drawing->rates, line->figures[LINE_COMMITTED].most);
+        axis_take(&drawing->times, line->figures[LINE_P50].median);
+        axis_take(&drawing->times, line->figures[LINE_P99].median);
     }
     axis_settle(&drawing->rates, RATES_BOTTOM, RATES_TOP);
     axis_settle(&drawing->times, TIMES_BOTTOM, TIMES_TOP);
@@ -81,33 +81,33 @@ static void value_labels(const struct drawing *drawing)
         svg_label_end(drawing->to);
     }
     svg_label(drawing->to, (double)(LEFT + RIGHT) / 2, TIMES_BOTTOM + 27, "middle", "faint");
-    svg_text(drawing->to, drawing->found->over);
+    svg_text(drawing->to, drawing->document->over);
     svg_label_end(drawing->to);
 }
 
-enum swept_mark swept_mark_of(const struct found *found, const struct found_line *line)
+enum swept_mark swept_mark_of(const struct document *document, const struct line *line)
 {
-    const struct found_line *best = line;
+    const struct line *best = line;
     int more;
-    for (size_t i = 0; i < found->count; i++) {
-        const struct found_line *other = &found->lines[i];
+    for (size_t i = 0; i < document->count; i++) {
+        const struct line *other = &document->lines[i];
         if (strcmp(other->strategy, line->strategy) == 0 && strcmp(other->body, line->body) == 0 &&
-            other->committed_per_s.median > best->committed_per_s.median)
+            other->figures[LINE_COMMITTED].median > best->figures[LINE_COMMITTED].median)
             best = other;
     }
     if (best == line)
         return SWEPT_BEST;
     double p = apart_p(&line->committed_rounds, &best->committed_rounds, &more);
-    return p > found->apart ? SWEPT_LIKE_BEST : SWEPT_LESS;
+    return p > document->apart ? SWEPT_LIKE_BEST : SWEPT_LESS;
 }
 
-static void point(const struct drawing *drawing, const struct found_line *line)
+static void point(const struct drawing *drawing, const struct line *line)
 {
-    const struct span *rate = &line->committed_per_s;
+    const struct span *rate = &line->figures[LINE_COMMITTED];
     double x = x_of(drawing, line->value);
     double low = axis_place(&drawing->rates, rate->least);
     double high = axis_place(&drawing->rates, rate->most);
-    bool best = swept_mark_of(drawing->found, line) != SWEPT_LESS;
+    bool best = swept_mark_of(drawing->document, line) != SWEPT_LESS;
     fprintf(drawing->to,
             "<path d=\"M%.1f %.1fV%.1fM%.1f %.1fh6M%.1f %.1fh6\" style=\"stroke:var(--ink);"
             "fill:none\"/><circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" style=\"fill:var(--%s);"
@@ -123,8 +123,9 @@ static void line_through(const struct drawing *drawing, size_t first, size_t end
     bool begun = false;
     fputs("<path d=\"", drawing->to);
     for (size_t i = first; i < end; i++) {
-        const struct found_line *line = &drawing->found->lines[i];
-        const struct span *const spans[] = {&line->committed_per_s, &line->p50_ms, &line->p99_ms};
+        const struct line *line = &drawing->document->lines[i];
+        const struct span *const spans[] = {&line->figures[LINE_COMMITTED],
+                                            &line->figures[LINE_P50], &line->figures[LINE_P99]};
         if (line->rounds == 0)
             continue;
         fprintf(drawing->to, "%s%.1f %.1f", begun ? "L" : "M", x_of(drawing, line->value),
@@ -137,7 +138,7 @@ static void line_through(const struct drawing *drawing, size_t first, size_t end
 static void panel(const struct drawing *drawing, size_t first, size_t end)
 {
     FILE *to = drawing->to;
-    panels_begin(to, &drawing->found->lines[first]);
+    panels_begin(to, &drawing->document->lines[first]);
     svg_begin(to, WIDTH, HEIGHT, "", "Committed orders a second, and latency, by value",
               "各取值下每秒落库的订单与延迟");
     svg_grid_across(to, &drawing->rates, LEFT, RIGHT);
@@ -147,23 +148,23 @@ static void panel(const struct drawing *drawing, size_t first, size_t end)
     value_labels(drawing);
     line_through(drawing, first, end, &drawing->rates, 0, "stroke-width:1.5");
     for (size_t i = first; i < end; i++)
-        if (drawing->found->lines[i].rounds > 0)
-            point(drawing, &drawing->found->lines[i]);
+        if (drawing->document->lines[i].rounds > 0)
+            point(drawing, &drawing->document->lines[i]);
     line_through(drawing, first, end, &drawing->times, 1, "stroke-width:2");
     line_through(drawing, first, end, &drawing->times, 2, "stroke-width:1.5;stroke-dasharray:4 2");
     svg_end(to);
     panels_end(to);
 }
 
-void swept_panels(FILE *to, const struct found *found)
+void swept_panels(FILE *to, const struct document *document)
 {
     struct drawing drawing = {
-        .to = to, .found = found, .rates = {.log = true}, .times = {.log = true}};
+        .to = to, .document = document, .rates = {.log = true}, .times = {.log = true}};
     settle(&drawing);
     fputs("<div class=\"panels\">\n", to);
-    for (size_t first = 0; first < found->count;) {
+    for (size_t first = 0; first < document->count;) {
         size_t end = first + 1;
-        while (end < found->count && !found_begins(found, end))
+        while (end < document->count && !document_begins(document, end))
             end++;
         panel(&drawing, first, end);
         first = end;

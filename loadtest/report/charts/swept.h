@@ -3,14 +3,14 @@
 #ifndef SECKILL_LOADTEST_REPORT_CHARTS_SWEPT_H
 #define SECKILL_LOADTEST_REPORT_CHARTS_SWEPT_H
 
-#include "loadtest/report/found/found.h"
+#include "loadtest/report/document/document.h"
 
 #include <stdio.h>
 
-void swept_panels(FILE *to, const struct found *found);
+void swept_panels(FILE *to, const struct document *document);
 
 /* How a value stands to the best of its strategy. */
 enum swept_mark { SWEPT_BEST, SWEPT_LIKE_BEST /* no difference is shown */, SWEPT_LESS };
-enum swept_mark swept_mark_of(const struct found *found, const struct found_line *line);
+enum swept_mark swept_mark_of(const struct document *document, const struct line *line);
 
 #endif

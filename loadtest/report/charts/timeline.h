@@ -3,7 +3,7 @@
 #ifndef SECKILL_LOADTEST_REPORT_CHARTS_TIMELINE_H
 #define SECKILL_LOADTEST_REPORT_CHARTS_TIMELINE_H
 
-#include "loadtest/report/found/answers.h"
+#include "loadtest/report/document/answers.h"
 
 #include <stdio.h>
 

@@ -10,18 +10,18 @@
 
 enum figure { COMMITTED, P99 };
 
-static const struct span *span_in(const struct found_line *line, enum figure figure)
+static const struct span *span_in(const struct line *line, enum figure figure)
 {
-    return figure == COMMITTED ? &line->committed_per_s : &line->p99_ms;
+    return figure == COMMITTED ? &line->figures[LINE_COMMITTED] : &line->figures[LINE_P99];
 }
 
-static const struct apart_rounds *rounds_in(const struct found_line *line, enum figure figure)
+static const struct apart_rounds *rounds_in(const struct line *line, enum figure figure)
 {
     return figure == COMMITTED ? &line->committed_rounds : &line->p99_rounds;
 }
 
 /* Where one of them has a single round nobody knows its spread, and nothing is claimed. */
-static bool can_compare(const struct found_line *line, const struct found_line *first)
+static bool can_compare(const struct line *line, const struct line *first)
 {
     return first && line->rounds > 1 && first->rounds > 1;
 }
@@ -38,13 +38,13 @@ static void compare_all(const struct html_run *runs, size_t count, struct compar
     size_t lines = 0;
     int more;
     for (size_t run = 1; run < count; run++)
-        lines += runs[run].found.count;
+        lines += runs[run].document.count;
     double *p = calloc(2 * lines + 1, sizeof *p);
     *out = (struct comparison){.limit = -1};
     for (size_t run = 1; p && run < count; run++)
-        for (size_t i = 0; i < runs[run].found.count; i++) {
-            const struct found_line *line = &runs[run].found.lines[i];
-            const struct found_line *first = found_same(&runs[0].found, line);
+        for (size_t i = 0; i < runs[run].document.count; i++) {
+            const struct line *line = &runs[run].document.lines[i];
+            const struct line *first = document_same(&runs[0].document, line);
             for (int figure = COMMITTED; can_compare(line, first) && figure <= P99; figure++)
                 p[out->pairs++] = apart_p(rounds_in(line, (enum figure)figure),
                                           rounds_in(first, (enum figure)figure), &more);
@@ -63,8 +63,8 @@ static const char *class_of(const char *mark, enum figure figure)
     return more == (figure == COMMITTED) ? "safe" : "bad";
 }
 
-static const char *mark_of(const struct found_line *line, const struct found_line *first,
-                           enum figure figure, const struct comparison *by)
+static const char *mark_of(const struct line *line, const struct line *first, enum figure figure,
+                           const struct comparison *by)
 {
     int more;
     if (!can_compare(line, first))
@@ -73,8 +73,8 @@ static const char *mark_of(const struct found_line *line, const struct found_lin
     return p > by->limit ? " ≈" : more ? " ↑" : " ↓";
 }
 
-static void cell(FILE *to, const struct found_line *line, const struct found_line *first,
-                 enum figure figure, const struct comparison *by)
+static void cell(FILE *to, const struct line *line, const struct line *first, enum figure figure,
+                 const struct comparison *by)
 {
     if (!line || line->rounds == 0) {
         fputs("<td></td>", to);
@@ -91,27 +91,27 @@ static void cell(FILE *to, const struct found_line *line, const struct found_lin
             its->median, its->median / span_in(first, figure)->median, mark);
 }
 
-static void row(FILE *to, const struct html_run *runs, size_t count, const struct found_line *of,
+static void row(FILE *to, const struct html_run *runs, size_t count, const struct line *of,
                 const struct comparison *by)
 {
-    const struct found_line *first = found_same(&runs[0].found, of);
+    const struct line *first = document_same(&runs[0].document, of);
     fputs("<tr><td>", to);
     svg_text(to, of->strategy);
-    fprintf(to, "%s ×%d", found_body_text(of), of->instances);
+    fprintf(to, "%s ×%d", line_body_text(of), of->instances);
     if (of->value != 0)
         fprintf(to, " =%" PRId64, of->value);
     fputs("</td>", to);
     for (int figure = COMMITTED; figure <= P99; figure++)
         for (size_t i = 0; i < count; i++)
-            cell(to, found_same(&runs[i].found, of), first, (enum figure)figure, by);
+            cell(to, document_same(&runs[i].document, of), first, (enum figure)figure, by);
     fputs("</tr>\n", to);
 }
 
 /* Whether an earlier run has the line too. */
-static bool is_shown(const struct html_run *runs, size_t run, const struct found_line *line)
+static bool is_shown(const struct html_run *runs, size_t run, const struct line *line)
 {
     for (size_t i = 0; i < run; i++)
-        if (found_same(&runs[i].found, line))
+        if (document_same(&runs[i].document, line))
             return true;
     return false;
 }
@@ -159,23 +159,23 @@ static void figures_table(FILE *to, const struct html_run *runs, size_t count)
     run_names(to, runs, count);
     fputs("</tr>\n", to);
     for (size_t run = 0; run < count; run++)
-        for (size_t i = 0; i < runs[run].found.count; i++)
-            if (!is_shown(runs, run, &runs[run].found.lines[i]))
-                row(to, runs, count, &runs[run].found.lines[i], &by);
+        for (size_t i = 0; i < runs[run].document.count; i++)
+            if (!is_shown(runs, run, &runs[run].document.lines[i]))
+                row(to, runs, count, &runs[run].document.lines[i], &by);
     fputs("</table></div>\n", to);
 }
 
 /* The value of a member of a member; an object's own members are asked for one by one. */
-static const json_t *setting(const struct found *found, const char *part, const char *name)
+static const json_t *setting(const struct document *document, const char *part, const char *name)
 {
-    return json_object_get(json_object_get(found->document, part), name);
+    return json_object_get(json_object_get(document->json, part), name);
 }
 
 static bool differs(const struct html_run *runs, size_t count, const char *part, const char *name)
 {
     for (size_t i = 1; i < count; i++) {
-        const json_t *first = setting(&runs[0].found, part, name);
-        const json_t *other = setting(&runs[i].found, part, name);
+        const json_t *first = setting(&runs[0].document, part, name);
+        const json_t *other = setting(&runs[i].document, part, name);
         if (first != other && !json_equal(first, other))
             return true;
     }
@@ -189,7 +189,7 @@ static void setting_row(FILE *to, const struct html_run *runs, size_t count, con
     svg_text(to, name);
     fputs("</td>", to);
     for (size_t i = 0; i < count; i++) {
-        const json_t *value = setting(&runs[i].found, part, name);
+        const json_t *value = setting(&runs[i].document, part, name);
         char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
         fputs("<td class=\"text\">", to);
         svg_text(to, text ? text : json_string_value(value));
@@ -206,11 +206,11 @@ static size_t setting_rows(FILE *to, const struct html_run *runs, size_t count, 
     for (size_t run = 0; run < count; run++) {
         const char *name;
         json_t *value;
-        json_object_foreach(json_object_get(runs[run].found.document, part), name, value)
+        json_object_foreach(json_object_get(runs[run].document.json, part), name, value)
         {
             bool earlier = false;
             for (size_t i = 0; i < run; i++)
-                earlier = earlier || setting(&runs[i].found, part, name);
+                earlier = earlier || setting(&runs[i].document, part, name);
             if (earlier || !differs(runs, count, part, name))
                 continue;
             setting_row(to, runs, count, part, name);

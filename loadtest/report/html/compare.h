@@ -1,4 +1,4 @@
-/* Several runs beside each other: what differs (found/apart.h), and in which settings. */
+/* Several runs beside each other: what differs (document/apart.h), and in which settings. */
 #ifndef SECKILL_LOADTEST_REPORT_HTML_COMPARE_H
 #define SECKILL_LOADTEST_REPORT_HTML_COMPARE_H
 

@@ -30,14 +30,14 @@ static void links(FILE *to, const struct html_run *run)
     if (!run->link)
         return;
     fputs("<p class=\"note\">", to);
-    const char *over = run->found.over;
+    const char *over = run->document.over;
     link_to(to, run->link,
             !over                       ? "results.csv"
             : strcmp(over, "rate") == 0 ? "capacity.csv"
                                         : "sweep.csv");
     fputs(" · ", to);
     link_to(to, run->link, "results.json");
-    if (found_has_open_loop(&run->found)) {
+    if (document_has_open_loop(&run->document)) {
         fputs(" · ", to);
         link_to(to, run->link, "arrivals.csv");
     }
@@ -63,7 +63,7 @@ static void content(FILE *to, const void *context)
             fputs("</h2>\n", to);
         }
         links(to, &runs[i]);
-        sections_write(to, &runs[i].found);
+        sections_write(to, &runs[i].document);
     }
 }
 
@@ -91,13 +91,9 @@ bool html_write(const char *folder, const struct html_run *runs, size_t count, s
     return html_page(folder, content, &all, error);
 }
 
-bool html_write_run(const char *folder, struct error *error)
+bool html_write_run(const char *folder, const struct document *document, struct error *error)
 {
-    struct html_run run = {.name = folder, .link = ""};
+    const struct html_run run = {.name = folder, .link = "", .document = *document};
 
-    if (!found_read(folder, &run.found, error))
-        return false;
-    bool written = html_write(folder, &run, 1, error);
-    found_free(&run.found);
-    return written;
+    return html_write(folder, &run, 1, error);
 }

@@ -18,7 +18,7 @@ bool html_page(const char *folder, void (*write)(FILE *to, const void *context),
 /* FOLDER/report.html. */
 bool html_write(const char *folder, const struct html_run *runs, size_t count, struct error *error);
 
-/* The same of the results.json that was just written there. */
-bool html_write_run(const char *folder, struct error *error);
+/* The same of a document whose files are there. */
+bool html_write_run(const char *folder, const struct document *document, struct error *error);
 
 #endif

@@ -13,20 +13,20 @@
 #include <stdlib.h>
 
 /* A sweep asks how fast, and has no stock that could show what a strategy is worth. */
-static enum verdict shown_verdict(const struct found *found, const struct found_line *line)
+static enum verdict shown_verdict(const struct document *document, const struct line *line)
 {
     bool bad = line->verdict == VERDICT_BROKEN || line->verdict == VERDICT_NO_RUN;
-    return found->over && !bad ? VERDICT_KEPT : line->verdict;
+    return document->over && !bad ? VERDICT_KEPT : line->verdict;
 }
 
 /* The worst colours it: a promise that was broken, or something that was not proved. */
-static void banner(FILE *to, const struct found *found)
+static void banner(FILE *to, const struct document *document)
 {
     size_t counts[VERDICT_BROKEN + 1] = {0};
     const char *class = "safe";
 
-    for (size_t i = 0; i < found->count; i++)
-        counts[shown_verdict(found, &found->lines[i])]++;
+    for (size_t i = 0; i < document->count; i++)
+        counts[shown_verdict(document, &document->lines[i])]++;
     if (counts[VERDICT_NO_RUN] + counts[VERDICT_PROVED_NOTHING] > 0)
         class = "care";
     if (counts[VERDICT_BROKEN] > 0)
@@ -36,7 +36,7 @@ static void banner(FILE *to, const struct found *found)
     for (int verdict = VERDICT_BROKEN; verdict >= VERDICT_KEPT; verdict--) {
         if (counts[verdict] == 0)
             continue;
-        bool measured = found->over && verdict == VERDICT_KEPT;
+        bool measured = document->over && verdict == VERDICT_KEPT;
         fprintf(to, "%s%zu ", comma, counts[verdict]);
         if (measured)
             words_spans(to, "measured", "已测量");
@@ -58,7 +58,7 @@ static void legend(FILE *to)
           to);
 }
 
-static void rates(FILE *to, const struct found *found)
+static void rates(FILE *to, const struct document *document)
 {
     words_heading(
         to, "Committed orders a second", "每秒落库的订单",
@@ -66,12 +66,12 @@ static void rates(FILE *to, const struct found *found)
         "most. ×3: three instances share the load.",
         "对数坐标；条形是各轮的中位数，须线从最小到最大。×3 表示三个实例分担负载。");
     fputs("<div class=\"scroll\">\n", to);
-    chart_rates(to, found);
+    chart_rates(to, document);
     fputs("</div>\n", to);
     legend(to);
 }
 
-static void latencies(FILE *to, const struct found *found)
+static void latencies(FILE *to, const struct document *document)
 {
     words_heading(
         to, "Latency", "延迟",
@@ -79,11 +79,11 @@ static void latencies(FILE *to, const struct found *found)
         "longest; the figures are p50 and p99.",
         "毫秒，对数坐标：圆圈是 p50，粗线到 p90，竖线是 p99，细线到最长；数字是 p50 和 p99。");
     fputs("<div class=\"scroll\">\n", to);
-    chart_latencies(to, found);
+    chart_latencies(to, document);
     fputs("</div>\n", to);
 }
 
-static void sweep(FILE *to, const struct found *found)
+static void sweep(FILE *to, const struct document *document)
 {
     words_heading(
         to, "Value by value", "逐个取值",
@@ -92,19 +92,19 @@ static void sweep(FILE *to, const struct found *found)
         "Below, milliseconds: p50, and dashed p99. Log axes, the same for all strategies.",
         "上：每秒落库的订单，各轮的中位数，须线从最小到最大；实心圆是最佳取值，或与最佳取值的各轮"
         "有交叠的取值。下：延迟（毫秒），实线 p50，虚线 p99。对数坐标，各策略相同。");
-    swept_panels(to, found);
+    swept_panels(to, document);
 }
 
-static void panels(FILE *to, const struct found *found)
+static void panels(FILE *to, const struct document *document)
 {
-    if (!panels_has(found))
+    if (!panels_has(document))
         return;
     words_heading(
         to, "Percentiles", "百分位",
         "Milliseconds that so many of the answers did not exceed, all rounds together. The first "
         "line is solid, the next ones dashed; all panels have the same axes.",
         "不超过该毫秒数的答复所占的比例，各轮合计。第一条为实线，其余为虚线；各图坐标相同。");
-    panels_percentiles(to, found);
+    panels_percentiles(to, document);
     words_heading(
         to, "How latencies are spread", "延迟分布",
         "Milliseconds on a log axis; each histogram is as high as its highest bar. A line at p50, "
@@ -112,20 +112,20 @@ static void panels(FILE *to, const struct found *found)
         "kind they are mixed. At a given rate they are told apart.",
         "毫秒，对数坐标；每个直方图以最高的条形为满高。实线是 p50，虚线是 p99。wrk 不区分答复："
         "答复不止一种时记为混合。给定速率时各种答复分开统计。");
-    panels_histograms(to, found);
+    panels_histograms(to, document);
 }
 
-static const char *best_word(const struct found *found, const struct found_line *line)
+static const char *best_word(const struct document *document, const struct line *line)
 {
     static const char *const words[] = {
         [SWEPT_BEST] = " best", [SWEPT_LIKE_BEST] = " = best", [SWEPT_LESS] = ""};
-    return words[swept_mark_of(found, line)];
+    return words[swept_mark_of(document, line)];
 }
 
 /* "4260 ±11"; of a single round nobody knows the spread. */
-static void figures(FILE *to, const struct found *found, const struct found_line *line)
+static void figures(FILE *to, const struct document *document, const struct line *line)
 {
-    const struct span *rate = &line->committed_per_s;
+    const struct span *rate = &line->figures[LINE_COMMITTED];
 
     if (line->rounds == 0) {
         fputs("<td></td><td></td><td></td>", to);
@@ -134,44 +134,46 @@ static void figures(FILE *to, const struct found *found, const struct found_line
     fprintf(to, "<td>%.0f", rate->median);
     if (line->rounds > 1)
         fprintf(to, " ±%.0f", (rate->most - rate->least) / 2);
-    fprintf(to, "%s</td><td>%.2f</td><td>%.2f</td>", found->over ? best_word(found, line) : "",
-            line->p50_ms.median, line->p99_ms.median);
+    fprintf(to, "%s</td><td>%.2f</td><td>%.2f</td>",
+            document->over ? best_word(document, line) : "", line->figures[LINE_P50].median,
+            line->figures[LINE_P99].median);
 }
 
-static void stock(FILE *to, const struct found_line *line)
+static void stock(FILE *to, const struct line *line)
 {
     fputs("<td>", to);
-    if (line->sold_out)
+    if (line->worst)
         fprintf(to, "%" PRId64 " / %" PRId64, line->sold, line->stock);
     fprintf(to, "</td><td>%" PRId64 "</td>", line->lost_updates);
 }
 
-static void line_row(FILE *to, const struct found *found, const struct found_line *line)
+static void line_row(FILE *to, const struct document *document, const struct line *line)
 {
-    enum verdict verdict = shown_verdict(found, line);
+    enum verdict verdict = shown_verdict(document, line);
 
     fputs("<tr><td>", to);
     svg_text(to, line->strategy);
-    fprintf(to, "%s</td><td>%d</td>", found_body_text(line), line->instances);
-    if (found->over)
+    fprintf(to, "%s</td><td>%d</td>", line_body_text(line), line->instances);
+    if (document->over)
         fprintf(to, "<td>%" PRId64 "</td>", line->value);
-    figures(to, found, line);
-    if (!found->over)
+    figures(to, document, line);
+    if (!document->over)
         stock(to, line);
-    fprintf(to, "<td class=\"text %s\">", found_class_name(words_verdict_class(verdict)));
+    fprintf(to, "<td class=\"text %s\">", line_class_name(words_verdict_class(verdict)));
     words_verdict(to, verdict);
-    fprintf(to, "</td><td class=\"%s\">%s</td></tr>\n", found_class_name(line->class),
+    fprintf(to, "</td><td class=\"%s\">%s</td></tr>\n", line_class_name(line->class),
             chart_sign(line->class));
-    if (!line->error)
+    if (!line->error && line->generators == 0)
         return;
     fputs("<tr><td class=\"note\" colspan=\"9\">↳ ", to);
-    svg_text(to, line->error);
+    svg_text(to, line->error ? line->error
+                             : "a round without figures: wrk was never idle and the servers were");
     fputs("</td></tr>\n", to);
 }
 
-static void lines_notes(FILE *to, const struct found *found)
+static void lines_notes(FILE *to, const struct document *document)
 {
-    if (found->over)
+    if (document->over)
         words_heading(
             to, "Every line", "全部结果",
             "Committed orders a second, ± half the spread of the rounds. = best: no "
@@ -190,7 +192,7 @@ static void lines_notes(FILE *to, const struct found *found)
 }
 
 /* A sweep's have a value, and no stock that could be sold out. */
-static void lines_headers(FILE *to, const struct found *found)
+static void lines_headers(FILE *to, const struct document *document)
 {
     static const char *const run[][2] = {
         {"strategy", "策略"},         {"instances", "实例"},  {"committed/s", "落库/秒"},
@@ -200,19 +202,19 @@ static void lines_headers(FILE *to, const struct found *found)
                                            {"value", "取值"},      {"committed/s", "落库/秒"},
                                            {"p50 ms", "p50 毫秒"}, {"p99 ms", "p99 毫秒"},
                                            {"verdict", "判定"},    {"", ""}};
-    if (found->over)
+    if (document->over)
         words_headers(to, swept, sizeof swept / sizeof *swept);
     else
         words_headers(to, run, sizeof run / sizeof *run);
 }
 
-static void lines_table(FILE *to, const struct found *found)
+static void lines_table(FILE *to, const struct document *document)
 {
-    lines_notes(to, found);
+    lines_notes(to, document);
     fputs("<div class=\"scroll\"><table>\n", to);
-    lines_headers(to, found);
-    for (size_t i = 0; i < found->count; i++)
-        line_row(to, found, &found->lines[i]);
+    lines_headers(to, document);
+    for (size_t i = 0; i < document->count; i++)
+        line_row(to, document, &document->lines[i]);
     fputs("</table></div>\n", to);
 }
 
@@ -251,58 +253,58 @@ static void part_rows(FILE *to, const json_t *run, const json_t *part)
 }
 
 /* Whether an earlier run of the same line has drawn it. */
-static bool is_drawn(const json_t *runs, size_t number, const struct found *found)
+static bool is_drawn(const json_t *runs, size_t number, const struct document *document)
 {
-    const struct found_line *line = found_of(found, json_array_get(runs, number));
+    const struct line *line = document_line_of(document, json_array_get(runs, number));
     for (size_t i = 0; i < number; i++) {
         const json_t *run = json_array_get(runs, i);
         const json_t *open = json_object_get(run, "open_loop");
-        if (json_object_get(open, "timeline") && found_of(found, run) == line)
+        if (json_object_get(open, "timeline") && document_line_of(document, run) == line)
             return true;
     }
     return line == NULL;
 }
 
-static void timelines(FILE *to, const struct found *found)
+static void timelines(FILE *to, const struct document *document)
 {
-    const json_t *runs = json_object_get(found->document, "runs");
+    const json_t *runs = json_object_get(document->json, "runs");
     for (size_t i = 0; i < json_array_size(runs); i++) {
         const json_t *run = json_array_get(runs, i);
         const json_t *open = json_object_get(run, "open_loop");
-        if (!json_object_get(open, "timeline") || is_drawn(runs, i, found))
+        if (!json_object_get(open, "timeline") || is_drawn(runs, i, document))
             continue;
         fputs("<figure class=\"scroll\"><figcaption>", to);
         svg_text(to, json_string_value(json_object_get(run, "strategy")));
-        fprintf(to, " ×%d</figcaption>\n", found_of(found, run)->instances);
+        fprintf(to, " ×%d</figcaption>\n", document_line_of(document, run)->instances);
         timeline_draw(to, run);
         fputs("</figure>\n", to);
     }
 }
 
 /* What was offered and how it was answered: over time, and part by part of the schedule. */
-static void open_loop(FILE *to, const struct found *found)
+static void open_loop(FILE *to, const struct document *document)
 {
     static const char *const names[][2] = {
         {"strategy", "策略"},   {"instances", "实例"},    {"round", "轮"},
         {"part", "阶段"},       {"offered/s", "到达/秒"}, {"answer", "答复"},
         {"orders", "订单"},     {"p50 ms", "p50 毫秒"},   {"p90 ms", "p90 毫秒"},
         {"p99 ms", "p99 毫秒"}, {"max ms", "最长 毫秒"}};
-    const json_t *runs = json_object_get(found->document, "runs");
+    const json_t *runs = json_object_get(document->json, "runs");
 
-    if (!found_has_open_loop(found))
+    if (!document_has_open_loop(document))
         return;
     words_heading(to, "At the given rate", "给定速率下",
                   "Each order is timed from when it was due, however late it could be sent; its "
                   "latency stands where it was due, its answer where it came. The first round.",
                   "延迟从订单应当发出的时刻算起，不论实际何时送出；延迟画在应当发出的时刻，答复画在"
                   "到来的时刻。图中是第一轮。");
-    timelines(to, found);
+    timelines(to, document);
     fputs("<div class=\"scroll\"><table>\n", to);
     words_headers(to, names, sizeof names / sizeof *names);
     for (size_t i = 0; i < json_array_size(runs); i++) {
         const json_t *run = json_array_get(runs, i);
         const json_t *parts = json_object_get(json_object_get(run, "open_loop"), "parts");
-        for (size_t j = 0; j < json_array_size(parts) && found_of(found, run); j++)
+        for (size_t j = 0; j < json_array_size(parts) && document_line_of(document, run); j++)
             part_rows(to, run, json_array_get(parts, j));
     }
     fputs("</table></div>\n", to);
@@ -332,53 +334,54 @@ static void values(FILE *to, json_t *object)
 }
 
 /* Of a search for it alone: what was asked for, the rate, and how sure it is. */
-static void capacity(FILE *to, const struct found *found)
+static void capacity(FILE *to, const struct document *document)
 {
-    json_t *search = json_object_get(found->document, "capacity");
+    json_t *search = json_object_get(document->json, "capacity");
 
     if (!search)
         return;
-    words_heading(to, "Capacity", "容量",
-                  "The highest rate of orders at which all conditions held, found by bisection and "
-                  "then confirmed; 0: none.",
-                  "满足全部条件的最高订单速率：先用二分法找到，再重复确认；0 表示没有。");
+    words_heading(
+        to, "Capacity", "容量",
+        "The highest rate of orders at which all conditions held, document by bisection and "
+        "then confirmed; 0: none.",
+        "满足全部条件的最高订单速率：先用二分法找到，再重复确认；0 表示没有。");
     fputs("<dl>\n", to);
     values(to, search);
     fputs("</dl>\n", to);
 }
 
-static void conditions(FILE *to, const struct found *found)
+static void conditions(FILE *to, const struct document *document)
 {
-    const json_t *document = found->document;
+    const json_t *json = document->json;
 
     words_heading(to, "Machine and settings", "机器与设置",
                   "An order writes one row in orders and one update of the product's row.",
                   "一个订单写 orders 表一行，并更新商品的一行。");
     fputs("<dl>\n", to);
-    values(to, json_object_get(document, "machine"));
-    values(to, json_object_get(document, "versions"));
-    values(to, json_object_get(document, "settings"));
+    values(to, json_object_get(json, "machine"));
+    values(to, json_object_get(json, "versions"));
+    values(to, json_object_get(json, "settings"));
     fprintf(to, "<dt>seed</dt><dd>%lld</dd>\n</dl>\n",
-            (long long)json_integer_value(json_object_get(document, "seed")));
+            (long long)json_integer_value(json_object_get(json, "seed")));
 }
 
-void sections_write(FILE *to, const struct found *found)
+void sections_write(FILE *to, const struct document *document)
 {
-    banner(to, found);
-    capacity(to, found);
-    if (unpaid_is(found)) {
-        unpaid_section(to, found);
-        conditions(to, found);
+    banner(to, document);
+    capacity(to, document);
+    if (unpaid_is(document)) {
+        unpaid_section(to, document);
+        conditions(to, document);
         return;
     }
-    if (found->over) {
-        sweep(to, found);
+    if (document->over) {
+        sweep(to, document);
     } else {
-        rates(to, found);
-        latencies(to, found);
+        rates(to, document);
+        latencies(to, document);
     }
-    open_loop(to, found);
-    panels(to, found);
-    lines_table(to, found);
-    conditions(to, found);
+    open_loop(to, document);
+    panels(to, document);
+    lines_table(to, document);
+    conditions(to, document);
 }

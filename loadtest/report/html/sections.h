@@ -2,16 +2,16 @@
 #ifndef SECKILL_LOADTEST_REPORT_HTML_SECTIONS_H
 #define SECKILL_LOADTEST_REPORT_HTML_SECTIONS_H
 
-#include "loadtest/report/found/found.h"
+#include "loadtest/report/document/document.h"
 
 #include <stdio.h>
 
 struct html_run {
-    const char *name;   /* as the reader knows it, a folder's; borrowed */
-    const char *link;   /* from the page to its files: "" beside it, "DIR/"; NULL: none; borrowed */
-    struct found found; /* the caller's */
+    const char *name; /* as the reader knows it, a folder's; borrowed */
+    const char *link; /* from the page to its files: "" beside it, "DIR/"; NULL: none; borrowed */
+    struct document document; /* the caller's */
 };
 
-void sections_write(FILE *to, const struct found *found);
+void sections_write(FILE *to, const struct document *document);
 
 #endif

@@ -18,9 +18,9 @@ static int64_t figure(const json_t *figures, const char *name)
     return (int64_t)json_integer_value(json_object_get(figures, name));
 }
 
-bool unpaid_is(const struct found *found)
+bool unpaid_is(const struct document *document)
 {
-    const json_t *runs = json_object_get(found->document, "runs");
+    const json_t *runs = json_object_get(document->json, "runs");
     return figures_of(json_array_get(runs, 0)) != NULL;
 }
 
@@ -60,18 +60,18 @@ static void legend(FILE *to)
     }
 }
 
-static void row(FILE *to, const struct found *found, const json_t *run)
+static void row(FILE *to, const struct document *document, const json_t *run)
 {
     static const char *const names[] = {"bought",  "paid",      "too_late", "never_paid",
                                         "refused", "most_held", "looks",    "disagreed"};
-    const struct found_line *line = found_of(found, run);
+    const struct line *line = document_line_of(document, run);
     const json_t *figures = figures_of(run);
     const char *wrong = json_string_value(json_object_get(figures, "wrong"));
 
     fputs("<tr><td>", to);
     svg_text(to, line->strategy);
-    fprintf(to, "%s</td><td>%d</td>", found_body_text(line), line->instances);
-    fprintf(to, "<td class=\"text %s\">", found_class_name(words_verdict_class(line->verdict)));
+    fprintf(to, "%s</td><td>%d</td>", line_body_text(line), line->instances);
+    fprintf(to, "<td class=\"text %s\">", line_class_name(words_verdict_class(line->verdict)));
     words_verdict(to, line->verdict);
     fputs("</td>", to);
     bar(to, figures);
@@ -85,7 +85,7 @@ static void row(FILE *to, const struct found *found, const json_t *run)
     fputs("</td></tr>\n", to);
 }
 
-void unpaid_section(FILE *to, const struct found *found)
+void unpaid_section(FILE *to, const struct document *document)
 {
     static const char *const names[][2] = {{"strategy", "策略"},     {"instances", "实例"},
                                            {"verdict", "判定"},      {"", ""},
@@ -94,7 +94,7 @@ void unpaid_section(FILE *to, const struct found *found)
                                            {"refused", "被拒"},      {"most held", "最多占用"},
                                            {"looks", "查账次数"},    {"disagreed", "账不平"},
                                            {"left", "剩余"}};
-    const json_t *runs = json_object_get(found->document, "runs");
+    const json_t *runs = json_object_get(document->json, "runs");
 
     words_heading(
         to, "Orders that have yet to be paid", "待支付的订单",
@@ -110,8 +110,8 @@ void unpaid_section(FILE *to, const struct found *found)
     words_headers(to, names, sizeof names / sizeof *names);
     for (size_t i = 0; i < json_array_size(runs); i++) {
         const json_t *run = json_array_get(runs, i);
-        if (found_of(found, run))
-            row(to, found, run);
+        if (document_line_of(document, run))
+            row(to, document, run);
     }
     fputs("</table></div>\n", to);
 }

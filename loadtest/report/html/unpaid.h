@@ -5,12 +5,12 @@
 #ifndef SECKILL_LOADTEST_REPORT_HTML_UNPAID_H
 #define SECKILL_LOADTEST_REPORT_HTML_UNPAID_H
 
-#include "loadtest/report/found/found.h"
+#include "loadtest/report/document/document.h"
 
 #include <stdio.h>
 
 /* Whether the run was such a one. */
-bool unpaid_is(const struct found *found);
-void unpaid_section(FILE *to, const struct found *found);
+bool unpaid_is(const struct document *document);
+void unpaid_section(FILE *to, const struct document *document);
 
 #endif

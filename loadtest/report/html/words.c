@@ -57,9 +57,9 @@ void words_verdict(FILE *to, enum verdict verdict)
     words_spans(to, verdict_name(verdict), chinese[verdict]);
 }
 
-enum found_class words_verdict_class(enum verdict verdict)
+enum line_class words_verdict_class(enum verdict verdict)
 {
     if (verdict == VERDICT_KEPT)
-        return FOUND_SAFE;
-    return verdict == VERDICT_UNSAFE || verdict == VERDICT_BROKEN ? FOUND_BAD : FOUND_CARE;
+        return LINE_SAFE;
+    return verdict == VERDICT_UNSAFE || verdict == VERDICT_BROKEN ? LINE_BAD : LINE_CARE;
 }

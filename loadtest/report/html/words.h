@@ -3,7 +3,7 @@
 #ifndef SECKILL_LOADTEST_REPORT_HTML_WORDS_H
 #define SECKILL_LOADTEST_REPORT_HTML_WORDS_H
 
-#include "loadtest/report/found/found.h"
+#include "loadtest/report/document/document.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -22,6 +22,6 @@ void words_headers(FILE *to, const char *const names[][2], size_t count);
 
 /* A verdict's name, within an element that is open; and how it is coloured. */
 void words_verdict(FILE *to, enum verdict verdict);
-enum found_class words_verdict_class(enum verdict verdict);
+enum line_class words_verdict_class(enum verdict verdict);
 
 #endif

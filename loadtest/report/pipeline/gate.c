@@ -1,23 +1,50 @@
 /* See gate.h. */
 #include "loadtest/report/pipeline/gate.h"
 
-#include "loadtest/report/table.h"
-
 #include <inttypes.h>
 #include <string.h>
 
 static const char title[] = "\nThresholds (--fail-if)\n";
 
-static bool has_thresholds(const struct phase_result *run)
+/* Those that the phase was judged by; NULL: it had no figures. */
+static const json_t *judged_by(const json_t *run)
 {
-    return run->plan.fail_if && run->plan.fail_if->count > 0 && run->plan.kind != PHASE_TRUTH;
+    return json_object_get(run, "thresholds");
+}
+
+static bool has_thresholds(const json_t *run, const struct thresholds *fail_if)
+{
+    return fail_if->count > 0 && !document_is(run, "phase", "truth");
 }
 
 /* "speed, 3 instances, round 1": the strategy stands elsewhere. */
-static void say_phase(const struct phase_result *run, char *out, size_t size)
+static void say_phase(const json_t *run, char *out, size_t size)
 {
-    snprintf(out, size, "%s, %d instance%s, round %d", phase_name(run->plan.kind), run->instances,
-             run->instances == 1 ? "" : "s", run->plan.round);
+    int instances = (int)document_integer(run, "instances");
+    snprintf(out, size, "%s, %d instance%s, round %d", document_text(run, "phase"), instances,
+             instances == 1 ? "" : "s", (int)document_integer(run, "round"));
+}
+
+/* A line for each that failed; returns how many these are. */
+static size_t say_failed(const json_t *run, char *out, size_t size)
+{
+    const json_t *all = judged_by(run);
+    size_t failed = 0;
+    *out = '\0';
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *one = json_array_get(all, i);
+        struct thresholds threshold;
+        struct error error;
+        char said[200];
+        if (!json_is_true(json_object_get(one, "failed")) ||
+            !thresholds_parse("fail-if", document_text(one, "threshold"), &threshold, &error))
+            continue;
+        threshold_say_value(threshold.items, json_number_value(json_object_get(one, "value")), said,
+                            sizeof said);
+        snprintf(out + strlen(out), size - strlen(out), "%s%s", failed ? "\n" : "", said);
+        failed++;
+    }
+    return failed;
 }
 
 static void print_lines(FILE *to, const char *whose, const char *text)
@@ -26,34 +53,35 @@ static void print_lines(FILE *to, const char *whose, const char *text)
         fprintf(to, "  %s%s%.*s\n", whose, *whose ? ": " : "", (int)strcspn(line, "\n"), line);
 }
 
-static void print_phase(FILE *to, const struct phase_result *run, const char *text)
+static void print_phase(FILE *to, const json_t *run, const char *text)
 {
     char phase[100], whose[200];
     say_phase(run, phase, sizeof phase);
-    snprintf(whose, sizeof whose, "%s, %s", run->plan.strategy->name, phase);
+    snprintf(whose, sizeof whose, "%s, %s", document_text(run, "strategy"), phase);
     print_lines(to, whose, text);
 }
 
-void gate_print(FILE *to, const struct phase_result *runs, size_t count, struct gate *gate)
+void gate_print(FILE *to, const struct document *document, const struct thresholds *fail_if,
+                struct gate *gate)
 {
     *gate = (struct gate){0};
-    for (size_t i = 0; i < count; i++) {
-        struct measured measured;
+    for (size_t i = 0; i < json_array_size(document->runs); i++) {
+        const json_t *run = json_array_get(document->runs, i);
         char text[1200];
-        if (!has_thresholds(&runs[i]))
+        if (!has_thresholds(run, fail_if))
             continue;
         if (gate->judged + gate->unjudged == 0)
             fputs(title, to);
-        if (!phase_measured(&runs[i], &measured)) {
+        if (!judged_by(run)) {
             gate->unjudged++;
-            print_phase(to, &runs[i], "not judged, for there are no figures");
+            print_phase(to, run, "not judged, for there are no figures");
             continue;
         }
         gate->judged++;
-        if (thresholds_say_met(runs[i].plan.fail_if, &measured, text, sizeof text) == 0)
+        if (say_failed(run, text, sizeof text) == 0)
             continue;
         gate->failed++;
-        print_phase(to, &runs[i], text);
+        print_phase(to, run, text);
     }
     if (gate->judged > 0 && gate->failed == 0)
         fprintf(to, "  no threshold failed in %zu phase%s\n", gate->judged,
@@ -67,89 +95,78 @@ int gate_exit_status(const struct gate *gate, int verdicts)
     return gate->unjudged > 0 ? 2 : verdicts;
 }
 
-static void say_violations(const struct phase_result *run, char *out, size_t size)
+static void say_violations(const json_t *run, char *out, size_t size)
 {
-    const struct books *audit = &run->audit;
+    const json_t *audit = json_object_get(run, "audit");
     snprintf(out, size,
              "sold %" PRId64 " of %" PRId64 ": %" PRId64 " oversold, %" PRId64
              " lost updates, %" PRId64 " duplicate orders, %" PRId64 " limits exceeded, %" PRId64
              " undersold, %" PRId64 " without a row, %" PRId64 " resold, %" PRId64
              " not repeatable, %" PRId64 " internal errors",
-             audit->sold, audit->initial_stock, audit->oversold, audit->lost_updates,
-             audit->duplicate_orders, audit->limit_violations, audit->undersold, audit->missing,
-             audit->resold, audit->unrepeatable, run->counts.internal_errors);
+             document_integer(audit, "sold"), document_integer(audit, "initial_stock"),
+             document_integer(audit, "oversold"), document_integer(audit, "lost_updates"),
+             document_integer(audit, "duplicate_orders"),
+             document_integer(audit, "limit_violations"), document_integer(audit, "undersold"),
+             document_integer(audit, "missing"), document_integer(audit, "resold"),
+             document_integer(audit, "unrepeatable"), document_integer(run, "internal_errors"));
 }
 
-static void judge_phase(const struct phase_result *run, struct junit_case *one)
+static void judge_phase(const json_t *run, const struct thresholds *fail_if, struct junit_case *one)
 {
-    struct measured measured;
-    bool has_figures = phase_measured(run, &measured);
-    snprintf(one->type, sizeof one->type, "%s", verdict_name(run->verdict));
-    if (run->verdict == VERDICT_BROKEN) {
+    enum verdict verdict = document_verdict(run);
+    snprintf(one->type, sizeof one->type, "%s", verdict_name(verdict));
+    if (verdict == VERDICT_BROKEN) {
         one->outcome = JUNIT_FAILED;
         say_violations(run, one->text, sizeof one->text);
-    } else if (run->verdict == VERDICT_NO_RUN) {
+    } else if (verdict == VERDICT_NO_RUN) {
         one->outcome = JUNIT_ERROR;
-        snprintf(one->text, sizeof one->text, "%s", run->error);
-    } else if (has_thresholds(run) && !has_figures) {
+        snprintf(one->text, sizeof one->text, "%s", document_text(run, "error"));
+    } else if (has_thresholds(run, fail_if) && !judged_by(run)) {
         one->outcome = JUNIT_ERROR;
         snprintf(one->text, sizeof one->text, "the thresholds were not judged: no figures");
-    } else if (has_thresholds(run) &&
-               thresholds_say_met(run->plan.fail_if, &measured, one->text, sizeof one->text) > 0) {
+    } else if (say_failed(run, one->text, sizeof one->text) > 0) {
         one->outcome = JUNIT_FAILED;
         snprintf(one->type, sizeof one->type, "threshold");
-    } else if (run->verdict == VERDICT_PROVED_NOTHING) {
+    } else if (verdict == VERDICT_PROVED_NOTHING) {
         one->outcome = JUNIT_SKIPPED;
-        snprintf(one->text, sizeof one->text, "%s", verdict_name(run->verdict));
+        snprintf(one->text, sizeof one->text, "%s", verdict_name(verdict));
     } else {
         one->type[0] = '\0';
     }
 }
 
-static void judge_line(const struct phase_result *runs, size_t count, const struct phase_result *of,
-                       struct junit_case *one)
+static void judge_line(const struct line *line, struct junit_case *one)
 {
-    enum verdict verdict = VERDICT_KEPT;
-    for (size_t i = 0; i < count; i++) {
-        if (table_same_line(&runs[i], of))
-            verdict = verdict_merge(verdict, runs[i].verdict);
-    }
-    snprintf(one->name, sizeof one->name, "verdict, %d instance%s", of->instances,
-             of->instances == 1 ? "" : "s");
-    snprintf(one->text, sizeof one->text, "%s", verdict_name(verdict));
-    if (verdict == VERDICT_BROKEN)
+    snprintf(one->name, sizeof one->name, "verdict, %d instance%s", line->instances,
+             line->instances == 1 ? "" : "s");
+    snprintf(one->text, sizeof one->text, "%s", verdict_name(line->verdict));
+    if (line->verdict == VERDICT_BROKEN)
         one->outcome = JUNIT_FAILED;
-    else if (verdict == VERDICT_NO_RUN || verdict == VERDICT_PROVED_NOTHING)
+    else if (line->verdict == VERDICT_NO_RUN || line->verdict == VERDICT_PROVED_NOTHING)
         one->outcome = JUNIT_ERROR;
     if (one->outcome != JUNIT_PASSED)
-        snprintf(one->type, sizeof one->type, "%s", verdict_name(verdict));
+        snprintf(one->type, sizeof one->type, "%s", verdict_name(line->verdict));
 }
 
-/* Whether a run before it belongs to its line. */
-static bool is_told(const struct phase_result *runs, const struct phase_result *run)
+void gate_add_cases(struct junit *junit, const struct document *document,
+                    const struct thresholds *fail_if)
 {
-    for (const struct phase_result *before = runs; before < run; before++) {
-        if (table_same_line(before, run))
-            return true;
-    }
-    return false;
-}
-
-void gate_add_cases(struct junit *junit, const struct phase_result *runs, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct junit_case one = {.seconds = (double)runs[i].load.duration_us / 1e6};
-        snprintf(one.group, sizeof one.group, "%s", runs[i].plan.strategy->name);
-        say_phase(&runs[i], one.name, sizeof one.name);
-        judge_phase(&runs[i], &one);
+    for (size_t i = 0; i < json_array_size(document->runs); i++) {
+        const json_t *run = json_array_get(document->runs, i);
+        struct junit_case one = {.seconds = json_number_value(json_object_get(run, "duration_s"))};
+        snprintf(one.group, sizeof one.group, "%s", document_text(run, "strategy"));
+        say_phase(run, one.name, sizeof one.name);
+        judge_phase(run, fail_if, &one);
         junit_add(junit, &one);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < json_array_size(document->runs); i++) {
+        const json_t *run = json_array_get(document->runs, i);
+        const struct line *line = document_line_of(document, run);
         struct junit_case one = {.seconds = 0};
-        if (is_told(runs, &runs[i]))
+        if (!line || line->first != run)
             continue;
-        snprintf(one.group, sizeof one.group, "%s", runs[i].plan.strategy->name);
-        judge_line(runs, count, &runs[i], &one);
+        snprintf(one.group, sizeof one.group, "%s", line->strategy);
+        judge_line(line, &one);
         junit_add(junit, &one);
     }
 }
@@ -157,9 +174,10 @@ void gate_add_cases(struct junit *junit, const struct phase_result *runs, size_t
 json_t *gate_json(const struct phase_result *run)
 {
     struct measured measured;
-    return has_thresholds(run) && phase_measured(run, &measured)
-               ? gate_load_json(run->plan.fail_if, &measured)
-               : NULL;
+    bool is_asked =
+        run->plan.fail_if && run->plan.fail_if->count > 0 && run->plan.kind != PHASE_TRUTH;
+    return is_asked && phase_measured(run, &measured) ? gate_load_json(run->plan.fail_if, &measured)
+                                                      : NULL;
 }
 
 void gate_print_loads(FILE *to, const struct thresholds *thresholds, const struct gate_load *loads,

@@ -10,6 +10,7 @@
 #define SECKILL_LOADTEST_REPORT_PIPELINE_GATE_H
 
 #include "loadtest/phase/phase.h"
+#include "loadtest/report/document/document.h"
 #include "loadtest/report/pipeline/junit.h"
 
 #include <jansson.h>
@@ -21,14 +22,16 @@ struct gate {
 
 /* Judges and prints: a line for each threshold of a phase that fails it, or one that says that all
  * held. Without thresholds nothing is printed. */
-void gate_print(FILE *to, const struct phase_result *runs, size_t count, struct gate *gate);
+void gate_print(FILE *to, const struct document *document, const struct thresholds *fail_if,
+                struct gate *gate);
 
 /* The exit status, from what the verdicts ask for: 1 when a threshold failed, 2 when one could not
  * be judged. */
 int gate_exit_status(const struct gate *gate, int verdicts);
 
-/* A case for each phase, and one for each line's verdict (table_same_line). */
-void gate_add_cases(struct junit *junit, const struct phase_result *runs, size_t count);
+/* A case for each phase, and one for each line's verdict. */
+void gate_add_cases(struct junit *junit, const struct document *document,
+                    const struct thresholds *fail_if);
 
 /* A phase's "thresholds", owned by the caller; NULL: it has none, or no figures. */
 json_t *gate_json(const struct phase_result *run);

@@ -2,6 +2,7 @@
  * parser of XML takes, whatever the texts are. */
 #include "lib/t.h"
 
+#include "harness/bed/document_of.h"
 #include "loadtest/report/pipeline/gate.h"
 
 #include <stdlib.h>
@@ -42,7 +43,9 @@ static const char *printed(const struct phase_result *runs, size_t count, struct
 {
     FILE *to = tmpfile();
     assert_non_null(to);
-    gate_print(to, runs, count, gate);
+    struct document document = document_of(runs, count);
+    gate_print(to, &document, &list, gate);
+    document_free(&document);
     t_rewind(to);
     size_t got = fread(written, 1, sizeof written - 1, to);
     written[got] = '\0';
@@ -172,7 +175,9 @@ static void each_phase_and_verdict_is_a_case(void **state)
     snprintf(runs[4].error, sizeof runs[4].error, "the books <disagree>");
     use("p99>30ms");
     open_file(&junit, path);
-    gate_add_cases(&junit, runs, 5);
+    struct document document = document_of(runs, 5);
+    gate_add_cases(&junit, &document, &list);
+    document_free(&document);
     assert_int_equal(junit.count, 7);
     parsed(&junit, path);
     static const char *const lines[] = {
@@ -193,7 +198,9 @@ static void each_phase_and_verdict_is_a_case(void **state)
     }
     list.count = 0;
     open_file(&junit, path);
-    gate_add_cases(&junit, &runs[2], 2);
+    document = document_of(&runs[2], 2);
+    gate_add_cases(&junit, &document, &list);
+    document_free(&document);
     parsed(&junit, path);
     assert_non_null(strstr(written, "testsuites testsuite 3 0 0 1\n"));
     assert_non_null(strstr(written, "('skipped', 'proved nothing', 'None', \"'proved nothing'\""));

@@ -127,9 +127,9 @@ struct run {
     const char *more; /* members, in JSON */
 };
 
-static struct found take(const struct run *runs, size_t count)
+static struct document take(const struct run *runs, size_t count)
 {
-    struct found found;
+    struct document document;
     struct error error;
     json_t *list = json_array();
 
@@ -140,18 +140,18 @@ static struct found take(const struct run *runs, size_t count)
                                               "speed", "instances", 1));
         json_array_append_new(list, run);
     }
-    if (!found_take(json_pack("{so}", "runs", list), &found, &error))
+    if (!document_take(json_pack("{so}", "runs", list), &document, &error))
         fail_msg("%s", error.text);
-    return found;
+    return document;
 }
 
-static char *drawn(void (*draw)(FILE *, const struct found *), const struct found *found)
+static char *drawn(void (*draw)(FILE *, const struct document *), const struct document *document)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
     assert_non_null(to);
-    draw(to, found);
+    draw(to, document);
     int closed = fclose(to);
     assert_int_equal(closed, 0);
     return text;
@@ -166,16 +166,16 @@ static void a_bar_ends_at_the_median(void **state)
                                       {"a", "{\"committed_per_s\": 20000}"},
                                       {"a", "{\"committed_per_s\": 10000}"},
                                       {"b", "{\"committed_per_s\": 200}"}};
-    struct found found = take(runs, sizeof runs / sizeof *runs);
-    char *text = drawn(chart_rates, &found);
+    struct document document = take(runs, sizeof runs / sizeof *runs);
+    char *text = drawn(chart_rates, &document);
 
-    assert_int_equal(found.lines[0].rounds, 3);
+    assert_int_equal(document.lines[0].rounds, 3);
     assert_non_null(strstr(text, "x=\"178\" y=\"26.0\" width=\"286.7\""));
     assert_non_null(strstr(text, "M321.3 32.0H507.8")); /* 1000 to 20000 */
     assert_non_null(strstr(text, "width=\"43.1\""));    /* 200 */
     assert_null(strstr(text, "M221.1 "));               /* one round has no whisker */
     free(text);
-    found_free(&found);
+    document_free(&document);
 }
 
 /* A file that has p50 and p99 alone: from 1 to 100 ms over the plot of two decades. */
@@ -184,15 +184,15 @@ static void a_range_needs_no_maximum(void **state)
     (void)state;
     static const struct run runs[] = {{"a", "{\"latency_us\": {\"p50\": 1000, \"p99\": 100000}}"},
                                       {"b", "{\"latency_us\": {}}"}};
-    struct found found = take(runs, sizeof runs / sizeof *runs);
-    char *text = drawn(chart_latencies, &found);
+    struct document document = take(runs, sizeof runs / sizeof *runs);
+    char *text = drawn(chart_latencies, &document);
 
     assert_non_null(strstr(text, "<circle cx=\"178.0\""));
     assert_non_null(strstr(text, "M178.0 32.0H608.0"));
     assert_non_null(strstr(text, ">1.0 · 100.0</text>"));
     assert_null(strstr(strstr(text, "<circle") + 1, "<circle"));
     free(text);
-    found_free(&found);
+    document_free(&document);
 }
 
 static void kinds_of_answers_are_apart(void **state)
@@ -209,7 +209,7 @@ static void kinds_of_answers_are_apart(void **state)
          "{\"steps\": \"512:1\"}}}]}}"},
         {"old", "{}"},
     };
-    struct found found = take(runs, sizeof runs / sizeof *runs);
+    struct document document = take(runs, sizeof runs / sizeof *runs);
     static const struct {
         const char *strategy;
         int kind;
@@ -218,21 +218,20 @@ static void kinds_of_answers_are_apart(void **state)
                     {"mixes", ANSWERS_MIXED, 4}, {"refuses", LOAD_REFUSED, 3},
                     {"open", LOAD_COMMITTED, 6}, {"open", LOAD_FAILED, 7}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        const struct found_line wanted = {
-            .strategy = expected[i].strategy, .body = "", .instances = 1};
-        const struct found_line *line = found_same(&found, &wanted);
+        const struct line wanted = {.strategy = expected[i].strategy, .body = "", .instances = 1};
+        const struct line *line = document_same(&document, &wanted);
         assert_non_null(line);
         assert_int_equal(line->answers->kinds[expected[i].kind].count, expected[i].count);
     }
-    char *text = drawn(panels_histograms, &found);
+    char *text = drawn(panels_histograms, &document);
     assert_non_null(strstr(text, "<tspan class=\"en\">failed</tspan>"));
     assert_null(strstr(text, ">old<"));
     free(text);
-    text = drawn(panels_percentiles, &found);
+    text = drawn(panels_percentiles, &document);
     assert_null(strstr(text, "nan"));
     assert_null(strstr(text, "inf"));
     free(text);
-    found_free(&found);
+    document_free(&document);
 }
 
 static void time_goes_from_left_to_right(void **state)
@@ -297,19 +296,19 @@ static void a_sweep_knows_its_best(void **state)
         {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 90}"},
         {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 99}"},
     };
-    struct found found = take(runs, sizeof runs / sizeof *runs);
+    struct document document = take(runs, sizeof runs / sizeof *runs);
     static const enum swept_mark marks[] = {SWEPT_LESS, SWEPT_LIKE_BEST, SWEPT_BEST};
 
-    assert_string_equal(found.over, "x");
-    assert_int_equal(found.count, 3);
+    assert_string_equal(document.over, "x");
+    assert_int_equal(document.count, 3);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(found.lines[i].value, (int64_t)i * 4);
-        assert_int_equal(swept_mark_of(&found, &found.lines[i]), marks[i]);
+        assert_int_equal(document.lines[i].value, (int64_t)i * 4);
+        assert_int_equal(swept_mark_of(&document, &document.lines[i]), marks[i]);
     }
-    char *text = drawn(swept_panels, &found);
+    char *text = drawn(swept_panels, &document);
     assert_non_null(strstr(text, ">x</text>"));
     free(text);
-    found_free(&found);
+    document_free(&document);
 }
 
 static void texts_are_escaped(void **state)

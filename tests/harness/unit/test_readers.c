@@ -6,7 +6,7 @@
 #include "loadtest/fleet/instance.h"
 #include "loadtest/fleet/scrape.h"
 #include "loadtest/load/wrk.h"
-#include "loadtest/report/table.h"
+#include "loadtest/report/document/span.h"
 
 #include <string.h>
 

@@ -41,18 +41,18 @@ static void add_run(json_t *runs, const struct run *run)
     assert_int_equal(json_array_append_new(runs, row), 0);
 }
 
-static struct found take(const struct run *runs, size_t count)
+static struct document take(const struct run *runs, size_t count)
 {
-    struct found found;
+    struct document document;
     struct error error;
     json_t *list = json_array();
 
     for (size_t i = 0; i < count; i++)
         add_run(list, &runs[i]);
-    json_t *document =
+    json_t *made =
         json_pack("{so si s{ss}}", "runs", list, "seed", 7, "machine", "cpu", "one & <two>");
-    assert_true(found_take(document, &found, &error));
-    return found;
+    assert_true(document_take(made, &document, &error));
+    return document;
 }
 
 static const struct run two_rounds[] = {
@@ -68,24 +68,24 @@ static const struct run two_rounds[] = {
 static void lines_are_gathered(void **state)
 {
     (void)state;
-    struct found found = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
+    struct document document = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
 
-    assert_int_equal(found.count, 3);
-    const struct found_line *fastest = &found.lines[0];
+    assert_int_equal(document.count, 3);
+    const struct line *fastest = &document.lines[0];
     assert_string_equal(fastest->strategy, "conditional");
     assert_int_equal(fastest->rounds, 2);
-    assert_float_equal(fastest->committed_per_s.median, 2000, 0.01);
-    assert_float_equal(fastest->committed_per_s.most, 3000, 0.01);
-    assert_float_equal(fastest->p99_ms.median, 3, 0.001);
-    assert_int_equal(fastest->class, FOUND_SAFE);
-    assert_int_equal(found.lines[2].class, FOUND_CARE);
-    const struct found_line *worst = &found.lines[1];
+    assert_float_equal(fastest->figures[LINE_COMMITTED].median, 2000, 0.01);
+    assert_float_equal(fastest->figures[LINE_COMMITTED].most, 3000, 0.01);
+    assert_float_equal(fastest->figures[LINE_P99].median, 3, 0.001);
+    assert_int_equal(fastest->class, LINE_SAFE);
+    assert_int_equal(document.lines[2].class, LINE_CARE);
+    const struct line *worst = &document.lines[1];
     assert_string_equal(worst->strategy, "local-lock");
-    assert_int_equal(worst->class, FOUND_BAD);
+    assert_int_equal(worst->class, LINE_BAD);
     assert_int_equal(worst->sold, 150);
     assert_int_equal(worst->oversold, 50);
     assert_int_equal(worst->verdict, VERDICT_UNSAFE);
-    found_free(&found);
+    document_free(&document);
 }
 
 static char *read_page(void)
@@ -130,7 +130,7 @@ static void a_page_says_it_in_two_languages(void **state)
     assert_null(strstr(page, "src="));
     assert_null(strstr(page, "href=\"http"));
     assert_null(strstr(page, "url("));
-    found_free(&run.found);
+    document_free(&run.document);
 }
 
 static void a_page_shows_what_was_broken(void **state)
@@ -148,7 +148,7 @@ static void a_page_shows_what_was_broken(void **state)
     assert_non_null(strstr(page, "a &amp; b &lt; c"));
     assert_non_null(strstr(page, "&lt;script&gt;alert(1)"));
     assert_null(strstr(page, "<script>alert"));
-    found_free(&run.found);
+    document_free(&run.document);
 }
 
 static void runs_are_compared_beyond_chance(void **state)
@@ -187,8 +187,8 @@ static void runs_are_compared_beyond_chance(void **state)
     assert_non_null(strstr(page, "<td>300</td>")); /* which the first run does not have */
     assert_non_null(strstr(page, "<a href=\"a%20%3Cfter%25/results.json\">"));
     assert_non_null(strstr(page, "<th>a &lt;fter</th>"));
-    found_free(&runs[0].found);
-    found_free(&runs[1].found);
+    document_free(&runs[0].document);
+    document_free(&runs[1].document);
 }
 
 static void is_p(const struct apart_rounds *one, const struct apart_rounds *other, double wanted)
@@ -229,7 +229,7 @@ static void differing_settings_are_named(void **state)
                                            "{\"stock\": 100, \"rate_per_s\": 5}"};
 
     for (size_t i = 0; i < 2; i++)
-        json_object_set_new(runs[i].found.document, "settings", json_loads(settings[i], 0, NULL));
+        json_object_set_new(runs[i].document.json, "settings", json_loads(settings[i], 0, NULL));
     write_page(runs, 2);
     const char *page = read_page();
     assert_non_null(strstr(page, "<tr><td>body</td><td class=\"text\">plain</td>"));
@@ -237,25 +237,25 @@ static void differing_settings_are_named(void **state)
         strstr(page, "<tr><td>rate_per_s</td><td class=\"text\"></td><td class=\"text\">5"));
     assert_null(strstr(page, "<tr><td>stock</td>"));
     assert_null(strstr(page, "href="));
-    found_free(&runs[0].found);
-    found_free(&runs[1].found);
+    document_free(&runs[0].document);
+    document_free(&runs[1].document);
 }
 
 static void lines_are_chosen(void **state)
 {
     (void)state;
-    struct found found = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
+    struct document document = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
     struct option_list wanted = {.count = 2};
     struct error error;
 
     strcpy(wanted.items[0], "redis-token");
     strcpy(wanted.items[1], "conditional");
-    assert_true(found_choose(&found, &wanted, &error));
-    assert_int_equal(found.count, 2);
+    assert_true(document_choose(&document, &wanted, &error));
+    assert_int_equal(document.count, 2);
     strcpy(wanted.items[0], "local-lock");
-    assert_false(found_choose(&found, &wanted, &error));
+    assert_false(document_choose(&document, &wanted, &error));
     assert_non_null(strstr(error.text, "'local-lock'"));
-    found_free(&found);
+    document_free(&document);
 }
 
 /* A reader's own parser is the judge. */
@@ -263,7 +263,8 @@ static void a_picture_is_xml(void **state)
 {
     (void)state;
     const struct run odd[] = {{"a<b>&\"c", 3, "speed", 0, 0, 0, "[]", "proved nothing", NULL}};
-    struct found found[] = {take(two_rounds, sizeof two_rounds / sizeof *two_rounds), take(odd, 1)};
+    struct document document[] = {take(two_rounds, sizeof two_rounds / sizeof *two_rounds),
+                                  take(odd, 1)};
 
     char path[100];
     char said[2000];
@@ -273,14 +274,14 @@ static void a_picture_is_xml(void **state)
     for (size_t i = 0; i < 2; i++) {
         FILE *to = fopen(path, "w");
         assert_non_null(to);
-        chart_alone(to, &found[i]);
+        chart_alone(to, &document[i]);
         int closed = fclose(to);
         assert_int_equal(closed, 0);
         struct process_capture capture = {.output = said, .size = sizeof said, .limit_ms = 30000};
         struct error error;
         if (!process_capture(argv, &capture, &error))
             fail_msg("%s: %s", error.text, said);
-        found_free(&found[i]);
+        document_free(&document[i]);
     }
     unlink(path);
 }
@@ -288,11 +289,11 @@ static void a_picture_is_xml(void **state)
 static void what_is_no_result_is_refused(void **state)
 {
     (void)state;
-    struct found found;
+    struct document document;
     struct error error;
     char path[100];
 
-    assert_false(found_read(folder, &found, &error));
+    assert_false(document_read(folder, &document, &error));
     assert_non_null(strstr(error.text, "results.json: No such file"));
     snprintf(path, sizeof path, "%s/results.json", folder);
     static const char *const texts[] = {
@@ -320,7 +321,7 @@ static void what_is_no_result_is_refused(void **state)
         assert_non_null(file);
         fputs(texts[i], file);
         assert_int_equal(fclose(file), 0);
-        assert_false(found_read(folder, &found, &error));
+        assert_false(document_read(folder, &document, &error));
         if (!strstr(error.text, says[i]))
             fail_msg("%s: %s", texts[i], error.text);
     }

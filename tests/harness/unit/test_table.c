@@ -1,6 +1,7 @@
 /* The table for people: its order, columns that stand under each other, and what is said below. */
 #include "lib/t.h"
 
+#include "harness/bed/document_of.h"
 #include "loadtest/commands/progress.h"
 #include "loadtest/report/open_results.h"
 #include "loadtest/report/table.h"
@@ -49,8 +50,10 @@ static char *printed(const struct phase_result *runs, size_t count, enum options
     FILE *to = open_memstream(&text, &size);
     assert_non_null(to);
     struct table_style style = {.format = format};
-    table_print(to, runs, count, &style, tally);
+    struct document document = document_of(runs, count);
+    table_print(to, &document, &style, tally);
     table_print_legend(to, &style, tally);
+    document_free(&document);
     fclose(to);
     return text;
 }
@@ -260,7 +263,9 @@ static void a_schedules_lines_have_100_columns_at_most(void **state)
         size_t size = 0;
         FILE *to = open_memstream(&text, &size);
         assert_non_null(to);
-        open_results_print(to, &run, 1, wide);
+        struct document document = document_of(&run, 1);
+        open_results_print(to, &document, wide);
+        document_free(&document);
         fclose(to);
         assert_int_equal(strstr(text, "p90 ms") != NULL, wide);
         assert_non_null(strstr(text, "p99.9 ms"));
@@ -303,7 +308,9 @@ static void colours_change_nothing_else(void **state)
         size_t size = 0;
         FILE *to = open_memstream(&texts[i], &size);
         assert_non_null(to);
-        table_print(to, &run, 1, i ? &coloured : &plain, &tally);
+        struct document document = document_of(&run, 1);
+        table_print(to, &document, i ? &coloured : &plain, &tally);
+        document_free(&document);
         fclose(to);
     }
     assert_null(strchr(texts[0], '\033'));

@@ -1,7 +1,7 @@
 /* See apart.h. H. B. Mann, D. R. Whitney, On a test of whether one of two random variables is
  * stochastically larger than the other (1947); S. Holm, A simple sequentially rejective multiple
  * test procedure (1979). */
-#include "loadtest/report/found/apart.h"
+#include "loadtest/report/document/apart.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* See answers.h. */
-#include "loadtest/report/found/answers.h"
+#include "loadtest/report/document/answers.h"
 
 #include <stdlib.h>
 #include <string.h>

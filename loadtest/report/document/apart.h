@@ -4,8 +4,8 @@
  * pairs of a page together Holm's correction says which may be called different, so that at most
  * one page in twenty on which nothing differs has a mark. Pure.
  */
-#ifndef SECKILL_LOADTEST_REPORT_FOUND_APART_H
-#define SECKILL_LOADTEST_REPORT_FOUND_APART_H
+#ifndef SECKILL_LOADTEST_REPORT_DOCUMENT_APART_H
+#define SECKILL_LOADTEST_REPORT_DOCUMENT_APART_H
 
 #include <stddef.h>
 

@@ -1,0 +1,479 @@
+/* See document.h. */
+#include "loadtest/report/document/document.h"
+
+#include "loadtest/load/usage.h"
+#include "loadtest/report/files.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { ROUNDS_MAX = 1000 };
+
+/* Of one line, while it is gathered. */
+struct values {
+    double of[LINE_FIGURES][ROUNDS_MAX];
+};
+
+const char *document_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+int64_t document_integer(const json_t *object, const char *name)
+{
+    return (int64_t)json_number_value(json_object_get(object, name));
+}
+
+bool document_is(const json_t *run, const char *name, const char *text)
+{
+    return strcmp(document_text(run, name), text) == 0;
+}
+
+static bool promises(const json_t *run, const char *letter)
+{
+    const json_t *promise = json_object_get(run, "promise");
+    for (size_t i = 0; i < json_array_size(promise); i++) {
+        const char *name = json_string_value(json_array_get(promise, i));
+        if (name && strcmp(name, letter) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum verdict document_verdict(const json_t *run)
+{
+    for (int verdict = VERDICT_KEPT; verdict <= VERDICT_BROKEN; verdict++)
+        if (document_is(run, "verdict", verdict_name((enum verdict)verdict)))
+            return (enum verdict)verdict;
+    return VERDICT_NO_RUN;
+}
+
+static struct line line_of(const json_t *run)
+{
+    return (struct line){.strategy = document_text(run, "strategy"),
+                         .body = document_text(run, "body"),
+                         .instances = (int)document_integer(run, "instances"),
+                         .value = document_integer(run, "value"),
+                         .first = run,
+                         .promise = {promises(run, "one_instance"), promises(run, "many_instances"),
+                                     promises(run, "paused_holder"),
+                                     promises(run, "redis_failover")}};
+}
+
+static bool is_same(const struct line *a, const struct line *b)
+{
+    return a->strategy && b->strategy && strcmp(a->strategy, b->strategy) == 0 &&
+           strcmp(a->body, b->body) == 0 && a->instances == b->instances && a->value == b->value;
+}
+
+/* As books_violations, of what the file has. */
+static int64_t violations(const json_t *audit)
+{
+    static const char *const names[] = {"oversold",         "lost_updates", "duplicate_orders",
+                                        "limit_violations", "negative",     "undersold",
+                                        "missing",          "resold",       "unrepeatable"};
+    int64_t sum = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        sum += document_integer(audit, names[i]);
+    return sum;
+}
+
+/* A phase with a limited stock says what the strategy is worth; the others how fast it is. Files of
+ * before have one product's stock alone. */
+static void take_stock(const json_t *run, struct line *line)
+{
+    const json_t *audit = json_object_get(run, "audit");
+
+    if (document_is(run, "phase", "speed") ||
+        (line->worst && violations(audit) <= violations(json_object_get(line->worst, "audit"))))
+        return;
+    line->worst = run;
+    line->stock =
+        json_object_get(audit, "initial_stock")
+            ? document_integer(audit, "initial_stock") + document_integer(audit, "restocked")
+            : document_integer(run, "stock");
+    line->sold = document_integer(audit, "sold");
+    line->left = document_integer(audit, "stock");
+    line->oversold = document_integer(audit, "oversold");
+}
+
+static void take_audit(const json_t *run, struct line *line)
+{
+    const json_t *audit = json_object_get(run, "audit");
+    int64_t lost = document_integer(audit, "lost_updates");
+
+    line->internal_errors += document_integer(run, "internal_errors");
+    line->undersold += document_integer(audit, "undersold");
+    line->missing += document_integer(audit, "missing");
+    line->resold += document_integer(audit, "resold");
+    line->unrepeatable += document_integer(audit, "unrepeatable");
+    line->limits += document_integer(audit, "limit_violations");
+    line->others +=
+        document_integer(audit, "duplicate_orders") + document_integer(audit, "negative");
+    if (document_is(run, "phase", "speed"))
+        line->limited += document_integer(run, "limit_reached");
+    if (lost > line->lost_updates)
+        line->lost_updates = lost;
+    take_stock(run, line);
+}
+
+/* False: a text that is none, or out of memory. */
+static bool take_answers(const json_t *run, struct line *line)
+{
+    struct answers *answers = line->answers ? line->answers : calloc(1, sizeof *answers);
+    int64_t sum = 0;
+    if (!answers || !answers_take(run, answers)) {
+        line->answers = answers;
+        return false;
+    }
+    for (int kind = 0; kind < ANSWERS_KINDS; kind++)
+        sum += answers->kinds[kind].count;
+    line->answers = sum > 0 ? answers : NULL;
+    if (sum == 0)
+        free(answers);
+    return true;
+}
+
+static void add_round(struct apart_rounds *rounds, double value)
+{
+    if (rounds->count < APART_ROUNDS)
+        rounds->values[rounds->count++] = value;
+}
+
+static double number_of(const json_t *object, const char *name)
+{
+    return json_number_value(json_object_get(object, name));
+}
+
+static double per_s(const json_t *run, double count)
+{
+    double seconds = number_of(run, "duration_s");
+    return seconds > 0 ? count / seconds : 0;
+}
+
+static bool took_time(const json_t *run)
+{
+    return !document_is(run, "phase", "truth") && !json_object_get(run, "error");
+}
+
+static bool is_generators(const json_t *run)
+{
+    return document_is(run, "limit", usage_limit_name(USAGE_GENERATOR));
+}
+
+static bool take_figures(const json_t *run, struct line *line, struct values *values)
+{
+    const json_t *latency = json_object_get(run, "latency_us");
+    const double figures[LINE_FIGURES] = {
+        [LINE_REQUESTS] = number_of(run, "requests_per_s"),
+        [LINE_COMMITTED] = number_of(run, "committed_per_s"),
+        [LINE_REFUSED] = per_s(run, number_of(run, "refused")),
+        [LINE_LIMITED] = per_s(run, number_of(run, "limit_reached")),
+        [LINE_FAILED] = per_s(run, number_of(run, "failed") + number_of(run, "unknown")),
+        [LINE_P50] = number_of(latency, "p50") / 1000,
+        [LINE_P90] = number_of(latency, "p90") / 1000,
+        [LINE_P99] = number_of(latency, "p99") / 1000,
+        [LINE_LONGEST] = number_of(latency, "max") / 1000,
+    };
+
+    if (!took_time(run) || is_generators(run) || line->rounds == ROUNDS_MAX)
+        return true;
+    for (int i = 0; i < LINE_FIGURES; i++)
+        values->of[i][line->rounds] = figures[i];
+    add_round(&line->committed_rounds, figures[LINE_COMMITTED]);
+    add_round(&line->p99_rounds, figures[LINE_P99]);
+    line->rounds++;
+    return take_answers(run, line);
+}
+
+/* All but its figures. */
+static void take_run(const json_t *run, struct line *line)
+{
+    const char *error = json_string_value(json_object_get(run, "error"));
+
+    line->verdict = verdict_merge(line->verdict, document_verdict(run));
+    if (error)
+        line->error = error;
+    line->generators += took_time(run) && is_generators(run);
+    take_audit(run, line);
+}
+
+struct line document_line_alone(const json_t *run)
+{
+    struct line line = line_of(run);
+
+    take_run(run, &line);
+    return line;
+}
+
+static enum line_class class_of(const struct line *line)
+{
+    if (line->oversold > 0 || line->lost_updates > 0 || line->verdict == VERDICT_BROKEN)
+        return LINE_BAD;
+    return line->promise.paused_holder && line->promise.redis_failover ? LINE_SAFE : LINE_CARE;
+}
+
+static bool gather(const json_t *runs, struct line *line, struct values *values,
+                   struct error *error)
+{
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        const json_t *run = json_array_get(runs, i);
+        const struct line its = line_of(run);
+        if (!is_same(&its, line))
+            continue;
+        take_run(run, line);
+        if (!take_figures(run, line, values))
+            return error_fail(error, "runs[%zu]: its latencies (steps) cannot be read", i);
+    }
+    for (int i = 0; i < LINE_FIGURES; i++)
+        line->figures[i] = span_of(values->of[i], line->rounds);
+    line->class = class_of(line);
+    return true;
+}
+
+static const struct line *find(const struct line *lines, size_t count, const struct line *line)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_same(&lines[i], line))
+            return &lines[i];
+    return NULL;
+}
+
+const char *line_body_text(const struct line *line)
+{
+    return strcmp(line->body, "guarded") == 0 ? " (guarded)" : "";
+}
+
+const struct line *document_same(const struct document *document, const struct line *line)
+{
+    return find(document->lines, document->count, line);
+}
+
+/* Below 0: it has no line. */
+static double best_rate(const struct document *document, const char *strategy)
+{
+    double best = -1;
+    for (size_t i = 0; i < document->count; i++)
+        if (strcmp(document->lines[i].strategy, strategy) == 0 &&
+            document->lines[i].figures[LINE_COMMITTED].median > best)
+            best = document->lines[i].figures[LINE_COMMITTED].median;
+    return best;
+}
+
+static bool comes_before(const struct document *document, const struct line *a,
+                         const struct line *b)
+{
+    double left = best_rate(document, a->strategy);
+    double right = best_rate(document, b->strategy);
+    int order = strcmp(a->strategy, b->strategy);
+
+    if (left != right)
+        return left > right;
+    if (order != 0)
+        return order < 0;
+    order = strcmp(a->body, b->body);
+    if (order != 0 || a->instances != b->instances)
+        return order != 0 ? order < 0 : a->instances < b->instances;
+    return a->value < b->value;
+}
+
+static void sort(struct document *document)
+{
+    for (size_t i = 1; i < document->count; i++)
+        for (size_t j = i;
+             j > 0 && comes_before(document, &document->lines[j], &document->lines[j - 1]); j--) {
+            struct line line = document->lines[j];
+            document->lines[j] = document->lines[j - 1];
+            document->lines[j - 1] = line;
+        }
+}
+
+const struct line *document_line_of(const struct document *document, const json_t *run)
+{
+    const struct line line = line_of(run);
+    return document_same(document, &line);
+}
+
+bool document_has_open_loop(const struct document *document)
+{
+    for (size_t i = 0; i < json_array_size(document->runs); i++)
+        if (json_object_get(json_array_get(document->runs, i), "open_loop"))
+            return true;
+    return false;
+}
+
+bool document_begins(const struct document *document, size_t line)
+{
+    const struct line *its = &document->lines[line];
+    return line == 0 || strcmp(its->strategy, its[-1].strategy) != 0 ||
+           strcmp(its->body, its[-1].body) != 0;
+}
+
+/* No figure of a machine is larger: a page cannot show it, and a ratio to it says nothing. */
+#define FIGURE_MOST 1e15
+
+static bool is_sane(json_t *value)
+{
+    const char *name;
+    json_t *member;
+    size_t i;
+    json_object_foreach(value, name, member)
+    {
+        if (!is_sane(member))
+            return false;
+    }
+    json_array_foreach(value, i, member)
+    {
+        if (!is_sane(member))
+            return false;
+    }
+    return !json_is_real(value) || fabs(json_real_value(value)) <= FIGURE_MOST;
+}
+
+/* What every run must have. */
+static bool check_run(json_t *run, size_t number, struct error *error)
+{
+    struct timeline timeline;
+    if (!json_is_object(run) || !*document_text(run, "strategy"))
+        return error_fail(error, "runs[%zu] has no strategy", number);
+    if (!is_sane(run))
+        return error_fail(error, "runs[%zu] has a figure beyond 10^15", number);
+    return answers_timeline(run, &timeline) ||
+           error_fail(error, "runs[%zu]: its timeline cannot be read", number);
+}
+
+/* Of all pairs of values, since which of them is the best is not known beforehand. */
+static bool set_apart(struct document *document, struct error *error)
+{
+    double *p = calloc(document->count * document->count + 1, sizeof *p);
+    size_t pairs = 0;
+    int more;
+    for (size_t i = 0; p && i < document->count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct line *one = &document->lines[i], *other = &document->lines[j];
+            if (strcmp(one->strategy, other->strategy) == 0 && strcmp(one->body, other->body) == 0)
+                p[pairs++] = apart_p(&one->committed_rounds, &other->committed_rounds, &more);
+        }
+    document->apart = p ? apart_limit(p, pairs) : -1;
+    free(p);
+    return p || error_fail(error, "out of memory");
+}
+
+/* `lines` has room for one of each run. */
+static bool gather_all(struct document *document, struct values *values, struct error *error)
+{
+    for (size_t i = 0; i < json_array_size(document->runs); i++) {
+        json_t *run = json_array_get(document->runs, i);
+        if (!check_run(run, i, error))
+            return false;
+        struct line line = line_of(run);
+        if (document_same(document, &line))
+            continue;
+        if (!document->over)
+            document->over = json_string_value(json_object_get(run, "over"));
+        struct line *kept = &document->lines[document->count];
+        *kept = line;
+        kept->number = document->count++;
+        if (!gather(document->runs, kept, values, error))
+            return false;
+    }
+    sort(document);
+    return !document->over || set_apart(document, error);
+}
+
+bool document_take(json_t *json, struct document *out, struct error *error)
+{
+    const json_t *runs = json_object_get(json, "runs");
+    size_t room = json_array_size(runs);
+    struct values *values = malloc(sizeof *values);
+
+    *out = (struct document){.json = json, .runs = runs};
+    out->lines = room > 0 ? calloc(room, sizeof *out->lines) : NULL;
+    bool taken = out->lines && values;
+    if (taken)
+        taken = gather_all(out, values, error);
+    else
+        error_fail(error, room > 0 ? "out of memory" : "it has no runs");
+    free(values);
+    if (!taken)
+        document_free(out);
+    return taken;
+}
+
+bool document_write(const char *folder, json_t *json, struct document *out, struct error *error)
+{
+    struct error ignored;
+    char *text = json ? json_dumps(json, FILES_JSON) : NULL;
+    json_t *read = text ? json_loads(text, 0, NULL) : NULL;
+
+    json_decref(json);
+    free(text);
+    *out = (struct document){.json = NULL};
+    if (!read)
+        return error_fail(error, "results.json: out of memory");
+    bool written = files_write_json(folder, "results.json", json_incref(read), error);
+    return document_take(read, out, written ? error : &ignored) && written;
+}
+
+bool document_read(const char *path, struct document *out, struct error *error)
+{
+    char file[1200];
+    struct stat about;
+    json_error_t wrong;
+
+    bool folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    snprintf(file, sizeof file, "%s%s", path, folder ? "/results.json" : "");
+    if (stat(file, &about) != 0)
+        return error_fail(error, "%s: %s", file, strerror(errno));
+    json_t *document = json_load_file(file, 0, &wrong);
+    if (!document)
+        return error_fail(error, "%s: line %d: %s", file, wrong.line, wrong.text);
+    if (document_take(document, out, error))
+        return true;
+    return error_prefix(error, "%s", file);
+}
+
+void document_free(struct document *document)
+{
+    json_decref(document->json);
+    for (size_t i = 0; i < document->count; i++)
+        free(document->lines[i].answers);
+    free(document->lines);
+    *document = (struct document){0};
+}
+
+static bool is_chosen(const struct line *line, const struct option_list *strategies)
+{
+    for (size_t i = 0; i < strategies->count; i++)
+        if (strcmp(line->strategy, strategies->items[i]) == 0)
+            return true;
+    return false;
+}
+
+bool document_choose(struct document *document, const struct option_list *strategies,
+                     struct error *error)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < strategies->count; i++)
+        if (best_rate(document, strategies->items[i]) < 0)
+            return error_fail(error, "--strategies: there is no run of '%s'", strategies->items[i]);
+    for (size_t i = 0; i < document->count; i++) {
+        if (is_chosen(&document->lines[i], strategies))
+            document->lines[kept++] = document->lines[i];
+        else
+            free(document->lines[i].answers);
+    }
+    document->count = kept;
+    return true;
+}
+
+const char *line_class_name(enum line_class class)
+{
+    static const char *const names[] = {
+        [LINE_SAFE] = "safe", [LINE_CARE] = "care", [LINE_BAD] = "bad"};
+    return names[class];
+}

@@ -1,0 +1,111 @@
+/*
+ * The document: results.json, as it was written, and the lines that its runs make up: one for each
+ * strategy, body, number of instances and value that was swept, over all rounds. Whatever is
+ * printed or drawn of a run has its figures from here alone, so that it can be made again from the
+ * file.
+ *
+ * Figures are medians over the rounds that took time. Stock, sold, left and oversold are those of
+ * the worst phase that sells out, so that they add up; lost updates are the worst of any phase; the
+ * verdict is over all.
+ */
+#ifndef SECKILL_LOADTEST_REPORT_DOCUMENT_DOCUMENT_H
+#define SECKILL_LOADTEST_REPORT_DOCUMENT_DOCUMENT_H
+
+#include "base/error.h"
+#include "loadtest/base/options.h"
+#include "loadtest/judge/verdict.h"
+#include "loadtest/report/document/answers.h"
+#include "loadtest/report/document/apart.h"
+#include "loadtest/report/document/span.h"
+
+#include <jansson.h>
+
+/* What can go wrong with a strategy. */
+enum line_class {
+    LINE_SAFE, /* it promises to be right when a holder is paused and when its store forgets */
+    LINE_CARE, /* it does not */
+    LINE_BAD   /* it sold too much, or lost an update, in this run */
+};
+
+enum line_figure {
+    LINE_REQUESTS, /* rates a second */
+    LINE_COMMITTED,
+    LINE_REFUSED,
+    LINE_LIMITED, /* of those that were refused */
+    LINE_FAILED,
+    LINE_P50, /* ms */
+    LINE_P90,
+    LINE_P99,
+    LINE_LONGEST,
+    LINE_FIGURES
+};
+
+struct line {
+    const char *strategy, *body; /* borrowed: the document's */
+    int instances;
+    int64_t value;       /* of what a sweep varied; 0 */
+    const json_t *first; /* borrowed: its first run */
+    size_t number;       /* among the lines, in the order of their first runs */
+    size_t rounds;       /* a run with an error has no figures, and is no round */
+    size_t generators;   /* nor has one of which wrk was the limit: those would be wrk's own */
+    struct span figures[LINE_FIGURES]; /* without a round all 0 */
+    struct apart_rounds committed_rounds, p99_rounds;
+    const json_t *worst; /* borrowed: the phase that sells out; NULL: there was none */
+    int64_t stock, sold, left, oversold; /* its */
+    int64_t lost_updates;
+    /* Violations without a column, over all runs. */
+    int64_t internal_errors, undersold, missing, resold, limits, others, unrepeatable;
+    int64_t limited; /* refused by the limit where the speed was measured */
+    enum verdict verdict;
+    struct promise promise;
+    enum line_class class;
+    const char *error;       /* borrowed: why a phase was no run; NULL */
+    struct answers *answers; /* owned: every latency of all rounds; NULL: the file does not say */
+};
+
+/* Begins as {0}, which has no runs. */
+struct document {
+    json_t *json;       /* owned */
+    const json_t *runs; /* borrowed: its runs */
+    struct line *lines; /* owned; by rate, the fastest strategy first, its lines together */
+    size_t count;
+    const char *over; /* borrowed: what a sweep varied; NULL: it is a run */
+    double apart;     /* of a sweep: two values of one strategy differ up to this p */
+};
+
+/* Writes `json`, which it takes, to FOLDER/results.json, and reads from the same text: what is
+ * printed is what the file says. False when either failed; when it was the writing, *out is there
+ * all the same. */
+bool document_write(const char *folder, json_t *json, struct document *out, struct error *error);
+/* Takes `json`, also on failure: it is not a results.json. */
+bool document_take(json_t *json, struct document *out, struct error *error);
+/* FOLDER/results.json, or the file itself. */
+bool document_read(const char *path, struct document *out, struct error *error);
+void document_free(struct document *document);
+
+/* Leaves the lines of these strategies alone; false when one of them has none. */
+bool document_choose(struct document *document, const struct option_list *strategies,
+                     struct error *error);
+
+/* What stands behind the strategy's name: " (guarded)", or "". */
+const char *line_body_text(const struct line *line);
+const char *line_class_name(enum line_class class); /* as the page's style calls it */
+
+/* The line of the same strategy, body, number of instances and value; NULL: there is none. */
+const struct line *document_same(const struct document *document, const struct line *line);
+/* The line that a run of the document is in; NULL: it was not chosen. */
+const struct line *document_line_of(const struct document *document, const json_t *run);
+/* A line of one run alone, without figures. */
+struct line document_line_alone(const json_t *run);
+/* Whether there was a run at a given rate. */
+bool document_has_open_loop(const struct document *document);
+/* Whether the line is the first of its strategy and body: the others follow it. */
+bool document_begins(const struct document *document, size_t line);
+
+/* Of a run or a part of one: "" or 0 where it has none. */
+const char *document_text(const json_t *object, const char *name);
+int64_t document_integer(const json_t *object, const char *name);
+bool document_is(const json_t *run, const char *name, const char *text);
+enum verdict document_verdict(const json_t *run);
+
+#endif
